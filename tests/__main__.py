@@ -1,0 +1,210 @@
+"""Run every check there is: ``.venv/bin/python tests``.
+
+Stages run one after another, the later ones even when an earlier one has failed. A runner that
+executed nothing has failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+# `python tests` puts tests/ first.
+sys.path[0] = str(Path(__file__).resolve().parent.parent)
+
+from tests import toolchain  # noqa: E402 - needs the line above
+from tests.toolchain import CACHE, LAB, ROOT, MissingToolError  # noqa: E402
+
+STEP_LIMIT = 900.0  # seconds; no step takes a third of it
+OLDEST_JUPYTERLAB = "==4.2.0"
+NEWEST_JUPYTERLAB = "~=4.6"
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many checks or tests there were."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def __add__(self, other: Count) -> Count:
+        return Count(
+            self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped
+        )
+
+    def __str__(self) -> str:
+        skipped = f", {self.skipped} skipped" if self.skipped else ""
+        return f"{self.passed} passed, {self.failed} failed{skipped}"
+
+
+def main() -> int:
+    """Run the stages asked for; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python tests", description="Run all checks and tests.")
+    parser.add_argument("--only", choices=STAGES, action="append", help="run this stage alone")
+    parser.add_argument(
+        "--nightly", action="store_true", help="also what takes too long for every change"
+    )
+    arguments = parser.parse_args()
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    if arguments.nightly:
+        os.environ["NBEDIT_NIGHTLY"] = "1"
+    results: dict[str, tuple[Count, float]] = {}
+    for stage in arguments.only or STAGES:
+        began = time.monotonic()
+        count = sum(checks(stage), start=Count())
+        if count.passed + count.failed == 0:
+            print(f"Nothing was executed in the stage {stage!r}.")
+            count += Count(failed=1)
+        results[stage] = (count, time.monotonic() - began)
+    return report(results)
+
+
+def checks(stage: str) -> Iterator[Count]:
+    """Run one stage; a missing tool is a failure of that stage, not of the run."""
+    print(f"\n===== {stage} " + "=" * (80 - len(stage)), flush=True)
+    try:
+        yield from STAGES[stage]()
+    except (MissingToolError, subprocess.TimeoutExpired) as error:
+        print(error)
+        yield Count(failed=1)
+
+
+def lint() -> Iterator[Count]:
+    """Python: style, types, the direction of imports."""
+    yield check("ruff", "check")
+    yield check("ruff", "format", "--check")
+    yield check("mypy")
+    yield check("lint-imports")
+
+
+def unit() -> Iterator[Count]:
+    """Python: everything that needs neither a browser nor another environment."""
+    yield pytest("unit", "tests", "--ignore=tests/packaging")
+
+
+def lab() -> Iterator[Count]:
+    """TypeScript: style, types, and the modules that need no browser."""
+    toolchain.node()
+    toolchain.node_modules(LAB)
+    yield check("npm", "run", "lint", cwd=LAB)
+    yield vitest()
+
+
+def packaging() -> Iterator[Count]:
+    """Check what is in the wheel, and what installing it does."""
+    yield pytest("packaging", "tests/packaging", env={"NBEDIT_WHEEL": str(toolchain.wheel())})
+
+
+def browser() -> Iterator[Count]:
+    """Test the same wheel in the oldest and in the newest JupyterLab."""
+    toolchain.node()
+    toolchain.browser()
+    for requirement in (NEWEST_JUPYTERLAB, OLDEST_JUPYTERLAB):
+        yield galata(toolchain.jupyterlab(requirement))
+
+
+STAGES: dict[str, Callable[[], Iterator[Count]]] = {
+    stage.__name__: stage for stage in (lint, unit, lab, packaging, browser)
+}
+
+
+def pytest(name: str, *arguments: str, env: dict[str, str] | None = None) -> Count:
+    """Run pytest and count its tests."""
+    report = fresh_report(f"{name}.xml")
+    command = (sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *arguments)
+    return agreed(execute(*command, env=env), junit_count(report))
+
+
+def vitest() -> Count:
+    """Run vitest and count its tests."""
+    report = fresh_report("lab.xml")
+    reporters = ("--reporter=default", "--reporter=junit", f"--outputFile.junit={report}")
+    exit_code = execute("npm", "test", "--", *reporters, cwd=LAB)
+    return agreed(exit_code, junit_count(report))
+
+
+def galata(environment: Path) -> Count:
+    """Run the browser tests in one environment and count them."""
+    report = ROOT / "ui-tests" / "test-results" / "report.json"
+    report.unlink(missing_ok=True)
+    nightly = ("--nightly",) if "NBEDIT_NIGHTLY" in os.environ else ()
+    exit_code = execute(sys.executable, "ui-tests", "--env", str(environment), *nightly)
+    if not report.exists():
+        return agreed(exit_code, Count())
+    stats = json.loads(report.read_text())["stats"]
+    failed = stats["unexpected"] + stats["flaky"]
+    return agreed(exit_code, Count(stats["expected"], failed, stats["skipped"]))
+
+
+def check(*command: str, cwd: Path = ROOT) -> Count:
+    """Run a command that is one check: its exit code is the result."""
+    return Count(failed=1) if execute(*command, cwd=cwd) else Count(passed=1)
+
+
+def junit_count(report: Path) -> Count:
+    """Count the tests in a JUnit report; none if there is no report."""
+    total = Count()
+    if report.exists():
+        for suite in ET.parse(report).getroot().findall("testsuite"):  # noqa: S314 - our own
+            tests, skipped = int(suite.get("tests", 0)), int(suite.get("skipped", 0))
+            failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+            total += Count(tests - skipped - failed, failed, skipped)
+    return total
+
+
+def agreed(exit_code: int, count: Count) -> Count:
+    """Count one failure more where a runner has failed without a failed or with no test."""
+    silent = count.passed + count.failed == 0
+    return count + Count(failed=1) if silent or (exit_code and not count.failed) else count
+
+
+def execute(*command: str, cwd: Path = ROOT, env: dict[str, str] | None = None) -> int:
+    """Run a command with its output shown, and say how long it took."""
+    shown = " ".join(command).replace(f"{ROOT}{os.sep}", "")
+    print(f"\n$ {shown}", flush=True)
+    began = time.monotonic()
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        stdin=subprocess.DEVNULL,
+        timeout=STEP_LIMIT,
+        check=False,
+    )
+    outcome = f"exit code {done.returncode}" if done.returncode else "ok"
+    print(f"[{outcome}, {time.monotonic() - began:.1f} s]", flush=True)
+    return done.returncode
+
+
+def fresh_report(name: str) -> Path:
+    """Return where a report goes, with the former one out of the way."""
+    report = CACHE / "reports" / name
+    report.parent.mkdir(parents=True, exist_ok=True)
+    report.unlink(missing_ok=True)
+    return report
+
+
+def report(results: dict[str, tuple[Count, float]]) -> int:
+    """Print the stages and the total; return the exit code."""
+    print("\n" + "=" * 87)
+    for stage, (count, seconds) in results.items():
+        print(f"{stage:<10} {count!s:<50} {seconds:7.1f} s")
+    total = sum((count for count, _ in results.values()), start=Count())
+    print(f"\n{total}")
+    return 1 if total.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,124 @@
+"""What the tests need besides Python, found or installed: Node, a browser, JupyterLab."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+LAB = ROOT / "jupyter_nbedit" / "lab"
+CACHE = ROOT / ".cache"
+
+INSTALL_LIMIT = 600.0  # seconds
+
+
+class MissingToolError(Exception):
+    """Something the tests need is not here and could not be installed."""
+
+
+def run(*command: str | Path, cwd: Path = ROOT) -> None:
+    """Run an installation step; what it printed is shown only if it fails."""
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=INSTALL_LIMIT,
+        check=False,
+    )
+    if done.returncode:
+        print(done.stdout)
+        shown = " ".join(str(part) for part in command)
+        raise MissingToolError(f"`{shown}` failed with exit code {done.returncode}.")
+
+
+def virtual_environment(name: str) -> Path:
+    """Return ``.cache/<name>``, made now if it is not there."""
+    folder = CACHE / name
+    if not (folder / "bin" / "pip").exists():
+        run(sys.executable, "-m", "venv", "--clear", folder)
+    return folder
+
+
+def node() -> None:
+    """See to it that PATH has npm and a Node recent enough for the build."""
+    hook = module(LAB / "build_hook.py")
+    if not hook.node_is_recent():
+        folder = virtual_environment("node")
+        if not (folder / "bin" / "npm").exists():
+            run(folder / "bin" / "pip", "install", hook.NODE_WHEEL)
+        os.environ["PATH"] = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+
+
+def node_modules(project: Path) -> None:
+    """Run ``npm ci`` in a project unless what its lock names is there already."""
+    lock = hashlib.sha256((project / "package-lock.json").read_bytes()).hexdigest()
+    # The build hook keeps the same note.
+    installed = project / "node_modules" / ".lock.sha256"
+    if not installed.exists() or installed.read_text() != lock:
+        run("npm", "ci", cwd=project)
+        installed.write_text(lock)
+
+
+@cache
+def wheel() -> Path:
+    """Build the wheel, once for all stages."""
+    folder = CACHE / "wheel"
+    shutil.rmtree(folder, ignore_errors=True)
+    run(sys.executable, "-m", "pip", "wheel", ".", "--no-deps", "--wheel-dir", folder)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+def jupyterlab(requirement: str) -> Path:
+    """Return an environment with that JupyterLab and our wheel in it."""
+    folder = virtual_environment(f"jupyterlab-{requirement.lstrip('=~')}")
+    pip = folder / "bin" / "pip"
+    run(pip, "install", "--upgrade", f"jupyterlab{requirement}", wheel())
+    # The version stays the same while the code changes, so pip would keep the former wheel.
+    run(pip, "install", "--force-reinstall", "--no-deps", wheel())
+    return folder
+
+
+def browser() -> None:
+    """Install Chromium where there is none and that takes no more than apt-get.
+
+    Everywhere else the browser tests find one, or say themselves what to do.
+    """
+    chromium = module(ROOT / "ui-tests" / "chromium.py")
+    try:
+        chromium.find()
+    except chromium.NoChromiumError:
+        # Ubuntu's chromium is a snap, which the tests cannot use.
+        if system_id() == "debian" and os.geteuid() == 0:
+            apt_get = ("apt-get", "-o", "DPkg::Lock::Timeout=300")
+            run(*apt_get, "update")
+            run(*apt_get, "install", "-y", "--no-install-recommends", "chromium")
+
+
+def system_id() -> str | None:
+    """Return the ``ID`` of os-release, or None where there is no such file."""
+    try:
+        return platform.freedesktop_os_release()["ID"]
+    except OSError:
+        return None
+
+
+def module(file: Path) -> Any:
+    """Load a module that is in no package."""
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file} is no Python module.")
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
