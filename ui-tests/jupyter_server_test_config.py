@@ -1,0 +1,20 @@
+"""The server the browser tests talk to: Galata's settings, with security left on."""
+
+from __future__ import annotations
+
+import os
+
+from jupyterlab.galata import configure_jupyter_server  # type: ignore[import-untyped]
+
+c = get_config()  # type: ignore[name-defined]  # noqa: F821 - traitlets puts it there
+configure_jupyter_server(c)
+
+# Galata turns these off; a user's server has them on, and so has this one.
+c.IdentityProvider.token = os.environ["NBEDIT_TOKEN"]
+c.ServerApp.disable_check_xsrf = False
+
+c.ServerApp.ip = "127.0.0.1"
+c.ServerApp.port = int(os.environ["NBEDIT_PORT"])
+c.ServerApp.allow_root = True
+c.LabApp.workspaces_dir = os.environ["JUPYTERLAB_WORKSPACES_DIR"]
+c.FileContentsManager.delete_to_trash = False

@@ -1,0 +1,31 @@
+import { defineConfig } from '@playwright/test';
+
+// `python ui-tests` sets these: it starts the server the tests talk to.
+function setting(name: string): string {
+  const value = process.env[name];
+  if (!value) {
+    throw new Error(`${name} is not set. Start the browser tests by: python ui-tests --env VENV`);
+  }
+  return value;
+}
+
+export default defineConfig({
+  testDir: 'tests',
+  outputDir: 'test-results/artifacts',
+  timeout: 45_000,
+  expect: { timeout: 10_000 },
+  // One server, one browser; and a test that passes the second time has failed.
+  workers: 1,
+  fullyParallel: false,
+  retries: 0,
+  forbidOnly: true,
+  reporter: [['list'], ['json', { outputFile: setting('NBEDIT_REPORT') }]],
+  use: {
+    baseURL: setting('TARGET_URL'),
+    viewport: { width: 1280, height: 800 },
+    screenshot: 'only-on-failure',
+    trace: 'off',
+    video: 'off',
+    launchOptions: { executablePath: setting('NBEDIT_CHROMIUM') }
+  }
+});

@@ -1,0 +1,59 @@
+/** What is wanted of a cell, as the body of the PATCH has it. */
+export type Operation = { op: 'replace' | 'insert' | 'delete' | 'move' } & Record<string, unknown>;
+
+export interface Answer {
+  hash: string;
+  edit_id: number | null;
+  total_cells: number;
+  operations: { op: string; cell_id: string | null; index: number }[];
+}
+
+/** An agent that edits notebooks over HTTP with the server's token, and has no browser. */
+export class Agent {
+  constructor(
+    private readonly url: string,
+    private readonly token: string
+  ) {}
+
+  /** Apply a batch of operations. It must be accepted: a refusal fails the test. */
+  async edit(
+    path: string,
+    operations: Operation[],
+    client = 'Test agent'
+  ): Promise<Answer & { answeredAt: number }> {
+    const address = `/nbedit/notebooks/${encodePath(path)}`;
+    const answer = await this.send<Answer>('PATCH', address, { operations, client });
+    return { ...answer.body, answeredAt: answer.at };
+  }
+
+  /** Let the contents API write a file, as any other program may. */
+  async put(path: string, model: Record<string, unknown>): Promise<void> {
+    await this.send('PUT', `/api/contents/${encodePath(path)}`, model);
+  }
+
+  async get<T>(address: string): Promise<T> {
+    return (await this.send<T>('GET', address)).body;
+  }
+
+  private async send<T>(
+    method: string,
+    address: string,
+    content?: unknown
+  ): Promise<{ body: T; at: number }> {
+    const answer = await fetch(this.url + address, {
+      method,
+      headers: { Authorization: `token ${this.token}`, 'Content-Type': 'application/json' },
+      body: content === undefined ? null : JSON.stringify(content)
+    });
+    const text = await answer.text();
+    const at = Date.now();
+    if (!answer.ok) {
+      throw new Error(`${method} ${address} answered ${answer.status}: ${text}`);
+    }
+    return { body: JSON.parse(text) as T, at };
+  }
+}
+
+function encodePath(path: string): string {
+  return path.split('/').map(encodeURIComponent).join('/');
+}

@@ -1,0 +1,224 @@
+import type { CodeEditor } from '@jupyterlab/codeeditor';
+import type { ICellModel } from '@jupyterlab/cells';
+import type { NotebookPanel } from '@jupyterlab/notebook';
+import type { JSHandle, Locator, Page } from '@playwright/test';
+
+/** What a user could notice about where he is in a notebook. */
+export interface Place {
+  activeCellIndex: number;
+  activeCellId: string | null;
+  mode: string;
+  scrollTop: number;
+  focused: string;
+}
+
+const SAVE_TIMEOUT = 8_000;
+
+/** An open notebook, seen as its user sees it and, by `window.jupyterapp`, from inside. */
+export class Tab {
+  private constructor(
+    readonly page: Page,
+    private readonly panel: JSHandle<NotebookPanel>,
+    private readonly id: string
+  ) {}
+
+  static async open(page: Page, path: string, kernel: boolean): Promise<Tab> {
+    const panel = await page.evaluateHandle(
+      async ({ path, kernel }) => {
+        const app = window.jupyterapp;
+        // What "Notebook (no kernel)" does, and JupyterLab 4.2 does not offer yet.
+        const factory = app.docRegistry.getWidgetFactory('Notebook')!;
+        Object.defineProperty(factory, 'preferKernel', { value: kernel, configurable: true });
+        const panel = (await app.commands.execute('docmanager:open', {
+          path,
+          factory: 'Notebook'
+        })) as NotebookPanel;
+        await panel.context.ready;
+        await panel.revealed;
+        if (kernel) {
+          await panel.sessionContext.ready;
+          await panel.sessionContext.session!.kernel!.info;
+        }
+        return panel;
+      },
+      { path, kernel }
+    );
+    return Tab.of(page, panel);
+  }
+
+  /** The notebook that is open in front. */
+  static async current(page: Page): Promise<Tab> {
+    const panel = await page.waitForFunction(() => {
+      const widget = window.jupyterapp.shell.currentWidget as NotebookPanel | null;
+      return widget?.context?.isReady && widget.content?.widgets.length > 0 ? widget : null;
+    });
+    return Tab.of(page, panel as JSHandle<NotebookPanel>);
+  }
+
+  private static async of(page: Page, panel: JSHandle<NotebookPanel>): Promise<Tab> {
+    const tab = new Tab(page, panel, await panel.evaluate(panel => panel.id));
+    await tab.cells.first().waitFor();
+    return tab;
+  }
+
+  get root(): Locator {
+    return this.page.locator(`[id="${this.id}"]`);
+  }
+
+  get cells(): Locator {
+    return this.root.locator('.jp-Notebook-cell');
+  }
+
+  cell(index: number): Locator {
+    return this.root.locator(`.jp-Cell[data-windowed-list-index="${index}"]`);
+  }
+
+  /** The editor's text as it is painted. */
+  editor(index: number): Locator {
+    return this.cell(index).locator('.cm-content');
+  }
+
+  output(index: number): Locator {
+    return this.cell(index).locator('.jp-OutputArea-output');
+  }
+
+  async sources(): Promise<string[]> {
+    return this.panel.evaluate(panel =>
+      panel.content.widgets.map(cell => cell.model.sharedModel.getSource())
+    );
+  }
+
+  async source(index: number): Promise<string> {
+    return (await this.sources())[index]!;
+  }
+
+  async dirty(): Promise<boolean> {
+    return this.panel.evaluate(panel => panel.context.model.dirty);
+  }
+
+  /** The version of the file JupyterLab believes to be on disk. */
+  async hash(): Promise<string | undefined> {
+    return this.panel.evaluate(panel => panel.context.contentsModel?.hash);
+  }
+
+  async kernelId(): Promise<string | undefined> {
+    return this.panel.evaluate(panel => panel.sessionContext.session?.kernel?.id);
+  }
+
+  /** The cells' models themselves: a reloaded or replaced cell has another one. */
+  async models(): Promise<JSHandle<ICellModel[]>> {
+    return this.panel.evaluateHandle(panel => panel.content.widgets.map(cell => cell.model));
+  }
+
+  /** Where the cells of `before` are now; -1 for one that is gone. */
+  async positionsOf(before: JSHandle<ICellModel[]>): Promise<number[]> {
+    return this.panel.evaluate((panel, before) => {
+      const now = panel.content.widgets.map(cell => cell.model);
+      return before.map(model => (model.isDisposed ? -1 : now.indexOf(model)));
+    }, before);
+  }
+
+  async place(): Promise<Place> {
+    return this.panel.evaluate(panel => {
+      const { content } = panel;
+      const focused = document.activeElement as HTMLElement | null;
+      return {
+        activeCellIndex: content.activeCellIndex,
+        activeCellId: content.activeCell?.model.id ?? null,
+        mode: content.mode,
+        scrollTop: content.node.querySelector('.jp-WindowedPanel-outer')!.scrollTop,
+        focused: `${focused?.tagName}.${focused?.className}`
+      };
+    });
+  }
+
+  async scrollTo(top: number): Promise<void> {
+    await this.panel.evaluate((panel, top) => {
+      panel.content.node.querySelector('.jp-WindowedPanel-outer')!.scrollTop = top;
+    }, top);
+    // JupyterLab lays the cells out again after a scroll; two frames later it has.
+    await this.frames(2);
+  }
+
+  async frames(count: number): Promise<void> {
+    await this.page.evaluate(async count => {
+      for (let i = 0; i < count; i++) {
+        await new Promise(resolve => requestAnimationFrame(resolve));
+      }
+    }, count);
+  }
+
+  /** Whether a cell can be seen in full or in part. */
+  async inView(index: number): Promise<boolean> {
+    return this.panel.evaluate((panel, index) => {
+      const view = panel.content.node.querySelector('.jp-WindowedPanel-outer')!;
+      const outer = view.getBoundingClientRect();
+      const cell = panel.content.widgets[index]!.node;
+      const inner = cell.getBoundingClientRect();
+      return cell.isConnected && inner.bottom > outer.top && inner.top < outer.bottom;
+    }, index);
+  }
+
+  /** Put the caret at the end of a cell, as a user does. */
+  async enter(index: number): Promise<void> {
+    await this.editor(index).click();
+    await this.page.keyboard.press('Control+End');
+  }
+
+  async type(index: number, text: string): Promise<void> {
+    await this.enter(index);
+    await this.page.keyboard.type(text);
+  }
+
+  async caret(): Promise<CodeEditor.IPosition & { before: string; after: string }> {
+    return this.panel.evaluate(panel => {
+      const editor = panel.content.activeCell!.editor!;
+      const { line, column } = editor.getCursorPosition();
+      const text = editor.getLine(line)!;
+      return { line, column, before: text.slice(0, column), after: text.slice(column) };
+    });
+  }
+
+  /** Press Ctrl-S; answers how the save went, or 'nothing happened'. */
+  async save(): Promise<string> {
+    const went = this.panel.evaluate(
+      (panel, timeout) =>
+        new Promise<string>(resolve => {
+          const { saveState } = panel.context;
+          const settle = (_: unknown, state: string) => {
+            if (state !== 'started') {
+              saveState.disconnect(settle);
+              resolve(state);
+            }
+          };
+          saveState.connect(settle);
+          setTimeout(() => resolve('nothing happened'), timeout);
+        }),
+      SAVE_TIMEOUT
+    );
+    await this.page.keyboard.press('Control+s');
+    return went;
+  }
+
+  /** When this text is painted in the cell, by the clock the test's process shares. */
+  async paintedAt(index: number, text: string, timeout = 10_000): Promise<number> {
+    return this.panel.evaluate(
+      (panel, { index, text, timeout }) =>
+        new Promise<number>((resolve, reject) => {
+          const look = () => {
+            const shown = panel.content.widgets[index]?.node.querySelector('.cm-content');
+            if (shown?.textContent?.includes(text)) {
+              observer.disconnect();
+              // The frame that paints it, and not the one that has not started yet.
+              requestAnimationFrame(() => resolve(Date.now()));
+            }
+          };
+          const observer = new MutationObserver(look);
+          observer.observe(panel.node, { childList: true, characterData: true, subtree: true });
+          setTimeout(() => reject(new Error(`"${text}" was not painted`)), timeout);
+          look();
+        }),
+      { index, text, timeout }
+    );
+  }
+}
