@@ -1,0 +1,141 @@
+"""A Jupyter server of the demo's own: scratch files, nothing of the user's settings."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from typing import TYPE_CHECKING, Any
+
+from jupyter_nbedit.demo import DemoError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+START_SECONDS = 60
+STOP_SECONDS = 20
+REQUEST_SECONDS = 60
+
+
+class ServerError(DemoError):
+    """The server did not start, or does not answer as a Jupyter server should."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server: where it listens, its token, and the folder it serves."""
+
+    port: int
+    token: str
+    root: Path
+
+    def request(self, verb: str, path: str, body: Any = None) -> tuple[int, Any]:
+        """Send JSON, return the status and the JSON that came back."""
+        headers = {"Authorization": f"token {self.token}", "Content-Type": "application/json"}
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=REQUEST_SECONDS)
+        with contextlib.closing(connection):
+            content = None if body is None else json.dumps(body)
+            connection.request(verb, path, body=content, headers=headers)
+            response = connection.getresponse()
+            answer = response.read()
+        return response.status, json.loads(answer) if answer else None
+
+
+@contextlib.contextmanager
+def running(application: str, folder: Path, *options: str) -> Iterator[Server]:
+    """Run a Jupyter server while the block does.
+
+    Parameters
+    ----------
+    application
+        The module to start: ``jupyterlab`` or ``jupyter_server``.
+    folder
+        Everything the server writes goes in here; it serves the folder ``notebooks`` in it.
+    options
+        Further command line options.
+
+    Raises
+    ------
+    ServerError
+        The server has ended or has not answered in time; the message has the end of its log.
+    """
+    root = folder / "notebooks"
+    command = [sys.executable, "-m", application, f"--ServerApp.root_dir={root}", *options]
+    if os.name == "posix" and os.geteuid() == 0:
+        command.append("--allow-root")
+    log = folder / "server.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(  # noqa: S603 - our own command
+            command,
+            env=_environment(folder),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            # Ctrl-C is for the demo; the server would ask whether it is meant.
+            start_new_session=True,
+        )
+        try:
+            yield _answering(process, folder, log)
+        finally:
+            process.terminate()
+            try:
+                process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    own = {
+        "IPYTHONDIR": "ipython",
+        "JUPYTER_CONFIG_DIR": "config",
+        "JUPYTER_DATA_DIR": "data",
+        "JUPYTER_RUNTIME_DIR": "runtime",
+        "JUPYTERLAB_SETTINGS_DIR": "settings",
+        "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
+    }
+    news = folder / "settings" / "@jupyterlab" / "apputils-extension"
+    news.mkdir(parents=True)
+    # JupyterLab's question about news would cover our notices.
+    (news / "notification.jupyterlab-settings").write_text(
+        '{"fetchNews": "false", "checkForUpdates": false}'
+    )
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("IPYTHON", "JUPYTER"))
+    }
+    places = {variable: str(folder / name) for variable, name in own.items()}
+    return {**inherited, **places, "JUPYTER_PORT": str(_free_port())}
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _answering(process: subprocess.Popen[bytes], folder: Path, log: Path) -> Server:
+    """Wait for the server; where it is and its token it has written down itself."""
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        for file in (folder / "runtime").glob("jpserver-*.json"):
+            # It may be there before it is written, and before the server listens.
+            with contextlib.suppress(json.JSONDecodeError, ConnectionError):
+                info = json.loads(file.read_text())
+                server = Server(info["port"], info["token"], folder / "notebooks")
+                server.request("GET", "/api/status")
+                return server
+        time.sleep(0.1)
+    why = f"did not answer in {START_SECONDS} s"
+    if process.poll() is not None:
+        why = f"ended with exit code {process.returncode}"
+    raise ServerError(f"The server {why}. The end of its log:\n{log.read_text()[-4000:]}")

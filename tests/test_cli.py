@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from jupyter_nbedit import __version__
+from jupyter_nbedit.demo import agent
+from jupyter_nbedit.demo.script import RICH, STEPS
+from jupyter_nbedit.demo.show import SAMPLES
+
+JUPYTER = Path(sys.executable).parent / "jupyter"
+LIMIT = 120  # seconds
+
+
+@pytest.fixture
+def own_places(tmp_path: Path) -> dict[str, str]:
+    """A home and a temporary folder of the test's own."""
+    places = {"HOME": tmp_path / "home", "TMPDIR": tmp_path / "tmp"}
+    for place in places.values():
+        place.mkdir()
+    return {**os.environ, **{name: str(place) for name, place in places.items()}}
+
+
+def test_the_command_tells_its_version() -> None:
+    answer = subprocess.run(
+        [JUPYTER, "nbedit", "--version"], capture_output=True, text=True, timeout=LIMIT, check=True
+    )
+
+    assert answer.stdout.strip() == __version__
+
+
+def test_the_demo_without_a_page_shows_every_exchange_and_leaves_nothing_behind(
+    own_places: dict[str, str],
+) -> None:
+    done = subprocess.run(
+        [JUPYTER, "nbedit", "demo", "--no-browser", "--once"],
+        env=own_places,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("\nPATCH /nbedit/notebooks/") == len(STEPS)
+    assert done.stdout.count("\n200 OK\n") == len(STEPS) - 1
+    assert done.stdout.count("\n409 Conflict\n") == 1
+    assert '-    "wet = 100  # a month' in done.stdout
+    assert '+    "wet = 200  # a month' in done.stdout
+    assert f"All {len(STEPS)} answers were as promised" in done.stdout
+    assert list(Path(own_places["TMPDIR"]).iterdir()) == []
+    # Other extensions may have caches there; Jupyter's own places must be untouched.
+    written = {entry.name for entry in Path(own_places["HOME"]).iterdir()}
+    assert written.isdisjoint({".ipython", ".jupyter", ".local"})
+
+
+def test_a_signal_ends_the_demo_with_its_server_and_its_files(
+    own_places: dict[str, str],
+) -> None:
+    with subprocess.Popen(
+        [JUPYTER, "nbedit", "demo", "--no-browser"],
+        env=own_places,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as demo:
+        assert demo.stdout is not None
+        address = next(
+            found[0] for line in demo.stdout if (found := re.search(r"http://\S+", line))
+        )
+        page = urlsplit(address)
+        assert page.path == f"/lab/tree/{RICH}"
+        assert answers(page.port)
+
+        demo.send_signal(signal.SIGTERM)
+        demo.communicate(timeout=LIMIT)
+
+    assert demo.returncode == 0
+    assert not answers(page.port)
+    assert list(Path(own_places["TMPDIR"]).iterdir()) == []
+
+
+def test_the_samples_are_what_the_demo_says_they_are() -> None:
+    windows = (SAMPLES / "windows.ipynb").read_bytes()
+    archive = (SAMPLES / "archive.ipynb").read_bytes()
+    rainfall = (SAMPLES / "rainfall.ipynb").read_bytes()
+
+    assert windows.count(b"\n") == windows.count(b"\r\n")
+    assert windows.startswith(b'{\r\n  "cells": [\r\n    {\r\n')
+    assert b'"nbformat_minor": 4' in archive
+    assert b'"id"' not in archive
+    assert b'"text/html"' in rainfall
+    assert b'"image/svg+xml"' in rainfall
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "after"),
+    [
+        (500, {"message": "no"}, b"new"),
+        (200, {"hash_before": "wrong", "hash": "wrong", "bytes_preserved": True}, b"new"),
+        (409, {"reason": "cell_changed"}, b"old"),
+    ],
+)
+def test_the_demo_notices_an_answer_that_breaks_a_promise(
+    status: int, answer: dict[str, object], after: bytes
+) -> None:
+    exchange = agent.Exchange(STEPS[0], status, answer, b"old", after)
+
+    with pytest.raises(agent.BrokenPromiseError):
+        agent.check(exchange)
+
+
+def test_the_demo_notices_a_refused_request_that_changed_the_file() -> None:
+    (refused,) = (step for step in STEPS if step.refused)
+    exchange = agent.Exchange(refused, 409, {"reason": refused.refused}, b"old", b"new")
+
+    with pytest.raises(agent.BrokenPromiseError):
+        agent.check(exchange)
+
+
+def answers(port: int | None) -> bool:
+    connection = HTTPConnection("127.0.0.1", port or 0, timeout=LIMIT)
+    try:
+        connection.request("GET", "/api")
+        return connection.getresponse().status == 200
+    except ConnectionRefusedError:
+        return False
+    finally:
+        connection.close()
