@@ -1,0 +1,21 @@
+"""Edit the cells of Jupyter notebooks over HTTP, exactly, while they are open in JupyterLab."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+__version__ = version("jupyter_nbedit")
+
+
+def _jupyter_server_extension_points() -> list[dict[str, Any]]:
+    """Tell Jupyter Server where the extension is."""
+    # Imported here: JupyterLab asks for the labextension without wanting a server.
+    from jupyter_nbedit.app import NbEditApp  # noqa: PLC0415
+
+    return [{"module": "jupyter_nbedit", "app": NbEditApp}]
+
+
+def _jupyter_labextension_paths() -> list[dict[str, str]]:
+    """Tell JupyterLab where the labextension is, for ``jupyter-builder develop``."""
+    return [{"src": "labextension", "dest": "jupyter-nbedit"}]

@@ -1,0 +1,74 @@
+"""The server extension: configuration, and who knows whom."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jupyter_core.paths import jupyter_runtime_dir
+from jupyter_server.extension.application import ExtensionApp
+from traitlets import Enum, Integer
+
+from jupyter_nbedit.editor import NotebookEditor
+from jupyter_nbedit.events import SCHEMA_ID, SCHEMA_PATH, EditEvents
+from jupyter_nbedit.handlers import default_handlers
+from jupyter_nbedit.storage.locks import PathLocks
+from jupyter_nbedit.storage.managers import storage_for
+
+if TYPE_CHECKING:
+    from jupyter_nbedit.storage import Storage
+
+
+class NbEditApp(ExtensionApp):
+    """Mounts ``/nbedit``."""
+
+    name = "jupyter_nbedit"
+    description = "Edit the cells of notebooks over HTTP, while they are open in JupyterLab."
+    open_browser = False
+
+    mode = Enum(
+        ["edit", "plan"],
+        default_value="edit",
+        config=True,
+        help="""What requests may do. "edit" (the default) lets them change notebooks. In "plan"
+        mode every change is refused with 403 `plan_mode`, unless it is a dry run, which shows what the
+        change would be.""",
+    )
+
+    max_request_bytes = Integer(
+        16 * 1024 * 1024,
+        min=1024,
+        config=True,
+        help="""The largest body of a request that is accepted, in bytes; default 16 MiB, at least
+        1024. A larger one is refused with 413 `too_large`. Notebooks themselves may be of any
+        size.""",
+    )
+
+    editor: NotebookEditor
+
+    def initialize_settings(self) -> None:
+        """Build the house: everything above the ground floor gets what is below it."""
+        serverapp = self.serverapp
+        if serverapp is None or serverapp.event_logger is None:
+            message = "jupyter_nbedit is an extension of a running Jupyter Server."
+            raise RuntimeError(message)
+        logger = serverapp.event_logger
+        # Tests start several servers in one process, and a schema may be registered only once.
+        if SCHEMA_ID not in logger.schemas:
+            logger.register_event_schema(SCHEMA_PATH)
+        locks = PathLocks(Path(jupyter_runtime_dir()) / "nbedit" / "locks")
+        settings: dict[str, Any] = serverapp.web_app.settings
+
+        def storage() -> Storage:
+            return storage_for(settings["contents_manager"], settings, locks)
+
+        self.editor = NotebookEditor(
+            storage=storage,
+            notary=lambda: settings["contents_manager"].notary,
+            events=EditEvents(logger),
+            mode=self.mode,
+        )
+
+    def initialize_handlers(self) -> None:
+        """Mount the routes."""
+        self.handlers.extend(default_handlers)

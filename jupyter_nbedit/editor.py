@@ -1,0 +1,366 @@
+"""The whole service: lock, read, check, apply, write, sign, tell."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import itertools
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from jupyter_nbedit import trust
+from jupyter_nbedit.errors import Busy, HashMismatch, InvalidNotebook, PlanMode
+from jupyter_nbedit.notebook.batch import Applied, Result, apply
+from jupyter_nbedit.notebook.diff import unified
+from jupyter_nbedit.notebook.document import CellAddress, Document
+from jupyter_nbedit.notebook.operations import Operation
+from jupyter_nbedit.notebook.splices import join, pieces
+from jupyter_nbedit.notebook.view import CellView, View, cell_views
+from jupyter_nbedit.storage import Changed, Content, Storage, Written
+
+if TYPE_CHECKING:
+    from nbformat.sign import NotebookNotary
+
+    from jupyter_nbedit.events import EditEvents
+
+# How often a batch is applied anew because somebody else wrote meanwhile.
+_ATTEMPTS = 8
+# A file that cannot be parsed may be half written. It is read again until it stays as it is.
+_TORN_POLL_SECONDS = 0.1
+_TORN_READS = 10
+# Up to here, handing work to another thread costs more than the work.
+_SMALL_BYTES = 100_000
+
+
+@dataclass(frozen=True)
+class EditRequest:
+    """One batch of operations on one notebook.
+
+    Parameters
+    ----------
+    path
+        The notebook's API path.
+    operations
+        At least one.
+    hash
+        The only version of the notebook the batch is for; None takes whatever is there.
+    dry_run
+        Answer what would be, and write nothing.
+    user
+        The user name the server knows the editor by.
+    client
+        What the editor calls itself.
+    """
+
+    path: str
+    operations: Sequence[Operation]
+    hash: str | None = None
+    dry_run: bool = False
+    user: str = ""
+    client: str | None = None
+
+
+class EditReply(msgspec.Struct, frozen=True, kw_only=True):
+    """What an edit did: what is kept now, under which hash, and how it got there."""
+
+    path: str
+    edit_id: int | None
+    hash_before: str
+    hash: str
+    last_modified: datetime
+    applied_via: str
+    bytes_preserved: bool
+    persisted: bool
+    dry_run: bool
+    total_cells: int
+    cells_delta: int
+    language: str | None
+    operations: list[Result]
+    diff: str
+    warnings: list[str]
+
+
+class Kernelspec(msgspec.Struct, frozen=True):
+    """The kernel the notebook's metadata names; it is never asked."""
+
+    name: str | None
+    display_name: str | None
+
+
+class ReadReply(msgspec.Struct, frozen=True, kw_only=True):
+    """A notebook as a reader is shown it; ``next`` is where the next page starts, or null."""
+
+    path: str
+    hash: str
+    last_modified: datetime
+    nbformat: int
+    nbformat_minor: int
+    language: str | None
+    kernelspec: Kernelspec | None
+    trusted: bool
+    live: bool
+    total_cells: int
+    cells: list[CellView]
+    next: int | None
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which cells a reader wants.
+
+    Parameters
+    ----------
+    cells
+        The addresses of these, as text; they come in the notebook's order. Empty means all.
+    start
+        The first index of the page.
+    limit
+        How many cells at most; None means no limit.
+    view
+        How much of each.
+    """
+
+    cells: Sequence[str] = ()
+    start: int = 0
+    limit: int | None = None
+    view: View = "source"
+
+
+@dataclass(frozen=True)
+class _Read:
+    content: Content
+    document: Document
+    hash: str
+
+
+@dataclass
+class NotebookEditor:
+    """Reads and edits notebooks.
+
+    Parameters
+    ----------
+    storage
+        Gives the storage for a request; looked up each time, because servers swap their managers.
+    notary
+        Gives the notary that knows which notebooks are trusted.
+    events
+        Tells of edits.
+    mode
+        ``edit``, or ``plan`` to refuse every change that is not a dry run.
+    """
+
+    storage: Callable[[], Storage]
+    notary: Callable[[], NotebookNotary]
+    events: EditEvents
+    mode: str = "edit"
+    _edit_ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+
+    async def read(
+        self, path: str, selection: Selection, *, known: Callable[[str], bool]
+    ) -> ReadReply | str:
+        """Read a notebook.
+
+        Parameters
+        ----------
+        path
+            Its API path.
+        selection
+            Which cells, and how much of them.
+        known
+            Tells whether the reader has the version with a hash already; then only the hash is
+            returned.
+
+        Raises
+        ------
+        NbEditError
+            Of the storage or the notebook, or `CellNotFound` and `AmbiguousCell` of the selection.
+        """
+        storage = self.storage()
+        read = await _settled(storage, path)
+        if known(read.hash):
+            return read.hash
+        document = read.document
+        if selection.cells:
+            chosen = sorted({document.locate(_address(cell, document)) for cell in selection.cells})
+        else:
+            chosen = list(range(len(document)))
+        page = [index for index in chosen if index >= selection.start][: selection.limit]
+        rest = [index for index in chosen if page and index > page[-1]]
+        views = await _away(
+            len(document.text), cell_views, [document.cell(i) for i in page], selection.view
+        )
+        return ReadReply(
+            path=path,
+            hash=read.hash,
+            last_modified=read.content.last_modified,
+            nbformat=4,
+            nbformat_minor=document.nbformat_minor,
+            language=document.language,
+            kernelspec=_kernelspec(document.metadata.get("kernelspec")),
+            trusted=await trust.is_trusted(self.notary(), document.text),
+            live=False,
+            total_cells=len(document),
+            cells=views,
+            next=rest[0] if rest else None,
+        )
+
+    async def edit(self, request: EditRequest) -> EditReply:
+        """Apply a batch of operations, all of them or none.
+
+        Raises
+        ------
+        NbEditError
+            Nothing was written.
+        """
+        if self.mode == "plan" and not request.dry_run:
+            message = (
+                "This server is in plan mode: notebooks are not changed. Send `dry_run: true` "
+                "to see what the edit would do."
+            )
+            raise PlanMode(message)
+        storage = self.storage()
+        async with storage.hold(request.path):
+            for _ in range(_ATTEMPTS):
+                reply = await self._attempt(storage, request)
+                if reply is not None:
+                    return reply
+        message = (
+            f"Others changed the notebook {_ATTEMPTS} times while the edit was being made. "
+            "Nothing was written; try again."
+        )
+        raise Busy(message)
+
+    async def _attempt(self, storage: Storage, request: EditRequest) -> EditReply | None:
+        """Edit what is there now; None if somebody else wrote meanwhile."""
+        read = await _settled(storage, request.path)
+        if request.hash not in {None, read.hash}:
+            message = (
+                "The notebook is not the version the request was made for. Read it again, and "
+                "send the edit anew with the hash you then get."
+            )
+            raise HashMismatch(message, expected=request.hash, hash=read.hash)
+        applied = await _away(
+            len(read.content.text), _applied, read.document, list(request.operations)
+        )
+        if not applied.splices:
+            unchanged = Written(read.hash, read.content.last_modified)
+            return _reply(storage, request, read, applied, unchanged, None)
+        if request.dry_run:
+            digest = await _away(len(read.content.text), _hash_of, read.content.text, applied)
+            would_be = Written(digest, read.content.last_modified)
+            return _reply(storage, request, read, applied, would_be, None)
+        trusted = await trust.is_trusted(self.notary(), read.content.text)
+        try:
+            written = await storage.write(request.path, read.content, applied.splices)
+        except Changed:
+            return None
+        if trusted:
+            await trust.sign(self.notary(), join(read.content.text, applied.splices))
+        written.warnings.extend(await storage.announce(request.path, written))
+        reply = _reply(storage, request, read, applied, written, next(self._edit_ids))
+        self._tell(request, reply)
+        return reply
+
+    def _tell(self, request: EditRequest, reply: EditReply) -> None:
+        self.events.emit(
+            [
+                {"op": done.op, "cell_id": done.cell_id, "index": done.index}
+                for done in reply.operations
+            ],
+            edit_id=reply.edit_id,
+            path=reply.path,
+            hash_before=reply.hash_before,
+            hash=reply.hash,
+            last_modified=reply.last_modified.isoformat(timespec="microseconds"),
+            user=request.user,
+            client=request.client,
+            total_cells=reply.total_cells,
+        )
+
+
+async def _away(size: int, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Work on a notebook of so many bytes, off the loop's thread if that may take long."""
+    if size <= _SMALL_BYTES:
+        return function(*arguments)
+    return await asyncio.to_thread(function, *arguments)
+
+
+async def _settled(storage: Storage, path: str) -> _Read:
+    """Read and parse a notebook; one that is being written in place is waited for."""
+    torn: bytes | None = None
+    for _ in range(_TORN_READS):
+        content = await storage.read(path)
+        try:
+            document, digest = await _away(len(content.text), _parsed, content.text)
+        except InvalidNotebook:
+            if content.text == torn:
+                raise
+            torn = content.text
+            await asyncio.sleep(_TORN_POLL_SECONDS)
+        else:
+            return _Read(content, document, digest)
+    message = "Another program keeps writing this notebook. Nothing was written; try again."
+    raise Busy(message)
+
+
+def _parsed(text: bytes) -> tuple[Document, str]:
+    document = Document.parse(text)
+    return document, document.hash
+
+
+def _applied(document: Document, operations: Sequence[Operation]) -> Applied:
+    return apply(document, operations, fresh_id=lambda: uuid.uuid4().hex[:8])
+
+
+def _hash_of(text: bytes, applied: Applied) -> str:
+    digest = hashlib.sha256()
+    for piece in pieces(text, applied.splices):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def _reply(  # noqa: PLR0913, PLR0917 -- the reply has this many sources
+    storage: Storage,
+    request: EditRequest,
+    read: _Read,
+    applied: Applied,
+    written: Written,
+    edit_id: int | None,
+) -> EditReply:
+    return EditReply(
+        path=request.path,
+        edit_id=edit_id,
+        hash_before=read.hash,
+        hash=written.hash,
+        last_modified=written.last_modified,
+        applied_via=storage.kind,
+        bytes_preserved=True,
+        persisted=not request.dry_run,
+        dry_run=request.dry_run,
+        total_cells=applied.total_cells,
+        cells_delta=applied.total_cells - len(read.document),
+        language=read.document.language,
+        operations=applied.results,
+        diff=unified(request.path, applied.changes),
+        warnings=written.warnings,
+    )
+
+
+def _address(text: str, document: Document) -> CellAddress:
+    """Read an address from a text, where only an index can be all digits, unless it is an id."""
+    return int(text) if text.isdecimal() and text not in document.ids else text
+
+
+def _kernelspec(value: Any) -> Kernelspec | None:
+    if not isinstance(value, dict):
+        return None
+    name, display_name = value.get("name"), value.get("display_name")
+    return Kernelspec(
+        name if isinstance(name, str) else None,
+        display_name if isinstance(display_name, str) else None,
+    )

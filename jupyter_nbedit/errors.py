@@ -1,0 +1,159 @@
+"""Every refusal there is, as a tree.
+
+::
+
+    NbEditError
+    ├── InvalidRequest              the request says something that cannot be done anywhere
+    │   └── InvalidOperation        ... and one operation of it is to blame
+    ├── TooLarge                    the request is larger than this server takes
+    ├── UnsupportedMediaType        the request is not JSON by its own label
+    ├── Forbidden                   the user may not do this
+    │   ├── PlanMode                the server is set to change nothing
+    │   └── CellProtected           the cell's own metadata says no
+    ├── NotebookNotFound            outside the root, hidden and missing look the same
+    ├── CellNotFound                no cell answers to that address
+    ├── AmbiguousCell               more than one cell does
+    ├── CellChanged                 a guard names a cell that reads differently by now
+    ├── HashMismatch                the notebook is not the version the request was made for
+    ├── NotAPlainFile               the notebook is stored in a way that is not written here
+    ├── InvalidNotebook             the file is not a notebook that can be edited
+    ├── Busy                        somebody else is writing; trying again helps
+    ├── NoSpace                     the disk is full
+    └── StorageFailure              the operating system failed; ``applied`` says what is on disk
+
+An error knows no HTTP: which status it becomes is the handlers' business. Its message is a sentence
+that says what was expected, what was found and what to do. Its ``details`` are facts for programs.
+Neither ever holds an absolute path.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class NbEditError(Exception):
+    """A refusal: nothing was written, unless the details say ``applied: true``.
+
+    Parameters
+    ----------
+    message
+        What was expected, what was found, and what to do about it.
+    **details
+        Facts a program can act on; JSON values only.
+    """
+
+    reason: ClassVar[str]
+
+    def __init__(self, message: str, **details: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = details
+
+
+class InvalidRequest(NbEditError):
+    """The request itself is wrong, whatever the notebook holds."""
+
+    reason = "invalid_request"
+
+
+class InvalidOperation(InvalidRequest):
+    """One operation of a batch is wrong; ``details["operation"]`` is its index."""
+
+    reason = "invalid_operation"
+
+
+class TooLarge(NbEditError):
+    """The request's body exceeds ``NbEditApp.max_request_bytes``."""
+
+    reason = "too_large"
+
+
+class UnsupportedMediaType(NbEditError):
+    """The request's body is not labelled ``application/json``."""
+
+    reason = "unsupported_media_type"
+
+
+class Forbidden(NbEditError):
+    """The user may not do this."""
+
+    reason = "forbidden"
+
+
+class PlanMode(Forbidden):
+    """The server's mode is ``plan``, and the request is not a dry run."""
+
+    reason = "plan_mode"
+
+
+class CellProtected(Forbidden):
+    """The cell's metadata has ``editable: false`` or ``deletable: false``."""
+
+    reason = "cell_protected"
+
+
+class NotebookNotFound(NbEditError):
+    """There is no such notebook, or none that may be seen."""
+
+    reason = "notebook_not_found"
+
+    def __init__(self) -> None:
+        # One body for outside, hidden and missing: the answer must not tell which.
+        super().__init__(
+            "There is no notebook at this path. Expected a path relative to the server's "
+            "root, as in the Contents API, of an existing file that ends in .ipynb."
+        )
+
+
+class CellNotFound(NbEditError):
+    """No cell has that id or index."""
+
+    reason = "cell_not_found"
+
+
+class AmbiguousCell(NbEditError):
+    """Several cells have that id."""
+
+    reason = "ambiguous_cell"
+
+
+class CellChanged(NbEditError):
+    """The cell's source is not the one the guard expects."""
+
+    reason = "cell_changed"
+
+
+class HashMismatch(NbEditError):
+    """The notebook's hash is not the one the request was made for."""
+
+    reason = "hash_mismatch"
+
+
+class NotAPlainFile(NbEditError):
+    """The notebook is not kept in a plain file that can be replaced as a whole."""
+
+    reason = "not_a_plain_file"
+
+
+class InvalidNotebook(NbEditError):
+    """The file's bytes are not a notebook of nbformat 4."""
+
+    reason = "invalid_notebook"
+
+
+class Busy(NbEditError):
+    """Another writer is at work on the same file."""
+
+    reason = "busy"
+
+
+class NoSpace(NbEditError):
+    """There is no space left where the notebook is stored."""
+
+    reason = "no_space"
+
+
+class StorageFailure(NbEditError):
+    """The operating system failed; ``details["applied"]`` says whether the edit is in."""
+
+    reason = "io_error"

@@ -1,0 +1,11 @@
+"""REST: the only place that knows a status code. The routes stand at the end."""
+
+from __future__ import annotations
+
+from jupyter_nbedit.handlers.about import AboutHandler
+from jupyter_nbedit.handlers.notebooks import NotebookHandler
+
+default_handlers = [
+    (r"/nbedit/?", AboutHandler),
+    (r"/nbedit/notebooks/(?P<path>.*)", NotebookHandler),
+]

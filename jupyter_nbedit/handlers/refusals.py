@@ -1,0 +1,76 @@
+"""From refusals to HTTP: the one table of statuses, and the one form of an error body."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from tornado.web import HTTPError
+
+from jupyter_nbedit import errors
+
+STATUS: dict[type[errors.NbEditError], HTTPStatus] = {
+    errors.InvalidRequest: HTTPStatus.BAD_REQUEST,
+    errors.InvalidOperation: HTTPStatus.BAD_REQUEST,
+    errors.Forbidden: HTTPStatus.FORBIDDEN,
+    errors.PlanMode: HTTPStatus.FORBIDDEN,
+    errors.CellProtected: HTTPStatus.FORBIDDEN,
+    errors.NotebookNotFound: HTTPStatus.NOT_FOUND,
+    errors.CellNotFound: HTTPStatus.NOT_FOUND,
+    errors.AmbiguousCell: HTTPStatus.CONFLICT,
+    errors.CellChanged: HTTPStatus.CONFLICT,
+    errors.NotAPlainFile: HTTPStatus.CONFLICT,
+    errors.HashMismatch: HTTPStatus.PRECONDITION_FAILED,
+    errors.TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    errors.UnsupportedMediaType: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    errors.InvalidNotebook: HTTPStatus.UNPROCESSABLE_ENTITY,
+    errors.Busy: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.NoSpace: HTTPStatus.INSUFFICIENT_STORAGE,
+    errors.StorageFailure: HTTPStatus.INTERNAL_SERVER_ERROR,
+}
+
+_FORBIDDEN = (
+    "You may not do this. Expected a request with the server's token in the header `Authorization: "
+    "token …`, of a user with the right to read or write `contents` and `nbedit`."
+)
+_HINTS = {
+    HTTPStatus.UNAUTHORIZED: _FORBIDDEN,
+    HTTPStatus.FORBIDDEN: _FORBIDDEN,
+    HTTPStatus.NOT_FOUND: "There is nothing at this address; GET /nbedit lists the routes.",
+    HTTPStatus.METHOD_NOT_ALLOWED: "This route does not have this method; GET /nbedit lists them.",
+}
+
+
+def status_of(failure: BaseException | None, otherwise: int) -> int:
+    """Give the status of a failure; ``otherwise`` for what is no refusal of ours."""
+    return STATUS[type(failure)] if isinstance(failure, errors.NbEditError) else otherwise
+
+
+def body_of(failure: BaseException | None, status: int) -> dict[str, Any]:
+    """Give the body of an error: what to do, for people; why, for programs.
+
+    Neither a traceback nor the text of a foreign exception ever shows: both may name paths.
+    """
+    if isinstance(failure, errors.NbEditError):
+        return {
+            "message": failure.message,
+            "reason": failure.reason,
+            "details": failure.details,
+        }
+    known = HTTPStatus(status) if status in HTTPStatus.__members__.values() else None
+    if isinstance(failure, HTTPError) or status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        message = _HINTS.get(known, "") if known else ""
+        forbidden = known in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
+        reason = "forbidden" if forbidden else "invalid_request"
+        return {
+            "message": message or "The request cannot be understood as HTTP; nothing was written.",
+            "reason": reason,
+            "details": {},
+        }
+    return {
+        "message": "The server failed in a way nobody foresaw. Read the notebook before you "
+        "go on; the "
+        "server's log says more.",
+        "reason": "internal_error",
+        "details": {},
+    }

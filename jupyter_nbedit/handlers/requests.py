@@ -1,0 +1,163 @@
+"""What every handler does with a request before and after the real work."""
+
+from __future__ import annotations
+
+import json
+import re
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+from jupyter_server.auth.utils import HTTP_METHOD_TO_AUTH_ACTION
+from jupyter_server.base.handlers import APIHandler
+from jupyter_server.extension.handler import ExtensionHandlerMixin
+from jupyter_server.utils import ensure_async
+
+from jupyter_nbedit.errors import (
+    Forbidden,
+    InvalidOperation,
+    InvalidRequest,
+    NbEditError,
+    TooLarge,
+    UnsupportedMediaType,
+)
+from jupyter_nbedit.handlers.refusals import body_of, status_of
+
+if TYPE_CHECKING:
+    from jupyter_nbedit.app import NbEditApp
+    from jupyter_nbedit.editor import NotebookEditor
+
+Request = TypeVar("Request", bound=msgspec.Struct)
+
+_OPERATION = re.compile(r"`\$\.operations\[(\d+)\]")
+# What Jupyter itself reads from the query of any API request.
+_JUPYTERS_ARGUMENTS = frozenset(("token", "_xsrf", "no_track_activity"))
+
+
+class NbEditHandler(ExtensionHandlerMixin, APIHandler):
+    """The form of our requests and answers."""
+
+    auth_resource = "nbedit"
+    extensionapp: NbEditApp
+
+    @property
+    def editor(self) -> NotebookEditor:
+        """The service."""
+        return self.extensionapp.editor
+
+    async def prepare(self) -> None:  # type: ignore[override] # as APIHandler's own
+        """Refuse what no verb needs to see."""
+        await super().prepare()
+        limit = self.extensionapp.max_request_bytes
+        if len(self.request.body) > limit:
+            message = (
+                f"The request's body has {len(self.request.body)} bytes, more than the {limit} "
+                "this "
+                "server takes (NbEditApp.max_request_bytes). Send the operations in several "
+                "requests."
+            )
+            raise TooLarge(message, bytes=len(self.request.body), limit=limit)
+        await self._check_contents_right()
+
+    async def _check_contents_right(self) -> None:
+        """Ask for the right to contents too, or whoever lacks it would get around that here."""
+        action = HTTP_METHOD_TO_AUTH_ACTION.get(self.request.method or "")
+        user = self.current_user
+        # Without a user, and for other methods, jupyter_server refuses in its own time.
+        if (
+            user
+            and action
+            and not await ensure_async(
+                self.authorizer.is_authorized(self, user, action, "contents")
+            )
+        ):
+            message = f"You may not {action} contents on this server."
+            raise Forbidden(message)
+
+    def decode(self, form: type[Request]) -> Request:
+        """Read the body.
+
+        Raises
+        ------
+        UnsupportedMediaType
+            If the body is not said to be JSON.
+        InvalidRequest, InvalidOperation
+            If it does not have the form.
+        """
+        media_type = self.request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        if media_type != "application/json":
+            message = (
+                "Expected a body with `Content-Type: application/json`, found "
+                f"{media_type[:100]!r}."
+            )
+            raise UnsupportedMediaType(message)
+        try:
+            return msgspec.json.decode(self.request.body, type=form)
+        except msgspec.ValidationError as error:
+            operation = _OPERATION.search(str(error))
+            message = f"The request does not have the expected form: {error}."
+            if operation is None:
+                raise InvalidRequest(message) from None
+            raise InvalidOperation(message, operation=int(operation[1])) from None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            message = f"The request's body is not JSON as RFC 8259 has it: {error}."
+            raise InvalidRequest(message) from None
+
+    def query(self, form: type[Request]) -> Request:
+        """Read the query; a field that is a list may be given several times.
+
+        Raises
+        ------
+        InvalidRequest
+            If it does not have the form.
+        """
+        fields = {field.name: field for field in msgspec.structs.fields(form)}
+        given: dict[str, Any] = {}
+        for name in self.request.query_arguments:
+            values = self.get_query_arguments(name)
+            if name in fields and "list" in str(fields[name].type):
+                given[name] = values
+            elif name not in _JUPYTERS_ARGUMENTS:
+                given[name] = values[-1]
+        try:
+            return msgspec.convert(given, form, strict=False)
+        except msgspec.ValidationError as error:
+            message = f"The request's query does not have the expected form: {error}."
+            raise InvalidRequest(message) from None
+
+    def answer(self, reply: Any, *, tag: str | None = None) -> None:
+        """Send a reply, with its version as the ``ETag``."""
+        if tag is not None:
+            self.set_header("ETag", f'"{tag}"')
+        try:
+            body = msgspec.json.encode(reply)
+        except UnicodeEncodeError:
+            # A source with lone surrogates: JSON can say them, as escapes, though UTF-8 cannot.
+            body = _escaped(msgspec.to_builtins(reply))
+        self.finish(body)
+
+    def compute_etag(self) -> None:
+        """Leave the tag to `answer`: tornado's would be of the body, not of the notebook."""
+
+    def send_error(
+        self, status_code: int = HTTPStatus.INTERNAL_SERVER_ERROR, **kwargs: Any
+    ) -> None:
+        """Give a refusal its own status."""
+        failure = kwargs.get("exc_info", (None, None, None))[1]
+        super().send_error(status_of(failure, status_code), **kwargs)
+
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
+        """Send a failure in our form."""
+        failure = kwargs.get("exc_info", (None, None, None))[1]
+        self.finish(msgspec.json.encode(body_of(failure, status_code)))
+
+    def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
+        """Log a refusal as what it is, one line, not as a fault of the server."""
+        if isinstance(value, NbEditError):
+            self.log.info("%s %s: %s", self.request.method, value.reason, repr(value.message))
+        else:
+            super().log_exception(typ, value, tb)
+
+
+def _escaped(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=True).encode()

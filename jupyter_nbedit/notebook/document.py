@@ -1,0 +1,315 @@
+"""A notebook document: its bytes and the spans of its cells."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from jupyter_nbedit.errors import AmbiguousCell, CellNotFound, InvalidNotebook
+from jupyter_nbedit.notebook import spans
+from jupyter_nbedit.notebook.spans import Member, Span
+
+#: How a cell is named: a string is an id and, only if no cell has that id, ``cell-N`` counted from
+#: 0; an integer is an index from 0.
+CellAddress = str | int
+
+_BOM = b"\xef\xbb\xbf"
+_NBFORMAT = 4
+# nbformat 4.5 gave cells their ids: https://nbformat.readthedocs.io/en/latest/changelog.html
+_MINOR_WITH_IDS = 5
+_SHOWN_IDS = 10
+_MEMBERS_THAT_MATTER = frozenset(
+    ("attachments", "cell_type", "execution_count", "id", "metadata", "outputs", "source")
+)
+_TOP_MEMBERS_THAT_MATTER = frozenset(("cells", "metadata", "nbformat", "nbformat_minor"))
+
+
+class _Head(msgspec.Struct):
+    """What is read of every cell; of a double name the last counts, as everywhere in Jupyter."""
+
+    id: Any = None
+    cell_type: Any = None
+
+
+_HEAD = msgspec.json.Decoder(_Head)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a document, read on demand.
+
+    Parameters
+    ----------
+    index
+        Its position, from 0.
+    id
+        Its id, or None if it has none; ids are never invented.
+    cell_type
+        ``code``, ``markdown``, ``raw``, or what else the file says.
+    span
+        Where its object stands in the document's bytes.
+    text
+        The document's bytes.
+    """
+
+    index: int
+    id: str | None
+    cell_type: str
+    span: Span
+    text: bytes
+
+    @cached_property
+    def members(self) -> dict[str, Member]:
+        """The cell's members by name.
+
+        Raises
+        ------
+        InvalidNotebook
+            If a name that matters stands twice: replacing one would uncover the other.
+        """
+        found: dict[str, Member] = {}
+        for member in spans.members(self.text, self.span):
+            if member.name in found and member.name in _MEMBERS_THAT_MATTER:
+                message = (
+                    f"Cell {self.index} has two members named {member.name!r}. Nothing was "
+                    "changed, "
+                    "because programs disagree about which of them counts; remove one of them "
+                    "first."
+                )
+                raise InvalidNotebook(message, index=self.index, member=member.name)
+            found[member.name] = member
+        return found
+
+    def value(self, name: str, default: Any = None) -> Any:
+        """Read one member's value."""
+        member = self.members.get(name)
+        return default if member is None else spans.decode(self.text, member.value)
+
+    @cached_property
+    def source(self) -> str:
+        """The source as one string, whether the file keeps it as a string or as a list of them.
+
+        Raises
+        ------
+        InvalidNotebook
+            If the file keeps something else.
+        """
+        value = self.value("source", "")
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list) and all(isinstance(line, str) for line in value):
+            return "".join(value)
+        message = (
+            f"The source of cell {self.index} is neither a string nor a list of strings, as "
+            "nbformat demands. Mend the file first."
+        )
+        raise InvalidNotebook(message, index=self.index)
+
+    @cached_property
+    def metadata(self) -> dict[str, Any]:
+        """The cell's metadata; empty if it is missing or not an object."""
+        value = self.value("metadata")
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def source_hash(self) -> str:
+        """The sha256 of the source."""
+        return source_hash(self.source)
+
+
+def source_hash(source: str) -> str:
+    """Give the sha256 of a source's UTF-8 bytes, in hex; lone surrogates count as they are."""
+    return hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True)
+class Document:
+    """The bytes of a notebook and where its cells stand in them.
+
+    Use `Document.parse` to make one.
+    """
+
+    text: bytes
+    span: Span
+    members: dict[str, Member]
+    cells_span: Span
+    cell_spans: list[Span]
+    nbformat_minor: int
+    heads: list[tuple[str | None, str]]
+
+    @classmethod
+    def parse(cls, text: bytes) -> Document:
+        """Find the cells.
+
+        Raises
+        ------
+        InvalidNotebook
+            If this is not JSON, not UTF-8, has no ``cells``, or is older than nbformat 4.
+        """
+        start = len(_BOM) if text.startswith(_BOM) else 0
+        if not text[start:].strip():
+            message = "The file is empty. Expected a notebook of nbformat 4."
+            raise InvalidNotebook(message)
+        try:
+            spans.check(text, start)
+        except spans.MalformedJSON as error:
+            message = f"The file is not a notebook that can be read: {error}."
+            raise InvalidNotebook(message) from None
+        top = spans.value_span(text, start)
+        if not spans.is_object(text, top):
+            message = "The file is JSON but not a notebook: expected an object that has `cells`."
+            raise InvalidNotebook(message)
+        members = _single(spans.members(text, top))
+        nbformat = _integer(text, members, "nbformat")
+        if nbformat != _NBFORMAT:
+            message = (
+                f"The notebook's nbformat is {nbformat}, expected {_NBFORMAT}. JupyterLab "
+                "converts older notebooks when it opens and saves them."
+            )
+            raise InvalidNotebook(message, nbformat=nbformat)
+        cells = members.get("cells")
+        if cells is None or not spans.is_array(text, cells.value):
+            message = "The file is not a notebook of nbformat 4: it has no `cells` array."
+            raise InvalidNotebook(message)
+        cell_spans = spans.elements(text, cells.value)
+        return cls(
+            text=text,
+            span=top,
+            members=members,
+            cells_span=cells.value,
+            cell_spans=cell_spans,
+            nbformat_minor=_integer(text, members, "nbformat_minor", default=0),
+            heads=[_head(text, index, span) for index, span in enumerate(cell_spans)],
+        )
+
+    def __len__(self) -> int:
+        """Count the cells."""
+        return len(self.cell_spans)
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether the file's format gives cells ids, which new cells must then have."""
+        return self.nbformat_minor >= _MINOR_WITH_IDS
+
+    @cached_property
+    def hash(self) -> str:
+        """The sha256 of the bytes, in hex: the Contents API's ``hash``."""
+        return hashlib.sha256(self.text).hexdigest()
+
+    @cached_property
+    def metadata(self) -> dict[str, Any]:
+        """The notebook's metadata; empty if it is missing or not an object."""
+        member = self.members.get("metadata")
+        value = None if member is None else spans.decode(self.text, member.value)
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def language(self) -> str | None:
+        """The language of the code cells, as the metadata tells it."""
+        for section, name in (("language_info", "name"), ("kernelspec", "language")):
+            found = self.metadata.get(section)
+            if isinstance(found, dict) and isinstance(found.get(name), str):
+                return str(found[name])
+        return None
+
+    @cached_property
+    def ids(self) -> dict[str, list[int]]:
+        """The indexes of the cells that have each id."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for index, (cell_id, _) in enumerate(self.heads):
+            if cell_id is not None:
+                found[cell_id].append(index)
+        return dict(found)
+
+    def cell(self, index: int) -> Cell:
+        """Give the cell at an index that is known to exist."""
+        cell_id, cell_type = self.heads[index]
+        return Cell(index, cell_id, cell_type, self.cell_spans[index], self.text)
+
+    def locate(self, address: CellAddress) -> int:
+        """Find the index of the cell with an address.
+
+        Raises
+        ------
+        CellNotFound
+            With up to 10 of the ids there are.
+        AmbiguousCell
+            With the indexes of all cells that have the id.
+        """
+        if isinstance(address, int):
+            index: int | None = address
+        else:
+            found = self.ids.get(address, [])
+            if len(found) > 1:
+                message = (
+                    f"{len(found)} cells have the id {address!r}. Address the one you mean by its "
+                    "index, an integer."
+                )
+                raise AmbiguousCell(message, cell=address, indexes=found)
+            index = found[0] if found else _ordinal(address)
+        if index is None or not 0 <= index < len(self):
+            raise self._not_found(address)
+        return index
+
+    def _not_found(self, address: CellAddress) -> CellNotFound:
+        available = [
+            cell_id if cell_id is not None else f"cell-{index}"
+            for index, (cell_id, _) in enumerate(self.heads[:_SHOWN_IDS])
+        ]
+        message = (
+            f"No cell has the {'index' if isinstance(address, int) else 'id'} {address!r}. The "
+            f"notebook has {len(self)} cells; read it again and use an id or an index from 0 that "
+            "it shows."
+        )
+        return CellNotFound(message, cell=address, available_ids=available, total_cells=len(self))
+
+
+def _ordinal(address: str) -> int | None:
+    """Read ``cell-N``; only the plain spelling of a number counts."""
+    prefix, _, digits = address.partition("-")
+    plain = (
+        prefix == "cell" and digits.isascii() and digits.isdigit() and len(digits) < len("1" * 10)
+    )
+    return int(digits) if plain and str(int(digits)) == digits else None
+
+
+def _single(members: list[Member]) -> dict[str, Member]:
+    found: dict[str, Member] = {}
+    for member in members:
+        if member.name in found and member.name in _TOP_MEMBERS_THAT_MATTER:
+            message = (
+                f"The notebook has two members named {member.name!r}, and programs disagree about "
+                "which of them counts; remove one of them first."
+            )
+            raise InvalidNotebook(message, member=member.name)
+        found[member.name] = member
+    return found
+
+
+def _integer(text: bytes, members: dict[str, Member], name: str, default: int | None = None) -> int:
+    member = members.get(name)
+    value = default if member is None else spans.decode(text, member.value)
+    if not isinstance(value, int) or isinstance(value, bool):
+        message = f"The file is not a notebook: expected an integer `{name}`."
+        raise InvalidNotebook(message, member=name)
+    return value
+
+
+def _head(text: bytes, index: int, span: Span) -> tuple[str | None, str]:
+    if not spans.is_object(text, span):
+        message = f"Cell {index} of the notebook is not an object. Mend the file first."
+        raise InvalidNotebook(message, index=index)
+    try:
+        head = _HEAD.decode(memoryview(text)[span.start : span.stop])
+    except (msgspec.DecodeError, RecursionError):
+        values = spans.decode(text, span)
+        head = _Head(values.get("id"), values.get("cell_type"))
+    if not isinstance(head.cell_type, str):
+        message = f"Cell {index} of the notebook has no `cell_type`. Mend the file first."
+        raise InvalidNotebook(message, index=index)
+    return (head.id if isinstance(head.id, str) else None), head.cell_type

@@ -1,0 +1,221 @@
+"""Where the values of a JSON text begin and end.
+
+Knows JSON and nothing about notebooks. Two ways to the same spans: msgspec skips a value in C and
+tells its length; what msgspec refuses but Python's ``json`` (and so Jupyter) takes, ``NaN`` and
+lone surrogate escapes, is walked by regular expressions that rely on `check` having accepted the
+text before.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+
+class Span(NamedTuple):
+    """A half-open range of bytes."""
+
+    start: int
+    stop: int
+
+
+class Member(NamedTuple):
+    """One ``"name": value`` of an object; ``name`` is decoded, the spans are the tokens'."""
+
+    name: str
+    name_span: Span
+    value: Span
+
+
+class MalformedJSON(ValueError):
+    """The text is not JSON, even by the rules of Python's ``json`` module."""
+
+
+_ANY = msgspec.json.Decoder(msgspec.Raw)
+_ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
+_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_REFUSED = (msgspec.DecodeError, RecursionError)
+
+_SPACE = re.compile(rb"[ \t\r\n]*")
+_COLON = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*")
+_SEPARATOR = re.compile(rb"[ \t\r\n]*(?:,[ \t\r\n]*)?")
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_SCALAR = re.compile(rb'[^,\]}\s"\[{]+')
+_HOP = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[{]|[\]}]', re.DOTALL)
+_OPENING = frozenset(b"[{")
+
+_CHUNK = 1 << 20
+# CPython refuses to turn longer texts into an int (sys.set_int_max_str_digits), for fear of
+# quadratic time. Notebooks may hold such numbers in places we never read.
+_MAX_INT_DIGITS = 4300
+
+
+def _lenient_int(digits: str) -> int | str:
+    return int(digits) if len(digits) <= _MAX_INT_DIGITS else digits
+
+
+_LENIENT = json.JSONDecoder(parse_int=_lenient_int)
+
+
+def check(text: bytes, start: int = 0) -> None:
+    """Make sure that ``text[start:]`` is UTF-8 and one JSON value as Python's ``json`` reads it.
+
+    Raises
+    ------
+    MalformedJSON
+        With a message that says what is wrong and where.
+    """
+    _check_utf8(text)
+    try:
+        _ANY.decode(memoryview(text)[start:])
+    except _REFUSED:
+        try:
+            _LENIENT.decode(text[start:].decode())
+        except RecursionError:
+            message = "its values are nested too deeply"
+            raise MalformedJSON(message) from None
+        except json.JSONDecodeError as error:
+            message = f"{error.msg} at line {error.lineno}, column {error.colno}"
+            raise MalformedJSON(message) from None
+
+
+def _check_utf8(text: bytes) -> None:
+    """Decode piece by piece: msgspec does not look into strings it skips, and memory stays flat."""
+    if text.isascii():
+        return
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    view = memoryview(text)
+    for at in range(0, len(text), _CHUNK):
+        try:
+            decoder.decode(view[at : at + _CHUNK], final=at + _CHUNK >= len(text))
+        except UnicodeDecodeError as error:
+            message = f"it is not UTF-8 ({error.reason} near byte {at + error.start})"
+            raise MalformedJSON(message) from None
+
+
+def value_span(text: bytes, start: int) -> Span:
+    """Give the span of the only value of a checked text, without the white space around it."""
+    stop = len(text)
+    while text[stop - 1] in b" \t\r\n":
+        stop -= 1
+    return Span(_after(_SPACE, text, start), stop)
+
+
+def decode(text: bytes, span: Span) -> Any:
+    """Read one value of a checked text as Python's ``json`` would."""
+    token = memoryview(text)[span.start : span.stop]
+    try:
+        return msgspec.json.decode(token)
+    except _REFUSED:
+        return _LENIENT.decode(bytes(token).decode())
+
+
+def is_array(text: bytes, span: Span) -> bool:
+    """Tell whether the value is an array."""
+    return text[span.start] == ord("[")
+
+
+def is_object(text: bytes, span: Span) -> bool:
+    """Tell whether the value is an object."""
+    return text[span.start] == ord("{")
+
+
+def elements(text: bytes, span: Span) -> list[Span]:
+    """List the spans of an array's elements, in a checked text."""
+    try:
+        raws = _ARRAY.decode(memoryview(text)[span.start : span.stop])
+    except _REFUSED:
+        return _hop_elements(text, span)
+    spans: list[Span] = []
+    at = _after(_SPACE, text, span.start + 1)
+    separator = b","
+    for raw in raws:
+        stop = at + len(raw)
+        spans.append(Span(at, stop))
+        # Nearly all separators of a file are alike, and a comparison is cheaper than a match.
+        if text.startswith(separator, stop) and text[stop + len(separator)] > ord(" "):
+            at = stop + len(separator)
+        else:
+            at = _after(_SEPARATOR, text, stop)
+            separator = text[stop:at]
+    return spans
+
+
+def members(text: bytes, span: Span) -> list[Member]:
+    """List the members of an object in a checked text, in order, doubles included."""
+    try:
+        raws = _OBJECT.decode(memoryview(text)[span.start : span.stop])
+    except _REFUSED:
+        return _walk_members(text, span, _hop_member)
+
+    def end(text: bytes, at: int, name: str) -> int:
+        raw = raws[name]
+        if not text.startswith(raw, at):
+            message = f"the member {name!r} stands twice"
+            raise MalformedJSON(message)
+        return at + len(raw)
+
+    # Of a double name a dict keeps the last value only: its length fits nothing before it.
+    try:
+        found = _walk_members(text, span, end)
+    except MalformedJSON:
+        found = []
+    return found if len(found) == len(raws) else _walk_members(text, span, _hop_member)
+
+
+def _walk_members(text: bytes, span: Span, end: Callable[[bytes, int, str], int]) -> list[Member]:
+    found: list[Member] = []
+    at = _after(_SPACE, text, span.start + 1)
+    while text[at] != ord("}"):
+        name = Span(at, _after(_STRING, text, at))
+        decoded = decode(text, name)
+        start = _after(_COLON, text, name.stop)
+        value = Span(start, end(text, start, decoded))
+        found.append(Member(decoded, name, value))
+        at = _after(_SEPARATOR, text, value.stop)
+    return found
+
+
+def _hop_elements(text: bytes, span: Span) -> list[Span]:
+    spans: list[Span] = []
+    at = _after(_SPACE, text, span.start + 1)
+    while text[at] != ord("]"):
+        stop = _hop(text, at)
+        spans.append(Span(at, stop))
+        at = _after(_SEPARATOR, text, stop)
+    return spans
+
+
+def _hop_member(text: bytes, at: int, _name: str) -> int:
+    return _hop(text, at)
+
+
+def _hop(text: bytes, at: int) -> int:
+    """Find the end of a value by counting brackets; strings are jumped over."""
+    first = text[at]
+    if first not in _OPENING:
+        return _after(_STRING if first == ord('"') else _SCALAR, text, at)
+    depth = 0
+    for hop in _HOP.finditer(text, at):
+        byte = text[hop.start()]
+        if byte in _OPENING:
+            depth += 1
+        elif byte != ord('"'):
+            depth -= 1
+            if depth == 0:
+                return hop.end()
+    message = "a bracket is never closed"
+    raise MalformedJSON(message)
+
+
+def _after(pattern: re.Pattern[bytes], text: bytes, at: int) -> int:
+    match = pattern.match(text, at)
+    if match is None:
+        message = f"byte {at} fits nowhere"
+        raise MalformedJSON(message)
+    return match.end()

@@ -1,0 +1,265 @@
+"""How a file writes JSON: learned from it, applied to what is added to it.
+
+Everything is learned by example: the white space between the cells from the cells there are, the
+layout of a new cell from a cell near to it, preferably of its type. Only what no example tells is
+written as nbformat does: https://github.com/jupyter/nbformat/blob/main/nbformat/v4/nbjson.py
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from jupyter_nbedit.notebook import spans
+from jupyter_nbedit.notebook.document import Cell, Document
+from jupyter_nbedit.notebook.spans import Member, Span
+
+_DEFAULT_ORDER = (
+    "attachments",
+    "cell_type",
+    "execution_count",
+    "id",
+    "metadata",
+    "outputs",
+    "source",
+)
+# Others escape within ASCII: control characters everybody, "<" some.
+_ESCAPE = re.compile(rb"\\u(?!00[0-7])[0-9a-fA-F]{4}")
+# Looking for examples further away than this costs more than it tells.
+_NEIGHBOURS = 200
+
+
+@dataclass(frozen=True)
+class Brackets:
+    """The white space and commas of an array or an object that has something in it."""
+
+    open: bytes
+    separator: bytes
+    close: bytes
+
+    @property
+    def indent(self) -> bytes | None:
+        """The indentation of what stands inside, or None if it does not begin a line."""
+        _, newline, indent = self.open.rpartition(b"\n")
+        return indent if newline else None
+
+    def wrap(self, items: Iterable[bytes], brackets: bytes) -> bytes:
+        """Write items within a pair of brackets, given as two bytes."""
+        inside = self.separator.join(items)
+        if not inside:
+            return brackets
+        return brackets[:1] + self.open + inside + self.close + brackets[1:]
+
+
+@dataclass(frozen=True)
+class CellStyle:
+    """How one cell is written, or is to be.
+
+    Parameters
+    ----------
+    object
+        The layout of the cell's members.
+    colon
+        What stands between a name and its value.
+    order
+        The members' names in their order.
+    lines
+        The layout of the list of lines, or None if the source is one string.
+    newline
+        The line break of the file, or None if it has none to go by.
+    unit
+        One step of indentation.
+    notebook
+        The style of the file around it.
+    """
+
+    object: Brackets
+    colon: bytes
+    order: tuple[str, ...]
+    lines: Brackets | None
+    newline: bytes | None
+    unit: bytes
+    notebook: Style
+
+    def text(self, value: str) -> bytes:
+        """Write a string."""
+        return json.dumps(value, ensure_ascii=self._escapes(value)).encode()
+
+    def _escapes(self, value: str) -> bool:
+        return not value.isascii() and self.notebook.escapes
+
+    def source(self, source: str) -> bytes:
+        """Write a source, as a string or as a list of its lines."""
+        if self.lines is None:
+            return self.text(source)
+        # nbformat's own writer cuts with splitlines, at more than line feeds.
+        return self.lines.wrap(map(self.text, source.splitlines(keepends=True)), b"[]")
+
+    def value(self, value: Any) -> bytes:
+        """Write any value of a member of the cell."""
+        indent = self.object.indent
+        line = None if indent is None or self.newline is None else self.newline + indent
+        written = json.dumps(
+            value,
+            ensure_ascii=False,
+            indent=None if line is None else self.unit.decode(),
+            separators=(
+                self.object.separator.decode() if line is None else ",",
+                self.colon.decode(),
+            ),
+        )
+        if self._escapes(written):
+            written = "".join(c if c.isascii() else json.dumps(c)[1:-1] for c in written)
+        # A string never holds a raw line feed, so each one here is a line of the layout.
+        return written.encode().replace(b"\n", line or b"")
+
+    def member(self, name: str, value: bytes) -> bytes:
+        """Write a member; its value is already written."""
+        return self.text(name) + self.colon + value
+
+    def cell(self, members: dict[str, bytes]) -> bytes:
+        """Write a whole cell, its members in the order of the example."""
+        names = sorted(members, key=self.order_key)
+        return self.object.wrap((self.member(name, members[name]) for name in names), b"{}")
+
+    def order_key(self, name: str) -> tuple[int, int]:
+        """Rank a member: where the example has it, else behind the one nbformat puts before it."""
+        if name in self.order:
+            return self.order.index(name), -1
+        known = name in _DEFAULT_ORDER
+        rank = _DEFAULT_ORDER.index(name) if known else len(_DEFAULT_ORDER)
+        before = [self.order.index(other) for other in _DEFAULT_ORDER[:rank] if other in self.order]
+        return max(before, default=-1), rank
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a notebook is written."""
+
+    document: Document
+
+    @cached_property
+    def cells(self) -> Brackets:
+        """The layout of the array of cells."""
+        document = self.document
+        found = _brackets(document.text, document.cells_span, document.cell_spans)
+        return found or self._nested(self._top, _unit(self._top.indent, b""))
+
+    @cached_property
+    def escapes(self) -> bool:
+        """Whether the file escapes characters beyond ASCII, though JSON does not ask for it."""
+        text = self.document.text
+        return text.isascii() and any(
+            _backslashes_before(text, found.start()) % 2 == 0 for found in _ESCAPE.finditer(text)
+        )
+
+    def of_new_cell(self, index: int, cell_type: str) -> CellStyle:
+        """Give the style of a cell to be added before the one at ``index``."""
+        example = next(self._near(index, cell_type), None) or next(self._near(index, None), None)
+        return self._cell_style(example, index)
+
+    def of_cell(self, cell: Cell) -> CellStyle:
+        """Give the style of a cell that is there."""
+        return self._cell_style(cell, cell.index)
+
+    def _cell_style(self, example: Cell | None, index: int) -> CellStyle:
+        text = self.document.text
+        found = [] if example is None else spans.members(text, example.span)
+        layout = None if example is None else _brackets(text, example.span, _whole(found))
+        if layout is None:
+            layout = self._nested(self.cells, _unit(self._top.indent, b""))
+        unit = _unit(layout.indent, self.cells.indent)
+        first = (found or list(self.document.members.values()))[0]
+        return CellStyle(
+            object=layout,
+            colon=text[first.name_span.stop : first.value.start],
+            order=tuple(member.name for member in found) or _DEFAULT_ORDER,
+            lines=self._lines(example, index, self._nested(layout, unit)),
+            newline=self._newline,
+            unit=unit,
+            notebook=self,
+        )
+
+    def _lines(self, example: Cell | None, index: int, default: Brackets) -> Brackets | None:
+        """Learn how sources are written; the nearest list that has a line in it tells most."""
+        text = self.document.text
+        own = [] if example is None else [example]
+        is_list = False
+        for cell in (*own, *self._near(index, None)):
+            for member in spans.members(text, cell.span):
+                if member.name != "source":
+                    continue
+                if spans.is_array(text, member.value):
+                    is_list = True
+                    lines = _brackets(text, member.value, spans.elements(text, member.value))
+                    if lines is not None:
+                        return lines
+                elif not is_list:
+                    return None
+        return default
+
+    def _near(self, index: int, cell_type: str | None) -> Iterator[Cell]:
+        """Go through the cells from near to far, the ones before first."""
+        heads = self.document.heads
+        for distance in range(_NEIGHBOURS):
+            for at in (index - 1 - distance, index + distance):
+                if 0 <= at < len(heads) and cell_type in {None, heads[at][1]}:
+                    yield self.document.cell(at)
+
+    @cached_property
+    def _top(self) -> Brackets:
+        document = self.document
+        top = _whole(list(document.members.values()))
+        return _brackets(document.text, document.span, top) or Brackets(b"", b",", b"")
+
+    @property
+    def _newline(self) -> bytes | None:
+        """The line break of the layout; no text has one but a laid out one."""
+        for layout in (self._top, self.cells):
+            if b"\n" in layout.open:
+                return b"\r\n" if b"\r\n" in layout.open else b"\n"
+        return None
+
+    def _nested(self, outer: Brackets, unit: bytes) -> Brackets:
+        """Lay out one level deeper than ``outer``."""
+        newline, indent = self._newline, outer.indent
+        if newline is None or indent is None:
+            return Brackets(b"", b"," if b"\n" in outer.separator else outer.separator, b"")
+        inner = newline + indent + unit
+        return Brackets(inner, b"," + inner, newline + indent)
+
+
+def _whole(members: list[Member]) -> list[Span]:
+    return [Span(member.name_span.start, member.value.stop) for member in members]
+
+
+def _brackets(text: bytes, span: Span, items: list[Span]) -> Brackets | None:
+    """Learn from an array or object; None if it is empty."""
+    if not items:
+        return None
+    opening = text[span.start + 1 : items[0].start]
+    return Brackets(
+        open=opening,
+        separator=b"," + opening if len(items) == 1 else text[items[0].stop : items[1].start],
+        close=text[items[-1].stop : span.stop - 1],
+    )
+
+
+def _unit(inner: bytes | None, outer: bytes | None) -> bytes:
+    """Tell one step of indentation from two levels."""
+    if inner is None:
+        return b" "
+    if outer is not None and inner.startswith(outer):
+        return inner[len(outer) :]
+    return inner
+
+
+def _backslashes_before(text: bytes, at: int) -> int:
+    count = 0
+    while text[at - 1 - count] == ord("\\"):
+        count += 1
+    return count

@@ -1,0 +1,98 @@
+"""Where notebooks are kept: read as a whole, written as splices of what was read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from jupyter_nbedit.notebook.splices import Splice
+
+
+@dataclass(frozen=True)
+class Content:
+    """A notebook's bytes as they were read.
+
+    Parameters
+    ----------
+    text
+        The bytes.
+    last_modified
+        When they were written, as the Contents API tells it.
+    version
+        What the storage needs to see whether they are still current; nobody else's business.
+    """
+
+    text: bytes
+    last_modified: datetime
+    version: object = None
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a write left behind.
+
+    Parameters
+    ----------
+    hash
+        The sha256 of the bytes that are kept now.
+    last_modified
+        When they were written, as the Contents API tells it.
+    warnings
+        What did not go as it should, though the bytes are written.
+    """
+
+    hash: str
+    last_modified: datetime
+    warnings: list[str] = field(default_factory=list)
+
+
+class Changed(Exception):
+    """What is kept is no longer what was read; nothing was written."""
+
+
+class Storage(Protocol):
+    """One way of keeping notebooks. ``path`` is an API path throughout."""
+
+    @property
+    def kind(self) -> str:
+        """The name of the way, told to clients as ``applied_via``."""
+
+    def hold(self, path: str) -> AbstractAsyncContextManager[None]:
+        """Keep every other writer of this server away from a notebook.
+
+        Raises
+        ------
+        NotebookNotFound
+            If the path is none that may be seen.
+        Busy
+            If another process keeps us away for too long.
+        """
+
+    async def read(self, path: str) -> Content:
+        """Read a notebook.
+
+        Raises
+        ------
+        NotebookNotFound, NotAPlainFile, Forbidden, Busy, StorageFailure
+        """
+
+    async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> Written:
+        """Write what was read, spliced, if it is still what is kept.
+
+        Raises
+        ------
+        Changed
+            If it is not.
+        NotebookNotFound, NotAPlainFile, Forbidden, NoSpace, StorageFailure
+        """
+
+    async def announce(self, path: str, written: Written) -> list[str]:
+        """Tell the contents manager, its hooks and its listeners that a notebook was written.
+
+        Returns
+        -------
+        What did not go as it should, for the reply's ``warnings``.
+        """

@@ -1,0 +1,130 @@
+"""Which storage serves a contents manager, decided for each request.
+
+The manager is looked at when it is needed and never before: extensions replace it while the server
+starts (Jupytext does), and hooks are registered at any time.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any
+
+from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
+from tornado.web import HTTPError
+
+from jupyter_nbedit.errors import NotAPlainFile
+from jupyter_nbedit.storage.files import FileStorage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from jupyter_nbedit.storage import Storage
+    from jupyter_nbedit.storage.locks import PathLocks
+
+_STOCK = "jupyter_server.services.contents."
+# What must be the server's own for a notebook's file to be the notebook.
+_DECISIVE = (
+    "_base_model",
+    "_file_model",
+    "_get_os_path",
+    "_notebook_model",
+    "_read_file",
+    "_read_notebook",
+    "_save_file",
+    "_save_notebook",
+    "atomic_writing",
+    "check_and_sign",
+    "delete_file",
+    "dir_exists",
+    "exists",
+    "file_exists",
+    "get",
+    "is_hidden",
+    "mark_trusted_cells",
+    "open",
+    "rename_file",
+    "run_post_save_hooks",
+    "run_pre_save_hooks",
+    "save",
+)
+_LOCKED = ("save", "rename_file", "delete_file")
+_PATHS = frozenset(("path", "old_path", "new_path"))
+_COLLABORATION = ("jupyter_server_ydoc", "yroom_manager")
+
+
+def storage_for(manager: Any, settings: Mapping[str, Any], locks: PathLocks) -> Storage:
+    """Choose the storage for the notebooks of a contents manager as it is now.
+
+    Raises
+    ------
+    NotAPlainFile
+        If the manager does not keep each notebook in a plain file of its own, or others decide what
+        is written to it.
+    """
+    obstacle = _obstacle(manager, settings)
+    if obstacle is not None:
+        message = (
+            f"{obstacle} Notebooks can only be edited where the stock file manager keeps each in a "
+            "plain file of its own; nothing was written."
+        )
+        raise NotAPlainFile(message)
+    _guard(manager, locks)
+    return FileStorage(manager, locks)
+
+
+def _obstacle(manager: Any, settings: Mapping[str, Any]) -> str | None:
+    kind = type(manager)
+    if not isinstance(manager, AsyncFileContentsManager):
+        return f"This server keeps its notebooks with {kind.__name__}."
+    for name in _DECISIVE:
+        function = vars(manager).get(name, getattr(kind, name, None))
+        origin = "" if function is None else function.__module__
+        if not isinstance(function, _Guarded) and not origin.startswith(_STOCK):
+            return f"{kind.__name__}, which keeps this server's notebooks, has its own `{name}`."
+    if manager.pre_save_hook is not None or manager._pre_save_hooks:  # noqa: SLF001 -- no other way
+        return "A pre-save hook of this server may change or refuse what is saved."
+    if any(settings.get(name) is not None for name in _COLLABORATION):
+        return "Real-time collaboration is installed, and its rooms own the notebooks they hold."
+    return None
+
+
+def _guard(manager: AsyncFileContentsManager, locks: PathLocks) -> None:
+    """Make the manager's own writes wait for ours, and ours for them.
+
+    The manager writes in place: a file renamed over its target in the middle of a save would send
+    the rest of that save to a file without a name.
+    """
+    for name in _LOCKED:
+        if name not in vars(manager):
+            setattr(manager, name, _Guarded(manager, getattr(manager, name), locks))
+
+
+class _Guarded:
+    """A method of the contents manager that holds the locks of the paths it is given."""
+
+    def __init__(
+        self, manager: AsyncFileContentsManager, method: Callable[..., Any], locks: PathLocks
+    ) -> None:
+        self._manager = manager
+        self._method = method
+        self._locks = locks
+        self._signature = inspect.signature(method)
+
+    async def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        given = self._signature.bind(*args, **kwargs).arguments
+        paths = {str(path) for name, path in given.items() if name in _PATHS}
+        async with AsyncExitStack() as held:
+            # In one order everywhere, so that two renames cannot wait for each other.
+            for real in sorted({real for path in paths if (real := self._real(path)) is not None}):
+                await held.enter_async_context(self._locks.hold(real))
+            return await self._method(*args, **kwargs)
+
+    def _real(self, path: str) -> str | None:
+        try:
+            os_path: str = self._manager._get_os_path(path.strip("/"))  # noqa: SLF001 -- no other way
+        except HTTPError:
+            # The manager refuses the path itself, in its own words.
+            return None
+        return os.path.realpath(os_path)
