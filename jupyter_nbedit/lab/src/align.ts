@@ -1,0 +1,159 @@
+import type { Cell } from './notebook';
+import { commonSubsequence, type Pair } from './sequence';
+
+/** Largest table for which cells between two matches are compared each with each. */
+const LARGEST_TABLE = 2500;
+
+/** Two sources with less in common than this are not taken for one cell. */
+const LEAST_LIKENESS = 0.4;
+
+/** Which cells on disk are which cells of the tab, as pairs of indexes. */
+export interface Alignment {
+  /** Cells known from the last version, with cells on disk. */
+  readonly known: readonly Pair[];
+  /** Cells inserted since, with cells on disk. */
+  readonly inserted: readonly Pair[];
+}
+
+/**
+ * Pair the cells of a tab with those on disk by what is in them.
+ *
+ * For notebooks whose cells have no ids: nothing else says which cell is which. Equal cells in the
+ * same order first, then equal cells that moved, then what stands between the same neighbours. A
+ * cell inserted in the tab that is on disk already was saved, and the answer got lost.
+ */
+export function alignByContent(
+  known: readonly Cell[],
+  inserted: readonly Cell[],
+  disk: readonly Cell[]
+): Alignment {
+  const inOrder = commonSubsequence(known.map(content), disk.map(content));
+  const moved = equalElsewhere(known, disk, inOrder);
+  const saved = equalElsewhere(
+    inserted,
+    disk,
+    [...inOrder, ...moved].map(([, j]) => [-1, j])
+  );
+  const pairs = [...inOrder, ...moved];
+  const knownTaken = new Set(pairs.map(([i]) => i));
+  const diskTaken = new Set([...pairs, ...saved].map(([, j]) => j));
+  let [i, j] = [0, 0];
+  for (const [a, b] of [...inOrder, [known.length, disk.length] as const]) {
+    pairs.push(
+      ...likely(
+        known,
+        range(i, a).filter(index => !knownTaken.has(index)),
+        disk,
+        range(j, b).filter(index => !diskTaken.has(index))
+      )
+    );
+    [i, j] = [a + 1, b + 1];
+  }
+  return { known: pairs, inserted: saved };
+}
+
+/** Pairs of equal cells beside those already paired, wherever they are. */
+function equalElsewhere(
+  old: readonly Cell[],
+  current: readonly Cell[],
+  paired: readonly Pair[]
+): Pair[] {
+  const currentTaken = new Set(paired.map(([, j]) => j));
+  const oldTaken = new Set(paired.map(([i]) => i));
+  const waiting = new Map<string, number[]>();
+  old.forEach((cell, index) => {
+    // Blank cells are alike everywhere: to pair them across the notebook would invent moves.
+    if (!oldTaken.has(index) && cell.source.trim() !== '') {
+      const same = waiting.get(content(cell));
+      if (same === undefined) {
+        waiting.set(content(cell), [index]);
+      } else {
+        same.push(index);
+      }
+    }
+  });
+  const pairs: Pair[] = [];
+  current.forEach((cell, index) => {
+    const found = currentTaken.has(index) ? undefined : waiting.get(content(cell))?.shift();
+    if (found !== undefined) {
+      pairs.push([found, index]);
+    }
+  });
+  return pairs;
+}
+
+/** Pairs among the cells between two matches: as many as there are, in order, the most alike. */
+function likely(
+  old: readonly Cell[],
+  oldIndexes: readonly number[],
+  current: readonly Cell[],
+  currentIndexes: readonly number[]
+): Pair[] {
+  const [n, m] = [oldIndexes.length, currentIndexes.length];
+  if (n === m || n * m > LARGEST_TABLE) {
+    return zip(oldIndexes, currentIndexes);
+  }
+  // best[i][j]: the greatest likeness of pairs among the items from i and from j on.
+  const best = range(0, n + 1).map(() => new Float64Array(m + 1));
+  const at = (i: number, j: number): number => best[i]?.[j] ?? 0;
+  const alike = oldIndexes.map(i => currentIndexes.map(j => likeness(old[i], current[j])));
+  const paired = (i: number, j: number): number => {
+    const value = alike[i]?.[j] ?? 0;
+    return value < LEAST_LIKENESS ? -1 : value + at(i + 1, j + 1);
+  };
+  for (let i = n - 1; i >= 0; i--) {
+    for (let j = m - 1; j >= 0; j--) {
+      best[i]?.fill(Math.max(at(i + 1, j), at(i, j + 1), paired(i, j)), j, j + 1);
+    }
+  }
+  const pairs: Pair[] = [];
+  let [i, j] = [0, 0];
+  while (i < n && j < m) {
+    if (at(i, j) === paired(i, j)) {
+      pairs.push(...zip(oldIndexes.slice(i, i + 1), currentIndexes.slice(j, j + 1)));
+      [i, j] = [i + 1, j + 1];
+    } else if (at(i, j) === at(i + 1, j)) {
+      i++;
+    } else {
+      j++;
+    }
+  }
+  return pairs;
+}
+
+/** How much two cells have in common, 0 to 1: the share of pairs of characters in both. */
+function likeness(a: Cell | undefined, b: Cell | undefined): number {
+  if (a === undefined || a.type !== b?.type) {
+    return 0;
+  }
+  const counts = new Map<string, number>();
+  for (let index = 1; index < a.source.length; index++) {
+    const pair = a.source.slice(index - 1, index + 1);
+    counts.set(pair, (counts.get(pair) ?? 0) + 1);
+  }
+  let shared = 0;
+  for (let index = 1; index < b.source.length; index++) {
+    const pair = b.source.slice(index - 1, index + 1);
+    const left = counts.get(pair) ?? 0;
+    if (left > 0) {
+      counts.set(pair, left - 1);
+      shared++;
+    }
+  }
+  return (2 * shared) / Math.max(a.source.length + b.source.length - 2, 1);
+}
+
+function content(cell: Cell): string {
+  return `${cell.type}\u0000${cell.source}`;
+}
+
+function range(start: number, stop: number): number[] {
+  return Array.from({ length: Math.max(stop - start, 0) }, (_, index) => start + index);
+}
+
+function zip(a: readonly number[], b: readonly number[]): Pair[] {
+  return a.flatMap((item, index): Pair[] => {
+    const other = b[index];
+    return other === undefined ? [] : [[item, other]];
+  });
+}
