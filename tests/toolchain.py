@@ -53,6 +53,7 @@ def virtual_environment(name: str) -> Path:
 def node() -> None:
     """See to it that PATH has npm and a Node recent enough for the build."""
     hook = module(LAB / "build_hook.py")
+    os.environ.setdefault("NODE_USE_SYSTEM_CA", "1")  # as the hook does
     if not hook.node_is_recent():
         folder = virtual_environment("node")
         if not (folder / "bin" / "npm").exists():

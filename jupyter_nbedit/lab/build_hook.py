@@ -87,7 +87,9 @@ class LabExtensionBuildHook(BuildHookInterface[Any]):
             )
             raise RuntimeError(message)
         self.app.display_info(f"jupyter_nbedit/lab: npm {' '.join(arguments)}")
-        subprocess.run([npm, *arguments], cwd=self._lab, check=True)  # noqa: S603 - fixed arguments
+        # As pip does, trust whom the system trusts: behind a company's proxy, npm would not.
+        environment = {"NODE_USE_SYSTEM_CA": "1", **os.environ}
+        subprocess.run([npm, *arguments], cwd=self._lab, env=environment, check=True)  # noqa: S603 - fixed arguments
 
 
 def sources_digest(lab: Path) -> str:
