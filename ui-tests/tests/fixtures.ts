@@ -8,9 +8,9 @@ import { Tab } from './tab';
 
 export { expect };
 
-const url = process.env['TARGET_URL']!;
-const token = process.env['NBEDIT_TOKEN']!;
-const root = process.env['NBEDIT_ROOT']!;
+const url = process.env.TARGET_URL!;
+const token = process.env.NBEDIT_TOKEN!;
+const root = process.env.NBEDIT_ROOT!;
 
 export interface TestArgs {
   /** Whoever edits from outside: HTTP with the token, in the test's process. */
@@ -36,7 +36,7 @@ export const test = galataTest.extend<TestArgs, WorkerArgs>({
       const answer = await fetch(`${url}/lab?token=${token}`, { redirect: 'manual' });
       await answer.body?.cancel();
       const cookies = answer.headers.getSetCookie().map(line => {
-        const pair = line.split(';')[0]!;
+        const pair = line.split(';')[0];
         const at = pair.indexOf('=');
         return { name: pair.slice(0, at), value: pair.slice(at + 1), url };
       });
@@ -132,7 +132,7 @@ async function prepare(
           const { nbeditDialogOpened } = window as unknown as {
             nbeditDialogOpened: (text: string) => void;
           };
-          nbeditDialogOpened(dialog.textContent ?? '');
+          nbeditDialogOpened(dialog.textContent);
         }
       }
     };

@@ -49,8 +49,13 @@ export class Tab {
   /** The notebook that is open in front. */
   static async current(page: Page): Promise<Tab> {
     const panel = await page.waitForFunction(() => {
-      const widget = window.jupyterapp.shell.currentWidget as NotebookPanel | null;
-      return widget?.context?.isReady && widget.content?.widgets.length > 0 ? widget : null;
+      const widget = window.jupyterapp.shell.currentWidget;
+      // The launcher may be in front for a moment; it has no context.
+      if (!widget || !('context' in widget)) {
+        return null;
+      }
+      const panel = widget as NotebookPanel;
+      return panel.context.isReady && panel.content.widgets.length > 0 ? panel : null;
     });
     return Tab.of(page, panel as JSHandle<NotebookPanel>);
   }
@@ -88,8 +93,12 @@ export class Tab {
     );
   }
 
+  async ids(): Promise<string[]> {
+    return this.panel.evaluate(panel => panel.content.widgets.map(cell => cell.model.id));
+  }
+
   async source(index: number): Promise<string> {
-    return (await this.sources())[index]!;
+    return (await this.sources())[index];
   }
 
   async dirty(): Promise<boolean> {
@@ -153,10 +162,14 @@ export class Tab {
     return this.panel.evaluate((panel, index) => {
       const view = panel.content.node.querySelector('.jp-WindowedPanel-outer')!;
       const outer = view.getBoundingClientRect();
-      const cell = panel.content.widgets[index]!.node;
+      const cell = panel.content.widgets[index].node;
       const inner = cell.getBoundingClientRect();
       return cell.isConnected && inner.bottom > outer.top && inner.top < outer.bottom;
     }, index);
+  }
+
+  async inFront(): Promise<boolean> {
+    return this.panel.evaluate(panel => window.jupyterapp.shell.currentWidget === panel);
   }
 
   /** Put the caret at the end of a cell, as a user does. */
@@ -207,7 +220,7 @@ export class Tab {
         new Promise<number>((resolve, reject) => {
           const look = () => {
             const shown = panel.content.widgets[index]?.node.querySelector('.cm-content');
-            if (shown?.textContent?.includes(text)) {
+            if (shown?.textContent.includes(text)) {
               observer.disconnect();
               // The frame that paints it, and not the one that has not started yet.
               requestAnimationFrame(() => resolve(Date.now()));
