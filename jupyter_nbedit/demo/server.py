@@ -37,7 +37,7 @@ class Server:
     root: Path
 
     def request(self, verb: str, path: str, body: Any = None) -> tuple[int, Any]:
-        """Send JSON, return the status and the JSON that came back."""
+        """Send JSON; return the status and the JSON that came back, None if it was no JSON."""
         headers = {"Authorization": f"token {self.token}", "Content-Type": "application/json"}
         connection = HTTPConnection("127.0.0.1", self.port, timeout=REQUEST_SECONDS)
         with contextlib.closing(connection):
@@ -45,7 +45,8 @@ class Server:
             connection.request(verb, path, body=content, headers=headers)
             response = connection.getresponse()
             answer = response.read()
-        return response.status, json.loads(answer) if answer else None
+        is_json = response.headers.get_content_type() == "application/json"
+        return response.status, json.loads(answer) if is_json and answer else None
 
 
 @contextlib.contextmanager

@@ -16,18 +16,31 @@ LIMIT = 300  # seconds
 
 
 def run(*command: str | Path, env: dict[str, str] | None = None, cwd: Path | None = None) -> str:
-    done = subprocess.run(
+    done = finished(*command, env=env, cwd=cwd)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def fail(*command: str | Path, env: dict[str, str]) -> str:
+    done = finished(*command, env=env)
+    assert done.returncode == 1, done.stdout
+    return done.stdout
+
+
+def finished(
+    *command: str | Path, env: dict[str, str] | None = None, cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         command,
         env={**os.environ, **(env or {})},
         cwd=cwd,
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         timeout=LIMIT,
         check=False,
     )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
 
 
 def environment(folder: Path, *requirements: str | Path) -> Path:
@@ -73,6 +86,16 @@ def without_node(tmp_path: Path) -> dict[str, str]:
                 if not link.is_symlink():
                     link.symlink_to(program)
     return {"PATH": str(hidden)}
+
+
+@pytest.fixture(scope="module")
+def without_jupyterlab(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return environment(tmp_path_factory.mktemp("bare") / "venv", wheel)
+
+
+@pytest.fixture
+def own_home(tmp_path: Path) -> dict[str, str]:
+    return {"HOME": str(tmp_path)}
 
 
 def test_the_wheel_has_no_sources_of_the_labextension_and_nothing_of_npm(
@@ -142,13 +165,12 @@ def test_a_wheel_from_the_sdist_needs_no_node(
 
 
 def test_beside_jupyterlab_both_extensions_are_on_after_the_install_alone(
-    wheel: Path, tmp_path: Path
+    wheel: Path, own_home: dict[str, str], tmp_path: Path
 ) -> None:
     bin_ = environment(tmp_path / "venv", "jupyterlab~=4.6", wheel)
-    isolated = {"HOME": str(tmp_path), "PATH": f"{bin_}{os.pathsep}{os.environ['PATH']}"}
 
-    server = run(bin_ / "jupyter", "server", "extension", "list", env=isolated)
-    lab = run(bin_ / "jupyter", "labextension", "list", env=isolated)
+    server = run(bin_ / "jupyter", "server", "extension", "list", env=own_home)
+    lab = run(bin_ / "jupyter", "labextension", "list", env=own_home)
 
     version = json.loads(PACKAGE_JSON.read_text())["version"]
     server_lines = [line.split() for line in plain(server).splitlines()]
@@ -158,15 +180,41 @@ def test_beside_jupyterlab_both_extensions_are_on_after_the_install_alone(
     assert lab_line.split()[:4] == ["jupyter-nbedit", f"v{version}", "enabled", "OK"]
 
 
-def test_the_server_side_needs_no_jupyterlab(wheel: Path, tmp_path: Path) -> None:
-    bin_ = environment(tmp_path / "venv", wheel)
-    isolated = {"HOME": str(tmp_path), "PATH": f"{bin_}{os.pathsep}{os.environ['PATH']}"}
+def test_the_server_side_needs_no_jupyterlab(
+    without_jupyterlab: Path, own_home: dict[str, str]
+) -> None:
+    installed = run(without_jupyterlab / "pip", "list", "--format=freeze", env=own_home)
+    demo = run(
+        *(without_jupyterlab / "jupyter", "nbedit", "demo", "--no-browser", "--once"), env=own_home
+    )
 
-    installed = run(bin_ / "pip", "list", env=isolated)
-    demo = run(bin_ / "jupyter", "nbedit", "demo", "--no-browser", "--once", env=isolated)
-
-    assert "jupyterlab" not in installed
+    assert "jupyter_server==" in installed
+    assert "jupyterlab==" not in installed
     assert "as promised" in demo
+
+
+def test_the_demo_says_what_to_install_where_there_is_no_jupyterlab(
+    without_jupyterlab: Path, own_home: dict[str, str]
+) -> None:
+    refusal = fail(without_jupyterlab / "jupyter", "nbedit", "demo", env=own_home)
+
+    assert "-m pip install 'jupyter_nbedit[lab]'" in refusal
+    assert "--no-browser --once" in refusal
+
+
+def test_the_demo_says_where_to_look_when_the_extension_is_off(
+    without_jupyterlab: Path, own_home: dict[str, str]
+) -> None:
+    extension = (without_jupyterlab / "jupyter", "server", "extension")
+    run(*extension, "disable", "jupyter_nbedit", "--sys-prefix", env=own_home)
+
+    refusal = fail(
+        *(without_jupyterlab / "jupyter", "nbedit", "demo", "--no-browser", "--once"), env=own_home
+    )
+
+    run(*extension, "enable", "jupyter_nbedit", "--sys-prefix", env=own_home)
+    assert "the extension is not on" in refusal
+    assert "jupyter server extension list" in refusal
 
 
 def plain(terminal: str) -> str:
