@@ -31,8 +31,8 @@ class NbEditApp(ExtensionApp):
         default_value="edit",
         config=True,
         help="""What requests may do. "edit" (the default) lets them change notebooks. In "plan"
-        mode every change is refused with 403 `plan_mode`, unless it is a dry run, which shows what the
-        change would be.""",
+        mode every change is refused with 403 `plan_mode`, unless it is a dry run, which shows what
+        the change would be.""",
     )
 
     max_request_bytes = Integer(
@@ -56,7 +56,7 @@ class NbEditApp(ExtensionApp):
         # Tests start several servers in one process, and a schema may be registered only once.
         if SCHEMA_ID not in logger.schemas:
             logger.register_event_schema(SCHEMA_PATH)
-        locks = PathLocks(Path(jupyter_runtime_dir()) / "nbedit" / "locks")
+        locks = PathLocks(Path(jupyter_runtime_dir()) / "nbedit" / "locks", self.log)
         settings: dict[str, Any] = serverapp.web_app.settings
 
         def storage() -> Storage:
@@ -66,6 +66,7 @@ class NbEditApp(ExtensionApp):
             storage=storage,
             notary=lambda: settings["contents_manager"].notary,
             events=EditEvents(logger),
+            log=self.log,
             mode=self.mode,
         )
 

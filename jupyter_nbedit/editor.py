@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import itertools
+import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from datetime import datetime, timezone
+from logging import Logger
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -17,7 +20,7 @@ from jupyter_nbedit import trust
 from jupyter_nbedit.errors import Busy, HashMismatch, InvalidNotebook, PlanMode
 from jupyter_nbedit.notebook.batch import Applied, Result, apply
 from jupyter_nbedit.notebook.diff import unified
-from jupyter_nbedit.notebook.document import CellAddress, Document
+from jupyter_nbedit.notebook.document import CellAddress, Document, plain_index
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.splices import join, pieces
 from jupyter_nbedit.notebook.view import CellView, View, cell_views
@@ -28,11 +31,14 @@ if TYPE_CHECKING:
 
     from jupyter_nbedit.events import EditEvents
 
+_Answer = TypeVar("_Answer")
+
 # How often a batch is applied anew because somebody else wrote meanwhile.
 _ATTEMPTS = 8
-# A file that cannot be parsed may be half written. It is read again until it stays as it is.
-_TORN_POLL_SECONDS = 0.1
-_TORN_READS = 10
+# A file that cannot be parsed may be half written, if it was written just now.
+_TORN_SECONDS = 2.0
+_TORN_POLL_SECONDS = 0.05
+_TORN_PATIENCE_SECONDS = 6.0
 # Up to here, handing work to another thread costs more than the work.
 _SMALL_BYTES = 100_000
 
@@ -55,6 +61,8 @@ class EditRequest:
         The user name the server knows the editor by.
     client
         What the editor calls itself.
+    message
+        Why the edit is made; for the log.
     """
 
     path: str
@@ -63,6 +71,7 @@ class EditRequest:
     dry_run: bool = False
     user: str = ""
     client: str | None = None
+    message: str | None = None
 
 
 class EditReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -150,6 +159,8 @@ class NotebookEditor:
         Gives the notary that knows which notebooks are trusted.
     events
         Tells of edits.
+    log
+        The server's; each edit leaves a line there.
     mode
         ``edit``, or ``plan`` to refuse every change that is not a dry run.
     """
@@ -157,6 +168,7 @@ class NotebookEditor:
     storage: Callable[[], Storage]
     notary: Callable[[], NotebookNotary]
     events: EditEvents
+    log: Logger
     mode: str = "edit"
     _edit_ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
@@ -259,12 +271,34 @@ class NotebookEditor:
             written = await storage.write(request.path, read.content, applied.splices)
         except Changed:
             return None
-        if trusted:
-            await trust.sign(self.notary(), join(read.content.text, applied.splices))
-        written.warnings.extend(await storage.announce(request.path, written))
         reply = _reply(storage, request, read, applied, written, next(self._edit_ids))
-        self._tell(request, reply)
+        if trusted:
+            with self._after_the_fact(reply, "its trust could not be kept"):
+                await trust.sign(self.notary(), join(read.content.text, applied.splices))
+        with self._after_the_fact(reply, "the contents manager could not be told"):
+            reply.warnings.extend(await storage.announce(request.path, written))
+        with self._after_the_fact(reply, "open tabs could not be told"):
+            self._tell(request, reply)
+        self.log.info(
+            "Edit %s of %r by %r, client %r: %r",
+            reply.edit_id,
+            request.path,
+            request.user,
+            request.client,
+            request.message,
+        )
         return reply
+
+    @contextmanager
+    def _after_the_fact(self, reply: EditReply, what: str) -> Iterator[None]:
+        """Turn any failure into a warning: the edit is in, and an error would say it is not."""
+        try:
+            yield
+        except Exception:
+            self.log.exception("After edit %s of %r, %s", reply.edit_id, reply.path, what)
+            reply.warnings.append(
+                f"The edit is in the file, but {what}; the server's log says why."
+            )
 
     def _tell(self, request: EditRequest, reply: EditReply) -> None:
         self.events.emit(
@@ -283,7 +317,7 @@ class NotebookEditor:
         )
 
 
-async def _away(size: int, function: Callable[..., Any], *arguments: Any) -> Any:
+async def _away(size: int, function: Callable[..., _Answer], *arguments: Any) -> _Answer:
     """Work on a notebook of so many bytes, off the loop's thread if that may take long."""
     if size <= _SMALL_BYTES:
         return function(*arguments)
@@ -292,25 +326,34 @@ async def _away(size: int, function: Callable[..., Any], *arguments: Any) -> Any
 
 async def _settled(storage: Storage, path: str) -> _Read:
     """Read and parse a notebook; one that is being written in place is waited for."""
-    torn: bytes | None = None
-    for _ in range(_TORN_READS):
+    deadline = time.monotonic() + _TORN_PATIENCE_SECONDS
+    while True:
         content = await storage.read(path)
         try:
-            document, digest = await _away(len(content.text), _parsed, content.text)
+            document, digest = await _parsed(content.text)
         except InvalidNotebook:
-            if content.text == torn:
+            age = datetime.now(tz=timezone.utc) - content.last_modified
+            if not 0 <= age.total_seconds() < _TORN_SECONDS:
                 raise
-            torn = content.text
-            await asyncio.sleep(_TORN_POLL_SECONDS)
         else:
             return _Read(content, document, digest)
-    message = "Another program keeps writing this notebook. Nothing was written; try again."
-    raise Busy(message)
+        if time.monotonic() > deadline:
+            message = (
+                "Another program keeps writing this notebook, and what is there now cannot be "
+                "read. Nothing was written; try again."
+            )
+            raise Busy(message)
+        await asyncio.sleep(_TORN_POLL_SECONDS)
 
 
-def _parsed(text: bytes) -> tuple[Document, str]:
-    document = Document.parse(text)
-    return document, document.hash
+async def _parsed(text: bytes) -> tuple[Document, str]:
+    size = len(text)
+    # Hashing leaves the interpreter to others, so the two run side by side.
+    return await asyncio.gather(_away(size, Document.parse, text), _away(size, _sha256, text))
+
+
+def _sha256(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()
 
 
 def _applied(document: Document, operations: Sequence[Operation]) -> Applied:
@@ -353,7 +396,8 @@ def _reply(  # noqa: PLR0913, PLR0917 -- the reply has this many sources
 
 def _address(text: str, document: Document) -> CellAddress:
     """Read an address from a text, where only an index can be all digits, unless it is an id."""
-    return int(text) if text.isdecimal() and text not in document.ids else text
+    index = None if text in document.ids else plain_index(text)
+    return text if index is None else index
 
 
 def _kernelspec(value: Any) -> Kernelspec | None:

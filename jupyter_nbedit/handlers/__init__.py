@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from jupyter_nbedit.handlers.about import AboutHandler
+from jupyter_nbedit.handlers.about import AboutHandler, NothingHandler
 from jupyter_nbedit.handlers.notebooks import NotebookHandler
 
 default_handlers = [
     (r"/nbedit/?", AboutHandler),
     (r"/nbedit/notebooks/(?P<path>.*)", NotebookHandler),
+    (r"/nbedit/.*", NothingHandler),
 ]

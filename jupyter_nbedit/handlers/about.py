@@ -10,6 +10,15 @@ from jupyter_nbedit.handlers.notebooks import MOST_OPERATIONS
 from jupyter_nbedit.handlers.requests import NbEditHandler
 
 
+class NothingHandler(NbEditHandler):
+    """Any other address below ``/nbedit``."""
+
+    async def prepare(self) -> None:  # type: ignore[override] # as APIHandler's own
+        """Say so in our form, whatever the verb."""
+        await super().prepare()
+        raise web.HTTPError(404)
+
+
 class AboutHandler(NbEditHandler):
     """``/nbedit``."""
 

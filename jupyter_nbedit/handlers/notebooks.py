@@ -40,7 +40,12 @@ class EditBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
         | UnsetType
     ) = UNSET
     message: (
-        Annotated[str, Meta(max_length=_LONGEST_LABEL, description="Why the edit is made.")]
+        Annotated[
+            str,
+            Meta(
+                max_length=_LONGEST_LABEL, description="Why the edit is made; for the server's log."
+            ),
+        ]
         | UnsetType
     ) = UNSET
 
@@ -88,6 +93,7 @@ class NotebookHandler(NbEditHandler):
             dry_run=body.dry_run,
             user=self.current_user.username,
             client=None if body.client is UNSET else body.client,
+            message=None if body.message is UNSET else body.message,
         )
         reply = await self.editor.edit(request)
         self.answer(reply, tag=reply.hash)

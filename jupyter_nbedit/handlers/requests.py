@@ -114,11 +114,14 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
         fields = {field.name: field for field in msgspec.structs.fields(form)}
         given: dict[str, Any] = {}
         for name in self.request.query_arguments:
-            values = self.get_query_arguments(name)
+            values = self.get_query_arguments(name, strip=False)
             if name in fields and "list" in str(fields[name].type):
                 given[name] = values
+            elif len(values) > 1:
+                message = f"`{name}` stands {len(values)} times in the query; expected it once."
+                raise InvalidRequest(message)
             elif name not in _JUPYTERS_ARGUMENTS:
-                given[name] = values[-1]
+                given[name] = values[0]
         try:
             return msgspec.convert(given, form, strict=False)
         except msgspec.ValidationError as error:
@@ -129,12 +132,7 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
         """Send a reply, with its version as the ``ETag``."""
         if tag is not None:
             self.set_header("ETag", f'"{tag}"')
-        try:
-            body = msgspec.json.encode(reply)
-        except UnicodeEncodeError:
-            # A source with lone surrogates: JSON can say them, as escapes, though UTF-8 cannot.
-            body = _escaped(msgspec.to_builtins(reply))
-        self.finish(body)
+        self.finish(_encoded(reply))
 
     def compute_etag(self) -> None:
         """Leave the tag to `answer`: tornado's would be of the body, not of the notebook."""
@@ -149,7 +147,7 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         """Send a failure in our form."""
         failure = kwargs.get("exc_info", (None, None, None))[1]
-        self.finish(msgspec.json.encode(body_of(failure, status_code)))
+        self.finish(_encoded(body_of(failure, status_code)))
 
     def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
         """Log a refusal as what it is, one line, not as a fault of the server."""
@@ -159,5 +157,9 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
             super().log_exception(typ, value, tb)
 
 
-def _escaped(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=True).encode()
+def _encoded(reply: Any) -> bytes:
+    try:
+        return msgspec.json.encode(reply)
+    except UnicodeEncodeError:
+        # A source with lone surrogates: JSON can say them, as escapes, though UTF-8 cannot.
+        return json.dumps(msgspec.to_builtins(reply)).encode()

@@ -23,6 +23,7 @@ _NBFORMAT = 4
 # nbformat 4.5 gave cells their ids: https://nbformat.readthedocs.io/en/latest/changelog.html
 _MINOR_WITH_IDS = 5
 _SHOWN_IDS = 10
+_INDEX_DIGITS = 9
 _MEMBERS_THAT_MATTER = frozenset(
     ("attachments", "cell_type", "execution_count", "id", "metadata", "outputs", "source")
 )
@@ -156,15 +157,11 @@ class Document:
             message = "The file is empty. Expected a notebook of nbformat 4."
             raise InvalidNotebook(message)
         try:
-            spans.check(text, start)
+            top, found = spans.parse_object(text, start)
         except spans.MalformedJSON as error:
             message = f"The file is not a notebook that can be read: {error}."
             raise InvalidNotebook(message) from None
-        top = spans.value_span(text, start)
-        if not spans.is_object(text, top):
-            message = "The file is JSON but not a notebook: expected an object that has `cells`."
-            raise InvalidNotebook(message)
-        members = _single(spans.members(text, top))
+        members = _single(found)
         nbformat = _integer(text, members, "nbformat")
         if nbformat != _NBFORMAT:
             message = (
@@ -269,13 +266,15 @@ class Document:
         return CellNotFound(message, cell=address, available_ids=available, total_cells=len(self))
 
 
-def _ordinal(address: str) -> int | None:
-    """Read ``cell-N``; only the plain spelling of a number counts."""
-    prefix, _, digits = address.partition("-")
-    plain = (
-        prefix == "cell" and digits.isascii() and digits.isdigit() and len(digits) < len("1" * 10)
-    )
+def plain_index(digits: str) -> int | None:
+    """Read an index; only the plain spelling of a number that can be one counts."""
+    plain = digits.isascii() and digits.isdigit() and len(digits) <= _INDEX_DIGITS
     return int(digits) if plain and str(int(digits)) == digits else None
+
+
+def _ordinal(address: str) -> int | None:
+    prefix, _, digits = address.partition("-")
+    return plain_index(digits) if prefix == "cell" else None
 
 
 def _single(members: list[Member]) -> dict[str, Member]:

@@ -9,11 +9,14 @@ from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import InvalidOperation
 
+_DEEPEST_METADATA = 100
+
 CellType = Literal["code", "markdown", "raw"]
 CellId = Annotated[
     str,
     Meta(
-        pattern="^[a-zA-Z0-9_-]{1,64}$",
+        # Python's `$` also matches before a last line feed; JavaScript, of JSON Schema, has no `\Z`.
+        pattern=r"^[a-zA-Z0-9_-]{1,64}$(?!\n)",
         description="An nbformat cell id: 1 to 64 letters, digits, hyphens and underscores.",
     ),
 ]
@@ -128,10 +131,16 @@ def _check_position(operation: Position) -> None:
 
 
 def _check_metadata(value: Any) -> None:
-    """Refuse ``trusted`` at any depth: only the server's notary says what is trusted."""
-    pending = [value]
+    """Refuse ``trusted`` at any depth, which only the server's notary gives, and too much depth."""
+    pending = [(value, 1)]
     while pending:
-        item = pending.pop()
+        item, depth = pending.pop()
+        if depth > _DEEPEST_METADATA:
+            message = (
+                f"`metadata` is nested more than {_DEEPEST_METADATA} levels deep; Jupyter "
+                "could not open such a notebook."
+            )
+            raise InvalidOperation(message)
         if isinstance(item, dict):
             if "trusted" in item:
                 message = (
@@ -139,6 +148,6 @@ def _check_metadata(value: Any) -> None:
                     "to give. Leave it out."
                 )
                 raise InvalidOperation(message)
-            pending += item.values()
+            pending += [(inner, depth + 1) for inner in item.values()]
         elif isinstance(item, list):
-            pending += item
+            pending += [(inner, depth + 1) for inner in item]

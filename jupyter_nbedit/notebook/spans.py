@@ -2,8 +2,8 @@
 
 Knows JSON and nothing about notebooks. Two ways to the same spans: msgspec skips a value in C and
 tells its length; what msgspec refuses but Python's ``json`` (and so Jupyter) takes, ``NaN`` and
-lone surrogate escapes, is walked by regular expressions that rely on `check` having accepted the
-text before.
+lone surrogate escapes, is walked by regular expressions that rely on `parse_object` having accepted
+the text before.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import codecs
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -36,7 +38,6 @@ class MalformedJSON(ValueError):
     """The text is not JSON, even by the rules of Python's ``json`` module."""
 
 
-_ANY = msgspec.json.Decoder(msgspec.Raw)
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _REFUSED = (msgspec.DecodeError, RecursionError)
@@ -62,8 +63,10 @@ def _lenient_int(digits: str) -> int | str:
 _LENIENT = json.JSONDecoder(parse_int=_lenient_int)
 
 
-def check(text: bytes, start: int = 0) -> None:
-    """Make sure that ``text[start:]`` is UTF-8 and one JSON value as Python's ``json`` reads it.
+def parse_object(text: bytes, start: int = 0) -> tuple[Span, list[Member]]:
+    """Check that ``text[start:]`` is UTF-8 and one JSON object, and list its members.
+
+    What Python's ``json`` takes counts as JSON. All other functions rely on a text so checked.
 
     Raises
     ------
@@ -72,16 +75,26 @@ def check(text: bytes, start: int = 0) -> None:
     """
     _check_utf8(text)
     try:
-        _ANY.decode(memoryview(text)[start:])
+        raws = _OBJECT.decode(memoryview(text)[start:])
     except _REFUSED:
-        try:
-            _LENIENT.decode(text[start:].decode())
-        except RecursionError:
-            message = "its values are nested too deeply"
-            raise MalformedJSON(message) from None
-        except json.JSONDecodeError as error:
-            message = f"{error.msg} at line {error.lineno}, column {error.colno}"
-            raise MalformedJSON(message) from None
+        _check_leniently(text, start)
+        raws = None
+    span = _value_span(text, start)
+    if text[span.start] != ord("{"):
+        message = "it is JSON, but not an object"
+        raise MalformedJSON(message)
+    return span, _members(text, span, raws)
+
+
+def _check_leniently(text: bytes, start: int) -> None:
+    try:
+        _LENIENT.decode(text[start:].decode())
+    except RecursionError:
+        message = "its values are nested too deeply"
+        raise MalformedJSON(message) from None
+    except json.JSONDecodeError as error:
+        message = f"{error.msg} at line {error.lineno}, column {error.colno}"
+        raise MalformedJSON(message) from None
 
 
 def _check_utf8(text: bytes) -> None:
@@ -98,7 +111,7 @@ def _check_utf8(text: bytes) -> None:
             raise MalformedJSON(message) from None
 
 
-def value_span(text: bytes, start: int) -> Span:
+def _value_span(text: bytes, start: int) -> Span:
     """Give the span of the only value of a checked text, without the white space around it."""
     stop = len(text)
     while text[stop - 1] in b" \t\r\n":
@@ -151,21 +164,28 @@ def members(text: bytes, span: Span) -> list[Member]:
     try:
         raws = _OBJECT.decode(memoryview(text)[span.start : span.stop])
     except _REFUSED:
-        return _walk_members(text, span, _hop_member)
+        raws = None
+    return _members(text, span, raws)
 
-    def end(text: bytes, at: int, name: str) -> int:
-        raw = raws[name]
-        if not text.startswith(raw, at):
-            message = f"the member {name!r} stands twice"
-            raise MalformedJSON(message)
-        return at + len(raw)
 
-    # Of a double name a dict keeps the last value only: its length fits nothing before it.
-    try:
-        found = _walk_members(text, span, end)
-    except MalformedJSON:
-        found = []
-    return found if len(found) == len(raws) else _walk_members(text, span, _hop_member)
+def _members(text: bytes, span: Span, raws: dict[str, msgspec.Raw] | None) -> list[Member]:
+    if raws is not None:
+        # Of a double name a dict keeps the last value only: its length fits nothing before it.
+        with suppress(_DoubleName):
+            return _walk_members(text, span, partial(_raw_end, raws))
+    return _walk_members(text, span, _hop_member)
+
+
+class _DoubleName(Exception):
+    pass
+
+
+def _raw_end(raws: dict[str, msgspec.Raw], text: bytes, at: int, name: str) -> int:
+    # Each name is taken once, so that a double one, even of equal values, is not there again.
+    raw = raws.pop(name, None)
+    if raw is None or not text.startswith(raw, at):
+        raise _DoubleName
+    return at + len(raw)
 
 
 def _walk_members(text: bytes, span: Span, end: Callable[[bytes, int, str], int]) -> list[Member]:

@@ -145,9 +145,7 @@ class Style:
     @cached_property
     def cells(self) -> Brackets:
         """The layout of the array of cells."""
-        document = self.document
-        found = _brackets(document.text, document.cells_span, document.cell_spans)
-        return found or self._nested(self._top, _unit(self._top.indent, b""))
+        return self._seen or self._nested(self._top, _unit(self._top.indent, b""))
 
     @cached_property
     def escapes(self) -> bool:
@@ -211,6 +209,11 @@ class Style:
                     yield self.document.cell(at)
 
     @cached_property
+    def _seen(self) -> Brackets | None:
+        document = self.document
+        return _brackets(document.text, document.cells_span, document.cell_spans)
+
+    @cached_property
     def _top(self) -> Brackets:
         document = self.document
         top = _whole(list(document.members.values()))
@@ -219,8 +222,8 @@ class Style:
     @property
     def _newline(self) -> bytes | None:
         """The line break of the layout; no text has one but a laid out one."""
-        for layout in (self._top, self.cells):
-            if b"\n" in layout.open:
+        for layout in (self._top, self._seen):
+            if layout is not None and b"\n" in layout.open:
                 return b"\r\n" if b"\r\n" in layout.open else b"\n"
         return None
 

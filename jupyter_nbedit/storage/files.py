@@ -14,6 +14,7 @@ import secrets
 import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -48,6 +49,8 @@ _BACKUP_PREFIX = ".~"
 _BACKUP_STALE_SECONDS = 30.0
 # Two writes within one tick of a file system's clock leave the same time stamp; FAT's tick is the
 # longest. Within it only the bytes themselves tell whether a file changed.
+# Up to here, another thread costs more than the hashing.
+_SMALL_BYTES = 100_000
 _TICK_NS = 2_000_000_000
 _MTIME_STEP_NS = 1_000_000
 _NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
@@ -192,12 +195,9 @@ def _replace(real: str, base: Content, splices: Sequence[Splice]) -> Written:
         folder = os.path.dirname(real)
         temporary = os.path.join(folder, f".nbedit-{secrets.token_hex(8)}.tmp")
         parts = pieces(base.text, splices)
-        digest = hashlib.sha256()
         try:
-            with _created(temporary) as descriptor:
+            with _created(temporary) as descriptor, _hashing(parts) as digest:
                 _write_all(descriptor, parts)
-                for part in parts:
-                    digest.update(part)
                 _copy_attributes(real, temporary, descriptor, version.stat)
                 os.fsync(descriptor)
                 written = os.fstat(descriptor)
@@ -215,7 +215,26 @@ def _replace(real: str, base: Content, splices: Sequence[Splice]) -> Written:
             "The edit is in the file, but the folder could not be made durable "
             f"({os.strerror(error.errno or 0)}): a power failure may still undo it."
         )
-    return Written(digest.hexdigest(), _last_modified(written), warnings)
+    return Written(digest.result(), _last_modified(written), warnings)
+
+
+@contextmanager
+def _hashing(parts: Sequence[memoryview]) -> Iterator[Future[str]]:
+    """Hash while the caller writes: neither holds the interpreter for long."""
+    if sum(map(len, parts)) <= _SMALL_BYTES:
+        hashed: Future[str] = Future()
+        hashed.set_result(_sha256(parts))
+        yield hashed
+        return
+    with ThreadPoolExecutor(1) as pool:
+        yield pool.submit(_sha256, parts)
+
+
+def _sha256(parts: Sequence[memoryview]) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()
 
 
 @contextmanager

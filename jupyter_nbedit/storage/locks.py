@@ -8,7 +8,8 @@ import os
 import sys
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from logging import Logger
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -31,43 +32,66 @@ class PathLocks:
     ----------
     folder
         Where the lock files are kept; shared by all servers of one user.
+    log
+        The server's.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, log: Logger) -> None:
         self._folder = folder
+        self._log = log
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @asynccontextmanager
-    async def hold(self, os_path: str) -> AsyncIterator[None]:
-        """Be the only one to write a path, by whatever name or link it is called.
+    async def hold(self, *os_paths: str) -> AsyncIterator[None]:
+        """Be the only one to write some paths, by whatever names or links they are called.
 
         Raises
         ------
         Busy
-            If another process holds it for too long.
+            If another process holds one of them for too long.
         """
-        real = os.path.realpath(os_path)
+        # All take their locks in the same order, or two could wait for each other.
+        reals = sorted({os.path.realpath(path) for path in os_paths})
+        async with AsyncExitStack() as held:
+            for real in reals:
+                await held.enter_async_context(self._within_process(real))
+            for number in sorted({_number(real) for real in reals}):
+                await held.enter_async_context(self._among_processes(number))
+            yield
+
+    def _within_process(self, real: str) -> asyncio.Lock:
         lock = self._locks.get(real)
         if lock is None:
             lock = self._locks[real] = asyncio.Lock()
-        async with lock, self._among_processes(real):
-            yield
+        return lock
 
     @asynccontextmanager
-    async def _among_processes(self, real: str) -> AsyncIterator[None]:
-        if sys.platform == "win32":
-            # There, only the comparison before the write guards against other processes.
+    async def _among_processes(self, number: int) -> AsyncIterator[None]:
+        descriptor = None if sys.platform == "win32" else self._open(number)
+        if descriptor is None:
+            # Only the comparison before the write guards against other processes then.
             yield
             return
-        number = int.from_bytes(hashlib.sha256(os.fsencode(real)).digest()[:4], "big")
-        name = f"{number % _LOCK_FILES:02x}.lock"
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(self._folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             await _lock(descriptor)
             yield
         finally:
             os.close(descriptor)
+
+    def _open(self, number: int) -> int | None:
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            name = self._folder / f"{number:02x}.lock"
+            return os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            # The server's own saves come by here as well; a full disk elsewhere must not stop them.
+            self._log.warning("No lock among servers: %s", error)
+            return None
+
+
+def _number(real: str) -> int:
+    digest = hashlib.sha256(os.fsencode(real)).digest()
+    return int.from_bytes(digest[:4], "big") % _LOCK_FILES
 
 
 async def _lock(descriptor: int) -> None:

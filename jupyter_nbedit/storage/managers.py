@@ -7,14 +7,13 @@ starts (Jupytext does), and hooks are registered at any time.
 from __future__ import annotations
 
 import inspect
-import os
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
 from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
 from tornado.web import HTTPError
 
-from jupyter_nbedit.errors import NotAPlainFile
+from jupyter_nbedit.errors import Busy, NotAPlainFile
 from jupyter_nbedit.storage.files import FileStorage
 
 if TYPE_CHECKING:
@@ -79,15 +78,23 @@ def _obstacle(manager: Any, settings: Mapping[str, Any]) -> str | None:
     if not isinstance(manager, AsyncFileContentsManager):
         return f"This server keeps its notebooks with {kind.__name__}."
     for name in _DECISIVE:
-        function = vars(manager).get(name, getattr(kind, name, None))
-        origin = "" if function is None else function.__module__
-        if not isinstance(function, _Guarded) and not origin.startswith(_STOCK):
+        if not _is_stock(manager, name):
             return f"{kind.__name__}, which keeps this server's notebooks, has its own `{name}`."
     if manager.pre_save_hook is not None or manager._pre_save_hooks:  # noqa: SLF001 -- no other way
         return "A pre-save hook of this server may change or refuse what is saved."
     if any(settings.get(name) is not None for name in _COLLABORATION):
         return "Real-time collaboration is installed, and its rooms own the notebooks they hold."
     return None
+
+
+def _is_stock(manager: AsyncFileContentsManager, name: str) -> bool:
+    """Tell whether a method is the server's own, by where it is defined and where written."""
+    if name in vars(manager):
+        return isinstance(vars(manager)[name], _Guarded)
+    owner = next(kind for kind in type(manager).__mro__ if name in vars(kind))
+    # functools.wraps copies a function's module, a class's is its own.
+    modules = (owner.__module__, getattr(vars(owner)[name], "__module__", None) or "")
+    return all(module.startswith(_STOCK) for module in modules)
 
 
 def _guard(manager: AsyncFileContentsManager, locks: PathLocks) -> None:
@@ -115,16 +122,19 @@ class _Guarded:
     async def __call__(self, *args: Any, **kwargs: Any) -> Any:
         given = self._signature.bind(*args, **kwargs).arguments
         paths = {str(path) for name, path in given.items() if name in _PATHS}
+        os_paths = [found for path in paths if (found := self._os_path(path)) is not None]
         async with AsyncExitStack() as held:
-            # In one order everywhere, so that two renames cannot wait for each other.
-            for real in sorted({real for path in paths if (real := self._real(path)) is not None}):
-                await held.enter_async_context(self._locks.hold(real))
+            try:
+                await held.enter_async_context(self._locks.hold(*os_paths))
+            except Busy as busy:
+                # Who calls knows the server's errors, not ours.
+                raise HTTPError(503, busy.message) from busy
             return await self._method(*args, **kwargs)
 
-    def _real(self, path: str) -> str | None:
+    def _os_path(self, path: str) -> str | None:
         try:
             os_path: str = self._manager._get_os_path(path.strip("/"))  # noqa: SLF001 -- no other way
         except HTTPError:
             # The manager refuses the path itself, in its own words.
             return None
-        return os.path.realpath(os_path)
+        return os_path
