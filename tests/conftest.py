@@ -1,0 +1,54 @@
+"""What all tests share: the plugins, Hypothesis's profiles, servers with our extension."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+from jupyter_nbedit.demo import server
+from tests.handlers.client import Client
+
+pytest_plugins = ["pytest_jupyter.jupyter_server"]
+
+settings.register_profile("change", max_examples=100, deadline=None, print_blob=True)
+settings.register_profile("nightly", settings.get_profile("change"), max_examples=5000)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # In CI Hypothesis would choose a profile of its own, with the same examples every time.
+    settings.load_profile("nightly" if "NBEDIT_NIGHTLY" in os.environ else "change")
+    if config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = str(random.SystemRandom().getrandbits(32))
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    terminalreporter.write_line(
+        f"Hypothesis: to see the same examples again, add "
+        f"--hypothesis-seed={config.option.hypothesis_seed}"
+    )
+
+
+@pytest.fixture
+def jp_server_config() -> dict[str, Any]:
+    return {
+        "ServerApp": {
+            "jpserver_extensions": {"jupyter_nbedit": True},
+            "allow_unauthenticated_access": False,
+        },
+    }
+
+
+@pytest.fixture(scope="session")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """Run a server of its own process, as a user would; its root is empty at first."""
+    folder = tmp_path_factory.mktemp("live")
+    (folder / "notebooks").mkdir()
+    with server.running("jupyter_server", folder) as running:
+        yield Client(running.port, running.token, running.root)

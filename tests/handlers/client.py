@@ -1,0 +1,89 @@
+"""A client of a real server, which says nothing for us and hides nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPMessage
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+JSON = {"Content-Type": "application/json"}
+SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a server answered."""
+
+    status: int
+    headers: HTTPMessage
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass(frozen=True)
+class Client:
+    """Speaks to a server as the owner of its token."""
+
+    port: int
+    token: str
+    root: Path
+    base_url: str = "/"
+
+    def request(
+        self,
+        verb: str,
+        target: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        token: str | None = None,
+    ) -> Answer:
+        """Send one request; ``target`` is relative to the base URL and goes out as it is.
+
+        ``token=""`` sends none.
+        """
+        token = self.token if token is None else token
+        authorization = {"Authorization": f"token {token}"} if token else {}
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
+        try:
+            connection.request(
+                verb,
+                self.base_url + target,
+                body=body,
+                headers={**authorization, **(headers or {})},
+            )
+            response = connection.getresponse()
+            return Answer(response.status, response.headers, response.read())
+        finally:
+            connection.close()
+
+    def read(self, path: str, headers: Mapping[str, str] | None = None, **query: Any) -> Answer:
+        """GET a notebook."""
+        return self.request("GET", _notebook(path, query), headers=headers)
+
+    def patch(
+        self,
+        path: str,
+        *operations: Mapping[str, Any],
+        headers: Mapping[str, str] | None = None,
+        **fields: Any,
+    ) -> Answer:
+        """PATCH a notebook."""
+        body = json.dumps({"operations": operations, **fields}).encode()
+        return self.send(path, body, headers)
+
+    def send(self, path: str, body: bytes, headers: Mapping[str, str] | None = None) -> Answer:
+        """PATCH a notebook with a body that is sent as it is."""
+        return self.request("PATCH", _notebook(path, {}), body, {**JSON, **(headers or {})})
+
+
+def _notebook(path: str, query: Mapping[str, Any]) -> str:
+    question = f"?{urlencode(query, doseq=True)}" if query else ""
+    return f"nbedit/notebooks/{quote(path)}{question}"

@@ -1,0 +1,58 @@
+"""What every refusal must be like."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.handlers.client import Answer
+
+
+def details(answer: Answer, status: int, reason: str) -> dict[str, Any]:
+    """Check a refusal's status and form, and give its details."""
+    assert (answer.status, answer.json.get("reason")) == (status, reason), answer.body
+    assert answer.headers["Content-Type"].startswith("application/json")
+    assert list(answer.json) == ["message", "reason", "details"]
+    message = answer.json["message"]
+    assert len(message) > len("Not a sentence.")
+    assert message.endswith((".", ". "))
+    assert_says_nothing_of_this_machine(answer.body)
+    found: dict[str, Any] = answer.json["details"]
+    return found
+
+
+def assert_says_nothing_of_this_machine(body: bytes) -> None:
+    for secret in (b"Traceback", b'File "', b"/tmp/", os.fsencode(Path.home()) + b"/"):
+        assert secret not in body, body
+
+
+@contextmanager
+def untouched(*tops: Path) -> Iterator[None]:
+    """Check that nothing in folders changes: no byte, no time, no file more or less."""
+    before = _state(tops)
+    yield
+    assert _state(tops) == before
+
+
+def _state(tops: Sequence[Path]) -> dict[str, tuple[int, ...] | bytes]:
+    found: dict[str, tuple[int, ...] | bytes] = {}
+    for path in sorted(path for top in tops for path in (top, *top.rglob("*"))):
+        status = path.lstat()
+        found[f"{path} is"] = (status.st_mode, status.st_ino, status.st_mtime_ns, status.st_nlink)
+        if path.is_file():
+            found[f"{path} holds"] = path.read_bytes()
+    return found
+
+
+def nested(depth: int) -> bytes:
+    """Write JSON so deep."""
+    return b"[" * depth + b"]" * depth
+
+
+def with_operation(**members: Any) -> bytes:
+    """Write the body of a request with one operation."""
+    return json.dumps({"operations": [members]}).encode()
