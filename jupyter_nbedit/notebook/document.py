@@ -65,6 +65,11 @@ class Cell:
     text: bytes
 
     @cached_property
+    def all_members(self) -> list[Member]:
+        """The cell's members in order."""
+        return spans.members(self.text, self.span)
+
+    @cached_property
     def members(self) -> dict[str, Member]:
         """The cell's members by name.
 
@@ -74,7 +79,7 @@ class Cell:
             If a name that matters stands twice: replacing one would uncover the other.
         """
         found: dict[str, Member] = {}
-        for member in spans.members(self.text, self.span):
+        for member in self.all_members:
             if member.name in found and member.name in _MEMBERS_THAT_MATTER:
                 message = (
                     f"Cell {self.index} has two members named {member.name!r}. Nothing was "
@@ -133,11 +138,28 @@ class Document:
     """The bytes of a notebook and where its cells stand in them.
 
     Use `Document.parse` to make one.
+
+    Parameters
+    ----------
+    text
+        The bytes.
+    span
+        Where the notebook's object stands, without what may be around it.
+    members
+        Its members in order; names that do not matter here may stand twice.
+    cells_span
+        Where the array of cells stands.
+    cell_spans
+        Where each cell stands.
+    nbformat_minor
+        The minor version of the format; the major one is 4.
+    heads
+        The id and the type of each cell.
     """
 
     text: bytes
     span: Span
-    members: dict[str, Member]
+    members: list[Member]
     cells_span: Span
     cell_spans: list[Span]
     nbformat_minor: int
@@ -177,7 +199,7 @@ class Document:
         return cls(
             text=text,
             span=top,
-            members=members,
+            members=found,
             cells_span=cells.value,
             cell_spans=cell_spans,
             nbformat_minor=_integer(text, members, "nbformat_minor", default=0),
@@ -201,8 +223,8 @@ class Document:
     @cached_property
     def metadata(self) -> dict[str, Any]:
         """The notebook's metadata; empty if it is missing or not an object."""
-        member = self.members.get("metadata")
-        value = None if member is None else spans.decode(self.text, member.value)
+        values = [member.value for member in self.members if member.name == "metadata"]
+        value = spans.decode(self.text, values[0]) if values else None
         return value if isinstance(value, dict) else {}
 
     @property

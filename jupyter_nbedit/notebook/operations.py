@@ -15,7 +15,7 @@ CellType = Literal["code", "markdown", "raw"]
 CellId = Annotated[
     str,
     Meta(
-        # Python's `$` also matches before a last line feed; JavaScript, of JSON Schema, has no `\Z`.
+        # Python's `$` also matches before a last line feed, and JSON Schema knows no better anchor.
         pattern=r"^[a-zA-Z0-9_-]{1,64}$(?!\n)",
         description="An nbformat cell id: 1 to 64 letters, digits, hyphens and underscores.",
     ),

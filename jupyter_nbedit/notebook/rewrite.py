@@ -87,30 +87,36 @@ def _converted(
     kind = str(cell_type)
     own = style.of_cell(cell)
     example = style.of_new_cell(cell.index, kind)
-    members = {
-        name: cell.text[member.name_span.start : member.value.stop]
-        for name, member in cell.members.items()
-        if name not in _FOREIGN[kind]
-    }
+    members = [
+        (member.name, cell.text[member.name_span.start : member.value.stop])
+        for member in cell.all_members
+        if member.name not in _FOREIGN[kind]
+    ]
     replaced = {"cell_type": own.text(kind)}
     if source is not None and source != cell.source:
         replaced["source"] = own.source(source)
     if kind == "code":
-        replaced |= {name: _CLEARED[name] for name in _CLEARED if clear or name not in members}
+        replaced |= {
+            name: value for name, value in _CLEARED.items() if clear or name not in cell.members
+        }
     for name, value in replaced.items():
-        if name not in members:
-            members = _inserted(members, name, example.order_key)
-        members[name] = own.member(name, value)
-    return own.object.wrap(members.values(), b"{}")
+        _put(members, (name, own.member(name, value)), example.order_key)
+    return own.object.wrap([written for _, written in members], b"{}")
 
 
-def _inserted(
-    members: dict[str, bytes], name: str, order: Callable[[str], tuple[int, int]]
-) -> dict[str, bytes]:
-    """Make room for a member, behind all that go before it in the given order."""
-    names = list(members)
-    place = max((at + 1 for at, other in enumerate(names) if order(other) < order(name)), default=0)
-    return {other: members.get(other, b"") for other in (*names[:place], name, *names[place:])}
+def _put(
+    members: list[tuple[str, bytes]],
+    member: tuple[str, bytes],
+    order: Callable[[str], tuple[int, int]],
+) -> None:
+    """Replace a member, or add it behind all that go before it in the given order."""
+    names = [name for name, _ in members]
+    name = member[0]
+    if name in names:
+        members[names.index(name)] = member
+    else:
+        at = max((n + 1 for n, other in enumerate(names) if order(other) < order(name)), default=0)
+        members.insert(at, member)
 
 
 def _new_source(cell: Cell, style: Style, source: str) -> Splice:

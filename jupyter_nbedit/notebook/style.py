@@ -166,12 +166,12 @@ class Style:
 
     def _cell_style(self, example: Cell | None, index: int) -> CellStyle:
         text = self.document.text
-        found = [] if example is None else spans.members(text, example.span)
+        found = [] if example is None else example.all_members
         layout = None if example is None else _brackets(text, example.span, _whole(found))
         if layout is None:
             layout = self._nested(self.cells, _unit(self._top.indent, b""))
         unit = _unit(layout.indent, self.cells.indent)
-        first = (found or list(self.document.members.values()))[0]
+        first = (found or self.document.members)[0]
         return CellStyle(
             object=layout,
             colon=text[first.name_span.stop : first.value.start],
@@ -188,7 +188,7 @@ class Style:
         own = [] if example is None else [example]
         is_list = False
         for cell in (*own, *self._near(index, None)):
-            for member in spans.members(text, cell.span):
+            for member in cell.all_members:
                 if member.name != "source":
                     continue
                 if spans.is_array(text, member.value):
@@ -216,7 +216,7 @@ class Style:
     @cached_property
     def _top(self) -> Brackets:
         document = self.document
-        top = _whole(list(document.members.values()))
+        top = _whole(document.members)
         return _brackets(document.text, document.span, top) or Brackets(b"", b",", b"")
 
     @property

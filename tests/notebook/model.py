@@ -44,6 +44,17 @@ def replace(cells: list[JSON], at: int, text: str, *, keep: bool = False) -> lis
     return [*cells[:at], cell, *cells[at + 1 :]]
 
 
+def convert(cells: list[JSON], at: int, cell_type: str) -> list[JSON]:
+    if cells[at]["cell_type"] == cell_type:
+        return replace(cells, at, source(cells[at]))
+    alien = ("attachments",) if cell_type == "code" else ("outputs", "execution_count")
+    cell = {name: value for name, value in cells[at].items() if name not in alien}
+    cell |= {"cell_type": cell_type, "source": source(cell)}
+    if cell_type == "code":
+        cell |= {"execution_count": None, "outputs": []}
+    return [*cells[:at], cell, *cells[at + 1 :]]
+
+
 def insert(cells: list[JSON], at: int, cell: JSON) -> list[JSON]:
     return [*cells[:at], cell, *cells[at:]]
 

@@ -20,7 +20,7 @@ from tests.notebook.oracle import NEW_ID, Case, check, edit
 def cases(draw: st.DrawFn) -> tuple[Document, Case]:
     document = Document.parse(draw(notebooks()))
     count = len(document)
-    kinds = ["insert"] if not count else ["replace", "insert", "delete", "move"]
+    kinds = ["insert"] if not count else ["replace", "convert", "insert", "delete", "move"]
     kind = draw(st.sampled_from(kinds))
     at = draw(st.integers(0, count if kind == "insert" else count - 1))
     text = draw(texts)
@@ -30,6 +30,13 @@ def cases(draw: st.DrawFn) -> tuple[Document, Case]:
         return document, (
             [operation],
             lambda cells: model.replace(cells, at, text, keep=keep),
+            {at},
+        )
+    if kind == "convert":
+        cell_type = draw(st.sampled_from(["code", "markdown", "raw"]))
+        return document, (
+            [{"op": "replace", "cell": at, "cell_type": cell_type}],
+            lambda cells: model.convert(cells, at, cell_type),
             {at},
         )
     if kind == "insert":

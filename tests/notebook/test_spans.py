@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from jupyter_nbedit.notebook import spans
+from jupyter_nbedit.notebook.spans import MalformedJSON, Span
+from tests import corpora
+
+DEEP = 100_000
+
+
+def verdict(text: bytes) -> bool:
+    """Whether Python's json, on a strict reading of UTF-8, takes the text."""
+    try:
+        json.loads(text.decode(), parse_int=lambda _: 0)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def parsing_suite() -> list[Path]:
+    return sorted((corpora.corpus("JSONTestSuite") / "test_parsing").glob("*.json"))
+
+
+def test_a_text_is_accepted_exactly_if_python_takes_it() -> None:
+    accepted = 0
+    for path in parsing_suite():
+        text = b'{"value": ' + path.read_bytes() + b"}"
+        if verdict(text):
+            accepted += 1
+            _, [member] = spans.parse_object(text)
+            start, stop = member.value
+            assert text[start:stop] == path.read_bytes().strip(b" \t\r\n"), path.name
+        else:
+            with pytest.raises(MalformedJSON):
+                spans.parse_object(text)
+    assert accepted > 95
+
+
+def test_what_msgspec_refuses_has_the_same_spans_as_without_the_odd_value() -> None:
+    plain = b'{"a": [1, {"b": "x]}"}, 000], "c\\u0041": {"d": []}}'
+    odd = plain.replace(b"000", b"NaN")
+    plain = plain.replace(b"000", b"123")
+
+    assert spans.parse_object(odd) == spans.parse_object(plain)
+    _, [array, _] = spans.parse_object(odd)
+    assert spans.elements(odd, array.value) == spans.elements(plain, array.value)
+
+
+def test_members_of_the_same_name_are_all_listed() -> None:
+    text = b'{"a": 1, "b": "a", "a": 1, "\\u0061": {"a": 1}}'
+
+    _, members = spans.parse_object(text)
+
+    assert [member.name for member in members] == ["a", "b", "a", "a"]
+    assert [spans.decode(text, member.value) for member in members] == [1, "a", 1, {"a": 1}]
+
+
+def test_a_member_hidden_in_the_length_of_its_double_is_found() -> None:
+    # The last `a` is as long as all that stands between: a length alone would jump over it.
+    text = b'{"a": 1, "b": 2, "a": "xxxxxxxx"}'
+
+    _, members = spans.parse_object(text)
+
+    assert [member.name for member in members] == ["a", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    "text", [b"[" * DEEP, b'{"a":' * DEEP, b'{"a": ' + b"[" * DEEP + b"]" * DEEP + b"}"]
+)
+def test_deep_nesting_is_refused_and_does_not_crash(text: bytes) -> None:
+    with pytest.raises(MalformedJSON):
+        spans.parse_object(text)
+
+
+@pytest.mark.parametrize(
+    "bad", [b"\xff", b"\xc3", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf5\x80\x80\x80"]
+)
+def test_a_string_that_is_not_utf8_is_refused_wherever_it_stands(bad: bytes) -> None:
+    for text in (
+        b'{"a": "' + bad + b'"}',
+        b'{"' + bad + b'": 1}',
+        b'{"a": "' + b"x" * (1 << 20) + bad + b'"}',
+    ):
+        with pytest.raises(MalformedJSON, match="UTF-8"):
+            spans.parse_object(text)
+
+
+def test_a_character_across_the_pieces_of_the_utf8_check_is_no_error() -> None:
+    for shift in range(4):
+        text = b'{"a": "' + b"x" * ((1 << 20) - 8 + shift) + "\U0001f600".encode() + b'"}'
+        spans.parse_object(text)
+
+
+def test_an_integer_of_5000_digits_is_a_value_like_any_other() -> None:
+    text = b'{"a": [NaN, ' + b"9" * 5000 + b"]}"
+
+    _, [member] = spans.parse_object(text)
+
+    assert spans.elements(text, member.value)[1] == Span(12, 5012)
+    assert spans.decode(text, Span(12, 5012)) == "9" * 5000
+
+
+def test_a_message_says_where_the_text_goes_wrong() -> None:
+    with pytest.raises(MalformedJSON, match="line 2, column 8"):
+        spans.parse_object(b'{\n  "a": ,\n}')
+
+
+def test_time_grows_with_the_text_and_not_with_its_square() -> None:
+    # An unterminated string full of escapes and a million brackets: regular expressions that try
+    # again from every position would never end.
+    for text in (b'{"a": "' + b"\\n" * 1_000_000, b'{"a": NaN, "b": [' + b"[]," * 1_000_000):
+        with pytest.raises(MalformedJSON):
+            spans.parse_object(text)
