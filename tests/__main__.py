@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from tests import toolchain  # noqa: E402 - needs the line above
-from tests.toolchain import CACHE, LAB, ROOT, MissingToolError  # noqa: E402
+from tests.toolchain import CACHE, LAB, ROOT, UI_TESTS, MissingToolError  # noqa: E402
 
 STEP_LIMIT = 900.0  # seconds; no step takes a third of it
 OLDEST_JUPYTERLAB = "==4.2.0"
@@ -110,6 +110,8 @@ def packaging() -> Iterator[Count]:
 def browser() -> Iterator[Count]:
     """Test the same wheel in the oldest and in the newest JupyterLab."""
     toolchain.node()
+    toolchain.node_modules(UI_TESTS)
+    yield check("npm", "run", "lint", cwd=UI_TESTS)
     toolchain.browser()
     for requirement in (NEWEST_JUPYTERLAB, OLDEST_JUPYTERLAB):
         yield galata(toolchain.jupyterlab(requirement))
@@ -137,7 +139,7 @@ def vitest() -> Count:
 
 def galata(environment: Path) -> Count:
     """Run the browser tests in one environment and count them."""
-    report = ROOT / "ui-tests" / "test-results" / "report.json"
+    report = UI_TESTS / "test-results" / "report.json"
     report.unlink(missing_ok=True)
     nightly = ("--nightly",) if "NBEDIT_NIGHTLY" in os.environ else ()
     exit_code = execute(sys.executable, "ui-tests", "--env", str(environment), *nightly)

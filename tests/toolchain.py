@@ -15,6 +15,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 LAB = ROOT / "jupyter_nbedit" / "lab"
+UI_TESTS = ROOT / "ui-tests"
 CACHE = ROOT / ".cache"
 
 INSTALL_LIMIT = 600.0  # seconds
@@ -96,7 +97,7 @@ def browser() -> None:
 
     Everywhere else the browser tests find one, or say themselves what to do.
     """
-    chromium = module(ROOT / "ui-tests" / "chromium.py")
+    chromium = module(UI_TESTS / "chromium.py")
     try:
         chromium.find()
     except chromium.NoChromiumError:
