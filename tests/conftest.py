@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from jupyter_nbedit.demo import server
-from tests.handlers.client import Client
+from tests.handlers.client import Client, Local
 
 pytest_plugins = ["pytest_jupyter.jupyter_server"]
 
@@ -36,13 +37,15 @@ def pytest_terminal_summary(
 
 
 @pytest.fixture
-def jp_server_config() -> dict[str, Any]:
-    return {
-        "ServerApp": {
-            "jpserver_extensions": {"jupyter_nbedit": True},
-            "allow_unauthenticated_access": False,
-        },
+def jp_server_config(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Configure the server of a test, which may say more by an indirect parameter."""
+    more = getattr(request, "param", {})
+    server_app = {
+        "jpserver_extensions": {"jupyter_nbedit": True},
+        "allow_unauthenticated_access": False,
+        **more.get("ServerApp", {}),
     }
+    return {**more, "ServerApp": server_app}
 
 
 @pytest.fixture(scope="session")
@@ -52,3 +55,9 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     (folder / "notebooks").mkdir()
     with server.running("jupyter_server", folder) as running:
         yield Client(running.port, running.token, running.root)
+
+
+@pytest.fixture
+def local(jp_fetch: Any, jp_root_dir: Path) -> Local:
+    """Run a server in the test's own loop, with the test's `jp_server_config`."""
+    return Local(jp_fetch, jp_root_dir)

@@ -1,14 +1,17 @@
-"""A client of a real server, which says nothing for us and hides nothing."""
+"""Clients of a server, which add nothing that is not said here and hide nothing."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPMessage
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
+
+from tornado.httpclient import HTTPResponse
+from tornado.httputil import HTTPHeaders
 
 JSON = {"Content-Type": "application/json"}
 SECONDS = 60
@@ -19,7 +22,7 @@ class Answer:
     """What a server answered."""
 
     status: int
-    headers: HTTPMessage
+    headers: HTTPHeaders
     body: bytes
 
     @property
@@ -60,7 +63,10 @@ class Client:
                 headers={**authorization, **(headers or {})},
             )
             response = connection.getresponse()
-            return Answer(response.status, response.headers, response.read())
+            found = HTTPHeaders()
+            for name, value in response.getheaders():
+                found.add(name, value)
+            return Answer(response.status, found, response.read())
         finally:
             connection.close()
 
@@ -87,3 +93,46 @@ class Client:
 def _notebook(path: str, query: Mapping[str, Any]) -> str:
     question = f"?{urlencode(query, doseq=True)}" if query else ""
     return f"nbedit/notebooks/{quote(path)}{question}"
+
+
+@dataclass(frozen=True)
+class Local:
+    """Speaks to the server of pytest-jupyter, which runs in the test's own loop."""
+
+    fetch: Callable[..., Awaitable[HTTPResponse]]
+    root: Path
+
+    async def request(
+        self,
+        verb: str,
+        *parts: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> Answer:
+        """Send one request; ``parts`` of the path are relative to the base URL."""
+        response = await self.fetch(
+            *parts,
+            method=verb,
+            body=body,
+            headers=dict(headers or {}),
+            raise_error=False,
+            allow_nonstandard_methods=True,
+            **options,
+        )
+        return Answer(response.code, response.headers, response.body)
+
+    async def read(self, path: str, **query: Any) -> Answer:
+        """GET a notebook."""
+        return await self.request("GET", "nbedit", "notebooks", path, params=query)
+
+    async def patch(self, path: str, *operations: Mapping[str, Any], **fields: Any) -> Answer:
+        """PATCH a notebook."""
+        body = json.dumps({"operations": operations, **fields}).encode()
+        return await self.request("PATCH", "nbedit", "notebooks", path, body=body, headers=JSON)
+
+    async def contents(self, path: str, **query: Any) -> Any:
+        """GET a notebook from the Contents API."""
+        answer = await self.request("GET", "api", "contents", path, params=query)
+        assert answer.status == 200, answer.body
+        return answer.json
