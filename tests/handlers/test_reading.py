@@ -1,0 +1,323 @@
+"""Reading a notebook over HTTP."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from tests import samples
+from tests.handlers.client import Client, Local
+from tests.handlers.refused import details, untouched
+
+TEXT = samples.three_cells()
+HASH = hashlib.sha256(TEXT).hexdigest()
+
+
+def sha256(source: str) -> str:
+    return hashlib.sha256(source.encode()).hexdigest()
+
+
+@pytest.fixture
+def path(live: Client, request: pytest.FixtureRequest) -> str:
+    """Put the notebook of three cells to the live server, for one test."""
+    name = f"{request.node.originalname}.ipynb"
+    (live.root / name).write_bytes(TEXT)
+    return name
+
+
+def test_a_notebook_is_read_as_documented(live: Client, path: str) -> None:
+    with untouched(live.root):
+        answer = live.read(path)
+    assert answer.status == 200
+    assert answer.headers["Content-Type"].startswith("application/json")
+    assert answer.headers["ETag"] == f'"{HASH}"'
+    modified = answer.json.pop("last_modified")
+    assert modified.endswith("Z")
+    assert (live.root / path).stat().st_mtime == pytest.approx(
+        datetime.fromisoformat(modified.replace("Z", "+00:00")).timestamp(), abs=1e-5
+    )
+    outputs = TEXT[TEXT.index(b'"outputs": [') :]
+    output = outputs[outputs.index(b"{") : outputs.index(b"\n   ]")]
+    alpha = {
+        "index": 0,
+        "id": "alpha",
+        "cell_type": "code",
+        "source": "x = 1\nx",
+        "source_hash": sha256("x = 1\nx"),
+        "lines": 2,
+        "tags": [],
+        "execution_count": 3,
+        "outputs": {"count": 1, "types": ["display_data"], "bytes": len(output)},
+    }
+    assert {**answer.json, "last_modified": modified} == {
+        "path": path,
+        "hash": HASH,
+        "last_modified": modified,
+        "nbformat": 4,
+        "nbformat_minor": 5,
+        "language": "python",
+        "kernelspec": {"name": "python3", "display_name": "Python 3"},
+        "trusted": False,
+        "live": False,
+        "total_cells": 3,
+        "cells": [
+            alpha,
+            {
+                "index": 1,
+                "id": "beta",
+                "cell_type": "markdown",
+                "source": "# Title",
+                "source_hash": sha256("# Title"),
+                "lines": 1,
+                "tags": [],
+            },
+            {
+                "index": 2,
+                "id": "gamma",
+                "cell_type": "raw",
+                "source": "as is",
+                "source_hash": sha256("as is"),
+                "lines": 1,
+                "tags": [],
+            },
+        ],
+        "next": None,
+    }
+
+
+def test_hash_and_time_are_those_of_the_contents_api(live: Client, path: str) -> None:
+    read = live.read(path).json
+    model = live.request("GET", f"api/contents/{path}?hash=1").json
+    assert (read["hash"], model["hash_algorithm"]) == (model["hash"], "sha256")
+    assert read["last_modified"] == model["last_modified"]
+
+
+def test_an_outline_has_first_lines_instead_of_sources(live: Client, path: str) -> None:
+    long = "\n   \n  " + "é" * 500 + "\nmore"
+    cells = [samples.code("x = 1\ny = 2", "a"), samples.markdown(long, "b"), samples.raw("", "c")]
+    (live.root / path).write_bytes(samples.notebook(*cells))
+    shown = live.read(path, view="outline").json["cells"]
+    assert [cell["summary"] for cell in shown] == ["x = 1", "é" * 120 + "…", ""]
+    assert not [cell for cell in shown if "source" in cell]
+    assert [cell["source_hash"] for cell in shown] == [
+        cell["source_hash"] for cell in live.read(path).json["cells"]
+    ]
+
+
+def test_pages_together_are_the_notebook(live: Client, path: str) -> None:
+    cells = [samples.raw(str(n), f"id-{n}") for n in range(10)]
+    (live.root / path).write_bytes(samples.notebook(*cells))
+    whole = live.read(path).json["cells"]
+    for limit in (1, 3, 10, 11):
+        pages: list[dict[str, Any]] = []
+        start: int | None = 0
+        while start is not None:
+            page = live.read(path, start=start, limit=limit).json
+            assert len(page["cells"]) <= limit
+            assert page["total_cells"] == 10
+            pages += page["cells"]
+            start = page["next"]
+        assert pages == whole
+    beyond = live.read(path, start=10).json
+    assert (beyond["cells"], beyond["next"]) == ([], None)
+
+
+def test_chosen_cells_come_once_each_and_in_the_notebooks_order(live: Client, path: str) -> None:
+    for asked, shown in (
+        (["gamma"], [2]),
+        (["gamma", "alpha"], [0, 2]),
+        (["1", "beta", "cell-1"], [1]),
+        (["cell-2", "0"], [0, 2]),
+    ):
+        found = live.read(path, cell=asked).json
+        assert [cell["index"] for cell in found["cells"]] == shown
+        assert found["total_cells"] == 3
+    page = live.read(path, cell=["alpha", "beta", "gamma"], limit=1, start=1).json
+    assert ([cell["id"] for cell in page["cells"]], page["next"]) == (["beta"], 2)
+
+
+def test_an_id_that_looks_like_an_index_is_an_id_first(live: Client, path: str) -> None:
+    cells = [samples.raw("a", "1"), samples.raw("b", "cell-0"), samples.raw("c", "c")]
+    (live.root / path).write_bytes(samples.notebook(*cells))
+    for asked, shown in (("1", 0), ("0", 0), ("cell-0", 1), ("cell-1", 1), ("cell-2", 2)):
+        assert [cell["index"] for cell in live.read(path, cell=asked).json["cells"]] == [shown]
+
+
+@pytest.mark.parametrize(
+    "cell", ["nobody", "", " alpha", "alpha ", "3", "-1", "+1", "01", "1.0", "٣", "1" * 5000]
+)
+def test_a_cell_that_is_not_there_is_not_guessed(live: Client, path: str, cell: str) -> None:
+    for asked in ([cell], ["alpha", cell]):
+        found = details(live.read(path, cell=asked), 404, "cell_not_found")
+        assert found["available_ids"] == ["alpha", "beta", "gamma"]
+
+
+def test_a_cell_that_could_be_two_is_not_guessed(live: Client, path: str) -> None:
+    (live.root / path).write_bytes(samples.notebook(*[samples.raw("a", "twin")] * 2))
+    assert details(live.read(path, cell="twin"), 409, "ambiguous_cell")["indexes"] == [0, 1]
+    assert [cell["id"] for cell in live.read(path).json["cells"]] == ["twin", "twin"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"view": "all"},
+        {"view": ""},
+        {"start": "-1"},
+        {"start": "one"},
+        {"start": "1.5"},
+        {"limit": "0"},
+        {"limit": "-1"},
+        {"limit": "1" * 5000},
+        {"limit": ["1", "2"]},
+        {"view": ["source", "source"]},
+        {"force": "1"},
+        {"Cell": "alpha"},
+    ],
+)
+def test_a_query_of_the_wrong_form_is_refused(
+    live: Client, path: str, query: dict[str, Any]
+) -> None:
+    details(live.read(path, **query), 400, "invalid_request")
+
+
+def test_what_jupyter_reads_from_a_query_is_not_refused(live: Client, path: str) -> None:
+    query: dict[str, Any] = {"no_track_activity": "1", "token": live.token, "_xsrf": "x"}
+    assert live.read(path, **query).status == 200
+
+
+@pytest.mark.parametrize(
+    "tag", [f'"{HASH}"', f'W/"{HASH}"', f'"{"0" * 64}", "{HASH}"', f'  "{HASH}"  ,', "*"]
+)
+def test_who_has_this_version_gets_no_second_copy(live: Client, path: str, tag: str) -> None:
+    for query in ({}, {"view": "outline"}, {"cell": "alpha"}):
+        answer = live.read(path, headers={"If-None-Match": tag}, **query)
+        assert (answer.status, answer.body) == (304, b"")
+        assert answer.headers["ETag"] == f'"{HASH}"'
+
+
+@pytest.mark.parametrize("tag", ["", f'"{"0" * 64}"', f'"{HASH[:-1]}"', f'"{HASH}0"', '""'])
+def test_who_has_another_version_gets_this_one(live: Client, path: str, tag: str) -> None:
+    answer = live.read(path, headers={"If-None-Match": tag})
+    assert (answer.status, answer.json["hash"]) == (200, HASH)
+
+
+def test_a_version_ends_with_any_change_of_the_file(live: Client, path: str) -> None:
+    (live.root / path).write_bytes(TEXT + b"\n")
+    answer = live.read(path, headers={"If-None-Match": f'"{HASH}"'})
+    assert (answer.status, answer.json["hash"]) == (200, hashlib.sha256(TEXT + b"\n").hexdigest())
+
+
+def test_cells_without_ids_are_not_given_any(live: Client, path: str) -> None:
+    for minor in (0, 4, 5):
+        text = samples.notebook(samples.code("x"), samples.markdown("y"), minor=minor)
+        (live.root / path).write_bytes(text)
+        with untouched(live.root):
+            read = live.read(path).json
+        assert [cell["id"] for cell in read["cells"]] == [None, None]
+        assert read["nbformat_minor"] == minor
+        assert live.read(path, cell="cell-1").json["cells"] == read["cells"][1:]
+
+
+def test_what_json_takes_only_in_jupyter_is_read_and_answered_as_json(
+    live: Client, path: str
+) -> None:
+    output = {"output_type": "execute_result", "data": {"application/json": "@"}, "metadata": {}}
+    cell = samples.code("'@surrogate'", "alpha", outputs=[output], execution_count=12)
+    text = samples.notebook(cell, metadata={"digits": "@digits"})
+    for name, value in (
+        (b'"@"', b"[NaN, Infinity, -Infinity, 1e999]"),
+        (b'"@digits"', b"7" * 5000),
+        (b"@surrogate", b"\\udc80 \\ud800"),
+    ):
+        text = text.replace(name, value)
+    (live.root / path).write_bytes(text)
+    answer = live.read(path)
+    assert answer.status == 200
+    assert b"NaN" not in answer.body
+    assert b"\\udc80 \\ud800" in answer.body
+    shown = json.loads(answer.body.decode())["cells"][0]
+    assert shown["source"] == "'\udc80 \ud800'"
+    assert shown["outputs"]["count"] == 1
+    assert live.read(path, view="outline").status == 200
+
+
+def test_a_byte_order_mark_belongs_to_the_file_and_not_to_the_notebook(
+    live: Client, path: str
+) -> None:
+    text = b"\xef\xbb\xbf" + TEXT
+    (live.root / path).write_bytes(text)
+    read = live.read(path).json
+    assert read["hash"] == hashlib.sha256(text).hexdigest()
+    assert read["cells"] == [{**cell, "index": index} for index, cell in enumerate(read["cells"])]
+    assert read["total_cells"] == 3
+
+
+def test_a_source_may_be_kept_as_lines_or_as_one_string(live: Client, path: str) -> None:
+    kept: list[Any] = ["a\nb", ["a\n", "b"], ["a", "\nb"], ["a\nb"], [], "", [""]]
+    cells = [{**samples.raw("", f"id-{n}"), "source": source} for n, source in enumerate(kept)]
+    (live.root / path).write_bytes(samples.notebook(*cells))
+    shown = live.read(path).json["cells"]
+    assert [cell["source"] for cell in shown] == ["a\nb"] * 4 + [""] * 3
+    assert [cell["lines"] for cell in shown] == [2] * 4 + [0] * 3
+
+
+def test_a_name_of_any_characters_is_read_and_edited(live: Client) -> None:
+    for name in (
+        "a b.ipynb",
+        "100%.ipynb",
+        "é/ü?.ipynb",
+        "#;&=+,.ipynb",
+        "'\".ipynb",
+        "a\\b.ipynb",
+    ):
+        (live.root / name).parent.mkdir(exist_ok=True)
+        (live.root / name).write_bytes(TEXT)
+        assert live.read(name).json["path"] == name
+        answer = live.patch(name, {"op": "delete", "cell": "alpha"})
+        assert (answer.status, answer.json["path"]) == (200, name)
+        assert len(samples.cells_of((live.root / name).read_bytes())) == 2
+
+
+def test_a_link_is_followed_as_the_contents_api_follows_it(live: Client) -> None:
+    # A link that leads out of the root is a gift of who runs the server.
+    outside = live.root.parent / "given"
+    outside.mkdir()
+    (outside / "a.ipynb").write_bytes(TEXT)
+    (live.root / "given").symlink_to(outside)
+    assert live.request("GET", "api/contents/given/a.ipynb").status == 200
+    assert live.read("given/a.ipynb").json["hash"] == HASH
+
+
+@pytest.mark.parametrize(
+    "jp_server_config", [{"ContentsManager": {"allow_hidden": True}}], indirect=True
+)
+async def test_what_is_hidden_is_shown_where_the_server_shows_it(local: Local) -> None:
+    (local.root / ".hidden").mkdir()
+    (local.root / ".hidden" / ".a.ipynb").write_bytes(TEXT)
+    assert (await local.read(".hidden/.a.ipynb")).json["hash"] == HASH
+    answer = await local.patch(".hidden/.a.ipynb", {"op": "delete", "cell": "alpha"})
+    assert answer.status == 200
+    details(await local.read("../outside.ipynb"), 404, "notebook_not_found")
+
+
+async def test_the_about_page_tells_version_mode_limits_and_links(local: Local) -> None:
+    answer = await local.request("GET", "nbedit")
+    about = answer.json
+    assert about.pop("epoch")
+    assert about.pop("version").count(".") == 2
+    assert about == {
+        "name": "jupyter_nbedit",
+        "mode": "edit",
+        "limits": {"max_request_bytes": 16 * 1024 * 1024, "max_operations": 1000},
+        "storage": ["file"],
+        "links": {
+            "self": "/a%40b/nbedit",
+            "notebook": "/a%40b/nbedit/notebooks/{path}",
+            "events": "/a%40b/api/events/subscribe",
+        },
+    }
