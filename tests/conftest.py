@@ -41,7 +41,8 @@ def jp_server_config(request: pytest.FixtureRequest) -> dict[str, Any]:
     """Configure the server of a test, which may say more by an indirect parameter."""
     more = getattr(request, "param", {})
     server_app = {
-        "jpserver_extensions": {"jupyter_nbedit": True},
+        # pytest-jupyter would add the terminals, which do not declare who may use them.
+        "jpserver_extensions": {"jupyter_nbedit": True, "jupyter_server_terminals": False},
         "allow_unauthenticated_access": False,
         **more.get("ServerApp", {}),
     }

@@ -1,0 +1,310 @@
+"""Editing a notebook over HTTP: what is answered, and what is on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from tests import samples
+from tests.handlers.client import Client, Local
+from tests.handlers.refused import details, untouched
+
+TEXT = samples.three_cells()
+REPLACE = {"op": "replace", "cell": "beta", "source": "# Changed"}
+FIELDS = [
+    "path",
+    "edit_id",
+    "hash_before",
+    "hash",
+    "last_modified",
+    "applied_via",
+    "bytes_preserved",
+    "persisted",
+    "dry_run",
+    "total_cells",
+    "cells_delta",
+    "language",
+    "operations",
+    "diff",
+    "warnings",
+]
+
+
+def sha256(text: bytes | str) -> str:
+    return hashlib.sha256(text.encode() if isinstance(text, str) else text).hexdigest()
+
+
+@pytest.fixture
+def path(live: Client, request: pytest.FixtureRequest) -> str:
+    """Put the notebook of three cells to the live server, for one test."""
+    name = f"{request.node.originalname}.ipynb"
+    (live.root / name).write_bytes(TEXT)
+    return name
+
+
+def sources(path: Path) -> list[str]:
+    return [cell["source"] for cell in samples.cells_of(path.read_bytes())]
+
+
+def test_an_edit_is_answered_as_documented_and_is_on_disk(live: Client, path: str) -> None:
+    answer = live.patch(path, {"op": "replace", "cell": "alpha", "source": "x = 2"})
+    assert answer.status == 200
+    text = (live.root / path).read_bytes()
+    cell = samples.cells_of(text)[0]
+    assert (cell["source"], cell["outputs"], cell["execution_count"]) == ("x = 2", [], None)
+    assert answer.headers["ETag"] == f'"{sha256(text)}"'
+    assert answer.headers["Content-Type"].startswith("application/json")
+    reply = answer.json
+    assert list(reply) == FIELDS
+    assert reply.pop("edit_id") > 0
+    model = live.request("GET", f"api/contents/{path}?hash=1").json
+    assert model["hash"] == reply["hash"]
+    assert model["last_modified"] == reply.pop("last_modified")
+    assert reply == {
+        "path": path,
+        "hash_before": sha256(TEXT),
+        "hash": sha256(text),
+        "applied_via": "file",
+        "bytes_preserved": True,
+        "persisted": True,
+        "dry_run": False,
+        "total_cells": 3,
+        "cells_delta": 0,
+        "language": "python",
+        "operations": [
+            {
+                "op": "replace",
+                "cell_id": "alpha",
+                "index": 0,
+                "cell_type": "code",
+                "source_hash": sha256("x = 2"),
+                "outputs_cleared": True,
+            }
+        ],
+        "diff": f"--- {path} alpha\n+++ {path} alpha\n# outputs cleared\n"
+        "@@ -1,2 +1 @@\n-x = 1\n-x\n+x = 2\n",
+        "warnings": [],
+    }
+
+
+def test_an_edit_leaves_every_other_byte(live: Client, path: str) -> None:
+    assert live.patch(path, REPLACE).status == 200
+    assert (live.root / path).read_bytes() == TEXT.replace(b"# Title", b"# Changed")
+
+
+def test_each_operation_of_a_batch_is_answered_in_turn(live: Client, path: str) -> None:
+    answer = live.patch(
+        path,
+        {"op": "insert", "cell_type": "code", "source": "a", "after": "alpha", "id": "new"},
+        {"op": "move", "cell": "gamma", "at": "start"},
+        {"op": "delete", "cell": "beta"},
+        {"op": "replace", "cell": "new", "cell_type": "markdown"},
+        {"op": "insert", "cell_type": "raw", "source": "b", "before": "new"},
+        {"op": "replace", "cell": "alpha", "source": "x", "outputs": "keep"},
+    )
+    assert answer.status == 200, answer.body
+    cells = samples.cells_of((live.root / path).read_bytes())
+    fresh = cells[2]["id"]
+    assert [(cell["id"], cell["cell_type"], cell["source"]) for cell in cells] == [
+        ("gamma", "raw", "as is"),
+        ("alpha", "code", "x"),
+        (fresh, "raw", "b"),
+        ("new", "markdown", "a"),
+    ]
+    assert (cells[1]["outputs"], cells[1]["execution_count"]) == ([samples.HTML_OUTPUT], 3)
+    nbformat.validate(json.loads((live.root / path).read_bytes()))
+    reply = answer.json
+    assert (reply["total_cells"], reply["cells_delta"]) == (4, 1)
+    assert [
+        (done["op"], done["cell_id"], done["index"], done["cell_type"], done["source_hash"])
+        for done in reply["operations"]
+    ] == [
+        ("insert", "new", 3, "markdown", sha256("a")),
+        ("move", "gamma", 0, "raw", sha256("as is")),
+        ("delete", "beta", 1, "markdown", sha256("# Title")),
+        ("replace", "new", 3, "markdown", sha256("a")),
+        ("insert", fresh, 2, "raw", sha256("b")),
+        ("replace", "alpha", 1, "code", sha256("x")),
+    ]
+    assert [done.get("source") for done in reply["operations"]] == [
+        None,
+        None,
+        "# Title",
+        None,
+        None,
+        None,
+    ]
+    assert [done.get("outputs_cleared") for done in reply["operations"]] == [
+        None,
+        None,
+        None,
+        False,
+        None,
+        False,
+    ]
+
+
+def test_ids_and_indexes_mean_the_notebook_as_it_was(live: Client, path: str) -> None:
+    answer = live.patch(
+        path,
+        {"op": "delete", "cell": 0},
+        {"op": "replace", "cell": 1, "source": "one"},
+        {"op": "replace", "cell": "cell-2", "source": "two"},
+        {"op": "insert", "index": 2, "cell_type": "raw", "source": "between"},
+    )
+    assert answer.status == 200, answer.body
+    assert sources(live.root / path) == ["one", "between", "two"]
+
+
+def test_new_cells_get_ids_only_where_the_format_has_them(live: Client, path: str) -> None:
+    insert = {"op": "insert", "cell_type": "code", "source": "", "at": "end"}
+    answer = live.patch(path, insert, insert)
+    ids = [cell["id"] for cell in samples.cells_of((live.root / path).read_bytes())]
+    assert [done["cell_id"] for done in answer.json["operations"]] == ids[3:]
+    assert len(set(ids)) == 5
+    (live.root / path).write_bytes(samples.notebook(samples.raw("x"), minor=4))
+    answer = live.patch(path, insert)
+    assert answer.json["operations"][0]["cell_id"] is None
+    assert not [cell for cell in samples.cells_of((live.root / path).read_bytes()) if "id" in cell]
+
+
+def test_a_dry_run_answers_what_would_be_and_writes_nothing(live: Client, path: str) -> None:
+    operations = [
+        REPLACE,
+        {"op": "insert", "cell_type": "code", "source": "a", "at": "end", "id": "new"},
+        {"op": "delete", "cell": "alpha"},
+    ]
+    with untouched(live.root):
+        dry = live.patch(path, *operations, dry_run=True)
+    real = live.patch(path, *operations)
+    assert (dry.status, real.status) == (200, 200)
+    assert (dry.json["edit_id"], dry.json["persisted"], dry.json["dry_run"]) == (None, False, True)
+    assert dry.json["hash"] == real.json["hash"] == sha256((live.root / path).read_bytes())
+    once_only = {"edit_id", "persisted", "dry_run", "last_modified"}
+    assert {name: value for name, value in dry.json.items() if name not in once_only} == {
+        name: value for name, value in real.json.items() if name not in once_only
+    }
+
+
+NOTHING: dict[str, list[dict[str, Any]]] = {
+    "the same source": [{"op": "replace", "cell": "beta", "source": "# Title"}],
+    "the same source with outputs kept": [
+        {"op": "replace", "cell": "alpha", "source": "x = 1\nx", "outputs": "keep"}
+    ],
+    "the same type": [{"op": "replace", "cell": "beta", "cell_type": "markdown"}],
+    "a move to where it is": [{"op": "move", "cell": "beta", "index": 1}],
+    "a move behind its neighbour": [{"op": "move", "cell": "beta", "after": "alpha"}],
+    "a move before itself": [{"op": "move", "cell": "beta", "before": "beta"}],
+    "an insert that is taken back": [
+        {"op": "insert", "cell_type": "raw", "source": "", "at": "end", "id": "new"},
+        {"op": "delete", "cell": "new"},
+    ],
+    "a change that is taken back": [REPLACE, {**REPLACE, "source": "# Title"}],
+}
+
+
+@pytest.mark.parametrize("kind", NOTHING)
+def test_a_batch_that_changes_nothing_writes_nothing(live: Client, path: str, kind: str) -> None:
+    with untouched(live.root):
+        answer = live.patch(path, *NOTHING[kind])
+    assert answer.status == 200, answer.body
+    reply = answer.json
+    assert reply["edit_id"] is None
+    assert reply["hash"] == reply["hash_before"] == sha256(TEXT)
+    assert answer.headers["ETag"] == f'"{sha256(TEXT)}"'
+    assert (reply["persisted"], reply["cells_delta"], reply["diff"]) == (True, 0, "")
+    model = live.request("GET", f"api/contents/{path}").json
+    assert reply["last_modified"] == model["last_modified"]
+
+
+def test_edits_are_counted_and_their_hashes_are_a_chain(live: Client, path: str) -> None:
+    replies = [live.patch(path, {**REPLACE, "source": str(n)}).json for n in range(5)]
+    numbers = [reply["edit_id"] for reply in replies]
+    assert numbers == list(range(numbers[0], numbers[0] + 5))
+    for earlier, later in itertools.pairwise(replies):
+        assert earlier["hash"] == later["hash_before"]
+        assert datetime.fromisoformat(earlier["last_modified"].replace("Z", "+00:00")) < (
+            datetime.fromisoformat(later["last_modified"].replace("Z", "+00:00"))
+        )
+
+
+def test_an_edit_of_what_json_takes_only_in_jupyter_keeps_it(live: Client, path: str) -> None:
+    odd = b'[NaN, -Infinity, 1e999, "\\ud800", ' + b"7" * 5000 + b"]"
+    text = TEXT.replace(b'"text/plain": "x"', b'"application/json": ' + odd)
+    (live.root / path).write_bytes(text)
+    assert live.patch(path, REPLACE).status == 200
+    assert (live.root / path).read_bytes() == text.replace(b"# Title", b"# Changed")
+
+
+def test_a_source_of_any_characters_arrives(live: Client, path: str) -> None:
+    for source in ("", "\0\x1b\x7f", "é😀\u2028\u2029\x85\x0c", '"\\/\b', "\r\n\r\n", "a\n" * 1000):
+        assert live.patch(path, {**REPLACE, "source": source}).status == 200
+        assert live.read(path, cell="beta").json["cells"][0]["source"] == source
+        written = samples.cells_of((live.root / path).read_bytes())[1]["source"]
+        assert "".join(written) == source
+
+
+def test_who_edits_may_say_who_and_why(live: Client, path: str) -> None:
+    assert live.patch(path, REPLACE, client="x" * 200, message="é" * 200).status == 200
+
+
+def test_no_kernel_and_no_session_comes_of_edits(live: Client, path: str) -> None:
+    for n in range(20):
+        assert live.read(path).status == 200
+        assert live.patch(path, {**REPLACE, "source": str(n)}).status == 200
+    for collection in ("kernels", "sessions", "terminals"):
+        answer = live.request("GET", f"api/{collection}")
+        assert (answer.status, answer.json) == (200, [])
+
+
+@pytest.fixture
+def notebook(local: Local) -> Path:
+    path = local.root / "a.ipynb"
+    path.write_bytes(TEXT)
+    return path
+
+
+@pytest.mark.parametrize("jp_server_config", [{"NbEditApp": {"mode": "plan"}}], indirect=True)
+async def test_in_plan_mode_only_dry_runs_are_done(local: Local, notebook: Path) -> None:
+    with untouched(local.root):
+        details(await local.patch("a.ipynb", REPLACE), 403, "plan_mode")
+        details(await local.patch("missing.ipynb", REPLACE), 403, "plan_mode")
+        dry = await local.patch("a.ipynb", REPLACE, dry_run=True)
+        assert (dry.status, dry.json["persisted"]) == (200, False)
+        assert (await local.read("a.ipynb")).status == 200
+    assert (await local.request("GET", "nbedit")).json["mode"] == "plan"
+    assert sources(notebook)[1] == "# Title"
+
+
+@pytest.mark.parametrize(
+    "jp_server_config", [{"NbEditApp": {"max_request_bytes": 2000}}], indirect=True
+)
+async def test_the_limit_of_a_request_can_be_set(local: Local, notebook: Path) -> None:
+    body = json.dumps({"operations": [REPLACE]}).encode()
+    target = ("nbedit", "notebooks", "a.ipynb")
+    headers = {"Content-Type": "application/json"}
+    with untouched(local.root):
+        answer = await local.request("PATCH", *target, body=body.ljust(2001), headers=headers)
+        assert details(answer, 413, "too_large") == {"bytes": 2001, "limit": 2000}
+    assert (await local.request("GET", "nbedit")).json["limits"]["max_request_bytes"] == 2000
+    answer = await local.request("PATCH", *target, body=body.ljust(2000), headers=headers)
+    assert answer.status == 200
+    assert sources(notebook)[1] == "# Changed"
+
+
+@pytest.mark.parametrize("jp_base_url", ["/a%40b/", "/%C3%A9%20%2B/", "/x/y/z/"])
+async def test_a_base_url_of_any_characters_is_no_obstacle(
+    jp_base_url: str, local: Local, notebook: Path
+) -> None:
+    about: dict[str, Any] = (await local.request("GET", "nbedit")).json
+    assert about["links"]["self"].endswith("/nbedit")
+    assert (await local.read("a.ipynb")).json["hash"] == sha256(TEXT)
+    assert (await local.patch("a.ipynb", REPLACE)).status == 200, jp_base_url
+    assert sources(notebook)[1] == "# Changed"
