@@ -167,7 +167,9 @@ class Style:
     def _cell_style(self, example: Cell | None, index: int) -> CellStyle:
         text = self.document.text
         found = [] if example is None else example.all_members
-        layout = None if example is None else _brackets(text, example.span, _whole(found))
+        layout = (
+            None if example is None else _brackets(text, example.span, _whole(found), self.cells)
+        )
         if layout is None:
             layout = self._nested(self.cells, _unit(self._top.indent, b""))
         unit = _unit(layout.indent, self.cells.indent)
@@ -176,13 +178,15 @@ class Style:
             object=layout,
             colon=text[first.name_span.stop : first.value.start],
             order=tuple(member.name for member in found) or _DEFAULT_ORDER,
-            lines=self._lines(example, index, self._nested(layout, unit)),
+            lines=self._lines(example, index, layout, self._nested(layout, unit)),
             newline=self._newline,
             unit=unit,
             notebook=self,
         )
 
-    def _lines(self, example: Cell | None, index: int, default: Brackets) -> Brackets | None:
+    def _lines(
+        self, example: Cell | None, index: int, around: Brackets, default: Brackets
+    ) -> Brackets | None:
         """Learn how sources are written; the nearest list that has a line in it tells most."""
         text = self.document.text
         own = [] if example is None else [example]
@@ -193,7 +197,9 @@ class Style:
                     continue
                 if spans.is_array(text, member.value):
                     is_list = True
-                    lines = _brackets(text, member.value, spans.elements(text, member.value))
+                    lines = _brackets(
+                        text, member.value, spans.elements(text, member.value), around
+                    )
                     if lines is not None:
                         return lines
                 elif not is_list:
@@ -211,7 +217,7 @@ class Style:
     @cached_property
     def _seen(self) -> Brackets | None:
         document = self.document
-        return _brackets(document.text, document.cells_span, document.cell_spans)
+        return _brackets(document.text, document.cells_span, document.cell_spans, self._top)
 
     @cached_property
     def _top(self) -> Brackets:
@@ -240,16 +246,24 @@ def _whole(members: list[Member]) -> list[Span]:
     return [Span(member.name_span.start, member.value.stop) for member in members]
 
 
-def _brackets(text: bytes, span: Span, items: list[Span]) -> Brackets | None:
-    """Learn from an array or object; None if it is empty."""
+def _brackets(
+    text: bytes, span: Span, items: list[Span], around: Brackets | None = None
+) -> Brackets | None:
+    """Learn from an array or object; None if it is empty.
+
+    What separates its items, one that has a single item cannot tell. If it is on one line, it is
+    taken for like what is around it.
+    """
     if not items:
         return None
     opening = text[span.start + 1 : items[0].start]
-    return Brackets(
-        open=opening,
-        separator=b"," + opening if len(items) == 1 else text[items[0].stop : items[1].start],
-        close=text[items[-1].stop : span.stop - 1],
-    )
+    if len(items) > 1:
+        separator = text[items[0].stop : items[1].start]
+    elif b"\n" in opening:
+        separator = b"," + opening
+    else:
+        separator = b", " if around is None or b"\n" in around.separator else around.separator
+    return Brackets(opening, separator, close=text[items[-1].stop : span.stop - 1])
 
 
 def _unit(inner: bytes | None, outer: bytes | None) -> bytes:

@@ -1,0 +1,124 @@
+"""A file that one writer wrote is edited to what that writer would have written."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.splices import join
+from tests.notebook import model
+from tests.notebook.oracle import NEW_ID, SOURCE, edit
+
+CODE = {
+    "cell_type": "code",
+    "execution_count": 3,
+    "id": "code",
+    "metadata": {"tags": ["a", "b"]},
+    "outputs": [{"name": "stdout", "output_type": "stream", "text": ["é\n"]}],
+    "source": ["x = 1\n", "y = 2"],
+}
+MARKDOWN = {"cell_type": "markdown", "id": "markdown", "metadata": {}, "source": ["é"]}
+
+DUMPS = [
+    *({"indent": indent} for indent in range(1, 9)),
+    {"indent": "\t"},
+    {"indent": 0},
+    {},
+    {"separators": (",", ":")},
+    {"indent": 2, "separators": (",", ":")},
+    {"indent": 1, "separators": (",", " : ")},
+]
+
+
+def written(cells: list[Any], *, ascii: bool, crlf: bool, kind: type, **dumps: Any) -> bytes:  # noqa: A002
+    """Write a notebook as a writer of this habit does."""
+    cells = [{**cell, "source": sourced(model.source(cell), kind)} for cell in cells]
+    notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    text = json.dumps(notebook, ensure_ascii=ascii, **dumps) + "\n"
+    return text.replace("\n", "\r\n" if crlf else "\n").encode()
+
+
+def sourced(source: str, kind: type) -> Any:
+    return source if kind is str else source.splitlines(keepends=True)
+
+
+@pytest.mark.parametrize("kind", [list, str])
+@pytest.mark.parametrize("crlf", [False, True])
+@pytest.mark.parametrize("ascii", [False, True])
+@pytest.mark.parametrize("dumps", DUMPS)
+@pytest.mark.parametrize("order", [None, "reversed"])
+def test_an_edit_is_what_the_file_s_own_writer_would_have_written(
+    dumps: dict[str, Any],
+    ascii: bool,  # noqa: A002, FBT001
+    crlf: bool,  # noqa: FBT001
+    kind: type,
+    order: str | None,
+) -> None:
+    habit = {"ascii": ascii, "crlf": crlf, "kind": kind, **dumps}
+    arranged = [
+        dict(reversed(cell.items())) if order else dict(cell) for cell in (CODE, MARKDOWN, CODE)
+    ]
+    arranged[2]["id"] = "last"
+    metadata = {"a": [1, {"é": []}], "b": {}}
+    new = model.new_cell("code", SOURCE, NEW_ID, metadata)
+    new = {name: new[name] for name in arranged[0]}
+
+    def edited(*operations: dict[str, Any]) -> bytes:
+        document = Document.parse(written(arranged, **habit))
+        return join(document.text, edit(document, *operations).splices)
+
+    put = {"op": "insert", "cell_type": "code", "source": SOURCE, "metadata": metadata}
+    for at in range(4):
+        assert edited({**put, "index": at}) == written(model.insert(arranged, at, new), **habit)
+    for at in range(3):
+        assert edited({"op": "replace", "cell": at, "source": SOURCE}) == written(
+            model.replace(arranged, at, SOURCE), **habit
+        )
+        assert edited({"op": "delete", "cell": at}) == written(model.delete(arranged, at), **habit)
+        for gap in range(4):
+            assert edited({"op": "move", "cell": at, "index": gap}) == written(
+                model.move(arranged, at, gap), **habit
+            )
+    assert edited({"op": "replace", "cell": 1, "cell_type": "raw", "source": "x\n"}) == written(
+        [arranged[0], arranged[1] | {"cell_type": "raw", "source": "x\n"}, arranged[2]], **habit
+    )
+
+
+@pytest.mark.parametrize("dumps", DUMPS)
+def test_the_first_cell_of_a_notebook_is_laid_out_as_the_rest_of_the_file(
+    dumps: dict[str, Any],
+) -> None:
+    habit = {"ascii": False, "crlf": False, "kind": list, **dumps}
+    document = Document.parse(written([], **habit))
+
+    applied = edit(document, {"op": "insert", "at": "end", "cell_type": "code", "source": SOURCE})
+
+    new = model.new_cell("code", SOURCE, NEW_ID, {})
+    new = {name: new[name] for name in sorted(new)}
+    assert join(document.text, applied.splices) == written([new], **habit)
+
+
+def test_a_file_that_escapes_nothing_so_far_gets_plain_utf8_as_nbformat_writes_it() -> None:
+    plain = json.dumps(
+        {"cells": [], "metadata": {"a": "\x1b"}, "nbformat": 4, "nbformat_minor": 5}, indent=1
+    )
+    document = Document.parse(plain.encode())
+
+    applied = edit(document, {"op": "insert", "at": "end", "cell_type": "raw", "source": "é"})
+
+    assert "é".encode() in join(document.text, applied.splices)
+
+
+def test_a_backslash_before_a_u_is_no_escape() -> None:
+    plain = json.dumps(
+        {"cells": [], "metadata": {"a": "\\u00e9"}, "nbformat": 4, "nbformat_minor": 5}
+    )
+    assert "\\\\u00e9" in plain
+    document = Document.parse(plain.encode())
+
+    applied = edit(document, {"op": "insert", "at": "end", "cell_type": "raw", "source": "é"})
+
+    assert "é".encode() in join(document.text, applied.splices)
