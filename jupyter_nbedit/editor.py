@@ -310,7 +310,7 @@ class NotebookEditor:
             path=reply.path,
             hash_before=reply.hash_before,
             hash=reply.hash,
-            last_modified=reply.last_modified.isoformat(timespec="microseconds"),
+            last_modified=msgspec.to_builtins(reply.last_modified),
             user=request.user,
             client=request.client,
             total_cells=reply.total_cells,
