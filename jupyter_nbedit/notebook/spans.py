@@ -171,20 +171,17 @@ def members(text: bytes, span: Span) -> list[Member]:
 def _members(text: bytes, span: Span, raws: dict[str, msgspec.Raw] | None) -> list[Member]:
     if raws is not None:
         # Of a double name a dict keeps the last value only: its length fits nothing before it.
-        with suppress(_DoubleName):
+        with suppress(MalformedJSON):
             return _walk_members(text, span, partial(_raw_end, raws))
     return _walk_members(text, span, _hop_member)
-
-
-class _DoubleName(Exception):
-    pass
 
 
 def _raw_end(raws: dict[str, msgspec.Raw], text: bytes, at: int, name: str) -> int:
     # Each name is taken once, so that a double one, even of equal values, is not there again.
     raw = raws.pop(name, None)
     if raw is None or not text.startswith(raw, at):
-        raise _DoubleName
+        message = f"the member {name!r} stands twice"
+        raise MalformedJSON(message)
     return at + len(raw)
 
 

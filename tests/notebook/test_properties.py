@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jupyter_nbedit.notebook import spans
@@ -14,6 +14,9 @@ from jupyter_nbedit.notebook.splices import join
 from tests.notebook import model
 from tests.notebook.generated import notebooks, texts
 from tests.notebook.oracle import NEW_ID, Case, check, edit
+
+# The floor everything stands on is worth more examples than the rest.
+thoroughly = settings(max_examples=4 * settings().max_examples)
 
 
 @st.composite
@@ -63,6 +66,7 @@ def cases(draw: st.DrawFn) -> tuple[Document, Case]:
     )
 
 
+@thoroughly
 @given(cases())
 def test_an_operation_leaves_all_other_bytes_and_means_what_the_model_says(
     case: tuple[Document, Case],
@@ -70,6 +74,7 @@ def test_an_operation_leaves_all_other_bytes_and_means_what_the_model_says(
     check("generated", *case)
 
 
+@thoroughly
 @given(notebooks(), st.data())
 def test_a_batch_means_what_its_operations_mean_on_the_notebook_as_it_was(
     text: bytes, data: st.DataObject
@@ -120,6 +125,7 @@ def test_a_batch_means_what_its_operations_mean_on_the_notebook_as_it_was(
             assert after.cell(result.index).source_hash == result.source_hash
 
 
+@thoroughly
 @given(notebooks())
 def test_both_scanners_find_the_same_spans(text: bytes) -> None:
     document = Document.parse(text)

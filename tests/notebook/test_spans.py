@@ -59,6 +59,15 @@ def test_members_of_the_same_name_are_all_listed() -> None:
     assert [spans.decode(text, member.value) for member in members] == [1, "a", 1, {"a": 1}]
 
 
+def test_a_value_that_begins_as_its_double_does_is_not_cut_short() -> None:
+    text = b'{"a": 100, "b": -1.5e3, "b": -1.5, "a": 1}'
+
+    _, members = spans.parse_object(text)
+
+    values = [text[slice(*member.value)] for member in members]
+    assert values == [b"100", b"-1.5e3", b"-1.5", b"1"]
+
+
 def test_a_member_hidden_in_the_length_of_its_double_is_found() -> None:
     # The last `a` is as long as all that stands between: a length alone would jump over it.
     text = b'{"a": 1, "b": 2, "a": "xxxxxxxx"}'
