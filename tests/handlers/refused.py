@@ -11,6 +11,8 @@ from typing import Any
 
 from tests.handlers.client import Answer
 
+_SECRETS = (b"Traceback", b'File "', b"/tmp/", os.fsencode(Path.home()) + b"/")
+
 
 def details(answer: Answer, status: int, reason: str) -> dict[str, Any]:
     """Check a refusal's status and form, and give its details."""
@@ -26,7 +28,7 @@ def details(answer: Answer, status: int, reason: str) -> dict[str, Any]:
 
 
 def assert_says_nothing_of_this_machine(body: bytes) -> None:
-    for secret in (b"Traceback", b'File "', b"/tmp/", os.fsencode(Path.home()) + b"/"):
+    for secret in _SECRETS:
         assert secret not in body, body
 
 
