@@ -1,0 +1,146 @@
+"""Many at once: nothing is lost, nothing is torn, nobody is told that the server failed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import nbformat
+
+from tests import samples
+from tests.handlers.client import JSON, Answer, Client
+
+MANY = 64
+
+
+def at_once(calls: Sequence[Callable[[], Answer]]) -> list[Answer]:
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return [future.result() for future in [pool.submit(call) for call in calls]]
+
+
+def patches(live: Client, path: str, operations: Sequence[dict[str, Any]]) -> list[Answer]:
+    def call(operation: dict[str, Any]) -> Callable[[], Answer]:
+        return lambda: live.patch(path, operation)
+
+    return at_once([call(operation) for operation in operations])
+
+
+def assert_a_chain(before: bytes, replies: Sequence[dict[str, Any]], after: bytes) -> None:
+    """Check that each edit was made on the outcome of another, none on the same."""
+    steps = {reply["hash_before"]: reply for reply in replies}
+    assert len(steps) == len(replies)
+    at = hashlib.sha256(before).hexdigest()
+    numbers = []
+    while at in steps:
+        numbers.append(steps[at]["edit_id"])
+        at = steps[at]["hash"]
+    assert at == hashlib.sha256(after).hexdigest()
+    assert len(numbers) == len(replies)
+    assert numbers == sorted(numbers)
+
+
+def test_64_edits_of_different_cells_at_once_are_all_made(live: Client) -> None:
+    path = live.root / "many.ipynb"
+    before = samples.notebook(*[samples.code("", f"id-{n}") for n in range(MANY)])
+    path.write_bytes(before)
+    operations = [
+        {"op": "replace", "cell": f"id-{n}", "source": f"edited {n}"} for n in range(MANY)
+    ]
+    answers = patches(live, path.name, operations)
+    assert [answer.status for answer in answers] == [200] * MANY
+    after = path.read_bytes()
+    assert [cell["source"] for cell in samples.cells_of(after)] == [
+        f"edited {n}" for n in range(MANY)
+    ]
+    assert_a_chain(before, [answer.json for answer in answers], after)
+
+
+def test_64_cells_inserted_at_once_are_all_there_once(live: Client) -> None:
+    path = live.root / "growing.ipynb"
+    before = samples.notebook(samples.raw("first", "first"))
+    path.write_bytes(before)
+    insert = {"op": "insert", "cell_type": "code", "after": "first"}
+    answers = patches(live, path.name, [{**insert, "source": str(n)} for n in range(MANY)])
+    assert [answer.status for answer in answers] == [200] * MANY
+    after = path.read_bytes()
+    cells = samples.cells_of(after)
+    assert cells[0]["source"] == "first"
+    assert sorted(int(cell["source"]) for cell in cells[1:]) == list(range(MANY))
+    assert len({cell["id"] for cell in cells}) == MANY + 1
+    assert_a_chain(before, [answer.json for answer in answers], after)
+
+
+def test_of_many_who_know_one_version_exactly_one_edits_it(live: Client) -> None:
+    path = live.root / "contested.ipynb"
+    path.write_bytes(samples.three_cells())
+    known = live.read(path.name).json["hash"]
+    operation = {"op": "replace", "cell": "beta"}
+
+    def call(n: int) -> Callable[[], Answer]:
+        return lambda: live.patch(path.name, {**operation, "source": f"by {n}"}, hash=known)
+
+    answers = at_once([call(n) for n in range(16)])
+    winners = [n for n, answer in enumerate(answers) if answer.status == 200]
+    assert sorted(answer.status for answer in answers) == [200] + [412] * 15
+    assert samples.cells_of(path.read_bytes())[1]["source"] == f"by {winners[0]}"
+
+
+def test_of_many_who_know_one_cell_exactly_one_edits_it(live: Client) -> None:
+    path = live.root / "guarded.ipynb"
+    path.write_bytes(samples.three_cells())
+    operation = {"op": "replace", "cell": "beta", "expect": {"source": "# Title"}}
+    answers = patches(live, path.name, [{**operation, "source": f"by {n}"} for n in range(16)])
+    assert sorted(answer.status for answer in answers) == [200] + [409] * 15
+    assert {answer.json["reason"] for answer in answers if answer.status == 409} == {"cell_changed"}
+
+
+def test_edits_and_saves_of_one_notebook_at_once_never_corrupt_it(live: Client) -> None:
+    path = live.root / "saved.ipynb"
+    cells = [samples.code("x" * 200, f"id-{n}") for n in range(200)]
+    path.write_bytes(samples.notebook(*cells))
+
+    def save(n: int) -> Callable[[], Answer]:
+        # Longer and shorter by turns, which shows where one is written over another.
+        kept = [samples.code(f"saved {n}", f"id-{at}") for at in range(200 if n % 2 else 50)]
+        model = {"type": "notebook", "format": "json"}
+        content = json.loads(samples.notebook(*kept))
+        body = json.dumps({**model, "content": content}).encode()
+        return lambda: live.request("PUT", f"api/contents/{path.name}", body, JSON)
+
+    def edit(n: int) -> Callable[[], Answer]:
+        operation = {"op": "replace", "cell": f"id-{n}", "source": f"edited {n}"}
+        return lambda: live.patch(path.name, operation)
+
+    def read(_: int) -> Callable[[], Answer]:
+        return lambda: live.read(path.name, view="outline")
+
+    answers = at_once([kind(n) for n in range(20) for kind in (save, edit, read)])
+    assert [answer.status for answer in answers] == [200] * 60
+    nbformat.validate(json.loads(path.read_bytes()))
+    replies = [answer.json for answer in answers[1::3]]
+    assert len({reply["hash_before"] for reply in replies}) == len(replies)
+    assert sorted(live.root.glob(".*saved*")) == []
+    assert live.request("GET", f"api/contents/{path.name}").status == 200
+
+
+def test_edits_and_renames_of_one_notebook_at_once_leave_one_notebook(live: Client) -> None:
+    names = ["ping.ipynb", "pong.ipynb"]
+    (live.root / names[0]).write_bytes(samples.three_cells())
+
+    def rename(n: int) -> Callable[[], Answer]:
+        body = json.dumps({"path": names[1 - n % 2]}).encode()
+        return lambda: live.request("PATCH", f"api/contents/{names[n % 2]}", body, JSON)
+
+    def edit(n: int) -> Callable[[], Answer]:
+        operation = {"op": "replace", "cell": "beta", "source": f"edited {n}"}
+        return lambda: live.patch(names[n % 2], operation)
+
+    answers = at_once([kind(n) for n in range(12) for kind in (rename, edit)])
+    # Who comes when the notebook is elsewhere finds none.
+    assert {answer.status for answer in answers[1::2]} <= {200, 404}
+    left = [name for name in names if (live.root / name).exists()]
+    assert len(left) == 1
+    samples.cells_of((live.root / left[0]).read_bytes())
