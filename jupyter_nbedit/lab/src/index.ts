@@ -1,18 +1,104 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
-import { INotebookTracker } from '@jupyterlab/notebook';
+import { IDocumentManager } from '@jupyterlab/docmanager';
+import type { DocumentRegistry, IDocumentWidget } from '@jupyterlab/docregistry';
+import { IEditorTracker, type FileEditor } from '@jupyterlab/fileeditor';
+import { INotebookTracker, type INotebookModel, type NotebookPanel } from '@jupyterlab/notebook';
+import { Token } from '@lumino/coreutils';
+import { FileFeed } from './events';
+import { RunningCells } from './running';
+import { NotebookSync, type Surroundings } from './sync';
+import { TextFileSync } from './textfile';
+import { Views } from './views';
+
+const IFileFeed = new Token<FileFeed>(
+  'jupyter-nbedit:IFileFeed',
+  'Tells of files that change on disk.'
+);
+
+const feed: JupyterFrontEndPlugin<FileFeed> = {
+  id: 'jupyter-nbedit:feed',
+  description: 'Tells of files that change on disk.',
+  autoStart: true,
+  provides: IFileFeed,
+  activate: ({ serviceManager }: JupyterFrontEnd) => new FileFeed(serviceManager.events)
+};
 
 const notebooks: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:notebooks',
   description: 'Open notebooks follow edits made to their files.',
   autoStart: true,
-  requires: [INotebookTracker],
-  activate: (app: JupyterFrontEnd, tracker: INotebookTracker) => {
-    tracker.widgetAdded.connect((_, panel) => {
-      app.serviceManager.events.stream.connect(() => {
-        panel.content.update();
-      });
+  requires: [IFileFeed, INotebookTracker],
+  optional: [IDocumentManager],
+  activate: (
+    app: JupyterFrontEnd,
+    files: FileFeed,
+    tracker: INotebookTracker,
+    documents: IDocumentManager | null
+  ) => {
+    const { contents } = app.serviceManager;
+    const running = new RunningCells();
+    const around = (context: DocumentRegistry.IContext<INotebookModel>): Surroundings => ({
+      contents,
+      running,
+      views: new Views(
+        () => tracker.filter(panel => panel.context === context),
+        panel => app.shell.activateById(panel.id)
+      ),
+      autosaveInterval: () =>
+        documents?.autosave === true ? documents.autosaveInterval * 1000 : null
+    });
+    const syncs = new Map<DocumentRegistry.IContext<INotebookModel>, NotebookSync>();
+    const follow = ({ context }: NotebookPanel): void => {
+      // A collaborative notebook is kept together with its file by its room on the server.
+      if (!syncs.has(context) && !context.model.collaborative) {
+        syncs.set(context, new NotebookSync(context, around(context)));
+        context.disposed.connect(() => syncs.delete(context));
+      }
+    };
+    tracker.forEach(follow);
+    tracker.widgetAdded.connect((_, panel) => follow(panel));
+    files.listen({
+      changed: change => {
+        for (const [context, sync] of syncs) {
+          if (contents.localPath(context.path) === change.path) {
+            sync.heard(change);
+          }
+        }
+      },
+      mayHaveChanged: () => syncs.forEach(sync => sync.request())
     });
   }
 };
 
-export default [notebooks];
+const textFiles: JupyterFrontEndPlugin<void> = {
+  id: 'jupyter-nbedit:text-files',
+  description: 'Open text files without unsaved changes follow edits made to their files.',
+  autoStart: true,
+  requires: [IFileFeed, IEditorTracker],
+  activate: (app: JupyterFrontEnd, files: FileFeed, tracker: IEditorTracker) => {
+    const { contents } = app.serviceManager;
+    const syncs = new Map<DocumentRegistry.Context, TextFileSync>();
+    const follow = ({ context }: IDocumentWidget<FileEditor>): void => {
+      if (!syncs.has(context) && !context.model.collaborative) {
+        const editors = (): FileEditor[] =>
+          tracker.filter(widget => widget.context === context).map(({ content }) => content);
+        syncs.set(context, new TextFileSync(context, contents, editors));
+        context.disposed.connect(() => syncs.delete(context));
+      }
+    };
+    tracker.forEach(follow);
+    tracker.widgetAdded.connect((_, widget) => follow(widget));
+    files.listen({
+      changed: ({ path }) => {
+        for (const [context, sync] of syncs) {
+          if (contents.localPath(context.path) === path) {
+            sync.request();
+          }
+        }
+      },
+      mayHaveChanged: () => syncs.forEach(sync => sync.request())
+    });
+  }
+};
+
+export default [feed, notebooks, textFiles];

@@ -127,10 +127,7 @@ export function merge(
       at: kept.map(({ at }) => at)
     };
   };
-  const onDisk = (item: number): Cell | null => {
-    const cell = slots[item]?.disk ?? null;
-    return cell && { ...cell, key: slots[item]?.base?.key ?? null };
-  };
+  const onDisk = (item: number): Cell | null => slots[item]?.disk ?? null;
   const beforeDisk = (item: number): Cell | null =>
     slots[item]?.deferred === true ? slots[item].base : onDisk(item);
   const goneHere = indexes(slots, slot => slot.disk !== null && slot.cell === null);

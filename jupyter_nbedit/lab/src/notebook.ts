@@ -31,6 +31,9 @@ export interface Notebook {
 /** The first nbformat 4 minor whose cells have ids. */
 const FIRST_MINOR_WITH_IDS = 5;
 
+/** Stands between an id and the number of its repetition; no id in a valid notebook has it. */
+const REPEATED = '\u0000';
+
 /** The least minor JupyterLab keeps; it raises older ones when it opens a file. */
 const LEAST_MINOR = 4;
 
@@ -57,13 +60,20 @@ export function readNotebook(content: unknown): Notebook {
   };
 }
 
-/** Give cells the keys by which this tab knows them; a repeated one gets a suffix. */
+/** Give cells the keys by which a tab knows them. */
 export function withKeys(notebook: Notebook, keys: readonly string[]): Notebook {
-  const unique = qualified(keys);
-  return {
-    ...notebook,
-    cells: notebook.cells.map((cell, index) => ({ ...cell, key: unique[index] ?? null }))
-  };
+  const cells = notebook.cells.map((cell, index) => ({ ...cell, key: keys[index] ?? null }));
+  return { ...notebook, cells };
+}
+
+/** Keys for cells with these ids; a repeated one says which one it is. */
+export function keysOf(ids: readonly string[]): string[] {
+  return qualified(ids).map(key => key ?? '');
+}
+
+/** Whether an id is one that another cell before it has too. */
+export function isRepeated(id: string): boolean {
+  return id.includes(REPEATED);
 }
 
 /** Whether two JSON values are the same, whatever the order of their keys. */
@@ -137,7 +147,7 @@ function qualified(names: readonly unknown[]): (string | null)[] {
     }
     const count = (seen.get(name) ?? 0) + 1;
     seen.set(name, count);
-    return count === 1 ? name : `${name}\u0000${count}`;
+    return count === 1 ? name : `${name}${REPEATED}${count}`;
   });
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { difference, merge, settled, type Merge } from '../src/merge';
-import { readNotebook, type Cell, type Notebook } from '../src/notebook';
+import { readNotebook, sameJson, type Cell, type Notebook } from '../src/notebook';
 import { mergeText } from '../src/text';
 import { changed, edit, edited, edits, json, onDisk, opened, seen, text } from './notebooks';
 
@@ -474,6 +474,24 @@ test('what JupyterLab adds by itself on opening is not taken for a change', () =
     ]
   });
   expect(difference(lab, file)).toBe('none');
+});
+
+test('what is left out for a running cell brings no cell back that was deleted here', () => {
+  const base = notebook('a', 'b', 'c');
+  const local = edited(base, [{ op: 'delete', cell: 2 }], 'local');
+  const disk = onDisk(edited(base, [{ op: 'delete', cell: 0 }], 'disk'));
+  const result = merge(base, local, disk, new Set(['alpha']));
+  expect(result.cells.map(cell => cell.source)).toEqual(['a', 'b']);
+  const keys = keysOf(shown(result));
+  const before = result.withoutDeferred && settled(result.withoutDeferred, keys);
+  const later = merge(before ?? base, shown(result), settled(result.base, keys));
+  expect(later.cells.map(cell => cell.source)).toEqual(['b']);
+});
+
+test('objects are the same only if neither has a key the other lacks', () => {
+  expect(sameJson({ a: 1, b: [2] }, { b: [2], a: 1 })).toBe(true);
+  expect(sameJson({ a: 1 }, { a: 1, b: 2 })).toBe(false);
+  expect(sameJson({ a: 1, b: 2 }, { a: 1 })).toBe(false);
 });
 
 test('a notebook is refused if it has no cells', () => {

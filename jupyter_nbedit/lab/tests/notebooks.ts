@@ -12,7 +12,18 @@ export type Edit =
   | { op: 'delete'; cell: number }
   | { op: 'move'; cell: number; to: number };
 
-const line = fc.constantFrom('', 'a', 'b', 'x = 1', 'y = 2', 'é', '😀', '😁😀', '    return');
+const line = fc.constantFrom(
+  '',
+  'a',
+  'b',
+  'x = 1',
+  'y = 2',
+  'é',
+  '😀',
+  '😁😀',
+  '\u{1FA00}',
+  '    return'
+);
 export const text = fc
   .array(fc.oneof(line, fc.string({ unit: 'grapheme', maxLength: 6 })), { maxLength: 6 })
   .map(lines => lines.join('\n'));

@@ -84,6 +84,10 @@ test('a caret in a line of its own stays in that line', () => {
   expect(mapOffset('one\nhe'.length, changes)).toBe('ONE\nand more\nhe'.length);
 });
 
+test('a caret right behind a word that is replaced stays right behind it', () => {
+  expect(mapOffset(3, hunks('one', 'TWELVE'))).toBe(6);
+});
+
 test('a text changed on one side only becomes that side', () => {
   fc.assert(
     fc.property(text, text, (base, other) => {

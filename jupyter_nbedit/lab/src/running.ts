@@ -1,0 +1,32 @@
+import type { ICellModel } from '@jupyterlab/cells';
+import { NotebookActions } from '@jupyterlab/notebook';
+
+/** Knows which cells are running or waiting to run. */
+export class RunningCells {
+  constructor() {
+    NotebookActions.executionScheduled.connect((_, { cell }) => {
+      this._scheduled.add(cell.model);
+    });
+    NotebookActions.executed.connect((_, { cell }) => {
+      this._scheduled.delete(cell.model);
+      for (const listener of this._listeners) {
+        listener();
+      }
+    });
+  }
+
+  /** Call the listener whenever a cell has finished. */
+  listen(listener: () => void): () => void {
+    this._listeners.add(listener);
+    return () => this._listeners.delete(listener);
+  }
+
+  has(cell: ICellModel): boolean {
+    // Before JupyterLab 4.4 the shared model does not say, only the actions do.
+    const { executionState: state } = cell.sharedModel as { executionState?: string };
+    return state === undefined ? this._scheduled.has(cell) : state !== 'idle';
+  }
+
+  private readonly _scheduled = new WeakSet<ICellModel>();
+  private readonly _listeners = new Set<() => void>();
+}

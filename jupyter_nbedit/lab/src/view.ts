@@ -1,0 +1,76 @@
+import type { Notebook } from '@jupyterlab/notebook';
+
+/** For how many frames after a change the place in the window is held. */
+const FRAMES = 3;
+
+/**
+ * Change a notebook's cells under its reader's eyes: the same cell stays active, in the same mode,
+ * selected cells stay selected, and what the reader looks at stays where it is in the window.
+ */
+export function keepView(notebook: Notebook, change: () => void): void {
+  const activeId = notebook.activeCell?.model.id;
+  const { mode } = notebook;
+  const hadFocus = notebook.node.contains(document.activeElement);
+  const selected = new Set(
+    notebook.widgets.filter(cell => notebook.isSelected(cell)).map(cell => cell.model.id)
+  );
+  const hold = held(notebook);
+  change();
+  const active = notebook.widgets.findIndex(cell => cell.model.id === activeId);
+  if (active >= 0 && notebook.activeCellIndex !== active) {
+    notebook.activeCellIndex = active;
+  }
+  for (const cell of notebook.widgets) {
+    if (selected.has(cell.model.id) && !notebook.isSelected(cell)) {
+      notebook.select(cell);
+    }
+  }
+  if (active >= 0 && hadFocus && !notebook.node.contains(document.activeElement)) {
+    notebook.mode = mode;
+    notebook.activate();
+  }
+  hold();
+}
+
+/**
+ * Remember where in the window the active cell is, or if it is not in sight the first one that is.
+ *
+ * The browser's own scroll anchoring is absent in some browsers and drifts in windowed notebooks.
+ *
+ * @returns Puts it back there, now and for the next frames, in which cells take their sizes.
+ */
+function held(notebook: Notebook): () => void {
+  const scroller = notebook.outerNode;
+  const window_ = scroller.getBoundingClientRect();
+  const inSight = (node: Element): boolean => {
+    const { top, bottom } = node.getBoundingClientRect();
+    return bottom > window_.top && top < window_.bottom && bottom > top;
+  };
+  const active = notebook.activeCell;
+  const anchor =
+    active !== null && inSight(active.node)
+      ? active
+      : notebook.widgets.find(cell => inSight(cell.node));
+  if (anchor === undefined) {
+    return () => undefined;
+  }
+  const id = anchor.model.id;
+  const { top } = anchor.node.getBoundingClientRect();
+  let frame = 0;
+  const restore = (): void => {
+    const cell = notebook.isDisposed
+      ? undefined
+      : notebook.widgets.find(({ model }) => model.id === id);
+    if (cell?.node.isConnected !== true) {
+      return;
+    }
+    const drift = cell.node.getBoundingClientRect().top - top;
+    if (Math.abs(drift) >= 1) {
+      scroller.scrollTop += drift;
+    }
+    if (++frame < FRAMES) {
+      requestAnimationFrame(restore);
+    }
+  };
+  return restore;
+}
