@@ -164,6 +164,8 @@ def _check_replaceable(real: str, status: os.stat_result) -> None:
         )
         raise NotAPlainFile(message, links=status.st_nlink)
     if not os.access(real, os.W_OK):
+        # If it is only gone, this says so.
+        os.stat(real)
         message = "The server may not write this notebook's file; nothing was written."
         raise Forbidden(message)
 

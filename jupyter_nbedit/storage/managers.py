@@ -44,11 +44,12 @@ _DECISIVE = (
     "mark_trusted_cells",
     "open",
     "rename_file",
+    "restore_checkpoint",
     "run_post_save_hooks",
     "run_pre_save_hooks",
     "save",
 )
-_LOCKED = ("save", "rename_file", "delete_file")
+_LOCKED = ("save", "rename_file", "delete_file", "restore_checkpoint")
 _PATHS = frozenset(("path", "old_path", "new_path"))
 _COLLABORATION = ("jupyter_server_ydoc", "yroom_manager")
 
