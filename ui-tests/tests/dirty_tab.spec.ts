@@ -1,0 +1,66 @@
+import { expect, test } from './fixtures';
+import { many, notebook } from './notebooks';
+
+test.describe('A dirty tab', () => {
+  test('keeps what its user types in another cell, and saves both without a dialog', async ({
+    agent,
+    folder,
+    open
+  }) => {
+    folder.write('dirty.ipynb', notebook(many(20)));
+    const original = folder.sources('dirty.ipynb');
+    const tab = await open('dirty.ipynb');
+    const models = await tab.models();
+    await tab.type(2, '  # mine');
+    expect(await tab.dirty()).toBe(true);
+    const before = await tab.place();
+    const caret = await tab.caret();
+
+    await agent.edit(folder.path('dirty.ipynb'), [
+      { op: 'replace', cell: 'cell-id-3', source: 'theirs = 3' }
+    ]);
+    await expect(tab.editor(3)).toHaveText('theirs = 3');
+    expect(await tab.place()).toEqual(before);
+    expect(await tab.caret()).toEqual(caret);
+    expect(await tab.dirty()).toBe(true);
+    expect(await tab.positionsOf(models)).toEqual([...Array(20).keys()]);
+    expect(folder.sources('dirty.ipynb')[2]).toBe(original[2]);
+
+    await tab.page.keyboard.type(' still');
+    expect(await tab.save()).toContain('completed');
+    expect(await tab.dirty()).toBe(false);
+    const expected = [...original];
+    expected[2] += '  # mine still';
+    expected[3] = 'theirs = 3';
+    expect(folder.sources('dirty.ipynb')).toEqual(expected);
+    expect(await tab.sources()).toEqual(expected);
+  });
+
+  test('gets an edit that arrives while its user is typing, and loses no letter', async ({
+    agent,
+    folder,
+    open
+  }) => {
+    folder.write('typing.ipynb', notebook(many(6)));
+    const original = folder.sources('typing.ipynb');
+    const tab = await open('typing.ipynb');
+    const words = '  # the quick brown fox jumps over the lazy dog, and then does it again';
+    await tab.enter(1);
+    const typing = tab.page.keyboard.type(words, { delay: 20 });
+    for (const round of [1, 2, 3, 4]) {
+      await agent.edit(folder.path('typing.ipynb'), [
+        { op: 'replace', cell: 'cell-id-0', source: `round = ${round}` },
+        { op: 'replace', cell: 'cell-id-2', source: `round = ${round}` }
+      ]);
+      await expect(tab.editor(2)).toHaveText(`round = ${round}`);
+    }
+    await typing;
+
+    expect(await tab.save()).toContain('completed');
+    const expected = [...original];
+    expected[0] = expected[2] = 'round = 4';
+    expected[1] += words;
+    expect(folder.sources('typing.ipynb')).toEqual(expected);
+    expect(await tab.sources()).toEqual(expected);
+  });
+});

@@ -1,0 +1,60 @@
+import type { IDocumentWidget } from '@jupyterlab/docregistry';
+import type { JSHandle, Page } from '@playwright/test';
+import { expect, test } from './fixtures';
+
+async function openText(page: Page, path: string): Promise<JSHandle<IDocumentWidget>> {
+  await page.goto('');
+  return page.evaluateHandle(async path => {
+    const widget = (await window.jupyterapp.commands.execute('docmanager:open', {
+      path,
+      factory: 'Editor'
+    })) as IDocumentWidget;
+    await widget.context.ready;
+    await widget.revealed;
+    return widget;
+  }, path);
+}
+
+for (const name of ['notes.md', 'script.py']) {
+  test.describe(`A text tab of ${name}`, () => {
+    test('reloads if it is clean', async ({ agent, folder, page }) => {
+      folder.write(name, 'one\ntwo\n');
+      const widget = await openText(page, folder.path(name));
+      const editor = page.locator('.jp-FileEditor .cm-content');
+      await expect(editor).toContainText('two');
+
+      await agent.put(folder.path(name), {
+        type: 'file',
+        format: 'text',
+        content: 'one\nchanged\n'
+      });
+      await expect(editor).toContainText('changed');
+      expect(await widget.evaluate(widget => widget.context.model.dirty)).toBe(false);
+
+      await editor.click();
+      await page.keyboard.press('Control+Home');
+      await page.keyboard.type('mine ');
+      await page.keyboard.press('Control+s');
+      await expect.poll(() => folder.text(name)).toBe('mine one\nchanged\n');
+    });
+
+    test('tells its user if it is dirty, and keeps the typing', async ({ agent, folder, page }) => {
+      folder.write(name, 'one\ntwo\n');
+      const widget = await openText(page, folder.path(name));
+      const editor = page.locator('.jp-FileEditor .cm-content');
+      await editor.click();
+      await page.keyboard.press('Control+Home');
+      await page.keyboard.type('mine ');
+
+      await agent.put(folder.path(name), {
+        type: 'file',
+        format: 'text',
+        content: 'one\nchanged\n'
+      });
+      await expect(page.locator('.Toastify__toast')).toContainText(name);
+      await expect(editor).toContainText('mine one');
+      expect(await widget.evaluate(widget => widget.context.model.dirty)).toBe(true);
+      expect(folder.text(name)).toBe('one\nchanged\n');
+    });
+  });
+}

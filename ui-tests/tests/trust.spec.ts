@@ -1,0 +1,79 @@
+import type { Page } from '@playwright/test';
+import type { Agent } from './agent';
+import { expect, test } from './fixtures';
+import { code, content, html, markdown, notebook } from './notebooks';
+import { Tab } from './tab';
+
+// Bold text is left in by the sanitizer; a script is not, and runs only if trusted.
+const OUTPUT = html('<b>rendered</b><script>window.nbeditScriptRan = true;</script>');
+
+async function scriptRan(page: Page): Promise<boolean> {
+  return page.evaluate(() => 'nbeditScriptRan' in window);
+}
+
+// Jupyter's signature is of the content: the same cells elsewhere are as trusted.
+function cells(title: string) {
+  return [markdown('title', title), code('shown', 'show()', [OUTPUT], 1), code('edited', 'x = 1')];
+}
+
+async function edit(agent: Agent, path: string, tab: Tab): Promise<void> {
+  await agent.edit(path, [
+    { op: 'replace', cell: 'edited', source: 'x = 2' },
+    { op: 'insert', at: 'end', cell_type: 'code', source: 'y = 2' },
+    { op: 'insert', at: 'end', cell_type: 'markdown', source: 'an **addition**' }
+  ]);
+  await expect(tab.editor(2)).toHaveText('x = 2');
+  await expect(tab.cells).toHaveCount(5);
+}
+
+test.describe('The HTML output', () => {
+  test('of a trusted notebook still renders after an edit, and after a reload', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    const path = folder.path('trusted.ipynb');
+    const trusted = cells('# Trusted').map(cell =>
+      cell.cell_type === 'code' ? { ...cell, metadata: { trusted: true } } : cell
+    );
+    await agent.put(path, { type: 'notebook', format: 'json', content: content(trusted) });
+    const tab = await open('trusted.ipynb');
+    await expect(tab.output(1).locator('b')).toHaveText('rendered');
+    expect(await scriptRan(page)).toBe(true);
+    const output = await tab.output(1).locator('b').elementHandle();
+
+    await edit(agent, path, tab);
+    expect(await output!.evaluate(node => node.isConnected)).toBe(true);
+    expect(await tab.save()).toContain('completed');
+    expect(folder.text('trusted.ipynb')).not.toContain('trusted');
+
+    await agent.edit(path, [{ op: 'replace', cell: 'edited', source: 'x = 3' }]);
+    await page.reload();
+    const again = await Tab.current(page);
+    await expect(again.output(1).locator('b')).toHaveText('rendered');
+    await expect(again.editor(2)).toHaveText('x = 3');
+    expect(await scriptRan(page)).toBe(true);
+  });
+
+  test('of an untrusted notebook runs no script, before and after an edit', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('untrusted.ipynb', notebook(cells('# Untrusted')));
+    const tab = await open('untrusted.ipynb');
+    await expect(tab.output(1).locator('b')).toHaveText('rendered');
+    expect(await scriptRan(page)).toBe(false);
+
+    await edit(agent, folder.path('untrusted.ipynb'), tab);
+    expect(await scriptRan(page)).toBe(false);
+
+    await page.reload();
+    const again = await Tab.current(page);
+    await expect(again.output(1).locator('b')).toHaveText('rendered');
+    await expect(again.editor(2)).toHaveText('x = 2');
+    expect(await scriptRan(page)).toBe(false);
+  });
+});

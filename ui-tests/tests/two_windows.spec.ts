@@ -1,0 +1,38 @@
+import { expect, test } from './fixtures';
+import { many, notebook } from './notebooks';
+
+test('Two windows on one notebook, one dirty and one clean, both follow', async ({
+  agent,
+  anotherWindow,
+  folder,
+  open
+}) => {
+  folder.write('shared.ipynb', notebook(many(6)));
+  const original = folder.sources('shared.ipynb');
+  const clean = await open('shared.ipynb');
+  const dirty = await open('shared.ipynb', { page: await anotherWindow() });
+  await dirty.type(1, '  # mine');
+
+  await agent.edit(folder.path('shared.ipynb'), [
+    { op: 'replace', cell: 'cell-id-3', source: 'theirs = 3' },
+    { op: 'insert', at: 'end', cell_type: 'code', source: 'theirs = 6' }
+  ]);
+  const expected = [...original, 'theirs = 6'];
+  expected[3] = 'theirs = 3';
+  await expect.poll(async () => clean.sources()).toEqual(expected);
+  expect(await clean.dirty()).toBe(false);
+  expected[1] += '  # mine';
+  await expect.poll(async () => dirty.sources()).toEqual(expected);
+  expect(await dirty.dirty()).toBe(true);
+
+  // What one window saves is an edit for the other.
+  expect(await dirty.save()).toContain('completed');
+  expect(folder.sources('shared.ipynb')).toEqual(expected);
+  await expect.poll(async () => clean.sources()).toEqual(expected);
+  await clean.type(0, '  # also mine');
+  expect(await clean.save()).toContain('completed');
+  expected[0] += '  # also mine';
+  expect(folder.sources('shared.ipynb')).toEqual(expected);
+  await expect.poll(async () => dirty.sources()).toEqual(expected);
+  expect(await dirty.dirty()).toBe(false);
+});
