@@ -1,3 +1,5 @@
 import fc from 'fast-check';
 
-fc.configureGlobal({ numRuns: 400 });
+declare const process: { readonly env: Readonly<Record<string, string | undefined>> };
+
+fc.configureGlobal({ numRuns: process.env.NBEDIT_NIGHTLY === undefined ? 400 : 20_000 });
