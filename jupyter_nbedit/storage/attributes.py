@@ -6,6 +6,8 @@ import errno
 import os
 import stat
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from jupyter_nbedit.errors import NotAPlainFile
 
@@ -48,8 +50,7 @@ def copy_attributes(real: str, temporary: str, descriptor: int, status: os.stat_
             raise NotAPlainFile(message) from None
     if hasattr(os, "listxattr"):
         _copy_extended(real, descriptor)
-    # After the owner, whose change clears set-id bits, and after an access list, whose mask this
-    # is.
+    # After the owner, whose change clears set-id bits, and an access list, whose mask this is.
     os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
     os.utime(descriptor, ns=(now, newer))
 
@@ -61,14 +62,24 @@ def _copy_extended(real: str, descriptor: int) -> None:
         if error.errno == errno.ENOTSUP:
             return
         raise
+    # From a folder's default access list a new file inherits one that the old file may not have.
+    for name in set(os.listxattr(descriptor)) - set(names):
+        with _kept(name):
+            os.removexattr(descriptor, name)
     for name in names:
-        try:
+        with _kept(name):
             os.setxattr(descriptor, name, os.getxattr(real, name))
-        except OSError as error:
-            # The system labels new files itself, by rules an ordinary user may not override.
-            if not name.startswith("security."):
-                message = (
-                    f"The notebook's file has the extended attribute {name!r}, which cannot be "
-                    f"kept ({os.strerror(error.errno or 0)}); the file is left alone."
-                )
-                raise NotAPlainFile(message, attribute=name) from None
+
+
+@contextmanager
+def _kept(name: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        # The system labels new files itself, by rules an ordinary user may not override.
+        if not name.startswith("security."):
+            message = (
+                f"The notebook's file cannot be kept as it is: its extended attribute {name!r} is "
+                f"not to be copied ({os.strerror(error.errno or 0)}). The file is left alone."
+            )
+            raise NotAPlainFile(message, attribute=name) from None
