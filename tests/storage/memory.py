@@ -1,0 +1,54 @@
+"""The twin of the storages: notebooks in memory, for tests of what stands above."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import defaultdict
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import datetime, timedelta, timezone
+from typing import ClassVar
+
+from jupyter_nbedit.errors import NotebookNotFound
+from jupyter_nbedit.notebook.splices import Splice, join
+from jupyter_nbedit.storage import Changed, Content, Written
+
+
+class MemoryStorage:
+    """Notebooks by their paths; a test may look at `notebooks` and change them at any time."""
+
+    kind: ClassVar[str] = "memory"
+
+    def __init__(self, notebooks: dict[str, bytes]) -> None:
+        self.notebooks = notebooks
+        self.announced: list[tuple[str, str]] = []
+        self._modified = datetime(2026, 11, 20, tzinfo=timezone.utc)
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    def hold(self, path: str) -> AbstractAsyncContextManager[None]:
+        return self._hold(path)
+
+    @asynccontextmanager
+    async def _hold(self, path: str) -> AsyncIterator[None]:
+        async with self._locks[path]:
+            yield
+
+    async def read(self, path: str) -> Content:
+        if path not in self.notebooks:
+            raise NotebookNotFound
+        return Content(self.notebooks[path], self._modified)
+
+    async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> Written:
+        if path not in self.notebooks:
+            raise NotebookNotFound
+        if self.notebooks[path] != base.text:
+            raise Changed
+        text = join(base.text, splices)
+        self.notebooks[path] = text
+        self._modified += timedelta(seconds=1)
+        return Written(hashlib.sha256(text).hexdigest(), self._modified)
+
+    async def announce(self, path: str, written: Written) -> list[str]:
+        self.announced.append((path, written.hash))
+        return []

@@ -1,0 +1,132 @@
+"""Does things in processes of their own: as other users, on full disks, many at once.
+
+Reads jobs from its input, one to a line, and does each in a copy of itself, for starting Python and
+importing a server takes longer than all that the tests do with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
+
+from jupyter_nbedit.errors import NbEditError
+from jupyter_nbedit.notebook.splices import Splice
+from jupyter_nbedit.storage import Changed
+from jupyter_nbedit.storage.files import FileStorage
+from jupyter_nbedit.storage.locks import PathLocks
+
+NAME = "a.ipynb"
+
+
+def storage_in(root: str, locks: str | None = None) -> FileStorage:
+    folder = Path(locks or Path(root).parent)
+    manager = AsyncLargeFileManager(root_dir=root)
+    return FileStorage(manager, PathLocks(folder, logging.getLogger()))
+
+
+async def _edited(storage: FileStorage, text: bytes) -> None:
+    base = await storage.read(NAME)
+    await storage.write(NAME, base, [Splice(1, 1, text)])
+
+
+def edit(root: str, user: int | None = None, limit: int = 0) -> str:
+    """Edit the notebook in a folder, as another user or with a limit to the size of files."""
+    storage = storage_in(root)
+    if limit:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    if user is not None and user != os.geteuid():
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+    asyncio.run(_edited(storage, b" " * (2 * limit or 1)))
+    return "edited"
+
+
+def fill(root: str) -> list[Any]:
+    """Edit a notebook on a disk that has room for it, and not for a second one."""
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", root]
+    subprocess.run(mount, check=True)
+    path = Path(root, NAME)
+    before = b'{"cells": [], "x": "%s"}' % (b"x" * 40_000)
+    path.write_bytes(before)
+    try:
+        asyncio.run(_edited(storage_in(root), b" "))
+        outcome = "edited"
+    except NbEditError as refusal:
+        outcome = refusal.reason
+    return [outcome, path.read_bytes() == before, [found.name for found in Path(root).iterdir()]]
+
+
+def count(root: str, locks: str, times: int) -> int:
+    """Add one to the number in a notebook, again and again; return how often others interfered."""
+    storage = storage_in(root, locks)
+
+    async def add() -> int:
+        async with storage.hold(NAME):
+            base = await storage.read(NAME)
+            number = b"%d" % (int(base.text) + 1)
+            try:
+                await storage.write(NAME, base, [Splice(0, len(base.text), number)])
+            except Changed:
+                return 1
+        return 0
+
+    async def main() -> int:
+        return sum([await add() for _ in range(times)])
+
+    return asyncio.run(main())
+
+
+def hold(root: str, locks: str, marker: str, seconds: float) -> str:
+    """Hold a notebook for a while, and write that it is held into another file meanwhile."""
+
+    async def main() -> None:
+        async with storage_in(root, locks).hold(NAME):
+            Path(marker).write_text("held")  # noqa: ASYNC240 -- there is nothing else to do
+            await asyncio.sleep(seconds)
+            Path(marker).unlink()  # noqa: ASYNC240
+
+    asyncio.run(main())
+    return "held"
+
+
+def _do(number: int, what: Callable[..., Any], arguments: dict[str, Any]) -> None:
+    try:
+        outcome = what(**arguments)
+    except NbEditError as refusal:
+        outcome = refusal.reason
+    except BaseException:  # noqa: BLE001 -- whatever it is, the test shall see it
+        outcome = traceback.format_exc()
+    print(json.dumps([number, outcome]), flush=True)
+    os._exit(0)
+
+
+def main() -> None:
+    # What is imported late must be there before the right to read it may be gone.
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, NAME).write_text("0")
+        count(folder, folder, 1)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    jobs = {job.__name__: job for job in (edit, fill, count, hold)}
+    for line in sys.stdin:
+        number, what, arguments = json.loads(line)
+        if os.fork() == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            _do(number, jobs[what], arguments)
+
+
+if __name__ == "__main__":
+    main()

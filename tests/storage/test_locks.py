@@ -1,0 +1,163 @@
+"""One writer at a time: in one process, among servers, and between the server's saves and ours."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from jupyter_nbedit.errors import Busy
+from jupyter_nbedit.storage.locks import PathLocks
+from tests.storage.conftest import NAME, TEXT, Others, Place, left_in
+
+LOG = logging.getLogger(__name__)
+
+
+@pytest.fixture
+def locks(tmp_path: Path) -> PathLocks:
+    return PathLocks(tmp_path / "locks", LOG)
+
+
+async def test_one_path_is_held_by_one_at_a_time_by_whatever_name(
+    locks: PathLocks, tmp_path: Path
+) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    names = ("a.ipynb", "./a.ipynb", "link/a.ipynb", "link/link/a.ipynb")
+    inside: list[str] = []
+
+    async def work(name: str) -> None:
+        async with locks.hold(str(tmp_path / name)):
+            inside.append(name)
+            assert len(inside) == 1
+            await asyncio.sleep(0.01)
+            inside.remove(name)
+
+    await asyncio.gather(*[work(name) for name in names])
+
+
+async def test_different_paths_are_held_side_by_side(locks: PathLocks, tmp_path: Path) -> None:
+    async with locks.hold(str(tmp_path / "a")), locks.hold(str(tmp_path / "b")):
+        pass
+
+
+async def test_paths_that_share_a_lock_file_are_held_together(
+    locks: PathLocks, tmp_path: Path
+) -> None:
+    # There are fewer lock files than this, so some must share one.
+    paths = [str(tmp_path / f"{n}.ipynb") for n in range(300)]
+    began = time.monotonic()
+    async with locks.hold(*paths):
+        pass
+    assert time.monotonic() - began < 5
+
+
+async def test_two_who_hold_the_same_paths_in_different_orders_do_not_wait_forever(
+    locks: PathLocks, tmp_path: Path
+) -> None:
+    one, other = str(tmp_path / "a"), str(tmp_path / "b")
+
+    async def work(*paths: str) -> None:
+        for _ in range(20):
+            async with locks.hold(*paths):
+                await asyncio.sleep(0)
+
+    await asyncio.wait_for(asyncio.gather(work(one, other), work(other, one)), 30)
+
+
+async def test_who_is_cancelled_while_waiting_or_holding_leaves_no_lock_behind(
+    locks: PathLocks, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "a")
+
+    async def work() -> None:
+        async with locks.hold(path):
+            await asyncio.sleep(60)
+
+    holding, waiting = asyncio.create_task(work()), asyncio.create_task(work())
+    await asyncio.sleep(0.05)
+    for task in (waiting, holding):
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    async with locks.hold(path):
+        pass
+
+
+async def test_lock_files_are_private_few_and_not_beside_the_notebooks(tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "locks"
+    locks = PathLocks(folder, LOG)
+    for n in range(1000):
+        async with locks.hold(str(tmp_path / f"{n}.ipynb")):
+            pass
+    files = list(folder.iterdir())
+    assert 0 < len(files) <= 256
+    assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert left_in(tmp_path) == ["deep"]
+
+
+@pytest.mark.parametrize("obstacle", ["a file", "nothing to make it in"])
+async def test_where_no_lock_file_can_be_made_the_server_goes_on_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, obstacle: str
+) -> None:
+    folder = tmp_path / "locks"
+    folder.write_text("in the way")
+    inner = folder if obstacle == "a file" else folder / "locks"
+    async with PathLocks(inner, LOG).hold(str(tmp_path / "a")):
+        pass
+    assert "No lock among servers" in caplog.text
+
+
+def test_three_processes_that_count_in_one_notebook_miss_nothing(
+    others: Others, place: Place, tmp_path: Path
+) -> None:
+    (place.root / NAME).write_bytes(b"0")
+    arguments = {"root": str(place.root), "locks": str(tmp_path / "locks"), "times": 50}
+    counting = [others.begin("count", **arguments) for _ in range(3)]
+    # With the lock, none ever finds that another wrote meanwhile.
+    assert [others.outcome(number) for number in counting] == [0, 0, 0]
+    assert (place.root / NAME).read_bytes() == b"150"
+
+
+def test_what_another_process_holds_is_waited_for(
+    others: Others, place: Place, notebook: Path, tmp_path: Path
+) -> None:
+    marker = tmp_path / "held"
+    arguments = {"root": str(place.root), "locks": str(tmp_path / "locks"), "marker": str(marker)}
+    holding = others.begin("hold", seconds=0.5, **arguments)
+    deadline = time.monotonic() + 30
+    while not marker.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+    async def held() -> bool:
+        async with place.storage.hold(NAME):
+            return marker.exists()
+
+    assert asyncio.run(held()) is False
+    assert others.outcome(holding) == "held"
+    assert notebook.read_bytes() == TEXT
+
+
+@pytest.mark.skipif("NBEDIT_NIGHTLY" not in os.environ, reason="takes ten seconds: nightly")
+def test_what_another_process_does_not_let_go_of_is_not_waited_for_forever(
+    others: Others, place: Place, notebook: Path, tmp_path: Path
+) -> None:
+    marker = tmp_path / "held"
+    arguments = {"root": str(place.root), "locks": str(tmp_path / "locks"), "marker": str(marker)}
+    holding = others.begin("hold", seconds=20, **arguments)
+    while not marker.exists():
+        time.sleep(0.01)
+
+    async def hold() -> None:
+        async with place.storage.hold(NAME):
+            raise AssertionError
+
+    with pytest.raises(Busy):
+        asyncio.run(hold())
+    assert notebook.read_bytes() == TEXT
+    assert others.outcome(holding) == "held"
