@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from pathlib import Path
 from typing import Any
 
 HTML_OUTPUT: dict[str, Any] = {
@@ -63,3 +65,8 @@ def cells_of(text: bytes) -> list[dict[str, Any]]:
     """Read the cells as anybody would."""
     cells: list[dict[str, Any]] = json.loads(text)["cells"]
     return cells
+
+
+def hash_of(path: Path) -> str:
+    """Hash a file as the Contents API does."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,309 @@
+"""What is told of an edit, to whoever listens at the server's own socket."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import itertools
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jupyter_events.schema import EventSchema
+
+from jupyter_nbedit.events import SCHEMA_ID, SCHEMA_PATH
+from tests import samples
+from tests.handlers.client import Local
+from tests.handlers.refused import details
+
+SAVE_ID = "https://events.jupyter.org/jupyter_server/contents_service/v1"
+TEXT = samples.three_cells()
+KEPT = "for the notebook only"
+REPLACE = {"op": "replace", "cell": "beta", "source": KEPT}
+
+
+class Listener:
+    """Hears everything the server tells."""
+
+    def __init__(self, socket: Any) -> None:
+        self._socket = socket
+        self.heard: list[dict[str, Any]] = []
+
+    async def edits(self, count: int) -> list[dict[str, Any]]:
+        """Listen until there were so many edits; return all of them, also earlier ones."""
+        while len(self._edits()) < count:
+            message = await asyncio.wait_for(self._socket.read_message(), 20)
+            self.heard.append(json.loads(message))
+        return self._edits()
+
+    def _edits(self) -> list[dict[str, Any]]:
+        return [event for event in self.heard if event["schema_id"] == SCHEMA_ID]
+
+
+@pytest.fixture
+def notebook(local: Local) -> Path:
+    path = local.root / "a.ipynb"
+    path.write_bytes(TEXT)
+    return path
+
+
+@asynccontextmanager
+async def listening(fetch: Any) -> AsyncIterator[Listener]:
+    socket = await fetch("api", "events", "subscribe")
+    try:
+        yield Listener(socket)
+    finally:
+        socket.close()
+
+
+async def test_an_edit_is_told_as_the_schema_has_it(
+    local: Local, notebook: Path, jp_ws_fetch: Any
+) -> None:
+    async with listening(jp_ws_fetch) as listener:
+        answer = await local.patch(
+            notebook.name,
+            REPLACE,
+            {"op": "insert", "cell_type": "code", "source": KEPT, "at": "end", "id": "new"},
+            {"op": "move", "cell": "gamma", "at": "start"},
+            {"op": "delete", "cell": "alpha"},
+            client="an agent",
+            message="not told",
+        )
+        (event,) = await listener.edits(1)
+    reply = answer.json
+    schema = EventSchema(SCHEMA_PATH)
+    assert schema.id == event.pop("schema_id") == SCHEMA_ID
+    schema.validate(event)
+    properties = schema._schema["properties"]
+    assert set(event) == set(schema._schema["required"]) == set(properties)
+    assert event.pop("user")
+    assert event.pop("last_modified") == reply["last_modified"]
+    assert event == {
+        "epoch": (await local.request("GET", "nbedit")).json["epoch"],
+        "seq": 1,
+        "edit_id": reply["edit_id"],
+        "path": "a.ipynb",
+        "hash_before": hashlib.sha256(TEXT).hexdigest(),
+        "hash": reply["hash"],
+        "client": "an agent",
+        "total_cells": 3,
+        "operations": [
+            {"op": "replace", "cell_id": "beta", "index": 1},
+            {"op": "insert", "cell_id": "new", "index": 2},
+            {"op": "move", "cell_id": "gamma", "index": 0},
+            {"op": "delete", "cell_id": "alpha", "index": 0},
+        ],
+        "truncated": False,
+    }
+
+
+async def test_no_event_holds_a_source_or_an_output(
+    local: Local, notebook: Path, jp_ws_fetch: Any
+) -> None:
+    async with listening(jp_ws_fetch) as listener:
+        await local.patch(notebook.name, REPLACE, message=KEPT)
+        await local.patch(notebook.name, {"op": "delete", "cell": "beta"})
+        await local.patch(notebook.name, {"op": "move", "cell": "alpha", "at": "end"})
+        await listener.edits(3)
+    told = json.dumps(listener.heard)
+    for inside in (KEPT, "x = 1", "Title", "script"):
+        assert inside not in told
+
+
+async def test_the_save_is_told_before_the_edit(
+    local: Local, notebook: Path, jp_ws_fetch: Any
+) -> None:
+    async with listening(jp_ws_fetch) as listener:
+        await local.patch(notebook.name, REPLACE)
+        await listener.edits(1)
+    written = [event for event in listener.heard if event.get("action") != "get"]
+    assert [event["schema_id"] for event in written] == [SAVE_ID, SCHEMA_ID]
+    assert written[0] == {"schema_id": SAVE_ID, "action": "save", "path": "a.ipynb"}
+
+
+async def test_an_edit_is_told_once_it_is_on_disk(
+    local: Local, notebook: Path, jp_serverapp: Any
+) -> None:
+    seen: list[tuple[str, str]] = []
+
+    async def look(data: dict[str, Any], **_: Any) -> None:
+        seen.append((data["hash"], samples.hash_of(notebook)))
+
+    jp_serverapp.event_logger.add_listener(schema_id=SCHEMA_ID, listener=look)
+    answer = await local.patch(notebook.name, REPLACE)
+    await asyncio.sleep(0)
+    assert seen == [(answer.json["hash"], answer.json["hash"])]
+
+
+async def test_what_writes_nothing_is_not_told(
+    local: Local, notebook: Path, jp_ws_fetch: Any
+) -> None:
+    async with listening(jp_ws_fetch) as listener:
+        await local.patch(notebook.name, REPLACE, dry_run=True)
+        await local.patch(notebook.name, {**REPLACE, "source": "# Title"})
+        details(await local.patch(notebook.name, {**REPLACE, "cell": "x"}), 404, "cell_not_found")
+        details(await local.patch(notebook.name, REPLACE, hash="0"), 412, "hash_mismatch")
+        await local.read(notebook.name)
+        real = await local.patch(notebook.name, REPLACE)
+        (event,) = await listener.edits(1)
+    assert (event["seq"], event["hash"]) == (1, real.json["hash"])
+    assert [heard["action"] for heard in listener.heard if heard["schema_id"] == SAVE_ID] == [
+        "save"
+    ]
+
+
+async def test_edits_of_all_notebooks_are_numbered_without_gaps(
+    local: Local, notebook: Path, jp_ws_fetch: Any
+) -> None:
+    other = local.root / "b.ipynb"
+    other.write_bytes(TEXT)
+    async with listening(jp_ws_fetch) as listener:
+        replies = await asyncio.gather(
+            *[
+                local.patch(path.name, {**REPLACE, "source": str(n)})
+                for n in range(5)
+                for path in (notebook, other)
+            ]
+        )
+        events = await listener.edits(10)
+    assert [event["seq"] for event in events] == list(range(1, 11))
+    assert len({event["epoch"] for event in events}) == 1
+    assert {event["edit_id"]: event["hash"] for event in events} == {
+        reply.json["edit_id"]: reply.json["hash"] for reply in replies
+    }
+    for path in (notebook, other):
+        chain = [event for event in events if event["path"] == path.name]
+        for earlier, later in itertools.pairwise(chain):
+            assert earlier["hash"] == later["hash_before"]
+
+
+@pytest.mark.parametrize("count", [20, 21, 1000])
+async def test_of_many_operations_the_first_20_are_told(
+    local: Local, notebook: Path, jp_ws_fetch: Any, count: int
+) -> None:
+    insert = {"op": "insert", "cell_type": "raw", "source": "", "at": "start"}
+    async with listening(jp_ws_fetch) as listener:
+        answer = await local.patch(notebook.name, *[insert] * count)
+        (event,) = await listener.edits(1)
+    assert event["truncated"] is (count > 20)
+    told = [
+        {"op": done["op"], "cell_id": done["cell_id"], "index": done["index"]}
+        for done in answer.json["operations"][:20]
+    ]
+    assert event["operations"] == told
+
+
+async def test_cells_without_ids_and_agents_without_names_are_told_as_null(
+    local: Local, notebook: Path, jp_ws_fetch: Any
+) -> None:
+    (local.root / notebook.name).write_bytes(samples.notebook(samples.raw("x"), minor=4))
+    async with listening(jp_ws_fetch) as listener:
+        await local.patch(notebook.name, {"op": "delete", "cell": 0})
+        (event,) = await listener.edits(1)
+    assert event["client"] is None
+    assert event["operations"] == [{"op": "delete", "cell_id": None, "index": 0}]
+    assert event["total_cells"] == 0
+
+
+async def test_an_event_that_cannot_be_sent_does_not_make_the_edit_fail(
+    local: Local, notebook: Path, jp_serverapp: Any
+) -> None:
+    def censor(schema_id: str, data: dict[str, Any]) -> dict[str, Any]:
+        raise ValueError(f"{schema_id} in {jp_serverapp.root_dir}: {data}")
+
+    jp_serverapp.event_logger.add_modifier(schema_id=SCHEMA_ID, modifier=censor)
+
+    async def listen(*_: Any, **__: Any) -> None:
+        """Without anybody who listens nothing is modified."""
+
+    jp_serverapp.event_logger.add_listener(schema_id=SCHEMA_ID, listener=listen)
+    answer = await local.patch(notebook.name, REPLACE)
+    assert answer.status == 200
+    (warning,) = answer.json["warnings"]
+    assert "tabs" in warning
+    assert str(local.root) not in warning
+    assert samples.hash_of(notebook) == answer.json["hash"]
+
+
+# Post-save hooks ---------------------------------------------------------------------------------
+
+
+class Hook:
+    """Remembers what it is called with, and what is on disk then."""
+
+    def __init__(self) -> None:
+        self.calls: list[dict[str, Any]] = []
+        self.seen: list[bytes] = []
+
+    def __call__(self, **given: Any) -> None:
+        self.calls.append(given)
+        self.seen.append(Path(given["os_path"]).read_bytes())
+
+
+async def test_post_save_hooks_run_as_after_the_managers_own_save(
+    local: Local, notebook: Path, jp_serverapp: Any
+) -> None:
+    hook, second = Hook(), Hook()
+    manager = jp_serverapp.contents_manager
+    manager.register_post_save_hook(hook)
+    manager.register_post_save_hook(second)
+    content = {"type": "notebook", "format": "json", "content": json.loads(TEXT)}
+    await manager.save(content, notebook.name)
+    answer = await local.patch(notebook.name, REPLACE)
+    assert answer.json["warnings"] == []
+    assert len(second.calls) == 2
+    saved, edited = hook.calls
+    assert set(saved) == set(edited) == {"os_path", "model", "contents_manager"}
+    assert edited["os_path"] == saved["os_path"] == str(notebook)
+    assert edited["contents_manager"] is manager
+    assert set(edited["model"]) == set(saved["model"])
+    assert edited["model"]["content"] is None
+    for member in ("name", "path", "type", "format", "mimetype", "writable"):
+        assert edited["model"][member] == saved["model"][member]
+    assert edited["model"]["hash"] == answer.json["hash"]
+    assert edited["model"]["size"] == len(hook.seen[1])
+    assert hashlib.sha256(hook.seen[1]).hexdigest() == answer.json["hash"]
+
+
+async def test_post_save_hooks_do_not_run_where_nothing_is_saved(
+    local: Local, notebook: Path, jp_serverapp: Any
+) -> None:
+    hook = Hook()
+    jp_serverapp.contents_manager.register_post_save_hook(hook)
+    await local.patch(notebook.name, REPLACE, dry_run=True)
+    await local.patch(notebook.name, {**REPLACE, "source": "# Title"})
+    await local.patch(notebook.name, {**REPLACE, "cell": "nobody"})
+    assert hook.calls == []
+
+
+async def test_a_hook_that_fails_is_a_warning_and_what_follows_still_happens(
+    local: Local, notebook: Path, jp_serverapp: Any, jp_ws_fetch: Any
+) -> None:
+    def fail(**given: Any) -> None:
+        raise RuntimeError(f"cannot convert {given['os_path']}")
+
+    jp_serverapp.contents_manager.register_post_save_hook(fail)
+    async with listening(jp_ws_fetch) as listener:
+        answer = await local.patch(notebook.name, REPLACE)
+        await listener.edits(1)
+    assert answer.status == 200
+    (warning,) = answer.json["warnings"]
+    assert "hook" in warning
+    assert str(local.root) not in answer.body.decode()
+    assert samples.hash_of(notebook) == answer.json["hash"]
+    assert "save" in [event.get("action") for event in listener.heard]
+
+
+async def test_a_hook_that_removes_the_notebook_does_not_make_the_edit_fail(
+    local: Local, notebook: Path, jp_serverapp: Any
+) -> None:
+    def remove(**given: Any) -> None:
+        Path(given["os_path"]).unlink()
+
+    for _ in range(2):
+        jp_serverapp.contents_manager.register_post_save_hook(remove)
+    answer = await local.patch(notebook.name, REPLACE)
+    assert (answer.status, len(answer.json["warnings"])) == (200, 1)
