@@ -80,7 +80,11 @@ function mergeMissingOnDisk(base: Cell, local: Cell, pinned: boolean): CellMerge
   if (pinned) {
     return { cell: local, conflict: null, deferred: true };
   }
-  return sameCell(base, local) ? outcome(null) : outcome(local, 'deleted-on-disk');
+  if (sameCell(base, local)) {
+    return outcome(null);
+  }
+  // Who fills a blank cell writes as much as who inserts one: there is nothing to choose.
+  return outcome(local, sameCell(base, blank(base)) ? null : 'deleted-on-disk');
 }
 
 function mergeBoth(known: Cell | null, local: Cell, disk: Cell, pinned: boolean): CellMerge {

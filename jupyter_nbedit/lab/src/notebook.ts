@@ -34,6 +34,9 @@ const FIRST_MINOR_WITH_IDS = 5;
 /** Stands between an id and the number of its repetition; no id in a valid notebook has it. */
 const REPEATED = '\u0000';
 
+/** Cell types JupyterLab knows; it shows others as raw cells. */
+const TYPES = ['code', 'markdown', 'raw'];
+
 /** The least minor JupyterLab keeps; it raises older ones when it opens a file. */
 const LEAST_MINOR = 4;
 
@@ -51,10 +54,12 @@ export function readNotebook(content: unknown): Notebook {
   }
   const minor = Math.max(numberOr(content.nbformat_minor, 0), LEAST_MINOR);
   const named = qualified(content.cells.map(cell => (isObject(cell) ? cell.id : null)));
+  const cells = content.cells.map((cell, index) =>
+    readCell(cell, minor < FIRST_MINOR_WITH_IDS ? null : (named[index] ?? null))
+  );
   return {
-    cells: content.cells.map((cell, index) =>
-      readCell(cell, minor < FIRST_MINOR_WITH_IDS ? null : (named[index] ?? null))
-    ),
+    // JupyterLab shows a notebook without cells with one to begin in.
+    cells: cells.length > 0 ? cells : [readCell({ cell_type: 'code' }, null)],
     metadata: withoutDefaults(objectOr(content.metadata)),
     minor
   };
@@ -102,7 +107,7 @@ export function sameList(a: readonly Json[], b: readonly Json[]): boolean {
 function readCell(value: unknown, id: string | null): Cell {
   const cell = objectOr(value);
   const { trusted, ...metadata } = objectOr(cell.metadata);
-  const type = typeof cell.cell_type === 'string' ? cell.cell_type : 'raw';
+  const type = TYPES.find(known => known === cell.cell_type) ?? 'raw';
   const { source } = cell;
   const executionCount = cell.execution_count;
   return {
@@ -113,7 +118,7 @@ function readCell(value: unknown, id: string | null): Cell {
     metadata: withBothFolds(metadata),
     attachments: cell.attachments ?? null,
     outputs: type === 'code' && Array.isArray(cell.outputs) ? cell.outputs : [],
-    executionCount: typeof executionCount === 'number' ? executionCount : null,
+    executionCount: typeof executionCount === 'number' ? executionCount || null : null,
     trusted: trusted === true
   };
 }
@@ -128,9 +133,13 @@ function withBothFolds(metadata: JsonObject): JsonObject {
   return typeof hidden === 'boolean' ? { ...metadata, collapsed: hidden } : metadata;
 }
 
-/** JupyterLab adds an empty `kernelspec` and `language_info` to a notebook that has none. */
+/**
+ * JupyterLab adds an empty `kernelspec` and `language_info` to a notebook that has none, and drops
+ * the note of the server that it was converted from an older format.
+ */
 function withoutDefaults(metadata: JsonObject): JsonObject {
   const isDefault = (key: string, value: Json): boolean =>
+    key === 'orig_nbformat' ||
     (key === 'language_info' && sameJson(value, { name: '' })) ||
     (key === 'kernelspec' && sameJson(value, { name: '', display_name: '' }));
   return Object.fromEntries(

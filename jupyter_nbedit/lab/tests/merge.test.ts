@@ -321,6 +321,25 @@ test('a cell deleted on disk and changed here stays and tells', () => {
   expect(result.conflicts).toMatchObject([{ at: 0, kind: 'deleted-on-disk', theirs: null }]);
 });
 
+test('what is typed into a blank cell stays without a question when the disk drops the cell', () => {
+  const base = opened({
+    nbformat: 4,
+    nbformat_minor: 5,
+    metadata: {},
+    cells: [{ id: 'made', cell_type: 'code', source: '', metadata: {}, outputs: [] }]
+  });
+  const disk = readNotebook({
+    nbformat: 4,
+    nbformat_minor: 5,
+    metadata: {},
+    cells: [{ id: 'new', cell_type: 'markdown', source: 'theirs', metadata: {} }]
+  });
+  const result = merge(base, write(base, 0, 'mine'), disk);
+  expect(result.cells.map(cell => cell.source).sort()).toEqual(['mine', 'theirs']);
+  expect(result.conflicts).toEqual([]);
+  expect(merge(base, base, disk).cells.map(cell => cell.source)).toEqual(['theirs']);
+});
+
 test('a cell deleted here and changed on disk comes back and tells', () => {
   const base = notebook('a', 'b');
   const local = edited(base, [{ op: 'delete', cell: 0 }], 'local');
@@ -454,7 +473,16 @@ test('what JupyterLab adds by itself on opening is not taken for a change', () =
     nbformat: 4,
     nbformat_minor: 2,
     metadata: {},
-    cells: [{ cell_type: 'code', source: 'a', metadata: { collapsed: true }, outputs: [] }]
+    cells: [
+      {
+        cell_type: 'code',
+        source: 'a',
+        metadata: { collapsed: true },
+        outputs: [],
+        execution_count: 0
+      },
+      { cell_type: 'heading', source: 'b', metadata: {} }
+    ]
   });
   const lab = readNotebook({
     nbformat: 4,
@@ -470,10 +498,14 @@ test('what JupyterLab adds by itself on opening is not taken for a change', () =
         metadata: { collapsed: true, jupyter: { outputs_hidden: true }, trusted: true },
         outputs: [],
         execution_count: null
-      }
+      },
+      { cell_type: 'raw', source: 'b', metadata: {} }
     ]
   });
   expect(difference(lab, file)).toBe('none');
+  const none = readNotebook({ metadata: { orig_nbformat: 3 }, cells: [] });
+  const one = readNotebook({ metadata: {}, cells: [{ cell_type: 'code', source: '' }] });
+  expect(difference(one, none)).toBe('none');
 });
 
 test('what is left out for a running cell brings no cell back that was deleted here', () => {
