@@ -46,7 +46,7 @@ class Library:
 
     def __init__(self, root: Path) -> None:
         manager = AsyncLargeFileManager(root_dir=str(root))
-        self._storage = FileStorage(manager, PathLocks(root / ".locks"))
+        self._storage = FileStorage(manager, PathLocks(root / ".locks", manager.log))
         self._runner = asyncio.new_event_loop()
 
     def __call__(self, file: Path) -> None:
