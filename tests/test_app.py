@@ -1,0 +1,147 @@
+"""The extension in its server: found, configured, and alone responsible for what it says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jupyter_server.extension.utils import get_metadata
+from traitlets import TraitError
+
+import jupyter_nbedit
+from jupyter_nbedit.app import NbEditApp
+from jupyter_nbedit.events import SCHEMA_ID
+from tests import samples
+from tests.handlers.client import Client, Local
+
+NAME = "a.ipynb"
+TEXT = samples.three_cells()
+REPLACE = {"op": "replace", "cell": "beta", "source": "# Changed"}
+
+
+def test_the_package_tells_the_server_where_the_extension_is() -> None:
+    module, points = get_metadata("jupyter_nbedit")
+    assert module is jupyter_nbedit
+    assert points == [{"module": "jupyter_nbedit", "app": NbEditApp}]
+    assert jupyter_nbedit.__version__ == version("jupyter_nbedit")
+
+
+def test_the_package_tells_jupyterlab_where_the_labextension_is() -> None:
+    assert jupyter_nbedit._jupyter_labextension_paths() == [
+        {"src": "labextension", "dest": "jupyter-nbedit"}
+    ]
+
+
+def test_naming_the_package_does_not_load_a_server() -> None:
+    # JupyterLab does so for every extension it lists.
+    script = "import sys, jupyter_nbedit; print([n for n in sys.modules if 'server' in n])"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, check=True, text=True
+    )
+    assert "jupyter_server" not in done.stdout
+
+
+def test_an_installed_extension_is_enabled_without_configuration(live: Client) -> None:
+    answer = live.request("GET", "nbedit")
+    assert answer.status == 200
+    assert answer.json["version"] == jupyter_nbedit.__version__
+
+
+def test_the_server_knows_the_extension_by_its_name(jp_serverapp: Any) -> None:
+    points = jp_serverapp.extension_manager.extensions["jupyter_nbedit"].extension_points
+    assert isinstance(points["jupyter_nbedit"].app, NbEditApp)
+    assert SCHEMA_ID in jp_serverapp.event_logger.schemas
+
+
+def test_options_may_be_given_on_the_command_line(jp_configurable_serverapp: Any) -> None:
+    argv = ["--NbEditApp.mode=plan", "--NbEditApp.max_request_bytes=4096"]
+    app = jp_configurable_serverapp(argv=argv)
+    found = app.extension_manager.extension_apps["jupyter_nbedit"].pop()
+    assert (found.mode, found.max_request_bytes) == ("plan", 4096)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("mode", "read"),
+        ("mode", ""),
+        ("mode", None),
+        ("max_request_bytes", 0),
+        ("max_request_bytes", -1),
+        ("max_request_bytes", "many"),
+    ],
+)
+def test_an_option_with_a_value_that_means_nothing_is_refused(option: str, value: Any) -> None:
+    with pytest.raises(TraitError):
+        NbEditApp(**{option: value})
+
+
+def test_every_option_says_what_it_does() -> None:
+    own = NbEditApp.class_own_traits(config=True)
+    assert set(own) == {"mode", "max_request_bytes"}
+    for trait in own.values():
+        assert "default" in " ".join(trait.help.split())
+
+
+def test_the_extension_is_nothing_without_a_server() -> None:
+    with pytest.raises(RuntimeError, match="extension of a running Jupyter Server"):
+        NbEditApp().initialize_settings()
+
+
+@pytest.mark.parametrize("round_", [1, 2])
+async def test_one_process_may_start_several_servers_in_turn(local: Local, round_: int) -> None:
+    (local.root / NAME).write_bytes(TEXT)
+    answer = await local.patch(NAME, REPLACE)
+    assert (answer.status, answer.json["edit_id"]) == (200, 1), round_
+
+
+async def test_lock_files_are_kept_with_what_the_server_keeps_while_it_runs(
+    local: Local, jp_runtime_dir: Path
+) -> None:
+    (local.root / NAME).write_bytes(TEXT)
+    await local.patch(NAME, REPLACE)
+    assert [path.name for path in local.root.iterdir()] == [NAME]
+    assert len(list((jp_runtime_dir / "nbedit" / "locks").iterdir())) == 1
+
+
+async def test_an_edit_leaves_one_line_in_the_log_whatever_its_labels_hold(
+    local: Local, caplog: pytest.LogCaptureFixture
+) -> None:
+    name = "a\n[E 2026] forged.ipynb"
+    (local.root / name).write_bytes(TEXT)
+    label = "x\r\n[E 2026-11-20 ServerApp] forged\x1b[31m\u2028"
+    answer = await local.patch(name, REPLACE, client=label, message=label)
+    assert answer.status == 200
+    (record,) = [record for record in caplog.records if "Edit 1" in record.getMessage()]
+    line = record.getMessage()
+    assert len(line.splitlines()) == 1
+    assert "\x1b" not in line
+    assert "# Changed" not in line
+
+
+async def test_a_refusal_leaves_one_line_in_the_log_and_no_traceback(
+    local: Local, caplog: pytest.LogCaptureFixture
+) -> None:
+    (local.root / NAME).write_bytes(TEXT)
+    answer = await local.patch(NAME, {"op": "delete", "cell": "no\nbody\x1b"})
+    assert answer.status == 404
+    ours = [record for record in caplog.records if "cell_not_found" in record.getMessage()]
+    assert [len(record.getMessage().splitlines()) for record in ours] == [1]
+    assert not [record for record in caplog.records if record.exc_info]
+
+
+async def test_nothing_of_ours_touches_kernels(local: Local, jp_serverapp: Any) -> None:
+    (local.root / NAME).write_bytes(TEXT)
+    await local.patch(NAME, REPLACE)
+    await local.read(NAME)
+    assert jp_serverapp.kernel_manager.list_kernels() == []
+    assert await jp_serverapp.session_manager.list_sessions() == []
+    for name, module in list(sys.modules.items()):
+        if name.startswith("jupyter_nbedit"):
+            assert not {"MappingKernelManager", "SessionManager", "KernelManager"} & set(
+                vars(module)
+            )
