@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -12,6 +14,7 @@ import nbformat
 
 from tests import samples
 from tests.handlers.client import JSON, Answer, Client
+from tests.handlers.refused import details, untouched
 
 MANY = 64
 
@@ -144,3 +147,41 @@ def test_edits_and_renames_of_one_notebook_at_once_leave_one_notebook(live: Clie
     left = [name for name in names if (live.root / name).exists()]
     assert len(left) == 1
     samples.cells_of((live.root / left[0]).read_bytes())
+
+
+# As many programs write: in place, and without a copy beside it.
+WRITES_SLOWLY = """
+import sys, time
+with open(sys.argv[1], "wb") as file:
+    print("begun", flush=True)
+    text = sys.stdin.buffer.read()
+    for part in (text[:100], text[100:-10], text[-10:]):
+        time.sleep(0.2)
+        file.write(part)
+        file.flush()
+"""
+
+
+def test_a_notebook_that_another_program_writes_slowly_is_waited_for(live: Client) -> None:
+    path = live.root / "slow.ipynb"
+    path.write_bytes(samples.three_cells())
+    text = samples.notebook(*[samples.raw(str(n), f"id-{n}") for n in range(100)])
+    command = [sys.executable, "-c", WRITES_SLOWLY, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+        assert program.stdout is not None
+        assert program.stdin is not None
+        assert program.stdout.readline() == b"begun\n"
+        program.stdin.write(text)
+        program.stdin.close()
+        answer = live.patch(path.name, {"op": "replace", "cell": "id-99", "source": "edited"})
+        assert program.wait(30) == 0
+    assert answer.status == 200, answer.body
+    cells = samples.cells_of(path.read_bytes())
+    assert [cell["source"] for cell in cells] == [*map(str, range(99)), "edited"]
+
+
+def test_a_notebook_that_was_left_half_written_is_refused_in_the_end(live: Client) -> None:
+    path = live.root / "half.ipynb"
+    path.write_bytes(samples.three_cells()[:100])
+    with untouched(path):
+        details(live.patch(path.name, {"op": "delete", "cell": 0}), 422, "invalid_notebook")
