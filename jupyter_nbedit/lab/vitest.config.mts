@@ -5,6 +5,8 @@ export default defineConfig({
     environment: 'node',
     include: ['tests/**/*.test.ts'],
     setupFiles: ['tests/setup.ts'],
-    testTimeout: 600_000
+    testTimeout: 600_000,
+    // Yjs warns of how @jupyter/ydoc makes cells, thousands of times.
+    onConsoleLog: log => (/Add Yjs type to a document|yjs#509/.test(log) ? false : undefined)
   }
 });

@@ -56,7 +56,8 @@ export function applyMerge(
   return tabKeys(model.sharedModel);
 }
 
-function tabKeys(shared: ISharedNotebook): string[] {
+/** The keys of the cells of an open notebook. */
+export function tabKeys(shared: ISharedNotebook): string[] {
   return keysOf(shared.cells.map(cell => cell.id));
 }
 

@@ -13,17 +13,13 @@ export class Arrivals {
   /**
    * @param keys The keys of the merged cells.
    * @param clients Who is said to have changed the file.
-   * @param hasNewMetadata Whether the notebook's own metadata changed.
    */
-  tell(
-    result: Merge,
-    keys: readonly string[],
-    clients: readonly string[],
-    hasNewMetadata: boolean
-  ): void {
+  tell(result: Merge, keys: readonly string[], clients: readonly string[]): void {
     const { file, views } = this._notebook;
     const cells = result.touched.flatMap(index => keys[index] ?? []);
-    if (cells.length > 0 || result.removed > 0 || (hasNewMetadata && clients.length > 0)) {
+    // Without a name it was a kernel of another tab that wrote its language down.
+    const isByName = result.hasNewMetadata && clients.length > 0;
+    if (cells.length > 0 || result.removed > 0 || isByName) {
       views.flash(cells);
       this._toasts.arrived(
         { file, clients, cells, removed: result.removed },

@@ -28,6 +28,8 @@ export interface Merge {
   readonly touched: readonly number[];
   /** How many cells of the tab the merge removed. */
   readonly removed: number;
+  /** Whether the merge changed the notebook's own metadata. */
+  readonly hasNewMetadata: boolean;
   /** The version on disk, by which the next merge finds out what changed. */
   readonly base: Rekeyed;
   /**
@@ -131,13 +133,15 @@ export function merge(
   const beforeDisk = (item: number): Cell | null =>
     slots[item]?.deferred === true ? slots[item].base : onDisk(item);
   const goneHere = indexes(slots, slot => slot.disk !== null && slot.cell === null);
+  const metadata = mergeMetadata(base.metadata, local.metadata, disk.metadata);
   return {
     cells,
-    metadata: mergeMetadata(base.metadata, local.metadata, disk.metadata),
+    metadata,
     minor: local.minor === base.minor ? disk.minor : local.minor,
     conflicts,
     touched,
     removed: slots.filter(slot => slot.local !== null && slot.cell === null).length,
+    hasNewMetadata: !sameJson(local.metadata, metadata),
     base: rekeyed(slotsOf('disk'), onDisk),
     withoutDeferred:
       order.deferred || slots.some(slot => slot.deferred)

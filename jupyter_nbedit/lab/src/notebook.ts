@@ -41,6 +41,19 @@ const TYPES = ['code', 'markdown', 'raw'];
 const LEAST_MINOR = 4;
 
 /**
+ * Read the notebook of a file, as the contents API answers it.
+ *
+ * @throws Error if it is not a notebook.
+ */
+export function readFile(content: unknown): Notebook {
+  const notebook = readNotebook(content);
+  // JupyterLab shows a notebook without cells with one to begin in.
+  return notebook.cells.length > 0
+    ? notebook
+    : { ...notebook, cells: [readCell({ cell_type: 'code' }, null)] };
+}
+
+/**
  * Read a notebook from JSON, as the contents API answers it or a shared model gives it.
  *
  * What JupyterLab adds by itself on opening a file is levelled, so that it does not pass for a
@@ -54,12 +67,10 @@ export function readNotebook(content: unknown): Notebook {
   }
   const minor = Math.max(numberOr(content.nbformat_minor, 0), LEAST_MINOR);
   const named = qualified(content.cells.map(cell => (isObject(cell) ? cell.id : null)));
-  const cells = content.cells.map((cell, index) =>
-    readCell(cell, minor < FIRST_MINOR_WITH_IDS ? null : (named[index] ?? null))
-  );
   return {
-    // JupyterLab shows a notebook without cells with one to begin in.
-    cells: cells.length > 0 ? cells : [readCell({ cell_type: 'code' }, null)],
+    cells: content.cells.map((cell, index) =>
+      readCell(cell, minor < FIRST_MINOR_WITH_IDS ? null : (named[index] ?? null))
+    ),
     metadata: withoutDefaults(objectOr(content.metadata)),
     minor
   };

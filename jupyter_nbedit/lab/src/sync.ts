@@ -9,7 +9,7 @@ import { fetchNotebook, isCurrent } from './disk';
 import type { FileChange } from './events';
 import { merge, type Conflict, type Merge } from './merge';
 import type { Choice } from './notice';
-import { readNotebook, sameJson, type Notebook } from './notebook';
+import { readFile, type Notebook } from './notebook';
 import type { RunningCells } from './running';
 import { OpenNotebook } from './tab';
 import type { Views } from './views';
@@ -62,8 +62,10 @@ export class NotebookSync {
 
   /** Hear that the file is said to have changed. */
   heard(change: FileChange): void {
-    this._heard.push(change);
-    this.request();
+    if (this._baseline !== null) {
+      this._heard.push(change);
+      this.request();
+    }
   }
 
   /** Look at the disk soon. */
@@ -94,6 +96,8 @@ export class NotebookSync {
     this._mergedHash = this._context.contentsModel?.hash ?? null;
     this._changes++;
     this._arrivals.keepQuestions([]);
+    // What was heard before this could not be merged, and what was loaded may be older.
+    this.request();
   }
 
   private _saveMerged(): Promise<void> {
@@ -180,7 +184,7 @@ export class NotebookSync {
     this._isMerging = true;
     try {
       await takeOver(this._context, fetched, this._revert, content => {
-        baseline.take(readNotebook(content), this._notebook.read(), result =>
+        baseline.take(readFile(content), this._notebook.read(), result =>
           this._show(result, clients)
         );
       });
@@ -204,9 +208,8 @@ export class NotebookSync {
 
   /** Show a merge in the tab, and tell of it. */
   private _show(result: Merge, clients: readonly string[]): string[] {
-    const { metadata } = this._notebook.read().notebook;
     const keys = this._notebook.apply(result);
-    this._arrivals.tell(result, keys, clients, !sameJson(metadata, result.metadata));
+    this._arrivals.tell(result, keys, clients);
     return keys;
   }
 

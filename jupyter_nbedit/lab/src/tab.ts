@@ -1,6 +1,6 @@
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { INotebookModel } from '@jupyterlab/notebook';
-import { applyMerge, readTab } from './apply';
+import { applyMerge, readTab, tabKeys } from './apply';
 import type { Tab } from './baseline';
 import { difference, type Merge } from './merge';
 import type { Notebook } from './notebook';
@@ -24,17 +24,12 @@ export class OpenNotebook {
   }
 
   read(): Tab {
-    const { model } = this._context;
-    const notebook = readTab(model);
-    const pinned = notebook.cells.flatMap(({ key }, index) =>
-      key !== null && this._running.has(model.cells.get(index)) ? [key] : []
-    );
-    return { notebook, pinned: new Set(pinned) };
+    return { notebook: readTab(this._context.model), pinned: this._pinned() };
   }
 
   /** Show a merge in all views; answers the keys of its cells. */
   apply(result: Merge): string[] {
-    const { pinned } = this.read();
+    const pinned = this._pinned();
     const active = this.views.active();
     const weight = (key: string): number =>
       pinned.has(key) ? WEIGHT.running : active.has(key) ? WEIGHT.active : WEIGHT.other;
@@ -55,5 +50,12 @@ export class OpenNotebook {
     const differs = difference(readTab(this._context.model), saved);
     // Data may differ in how JupyterLab writes it; its own word is better there.
     this._context.model.dirty = differs === 'text' || (differs === 'data' && wasDirty);
+  }
+
+  /** The keys of the cells that are running. */
+  private _pinned(): Set<string> {
+    const { cells, sharedModel } = this._context.model;
+    const keys = tabKeys(sharedModel);
+    return new Set(keys.filter((_, index) => this._running.has(cells.get(index))));
   }
 }

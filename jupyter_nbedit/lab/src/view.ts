@@ -1,7 +1,10 @@
 import type { Notebook } from '@jupyterlab/notebook';
 
 /** For how many frames after a change the place in the window is held. */
-const FRAMES = 3;
+const FRAMES = 30;
+
+/** What the reader does to go elsewhere. */
+const GOES_ELSEWHERE = ['wheel', 'pointerdown', 'keydown', 'touchstart'];
 
 /**
  * Change a notebook's cells under its reader's eyes: the same cell stays active, in the same mode,
@@ -37,7 +40,7 @@ export function keepView(notebook: Notebook, change: () => void): void {
  *
  * The browser's own scroll anchoring is absent in some browsers and drifts in windowed notebooks.
  *
- * @returns Puts it back there, now and for the next frames, in which cells take their sizes.
+ * @returns Puts it back there, now and while cells take their sizes, until the reader moves on.
  */
 function held(notebook: Notebook): () => void {
   const scroller = notebook.outerNode;
@@ -57,20 +60,26 @@ function held(notebook: Notebook): () => void {
   const id = anchor.model.id;
   const { top } = anchor.node.getBoundingClientRect();
   let frame = 0;
+  const release = (): void => {
+    frame = FRAMES;
+  };
   const restore = (): void => {
     const cell = notebook.isDisposed
       ? undefined
       : notebook.widgets.find(({ model }) => model.id === id);
-    if (cell?.node.isConnected !== true) {
+    if (frame >= FRAMES || cell?.node.isConnected !== true) {
+      GOES_ELSEWHERE.forEach(type => window.removeEventListener(type, release, true));
       return;
     }
     const drift = cell.node.getBoundingClientRect().top - top;
     if (Math.abs(drift) >= 1) {
       scroller.scrollTop += drift;
     }
-    if (++frame < FRAMES) {
-      requestAnimationFrame(restore);
-    }
+    frame++;
+    requestAnimationFrame(restore);
   };
-  return restore;
+  return () => {
+    GOES_ELSEWHERE.forEach(type => window.addEventListener(type, release, true));
+    restore();
+  };
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { difference, merge, settled, type Merge } from '../src/merge';
-import { readNotebook, sameJson, type Cell, type Notebook } from '../src/notebook';
+import { readFile, readNotebook, sameJson, type Cell, type Notebook } from '../src/notebook';
 import { mergeText } from '../src/text';
 import { changed, edit, edited, edits, json, onDisk, opened, seen, text } from './notebooks';
 
@@ -503,7 +503,7 @@ test('what JupyterLab adds by itself on opening is not taken for a change', () =
     ]
   });
   expect(difference(lab, file)).toBe('none');
-  const none = readNotebook({ metadata: { orig_nbformat: 3 }, cells: [] });
+  const none = readFile({ metadata: { orig_nbformat: 3 }, cells: [] });
   const one = readNotebook({ metadata: {}, cells: [{ cell_type: 'code', source: '' }] });
   expect(difference(one, none)).toBe('none');
 });

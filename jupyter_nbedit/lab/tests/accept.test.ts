@@ -1,0 +1,105 @@
+import type { DocumentRegistry } from '@jupyterlab/docregistry';
+import type { INotebookModel } from '@jupyterlab/notebook';
+import type { Contents } from '@jupyterlab/services';
+import { expect, test } from 'vitest';
+import { saveUnlessStale, takeOver } from '../src/accept';
+
+type Context = DocumentRegistry.IContext<INotebookModel>;
+
+const fetched = { hash: 'new', content: 'fetched' } as Contents.IModel;
+
+/** A context that keeps its file's version as JupyterLab's does. */
+class TestContext {
+  contentsModel: Partial<Contents.IModel> = { hash: 'old', path: 'a.ipynb' };
+  model = new TestModel();
+  asked = 0;
+
+  _updateContentsModel(model: Contents.IModel): void {
+    this.contentsModel = model;
+  }
+
+  readonly revert = (): Promise<void> => {
+    this.model.fromJSON('content of the revert');
+    this.contentsModel = { hash: 'of the revert' };
+    return Promise.resolve();
+  };
+
+  readonly save = (): Promise<void> => (this.isStale ? this._raiseConflict() : Promise.resolve());
+
+  isStale = false;
+
+  _raiseConflict(): Promise<void> {
+    this.asked++;
+    return Promise.resolve();
+  }
+}
+
+class TestModel {
+  replaced: unknown[] = [];
+
+  fromJSON(content: unknown): void {
+    this.replaced.push(content);
+  }
+}
+
+function asContext(context: object): Context {
+  return context as unknown as Context;
+}
+
+test('the hash that was fetched becomes the expected one once its content is merged', async () => {
+  const context = new TestContext();
+  const merged: unknown[] = [];
+  await takeOver(asContext(context), fetched, context.revert, content => {
+    expect(context.contentsModel.hash).toBe('old');
+    merged.push(content);
+  });
+  expect(merged).toEqual(['fetched']);
+  expect(context.contentsModel).toMatchObject({ hash: 'new', path: 'a.ipynb' });
+  expect(context.model.replaced).toEqual([]);
+});
+
+test('a merge that fails leaves the expected hash as it is', async () => {
+  const context = new TestContext();
+  const failing = takeOver(asContext(context), fetched, context.revert, () => {
+    throw new Error('not a notebook');
+  });
+  await expect(failing).rejects.toThrow('not a notebook');
+  expect(context.contentsModel.hash).toBe('old');
+});
+
+test('without the private call a revert brings content and hash, and replaces no cells', async () => {
+  const context = new TestContext();
+  Object.assign(context, { _updateContentsModel: undefined });
+  const merged: unknown[] = [];
+  await takeOver(asContext(context), fetched, context.revert, content => merged.push(content));
+  expect(merged).toEqual(['content of the revert']);
+  expect(context.contentsModel.hash).toBe('of the revert');
+  expect(context.model.replaced).toEqual([]);
+  context.model.fromJSON('later');
+  expect(context.model.replaced).toEqual(['later']);
+});
+
+test('a save that would ask is given up without asking', async () => {
+  const context = new TestContext();
+  expect(await saveUnlessStale(asContext(context), context.save)).toBe(true);
+  context.isStale = true;
+  expect(await saveUnlessStale(asContext(context), context.save)).toBe(false);
+  expect(context.asked).toBe(0);
+  await context.save();
+  expect(context.asked).toBe(1);
+});
+
+test('a save that fails for another reason fails', async () => {
+  const context = new TestContext();
+  const save = (): Promise<void> => Promise.reject(new Error('disk full'));
+  await expect(saveUnlessStale(asContext(context), save)).rejects.toThrow('disk full');
+});
+
+test('where JupyterLab has no such step it asks as always', async () => {
+  const context = new TestContext();
+  context.isStale = true;
+  const asksItself = context.save.bind(context);
+  const without = { save: context.save };
+  expect(await saveUnlessStale(asContext(without), asksItself)).toBe(true);
+  expect(context.asked).toBe(1);
+});

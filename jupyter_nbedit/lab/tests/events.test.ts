@@ -1,0 +1,82 @@
+import type { Event } from '@jupyterlab/services';
+import { beforeEach, expect, test, vi } from 'vitest';
+import { FileFeed, type FileChange } from '../src/events';
+
+const EDIT = 'https://schema.jupyter.org/jupyter_nbedit/edit/v1';
+const CONTENTS = 'https://events.jupyter.org/jupyter_server/contents_service/v1';
+
+const page = { visibilityState: 'visible' };
+let changes: FileChange[];
+let resyncs: number;
+let emit: (emission: object) => void;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.stubGlobal('window', Object.assign(new EventTarget(), { setInterval }));
+  vi.stubGlobal('document', Object.assign(new EventTarget(), page));
+  changes = [];
+  resyncs = 0;
+  const stream = {
+    connect: (slot: (sender: unknown, emission: object) => void) => {
+      emit = emission => slot(null, emission);
+    }
+  };
+  const feed = new FileFeed({ stream } as unknown as Event.IManager);
+  feed.listen({
+    changed: change => changes.push(change),
+    mayHaveChanged: () => resyncs++
+  });
+});
+
+function edit(seq: number, epoch = 'e'): object {
+  return { schema_id: EDIT, epoch, seq, path: 'a.ipynb', hash: 'h', client: 'robo', user: 'u' };
+}
+
+test('an edit is told with its hash and who made it', () => {
+  emit(edit(1));
+  emit({ ...edit(2), client: null });
+  expect(changes).toEqual([
+    { path: 'a.ipynb', hash: 'h', client: 'robo' },
+    { path: 'a.ipynb', hash: 'h', client: 'u' }
+  ]);
+});
+
+test('events in a row ask for no resync, the first, a gap and a new server do', () => {
+  emit(edit(7));
+  expect(resyncs).toBe(1);
+  emit(edit(8));
+  emit(edit(9));
+  expect(resyncs).toBe(1);
+  emit(edit(11));
+  expect(resyncs).toBe(2);
+  emit(edit(12, 'another'));
+  expect(resyncs).toBe(3);
+  emit(edit(13, 'another'));
+  expect(resyncs).toBe(3);
+});
+
+test('of the events of the contents service only saves are told', () => {
+  for (const action of ['get', 'create', 'save', 'rename', 'delete', 'copy']) {
+    emit({ schema_id: CONTENTS, action, path: `/${action}.ipynb` });
+  }
+  expect(changes).toEqual([{ path: 'save.ipynb', hash: null, client: null }]);
+});
+
+test('forged events of other shapes change nothing', () => {
+  emit({ schema_id: EDIT, epoch: {}, seq: 'x', path: 3 });
+  emit({ schema_id: CONTENTS, action: 'save' });
+  emit({ schema_id: 'https://example.org/other', path: 'a.ipynb' });
+  expect(changes).toEqual([]);
+});
+
+test('coming back, waking up and time itself ask for a resync, but only in a visible page', () => {
+  window.dispatchEvent(new Event('focus'));
+  window.dispatchEvent(new Event('online'));
+  document.dispatchEvent(new Event('visibilitychange'));
+  vi.advanceTimersByTime(60_000);
+  expect(resyncs).toBe(6);
+  Object.assign(document, { visibilityState: 'hidden' });
+  document.dispatchEvent(new Event('visibilitychange'));
+  vi.advanceTimersByTime(60_000);
+  expect(resyncs).toBe(6);
+});
