@@ -106,9 +106,18 @@ async def test_where_no_lock_file_can_be_made_the_server_goes_on_and_says_so(
 ) -> None:
     folder = tmp_path / "locks"
     folder.write_text("in the way")
-    inner = folder if obstacle == "a file" else folder / "locks"
-    async with PathLocks(inner, LOG).hold(str(tmp_path / "a")):
-        pass
+    locks = PathLocks(folder if obstacle == "a file" else folder / "locks", LOG)
+    inside: list[int] = []
+
+    async def work(number: int) -> None:
+        async with locks.hold(str(tmp_path / "a")):
+            inside.append(number)
+            # Within the process it is as safe as ever.
+            assert len(inside) == 1
+            await asyncio.sleep(0.01)
+            inside.remove(number)
+
+    await asyncio.gather(*[work(number) for number in range(3)])
     assert "No lock among servers" in caplog.text
 
 
