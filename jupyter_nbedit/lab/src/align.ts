@@ -27,7 +27,11 @@ export function alignByContent(
   inserted: readonly Cell[],
   disk: readonly Cell[]
 ): Alignment {
-  const inOrder = commonSubsequence(known.map(content), disk.map(content));
+  const inOrder = straightened(
+    known,
+    disk,
+    commonSubsequence(known.map(content), disk.map(content))
+  );
   const moved = equalElsewhere(known, disk, inOrder);
   const saved = equalElsewhere(
     inserted,
@@ -50,6 +54,33 @@ export function alignByContent(
     [i, j] = [a + 1, b + 1];
   }
   return { known: pairs, inserted: saved };
+}
+
+/**
+ * The same pairs, but where several equal cells could be meant, the one as far from the match
+ * before it as on disk: so that what stands between is paired with what stands between.
+ */
+function straightened(
+  known: readonly Cell[],
+  disk: readonly Cell[],
+  pairs: readonly Pair[]
+): Pair[] {
+  const straight: Pair[] = [];
+  let [lastI, lastJ] = [-1, -1];
+  pairs.forEach(([i, j], index) => {
+    const [stop] = pairs[index + 1] ?? [known.length];
+    const opposite = lastI + j - lastJ;
+    const cell = known[opposite];
+    const other = disk[j];
+    const isMeant =
+      opposite < stop &&
+      cell !== undefined &&
+      other !== undefined &&
+      content(cell) === content(other);
+    [lastI, lastJ] = [isMeant ? opposite : i, j];
+    straight.push([lastI, lastJ]);
+  });
+  return straight;
 }
 
 /** Pairs of equal cells beside those already paired, wherever they are. */

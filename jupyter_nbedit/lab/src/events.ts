@@ -6,6 +6,9 @@ const CONTENTS_SCHEMA = 'https://events.jupyter.org/jupyter_server/contents_serv
 /** How often a visible page looks at the disk by itself, in milliseconds. */
 const HEARTBEAT = 20_000;
 
+/** How often the connection is looked at, in milliseconds. */
+const CONNECTION_CHECK = 1000;
+
 /**
  * Somebody says that a file changed. It is a hint: events are neither private nor authentic, so
  * whoever hears it reads the file before changing anything.
@@ -32,16 +35,31 @@ export interface FileListener {
  * who was not connected, whenever some may have been missed.
  */
 export class FileFeed {
-  constructor(events: Event.IManager) {
-    events.stream.connect((_, emission) => this._receive(emission));
+  constructor(private readonly _events: Event.IManager) {
+    _events.stream.connect((_, emission) => this._receive(emission));
     window.addEventListener('online', this._resync);
     window.addEventListener('focus', this._resync);
     document.addEventListener('visibilitychange', this._resync);
     window.setInterval(this._resync, HEARTBEAT);
+    window.setInterval(() => this._lookAtConnection(), CONNECTION_CHECK);
   }
 
   listen(listener: FileListener): void {
     this._listeners.push(listener);
+  }
+
+  /**
+   * Ask for a resync after each new connection: nothing was heard before it.
+   *
+   * The event manager has no signal for that and keeps its socket to itself; without it the
+   * heartbeat has to do.
+   */
+  private _lookAtConnection(): void {
+    const { _socket: socket } = this._events as { _socket?: WebSocket | null };
+    if (socket?.readyState === WebSocket.OPEN && socket !== this._socket) {
+      this._socket = socket;
+      this._resync();
+    }
   }
 
   private _receive(emission: Event.Emission): void {
@@ -85,6 +103,7 @@ export class FileFeed {
   };
 
   private readonly _listeners: FileListener[] = [];
+  private _socket: WebSocket | null = null;
   private _epoch: unknown = null;
   private _seq = Number.NaN;
 }

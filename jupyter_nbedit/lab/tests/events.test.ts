@@ -9,6 +9,7 @@ const page = { visibilityState: 'visible' };
 let changes: FileChange[];
 let resyncs: number;
 let emit: (emission: object) => void;
+let manager: { _socket: object | null };
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -21,7 +22,9 @@ beforeEach(() => {
       emit = emission => slot(null, emission);
     }
   };
-  const feed = new FileFeed({ stream } as unknown as Event.IManager);
+  vi.stubGlobal('WebSocket', { OPEN: 1 });
+  manager = Object.assign({ stream }, { _socket: null });
+  const feed = new FileFeed(manager as unknown as Event.IManager);
   feed.listen({
     changed: change => changes.push(change),
     mayHaveChanged: () => resyncs++
@@ -79,4 +82,19 @@ test('coming back, waking up and time itself ask for a resync, but only in a vis
   document.dispatchEvent(new Event('visibilitychange'));
   vi.advanceTimersByTime(60_000);
   expect(resyncs).toBe(6);
+});
+
+test('each new connection asks for a resync, once it is open', () => {
+  const socket = { readyState: 0 };
+  manager._socket = socket;
+  vi.advanceTimersByTime(3000);
+  expect(resyncs).toBe(0);
+  socket.readyState = 1;
+  vi.advanceTimersByTime(3000);
+  expect(resyncs).toBe(1);
+  manager._socket = null;
+  vi.advanceTimersByTime(3000);
+  manager._socket = { readyState: 1 };
+  vi.advanceTimersByTime(3000);
+  expect(resyncs).toBe(2);
 });

@@ -406,6 +406,20 @@ test('cells without ids keep their names when one of them is rewritten', () => {
   expect(result.touched).toEqual([1]);
 });
 
+test('of two equal cells without ids the one in the place of the edited one is the edited one', () => {
+  const content = (...sources: string[]): object => ({
+    nbformat: 4,
+    nbformat_minor: 4,
+    metadata: {},
+    cells: sources.map(source => ({ cell_type: 'raw', source, metadata: {} }))
+  });
+  const base = opened(content('T', 'X', 'y = 1', 'y = 1'));
+  const result = merge(base, base, readNotebook(content('T', 'X', 'y = 2', 'y = 1', 'z = 2')));
+  expect(result.cells.map(cell => cell.local)).toEqual([0, 1, 2, 3, null]);
+  const first = merge(base, base, readNotebook(content('N', 'T', 'X', 'y = 1', 'y = 2')));
+  expect(first.cells.map(cell => cell.local)).toEqual([null, 0, 1, 2, 3]);
+});
+
 test('a cell saved by a tab that never heard so is not doubled', () => {
   const base = opened({
     nbformat: 4,
