@@ -1,5 +1,5 @@
 import { expect, test } from './fixtures';
-import { many, notebook } from './notebooks';
+import { code, many, markdown, notebook } from './notebooks';
 
 test.describe('A clean tab', () => {
   test('shows an edit within a second, and all else stays where it was', async ({
@@ -44,5 +44,58 @@ test.describe('A clean tab', () => {
     saved.cells[7].outputs = [];
     saved.cells[7].execution_count = null;
     expect(folder.text('clean.ipynb')).toBe(`${JSON.stringify(saved, null, 1)}\n`);
+  });
+
+  test('renders an edited Markdown cell, and a cell that has become one', async ({
+    agent,
+    folder,
+    open
+  }) => {
+    folder.write('prose.ipynb', notebook([markdown('prose', '# Old title'), code('run', 'x = 1')]));
+    const tab = await open('prose.ipynb');
+    await expect(tab.cell(0).locator('h1')).toContainText('Old title');
+    await agent.edit(folder.path('prose.ipynb'), [
+      { op: 'replace', cell: 'prose', source: '# New title\nSome *text*.' },
+      { op: 'replace', cell: 'run', cell_type: 'markdown', source: '## Not code' }
+    ]);
+    await expect(tab.cell(0).locator('h1')).toContainText('New title');
+    await expect(tab.cell(0).locator('em')).toHaveText('text');
+    await expect(tab.cell(1).locator('h2')).toContainText('Not code');
+    await expect(tab.cells).toHaveCount(2);
+    expect(await tab.dirty()).toBe(false);
+  });
+
+  test('shows all of 64 edits that are made at once', async ({ agent, folder, open }) => {
+    folder.write('burst.ipynb', notebook(many(64)));
+    const tab = await open('burst.ipynb');
+    const path = folder.path('burst.ipynb');
+    const expected = Array.from({ length: 64 }, (_, index) => `theirs = ${index}`);
+    await Promise.all(
+      expected.map(async (source, index) =>
+        agent.edit(path, [{ op: 'replace', cell: `cell-id-${index}`, source }])
+      )
+    );
+    await expect.poll(async () => tab.sources()).toEqual(expected);
+    expect(folder.sources('burst.ipynb')).toEqual(expected);
+    expect(await tab.dirty()).toBe(false);
+  });
+
+  test('follows its notebook after a rename', async ({ agent, folder, open, page }) => {
+    folder.write('before.ipynb', notebook(many(3)));
+    const tab = await open('before.ipynb');
+    // JupyterLab loses a notebook that is renamed before its first checkpoint is there.
+    const checkpoints = `/api/contents/${folder.path('before.ipynb')}/checkpoints`;
+    await expect.poll(async () => agent.get(checkpoints)).toHaveLength(1);
+    await page.evaluate(
+      async ([from, to]) => window.jupyterapp.serviceManager.contents.rename(from, to),
+      [folder.path('before.ipynb'), folder.path('after.ipynb')]
+    );
+    await agent.edit(folder.path('after.ipynb'), [
+      { op: 'replace', cell: 'cell-id-1', source: 'theirs = 1' }
+    ]);
+    await expect(tab.editor(1)).toHaveText('theirs = 1');
+    await tab.type(0, '  # mine');
+    expect(await tab.save()).toContain('completed');
+    expect(folder.sources('after.ipynb')).toEqual(await tab.sources());
   });
 });

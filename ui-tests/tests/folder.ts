@@ -1,5 +1,5 @@
 import type * as nbformat from '@jupyterlab/nbformat';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A test's own folder below the server's root: names in, bytes on disk out. */
@@ -16,6 +16,10 @@ export class Folder {
 
   write(name: string, text: string): void {
     writeFileSync(join(this.root, this.folder, name), text);
+  }
+
+  remove(name: string): void {
+    rmSync(join(this.root, this.folder, name));
   }
 
   text(name: string): string {

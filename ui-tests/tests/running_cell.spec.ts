@@ -3,7 +3,7 @@ import { code, notebook } from './notebooks';
 
 const TICKS = 20;
 const TICKING = `import time\nfor i in range(${TICKS}):\n    print("tick", i, flush=True)\n    time.sleep(0.2)`;
-const ALL = Array.from({ length: TICKS }, (_, i) => `tick ${i}\n`).join('');
+const PRINTED = Array.from({ length: TICKS }, (_, i) => `tick ${i}\n`).join('');
 
 test.describe('A cell that runs', () => {
   test('goes on printing while other cells are edited, inserted, moved and deleted', async ({
@@ -46,9 +46,34 @@ test.describe('A cell that runs', () => {
     expect(await tab.save()).toContain('completed');
     const cell = folder.notebook('running.ipynb').cells[2];
     expect(cell.outputs).toEqual([
-      { name: 'stdout', output_type: 'stream', text: ALL.match(/.*\n/g) }
+      { name: 'stdout', output_type: 'stream', text: PRINTED.match(/.*\n/g) }
     ]);
     expect(cell.execution_count).toBe(1);
     expect(folder.sources('running.ipynb')).toEqual(await tab.sources());
+  });
+
+  test('keeps its output if it is edited itself, and gets the edit', async ({
+    agent,
+    folder,
+    open
+  }) => {
+    folder.write('itself.ipynb', notebook([code('ticking', TICKING), code('after', 'y = 1')]));
+    const tab = await open('itself.ipynb', { kernel: true });
+    await tab.enter(0);
+    await tab.page.keyboard.press('Control+Enter');
+    await expect(tab.output(0)).toContainText('tick 2');
+    const edited = `# edited\n${TICKING}`;
+    await agent.edit(folder.path('itself.ipynb'), [
+      { op: 'replace', cell: 'ticking', source: edited },
+      { op: 'move', cell: 'ticking', at: 'end' }
+    ]);
+    const output = tab.root.locator('.jp-OutputArea-output');
+    await expect(output).toContainText('tick 10');
+    await expect(output).toContainText(`tick ${TICKS - 1}`);
+    await expect.poll(async () => tab.sources()).toEqual(['y = 1', edited]);
+    await expect(tab.output(1)).toContainText('tick 0\ntick 1\n');
+    expect(await tab.save()).toContain('completed');
+    expect(folder.sources('itself.ipynb')).toEqual(['y = 1', edited]);
+    expect(folder.notebook('itself.ipynb').cells[1].outputs).toHaveLength(1);
   });
 });

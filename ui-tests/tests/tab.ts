@@ -141,12 +141,26 @@ export class Tab {
     });
   }
 
+  /** Scroll, and wait until the cells have their sizes: JupyterLab gives them over many frames. */
   async scrollTo(top: number): Promise<void> {
-    await this.panel.evaluate((panel, top) => {
-      panel.content.node.querySelector('.jp-WindowedPanel-outer')!.scrollTop = top;
-    }, top);
-    // JupyterLab lays the cells out again after a scroll; two frames later it has.
-    await this.frames(2);
+    await this.panel.evaluate(
+      async (panel, { top, still, timeout }) => {
+        const outer = panel.content.node.querySelector('.jp-WindowedPanel-outer')!;
+        const end = Date.now() + timeout;
+        let before = '';
+        for (let frames = 0; frames < still;) {
+          if (Date.now() > end) {
+            throw new Error(`The notebook does not come to rest at ${top}: ${before}`);
+          }
+          outer.scrollTop = top;
+          await new Promise(resolve => requestAnimationFrame(resolve));
+          const now = `${outer.scrollTop} of ${outer.scrollHeight}`;
+          frames = now === before && outer.scrollTop === top ? frames + 1 : 0;
+          before = now;
+        }
+      },
+      { top, still: 30, timeout: 10_000 }
+    );
   }
 
   async frames(count: number): Promise<void> {
@@ -155,6 +169,29 @@ export class Tab {
         await new Promise(resolve => requestAnimationFrame(resolve));
       }
     }, count);
+  }
+
+  /** The id of the cell in the middle of the window. */
+  async middle(): Promise<string> {
+    return this.panel.evaluate(panel => {
+      const outer = panel.content.node
+        .querySelector('.jp-WindowedPanel-outer')!
+        .getBoundingClientRect();
+      const middle = (outer.top + outer.bottom) / 2;
+      return panel.content.widgets.find(
+        ({ node }) => node.isConnected && node.getBoundingClientRect().bottom >= middle
+      )!.model.id;
+    });
+  }
+
+  /** How far down in the window a cell begins. */
+  async heightOf(id: string): Promise<number> {
+    return this.panel.evaluate(
+      (panel, id) =>
+        panel.content.widgets.find(({ model }) => model.id === id)!.node.getBoundingClientRect()
+          .top,
+      id
+    );
   }
 
   /** Whether a cell can be seen in full or in part. */

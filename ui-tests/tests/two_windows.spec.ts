@@ -36,3 +36,25 @@ test('Two windows on one notebook, one dirty and one clean, both follow', async 
   await expect.poll(async () => dirty.sources()).toEqual(expected);
   expect(await dirty.dirty()).toBe(false);
 });
+
+test('Two views of one notebook in one window both follow, and there is one toast', async ({
+  agent,
+  folder,
+  open,
+  page
+}) => {
+  folder.write('views.ipynb', notebook(many(4)));
+  await open('views.ipynb');
+  await page.evaluate(async () => {
+    await window.jupyterapp.commands.execute('docmanager:clone');
+  });
+  const shown = page.locator('.jp-NotebookPanel .cm-content', { hasText: 'first_2' });
+  await expect(shown).toHaveCount(2);
+  await agent.edit(folder.path('views.ipynb'), [
+    { op: 'replace', cell: 'cell-id-2', source: 'theirs = 2' }
+  ]);
+  const theirs = page.locator('.jp-NotebookPanel .cm-content', { hasText: 'theirs = 2' });
+  await expect(theirs).toHaveCount(2);
+  await expect(page.locator('.Toastify__toast')).toHaveCount(1);
+  await expect(page.locator('.jp-nbedit-flash')).toHaveCount(2);
+});

@@ -1,0 +1,68 @@
+import { expect, test } from './fixtures';
+import { many, notebook } from './notebooks';
+
+test.describe('A user can still save', () => {
+  test('a notebook whose file was deleted', async ({ folder, open }) => {
+    folder.write('gone.ipynb', notebook(many(3)));
+    const tab = await open('gone.ipynb');
+    await tab.type(1, '  # mine');
+    folder.remove('gone.ipynb');
+
+    expect(await tab.save()).toContain('completed');
+    expect(folder.sources('gone.ipynb')).toEqual(await tab.sources());
+    expect(folder.sources('gone.ipynb')[1]).toContain('# mine');
+  });
+
+  test('a notebook whose file is no notebook any more, and is asked first', async ({
+    dialogs,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('broken.ipynb', notebook(many(3)));
+    const tab = await open('broken.ipynb');
+    await tab.type(1, '  # mine');
+    folder.write('broken.ipynb', '<<<<<<< not JSON');
+
+    const went = tab.save();
+    const dialog = page.locator('.jp-Dialog');
+    await expect(dialog).toContainText('has changed on disk');
+    expect(folder.text('broken.ipynb')).toBe('<<<<<<< not JSON');
+    await dialog.getByRole('button', { name: 'Overwrite' }).click();
+    expect(await went).toContain('completed');
+    expect(folder.sources('broken.ipynb')).toEqual(await tab.sources());
+    expect(folder.sources('broken.ipynb')[1]).toContain('# mine');
+    expect(dialogs.splice(0)).toHaveLength(1);
+  });
+
+  test('once the server is back, and hears that it was not', async ({
+    agent,
+    dialogs,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('offline.ipynb', notebook(many(3)));
+    const tab = await open('offline.ipynb');
+    await tab.type(1, '  # mine');
+    await page.route(/\/api\/contents\//, async route => route.abort());
+    await agent.edit(folder.path('offline.ipynb'), [
+      { op: 'replace', cell: 'cell-id-0', source: 'theirs = 0' }
+    ]);
+
+    const went = tab.save();
+    const dialog = page.locator('.jp-Dialog');
+    await expect(dialog).toContainText(/Save Error/);
+    await dialog.getByRole('button').last().click();
+    expect(await went).toBe('failed');
+    expect(dialogs.splice(0)).toHaveLength(1);
+
+    await page.unroute(/\/api\/contents\//);
+    await tab.enter(1);
+    expect(await tab.save()).toContain('completed');
+    const saved = folder.sources('offline.ipynb');
+    expect(saved[0]).toBe('theirs = 0');
+    expect(saved[1]).toContain('# mine');
+    expect(await tab.sources()).toEqual(saved);
+  });
+});

@@ -1,0 +1,97 @@
+import type { WebSocketRoute } from '@playwright/test';
+import { expect, test } from './fixtures';
+import { code, many, notebook } from './notebooks';
+
+const EVENTS = /\/api\/events\/subscribe/;
+
+function openAndMute(): void {
+  // Not connected to the server: the page's socket opens, and nothing ever comes through it.
+}
+
+test.describe('A tab that missed the event', () => {
+  test('still saves both sides without a dialog', async ({ agent, folder, open, page }) => {
+    await page.routeWebSocket(EVENTS, openAndMute);
+    folder.write('deaf.ipynb', notebook(many(6)));
+    const original = folder.sources('deaf.ipynb');
+    const tab = await open('deaf.ipynb');
+    await tab.type(1, '  # mine');
+    await agent.edit(folder.path('deaf.ipynb'), [
+      { op: 'replace', cell: 'cell-id-4', source: 'theirs = 4' },
+      { op: 'insert', at: 'end', cell_type: 'code', source: 'theirs = 6' }
+    ]);
+    expect(await tab.sources()).not.toContain('theirs = 4');
+
+    expect(await tab.save()).toContain('completed');
+    const expected = [...original, 'theirs = 6'];
+    expected[1] += '  # mine';
+    expected[4] = 'theirs = 4';
+    expect(folder.sources('deaf.ipynb')).toEqual(expected);
+    expect(await tab.sources()).toEqual(expected);
+    expect(await tab.dirty()).toBe(false);
+  });
+
+  test('saves both sides, too, if another program wrote the file', async ({ folder, open }) => {
+    const cells = many(6);
+    folder.write('other.ipynb', notebook(cells));
+    const tab = await open('other.ipynb');
+    await tab.type(1, '  # mine');
+    cells[4] = code('cell-id-4', 'theirs = 4');
+    folder.write('other.ipynb', notebook(cells));
+
+    expect(await tab.save()).toContain('completed');
+    const saved = folder.sources('other.ipynb');
+    expect(saved[1]).toContain('# mine');
+    expect(saved[4]).toBe('theirs = 4');
+    expect(await tab.sources()).toEqual(saved);
+  });
+
+  test('catches up when its window gets the focus', async ({ agent, folder, open, page }) => {
+    await page.routeWebSocket(EVENTS, openAndMute);
+    folder.write('away.ipynb', notebook(many(6)));
+    const tab = await open('away.ipynb');
+    await agent.edit(folder.path('away.ipynb'), [
+      { op: 'replace', cell: 'cell-id-2', source: 'theirs = 2' }
+    ]);
+    expect(await tab.sources()).not.toContain('theirs = 2');
+    await page.evaluate(() => window.dispatchEvent(new Event('focus')));
+    await expect(tab.editor(2)).toHaveText('theirs = 2');
+  });
+
+  test('catches up when its socket is back', async ({ agent, folder, open, page }) => {
+    let isDown = false;
+    const sockets: WebSocketRoute[] = [];
+    await page.routeWebSocket(EVENTS, async socket => {
+      if (isDown) {
+        await socket.close();
+      } else {
+        socket.connectToServer();
+        sockets.push(socket);
+      }
+    });
+    folder.write('cut.ipynb', notebook(many(6)));
+    const tab = await open('cut.ipynb');
+    await expect.poll(() => sockets.length).toBe(1);
+    isDown = true;
+    await sockets[0].close();
+    await agent.edit(folder.path('cut.ipynb'), [
+      { op: 'replace', cell: 'cell-id-2', source: 'theirs = 2' }
+    ]);
+    isDown = false;
+    await expect(tab.editor(2)).toHaveText('theirs = 2');
+    expect(sockets).toHaveLength(2);
+  });
+
+  test('catches up by itself in less than half a minute', async ({ agent, folder, open, page }) => {
+    await page.clock.install();
+    await page.routeWebSocket(EVENTS, openAndMute);
+    folder.write('slow.ipynb', notebook(many(6)));
+    const tab = await open('slow.ipynb');
+    await agent.edit(folder.path('slow.ipynb'), [
+      { op: 'replace', cell: 'cell-id-2', source: 'theirs = 2' }
+    ]);
+    await page.clock.runFor(5_000);
+    expect(await tab.sources()).not.toContain('theirs = 2');
+    await page.clock.runFor(25_000);
+    await expect(tab.editor(2)).toHaveText('theirs = 2');
+  });
+});
