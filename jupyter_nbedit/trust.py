@@ -8,9 +8,12 @@ to), so a notebook that was trusted before may be signed after. That is the only
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from typing import TYPE_CHECKING
 
 import nbformat.reader
+
+from jupyter_nbedit.errors import Busy
 
 if TYPE_CHECKING:
     from nbformat.sign import NotebookNotary
@@ -25,11 +28,23 @@ async def is_trusted(notary: NotebookNotary, text: bytes) -> bool:
         The contents manager's.
     text
         The notebook's bytes.
+
+    Raises
+    ------
+    Busy
+        If the store cannot be asked. Taking the notebook for untrusted would lose its trust.
     """
     digest = await asyncio.to_thread(_digest, notary, text)
     # The store's database belongs to this thread; from another one it fails, and jupyter_server
     # then takes it for corrupt.
-    return digest is not None and bool(notary.store.check_signature(digest, notary.algorithm))
+    try:
+        return digest is not None and bool(notary.store.check_signature(digest, notary.algorithm))
+    except sqlite3.Error as error:
+        message = (
+            "Jupyter's database of trusted notebooks cannot be read now, so the notebook's trust "
+            "could not be kept. Nothing was written; try again."
+        )
+        raise Busy(message) from error
 
 
 async def sign(notary: NotebookNotary, text: bytes) -> None:

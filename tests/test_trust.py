@@ -21,7 +21,7 @@ from jupyter_nbedit.notebook.operations import Insert
 from jupyter_nbedit.notebook.splices import join
 from tests import corpora, samples
 from tests.handlers.client import Local
-from tests.handlers.refused import details
+from tests.handlers.refused import details, untouched
 
 NAME = "a.ipynb"
 #: Two cells that run scripts in the page once they are trusted.
@@ -222,6 +222,25 @@ async def test_a_signature_that_cannot_be_kept_is_a_warning(
     assert "trust" in warning
     assert samples.hash_of(notebook) == answer.json["hash"]
     assert not await trusted(local)
+
+
+class Locked(MemorySignatureStore):
+    """Cannot be read, as a database that another program keeps locked."""
+
+    def check_signature(self, digest: str, algorithm: str) -> bool:
+        raise sqlite3.OperationalError(f"database is locked: {digest} {algorithm}")
+
+
+async def test_an_edit_that_could_lose_trust_waits_for_the_database(
+    local: Local, notebook: Path, jp_serverapp: Any
+) -> None:
+    await give_trust(local)
+    notary = jp_serverapp.contents_manager.notary
+    before, notary.store = notary.store, Locked()  # type: ignore[no-untyped-call]
+    with untouched(notebook.parent):
+        details(await local.patch(NAME, *EDITS["replace Markdown"]), 503, "busy")
+    notary.store = before
+    assert await trusted(local)
 
 
 # Real notebooks ----------------------------------------------------------------------------------
