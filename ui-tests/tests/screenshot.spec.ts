@@ -1,0 +1,99 @@
+import { join } from 'node:path';
+import { expect, test } from './fixtures';
+import { code, html, markdown, notebook } from './notebooks';
+
+const PICTURE = join(__dirname, '..', '..', 'docs', 'screenshot.png');
+
+const TABLE = html(
+  `<table border="1" class="dataframe"><thead><tr style="text-align: right;"><th></th>
+<th>mean</th><th>min</th><th>max</th></tr></thead><tbody>${[
+    ['spring', '11.4', '2.1', '21.9'],
+    ['summer', '19.8', '11.0', '33.2'],
+    ['autumn', '10.2', '1.7', '20.4']
+  ]
+    .map(([season, ...values]) => `<tr><th>${season}</th><td>${values.join('</td><td>')}</td></tr>`)
+    .join('\n')}</tbody></table>`
+);
+
+function plot() {
+  const width = 560;
+  const height = 190;
+  const line = (phase: number, colour: string) => {
+    const points = Array.from({ length: 57 }, (_, i) => {
+      const y = height / 2 - 55 * Math.sin(i / 9 + phase) - 12 * Math.sin(i / 1.7);
+      return `${30 + i * 9.3},${y.toFixed(1)}`;
+    });
+    return `<polyline points="${points.join(' ')}" fill="none" stroke="${colour}" stroke-width="2"/>`;
+  };
+  const grid = Array.from({ length: 5 }, (_, i) => {
+    const y = 15 + i * 40;
+    return `<line x1="30" y1="${y}" x2="${width - 8}" y2="${y}" stroke="#ddd"/>
+<text x="24" y="${y + 4}" font-size="11" text-anchor="end" fill="#666">${30 - i * 10}</text>`;
+  });
+  return html(
+    `<svg width="${width}" height="${height}" xmlns="http://www.w3.org/2000/svg">${grid.join('')}
+${line(-1.4, '#1f77b4')}${line(-1.1, '#ff7f0e')}</svg>`
+  );
+}
+
+test.use({
+  mockSettings: {
+    '@jupyterlab/apputils-extension:notification': { checkForUpdates: false, fetchNews: 'false' }
+  }
+});
+
+test('The README’s picture: an edit that has just arrived @screenshot', async ({
+  agent,
+  folder,
+  open,
+  page
+}) => {
+  const cells = [
+    markdown('title', '# Temperatures\nTwo stations, one year, a mean per week.'),
+    code('load', 'weeks = load("stations.csv").resample("W").mean()', [], 1),
+    code('plot', 'weeks.plot(figsize=(7, 2.4))', [plot()], 2),
+    code(
+      'seasons',
+      'seasons = weeks.groupby(season_of)\nseasons.agg(["mean", "min", "max"])',
+      [TABLE],
+      3
+    ),
+    markdown('next', '## What is missing\nThe winter, and the wind.')
+  ].map(cell => (cell.cell_type === 'code' ? { ...cell, metadata: { trusted: true } } : cell));
+  const path = folder.path('temperatures.ipynb');
+  await agent.put(path, {
+    type: 'notebook',
+    format: 'json',
+    content: JSON.parse(notebook(cells))
+  });
+  const tab = await open('temperatures.ipynb');
+  await page.sidebar.close('left');
+  await page.evaluate(() => {
+    for (const widget of window.jupyterapp.shell.widgets('main')) {
+      if (widget.title.label === 'Launcher') {
+        widget.close();
+      }
+    }
+  });
+  await tab.type(1, '  # as CSV');
+
+  await agent.edit(
+    path,
+    [
+      {
+        op: 'insert',
+        after: 'load',
+        cell_type: 'code',
+        source: 'weeks = weeks.interpolate(limit=2)  # two stations miss some days'
+      },
+      { op: 'replace', cell: 'next', source: '## What is missing\nThe winter. Days are filled in.' }
+    ],
+    'Data agent'
+  );
+  const toast = page.locator('.Toastify__toast');
+  await expect(toast).toContainText('Data agent');
+  await expect(tab.cell(2)).toHaveClass(/jp-nbedit-flash/);
+  // The toast slides in, and the flash fades out: between the two.
+  await page.waitForTimeout(500);
+  await page.screenshot({ path: PICTURE });
+});
