@@ -3,6 +3,9 @@ import type { Notebook } from '@jupyterlab/notebook';
 /** For how many frames after a change the place in the window is held. */
 const FRAMES = 30;
 
+/** How often that place is corrected at most: something else may scroll, too, and against us. */
+const CORRECTIONS = 8;
+
 /** What the reader does to go elsewhere. */
 const GOES_ELSEWHERE = ['wheel', 'pointerdown', 'keydown', 'touchstart'];
 
@@ -47,7 +50,9 @@ function held(notebook: Notebook): () => void {
   const window_ = scroller.getBoundingClientRect();
   const inSight = (node: Element): boolean => {
     const { top, bottom } = node.getBoundingClientRect();
-    return bottom > window_.top && top < window_.bottom && bottom > top;
+    const isThere = bottom > window_.top && top < window_.bottom && bottom > top;
+    // A windowed notebook keeps its active cell, out of sight, invisible within sight.
+    return isThere && getComputedStyle(node).opacity !== '0';
   };
   const active = notebook.activeCell;
   const anchor =
@@ -60,6 +65,8 @@ function held(notebook: Notebook): () => void {
   const id = anchor.model.id;
   const { top } = anchor.node.getBoundingClientRect();
   let frame = 0;
+  let corrections = 0;
+  let lastDrift = 0;
   const release = (): void => {
     frame = FRAMES;
   };
@@ -72,14 +79,31 @@ function held(notebook: Notebook): () => void {
       return;
     }
     const drift = cell.node.getBoundingClientRect().top - top;
-    if (Math.abs(drift) >= 1) {
+    if (lastDrift !== 0 && Math.abs(drift - lastDrift) < 1) {
+      // It does not move when the notebook is scrolled: it says nothing of where the reader is.
+      scroller.scrollTop -= lastDrift;
+      release();
+    } else if (Math.abs(drift) >= 1 && corrections < CORRECTIONS) {
+      corrections++;
       scroller.scrollTop += drift;
+      lastDrift = drift;
+    } else {
+      lastDrift = 0;
     }
     frame++;
-    requestAnimationFrame(restore);
+    next();
+  };
+  // A windowed notebook lays its cells out in the frame that follows, and cannot be measured before.
+  const isWindowed = notebook.notebookConfig.windowingMode === 'full';
+  const next = (): void => {
+    requestAnimationFrame(isWindowed ? () => setTimeout(restore) : restore);
   };
   return () => {
     GOES_ELSEWHERE.forEach(type => window.addEventListener(type, release, true));
-    restore();
+    if (isWindowed) {
+      next();
+    } else {
+      restore();
+    }
   };
 }
