@@ -54,41 +54,33 @@ function held(notebook: Notebook): () => void {
     // A windowed notebook keeps its active cell, out of sight, invisible within sight.
     return isThere && getComputedStyle(node).opacity !== '0';
   };
-  const active = notebook.activeCell;
-  const anchor =
-    active !== null && inSight(active.node)
-      ? active
-      : notebook.widgets.find(cell => inSight(cell.node));
-  if (anchor === undefined) {
-    return () => undefined;
-  }
-  const id = anchor.model.id;
-  const { top } = anchor.node.getBoundingClientRect();
+  const inSightNow = notebook.widgets.filter(cell => inSight(cell.node));
+  const active = inSightNow.filter(cell => cell === notebook.activeCell);
+  // Of several, since one may be scrolled out by the change itself.
+  const anchors = [...active, ...inSightNow].map(({ model, node }) => ({
+    id: model.id,
+    top: node.getBoundingClientRect().top
+  }));
+  const driftOf = ({ id, top }: { id: string; top: number }): number[] => {
+    const rect = notebook.widgets
+      .find(({ model }) => model.id === id)
+      ?.node.getBoundingClientRect();
+    return rect === undefined || rect.height === 0 ? [] : [rect.top - top];
+  };
   let frame = 0;
   let corrections = 0;
-  let lastDrift = 0;
   const release = (): void => {
     frame = FRAMES;
   };
   const restore = (): void => {
-    const cell = notebook.isDisposed
-      ? undefined
-      : notebook.widgets.find(({ model }) => model.id === id);
-    if (frame >= FRAMES || cell?.node.isConnected !== true) {
+    const drift = notebook.isDisposed ? undefined : anchors.flatMap(driftOf)[0];
+    if (frame >= FRAMES || drift === undefined) {
       GOES_ELSEWHERE.forEach(type => window.removeEventListener(type, release, true));
       return;
     }
-    const drift = cell.node.getBoundingClientRect().top - top;
-    if (lastDrift !== 0 && Math.abs(drift - lastDrift) < 1) {
-      // It does not move when the notebook is scrolled: it says nothing of where the reader is.
-      scroller.scrollTop -= lastDrift;
-      release();
-    } else if (Math.abs(drift) >= 1 && corrections < CORRECTIONS) {
+    if (Math.abs(drift) >= 1 && corrections < CORRECTIONS) {
       corrections++;
       scroller.scrollTop += drift;
-      lastDrift = drift;
-    } else {
-      lastDrift = 0;
     }
     frame++;
     next();
