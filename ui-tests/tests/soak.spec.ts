@@ -1,0 +1,79 @@
+import { expect, test } from './fixtures';
+import { many, notebook } from './notebooks';
+
+const ROUNDS = 150;
+
+/** The same numbers in every run: a failure can be looked at again. */
+function* numbers(seed: number): Generator<number, never> {
+  let state = seed;
+  for (;;) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    yield state / 2 ** 32;
+  }
+}
+
+test(`Over ${ROUNDS} rounds of edits and typing, nothing is lost @nightly`, async ({
+  agent,
+  folder,
+  open
+}) => {
+  test.setTimeout(300_000);
+  folder.write('soak.ipynb', notebook(many(12)));
+  const path = folder.path('soak.ipynb');
+  const tab = await open('soak.ipynb');
+  const chance = numbers(20261120);
+  const pick = (count: number) => Math.floor(chance.next().value * count);
+  // The user has the even cells, the agent the odd ones and those it adds.
+  const typed = new Map<string, string>();
+  const wanted = new Map<string, string>();
+  const added: string[] = [];
+  const typing = async (round: number) => {
+    const id = `cell-id-${2 * pick(6)}`;
+    const word = ` u${round}`;
+    const order = folder.notebook('soak.ipynb').cells.map(cell => cell.id);
+    await expect.poll(async () => tab.ids()).toEqual(order);
+    await tab.type(order.indexOf(id), word);
+    typed.set(id, (typed.get(id) ?? '') + word);
+  };
+  const save = async () => {
+    // JupyterLab ignores Ctrl-S while it still makes the checkpoint of the save before.
+    const pressed = async () => ((await tab.dirty()) ? tab.save() : 'completed');
+    await expect.poll(pressed, { timeout: 20_000 }).toContain('completed');
+  };
+  for (let round = 0; round < ROUNDS; round++) {
+    const dice = pick(10);
+    if (dice < 4) {
+      await typing(round);
+    } else if (dice < 7) {
+      const cell = added[pick(added.length + 6)] ?? `cell-id-${2 * pick(6) + 1}`;
+      wanted.set(cell, `agent = ${round}`);
+      await agent.edit(path, [{ op: 'replace', cell, source: `agent = ${round}` }]);
+    } else if (dice === 7) {
+      const id = `added-${round}`;
+      added.push(id);
+      wanted.set(id, `added = ${round}`);
+      await agent.edit(path, [
+        { op: 'insert', index: pick(12), cell_type: 'code', id, source: `added = ${round}` }
+      ]);
+    } else if (dice === 8 && added.length > 0) {
+      await agent.edit(path, [{ op: 'move', cell: added[pick(added.length)], index: pick(12) }]);
+    } else {
+      await save();
+    }
+  }
+  await save();
+
+  const cells = new Map(
+    folder
+      .notebook('soak.ipynb')
+      .cells.map((cell, at) => [cell.id as string, folder.sources('soak.ipynb')[at]])
+  );
+  expect(cells.size).toBe(12 + added.length);
+  for (const [id, text] of typed) {
+    expect(cells.get(id)!.endsWith(text), `${id} ends with${text}: ${cells.get(id)}`).toBe(true);
+  }
+  for (const [id, text] of wanted) {
+    expect(cells.get(id)).toBe(text);
+  }
+  expect(await tab.sources()).toEqual(folder.sources('soak.ipynb'));
+});
