@@ -55,7 +55,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python ui-tests", description=__doc__)
     parser.add_argument(
         "--env",
-        type=Path,
+        # The server starts in a folder of its own, from where a relative path leads elsewhere.
+        type=lambda path: Path(path).absolute(),
         required=True,
         help="a virtual environment with JupyterLab and jupyter_nbedit installed",
     )
