@@ -439,6 +439,29 @@ test('a cell saved by a tab that never heard so is not doubled', () => {
   expect(result.cells.map(cell => cell.source)).toEqual(['new']);
 });
 
+test('a cell saved by a tab that never heard so is not doubled by the next edit on disk', () => {
+  const base = opened({
+    nbformat: 4,
+    nbformat_minor: 4,
+    metadata: {},
+    cells: ['first', 'second'].map(source => ({ cell_type: 'raw', source, metadata: {} }))
+  });
+  const local = edited(base, [{ op: 'insert', at: 1, source: 'mine' }], 'local');
+  const result = merge(base, local, onDisk(write(local, 2, 'theirs')));
+  expect(result.cells.map(cell => cell.source)).toEqual(['first', 'mine', 'theirs']);
+  expect(result.cells.map(cell => cell.local)).toEqual([0, 1, 2]);
+});
+
+test('other cells move around a running one at once', () => {
+  const base = notebook('a', 'b');
+  const disk = onDisk(edited(base, [{ op: 'move', cell: 0, to: 1 }], 'disk'));
+  for (const running of ['alpha', 'beta']) {
+    const result = merge(base, base, disk, new Set([running]));
+    expect(result.cells.map(cell => cell.source)).toEqual(['b', 'a']);
+    expect(result.withoutDeferred).toBeNull();
+  }
+});
+
 test('two cells with one id are told apart by their order', () => {
   const content = (second: string): object => ({
     nbformat: 4,
