@@ -6,8 +6,11 @@ starts (Jupytext does), and hooks are registered at any time.
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import inspect
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
@@ -51,6 +54,9 @@ _DECISIVE = (
 )
 _LOCKED = ("save", "rename_file", "delete_file", "restore_checkpoint")
 _PATHS = frozenset(("path", "old_path", "new_path"))
+#: What a save by an open tab may carry in its model, beside what the Contents API has: the hash of
+#: the version that it is meant to replace.
+EXPECTED_HASH = "nbedit_expected_hash"
 _COLLABORATION = ("jupyter_server_ydoc", "yroom_manager")
 
 
@@ -109,6 +115,10 @@ def _guard(manager: AsyncFileContentsManager, locks: PathLocks) -> None:
             setattr(manager, name, _Guarded(manager, getattr(manager, name), locks))
 
 
+def _hash_of(file: Path, algorithm: str) -> str:
+    return hashlib.new(algorithm, file.read_bytes()).hexdigest()
+
+
 class _Guarded:
     """A method of the contents manager that holds the locks of the paths it is given."""
 
@@ -130,7 +140,26 @@ class _Guarded:
             except Busy as busy:
                 # Who calls knows the server's errors, not ours.
                 raise HTTPError(503, busy.message) from busy
+            if isinstance(model := given.get("model"), dict) and len(os_paths) == 1:
+                await self._check_expected(model.pop(EXPECTED_HASH, None), os_paths[0])
             return await self._method(*args, **kwargs)
+
+    async def _check_expected(self, expected: object, os_path: str) -> None:
+        """Refuse a save that was made for another version than the one there is.
+
+        JupyterLab looks at the file's hash before it saves, but an edit may come between its look
+        and its save. A tab of ours says with the save which version it has merged.
+        """
+        if expected is None:
+            return
+        try:
+            current = await asyncio.to_thread(_hash_of, Path(os_path), self._manager.hash_algorithm)
+        except OSError:
+            # Whether it is gone or not to be read, the manager's own save says so.
+            return
+        if current != expected:
+            message = "The file has changed since it was merged; merge it again and save then."
+            raise HTTPError(409, message)
 
     def _os_path(self, path: str) -> str | None:
         try:

@@ -2,6 +2,11 @@ import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { INotebookModel } from '@jupyterlab/notebook';
 import type { Contents } from '@jupyterlab/services';
 
+const CHANGED = 'The file has changed on disk.';
+
+/** The status by which a server refuses to overwrite. */
+const CONFLICT = 409;
+
 /** The parts of a notebook's context that JupyterLab keeps to itself. */
 interface Internals {
   _updateContentsModel?: unknown;
@@ -41,37 +46,71 @@ export async function takeOver(
   }
 }
 
+/** What a save tells our server, beside what the contents API has: the version it is to replace. */
+const EXPECTED_HASH = 'nbedit_expected_hash';
+
+/** A save was given up because the file has become another version. */
+class StaleError extends Error {
+  // An error of this name JupyterLab passes on without a dialog.
+  override readonly name = 'ModalCancelError';
+}
+
 /**
- * Save, unless the file has become another version since the last one taken over.
+ * Saves that say which version of the file they are to replace.
  *
- * JupyterLab would ask whether to overwrite or reload it; instead the save is given up without a
- * word, so that it can be tried again after a merge. Where JupyterLab has no such step it asks.
- *
- * @param save The context's own save.
- * @returns Whether it was saved.
+ * JupyterLab looks at the file's hash and saves after that, in a request of its own; what another
+ * writes between the two would be overwritten. Told the hash, our server refuses such a save.
  */
-export async function saveUnlessStale(
-  context: DocumentRegistry.IContext<INotebookModel>,
-  save: () => Promise<void>
-): Promise<boolean> {
-  const internals = context as Internals;
-  if (typeof internals._raiseConflict !== 'function') {
-    await save();
-    return true;
+export class ExpectantSaves {
+  constructor(contents: Contents.IManager) {
+    const save = contents.save.bind(contents);
+    contents.save = async (path, options) => {
+      const hash = this._expected.get(path)?.();
+      if (hash == null) {
+        return save(path, options);
+      }
+      const expectant = { ...options, [EXPECTED_HASH]: hash };
+      try {
+        return await save(path, expectant);
+      } catch (error) {
+        const { response } = error as { response?: Response };
+        throw response?.status === CONFLICT ? new StaleError(CHANGED) : error;
+      }
+    };
   }
-  const stale = new Error('The file has changed on disk.');
-  // An error of this name is passed on without a dialog.
-  stale.name = 'ModalCancelError';
-  internals._raiseConflict = () => Promise.reject(stale);
-  try {
-    await save();
-    return true;
-  } catch (error) {
-    if (error === stale) {
-      return false;
+
+  /**
+   * Save, unless the file has become another version since the last one taken over.
+   *
+   * JupyterLab would ask whether to overwrite or reload it; instead the save is given up without a
+   * word, so that it can be tried again after a merge. Where JupyterLab has no such step it asks.
+   *
+   * @param save The context's own save.
+   * @returns Whether it was saved.
+   */
+  async saveUnlessStale(
+    context: DocumentRegistry.IContext<INotebookModel>,
+    save: () => Promise<void>
+  ): Promise<boolean> {
+    const internals = context as Internals;
+    const { path } = context;
+    this._expected.set(path, () => context.contentsModel?.hash);
+    if (typeof internals._raiseConflict === 'function') {
+      internals._raiseConflict = () => Promise.reject(new StaleError(CHANGED));
     }
-    throw error;
-  } finally {
-    delete internals._raiseConflict;
+    try {
+      await save();
+      return true;
+    } catch (error) {
+      if (error instanceof StaleError) {
+        return false;
+      }
+      throw error;
+    } finally {
+      this._expected.delete(path);
+      delete internals._raiseConflict;
+    }
   }
+
+  private readonly _expected = new Map<string, () => string | undefined>();
 }

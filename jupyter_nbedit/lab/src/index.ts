@@ -4,6 +4,7 @@ import type { DocumentRegistry, IDocumentWidget } from '@jupyterlab/docregistry'
 import { IEditorTracker, type FileEditor } from '@jupyterlab/fileeditor';
 import { INotebookTracker, type INotebookModel, type NotebookPanel } from '@jupyterlab/notebook';
 import { Token } from '@lumino/coreutils';
+import { ExpectantSaves } from './accept';
 import { FileFeed } from './events';
 import { RunningCells } from './running';
 import { NotebookSync, type Surroundings } from './sync';
@@ -36,9 +37,11 @@ const notebooks: JupyterFrontEndPlugin<void> = {
     documents: IDocumentManager | null
   ) => {
     const { contents } = app.serviceManager;
+    const saves = new ExpectantSaves(contents);
     const running = new RunningCells();
     const around = (context: DocumentRegistry.IContext<INotebookModel>): Surroundings => ({
       contents,
+      saves,
       running,
       views: new Views(
         () => tracker.filter(panel => panel.context === context),

@@ -2,7 +2,7 @@ import type { IChangedArgs } from '@jupyterlab/coreutils';
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { INotebookModel } from '@jupyterlab/notebook';
 import type { Contents } from '@jupyterlab/services';
-import { saveUnlessStale, takeOver } from './accept';
+import { takeOver, type ExpectantSaves } from './accept';
 import { Arrivals } from './arrivals';
 import { Baseline } from './baseline';
 import { fetchNotebook, isCurrent } from './disk';
@@ -20,6 +20,7 @@ const ATTEMPTS = 5;
 /** What a sync needs to know of the application. */
 export interface Surroundings {
   readonly contents: Contents.IManager;
+  readonly saves: ExpectantSaves;
   readonly running: RunningCells;
   readonly views: Views;
   /** Milliseconds between autosaves, or null if there are none. */
@@ -111,7 +112,7 @@ export class NotebookSync {
     };
     return this._enqueue(async () => {
       for (let attempt = 0; attempt < ATTEMPTS && (await this._isMerged()); attempt++) {
-        if (await saveUnlessStale(this._context, save)) {
+        if (await this._around.saves.saveUnlessStale(this._context, save)) {
           return;
         }
       }
