@@ -1,6 +1,6 @@
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { INotebookModel } from '@jupyterlab/notebook';
-import type { Contents } from '@jupyterlab/services';
+import type { Contents, Event } from '@jupyterlab/services';
 
 const CHANGED = 'The file has changed on disk.';
 
@@ -113,4 +113,13 @@ export class ExpectantSaves {
   }
 
   private readonly _expected = new Map<string, () => string | undefined>();
+}
+
+/**
+ * The socket by which events come, or null if it is not to be seen.
+ *
+ * The event manager keeps it to itself and has no signal for a new one.
+ */
+export function socketOf(events: Event.IManager): WebSocket | null {
+  return (events as { _socket?: WebSocket | null })._socket ?? null;
 }

@@ -1,4 +1,5 @@
 import type { Event } from '@jupyterlab/services';
+import { socketOf } from './accept';
 
 const EDIT_SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/edit/v1';
 const CONTENTS_SCHEMA = 'https://events.jupyter.org/jupyter_server/contents_service/v1';
@@ -48,14 +49,9 @@ export class FileFeed {
     this._listeners.push(listener);
   }
 
-  /**
-   * Ask for a resync after each new connection: nothing was heard before it.
-   *
-   * The event manager has no signal for that and keeps its socket to itself; without it the
-   * heartbeat has to do.
-   */
+  /** Ask for a resync after each new connection: nothing was heard before it. */
   private _lookAtConnection(): void {
-    const { _socket: socket } = this._events as { _socket?: WebSocket | null };
+    const socket = socketOf(this._events);
     if (socket?.readyState === WebSocket.OPEN && socket !== this._socket) {
       this._socket = socket;
       this._resync();
