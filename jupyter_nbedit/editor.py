@@ -18,12 +18,12 @@ import msgspec
 
 from jupyter_nbedit import trust
 from jupyter_nbedit.errors import Busy, HashMismatch, InvalidNotebook, PlanMode
-from jupyter_nbedit.notebook.batch import Applied, Result, apply
+from jupyter_nbedit.messages import EditReply, EditRequest, Kernelspec, ReadReply, Selection
+from jupyter_nbedit.notebook.batch import Applied, apply
 from jupyter_nbedit.notebook.diff import unified
 from jupyter_nbedit.notebook.document import CellAddress, Document, plain_index
-from jupyter_nbedit.notebook.operations import Operation
-from jupyter_nbedit.notebook.splices import join, pieces
-from jupyter_nbedit.notebook.view import CellView, View, cell_views
+from jupyter_nbedit.notebook.splices import Splice, join, pieces
+from jupyter_nbedit.notebook.view import cell_views
 from jupyter_nbedit.storage import Changed, Content, Storage, Written
 
 if TYPE_CHECKING:
@@ -41,103 +41,7 @@ _TORN_POLL_SECONDS = 0.05
 _TORN_PATIENCE_SECONDS = 6.0
 # Up to here, handing work to another thread costs more than the work.
 _SMALL_BYTES = 100_000
-
-
-@dataclass(frozen=True)
-class EditRequest:
-    """One batch of operations on one notebook.
-
-    Parameters
-    ----------
-    path
-        The notebook's API path.
-    operations
-        At least one.
-    hash
-        The only version of the notebook the batch is for; None takes whatever is there.
-    dry_run
-        Answer what would be, and write nothing.
-    user
-        The user name the server knows the editor by.
-    client
-        What the editor calls itself.
-    message
-        Why the edit is made; for the log.
-    """
-
-    path: str
-    operations: Sequence[Operation]
-    hash: str | None = None
-    dry_run: bool = False
-    user: str = ""
-    client: str | None = None
-    message: str | None = None
-
-
-class EditReply(msgspec.Struct, frozen=True, kw_only=True):
-    """What an edit did: what is kept now, under which hash, and how it got there."""
-
-    path: str
-    edit_id: int | None
-    hash_before: str
-    hash: str
-    last_modified: datetime
-    applied_via: str
-    bytes_preserved: bool
-    persisted: bool
-    dry_run: bool
-    total_cells: int
-    cells_delta: int
-    language: str | None
-    operations: list[Result]
-    diff: str
-    warnings: list[str]
-
-
-class Kernelspec(msgspec.Struct, frozen=True):
-    """The kernel the notebook's metadata names; it is never asked."""
-
-    name: str | None
-    display_name: str | None
-
-
-class ReadReply(msgspec.Struct, frozen=True, kw_only=True):
-    """A notebook as a reader is shown it; ``next`` is where the next page starts, or null."""
-
-    path: str
-    hash: str
-    last_modified: datetime
-    nbformat: int
-    nbformat_minor: int
-    language: str | None
-    kernelspec: Kernelspec | None
-    trusted: bool
-    live: bool
-    total_cells: int
-    cells: list[CellView]
-    next: int | None
-
-
-@dataclass(frozen=True)
-class Selection:
-    """Which cells a reader wants.
-
-    Parameters
-    ----------
-    cells
-        The addresses of these, as text; they come in the notebook's order. Empty means all.
-    start
-        The first index of the page.
-    limit
-        How many cells at most; None means no limit.
-    view
-        How much of each.
-    """
-
-    cells: Sequence[str] = ()
-    start: int = 0
-    limit: int | None = None
-    view: View = "source"
+_OPERATION_WEIGHT = 2_000
 
 
 @dataclass(frozen=True)
@@ -256,25 +160,22 @@ class NotebookEditor:
                 "send the edit anew with the hash you then get."
             )
             raise HashMismatch(message, expected=request.hash, hash=read.hash)
-        applied = await _away(
-            len(read.content.text), _applied, read.document, list(request.operations)
-        )
-        if not applied.splices:
-            unchanged = Written(read.hash, read.content.last_modified)
-            return _reply(storage, request, read, applied, unchanged, None)
+        done = await _away(_weight(read, request), _Done.of, storage, request, read)
+        splices = done.applied.splices
+        if not splices:
+            return done.reply(Written(read.hash, read.content.last_modified), None)
         if request.dry_run:
-            digest = await _away(len(read.content.text), _hash_of, read.content.text, applied)
-            would_be = Written(digest, read.content.last_modified)
-            return _reply(storage, request, read, applied, would_be, None)
+            digest = await _away(len(read.content.text), _hash_of, read.content.text, splices)
+            return done.reply(Written(digest, read.content.last_modified), None)
         trusted = await trust.is_trusted(self.notary(), read.content.text)
         try:
-            written = await storage.write(request.path, read.content, applied.splices)
+            written = await storage.write(request.path, read.content, splices)
         except Changed:
             return None
-        reply = _reply(storage, request, read, applied, written, next(self._edit_ids))
+        reply = done.reply(written, next(self._edit_ids))
         if trusted:
             with self._after_the_fact(reply, "its trust could not be kept"):
-                await trust.sign(self.notary(), join(read.content.text, applied.splices))
+                await trust.sign(self.notary(), join(read.content.text, splices))
         with self._after_the_fact(reply, "the contents manager could not be told"):
             reply.warnings.extend(await storage.announce(request.path, written))
         with self._after_the_fact(reply, "open tabs could not be told"):
@@ -356,42 +257,53 @@ def _sha256(text: bytes) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-def _applied(document: Document, operations: Sequence[Operation]) -> Applied:
-    return apply(document, operations, fresh_id=lambda: uuid.uuid4().hex[:8])
+def _weight(read: _Read, request: EditRequest) -> int:
+    """Guess how much work a batch is, in bytes of a notebook that are as much."""
+    sources = sum(len(getattr(operation, "source", None) or "") for operation in request.operations)
+    return len(read.content.text) + sources + len(request.operations) * _OPERATION_WEIGHT
 
 
-def _hash_of(text: bytes, applied: Applied) -> str:
+def _hash_of(text: bytes, splices: Sequence[Splice]) -> str:
     digest = hashlib.sha256()
-    for piece in pieces(text, applied.splices):
+    for piece in pieces(text, splices):
         digest.update(piece)
     return digest.hexdigest()
 
 
-def _reply(  # noqa: PLR0913, PLR0917 -- the reply has this many sources
-    storage: Storage,
-    request: EditRequest,
-    read: _Read,
-    applied: Applied,
-    written: Written,
-    edit_id: int | None,
-) -> EditReply:
-    return EditReply(
-        path=request.path,
-        edit_id=edit_id,
-        hash_before=read.hash,
-        hash=written.hash,
-        last_modified=written.last_modified,
-        applied_via=storage.kind,
-        bytes_preserved=True,
-        persisted=not request.dry_run,
-        dry_run=request.dry_run,
-        total_cells=applied.total_cells,
-        cells_delta=applied.total_cells - len(read.document),
-        language=read.document.language,
-        operations=applied.results,
-        diff=unified(request.path, applied.changes),
-        warnings=written.warnings,
-    )
+@dataclass(frozen=True)
+class _Done:
+    """A batch worked out, and all that is said of it whether it is written or not."""
+
+    storage: Storage
+    request: EditRequest
+    read: _Read
+    applied: Applied
+    diff: str
+
+    @classmethod
+    def of(cls, storage: Storage, request: EditRequest, read: _Read) -> _Done:
+        applied = apply(read.document, request.operations, fresh_id=lambda: uuid.uuid4().hex[:8])
+        return cls(storage, request, read, applied, unified(request.path, applied.changes))
+
+    def reply(self, written: Written, edit_id: int | None) -> EditReply:
+        total = self.applied.total_cells
+        return EditReply(
+            path=self.request.path,
+            edit_id=edit_id,
+            hash_before=self.read.hash,
+            hash=written.hash,
+            last_modified=written.last_modified,
+            applied_via=self.storage.kind,
+            bytes_preserved=True,
+            persisted=not self.request.dry_run,
+            dry_run=self.request.dry_run,
+            total_cells=total,
+            cells_delta=total - len(self.read.document),
+            language=self.read.document.language,
+            operations=self.applied.results,
+            diff=self.diff,
+            warnings=written.warnings,
+        )
 
 
 def _address(text: str, document: Document) -> CellAddress:

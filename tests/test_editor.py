@@ -20,7 +20,7 @@ from jupyter_events import EventLogger
 from nbformat.sign import NotebookNotary
 
 from jupyter_nbedit import trust
-from jupyter_nbedit.editor import EditReply, EditRequest, NotebookEditor, ReadReply, Selection
+from jupyter_nbedit.editor import NotebookEditor
 from jupyter_nbedit.errors import (
     Busy,
     CellChanged,
@@ -32,6 +32,7 @@ from jupyter_nbedit.errors import (
     PlanMode,
 )
 from jupyter_nbedit.events import SCHEMA_ID, SCHEMA_PATH, EditEvents
+from jupyter_nbedit.messages import EditReply, EditRequest, ReadReply, Selection
 from jupyter_nbedit.notebook.operations import Delete, Expect, Insert, Move, Operation, Replace
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage import Content, Written

@@ -9,9 +9,9 @@ from jupyter_server.auth.decorator import authorized
 from msgspec import UNSET, Meta, UnsetType
 from tornado import web
 
-from jupyter_nbedit.editor import EditRequest, Selection
 from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.handlers.requests import NbEditHandler
+from jupyter_nbedit.messages import EditRequest, Selection
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.view import View
 
