@@ -118,7 +118,6 @@ def _play(options: argparse.Namespace, server: lab_server.LabServer, browser: Pa
     environment = {
         **os.environ,
         "NBEDIT_CHROMIUM": str(browser),
-        "NBEDIT_LAB": server.version,
         "NBEDIT_REPORT": str(report),
         "NBEDIT_ROOT": str(server.root),
         "NBEDIT_TOKEN": server.token,
