@@ -62,6 +62,7 @@ test.describe('A cell that was changed on both sides', () => {
     const tab = await disagree(agent, folder, open);
     const dialog = page.locator('.jp-Dialog');
     const showBoth = page.getByRole('button', { name: 'Show both' });
+    const asked = await showBoth.elementHandle();
     await showBoth.click();
     await expect(dialog.locator('.jp-nbedit-mine pre')).toHaveText(MINE);
     await expect(dialog.locator('.jp-nbedit-theirs pre')).toHaveText(THEIRS);
@@ -70,6 +71,7 @@ test.describe('A cell that was changed on both sides', () => {
     expect(await tab.source(0)).toBe(MINE);
 
     // The toast that asked before slides away under the one that asks again.
+    await asked!.waitForElementState('hidden');
     await expect(showBoth).toHaveCount(1);
     await showBoth.click();
     await dialog.getByRole('button', { name: 'Take theirs' }).click();

@@ -46,20 +46,6 @@ export class Tab {
     return Tab.of(page, panel);
   }
 
-  /** The notebook that is open in front. */
-  static async current(page: Page): Promise<Tab> {
-    const panel = await page.waitForFunction(() => {
-      const widget = window.jupyterapp.shell.currentWidget;
-      // The launcher may be in front for a moment; it has no context.
-      if (!widget || !('context' in widget)) {
-        return null;
-      }
-      const panel = widget as NotebookPanel;
-      return panel.context.isReady && panel.content.widgets.length > 0 ? panel : null;
-    });
-    return Tab.of(page, panel as JSHandle<NotebookPanel>);
-  }
-
   private static async of(page: Page, panel: JSHandle<NotebookPanel>): Promise<Tab> {
     const tab = new Tab(page, panel, await panel.evaluate(panel => panel.id));
     await tab.cells.first().waitFor();

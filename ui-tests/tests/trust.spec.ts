@@ -2,7 +2,7 @@ import type { Page } from '@playwright/test';
 import type { Agent } from './agent';
 import { expect, test } from './fixtures';
 import { code, content, html, markdown, notebook } from './notebooks';
-import { Tab } from './tab';
+import type { Tab } from './tab';
 
 // Bold text is left in by the sanitizer; a script is not, and runs only if trusted.
 const OUTPUT = html('<b>rendered</b><script>window.nbeditScriptRan = true;</script>');
@@ -50,7 +50,8 @@ test.describe('The HTML output', () => {
 
     await agent.edit(path, [{ op: 'replace', cell: 'edited', source: 'x = 3' }]);
     await page.reload();
-    const again = await Tab.current(page);
+    // Opened, not waited for: JupyterLab may not have noted yet what to restore.
+    const again = await open('trusted.ipynb');
     await expect(again.output(1).locator('b')).toHaveText('rendered');
     await expect(again.editor(2)).toHaveText('x = 3');
     expect(await scriptRan(page)).toBe(true);
@@ -71,7 +72,7 @@ test.describe('The HTML output', () => {
     expect(await scriptRan(page)).toBe(false);
 
     await page.reload();
-    const again = await Tab.current(page);
+    const again = await open('untrusted.ipynb');
     await expect(again.output(1).locator('b')).toHaveText('rendered');
     await expect(again.editor(2)).toHaveText('x = 2');
     expect(await scriptRan(page)).toBe(false);
