@@ -12,10 +12,13 @@ from traitlets import Enum, Integer
 from jupyter_nbedit.editor import NotebookEditor
 from jupyter_nbedit.events import SCHEMA_ID, SCHEMA_PATH, EditEvents
 from jupyter_nbedit.handlers import default_handlers
+from jupyter_nbedit.reader import NotebookReader
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.managers import storage_for
 
 if TYPE_CHECKING:
+    from nbformat.sign import NotebookNotary
+
     from jupyter_nbedit.storage import Storage
 
 
@@ -45,6 +48,7 @@ class NbEditApp(ExtensionApp):
     )
 
     editor: NotebookEditor
+    reader: NotebookReader
 
     def initialize_settings(self) -> None:
         """Build the house: everything above the ground floor gets what is below it."""
@@ -62,9 +66,14 @@ class NbEditApp(ExtensionApp):
         def storage() -> Storage:
             return storage_for(settings["contents_manager"], settings, locks)
 
+        def notary() -> NotebookNotary:
+            found: NotebookNotary = settings["contents_manager"].notary
+            return found
+
+        self.reader = NotebookReader(storage=storage, notary=notary)
         self.editor = NotebookEditor(
             storage=storage,
-            notary=lambda: settings["contents_manager"].notary,
+            notary=notary,
             events=EditEvents(logger),
             log=self.log,
             mode=self.mode,

@@ -1,59 +1,42 @@
-"""The whole service: lock, read, check, apply, write, sign, tell."""
+"""The service: lock, read, check, apply, write, sign, tell."""
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import itertools
-import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
 from logging import Logger
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from jupyter_nbedit import trust
-from jupyter_nbedit.errors import Busy, HashMismatch, InvalidNotebook, PlanMode
-from jupyter_nbedit.messages import EditReply, EditRequest, Kernelspec, ReadReply, Selection
+from jupyter_nbedit.errors import Busy, HashMismatch, PlanMode
+from jupyter_nbedit.loading import Loaded, away, settled
+from jupyter_nbedit.messages import EditReply, EditRequest
 from jupyter_nbedit.notebook.batch import Applied, apply
 from jupyter_nbedit.notebook.diff import unified
-from jupyter_nbedit.notebook.document import CellAddress, Document, plain_index
+from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.splices import Splice, join, pieces
-from jupyter_nbedit.notebook.view import cell_views
-from jupyter_nbedit.storage import Changed, Content, Storage, Written
+from jupyter_nbedit.storage import Changed, Storage, Written
 
 if TYPE_CHECKING:
     from nbformat.sign import NotebookNotary
 
     from jupyter_nbedit.events import EditEvents
 
-_Answer = TypeVar("_Answer")
-
 # How often a batch is applied anew because somebody else wrote meanwhile.
 _ATTEMPTS = 8
-# A file that cannot be parsed may be half written, if it was written just now.
-_TORN_SECONDS = 2.0
-_TORN_POLL_SECONDS = 0.05
-_TORN_PATIENCE_SECONDS = 6.0
-# Up to here, handing work to another thread costs more than the work.
-_SMALL_BYTES = 100_000
+# What one operation costs to work out, in bytes of a notebook to read.
 _OPERATION_WEIGHT = 2_000
-
-
-@dataclass(frozen=True)
-class _Read:
-    content: Content
-    document: Document
-    hash: str
 
 
 @dataclass
 class NotebookEditor:
-    """Reads and edits notebooks.
+    """Edits notebooks.
 
     Parameters
     ----------
@@ -75,55 +58,6 @@ class NotebookEditor:
     log: Logger
     mode: str = "edit"
     _edit_ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
-
-    async def read(
-        self, path: str, selection: Selection, *, known: Callable[[str], bool]
-    ) -> ReadReply | str:
-        """Read a notebook.
-
-        Parameters
-        ----------
-        path
-            Its API path.
-        selection
-            Which cells, and how much of them.
-        known
-            Tells whether the reader has the version with a hash already; then only the hash is
-            returned.
-
-        Raises
-        ------
-        NbEditError
-            Of the storage or the notebook, or `CellNotFound` and `AmbiguousCell` of the selection.
-        """
-        storage = self.storage()
-        read = await _settled(storage, path)
-        if known(read.hash):
-            return read.hash
-        document = read.document
-        if selection.cells:
-            chosen = sorted({document.locate(_address(cell, document)) for cell in selection.cells})
-        else:
-            chosen = list(range(len(document)))
-        page = [index for index in chosen if index >= selection.start][: selection.limit]
-        rest = [index for index in chosen if page and index > page[-1]]
-        views = await _away(
-            len(document.text), cell_views, [document.cell(i) for i in page], selection.view
-        )
-        return ReadReply(
-            path=path,
-            hash=read.hash,
-            last_modified=read.content.last_modified,
-            nbformat=4,
-            nbformat_minor=document.nbformat_minor,
-            language=document.language,
-            kernelspec=_kernelspec(document.metadata.get("kernelspec")),
-            trusted=await trust.is_trusted(self.notary(), document.text),
-            live=False,
-            total_cells=len(document),
-            cells=views,
-            next=rest[0] if rest else None,
-        )
 
     async def edit(self, request: EditRequest) -> EditReply:
         """Apply a batch of operations, all of them or none.
@@ -153,19 +87,22 @@ class NotebookEditor:
 
     async def _attempt(self, storage: Storage, request: EditRequest) -> EditReply | None:
         """Edit what is there now; None if somebody else wrote meanwhile."""
-        read = await _settled(storage, request.path)
+        read = await settled(storage, request.path)
         if request.hash not in {None, read.hash}:
             message = (
                 "The notebook is not the version the request was made for. Read it again, and "
                 "send the edit anew with the hash you then get."
             )
             raise HashMismatch(message, expected=request.hash, hash=read.hash)
-        done = await _away(_weight(read, request), _Done.of, storage, request, read)
+        operations = request.operations
+        if callable(operations):
+            operations = operations(read.document)
+        done = await away(_weight(read, operations), _Done.of, storage, request, read, operations)
         splices = done.applied.splices
         if not splices:
             return done.reply(Written(read.hash, read.content.last_modified), None)
         if request.dry_run:
-            digest = await _away(len(read.content.text), _hash_of, read.content.text, splices)
+            digest = await away(len(read.content.text), _hash_of, read.content.text, splices)
             return done.reply(Written(digest, read.content.last_modified), None)
         trusted = await trust.is_trusted(self.notary(), read.content.text)
         try:
@@ -218,49 +155,10 @@ class NotebookEditor:
         )
 
 
-async def _away(size: int, function: Callable[..., _Answer], *arguments: Any) -> _Answer:
-    """Work on a notebook of so many bytes, off the loop's thread if that may take long."""
-    if size <= _SMALL_BYTES:
-        return function(*arguments)
-    return await asyncio.to_thread(function, *arguments)
-
-
-async def _settled(storage: Storage, path: str) -> _Read:
-    """Read and parse a notebook; one that is being written in place is waited for."""
-    deadline = time.monotonic() + _TORN_PATIENCE_SECONDS
-    while True:
-        content = await storage.read(path)
-        try:
-            document, digest = await _parsed(content.text)
-        except InvalidNotebook:
-            age = datetime.now(tz=timezone.utc) - content.last_modified
-            if not 0 <= age.total_seconds() < _TORN_SECONDS:
-                raise
-        else:
-            return _Read(content, document, digest)
-        if time.monotonic() > deadline:
-            message = (
-                "Another program keeps writing this notebook, and what is there now cannot be "
-                "read. Nothing was written; try again."
-            )
-            raise Busy(message)
-        await asyncio.sleep(_TORN_POLL_SECONDS)
-
-
-async def _parsed(text: bytes) -> tuple[Document, str]:
-    size = len(text)
-    # Hashing leaves the interpreter to others, so the two run side by side.
-    return await asyncio.gather(_away(size, Document.parse, text), _away(size, _sha256, text))
-
-
-def _sha256(text: bytes) -> str:
-    return hashlib.sha256(text).hexdigest()
-
-
-def _weight(read: _Read, request: EditRequest) -> int:
+def _weight(read: Loaded, operations: Sequence[Operation]) -> int:
     """Guess how much work a batch is, in bytes of a notebook that are as much."""
-    sources = sum(len(getattr(operation, "source", None) or "") for operation in request.operations)
-    return len(read.content.text) + sources + len(request.operations) * _OPERATION_WEIGHT
+    sources = sum(len(getattr(operation, "source", None) or "") for operation in operations)
+    return len(read.content.text) + sources + len(operations) * _OPERATION_WEIGHT
 
 
 def _hash_of(text: bytes, splices: Sequence[Splice]) -> str:
@@ -276,13 +174,19 @@ class _Done:
 
     storage: Storage
     request: EditRequest
-    read: _Read
+    read: Loaded
     applied: Applied
     diff: str
 
     @classmethod
-    def of(cls, storage: Storage, request: EditRequest, read: _Read) -> _Done:
-        applied = apply(read.document, request.operations, fresh_id=lambda: uuid.uuid4().hex[:8])
+    def of(
+        cls,
+        storage: Storage,
+        request: EditRequest,
+        read: Loaded,
+        operations: Sequence[Operation],
+    ) -> _Done:
+        applied = apply(read.document, operations, fresh_id=lambda: uuid.uuid4().hex[:8])
         return cls(storage, request, read, applied, unified(request.path, applied.changes))
 
     def reply(self, written: Written, edit_id: int | None) -> EditReply:
@@ -304,19 +208,3 @@ class _Done:
             diff=self.diff,
             warnings=written.warnings,
         )
-
-
-def _address(text: str, document: Document) -> CellAddress:
-    """Read an address from a text, where only an index can be all digits, unless it is an id."""
-    index = None if text in document.ids else plain_index(text)
-    return text if index is None else index
-
-
-def _kernelspec(value: Any) -> Kernelspec | None:
-    if not isinstance(value, dict):
-        return None
-    name, display_name = value.get("name"), value.get("display_name")
-    return Kernelspec(
-        name if isinstance(name, str) else None,
-        display_name if isinstance(display_name, str) else None,
-    )

@@ -11,10 +11,18 @@
     │   ├── PlanMode                the server is set to change nothing
     │   └── CellProtected           the cell's own metadata says no
     ├── NotebookNotFound            outside the root, hidden and missing look the same
+    ├── NotebookExists              nothing is ever overwritten by creating it
     ├── CellNotFound                no cell answers to that address
     ├── AmbiguousCell               more than one cell does
+    ├── SectionNotFound             no heading says that
+    ├── AmbiguousSection            more than one heading does
+    ├── TextMismatch                the text to act on is not there, or not once
     ├── CellChanged                 a guard names a cell that reads differently by now
     ├── HashMismatch                the notebook is not the version the request was made for
+    ├── ReadRequired                the editor has not read what it wants to change
+    ├── VersionUnknown              nobody remembers the version the reader has
+    ├── IdempotencyMismatch         the key of this request was another request's
+    ├── ToolNotFound                no tool has that name
     ├── NotAPlainFile               the notebook is stored in a way that is not written here
     ├── InvalidNotebook             the file is not a notebook that can be edited
     ├── Busy                        somebody else is writing; trying again helps
@@ -105,6 +113,12 @@ class NotebookNotFound(NbEditError):
         )
 
 
+class NotebookExists(NbEditError):
+    """There is something at the path where a notebook is to be created."""
+
+    reason = "notebook_exists"
+
+
 class CellNotFound(NbEditError):
     """No cell has that id or index."""
 
@@ -117,6 +131,24 @@ class AmbiguousCell(NbEditError):
     reason = "ambiguous_cell"
 
 
+class SectionNotFound(NbEditError):
+    """No heading has that text; ``details["outline"]`` lists the headings there are."""
+
+    reason = "section_not_found"
+
+
+class AmbiguousSection(NbEditError):
+    """Several headings have that text."""
+
+    reason = "ambiguous_section"
+
+
+class TextMismatch(NbEditError):
+    """The text to act on is absent, or stands there more often than once."""
+
+    reason = "text_mismatch"
+
+
 class CellChanged(NbEditError):
     """The cell's source is not the one the guard expects."""
 
@@ -127,6 +159,30 @@ class HashMismatch(NbEditError):
     """The notebook's hash is not the one the request was made for."""
 
     reason = "hash_mismatch"
+
+
+class ReadRequired(NbEditError):
+    """The session has not read the file it wants to change."""
+
+    reason = "read_required"
+
+
+class VersionUnknown(NbEditError):
+    """The version that ``since`` names is none this server remembers."""
+
+    reason = "version_unknown"
+
+
+class IdempotencyMismatch(NbEditError):
+    """The ``Idempotency-Key`` was sent before, with another request."""
+
+    reason = "idempotency_mismatch"
+
+
+class ToolNotFound(NbEditError):
+    """There is no such dialect, or no such tool in it."""
+
+    reason = "tool_not_found"
 
 
 class NotAPlainFile(NbEditError):

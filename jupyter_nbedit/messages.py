@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import msgspec
 
 from jupyter_nbedit.notebook.batch import Result
+from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.view import CellView, View
+
+#: Decides on the operations in view of the notebook as it is when it is edited. Called again if
+#: somebody else changes the notebook meanwhile; what it refuses is the answer.
+Plan = Callable[[Document], Sequence[Operation]]
 
 
 @dataclass(frozen=True)
@@ -22,7 +27,7 @@ class EditRequest:
     path
         The notebook's API path.
     operations
-        At least one.
+        At least one; or a plan that gives them.
     hash
         The only version of the notebook the batch is for; None takes whatever is there.
     dry_run
@@ -36,7 +41,7 @@ class EditRequest:
     """
 
     path: str
-    operations: Sequence[Operation]
+    operations: Sequence[Operation] | Plan
     hash: str | None = None
     dry_run: bool = False
     user: str = ""

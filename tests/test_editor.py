@@ -35,6 +35,7 @@ from jupyter_nbedit.events import SCHEMA_ID, SCHEMA_PATH, EditEvents
 from jupyter_nbedit.messages import EditReply, EditRequest, ReadReply, Selection
 from jupyter_nbedit.notebook.operations import Delete, Expect, Insert, Move, Operation, Replace
 from jupyter_nbedit.notebook.splices import Splice
+from jupyter_nbedit.reader import NotebookReader
 from jupyter_nbedit.storage import Content, Written
 from tests import samples
 from tests.storage.memory import MemoryStorage
@@ -71,6 +72,7 @@ class Service:
     def __init__(self, storage: MemoryStorage, notary: NotebookNotary, mode: str = "edit") -> None:
         self.storage = storage
         self.heard = Heard()
+        self.reader = NotebookReader(storage=lambda: storage, notary=lambda: notary)
         self.editor = NotebookEditor(
             storage=lambda: storage,
             notary=lambda: notary,
@@ -85,7 +87,7 @@ class Service:
         return reply
 
     async def read(self) -> ReadReply:
-        reply = await self.editor.read(NAME, Selection(), known=lambda _: False)
+        reply = await self.reader.read(NAME, Selection(), known=lambda _: False)
         assert isinstance(reply, ReadReply)
         return reply
 

@@ -73,7 +73,7 @@ class NotebookHandler(NbEditHandler):
             limit=None if query.limit is UNSET else query.limit,
             view=query.view,
         )
-        reply = await self.editor.read(path, selection, known=self._known)
+        reply = await self.reader.read(path, selection, known=self._known)
         if isinstance(reply, str):
             self.set_header("ETag", f'"{reply}"')
             self.set_status(304)

@@ -26,6 +26,7 @@ from jupyter_nbedit.handlers.refusals import body_of, status_of
 if TYPE_CHECKING:
     from jupyter_nbedit.app import NbEditApp
     from jupyter_nbedit.editor import NotebookEditor
+    from jupyter_nbedit.reader import NotebookReader
 
 Request = TypeVar("Request", bound=msgspec.Struct)
 
@@ -42,8 +43,13 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
 
     @property
     def editor(self) -> NotebookEditor:
-        """The service."""
+        """The service that edits."""
         return self.extensionapp.editor
+
+    @property
+    def reader(self) -> NotebookReader:
+        """The service that reads."""
+        return self.extensionapp.reader
 
     async def prepare(self) -> None:  # type: ignore[override] # as APIHandler's own
         """Refuse what no verb needs to see."""

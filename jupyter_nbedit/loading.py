@@ -1,0 +1,73 @@
+"""A notebook as it is kept now, read and parsed whole, however it is being written."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any, TypeVar
+
+from jupyter_nbedit.errors import Busy, InvalidNotebook
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.storage import Content, Storage
+
+_Answer = TypeVar("_Answer")
+
+# A file that cannot be parsed may be half written, if it was written just now.
+_TORN_SECONDS = 2.0
+_TORN_POLL_SECONDS = 0.05
+_TORN_PATIENCE_SECONDS = 6.0
+# Up to here, handing work to another thread costs more than the work.
+_SMALL_BYTES = 100_000
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A notebook's bytes, where its cells stand in them, and their sha256."""
+
+    content: Content
+    document: Document
+    hash: str
+
+
+async def away(size: int, function: Callable[..., _Answer], *arguments: Any) -> _Answer:
+    """Work on a notebook of so many bytes, off the loop's thread if that may take long."""
+    if size <= _SMALL_BYTES:
+        return function(*arguments)
+    return await asyncio.to_thread(function, *arguments)
+
+
+async def settled(storage: Storage, path: str) -> Loaded:
+    """Read and parse a notebook; one that is being written in place is waited for."""
+    deadline = time.monotonic() + _TORN_PATIENCE_SECONDS
+    while True:
+        content = await storage.read(path)
+        try:
+            document, digest = await _parsed(content.text)
+        except InvalidNotebook:
+            age = datetime.now(tz=timezone.utc) - content.last_modified
+            if not 0 <= age.total_seconds() < _TORN_SECONDS:
+                raise
+        else:
+            return Loaded(content, document, digest)
+        if time.monotonic() > deadline:
+            message = (
+                "Another program keeps writing this notebook, and what is there now cannot be "
+                "read. Nothing was written; try again."
+            )
+            raise Busy(message)
+        await asyncio.sleep(_TORN_POLL_SECONDS)
+
+
+async def _parsed(text: bytes) -> tuple[Document, str]:
+    size = len(text)
+    # Hashing leaves the interpreter to others, so the two run side by side.
+    return await asyncio.gather(away(size, Document.parse, text), away(size, sha256, text))
+
+
+def sha256(text: bytes) -> str:
+    """Give the hash of a notebook's bytes, the Contents API's ``hash``."""
+    return hashlib.sha256(text).hexdigest()
