@@ -54,7 +54,8 @@ class Readings:
         HashMismatch
             If it has, but the file has changed since.
         """
-        seen = self._seen.get(session, {}).get(path)
+        files = self._seen.get(session)
+        seen = None if files is None else files.get(path)
         if seen is None:
             message = (
                 f"{path!r} has not been read in this session, and it would be changed unseen. Read "

@@ -89,6 +89,18 @@ class Storage(Protocol):
         NotebookNotFound, NotAPlainFile, Forbidden, NoSpace, StorageFailure
         """
 
+    async def create(self, path: str, text: bytes) -> Written:
+        """Keep a notebook where there was nothing.
+
+        Raises
+        ------
+        NotebookExists
+            If there is something.
+        NotebookNotFound
+            If the folder does not exist, or is none that may be seen.
+        Forbidden, NoSpace, StorageFailure
+        """
+
     async def announce(self, path: str, written: Written) -> list[str]:
         """Tell the contents manager, its hooks and its listeners that a notebook was written.
 

@@ -22,6 +22,7 @@ from jupyter_nbedit.errors import (
     Forbidden,
     NoSpace,
     NotAPlainFile,
+    NotebookExists,
     NotebookNotFound,
     StorageFailure,
 )
@@ -40,6 +41,8 @@ _TICK_NS = 2_000_000_000
 _SMALL_BYTES = 100_000
 _NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+# FAT and some network file systems have no hard links.
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 _NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
@@ -130,30 +133,90 @@ def replace(real: str, base: Content, splices: Sequence[Splice]) -> Written:
         raise TypeError(message)
     with _failures():
         _check_replaceable(real, version.stat)
-        folder = os.path.dirname(real)
-        temporary = os.path.join(folder, f".nbedit-{secrets.token_hex(8)}.tmp")
         parts = pieces(base.text, splices)
-        try:
-            with _created(temporary) as descriptor, _hashing(parts) as digest:
+        with _beside(real) as temporary:
+            # What the old file lets others read is not theirs before it has its mode.
+            with _created(temporary, 0o600) as descriptor, _hashing(parts) as digest:
                 _write_all(descriptor, parts)
                 copy_attributes(real, temporary, descriptor, version.stat)
                 os.fsync(descriptor)
                 written = os.fstat(descriptor)
             _check_unchanged(real, base, version)
             os.replace(temporary, real)
-        except BaseException:
-            with suppress(FileNotFoundError):
-                os.unlink(temporary)
-            raise
-    warnings = []
+    return Written(digest.result(), _last_modified(written), _sync_folder_of(real))
+
+
+def create(path: str, text: bytes) -> Written:
+    """Write a file that was not there, durably, with the mode that new files get.
+
+    Parameters
+    ----------
+    path
+        Where; even a link that leads nowhere counts as something.
+    text
+        Its bytes.
+
+    Raises
+    ------
+    NotebookExists
+        If there is something.
+    NotebookNotFound, Forbidden, NoSpace, StorageFailure
+        Nothing was written.
+    """
+    parts = [memoryview(text)]
+    with _failures():
+        try:
+            with _beside(path) as temporary:
+                with _created(temporary, 0o666) as descriptor:
+                    _write_all(descriptor, parts)
+                    os.fsync(descriptor)
+                    written = os.fstat(descriptor)
+                _put_where_nothing_is(temporary, path)
+        except FileExistsError:
+            message = (
+                "There is something at this path already, and it is never overwritten. Choose "
+                "another path, or edit the notebook with PATCH."
+            )
+            raise NotebookExists(message) from None
+    return Written(_sha256(parts), _last_modified(written), _sync_folder_of(path))
+
+
+@contextmanager
+def _beside(path: str) -> Iterator[str]:
+    """Give a name for a temporary file in the same folder; a failure leaves nothing under it."""
+    temporary = os.path.join(os.path.dirname(path), f".nbedit-{secrets.token_hex(8)}.tmp")
     try:
-        _sync_folder(folder)
+        yield temporary
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+
+
+def _put_where_nothing_is(temporary: str, path: str) -> None:
+    try:
+        # Unlike a rename, a link never replaces anything.
+        os.link(temporary, path)
     except OSError as error:
-        warnings.append(
+        if error.errno not in _NO_LINKS:
+            raise
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC))
+        os.replace(temporary, path)
+    else:
+        os.unlink(temporary)
+
+
+def _sync_folder_of(path: str) -> list[str]:
+    """Make a new name durable; gives warnings, for the file itself is written."""
+    try:
+        _sync_folder(os.path.dirname(path))
+    except OSError as error:
+        warning = (
             "The edit is in the file, but the folder could not be made durable "
             f"({os.strerror(error.errno or 0)}): a power failure may still undo it."
         )
-    return Written(digest.result(), _last_modified(written), warnings)
+        return [warning]
+    return []
 
 
 def _check_replaceable(real: str, status: os.stat_result) -> None:
@@ -181,9 +244,9 @@ def _check_unchanged(real: str, base: Content, version: _Version) -> None:
 
 
 @contextmanager
-def _created(temporary: str) -> Iterator[int]:
+def _created(temporary: str, mode: int) -> Iterator[int]:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
-    descriptor = os.open(temporary, flags | getattr(os, "O_BINARY", 0), 0o600)
+    descriptor = os.open(temporary, flags | getattr(os, "O_BINARY", 0), mode)
     try:
         yield descriptor
     finally:

@@ -14,7 +14,7 @@ from tornado.web import HTTPError
 from jupyter_nbedit.errors import Busy
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage import Content, Written
-from jupyter_nbedit.storage.commit import is_being_saved, read, replace
+from jupyter_nbedit.storage.commit import create, is_being_saved, read, replace
 from jupyter_nbedit.storage.paths import os_path
 
 if TYPE_CHECKING:
@@ -75,6 +75,10 @@ class FileStorage:
         """Replace the file by its spliced bytes, durably, if it still is what was read."""
         real = os.path.realpath(await os_path(self._manager, path))
         return await asyncio.to_thread(replace, real, base, splices)
+
+    async def create(self, path: str, text: bytes) -> Written:
+        """Write a new file, durably, if there is nothing of its name."""
+        return await asyncio.to_thread(create, await os_path(self._manager, path), text)
 
     async def announce(self, path: str, written: Written) -> list[str]:
         """Run the post-save hooks and emit the ``save`` event, as the manager's own save does."""

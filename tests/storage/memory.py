@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime, timedelta, timezone
 from typing import ClassVar
 
-from jupyter_nbedit.errors import NotebookNotFound
+from jupyter_nbedit.errors import NotebookExists, NotebookNotFound
 from jupyter_nbedit.notebook.splices import Splice, join
 from jupyter_nbedit.storage import Changed, Content, Written
 
@@ -45,6 +45,14 @@ class MemoryStorage:
         if self.notebooks[path] != base.text:
             raise Changed
         text = join(base.text, splices)
+        self.notebooks[path] = text
+        self._modified += timedelta(seconds=1)
+        return Written(hashlib.sha256(text).hexdigest(), self._modified)
+
+    async def create(self, path: str, text: bytes) -> Written:
+        if path in self.notebooks:
+            message = "There is something at this path."
+            raise NotebookExists(message)
         self.notebooks[path] = text
         self._modified += timedelta(seconds=1)
         return Written(hashlib.sha256(text).hexdigest(), self._modified)

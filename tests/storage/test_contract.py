@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_nbedit.errors import NotebookNotFound
+from jupyter_nbedit.errors import NotebookExists, NotebookNotFound
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.storage import Changed, Storage
+from jupyter_nbedit.storage import Changed, Storage, Written
 from tests.storage.conftest import Place
 from tests.storage.memory import MemoryStorage
 
@@ -95,6 +95,31 @@ async def test_what_was_removed_since_it_was_read_does_not_come_back(kept: Kept)
         await kept.storage.write(PATH, base, [Splice(0, 1, b"x")])
     with pytest.raises(NotebookNotFound):
         await kept.storage.read(PATH)
+
+
+async def test_a_notebook_is_created_where_nothing_was(kept: Kept) -> None:
+    written = await kept.storage.create(PATH, b"new")
+    assert kept.now() == b"new"
+    assert written.hash == hashlib.sha256(b"new").hexdigest()
+    read = await kept.storage.read(PATH)
+    assert (read.text, read.last_modified) == (b"new", written.last_modified)
+
+
+async def test_what_is_there_is_not_overwritten_by_creating_it(kept: Kept) -> None:
+    kept.put(b"old")
+    with pytest.raises(NotebookExists):
+        await kept.storage.create(PATH, b"new")
+    assert kept.now() == b"old"
+
+
+async def test_of_many_who_create_one_notebook_one_does(kept: Kept) -> None:
+    texts = [b"%d" % n for n in range(20)]
+    done = await asyncio.gather(
+        *[kept.storage.create(PATH, text) for text in texts], return_exceptions=True
+    )
+    winners = [text for text, how in zip(texts, done, strict=True) if isinstance(how, Written)]
+    assert winners == [kept.now()]
+    assert sum(isinstance(how, NotebookExists) for how in done) == len(texts) - 1
 
 
 async def test_one_holds_a_notebook_at_a_time_in_the_order_they_came(kept: Kept) -> None:
