@@ -2,12 +2,47 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+from typing import Annotated
+
+import msgspec
 from jupyter_server.auth.decorator import authorized
+from msgspec import Meta
 from tornado import web
 
 from jupyter_nbedit import __version__
+from jupyter_nbedit.handlers.contract import Contract, Reply
 from jupyter_nbedit.handlers.notebooks import MOST_OPERATIONS
 from jupyter_nbedit.handlers.requests import NbEditHandler
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """What a request may not exceed."""
+
+    max_request_bytes: Annotated[int, Meta(description="The largest body, in bytes.")]
+    max_operations: Annotated[int, Meta(description="The most operations of one batch.")]
+
+
+class AboutReply(msgspec.Struct, frozen=True, kw_only=True):
+    """What this server is and can do."""
+
+    name: str
+    version: str
+    mode: Annotated[
+        str,
+        Meta(
+            extra_json_schema={"enum": ["edit", "plan"]},
+            description="In `plan` mode every change is refused that is not a dry run.",
+        ),
+    ]
+    epoch: Annotated[
+        str, Meta(description="Another one after each start; events number from 1 within it.")
+    ]
+    limits: Limits
+    storage: Annotated[
+        list[str], Meta(description="What this server can edit; a reply's `applied_via`.")
+    ]
+    links: Annotated[dict[str, str], Meta(description="The routes, from the server's base URL on.")]
 
 
 class NothingHandler(NbEditHandler):
@@ -22,6 +57,10 @@ class NothingHandler(NbEditHandler):
 class AboutHandler(NbEditHandler):
     """``/nbedit``."""
 
+    @Contract(
+        "What this server is and can do",
+        replies={HTTPStatus.OK: Reply(AboutReply, "Name, version, mode, limits and links.")},
+    )
     @web.authenticated
     @authorized
     async def get(self) -> None:
@@ -29,20 +68,17 @@ class AboutHandler(NbEditHandler):
         app = self.extensionapp
         root = f"{self.base_url}nbedit"
         self.answer(
-            {
-                "name": app.name,
-                "version": __version__,
-                "mode": app.mode,
-                "epoch": self.editor.events.epoch,
-                "limits": {
-                    "max_request_bytes": app.max_request_bytes,
-                    "max_operations": MOST_OPERATIONS,
-                },
-                "storage": ["file"],
-                "links": {
+            AboutReply(
+                name=app.name,
+                version=__version__,
+                mode=app.mode,
+                epoch=self.editor.events.epoch,
+                limits=Limits(app.max_request_bytes, MOST_OPERATIONS),
+                storage=["file"],
+                links={
                     "self": root,
                     "notebook": f"{root}/notebooks/{{path}}",
                     "events": f"{self.base_url}api/events/subscribe",
                 },
-            }
+            )
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Annotated
 
 import msgspec
@@ -9,9 +10,19 @@ from jupyter_server.auth.decorator import authorized
 from msgspec import UNSET, Meta, UnsetType
 from tornado import web
 
-from jupyter_nbedit.errors import InvalidRequest
+from jupyter_nbedit.errors import AmbiguousCell, CellNotFound, HashMismatch, InvalidRequest
+from jupyter_nbedit.handlers.contract import (
+    ETAG,
+    IF_MATCH,
+    IF_NONE_MATCH,
+    OF_OPERATIONS,
+    OF_READING,
+    OF_WRITING,
+    Contract,
+    Reply,
+)
 from jupyter_nbedit.handlers.requests import NbEditHandler
-from jupyter_nbedit.messages import EditRequest, Selection
+from jupyter_nbedit.messages import EditReply, EditRequest, ReadReply, Selection
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.view import View
 
@@ -62,6 +73,16 @@ class ReadQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
 class NotebookHandler(NbEditHandler):
     """``/nbedit/notebooks/{path}``."""
 
+    @Contract(
+        "Read a notebook",
+        query=ReadQuery,
+        headers=[IF_NONE_MATCH],
+        replies={
+            HTTPStatus.OK: Reply(ReadReply, "The notebook.", [ETAG]),
+            HTTPStatus.NOT_MODIFIED: Reply(None, "You have this version already.", [ETAG]),
+        },
+        refusals=[*OF_READING, CellNotFound, AmbiguousCell],
+    )
     @web.authenticated
     @authorized
     async def get(self, path: str) -> None:
@@ -81,6 +102,13 @@ class NotebookHandler(NbEditHandler):
         else:
             self.answer(reply, tag=reply.hash)
 
+    @Contract(
+        "Edit a notebook",
+        body=EditBody,
+        headers=[IF_MATCH],
+        replies={HTTPStatus.OK: Reply(EditReply, "What the edit did.", [ETAG])},
+        refusals=[*OF_READING, *OF_WRITING, *OF_OPERATIONS, HashMismatch],
+    )
     @web.authenticated
     @authorized
     async def patch(self, path: str) -> None:

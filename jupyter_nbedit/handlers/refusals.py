@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
+from msgspec import Meta
 from tornado.web import HTTPError
 
 from jupyter_nbedit import errors
+
+#: The reason of a failure that is a fault of the server.
+INTERNAL_ERROR = "internal_error"
 
 STATUS: dict[type[errors.NbEditError], HTTPStatus] = {
     errors.InvalidRequest: HTTPStatus.BAD_REQUEST,
@@ -16,6 +21,7 @@ STATUS: dict[type[errors.NbEditError], HTTPStatus] = {
     errors.PlanMode: HTTPStatus.FORBIDDEN,
     errors.CellProtected: HTTPStatus.FORBIDDEN,
     errors.NotebookNotFound: HTTPStatus.NOT_FOUND,
+    errors.FileNotFound: HTTPStatus.NOT_FOUND,
     errors.CellNotFound: HTTPStatus.NOT_FOUND,
     errors.SectionNotFound: HTTPStatus.NOT_FOUND,
     errors.ToolNotFound: HTTPStatus.NOT_FOUND,
@@ -37,9 +43,24 @@ STATUS: dict[type[errors.NbEditError], HTTPStatus] = {
     errors.StorageFailure: HTTPStatus.INTERNAL_SERVER_ERROR,
 }
 
+
+class ErrorBody(msgspec.Struct, frozen=True):
+    """Why a request was refused. Nothing was written, unless the details say `applied: true`."""
+
+    message: Annotated[
+        str, Meta(description="What was expected, what was found and what to do, for people.")
+    ]
+    reason: Annotated[str, Meta(description="Why, for programs.")]
+    details: Annotated[dict[str, Any], Meta(description="Facts, for programs.")]
+
+
 _FORBIDDEN = (
     "You may not do this. Expected a request with the server's token in the header `Authorization: "
     "token …`, of a user with the right to read or write `contents` and `nbedit`."
+)
+_UNFORESEEN = (
+    "The server failed in a way nobody foresaw. Read the notebook before you go on; the server's "
+    "log says more."
 )
 _HINTS = {
     HTTPStatus.UNAUTHORIZED: _FORBIDDEN,
@@ -54,31 +75,18 @@ def status_of(failure: BaseException | None, otherwise: int) -> int:
     return STATUS[type(failure)] if isinstance(failure, errors.NbEditError) else otherwise
 
 
-def body_of(failure: BaseException | None, status: int) -> dict[str, Any]:
+def body_of(failure: BaseException | None, status: int) -> ErrorBody:
     """Give the body of an error: what to do, for people; why, for programs.
 
     Neither a traceback nor the text of a foreign exception ever shows: both may name paths.
     """
     if isinstance(failure, errors.NbEditError):
-        return {
-            "message": failure.message,
-            "reason": failure.reason,
-            "details": failure.details,
-        }
+        return ErrorBody(failure.message, failure.reason, failure.details)
     known = HTTPStatus(status) if status in HTTPStatus.__members__.values() else None
     if isinstance(failure, HTTPError) or status < HTTPStatus.INTERNAL_SERVER_ERROR:
         message = _HINTS.get(known, "") if known else ""
         forbidden = known in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
         reason = "forbidden" if forbidden else "invalid_request"
-        return {
-            "message": message or "The request cannot be understood as HTTP; nothing was written.",
-            "reason": reason,
-            "details": {},
-        }
-    return {
-        "message": "The server failed in a way nobody foresaw. Read the notebook before you "
-        "go on; the "
-        "server's log says more.",
-        "reason": "internal_error",
-        "details": {},
-    }
+        message = message or "The request cannot be understood as HTTP; nothing was written."
+        return ErrorBody(message, reason, {})
+    return ErrorBody(_UNFORESEEN, INTERNAL_ERROR, {})

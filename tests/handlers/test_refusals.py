@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from http import HTTPStatus
 
+import msgspec
 import pytest
 from tornado.web import HTTPError
 
@@ -67,7 +68,7 @@ def test_every_refusal_has_a_reason_of_its_own_and_its_documented_status() -> No
 def test_a_refusal_becomes_its_status_and_a_body_of_three_members(kind: type[NbEditError]) -> None:
     refusal = made(kind)
     assert status_of(refusal, 500) == STATUS[kind]
-    assert body_of(refusal, STATUS[kind]) == {
+    assert msgspec.to_builtins(body_of(refusal, STATUS[kind])) == {
         "message": refusal.message,
         "reason": kind.reason,
         "details": refusal.details,
@@ -77,7 +78,7 @@ def test_a_refusal_becomes_its_status_and_a_body_of_three_members(kind: type[NbE
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 500, 503, 599])
 def test_what_is_no_refusal_of_ours_has_the_same_form_and_repeats_nobody(status: int) -> None:
     for failure in (HTTPError(status, "in /home/me"), OSError(2, "no", "/home/me"), None):
-        body = body_of(failure, status)
+        body = msgspec.to_builtins(body_of(failure, status))
         assert list(body) == ["message", "reason", "details"]
         assert body["message"]
         assert body["reason"]

@@ -1,0 +1,143 @@
+"""What a verb of a route takes and answers: said beside the verb, shown as OpenAPI."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, TypeVar
+
+import msgspec
+
+from jupyter_nbedit import errors
+from jupyter_nbedit.errors import NbEditError
+
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+#: What any request may meet.
+ANY_REQUEST: tuple[type[NbEditError], ...] = (
+    errors.InvalidRequest,
+    errors.Forbidden,
+    errors.TooLarge,
+)
+#: What a request with a body may meet besides.
+ANY_BODY: tuple[type[NbEditError], ...] = (errors.UnsupportedMediaType,)
+#: What may be in the way of reading a notebook.
+OF_READING: tuple[type[NbEditError], ...] = (
+    errors.NotebookNotFound,
+    errors.NotAPlainFile,
+    errors.InvalidNotebook,
+    errors.Busy,
+    errors.StorageFailure,
+)
+#: What may be in the way of writing one.
+OF_WRITING: tuple[type[NbEditError], ...] = (errors.PlanMode, errors.NoSpace)
+
+#: What an operation may meet in the notebook as it is.
+OF_OPERATIONS: tuple[type[NbEditError], ...] = (
+    errors.InvalidOperation,
+    errors.CellProtected,
+    errors.CellNotFound,
+    errors.SectionNotFound,
+    errors.AmbiguousCell,
+    errors.AmbiguousSection,
+    errors.TextMismatch,
+    errors.CellChanged,
+)
+
+
+@dataclass(frozen=True)
+class Header:
+    """A header that means something to us.
+
+    Parameters
+    ----------
+    name
+        As HTTP has it.
+    description
+        What it does.
+    pattern
+        What a legal value looks like, if not every one is legal.
+    """
+
+    name: str
+    description: str
+    pattern: str | None = None
+
+
+IF_MATCH = Header(
+    "If-Match",
+    "The `ETag` of the only version the request is for, or `*` for any. If the notebook is another "
+    "one: 412 `hash_mismatch`.",
+    r'^(\*|"[!#-+\--~]+")$',
+)
+IF_NONE_MATCH = Header(
+    "If-None-Match",
+    "The `ETag` of the version you have: unchanged, it is answered with 304.",
+)
+ETAG = Header("ETag", "The notebook's hash, in quotation marks.", r'^"[0-9a-f]{64}"$')
+LOCATION = Header("Location", "The address of what was made.", r"^/")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer that is no refusal.
+
+    Parameters
+    ----------
+    body
+        The type that is encoded, or a JSON Schema; None for an answer without a body.
+    description
+        What the answer means.
+    headers
+        What stands above the body.
+    """
+
+    body: Any
+    description: str
+    headers: Sequence[Header] = ()
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What a verb of a route takes and answers; put above the verb as a decorator.
+
+    Parameters
+    ----------
+    summary
+        What it does, in a few words; the verb's docstring says more.
+    replies
+        The answers to a request that succeeds.
+    query
+        The struct its query is decoded to.
+    body
+        The type its body is decoded to.
+    headers
+        The headers it reads.
+    refusals
+        What it may refuse, besides what every request may meet.
+    """
+
+    summary: str
+    replies: Mapping[HTTPStatus, Reply]
+    query: type[msgspec.Struct] | None = None
+    body: Any = None
+    headers: Sequence[Header] = ()
+    refusals: Sequence[type[NbEditError]] = ()
+
+    @property
+    def all_refusals(self) -> tuple[type[NbEditError], ...]:
+        """All it may refuse, each once."""
+        given = ANY_REQUEST + (ANY_BODY if self.body is not None else ()) + tuple(self.refusals)
+        return tuple(dict.fromkeys(given))
+
+    def __call__(self, verb: Verb) -> Verb:
+        """Put the contract on a verb."""
+        vars(verb)["contract"] = self
+        return verb
+
+
+def contract_of(verb: Callable[..., Any]) -> Contract | None:
+    """Give the contract of a verb, None if it has none."""
+    contract: Contract | None = vars(verb).get("contract")
+    return contract
