@@ -11,6 +11,7 @@
     │   ├── PlanMode                the server is set to change nothing
     │   └── CellProtected           the cell's own metadata says no
     ├── NotebookNotFound            outside the root, hidden and missing look the same
+    ├── FileNotFound                the same for a file that is no notebook
     ├── NotebookExists              nothing is ever overwritten by creating it
     ├── CellNotFound                no cell answers to that address
     ├── AmbiguousCell               more than one cell does
@@ -110,6 +111,19 @@ class NotebookNotFound(NbEditError):
         super().__init__(
             "There is no notebook at this path. Expected a path relative to the server's "
             "root, as in the Contents API, of an existing file that ends in .ipynb."
+        )
+
+
+class FileNotFound(NbEditError):
+    """There is no such file that is no notebook, or none that may be seen."""
+
+    reason = "file_not_found"
+
+    def __init__(self) -> None:
+        # As of notebooks: the answer must not tell outside, hidden and missing apart.
+        super().__init__(
+            "There is no file at this path. Expected the path of an existing file under the folder "
+            "that this server serves; a new file goes into a folder that exists there."
         )
 
 

@@ -76,7 +76,7 @@ def storage_for(manager: Any, settings: Mapping[str, Any], locks: PathLocks) -> 
             "plain file of its own; nothing was written."
         )
         raise NotAPlainFile(message)
-    _guard(manager, locks)
+    guard(manager, locks)
     return FileStorage(manager, locks)
 
 
@@ -85,7 +85,7 @@ def _obstacle(manager: Any, settings: Mapping[str, Any]) -> str | None:
     if not isinstance(manager, AsyncFileContentsManager):
         return f"This server keeps its notebooks with {kind.__name__}."
     for name in _DECISIVE:
-        if not _is_stock(manager, name):
+        if not is_stock(manager, name):
             return f"{kind.__name__}, which keeps this server's notebooks, has its own `{name}`."
     if manager.pre_save_hook is not None or manager._pre_save_hooks:  # noqa: SLF001 -- no other way
         return "A pre-save hook of this server may change or refuse what is saved."
@@ -94,7 +94,7 @@ def _obstacle(manager: Any, settings: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _is_stock(manager: AsyncFileContentsManager, name: str) -> bool:
+def is_stock(manager: AsyncFileContentsManager, name: str) -> bool:
     """Tell whether a method is the server's own, by where it is defined and where written."""
     if name in vars(manager):
         return isinstance(vars(manager)[name], _Guarded)
@@ -104,7 +104,7 @@ def _is_stock(manager: AsyncFileContentsManager, name: str) -> bool:
     return all(module.startswith(_STOCK) for module in modules)
 
 
-def _guard(manager: AsyncFileContentsManager, locks: PathLocks) -> None:
+def guard(manager: AsyncFileContentsManager, locks: PathLocks) -> None:
     """Make the manager's own writes wait for ours, and ours for them.
 
     The manager writes in place: a file renamed over its target in the middle of a save would send

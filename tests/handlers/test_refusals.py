@@ -21,6 +21,7 @@ DOCUMENTED = {
     "plan_mode": 403,
     "cell_protected": 403,
     "notebook_not_found": 404,
+    "file_not_found": 404,
     "cell_not_found": 404,
     "section_not_found": 404,
     "tool_not_found": 404,
@@ -51,7 +52,8 @@ def refusals(of: type[NbEditError] = NbEditError) -> Iterator[type[NbEditError]]
 
 
 def made(kind: type[NbEditError]) -> NbEditError:
-    return kind() if kind is errors.NotebookNotFound else kind("Why, and what to do.", fact=1)
+    fixed = {errors.NotebookNotFound, errors.FileNotFound}
+    return kind() if kind in fixed else kind("Why, and what to do.", fact=1)
 
 
 def test_every_refusal_has_a_status() -> None:
