@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from jupyter_nbedit.handlers.about import AboutHandler, NothingHandler
+from jupyter_nbedit.handlers.cells import CellHandler, CellsHandler
 from jupyter_nbedit.handlers.notebooks import NotebookHandler
+from jupyter_nbedit.handlers.openapi import OpenAPIHandler
 
 default_handlers = [
     (r"/nbedit/?", AboutHandler),
+    (r"/nbedit/openapi\.json", OpenAPIHandler),
+    # What ends in .ipynb is a notebook, even in a folder `cells` of a folder that is called like one.
+    (r"/nbedit/notebooks/(?P<path>.*\.ipynb)/cells", CellsHandler),
+    (r"/nbedit/notebooks/(?P<path>.*\.ipynb)/cells/(?P<cell>[^/]+)(?<!\.ipynb)", CellHandler),
     (r"/nbedit/notebooks/(?P<path>.*)", NotebookHandler),
     (r"/nbedit/.*", NothingHandler),
 ]

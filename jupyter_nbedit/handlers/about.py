@@ -77,6 +77,7 @@ class AboutHandler(NbEditHandler):
                 storage=["file"],
                 links={
                     "self": root,
+                    "openapi": f"{root}/openapi.json",
                     "notebook": f"{root}/notebooks/{{path}}",
                     "events": f"{self.base_url}api/events/subscribe",
                 },

@@ -33,6 +33,7 @@ class Row:
 #: A route or verb that is not here fails the first test.
 ROWS = {
     (r"/nbedit/?", "GET"): Row("nbedit", "read"),
+    (r"/nbedit/openapi\.json", "GET"): Row("nbedit/openapi.json", "read"),
     (r"/nbedit/notebooks/(?P<path>.*)", "GET"): Row("nbedit/notebooks/a.ipynb", "read"),
     (r"/nbedit/notebooks/(?P<path>.*)", "PATCH"): Row("nbedit/notebooks/a.ipynb", "write", REPLACE),
 }

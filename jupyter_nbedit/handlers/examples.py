@@ -1,0 +1,83 @@
+"""Requests and their answers, as a server gave them: the examples of the OpenAPI document.
+
+They stand in ``examples.json``. A test sends each request to a server and compares the answer.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from importlib import resources
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import msgspec
+
+
+class Exchange(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """A request and its answer.
+
+    Parameters
+    ----------
+    name
+        No other has it.
+    summary
+        What it shows.
+    given
+        What must be so at the server, beyond the demo's notebooks.
+    verb, target, headers, body
+        The request; the target begins with ``/nbedit``, whatever the base URL.
+    status, answer
+        What came back.
+    """
+
+    name: str
+    summary: str
+    given: str | None = None
+    verb: str
+    target: str
+    headers: dict[str, str] = {}
+    body: Any = None
+    status: int
+    answer: Any = None
+
+    @property
+    def path(self) -> str:
+        """The target without its query."""
+        return urlsplit(self.target).path
+
+    @property
+    def query(self) -> dict[str, list[str]]:
+        """The query."""
+        return parse_qs(urlsplit(self.target).query, keep_blank_values=True)
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the request was granted."""
+        return self.status < 400  # noqa: PLR2004 -- HTTP's own border
+
+    @property
+    def reason(self) -> str | None:
+        """Why it was not."""
+        return None if self.succeeded else self.answer.get("reason")
+
+    def of(self, verb: str, pattern: str) -> bool:
+        """Tell whether a verb of a route was asked."""
+        return verb == self.verb and re.fullmatch(pattern, self.path) is not None
+
+    def matched(self, pattern: str) -> dict[str, str]:
+        """Give the values of a route's parameters."""
+        found = re.fullmatch(pattern, self.path)
+        return {name: unquote(value) for name, value in found.groupdict().items()} if found else {}
+
+    def as_example(self) -> dict[str, Any]:
+        """Give the answer as OpenAPI has an example."""
+        given = {} if self.given is None else {"description": self.given}
+        return {"summary": self.summary, **given, "value": self.answer}
+
+
+@functools.cache
+def exchanges() -> tuple[Exchange, ...]:
+    """Give all there are."""
+    text = resources.files(__package__).joinpath("examples.json").read_bytes()
+    return tuple(msgspec.json.decode(text, type=list[Exchange]))
