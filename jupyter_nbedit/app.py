@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_core.paths import jupyter_runtime_dir
 from jupyter_server.extension.application import ExtensionApp
-from traitlets import Enum, Integer
+from traitlets import Bool, Enum, Integer
 
 from jupyter_nbedit.editor import NotebookEditor
 from jupyter_nbedit.events import SCHEMA_ID, SCHEMA_PATH, EditEvents
 from jupyter_nbedit.handlers import default_handlers
+from jupyter_nbedit.handlers.retries import Retries
 from jupyter_nbedit.reader import NotebookReader
+from jupyter_nbedit.readings import Readings
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.managers import storage_for
 
@@ -47,8 +49,20 @@ class NbEditApp(ExtensionApp):
         size.""",
     )
 
+    read_before_edit = Bool(
+        default_value=False,
+        config=True,
+        help="""Whether a notebook may be edited only by who has read it as it is now, in the same
+        session (the header `X-NbEdit-Session`, else the user). Without that an edit is refused with
+        428 `read_required`, or with 412 `hash_mismatch` if the notebook has changed since it was
+        read. Dry runs are free. Off by default; the
+        tools of the dialect `claude_code` always ask for it.""",
+    )
+
     editor: NotebookEditor
     reader: NotebookReader
+    readings: Readings
+    retries: Retries
 
     def initialize_settings(self) -> None:
         """Build the house: everything above the ground floor gets what is below it."""
@@ -70,11 +84,14 @@ class NbEditApp(ExtensionApp):
             found: NotebookNotary = settings["contents_manager"].notary
             return found
 
-        self.reader = NotebookReader(storage=storage, notary=notary)
+        self.readings = Readings()
+        self.retries = Retries()
+        self.reader = NotebookReader(storage=storage, notary=notary, readings=self.readings)
         self.editor = NotebookEditor(
             storage=storage,
             notary=notary,
             events=EditEvents(logger),
+            readings=self.readings,
             log=self.log,
             mode=self.mode,
         )

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from logging import Logger
 from typing import TYPE_CHECKING
 
@@ -15,13 +16,16 @@ import msgspec
 
 from jupyter_nbedit import trust
 from jupyter_nbedit.errors import Busy, HashMismatch, PlanMode
-from jupyter_nbedit.loading import Loaded, away, settled
-from jupyter_nbedit.messages import EditReply, EditRequest
+from jupyter_nbedit.loading import Loaded, away, settled, sha256
+from jupyter_nbedit.messages import CreateRequest, EditReply, EditRequest
 from jupyter_nbedit.notebook.batch import Applied, apply
+from jupyter_nbedit.notebook.blank import blank
 from jupyter_nbedit.notebook.diff import unified
+from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.splices import Splice, join, pieces
-from jupyter_nbedit.storage import Changed, Storage, Written
+from jupyter_nbedit.readings import Readings
+from jupyter_nbedit.storage import Changed, Content, Storage, Written
 
 if TYPE_CHECKING:
     from nbformat.sign import NotebookNotary
@@ -46,6 +50,8 @@ class NotebookEditor:
         Gives the notary that knows which notebooks are trusted.
     events
         Tells of edits.
+    readings
+        Knows who has read what.
     log
         The server's; each edit leaves a line there.
     mode
@@ -55,6 +61,7 @@ class NotebookEditor:
     storage: Callable[[], Storage]
     notary: Callable[[], NotebookNotary]
     events: EditEvents
+    readings: Readings
     log: Logger
     mode: str = "edit"
     _edit_ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
@@ -67,12 +74,7 @@ class NotebookEditor:
         NbEditError
             Nothing was written.
         """
-        if self.mode == "plan" and not request.dry_run:
-            message = (
-                "This server is in plan mode: notebooks are not changed. Send `dry_run: true` "
-                "to see what the edit would do."
-            )
-            raise PlanMode(message)
+        self._check_mode(request)
         storage = self.storage()
         async with storage.hold(request.path):
             for _ in range(_ATTEMPTS):
@@ -85,6 +87,39 @@ class NotebookEditor:
         )
         raise Busy(message)
 
+    async def create(self, request: CreateRequest) -> EditReply:
+        """Create a notebook; never in the place of anything, and never in a folder that is not.
+
+        Raises
+        ------
+        NbEditError
+            Nothing was written.
+        """
+        self._check_mode(request)
+        text = blank(request.language, request.kernelspec)
+        base = Loaded(Content(text, datetime.now(tz=timezone.utc)), Document.parse(text), "")
+        storage = self.storage()
+        done = await away(
+            _weight(base, request.cells), _Done.of, storage, request, base, request.cells
+        )
+        text = join(text, done.applied.splices)
+        async with storage.hold(request.path):
+            if request.dry_run:
+                await storage.check_vacant(request.path)
+                return done.reply(Written(sha256(text), base.content.last_modified), None)
+            written = await storage.create(request.path, text)
+            reply = done.reply(written, next(self._edit_ids))
+            await self._finish(storage, request, reply, written)
+        return reply
+
+    def _check_mode(self, request: EditRequest | CreateRequest) -> None:
+        if self.mode == "plan" and not request.dry_run:
+            message = (
+                "This server is in plan mode: notebooks are not changed. Send `dry_run: true` "
+                "to see what the edit would do."
+            )
+            raise PlanMode(message)
+
     async def _attempt(self, storage: Storage, request: EditRequest) -> EditReply | None:
         """Edit what is there now; None if somebody else wrote meanwhile."""
         read = await settled(storage, request.path)
@@ -94,6 +129,8 @@ class NotebookEditor:
                 "send the edit anew with the hash you then get."
             )
             raise HashMismatch(message, expected=request.hash, hash=read.hash)
+        if request.must_have_read and not request.dry_run:
+            self.readings.require(request.session, request.path, read.hash)
         operations = request.operations
         if callable(operations):
             operations = operations(read.document)
@@ -113,6 +150,18 @@ class NotebookEditor:
         if trusted:
             with self._after_the_fact(reply, "its trust could not be kept"):
                 await trust.sign(self.notary(), join(read.content.text, splices))
+        await self._finish(storage, request, reply, written)
+        return reply
+
+    async def _finish(
+        self,
+        storage: Storage,
+        request: EditRequest | CreateRequest,
+        reply: EditReply,
+        written: Written,
+    ) -> None:
+        """Tell everybody that a notebook was written."""
+        self.readings.note(request.session, request.path, written.hash)
         with self._after_the_fact(reply, "the contents manager could not be told"):
             reply.warnings.extend(await storage.announce(request.path, written))
         with self._after_the_fact(reply, "open tabs could not be told"):
@@ -125,7 +174,6 @@ class NotebookEditor:
             request.client,
             request.message,
         )
-        return reply
 
     @contextmanager
     def _after_the_fact(self, reply: EditReply, what: str) -> Iterator[None]:
@@ -138,7 +186,7 @@ class NotebookEditor:
                 f"The edit is in the file, but {what}; the server's log says why."
             )
 
-    def _tell(self, request: EditRequest, reply: EditReply) -> None:
+    def _tell(self, request: EditRequest | CreateRequest, reply: EditReply) -> None:
         self.events.emit(
             [
                 {"op": done.op, "cell_id": done.cell_id, "index": done.index}
@@ -173,7 +221,7 @@ class _Done:
     """A batch worked out, and all that is said of it whether it is written or not."""
 
     storage: Storage
-    request: EditRequest
+    request: EditRequest | CreateRequest
     read: Loaded
     applied: Applied
     diff: str
@@ -182,7 +230,7 @@ class _Done:
     def of(
         cls,
         storage: Storage,
-        request: EditRequest,
+        request: EditRequest | CreateRequest,
         read: Loaded,
         operations: Sequence[Operation],
     ) -> _Done:
@@ -194,7 +242,7 @@ class _Done:
         return EditReply(
             path=self.request.path,
             edit_id=edit_id,
-            hash_before=self.read.hash,
+            hash_before=self.read.hash or None,
             hash=written.hash,
             last_modified=written.last_modified,
             applied_via=self.storage.kind,

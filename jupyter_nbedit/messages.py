@@ -10,7 +10,7 @@ import msgspec
 
 from jupyter_nbedit.notebook.batch import Result
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.operations import Operation
+from jupyter_nbedit.notebook.operations import Insert, Operation
 from jupyter_nbedit.notebook.view import CellView, View
 
 #: Decides on the operations in view of the notebook as it is when it is edited. Called again if
@@ -38,6 +38,10 @@ class EditRequest:
         What the editor calls itself.
     message
         Why the edit is made; for the log.
+    session
+        Whose reading counts if the notebook must have been read; see `Readings`.
+    must_have_read
+        Refuse the edit unless the session has read the notebook as it is.
     """
 
     path: str
@@ -47,14 +51,42 @@ class EditRequest:
     user: str = ""
     client: str | None = None
     message: str | None = None
+    session: str = ""
+    must_have_read: bool = False
+
+
+@dataclass(frozen=True)
+class CreateRequest:
+    """A notebook to be created; what is not said here is as in `EditRequest`.
+
+    Parameters
+    ----------
+    cells
+        Its cells, each to be inserted at the end.
+    language, kernelspec
+        What its metadata say; see `blank`.
+    """
+
+    path: str
+    cells: Sequence[Insert]
+    language: str | None = None
+    kernelspec: str | None = None
+    dry_run: bool = False
+    user: str = ""
+    client: str | None = None
+    message: str | None = None
+    session: str = ""
 
 
 class EditReply(msgspec.Struct, frozen=True, kw_only=True):
-    """What an edit did: what is kept now, under which hash, and how it got there."""
+    """What an edit did: what is kept now, under which hash, and how it got there.
+
+    ``edit_id`` is null if nothing was written, ``hash_before`` if the edit created the notebook.
+    """
 
     path: str
     edit_id: int | None
-    hash_before: str
+    hash_before: str | None
     hash: str
     last_modified: datetime
     applied_via: str
@@ -107,9 +139,12 @@ class Selection:
         How many cells at most; None means no limit.
     view
         How much of each.
+    session
+        Who then has read the notebook; see `Readings`.
     """
 
     cells: Sequence[str] = ()
     start: int = 0
     limit: int | None = None
     view: View = "source"
+    session: str = ""

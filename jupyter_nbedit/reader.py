@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from jupyter_nbedit import trust
 from jupyter_nbedit.loading import away, settled
 from jupyter_nbedit.messages import Kernelspec, ReadReply, Selection
-from jupyter_nbedit.notebook.document import CellAddress, Document, plain_index
 from jupyter_nbedit.notebook.view import cell_views
+from jupyter_nbedit.readings import Readings
 from jupyter_nbedit.storage import Storage
 
 if TYPE_CHECKING:
@@ -27,10 +27,13 @@ class NotebookReader:
         Gives the storage for a request; looked up each time, because servers swap their managers.
     notary
         Gives the notary that knows which notebooks are trusted.
+    readings
+        Knows who has read what.
     """
 
     storage: Callable[[], Storage]
     notary: Callable[[], NotebookNotary]
+    readings: Readings
 
     async def read(
         self, path: str, selection: Selection, *, known: Callable[[str], bool]
@@ -54,11 +57,12 @@ class NotebookReader:
         """
         storage = self.storage()
         read = await settled(storage, path)
+        self.readings.note(selection.session, path, read.hash)
         if known(read.hash):
             return read.hash
         document = read.document
         if selection.cells:
-            chosen = sorted({document.locate(_address(cell, document)) for cell in selection.cells})
+            chosen = sorted({document.locate(document.address(cell)) for cell in selection.cells})
         else:
             chosen = list(range(len(document)))
         page = [index for index in chosen if index >= selection.start][: selection.limit]
@@ -80,12 +84,6 @@ class NotebookReader:
             cells=views,
             next=rest[0] if rest else None,
         )
-
-
-def _address(text: str, document: Document) -> CellAddress:
-    """Read an address from a text, where only an index can be all digits, unless it is an id."""
-    index = None if text in document.ids else plain_index(text)
-    return text if index is None else index
 
 
 def _kernelspec(value: Any) -> Kernelspec | None:

@@ -36,6 +36,7 @@ from jupyter_nbedit.messages import EditReply, EditRequest, ReadReply, Selection
 from jupyter_nbedit.notebook.operations import Delete, Expect, Insert, Move, Operation, Replace
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.reader import NotebookReader
+from jupyter_nbedit.readings import Readings
 from jupyter_nbedit.storage import Content, Written
 from tests import samples
 from tests.storage.memory import MemoryStorage
@@ -72,11 +73,15 @@ class Service:
     def __init__(self, storage: MemoryStorage, notary: NotebookNotary, mode: str = "edit") -> None:
         self.storage = storage
         self.heard = Heard()
-        self.reader = NotebookReader(storage=lambda: storage, notary=lambda: notary)
+        readings = Readings()
+        self.reader = NotebookReader(
+            storage=lambda: storage, notary=lambda: notary, readings=readings
+        )
         self.editor = NotebookEditor(
             storage=lambda: storage,
             notary=lambda: notary,
             events=EditEvents(self.heard.logger),
+            readings=readings,
             log=logging.getLogger(__name__),
             mode=mode,
         )
@@ -215,6 +220,7 @@ async def test_in_plan_mode_the_storage_is_not_even_asked(notary: NotebookNotary
     editor = NotebookEditor(
         storage=none,
         notary=lambda: notary,
+        readings=Readings(),
         events=EditEvents(EventLogger()),
         log=logging.getLogger(__name__),
         mode="plan",
@@ -231,6 +237,7 @@ async def test_the_storage_is_chosen_for_each_request(notary: NotebookNotary) ->
     editor = NotebookEditor(
         storage=lambda: chosen.pop(0),
         notary=lambda: notary,
+        readings=Readings(),
         events=EditEvents(Heard().logger),
         log=logging.getLogger(__name__),
     )

@@ -10,7 +10,7 @@ from jupyter_nbedit.handlers.openapi import OpenAPIHandler
 default_handlers = [
     (r"/nbedit/?", AboutHandler),
     (r"/nbedit/openapi\.json", OpenAPIHandler),
-    # What ends in .ipynb is a notebook, even in a folder `cells` of a folder that is called like one.
+    # What ends in .ipynb is a notebook, even in folders called like one and like `cells`.
     (r"/nbedit/notebooks/(?P<path>.*\.ipynb)/cells", CellsHandler),
     (r"/nbedit/notebooks/(?P<path>.*\.ipynb)/cells/(?P<cell>[^/]+)(?<!\.ipynb)", CellHandler),
     (r"/nbedit/notebooks/(?P<path>.*)", NotebookHandler),

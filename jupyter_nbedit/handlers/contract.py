@@ -31,7 +31,20 @@ OF_READING: tuple[type[NbEditError], ...] = (
     errors.StorageFailure,
 )
 #: What may be in the way of writing one.
-OF_WRITING: tuple[type[NbEditError], ...] = (errors.PlanMode, errors.NoSpace)
+OF_WRITING: tuple[type[NbEditError], ...] = (
+    errors.PlanMode,
+    errors.NoSpace,
+    errors.IdempotencyMismatch,
+)
+
+#: What may be in the way of creating one.
+OF_CREATING: tuple[type[NbEditError], ...] = (
+    errors.NotebookNotFound,
+    errors.NotebookExists,
+    errors.NotAPlainFile,
+    errors.Busy,
+    errors.StorageFailure,
+)
 
 #: What an operation may meet in the notebook as it is.
 OF_OPERATIONS: tuple[type[NbEditError], ...] = (
@@ -74,6 +87,24 @@ IF_MATCH = Header(
 IF_NONE_MATCH = Header(
     "If-None-Match",
     "The `ETag` of the version you have: unchanged, it is answered with 304.",
+)
+IF_NONE_MATCH_ANY = Header(
+    "If-None-Match",
+    "`*`, which creating means in any case.",
+    r"^\*$",
+)
+IDEMPOTENCY_KEY = Header(
+    "Idempotency-Key",
+    "A new key for every new request. Sent again with the same request, it gives the first answer "
+    "again, and nothing is done twice; with another one: 422 `idempotency_mismatch`. Failures "
+    " are not remembered, nor is anything beyond a restart of the server.",
+    r"^[ -~]{1,200}$",
+)
+SESSION = Header(
+    "X-NbEdit-Session",
+    "Names your session among all of your user's, where the server asks editors to have read what "
+    "they edit.",
+    r"^[ -~]{1,200}$",
 )
 ETAG = Header("ETag", "The notebook's hash, in quotation marks.", r'^"[0-9a-f]{64}"$')
 LOCATION = Header("Location", "The address of what was made.", r"^/")

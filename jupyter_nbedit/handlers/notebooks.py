@@ -7,54 +7,89 @@ from typing import Annotated
 
 import msgspec
 from jupyter_server.auth.decorator import authorized
+from jupyter_server.utils import url_escape, url_path_join
 from msgspec import UNSET, Meta, UnsetType
 from tornado import web
 
-from jupyter_nbedit.errors import AmbiguousCell, CellNotFound, HashMismatch, InvalidRequest
+from jupyter_nbedit.errors import (
+    AmbiguousCell,
+    CellNotFound,
+    HashMismatch,
+    InvalidOperation,
+    InvalidRequest,
+    ReadRequired,
+)
 from jupyter_nbedit.handlers.contract import (
     ETAG,
+    IDEMPOTENCY_KEY,
     IF_MATCH,
     IF_NONE_MATCH,
+    IF_NONE_MATCH_ANY,
+    LOCATION,
+    OF_CREATING,
     OF_OPERATIONS,
     OF_READING,
     OF_WRITING,
+    SESSION,
     Contract,
     Reply,
 )
-from jupyter_nbedit.handlers.requests import NbEditHandler
-from jupyter_nbedit.messages import EditReply, EditRequest, ReadReply, Selection
+from jupyter_nbedit.handlers.editing import (
+    Change,
+    EditingHandler,
+    NewCell,
+    Note,
+    given,
+    insertion,
+    tags,
+)
+from jupyter_nbedit.handlers.requests import LONGEST_LABEL, encoded
+from jupyter_nbedit.handlers.retries import Answer
+from jupyter_nbedit.messages import CreateRequest, EditReply, ReadReply, Selection
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.view import View
 
 #: The most operations of one batch.
 MOST_OPERATIONS = 1000
-_LONGEST_LABEL = 200
 
 
-class EditBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class EditBody(Change, frozen=True, kw_only=True):
     """The body of a PATCH."""
 
     operations: Annotated[
         list[Operation],
         Meta(min_length=1, max_length=MOST_OPERATIONS, description="Done all, or none of them."),
     ]
-    hash: (
-        Annotated[str, Meta(description="The version the edit is for; the same as `If-Match`.")]
-        | UnsetType
-    ) = UNSET
-    dry_run: Annotated[bool, Meta(description="Answer what would be, write nothing.")] = False
-    client: (
-        Annotated[
-            str,
-            Meta(max_length=_LONGEST_LABEL, description="What you call yourself; not verified."),
-        ]
-        | UnsetType
-    ) = UNSET
-    message: (
+
+
+class CreateBody(Note, frozen=True, kw_only=True):
+    """The body of a PUT."""
+
+    cells: Annotated[
+        list[NewCell],  # type: ignore[valid-type] # made from another struct
+        Meta(max_length=MOST_OPERATIONS, description="The notebook's cells, in their order."),
+    ] = msgspec.field(default_factory=list)
+    language: (
         Annotated[
             str,
             Meta(
-                max_length=_LONGEST_LABEL, description="Why the edit is made; for the server's log."
+                min_length=1,
+                max_length=LONGEST_LABEL,
+                description="The language of the code cells, as in `metadata.language_info.name`.",
+                examples=["python"],
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    kernelspec: (
+        Annotated[
+            str,
+            Meta(
+                min_length=1,
+                max_length=LONGEST_LABEL,
+                description="The name of the kernel that is to run it. It is only written to "
+                " the metadata; no kernel is asked or started.",
+                examples=["python3"],
             ),
         ]
         | UnsetType
@@ -70,13 +105,13 @@ class ReadQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
     cell: list[str] = []
 
 
-class NotebookHandler(NbEditHandler):
+class NotebookHandler(EditingHandler):
     """``/nbedit/notebooks/{path}``."""
 
     @Contract(
         "Read a notebook",
         query=ReadQuery,
-        headers=[IF_NONE_MATCH],
+        headers=[IF_NONE_MATCH, SESSION],
         replies={
             HTTPStatus.OK: Reply(ReadReply, "The notebook.", [ETAG]),
             HTTPStatus.NOT_MODIFIED: Reply(None, "You have this version already.", [ETAG]),
@@ -93,6 +128,7 @@ class NotebookHandler(NbEditHandler):
             start=query.start,
             limit=None if query.limit is UNSET else query.limit,
             view=query.view,
+            session=self.session,
         )
         reply = await self.reader.read(path, selection, known=self._known)
         if isinstance(reply, str):
@@ -105,49 +141,62 @@ class NotebookHandler(NbEditHandler):
     @Contract(
         "Edit a notebook",
         body=EditBody,
-        headers=[IF_MATCH],
+        headers=[IF_MATCH, IDEMPOTENCY_KEY, SESSION],
         replies={HTTPStatus.OK: Reply(EditReply, "What the edit did.", [ETAG])},
-        refusals=[*OF_READING, *OF_WRITING, *OF_OPERATIONS, HashMismatch],
+        refusals=[*OF_READING, *OF_WRITING, *OF_OPERATIONS, HashMismatch, ReadRequired],
     )
     @web.authenticated
     @authorized
     async def patch(self, path: str) -> None:
         """Apply a batch of operations, all or none."""
         body = self.decode(EditBody)
-        request = EditRequest(
+        await self.edit(path, body.operations, body)
+
+    @Contract(
+        "Create a notebook",
+        body=CreateBody,
+        headers=[IDEMPOTENCY_KEY, IF_NONE_MATCH_ANY],
+        replies={
+            HTTPStatus.OK: Reply(EditReply, "What a dry run would do.", [ETAG]),
+            HTTPStatus.CREATED: Reply(EditReply, "The notebook is there.", [ETAG, LOCATION]),
+        },
+        refusals=[*OF_CREATING, *OF_WRITING, InvalidOperation],
+    )
+    @web.authenticated
+    @authorized
+    async def put(self, path: str) -> None:
+        """Create the notebook in a folder that exists; never in the place of anything."""
+        body = self.decode(CreateBody)
+        self._check_only_new()
+        request = CreateRequest(
             path=path,
-            operations=body.operations,
-            hash=self._expected_hash(None if body.hash is UNSET else body.hash),
-            dry_run=body.dry_run,
-            user=self.current_user.username,
-            client=None if body.client is UNSET else body.client,
-            message=None if body.message is UNSET else body.message,
+            cells=[insertion(cell) for cell in body.cells],
+            language=given(body.language),
+            kernelspec=given(body.kernelspec),
+            session=self.session,
+            **self.note(body),
         )
-        reply = await self.editor.edit(request)
-        self.answer(reply, tag=reply.hash)
+        address = url_path_join(self.base_url, "nbedit/notebooks", url_escape(path))
+
+        async def work() -> Answer:
+            reply = await self.editor.create(request)
+            headers = {"ETag": f'"{reply.hash}"'}
+            if request.dry_run:
+                return Answer(encoded(reply), headers=headers)
+            return Answer(encoded(reply), HTTPStatus.CREATED, {**headers, "Location": address})
+
+        await self.once(work)
+
+    def _check_only_new(self) -> None:
+        """Refuse conditions that ask for overwriting; creating never does."""
+        if self.request.headers.get("If-None-Match", "*").strip() != "*":
+            message = "Expected `If-None-Match: *` or none: PUT only creates. Edit with PATCH."
+            raise InvalidRequest(message)
+        if "If-Match" in self.request.headers:
+            message = "PUT only creates, so there is no version to match. Edit with PATCH."
+            raise InvalidRequest(message)
 
     def _known(self, digest: str) -> bool:
-        tags = _tags(self.request.headers.get("If-None-Match", ""))
+        found = tags(self.request.headers.get("If-None-Match", ""))
         # RFC 9110 13.1.2: this comparison is the weak one.
-        return "*" in tags or digest in {tag.removeprefix("W/").strip('"') for tag in tags}
-
-    def _expected_hash(self, in_body: str | None) -> str | None:
-        """Take the hash from ``If-Match`` or the body; a browser may not be allowed the header."""
-        tags = _tags(self.request.headers.get("If-Match", ""))
-        if not tags or tags == ["*"]:
-            return in_body
-        if len(tags) > 1 or not (tags[0].startswith('"') and tags[0].endswith('"')):
-            message = (
-                'Expected `If-Match: "<hash>"` with the one hash that reading the notebook gave; '
-                f"found {', '.join(tags)[:200]}."
-            )
-            raise InvalidRequest(message)
-        tag = tags[0].strip('"')
-        if in_body not in {None, tag}:
-            message = "`If-Match` and the body's `hash` differ; send one of them."
-            raise InvalidRequest(message)
-        return tag
-
-
-def _tags(header: str) -> list[str]:
-    return [tag.strip() for tag in header.split(",") if tag.strip()]
+        return "*" in found or digest in {tag.removeprefix("W/").strip('"') for tag in found}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
+from jupyter_server.auth.identity import IdentityProvider, PasswordIdentityProvider
 from jupyter_server.auth.utils import HTTP_METHOD_TO_AUTH_ACTION
 from jupyter_server.base.handlers import APIHandler
 from jupyter_server.extension.handler import ExtensionHandlerMixin
@@ -21,7 +24,9 @@ from jupyter_nbedit.errors import (
     TooLarge,
     UnsupportedMediaType,
 )
+from jupyter_nbedit.handlers.contract import contract_of
 from jupyter_nbedit.handlers.refusals import body_of, status_of
+from jupyter_nbedit.handlers.retries import Answer
 
 if TYPE_CHECKING:
     from jupyter_nbedit.app import NbEditApp
@@ -29,6 +34,9 @@ if TYPE_CHECKING:
     from jupyter_nbedit.reader import NotebookReader
 
 Request = TypeVar("Request", bound=msgspec.Struct)
+
+#: How long what a client calls itself, its session or its request may be.
+LONGEST_LABEL = 200
 
 _OPERATION = re.compile(r"`\$\.operations\[(\d+)\]")
 # What Jupyter itself reads from the query of any API request.
@@ -50,6 +58,39 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
     def reader(self) -> NotebookReader:
         """The service that reads."""
         return self.extensionapp.reader
+
+    @property
+    def principal(self) -> str:
+        """Who asks, under a name that stays the same from request to request.
+
+        Jupyter's own identity providers make up a new user for each request that brings the
+        server's token instead of a cookie. Whoever holds the token is one principal here.
+        """
+        made_up = type(self.identity_provider) in {IdentityProvider, PasswordIdentityProvider}
+        return "" if made_up and self.token_authenticated else self.current_user.username
+
+    @property
+    def session(self) -> str:
+        """Whose reading counts for this request; see `Readings`.
+
+        Raises
+        ------
+        InvalidRequest
+            If the header names no session.
+        """
+        return f"{self.principal}\n{self._label('X-NbEdit-Session') or ''}"
+
+    def _label(self, header: str) -> str | None:
+        value: str | None = self.request.headers.get(header)
+        if value is None:
+            return None
+        if not 0 < len(value) <= LONGEST_LABEL or not value.isprintable():
+            message = (
+                f"Expected `{header}` to have 1 to {LONGEST_LABEL} printable characters; found "
+                f"{len(value)}."
+            )
+            raise InvalidRequest(message)
+        return value
 
     async def prepare(self) -> None:  # type: ignore[override] # as APIHandler's own
         """Refuse what no verb needs to see."""
@@ -134,11 +175,32 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
             message = f"The request's query does not have the expected form: {error}."
             raise InvalidRequest(message) from None
 
+    async def once(self, work: Callable[[], Awaitable[Answer]]) -> None:
+        """Do the work and send its answer; for a retry the answer alone.
+
+        Raises
+        ------
+        InvalidRequest, IdempotencyMismatch
+            If the ``Idempotency-Key`` is none, or another request's.
+        """
+        key = self._label("Idempotency-Key")
+        if key is None:
+            answer = await work()
+        else:
+            request = self.request
+            said = (request.method, request.uri, request.headers.get("If-Match"), self.session)
+            digest = hashlib.sha256(repr(said).encode() + request.body).hexdigest()
+            answer = await self.extensionapp.retries.once(self.principal, key, digest, work)
+        self.set_status(answer.status)
+        for name, value in answer.headers.items():
+            self.set_header(name, value)
+        self.finish(answer.body)
+
     def answer(self, reply: Any, *, tag: str | None = None) -> None:
         """Send a reply, with its version as the ``ETag``."""
         if tag is not None:
             self.set_header("ETag", f'"{tag}"')
-        self.finish(_encoded(reply))
+        self.finish(encoded(reply))
 
     def compute_etag(self) -> None:
         """Leave the tag to `answer`: tornado's would be of the body, not of the notebook."""
@@ -152,8 +214,12 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         """Send a failure in our form."""
+        if status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            methods = ((verb, getattr(self, verb.lower())) for verb in self.SUPPORTED_METHODS)
+            allowed = [verb for verb, method in methods if contract_of(method) is not None]
+            self.set_header("Allow", ", ".join([*allowed, "OPTIONS"]))
         failure = kwargs.get("exc_info", (None, None, None))[1]
-        self.finish(_encoded(body_of(failure, status_code)))
+        self.finish(encoded(body_of(failure, status_code)))
 
     def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
         """Log a refusal as what it is, one line, not as a fault of the server."""
@@ -163,7 +229,8 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
             super().log_exception(typ, value, tb)
 
 
-def _encoded(reply: Any) -> bytes:
+def encoded(reply: Any) -> bytes:
+    """Write a reply as JSON."""
     try:
         return msgspec.json.encode(reply)
     except UnicodeEncodeError:

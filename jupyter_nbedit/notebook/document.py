@@ -250,6 +250,11 @@ class Document:
         cell_id, cell_type = self.heads[index]
         return Cell(index, cell_id, cell_type, self.cell_spans[index], self.text)
 
+    def address(self, text: str) -> CellAddress:
+        """Read an address from a text, where all digits mean an index unless they are an id."""
+        index = None if text in self.ids else plain_index(text)
+        return text if index is None else index
+
     def locate(self, address: CellAddress) -> int:
         """Find the index of the cell with an address.
 

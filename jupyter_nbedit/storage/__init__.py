@@ -89,6 +89,14 @@ class Storage(Protocol):
         NotebookNotFound, NotAPlainFile, Forbidden, NoSpace, StorageFailure
         """
 
+    async def check_vacant(self, path: str) -> None:
+        """Raise what creating a notebook would raise, as far as that can be known before.
+
+        Raises
+        ------
+        NotebookExists, NotebookNotFound, Forbidden
+        """
+
     async def create(self, path: str, text: bytes) -> Written:
         """Keep a notebook where there was nothing.
 

@@ -173,12 +173,33 @@ def create(path: str, text: bytes) -> Written:
                     written = os.fstat(descriptor)
                 _put_where_nothing_is(temporary, path)
         except FileExistsError:
-            message = (
-                "There is something at this path already, and it is never overwritten. Choose "
-                "another path, or edit the notebook with PATCH."
-            )
-            raise NotebookExists(message) from None
+            raise _exists() from None
     return Written(_sha256(parts), _last_modified(written), _sync_folder_of(path))
+
+
+def check_vacant(path: str) -> None:
+    """Raise what `create` would raise, as far as that can be known before.
+
+    Raises
+    ------
+    NotebookExists, NotebookNotFound, Forbidden
+    """
+    folder = os.path.dirname(path)
+    if os.path.lexists(path):
+        raise _exists()
+    if not os.path.isdir(folder):
+        raise NotebookNotFound
+    if not os.access(folder, os.W_OK | os.X_OK):
+        message = "The server may not write to this folder."
+        raise Forbidden(message)
+
+
+def _exists() -> NotebookExists:
+    message = (
+        "There is something at this path already, and it is never overwritten. Choose another "
+        "path, or edit the notebook with PATCH."
+    )
+    return NotebookExists(message)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from tornado.web import HTTPError
 from jupyter_nbedit.errors import Busy
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage import Content, Written
-from jupyter_nbedit.storage.commit import create, is_being_saved, read, replace
+from jupyter_nbedit.storage.commit import check_vacant, create, is_being_saved, read, replace
 from jupyter_nbedit.storage.paths import os_path
 
 if TYPE_CHECKING:
@@ -75,6 +75,10 @@ class FileStorage:
         """Replace the file by its spliced bytes, durably, if it still is what was read."""
         real = os.path.realpath(await os_path(self._manager, path))
         return await asyncio.to_thread(replace, real, base, splices)
+
+    async def check_vacant(self, path: str) -> None:
+        """See whether there is nothing of that name, in a folder that may be written."""
+        await asyncio.to_thread(check_vacant, await os_path(self._manager, path))
 
     async def create(self, path: str, text: bytes) -> Written:
         """Write a new file, durably, if there is nothing of its name."""

@@ -49,10 +49,13 @@ class MemoryStorage:
         self._modified += timedelta(seconds=1)
         return Written(hashlib.sha256(text).hexdigest(), self._modified)
 
-    async def create(self, path: str, text: bytes) -> Written:
+    async def check_vacant(self, path: str) -> None:
         if path in self.notebooks:
             message = "There is something at this path."
             raise NotebookExists(message)
+
+    async def create(self, path: str, text: bytes) -> Written:
+        await self.check_vacant(path)
         self.notebooks[path] = text
         self._modified += timedelta(seconds=1)
         return Written(hashlib.sha256(text).hexdigest(), self._modified)

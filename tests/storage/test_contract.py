@@ -106,7 +106,10 @@ async def test_a_notebook_is_created_where_nothing_was(kept: Kept) -> None:
 
 
 async def test_what_is_there_is_not_overwritten_by_creating_it(kept: Kept) -> None:
+    await kept.storage.check_vacant(PATH)
     kept.put(b"old")
+    with pytest.raises(NotebookExists):
+        await kept.storage.check_vacant(PATH)
     with pytest.raises(NotebookExists):
         await kept.storage.create(PATH, b"new")
     assert kept.now() == b"old"

@@ -39,6 +39,8 @@ def test_a_file_a_folder_and_a_link_to_nowhere_are_in_the_way(place: Place) -> N
     for name in before:
         with pytest.raises(NotebookExists):
             create(place, name)
+        with pytest.raises(NotebookExists):
+            asyncio.run(place.storage.check_vacant(name))
     assert left_in(place.root) == before
     assert (place.root / "file.ipynb").read_bytes() == b"old"
 
@@ -51,6 +53,8 @@ def test_no_folder_is_invented_and_none_seen_that_is_hidden(place: Place, path: 
     (place.root / ".dir").mkdir()
     with pytest.raises(NotebookNotFound):
         create(place, path)
+    with pytest.raises(NotebookNotFound):
+        asyncio.run(place.storage.check_vacant(path))
     assert left_in(place.root) == [".dir", "file.txt"]
     assert left_in(place.root.parent) == ["root"]
 

@@ -1,0 +1,141 @@
+"""One cell: a shorter way to say an edit that is one operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Annotated, Any
+
+import msgspec
+from jupyter_server.auth.decorator import authorized
+from jupyter_server.utils import url_escape, url_path_join
+from msgspec import UNSET, Meta, UnsetType
+from tornado import web
+
+from jupyter_nbedit.errors import HashMismatch, ReadRequired
+from jupyter_nbedit.handlers.contract import (
+    ETAG,
+    IDEMPOTENCY_KEY,
+    IF_MATCH,
+    LOCATION,
+    OF_OPERATIONS,
+    OF_READING,
+    OF_WRITING,
+    SESSION,
+    Contract,
+    Reply,
+)
+from jupyter_nbedit.handlers.editing import Change, EditingHandler, Note, part_of
+from jupyter_nbedit.messages import EditReply, Plan
+from jupyter_nbedit.notebook.document import CellAddress, Document
+from jupyter_nbedit.notebook.operations import Delete, Expect, Insert, Operation, Replace
+
+_HEADERS = [IF_MATCH, IDEMPOTENCY_KEY, SESSION]
+_REFUSALS = [*OF_READING, *OF_WRITING, *OF_OPERATIONS, HashMismatch, ReadRequired]
+
+InsertBody: type[Any] = msgspec.defstruct(
+    "InsertBody",
+    part_of(Insert),
+    bases=(Change,),
+    namespace={"__doc__": "The body of a POST: an `insert` without its name."},
+    forbid_unknown_fields=True,
+    frozen=True,
+    kw_only=True,
+)
+ReplaceBody: type[Any] = msgspec.defstruct(
+    "ReplaceBody",
+    part_of(Replace, "cell"),
+    bases=(Change,),
+    namespace={"__doc__": "The body of a PATCH of one cell: a `replace` without name and cell."},
+    forbid_unknown_fields=True,
+    frozen=True,
+    kw_only=True,
+)
+
+
+class DeleteQuery(Note, frozen=True, kw_only=True):
+    """The query of a DELETE, which has no body."""
+
+    source_hash: (
+        Annotated[
+            str, Meta(description="What the cell's `source_hash` must still be, as in `expect`.")
+        ]
+        | UnsetType
+    ) = UNSET
+
+
+class CellsHandler(EditingHandler):
+    """``/nbedit/notebooks/{path}/cells``."""
+
+    @Contract(
+        "Insert a cell",
+        body=InsertBody,
+        headers=_HEADERS,
+        replies={
+            HTTPStatus.OK: Reply(EditReply, "What a dry run would do.", [ETAG]),
+            HTTPStatus.CREATED: Reply(EditReply, "The cell is there.", [ETAG, LOCATION]),
+        },
+        refusals=_REFUSALS,
+    )
+    @web.authenticated
+    @authorized
+    async def post(self, path: str) -> None:
+        """Insert a cell at a position that must be given."""
+        body = self.decode(InsertBody)
+        await self.edit(path, [_operation(Insert, body)], body, HTTPStatus.CREATED)
+
+    def more_headers(self, path: str, reply: EditReply) -> dict[str, str]:
+        """Say where the new cell is."""
+        if reply.dry_run:
+            return {}
+        done = reply.operations[0]
+        cell = done.cell_id if done.cell_id is not None else f"cell-{done.index}"
+        parts = ("nbedit/notebooks", url_escape(path), "cells", url_escape(cell))
+        return {"Location": url_path_join(self.base_url, *parts)}
+
+
+class CellHandler(EditingHandler):
+    """``/nbedit/notebooks/{path}/cells/{cell}``."""
+
+    @Contract(
+        "Change a cell",
+        body=ReplaceBody,
+        headers=_HEADERS,
+        replies={HTTPStatus.OK: Reply(EditReply, "What the edit did.", [ETAG])},
+        refusals=_REFUSALS,
+    )
+    @web.authenticated
+    @authorized
+    async def patch(self, path: str, cell: str) -> None:
+        """Replace the cell's source, its type, or both."""
+        body = self.decode(ReplaceBody)
+        await self.edit(path, _at(cell, lambda at: _operation(Replace, body, cell=at)), body)
+
+    @Contract(
+        "Delete a cell",
+        query=DeleteQuery,
+        headers=_HEADERS,
+        replies={HTTPStatus.OK: Reply(EditReply, "What the edit did.", [ETAG])},
+        refusals=_REFUSALS,
+    )
+    @web.authenticated
+    @authorized
+    async def delete(self, path: str, cell: str) -> None:
+        """Delete the cell; the answer carries its source."""
+        query = self.query(DeleteQuery)
+        expect: Expect | UnsetType = UNSET
+        if query.source_hash is not UNSET:
+            expect = Expect(source_hash=query.source_hash)
+        await self.edit(path, _at(cell, lambda at: Delete(cell=at, expect=expect)), query)
+
+
+def _at(cell: str, operation: Callable[[CellAddress], Operation]) -> Plan:
+    def plan(document: Document) -> list[Operation]:
+        return [operation(document.address(cell))]
+
+    return plan
+
+
+def _operation(kind: type[Any], body: msgspec.Struct, **more: Any) -> Any:
+    names = set(kind.__struct_fields__) - set(more)
+    return kind(**{name: getattr(body, name) for name in names}, **more)

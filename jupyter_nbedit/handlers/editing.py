@@ -1,0 +1,160 @@
+"""What all requests that change a notebook have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from jupyter_nbedit.errors import InvalidRequest
+from jupyter_nbedit.handlers.requests import LONGEST_LABEL, NbEditHandler, encoded
+from jupyter_nbedit.handlers.retries import Answer
+from jupyter_nbedit.messages import EditReply, EditRequest, Plan
+from jupyter_nbedit.notebook.operations import Insert, Operation, Position
+
+Value = TypeVar("Value")
+
+
+class Note(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What any change may say of itself."""
+
+    dry_run: Annotated[bool, Meta(description="Answer what would be, write nothing.")] = False
+    client: (
+        Annotated[
+            str,
+            Meta(max_length=LONGEST_LABEL, description="What you call yourself; not verified."),
+        ]
+        | UnsetType
+    ) = UNSET
+    message: (
+        Annotated[
+            str,
+            Meta(
+                max_length=LONGEST_LABEL, description="Why the edit is made; for the server's log."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+
+
+class Change(Note, frozen=True, kw_only=True):
+    """What a change of a notebook that is there may say besides."""
+
+    hash: (
+        Annotated[str, Meta(description="The version the edit is for; the same as `If-Match`.")]
+        | UnsetType
+    ) = UNSET
+
+
+def part_of(
+    operation: type[msgspec.Struct], *without: str
+) -> list[tuple[str, Any] | tuple[str, Any, Any]]:
+    """List an operation's fields for a body that says the same without naming the operation."""
+    return [
+        (field.name, field.type)
+        if field.default is msgspec.NODEFAULT
+        else (field.name, field.type, field.default)
+        for field in msgspec.structs.fields(operation)
+        if field.name not in without
+    ]
+
+
+NewCell: type[Any] = msgspec.defstruct(
+    "NewCell",
+    part_of(Insert, *Position.__struct_fields__),
+    namespace={"__doc__": "A cell of a new notebook."},
+    forbid_unknown_fields=True,
+    frozen=True,
+    kw_only=True,
+)
+
+
+def insertion(cell: msgspec.Struct) -> Insert:
+    """Give the operation that adds a `NewCell` to a notebook."""
+    return Insert(at="end", **msgspec.structs.asdict(cell))
+
+
+def given(value: Value | UnsetType) -> Value | None:
+    """Give a field's value, None if the request leaves it out."""
+    return None if value is UNSET else value
+
+
+class EditingHandler(NbEditHandler):
+    """A handler with verbs that change notebooks."""
+
+    async def edit(
+        self,
+        path: str,
+        operations: Sequence[Operation] | Plan,
+        change: Note,
+        status: HTTPStatus = HTTPStatus.OK,
+    ) -> None:
+        """Make an edit and send what it did.
+
+        Parameters
+        ----------
+        path
+            The notebook's API path.
+        operations
+            What to do.
+        change
+            What the request says of the edit.
+        status
+            Of the answer, if the edit is made.
+        """
+        request = EditRequest(
+            path=path,
+            operations=operations,
+            hash=self._expected_hash(given(getattr(change, "hash", UNSET))),
+            session=self.session,
+            must_have_read=self.extensionapp.read_before_edit,
+            **self.note(change),
+        )
+
+        async def work() -> Answer:
+            reply = await self.editor.edit(request)
+            return Answer(
+                encoded(reply),
+                HTTPStatus.OK if request.dry_run else status,
+                {"ETag": f'"{reply.hash}"', **self.more_headers(path, reply)},
+            )
+
+        await self.once(work)
+
+    def more_headers(self, path: str, reply: EditReply) -> dict[str, str]:  # noqa: ARG002 -- for those that have some
+        """Give the headers of an answer besides its tag."""
+        return {}
+
+    def note(self, note: Note) -> dict[str, Any]:
+        """Give what the editor is told of who makes a change, and why."""
+        return {
+            "dry_run": note.dry_run,
+            "user": self.current_user.username,
+            "client": given(note.client),
+            "message": given(note.message),
+        }
+
+    def _expected_hash(self, in_body: str | None) -> str | None:
+        """Take the hash from ``If-Match`` or the body; a browser may not be allowed the header."""
+        header = self.request.headers.get("If-Match")
+        if header is None or (found := tags(header)) == ["*"]:
+            return in_body
+        if len(found) != 1 or not (found[0].startswith('"') and found[0].endswith('"')):
+            message = (
+                'Expected `If-Match: "<hash>"` with the one hash that reading the notebook gave; '
+                f"found {', '.join(found)[:200]}."
+            )
+            raise InvalidRequest(message)
+        tag = found[0].strip('"')
+        if in_body not in {None, tag}:
+            message = "`If-Match` and the body's `hash` differ; send one of them."
+            raise InvalidRequest(message)
+        return tag
+
+
+def tags(header: str) -> list[str]:
+    """List the entity tags of a condition."""
+    return [tag.strip() for tag in header.split(",") if tag.strip()]
