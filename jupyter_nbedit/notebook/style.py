@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from jupyter_nbedit.notebook import spans
 from jupyter_nbedit.notebook.document import Cell, Document
-from jupyter_nbedit.notebook.spans import Member, Span
+from jupyter_nbedit.notebook.layout import Brackets, learned, step, whole
+from jupyter_nbedit.notebook.spans import Span
 
 _DEFAULT_ORDER = (
     "attachments",
@@ -34,35 +35,13 @@ _NEIGHBOURS = 200
 
 
 @dataclass(frozen=True)
-class Brackets:
-    """The white space and commas of an array or an object that has something in it."""
-
-    open: bytes
-    separator: bytes
-    close: bytes
-
-    @property
-    def indent(self) -> bytes | None:
-        """The indentation of what stands inside, or None if it does not begin a line."""
-        _, newline, indent = self.open.rpartition(b"\n")
-        return indent if newline else None
-
-    def wrap(self, items: Iterable[bytes], brackets: bytes) -> bytes:
-        """Write items within a pair of brackets, given as two bytes."""
-        inside = self.separator.join(items)
-        if not inside:
-            return brackets
-        return brackets[:1] + self.open + inside + self.close + brackets[1:]
-
-
-@dataclass(frozen=True)
 class CellStyle:
-    """How one cell is written, or is to be.
+    """How one cell is written, or is to be; or another object of the notebook.
 
     Parameters
     ----------
     object
-        The layout of the cell's members.
+        The layout of its members.
     colon
         What stands between a name and its value.
     order
@@ -126,6 +105,12 @@ class CellStyle:
         names = sorted(members, key=self.order_key)
         return self.object.wrap((self.member(name, members[name]) for name in names), b"{}")
 
+    def within(self, text: bytes) -> CellStyle:
+        """Give the style of an object that is a value in this one, and may be empty."""
+        span = Span(0, len(text))
+        inner = learned(text, span, whole(spans.members(text, span)), self.object)
+        return replace(self, object=inner or self.notebook.nested(self.object, self.unit))
+
     def order_key(self, name: str) -> tuple[int, int]:
         """Rank a member: where the example has it, else behind the one nbformat puts before it."""
         if name in self.order:
@@ -145,7 +130,7 @@ class Style:
     @cached_property
     def cells(self) -> Brackets:
         """The layout of the array of cells."""
-        return self._seen or self._nested(self._top, _unit(self._top.indent, b""))
+        return self._seen or self.nested(self._top, step(self._top.indent, b""))
 
     @cached_property
     def escapes(self) -> bool:
@@ -164,21 +149,32 @@ class Style:
         """Give the style of a cell that is there."""
         return self._cell_style(cell, cell.index)
 
+    def of_notebook(self) -> CellStyle:
+        """Give the style of the notebook's own members."""
+        first = self.document.members[0]
+        return CellStyle(
+            object=self._top,
+            colon=self.document.text[first.name_span.stop : first.value.start],
+            order=tuple(member.name for member in self.document.members),
+            lines=None,
+            newline=self._newline,
+            unit=step(self._top.indent, b""),
+            notebook=self,
+        )
+
     def _cell_style(self, example: Cell | None, index: int) -> CellStyle:
         text = self.document.text
         found = [] if example is None else example.all_members
-        layout = (
-            None if example is None else _brackets(text, example.span, _whole(found), self.cells)
-        )
+        layout = None if example is None else learned(text, example.span, whole(found), self.cells)
         if layout is None:
-            layout = self._nested(self.cells, _unit(self._top.indent, b""))
-        unit = _unit(layout.indent, self.cells.indent)
+            layout = self.nested(self.cells, step(self._top.indent, b""))
+        unit = step(layout.indent, self.cells.indent)
         first = (found or self.document.members)[0]
         return CellStyle(
             object=layout,
             colon=text[first.name_span.stop : first.value.start],
             order=tuple(member.name for member in found) or _DEFAULT_ORDER,
-            lines=self._lines(example, index, layout, self._nested(layout, unit)),
+            lines=self._lines(example, index, layout, self.nested(layout, unit)),
             newline=self._newline,
             unit=unit,
             notebook=self,
@@ -197,9 +193,7 @@ class Style:
                     continue
                 if spans.is_array(text, member.value):
                     is_list = True
-                    lines = _brackets(
-                        text, member.value, spans.elements(text, member.value), around
-                    )
+                    lines = learned(text, member.value, spans.elements(text, member.value), around)
                     if lines is not None:
                         return lines
                 elif not is_list:
@@ -217,13 +211,13 @@ class Style:
     @cached_property
     def _seen(self) -> Brackets | None:
         document = self.document
-        return _brackets(document.text, document.cells_span, document.cell_spans, self._top)
+        return learned(document.text, document.cells_span, document.cell_spans, self._top)
 
     @cached_property
     def _top(self) -> Brackets:
         document = self.document
-        top = _whole(document.members)
-        return _brackets(document.text, document.span, top) or Brackets(b"", b",", b"")
+        top = whole(document.members)
+        return learned(document.text, document.span, top) or Brackets(b"", b",", b"")
 
     @property
     def _newline(self) -> bytes | None:
@@ -233,46 +227,13 @@ class Style:
                 return b"\r\n" if b"\r\n" in layout.open else b"\n"
         return None
 
-    def _nested(self, outer: Brackets, unit: bytes) -> Brackets:
+    def nested(self, outer: Brackets, unit: bytes) -> Brackets:
         """Lay out one level deeper than ``outer``."""
         newline, indent = self._newline, outer.indent
         if newline is None or indent is None:
             return Brackets(b"", b"," if b"\n" in outer.separator else outer.separator, b"")
         inner = newline + indent + unit
         return Brackets(inner, b"," + inner, newline + indent)
-
-
-def _whole(members: list[Member]) -> list[Span]:
-    return [Span(member.name_span.start, member.value.stop) for member in members]
-
-
-def _brackets(
-    text: bytes, span: Span, items: list[Span], around: Brackets | None = None
-) -> Brackets | None:
-    """Learn from an array or object; None if it is empty.
-
-    What separates its items, one that has a single item cannot tell. If it is on one line, it is
-    taken for like what is around it.
-    """
-    if not items:
-        return None
-    opening = text[span.start + 1 : items[0].start]
-    if len(items) > 1:
-        separator = text[items[0].stop : items[1].start]
-    elif b"\n" in opening:
-        separator = b"," + opening
-    else:
-        separator = b", " if around is None or b"\n" in around.separator else around.separator
-    return Brackets(opening, separator, close=text[items[-1].stop : span.stop - 1])
-
-
-def _unit(inner: bytes | None, outer: bytes | None) -> bytes:
-    """Tell one step of indentation from two levels."""
-    if inner is None:
-        return b" "
-    if outer is not None and inner.startswith(outer):
-        return inner[len(outer) :]
-    return inner
 
 
 def _backslashes_before(text: bytes, at: int) -> int:
