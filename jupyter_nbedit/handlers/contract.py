@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, TypeVar
 
@@ -11,6 +11,7 @@ import msgspec
 
 from jupyter_nbedit import errors
 from jupyter_nbedit.errors import NbEditError
+from jupyter_nbedit.handlers.refusals import ErrorBody
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
@@ -147,6 +148,13 @@ class Contract:
         The headers it reads.
     refusals
         What it may refuse, besides what every request may meet.
+    refuse, failure
+        Tells a refusal in another form than `ErrorBody`, and the type of that form.
+    addresses
+        For a route with one parameter ``address`` that says what is asked: the contract of each
+        value. The verb itself then has none.
+    description
+        What it does, in place of a docstring that it shares with others.
     """
 
     summary: str
@@ -155,6 +163,10 @@ class Contract:
     body: Any = None
     headers: Sequence[Header] = ()
     refusals: Sequence[type[NbEditError]] = ()
+    refuse: Callable[[ErrorBody], Any] | None = None
+    failure: Any = None
+    addresses: Mapping[str, Contract] = field(default_factory=dict)
+    description: str = ""
 
     @property
     def all_refusals(self) -> tuple[type[NbEditError], ...]:

@@ -61,19 +61,16 @@ class Exchange(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
         """Why it was not."""
         return None if self.succeeded else self.answer.get("reason")
 
-    def of(self, verb: str, pattern: str) -> bool:
-        """Tell whether a verb of a route was asked."""
-        return verb == self.verb and re.fullmatch(pattern, self.path) is not None
-
     def matched(self, pattern: str) -> dict[str, str]:
         """Give the values of a route's parameters."""
         found = re.fullmatch(pattern, self.path)
         return {name: unquote(value) for name, value in found.groupdict().items()} if found else {}
 
-    def as_example(self) -> dict[str, Any]:
-        """Give the answer as OpenAPI has an example."""
+    def as_example(self, told: Any = None) -> dict[str, Any]:
+        """Give the answer as OpenAPI has an example; or the same told in another form."""
         given = {} if self.given is None else {"description": self.given}
-        return {"summary": self.summary, **given, "value": self.answer}
+        value = self.answer if told is None else msgspec.to_builtins(told)
+        return {"summary": self.summary, **given, "value": value}
 
 
 @functools.cache

@@ -35,25 +35,53 @@ def at_least_one(*names: str) -> dict[str, Any]:
 
 
 _POSITION = exactly_one("after", "before", "index", "at")
+_CHANGE = at_least_one("source", "cell_type")
 #: What the decoder leaves to `check_form`, by the struct's name.
 _RULES: Mapping[str, Mapping[str, Any]] = {
     "Insert": _POSITION,
+    "InsertBody": _POSITION,
     "Move": _POSITION,
-    "Replace": at_least_one("source", "cell_type"),
+    "Replace": _CHANGE,
+    "ReplaceBody": _CHANGE,
     "Expect": exactly_one("source", "source_hash"),
 }
 
 
-def components(types: Iterable[Any]) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
-    """Give the schemas of types, and the components that these refer to."""
-    schemas, named = msgspec.json.schema_components(types, ref_template=_AT)
-    for name, schema in named.items():
-        schema["description"] = prose(schema.get("description", ""))
-        schema.update(_RULES.get(name, {}))
-        _forbid_trusted(schema)
-    if any(_FREE in str(schema) for schema in named.values()):
-        named[_FREE] = _WITHOUT_TRUSTED
-    return list(schemas), named
+class Schemas:
+    """The schemas of types, and the components that these refer to.
+
+    Parameters
+    ----------
+    types
+        All types there will be; a JSON Schema among them stays as it is.
+    """
+
+    def __init__(self, types: Iterable[Any]) -> None:
+        forms = list(dict.fromkeys(form for form in types if not isinstance(form, dict)))
+        schemas, self.components = msgspec.json.schema_components(forms, ref_template=_AT)
+        self._of = dict(zip(forms, schemas, strict=True))
+        for schema in self.components.values():
+            schema["description"] = prose(schema.get("description", ""))
+            schema.update(_RULES.get(schema["title"], {}))
+            _forbid_trusted(schema)
+        if any(_FREE in str(schema) for schema in self.components.values()):
+            self.components[_FREE] = _WITHOUT_TRUSTED
+
+    def of(self, form: Any) -> dict[str, Any]:
+        """Give the schema of a type."""
+        found: dict[str, Any] = form if isinstance(form, dict) else self._of[form]
+        return found
+
+    def members(self, form: Any) -> tuple[dict[str, dict[str, Any]], list[str]]:
+        """Give the members of a struct, and which of them are required."""
+        schema = self.components[self._of[form]["$ref"].rpartition("/")[2]]
+        return schema["properties"], schema["required"]
+
+    def shown(self, without: Iterable[Any]) -> dict[str, dict[str, Any]]:
+        """Give the components by name, without those of some types."""
+        left_out = {self._of[form]["$ref"].rpartition("/")[2] for form in without}
+        named = sorted(self.components.items())
+        return {name: schema for name, schema in named if name not in left_out}
 
 
 def prose(docstring: str | None) -> str:
@@ -65,7 +93,8 @@ def prose(docstring: str | None) -> str:
 
 
 def _forbid_trusted(schema: dict[str, Any]) -> None:
+    if schema.get("additionalProperties") is not False:
+        return
     for name in ("metadata", "patch"):
-        member = schema.get("properties", {}).get(name)
-        if schema.get("additionalProperties") is False and member is not None:
-            schema["properties"][name] = {**member, "$ref": _AT.format(name=_FREE)}
+        if name in schema["properties"]:
+            schema["properties"][name] |= {"$ref": _AT.format(name=_FREE)}
