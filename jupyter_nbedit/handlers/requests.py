@@ -84,10 +84,10 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
         value: str | None = self.request.headers.get(header)
         if value is None:
             return None
-        if not 0 < len(value) <= LONGEST_LABEL or not value.isprintable():
+        if not 0 < len(value) <= LONGEST_LABEL or not (value.isascii() and value.isprintable()):
             message = (
-                f"Expected `{header}` to have 1 to {LONGEST_LABEL} printable characters; found "
-                f"{len(value)}."
+                f"Expected `{header}` to have 1 to {LONGEST_LABEL} printable ASCII characters; "
+                f"found {len(value)} characters."
             )
             raise InvalidRequest(message)
         return value

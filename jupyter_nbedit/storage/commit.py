@@ -165,6 +165,8 @@ def create(path: str, text: bytes) -> Written:
     """
     parts = [memoryview(text)]
     with _failures():
+        # A refusal that can be known before leaves not even a trace of a temporary file.
+        check_vacant(path)
         try:
             with _beside(path) as temporary:
                 with _created(temporary, 0o666) as descriptor:

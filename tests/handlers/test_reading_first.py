@@ -1,0 +1,99 @@
+"""A server that lets nobody edit what they have not read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests import samples
+from tests.handlers.client import JSON, Local
+from tests.handlers.refused import details, untouched, with_operation
+
+EDIT = with_operation(op="replace", cell="alpha", source="x = 2")
+STRICT = [{"NbEditApp": {"read_before_edit": True}}]
+
+pytestmark = pytest.mark.parametrize("jp_server_config", STRICT, indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def _notebook(local: Local) -> None:
+    (local.root / "a.ipynb").write_bytes(samples.three_cells())
+
+
+def named(session: str | None) -> dict[str, str]:
+    return {} if session is None else {"X-NbEdit-Session": session}
+
+
+async def read(local: Local, session: str | None = None) -> Any:
+    answer = await local.request("GET", "nbedit", "notebooks", "a.ipynb", headers=named(session))
+    assert answer.status == 200
+    return answer
+
+
+async def edit(local: Local, session: str | None = None, body: bytes = EDIT) -> Any:
+    headers = {**JSON, **named(session)}
+    return await local.request(
+        "PATCH", "nbedit", "notebooks", "a.ipynb", body=body, headers=headers
+    )
+
+
+@pytest.mark.parametrize("session", [None, "one"])
+async def test_who_has_read_the_notebook_may_edit_it_and_go_on(
+    local: Local, session: str | None
+) -> None:
+    with untouched(local.root):
+        details(await edit(local, session), 428, "read_required")
+    await read(local, session)
+    assert (await edit(local, session)).status == 200
+    again = with_operation(op="replace", cell="alpha", source="x = 3")
+    assert (await edit(local, session, again)).status == 200
+
+
+async def test_what_another_session_has_read_does_not_count(local: Local) -> None:
+    await read(local, "one")
+    for session in ("two", None):
+        details(await edit(local, session), 428, "read_required")
+
+
+async def test_who_has_read_an_older_version_reads_again(local: Local) -> None:
+    await read(local, "one")
+    changed = samples.notebook(samples.code("x = 1", "alpha"))
+    (local.root / "a.ipynb").write_bytes(changed)
+    with untouched(local.root):
+        found = details(await edit(local, "one"), 412, "hash_mismatch")
+    assert set(found) == {"expected", "hash"}
+    await read(local, "one")
+    assert (await edit(local, "one")).status == 200
+
+
+async def test_to_hear_that_nothing_has_changed_is_to_know_it(local: Local) -> None:
+    tag = (await read(local, "one")).headers["ETag"]
+    headers = {**named("two"), "If-None-Match": tag}
+    answer = await local.request("GET", "nbedit", "notebooks", "a.ipynb", headers=headers)
+    assert answer.status == 304
+    assert (await edit(local, "two")).status == 200
+
+
+async def test_a_dry_run_needs_no_reading(local: Local) -> None:
+    body = EDIT.replace(b"{", b'{"dry_run": true, ', 1)
+    with untouched(local.root):
+        assert (await edit(local, "one", body)).status == 200
+    details(await edit(local, "one"), 428, "read_required")
+
+
+async def test_who_created_a_notebook_knows_it(local: Local) -> None:
+    made = await local.request(
+        "PUT", "nbedit", "notebooks", "new.ipynb", body=b"{}", headers={**JSON, **named("one")}
+    )
+    assert made.status == 201
+    insert = with_operation(op="insert", cell_type="raw", source="", at="end")
+    answer = await local.request(
+        "PATCH", "nbedit", "notebooks", "new.ipynb", body=insert, headers={**JSON, **named("one")}
+    )
+    assert answer.status == 200
+
+
+@pytest.mark.parametrize("session", ["", "x" * 201, "é"])
+async def test_a_session_without_a_proper_name_is_refused(local: Local, session: str) -> None:
+    details(await edit(local, session), 400, "invalid_request")

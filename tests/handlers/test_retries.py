@@ -1,0 +1,169 @@
+"""Requests that are sent again, because nobody knew whether the first was heard."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from jupyter_nbedit.errors import IdempotencyMismatch
+from jupyter_nbedit.handlers import retries
+from jupyter_nbedit.handlers.retries import Answer, Retries
+from tests import samples
+from tests.handlers.client import JSON, Client
+from tests.handlers.refused import details, untouched
+
+INSERT = {"op": "insert", "cell_type": "code", "source": "x", "at": "end"}
+NAME = "retried.ipynb"
+
+
+@pytest.fixture
+def path(live: Client) -> Path:
+    path = live.root / NAME
+    path.write_bytes(samples.three_cells())
+    return path
+
+
+def key(name: str) -> dict[str, str]:
+    return {"Idempotency-Key": name}
+
+
+def test_a_request_that_is_sent_again_is_answered_again_and_done_once(
+    live: Client, path: Path
+) -> None:
+    first = live.patch(NAME, INSERT, headers=key("again"))
+    with untouched(live.root):
+        second = live.patch(NAME, INSERT, headers=key("again"))
+    assert (second.status, second.body) == (first.status, first.body)
+    assert second.headers["ETag"] == first.headers["ETag"]
+    assert len(samples.cells_of(path.read_bytes())) == 4
+    assert live.patch(NAME, INSERT, headers=key("another")).json["total_cells"] == 5
+
+
+@pytest.mark.usefixtures("path")
+def test_another_request_under_the_same_key_is_refused(live: Client) -> None:
+    assert live.patch(NAME, INSERT, headers=key("mine")).status == 200
+    with untouched(live.root):
+        other = live.patch(NAME, {**INSERT, "source": "y"}, headers=key("mine"))
+        details(other, 422, "idempotency_mismatch")
+        conditional = live.patch(NAME, INSERT, headers={**key("mine"), "If-Match": "*"})
+        details(conditional, 422, "idempotency_mismatch")
+        elsewhere = live.request(
+            "POST", f"nbedit/notebooks/{NAME}/cells", b"{}", {**JSON, **key("mine")}
+        )
+        assert elsewhere.status == 400
+
+
+def test_creating_inserting_and_deleting_are_safe_to_repeat_too(live: Client, path: Path) -> None:
+    cells = f"nbedit/notebooks/{NAME}/cells"
+    insert = json.dumps({k: v for k, v in INSERT.items() if k != "op"}).encode()
+    for verb, target, body, status in (
+        ("PUT", "nbedit/notebooks/put-again.ipynb", b"{}", 201),
+        ("POST", cells, insert, 201),
+        ("PATCH", f"{cells}/alpha", b'{"source": "x"}', 200),
+        ("DELETE", f"{cells}/beta", None, 200),
+    ):
+        first, second = (live.request(verb, target, body, {**JSON, **key(verb)}) for _ in range(2))
+        assert first.status == second.status == status
+        assert first.body == second.body
+        assert first.headers.get("Location") == second.headers.get("Location")
+    assert [cell["source"] for cell in samples.cells_of(path.read_bytes())] == ["x", "as is", "x"]
+
+
+def test_a_refusal_is_not_remembered(live: Client, path: Path) -> None:
+    edit = {"op": "replace", "cell": "later", "source": "x"}
+    details(live.patch(NAME, edit, headers=key("late")), 404, "cell_not_found")
+    path.write_bytes(samples.notebook(samples.raw("a", "later")))
+    assert live.patch(NAME, edit, headers=key("late")).status == 200
+
+
+@pytest.mark.usefixtures("path")
+@pytest.mark.parametrize("name", ["", "x" * 201, "é", "a\tb"])
+def test_a_key_that_is_none_is_refused(live: Client, name: str) -> None:
+    with untouched(live.root):
+        details(live.patch(NAME, INSERT, headers=key(name)), 400, "invalid_request")
+
+
+def test_copies_that_come_at_once_are_one_request(live: Client, path: Path) -> None:
+    async def send() -> list[bytes]:
+        copies = [
+            asyncio.to_thread(live.patch, NAME, INSERT, headers=key("at once")) for _ in range(12)
+        ]
+        return [answer.body for answer in await asyncio.gather(*copies)]
+
+    assert len(set(asyncio.run(send()))) == 1
+    assert len(samples.cells_of(path.read_bytes())) == 4
+
+
+class Work:
+    """Work that waits to be let go on, and counts."""
+
+    def __init__(self, body: bytes = b"done", failures: int = 0) -> None:
+        self.go = asyncio.Event()
+        self.times = 0
+        self._answer = Answer(body)
+        self._failures = failures
+
+    async def __call__(self) -> Answer:
+        self.times += 1
+        await self.go.wait()
+        if self.times <= self._failures:
+            raise ConnectionError
+        return self._answer
+
+
+async def twice(seen: Retries, work: Callable[[], Awaitable[Answer]]) -> list[object]:
+    calls = [asyncio.ensure_future(seen.once("ann", "k", "r", work)) for _ in range(2)]
+    await asyncio.sleep(0)
+    if isinstance(work, Work):
+        work.go.set()
+    return list(await asyncio.gather(*calls, return_exceptions=True))
+
+
+async def test_the_second_waits_for_the_first() -> None:
+    work = Work()
+    first, second = await twice(Retries(), work)
+    assert (work.times, first) == (1, second)
+
+
+async def test_if_the_first_fails_the_second_does_it() -> None:
+    work = Work(failures=1)
+    first, second = await twice(Retries(), work)
+    assert isinstance(first, ConnectionError)
+    assert (work.times, second) == (2, Answer(b"done"))
+
+
+async def test_a_waiting_copy_that_goes_away_takes_nothing_with_it() -> None:
+    seen, work = Retries(), Work()
+    first, second = (asyncio.ensure_future(seen.once("ann", "k", "r", work)) for _ in range(2))
+    await asyncio.sleep(0)
+    second.cancel()
+    work.go.set()
+    assert (await first).body == b"done"
+    assert (await seen.once("ann", "k", "r", work)).body == b"done"
+    assert work.times == 1
+
+
+async def test_the_keys_of_users_are_their_own() -> None:
+    seen, ann, bob = Retries(), Work(b"ann"), Work(b"bob")
+    ann.go.set()
+    bob.go.set()
+    assert (await seen.once("ann", "k", "r", ann)).body == b"ann"
+    assert (await seen.once("bob", "k", "other", bob)).body == b"bob"
+    with pytest.raises(IdempotencyMismatch):
+        await seen.once("ann", "k", "other", ann)
+
+
+async def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retries, "_MOST_BYTES", 10)
+    seen, work = Retries(), Work(b"12345")
+    work.go.set()
+    for n in (1, 2, 3):
+        await seen.once("ann", str(n), "r", work)
+    await seen.once("ann", "2", "r", work)
+    assert work.times == 3
+    await seen.once("ann", "1", "another request", work)
+    assert work.times == 4
