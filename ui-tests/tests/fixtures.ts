@@ -65,10 +65,12 @@ export const test = galataTest.extend<TestArgs, WorkerArgs>({
     await use(ready);
   },
   dialogs: [
-    async ({}, use) => {
+    // Galata removes the folder when a test ends. What a page is still doing then must not fail it,
+    // so the folder has to outlive the pages, which end before this fixture does.
+    async ({ tmpPath }, use) => {
       const dialogs: string[] = [];
       await use(dialogs);
-      expect(dialogs, 'dialogs nobody asked for').toEqual([]);
+      expect(dialogs, `dialogs nobody asked for, in ${tmpPath}`).toEqual([]);
     },
     { auto: true }
   ],
