@@ -17,6 +17,7 @@ from jupyter_nbedit.reader import NotebookReader
 from jupyter_nbedit.readings import Readings
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.managers import storage_for
+from jupyter_nbedit.versions import Versions
 
 if TYPE_CHECKING:
     from nbformat.sign import NotebookNotary
@@ -62,6 +63,7 @@ class NbEditApp(ExtensionApp):
     editor: NotebookEditor
     reader: NotebookReader
     readings: Readings
+    versions: Versions
     retries: Retries
 
     def initialize_settings(self) -> None:
@@ -86,7 +88,10 @@ class NbEditApp(ExtensionApp):
 
         self.readings = Readings()
         self.retries = Retries()
-        self.reader = NotebookReader(storage=storage, notary=notary, readings=self.readings)
+        self.versions = Versions()
+        self.reader = NotebookReader(
+            storage=storage, notary=notary, readings=self.readings, versions=self.versions
+        )
         self.editor = NotebookEditor(
             storage=storage,
             notary=notary,

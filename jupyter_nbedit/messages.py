@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Annotated
 
 import msgspec
+from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.notebook.batch import Result
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Insert, Operation
-from jupyter_nbedit.notebook.view import CellView, View
+from jupyter_nbedit.notebook.view import CellView, Show
 
 #: Decides on the operations in view of the notebook as it is when it is edited. Called again if
 #: somebody else changes the notebook meanwhile; what it refuses is the answer.
@@ -108,8 +110,48 @@ class Kernelspec(msgspec.Struct, frozen=True):
     display_name: str | None
 
 
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
+    """What a budget left out of a reply, in all; each cell says how much of it is its own."""
+
+    cells: Annotated[
+        int,
+        Meta(ge=0, description="Cells of the page of which nothing is shown; `next` is the first."),
+    ]
+    source: Annotated[int, Meta(ge=0, description="Characters of the shown cells' sources.")]
+    metadata: Annotated[int, Meta(ge=0, description="Characters of their metadata as JSON.")]
+    attachments: Annotated[int, Meta(ge=0, description="Characters of their attachments as JSON.")]
+    outputs: Annotated[int, Meta(ge=0, description="Characters of their outputs.")]
+    output_count: Annotated[
+        int, Meta(ge=0, description="Outputs of theirs of which nothing is shown.")
+    ]
+
+
+class Since(msgspec.Struct, frozen=True, kw_only=True):
+    """What is different since the version that ``since`` named, in the whole notebook."""
+
+    hash: Annotated[str, Meta(description="The version.")]
+    changed: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="Cells whose text in the file no cell of the version had: new ones and "
+            "changed ones. `cells` has these only.",
+        ),
+    ]
+    gone: Annotated[
+        list[str], Meta(description="The ids that the version had and the notebook has not.")
+    ]
+    reordered: Annotated[
+        bool, Meta(description="Whether the cells that both have stand in another order.")
+    ]
+    total_cells: Annotated[int, Meta(ge=0, description="How many cells the version had.")]
+
+
 class ReadReply(msgspec.Struct, frozen=True, kw_only=True):
-    """A notebook as a reader is shown it; ``next`` is where the next page starts, or null."""
+    """A notebook as a reader is shown it; ``next`` is where the next page starts, or null.
+
+    ``omitted`` is there with ``max_chars``, ``since`` with ``since``.
+    """
 
     path: str
     hash: str
@@ -123,6 +165,8 @@ class ReadReply(msgspec.Struct, frozen=True, kw_only=True):
     total_cells: int
     cells: list[CellView]
     next: int | None
+    omitted: LeftOut | UnsetType = UNSET
+    since: Since | UnsetType = UNSET
 
 
 @dataclass(frozen=True)
@@ -132,19 +176,28 @@ class Selection:
     Parameters
     ----------
     cells
-        The addresses of these, as text; they come in the notebook's order. Empty means all.
+        The addresses of these, as text; they come in the notebook's order.
+    sections
+        The headings whose sections' cells are wanted, besides; without any of both all cells are.
+    since
+        Only the cells that were changed since the version with this hash.
     start
         The first index of the page.
     limit
         How many cells at most; None means no limit.
-    view
+    show
         How much of each.
+    max_chars
+        How much text of the notebook the reply may have; None means no limit. See `budget`.
     session
         Who then has read the notebook; see `Readings`.
     """
 
     cells: Sequence[str] = ()
+    sections: Sequence[str] = ()
+    since: str | None = None
     start: int = 0
     limit: int | None = None
-    view: View = "source"
+    show: Show = field(default_factory=Show)
+    max_chars: int | None = None
     session: str = ""

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from msgspec import UNSET, UnsetType
+
 from jupyter_nbedit import trust
 from jupyter_nbedit.loading import away, settled
-from jupyter_nbedit.messages import Kernelspec, ReadReply, Selection
-from jupyter_nbedit.notebook.view import cell_views
+from jupyter_nbedit.messages import Kernelspec, LeftOut, ReadReply, Selection, Since
+from jupyter_nbedit.notebook.budget import fit
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.sections import Outline
+from jupyter_nbedit.notebook.view import CellView, Omitted, cell_views
 from jupyter_nbedit.readings import Readings
 from jupyter_nbedit.storage import Storage
+from jupyter_nbedit.versions import Changes, Versions
 
 if TYPE_CHECKING:
     from nbformat.sign import NotebookNotary
@@ -29,11 +35,14 @@ class NotebookReader:
         Gives the notary that knows which notebooks are trusted.
     readings
         Knows who has read what.
+    versions
+        Knows what the versions that were shown looked like.
     """
 
     storage: Callable[[], Storage]
     notary: Callable[[], NotebookNotary]
     readings: Readings
+    versions: Versions
 
     async def read(
         self, path: str, selection: Selection, *, known: Callable[[str], bool]
@@ -53,23 +62,17 @@ class NotebookReader:
         Raises
         ------
         NbEditError
-            Of the storage or the notebook, or `CellNotFound` and `AmbiguousCell` of the selection.
+            Of the storage or the notebook; `CellNotFound`, `AmbiguousCell`, `SectionNotFound`,
+            `AmbiguousSection` or `VersionUnknown` of the selection.
         """
         storage = self.storage()
         read = await settled(storage, path)
+        document = read.document
         self.readings.note(selection.session, path, read.hash)
+        await away(len(document.text), self.versions.note, read.hash, document)
         if known(read.hash):
             return read.hash
-        document = read.document
-        if selection.cells:
-            chosen = sorted({document.locate(document.address(cell)) for cell in selection.cells})
-        else:
-            chosen = list(range(len(document)))
-        page = [index for index in chosen if index >= selection.start][: selection.limit]
-        rest = [index for index in chosen if page and index > page[-1]]
-        views = await away(
-            len(document.text), cell_views, [document.cell(i) for i in page], selection.view
-        )
+        shown = await away(len(document.text), self._shown, document, read.hash, selection)
         return ReadReply(
             path=path,
             hash=read.hash,
@@ -81,9 +84,77 @@ class NotebookReader:
             trusted=await trust.is_trusted(self.notary(), document.text),
             live=False,
             total_cells=len(document),
-            cells=views,
-            next=rest[0] if rest else None,
+            cells=shown.cells,
+            next=shown.next,
+            omitted=shown.omitted,
+            since=shown.since,
         )
+
+    def _shown(self, document: Document, digest: str, selection: Selection) -> _Shown:
+        chosen = _chosen(document, selection)
+        since: Since | UnsetType = UNSET
+        if selection.since is not None:
+            # The current version needs no memory to be compared with itself.
+            changes = (
+                Changes([], [], reordered=False, total_cells=len(document))
+                if selection.since == digest
+                else self.versions.changed_since(selection.since, document)
+            )
+            changed = set(changes.indexes)
+            chosen = [index for index in chosen if index in changed]
+            since = Since(
+                hash=selection.since,
+                changed=len(changes.indexes),
+                gone=changes.gone,
+                reordered=changes.reordered,
+                total_cells=changes.total_cells,
+            )
+        chosen = [index for index in chosen if index >= selection.start]
+        page = chosen[: selection.limit]
+        cells = (document.cell(index) for index in page)
+        if selection.max_chars is None:
+            views = cell_views(cells, selection.show)
+            omitted: LeftOut | UnsetType = UNSET
+        else:
+            views = fit(cells, selection.show, selection.max_chars)
+            omitted = _left_out(views, len(page) - len(views))
+        following = chosen[len(views)] if len(views) < len(chosen) else None
+        return _Shown(views, following, omitted, since)
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """The part of a reply that depends on what was asked for."""
+
+    cells: list[CellView]
+    next: int | None
+    omitted: LeftOut | UnsetType
+    since: Since | UnsetType
+
+
+def _chosen(document: Document, selection: Selection) -> Sequence[int]:
+    """Find the indexes of the cells that are named, in order; all if none is."""
+    if not selection.cells and not selection.sections:
+        return range(len(document))
+    chosen = {document.locate(document.address(cell)) for cell in selection.cells}
+    if selection.sections:
+        outline = Outline(document)
+        for name in selection.sections:
+            chosen.update(outline.section(name).cells)
+    return sorted(chosen)
+
+
+def _left_out(views: Sequence[CellView], cells: int) -> LeftOut:
+    """Add up what is left out."""
+    omitted = [view.omitted for view in views if isinstance(view.omitted, Omitted)]
+    return LeftOut(
+        cells=cells,
+        source=sum(one.source for one in omitted),
+        metadata=sum(one.metadata for one in omitted),
+        attachments=sum(one.attachments for one in omitted),
+        outputs=sum(one.outputs for one in omitted),
+        output_count=sum(one.output_count for one in omitted),
+    )
 
 
 def _kernelspec(value: Any) -> Kernelspec | None:

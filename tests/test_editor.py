@@ -38,6 +38,7 @@ from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.reader import NotebookReader
 from jupyter_nbedit.readings import Readings
 from jupyter_nbedit.storage import Content, Written
+from jupyter_nbedit.versions import Versions
 from tests import samples
 from tests.storage.memory import MemoryStorage
 
@@ -75,7 +76,10 @@ class Service:
         self.heard = Heard()
         readings = Readings()
         self.reader = NotebookReader(
-            storage=lambda: storage, notary=lambda: notary, readings=readings
+            storage=lambda: storage,
+            notary=lambda: notary,
+            readings=readings,
+            versions=Versions(),
         )
         self.editor = NotebookEditor(
             storage=lambda: storage,

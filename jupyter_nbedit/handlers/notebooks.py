@@ -13,11 +13,14 @@ from tornado import web
 
 from jupyter_nbedit.errors import (
     AmbiguousCell,
+    AmbiguousSection,
     CellNotFound,
     HashMismatch,
     InvalidOperation,
     InvalidRequest,
     ReadRequired,
+    SectionNotFound,
+    VersionUnknown,
 )
 from jupyter_nbedit.handlers.contract import (
     ETAG,
@@ -46,8 +49,8 @@ from jupyter_nbedit.handlers.editing import (
 from jupyter_nbedit.handlers.requests import LONGEST_LABEL, encoded
 from jupyter_nbedit.handlers.retries import Answer
 from jupyter_nbedit.messages import CreateRequest, EditReply, ReadReply, Selection
-from jupyter_nbedit.notebook.operations import Operation
-from jupyter_nbedit.notebook.view import View
+from jupyter_nbedit.notebook.operations import LARGEST_INTEGER, Operation
+from jupyter_nbedit.notebook.view import Outputs, Show, View
 
 #: The most operations of one batch.
 MOST_OPERATIONS = 1000
@@ -99,10 +102,63 @@ class CreateBody(Note, frozen=True, kw_only=True):
 class ReadQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """The query of a GET."""
 
-    view: View = "source"
-    start: Annotated[int, Meta(ge=0)] = 0
-    limit: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
-    cell: list[str] = []
+    view: Annotated[
+        View,
+        Meta(
+            description="`outline` has the first line of each cell, `source` the sources, `full` "
+            "metadata and attachments as well."
+        ),
+    ] = "source"
+    outputs: (
+        Annotated[
+            Outputs,
+            Meta(
+                description="`summary` has number, types and size; `text` has the texts, without "
+                "ANSI escapes, and `{mime, bytes}` for images and all else; `full` has everything. "
+                "Without it `text` with `view=full`, else `summary`."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    cell: Annotated[
+        list[str],
+        Meta(description="The cells wanted: ids, `cell-N`, or indexes from 0. Repeatable."),
+    ] = []
+    section: Annotated[
+        list[str],
+        Meta(description="Headings: the cells of their sections are wanted. Repeatable."),
+    ] = []
+    since: (
+        Annotated[
+            str,
+            Meta(description="A hash you have: only cells changed since then; see `since` there."),
+        ]
+        | UnsetType
+    ) = UNSET
+    start: Annotated[
+        int,
+        Meta(
+            ge=0, le=LARGEST_INTEGER, description="The index of the first cell; a reply's `next`."
+        ),
+    ] = 0
+    limit: (
+        Annotated[int, Meta(ge=1, le=LARGEST_INTEGER, description="How many cells at most.")]
+        | UnsetType
+    ) = UNSET
+    max_chars: (
+        Annotated[
+            int,
+            Meta(
+                ge=1,
+                le=LARGEST_INTEGER,
+                description="How many characters of the notebook's text at most: filled with the "
+                "outline, then with sources, then with metadata, attachments and outputs. What is "
+                "left out is said in `omitted`, of each cell and of the reply; ids, hashes and the "
+                "form of the reply come on top.",
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
 
 
 class NotebookHandler(EditingHandler):
@@ -116,7 +172,14 @@ class NotebookHandler(EditingHandler):
             HTTPStatus.OK: Reply(ReadReply, "The notebook.", [ETAG]),
             HTTPStatus.NOT_MODIFIED: Reply(None, "You have this version already.", [ETAG]),
         },
-        refusals=[*OF_READING, CellNotFound, AmbiguousCell],
+        refusals=[
+            *OF_READING,
+            CellNotFound,
+            AmbiguousCell,
+            SectionNotFound,
+            AmbiguousSection,
+            VersionUnknown,
+        ],
     )
     @web.authenticated
     @authorized
@@ -125,9 +188,12 @@ class NotebookHandler(EditingHandler):
         query = self.query(ReadQuery)
         selection = Selection(
             cells=query.cell,
+            sections=query.section,
+            since=given(query.since),
             start=query.start,
-            limit=None if query.limit is UNSET else query.limit,
-            view=query.view,
+            limit=given(query.limit),
+            show=Show(query.view, given(query.outputs)),
+            max_chars=given(query.max_chars),
             session=self.session,
         )
         reply = await self.reader.read(path, selection, known=self._known)

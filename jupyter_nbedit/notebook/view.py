@@ -3,17 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.notebook import spans
+from jupyter_nbedit.notebook.characters import whole
 from jupyter_nbedit.notebook.document import Cell
+from jupyter_nbedit.notebook.outputs import (
+    as_it_is,
+    as_stub,
+    attachments,
+    output_spans,
+    outputs,
+    readable,
+)
 
-View = Literal["outline", "source"]
+View = Literal["outline", "source", "full"]
+Outputs = Literal["none", "summary", "text", "full"]
 
 _LONGEST_SUMMARY = 120
+
+
+@dataclass(frozen=True)
+class Show:
+    """How much of each cell is shown.
+
+    Parameters
+    ----------
+    view
+        ``outline`` has first lines, ``source`` sources, ``full`` metadata and attachments too.
+    outputs
+        How much of the outputs of code cells; None means a summary, and in ``full`` their texts.
+    """
+
+    view: View = "source"
+    outputs: Outputs | None = None
+
+    @property
+    def of_outputs(self) -> Outputs:
+        """How much of the outputs, decided."""
+        if self.outputs is not None:
+            return self.outputs
+        return "text" if self.view == "full" else "summary"
 
 
 class OutputsSummary(msgspec.Struct, frozen=True):
@@ -24,6 +58,27 @@ class OutputsSummary(msgspec.Struct, frozen=True):
     bytes: int
 
 
+class Omitted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a budget left out of one cell; what is not named here was not left out."""
+
+    source: Annotated[int, Meta(ge=0, description="Characters of the source.")] = 0
+    metadata: Annotated[int, Meta(ge=0, description="Characters of the metadata as JSON.")] = 0
+    attachments: Annotated[
+        int, Meta(ge=0, description="Characters of the attachments as JSON.")
+    ] = 0
+    outputs: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="Characters of the outputs' texts; of the outputs as JSON where "
+            "`outputs=full` was asked for.",
+        ),
+    ] = 0
+    output_count: Annotated[
+        int, Meta(ge=0, description="Outputs of which nothing is shown, the last ones.")
+    ] = 0
+
+
 class CellView(msgspec.Struct, frozen=True, kw_only=True):
     """One cell. ``id`` is null where the file has none; ``source`` is left out of an outline."""
 
@@ -31,15 +86,51 @@ class CellView(msgspec.Struct, frozen=True, kw_only=True):
     id: str | None
     cell_type: str
     source: str | UnsetType = UNSET
-    summary: str | UnsetType = UNSET
+    summary: (
+        Annotated[
+            str,
+            Meta(
+                description="The first line that says something: in an outline, and where a "
+                "budget has no room for the source."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     source_hash: str
     lines: int
     tags: list[str]
     execution_count: int | UnsetType | None = UNSET
-    outputs: OutputsSummary | UnsetType = UNSET
+    metadata: (
+        Annotated[dict[str, Any], Meta(description="All of it, with `view=full`.")] | UnsetType
+    ) = UNSET
+    attachments: (
+        Annotated[
+            dict[str, dict[str, Any]],
+            Meta(
+                description="With `view=full`, if there are any: by name and type, each as `{mime, "
+                "bytes}`, or the data itself with `outputs=full`."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    outputs: (
+        OutputsSummary
+        | Annotated[
+            list[dict[str, Any]],
+            Meta(
+                description="As nbformat has them, lines joined. With `outputs=text` ANSI escapes "
+                "are removed, a traceback is one text, and each entry of `data` but `text/plain` "
+                "is `{mime, bytes}`."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    omitted: (
+        Annotated[Omitted, Meta(description="What `max_chars` left out of this cell.")] | UnsetType
+    ) = UNSET
 
 
-def cell_views(cells: Iterable[Cell], view: View) -> list[CellView]:
+def cell_views(cells: Iterable[Cell], show: Show) -> list[CellView]:
     """Show cells.
 
     Raises
@@ -47,44 +138,67 @@ def cell_views(cells: Iterable[Cell], view: View) -> list[CellView]:
     InvalidNotebook
         If a cell cannot be read.
     """
-    return [_cell_view(cell, view) for cell in cells]
+    return [cell_view(cell, show) for cell in cells]
 
 
-def _cell_view(cell: Cell, view: View) -> CellView:
+def cell_view(cell: Cell, show: Show) -> CellView:
+    """Show a cell.
+
+    Raises
+    ------
+    InvalidNotebook
+        If it cannot be read.
+    """
     source = cell.source
     code = cell.cell_type == "code"
     count = cell.value("execution_count")
     tags = cell.metadata.get("tags")
+    outline, full = show.view == "outline", show.view == "full"
     return CellView(
         index=cell.index,
         id=cell.id,
         cell_type=cell.cell_type,
-        source=source if view == "source" else UNSET,
-        summary=_summary(source) if view == "outline" else UNSET,
+        source=UNSET if outline else source,
+        summary=summary(source) if outline else UNSET,
         source_hash=cell.source_hash,
         lines=len(source.splitlines()),
         tags=[tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else [],
         execution_count=(count if isinstance(count, int) else None) if code else UNSET,
-        outputs=_outputs(cell) if code else UNSET,
+        metadata=cell.metadata if full else UNSET,
+        attachments=(_attachments(cell, show) or UNSET) if full else UNSET,
+        outputs=_outputs(cell, show.of_outputs) if code else UNSET,
     )
 
 
-def _summary(source: str) -> str:
+def summary(source: str) -> str:
     """Give the first line that says something."""
     first = next((line.strip() for line in source.splitlines() if line.strip()), "")
-    return first if len(first) <= _LONGEST_SUMMARY else f"{first[:_LONGEST_SUMMARY]}…"
+    if len(first) <= _LONGEST_SUMMARY:
+        return first
+    return f"{first[: whole(first, _LONGEST_SUMMARY)]}…"
 
 
-def _outputs(cell: Cell) -> OutputsSummary:
-    member = cell.members.get("outputs")
-    if member is None or not spans.is_array(cell.text, member.value):
-        return OutputsSummary(0, [], 0)
-    outputs = spans.elements(cell.text, member.value)
-    types = [_output_type(spans.decode(cell.text, output)) for output in outputs]
+def _attachments(cell: Cell, show: Show) -> dict[str, dict[str, Any]]:
+    return attachments(cell, as_it_is if show.of_outputs == "full" else as_stub)
+
+
+def _outputs(cell: Cell, how: Outputs) -> OutputsSummary | list[dict[str, Any]] | UnsetType:
+    if how == "none":
+        return UNSET
+    if how == "summary":
+        return _summary_of_outputs(cell)
+    if how == "full":
+        return list(outputs(cell))
+    return [readable(output) for output in outputs(cell)]
+
+
+def _summary_of_outputs(cell: Cell) -> OutputsSummary:
+    found = output_spans(cell)
+    types = [_output_type(spans.decode(cell.text, output)) for output in found]
     return OutputsSummary(
-        count=len(outputs),
+        count=len(found),
         types=sorted(set(types)),
-        bytes=sum(output.stop - output.start for output in outputs),
+        bytes=sum(output.stop - output.start for output in found),
     )
 
 

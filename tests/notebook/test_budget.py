@@ -1,0 +1,195 @@
+"""Reading within a budget: never over it, never within a character, and nothing left unsaid."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jupyter_nbedit.notebook.budget import fit
+from jupyter_nbedit.notebook.characters import whole
+from jupyter_nbedit.notebook.document import Cell, Document
+from jupyter_nbedit.notebook.view import Show, cell_views
+from tests import samples
+
+FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+TEXTS = st.lists(st.sampled_from(["a", "\n", "é", "e\u0301", FAMILY, " "]), max_size=12).map(
+    "".join
+)
+SHOWS = st.builds(
+    Show,
+    st.sampled_from(["outline", "source", "full"]),
+    st.sampled_from([None, "none", "summary", "text", "full"]),
+)
+
+
+@st.composite
+def outputs(draw: st.DrawFn) -> dict[str, Any]:
+    text = draw(TEXTS)
+    stream = {"output_type": "stream", "name": "stdout", "text": text}
+    image = {"output_type": "display_data", "metadata": {}, "data": {"image/png": "AAAA"}}
+    both = {**image, "data": {"text/plain": text, "image/png": "AAAA"}}
+    error = {"output_type": "error", "ename": "E", "evalue": text, "traceback": [text, text]}
+    chosen: dict[str, Any] = draw(st.sampled_from([stream, image, both, error]))
+    return chosen
+
+
+@st.composite
+def cells(draw: st.DrawFn) -> list[Cell]:
+    found = []
+    for _ in range(draw(st.integers(0, 5))):
+        metadata = draw(st.sampled_from([{}, {"tags": ["a"]}, {"k": "é" * 20}]))
+        if draw(st.booleans()):
+            made = draw(st.lists(outputs(), max_size=3))
+            found.append(samples.code(draw(TEXTS), outputs=made, metadata=metadata))
+        else:
+            attached: dict[str, Any] = draw(
+                st.sampled_from([{}, {"attachments": {"a": {"image/png": "AAAA"}}}])
+            )
+            found.append(samples.markdown(draw(TEXTS), metadata=metadata, **attached))
+    document = Document.parse(samples.notebook(*found))
+    return [document.cell(index) for index in range(len(document))]
+
+
+def as_json(views: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(msgspec.json.encode(views))
+    return found
+
+
+def dumped(value: Any) -> int:
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def texts_of(output: dict[str, Any]) -> list[str]:
+    """List the texts of an output as `outputs=text` has it."""
+    names = ("text", "ename", "evalue", "traceback")
+    found = [output[name] for name in names if name in output]
+    plain = output.get("data", {}).get("text/plain")
+    return found if plain is None else [*found, plain]
+
+
+def spent(cell: dict[str, Any], *, full: bool) -> int:
+    """Count the characters of a cell that a budget pays for."""
+    line = cell.get("source", cell.get("summary", ""))
+    count = max(1, len(line))
+    count += sum(dumped(cell[name]) for name in ("metadata", "attachments") if name in cell)
+    if isinstance(cell.get("outputs"), list):
+        for output in cell["outputs"]:
+            texts = [] if full else texts_of(output)
+            # Escapes within a text are the reply's, not the text's.
+            count += dumped(output) - sum(dumped(text) - 2 - len(text) for text in texts)
+    return count
+
+
+def amount(outputs: list[dict[str, Any]], *, full: bool) -> int:
+    return sum(dumped(output) if full else sum(map(len, texts_of(output))) for output in outputs)
+
+
+@given(cells(), SHOWS, st.integers(1, 400))
+def test_no_budget_is_exceeded_and_what_is_left_out_adds_up_to_all(
+    cells: list[Cell], show: Show, budget: int
+) -> None:
+    everything = as_json(cell_views(cells, show))
+    found = as_json(fit(cells, show, budget))
+    full = show.of_outputs == "full"
+    assert bool(found) == bool(cells)
+    assert sum(spent(cell, full=full) for cell in found) <= max(budget, 0)
+    for cell, complete in zip(found, everything, strict=False):
+        omitted = cell.pop("omitted", {})
+        assert all(count > 0 for count in omitted.values())
+        if show.view != "outline":
+            source = complete["source"]
+            shown = cell.get("source", "")
+            assert source.startswith(shown)
+            assert len(shown) + omitted.get("source", 0) == len(source)
+            assert whole(source, len(shown)) == len(shown)
+            assert ("source" in cell) != ("summary" in cell)
+        for name in ("metadata", "attachments"):
+            if name in complete:
+                assert cell.get(name, complete[name]) == complete[name]
+                left_out = 0 if name in cell else dumped(complete[name])
+                assert omitted.get(name, 0) == left_out
+        outputs, all_outputs = cell.get("outputs"), complete.get("outputs")
+        if isinstance(all_outputs, list) and isinstance(outputs, list):
+            assert len(outputs) + omitted.get("output_count", 0) == len(all_outputs)
+            left_out = amount(all_outputs, full=full) - amount(outputs, full=full)
+            assert omitted.get("outputs", 0) == left_out
+            for some, of_all in zip(outputs, all_outputs, strict=False):
+                for text, of_text in zip(texts_of(some), texts_of(of_all), strict=True):
+                    if not full:
+                        assert of_text.startswith(text)
+                        assert whole(of_text, len(text)) == len(text)
+        else:
+            assert outputs == all_outputs
+        for name in ("id", "index", "cell_type", "source_hash", "lines", "tags"):
+            assert cell[name] == complete[name]
+
+
+@given(cells(), SHOWS)
+def test_a_budget_that_is_enough_for_all_leaves_nothing_out(cells: list[Cell], show: Show) -> None:
+    everything = cell_views(cells, show)
+    enough = sum(spent(cell, full=show.of_outputs == "full") for cell in as_json(everything))
+    lines = cell_views(cells, Show("outline", "none"))
+    enough = max(enough, sum(max(1, len(str(line.summary))) for line in lines), 1)
+    assert fit(cells, show, enough) == everything
+
+
+def sources(*texts: str, budget: int, view: Any = "source", **more: Any) -> list[dict[str, Any]]:
+    document = Document.parse(samples.notebook(*(samples.code(text, **more) for text in texts)))
+    cells = [document.cell(index) for index in range(len(document))]
+    shown = as_json(fit(cells, Show(view), budget))
+    names = ("summary", "source", "outputs", "metadata", "omitted")
+    return [{name: cell[name] for name in names if name in cell} for cell in shown]
+
+
+def test_the_outline_comes_first_then_sources_then_the_rest() -> None:
+    stream = {"output_type": "stream", "name": "stdout", "text": "x" * 30}
+    texts = ("first\n" + "a" * 20, "second\n" + "b" * 20)
+    none = {"output_count": 1, "outputs": 30, "metadata": 2}
+
+    def read(budget: int) -> list[dict[str, Any]]:
+        return sources(*texts, budget=budget, view="full", outputs=[stream])
+
+    def line(text: str) -> dict[str, Any]:
+        omitted = {"source": len(text), **none}
+        return {"summary": text.partition("\n")[0], "outputs": [], "omitted": omitted}
+
+    assert read(11) == [line(texts[0]), line(texts[1])]
+    first, second = read(20)
+    assert first["source"] == texts[0][:14]
+    assert second == line(texts[1])
+    first, second = read(53)
+    assert [first["source"], second["source"]] == list(texts)
+    assert [cell["omitted"] for cell in (first, second)] == [none, none]
+    frame = dumped({**stream, "text": ""})
+    first, second = read(53 + len("{}") + frame + 15)
+    assert first["outputs"][0]["text"] == "x" * 15
+    assert first["omitted"] == {"outputs": 15}
+    assert second["omitted"] == none
+
+
+def test_a_page_ends_before_the_first_line_without_room() -> None:
+    assert [cell["source"] for cell in sources("a", "b", "c", budget=2)] == ["a", "b"]
+    assert [cell["source"] for cell in sources("", "", "", budget=2)] == ["", ""]
+    shown = sources("a" * 5, "b" * 5, "c", budget=9)
+    assert shown == [{**shown[0], "source": "a" * 5}]
+
+
+@pytest.mark.parametrize("budget", [1, 2, 9])
+def test_the_first_cell_is_always_there_even_if_only_a_part_of_its_line_is(budget: int) -> None:
+    (cell,) = sources("é" * 10, "b", budget=budget)
+    assert cell["source"] == "é" * budget
+    assert cell["omitted"] == {"source": 10 - budget}
+    (cell,) = sources("é" * 10, "b", budget=budget, view="outline")
+    assert cell["summary"] == "é" * budget
+
+
+def test_a_character_that_has_no_room_is_left_out_whole() -> None:
+    (cell,) = sources(FAMILY * 3, budget=7)
+    assert (cell["source"], cell["omitted"]) == (FAMILY, {"source": 10})
+    (cell,) = sources(FAMILY, budget=4)
+    assert (cell["source"], cell["omitted"]) == ("", {"source": 5})

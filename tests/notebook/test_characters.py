@@ -1,0 +1,61 @@
+"""Where a text may be cut."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jupyter_nbedit.notebook.characters import whole
+
+#: Each is one character to whoever reads it.
+CLUSTERS = {
+    "a letter with marks": "e\u0301\u0323",
+    "a mark on a space": " \u0308",
+    "a family": "\U0001f468\u200d\U0001f469\u200d\U0001f467",
+    "a skin tone": "\U0001f44b\U0001f3fd",
+    "a keycap": "1\ufe0f\u20e3",
+    "a heart in colour": "\u2764\ufe0f",
+    "a flag": "\U0001f1e6\U0001f1f9",
+    "a flag of a region, in tags": "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e007f",
+    "a Korean syllable in parts": "\u1112\u1161\u11ab",
+    "a vowel sign of Devanagari": "\u0915\u093f",
+    "a line break of Windows": "\r\n",
+    "half-width katakana, voiced": "\uff76\uff9e",
+    "a character of two escapes": "\ud83d\ude00",
+}
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS.values(), ids=CLUSTERS.keys())
+def test_what_reads_as_one_character_is_never_cut(cluster: str) -> None:
+    text = f"ab{cluster}cd"
+    stops = {limit: whole(text, limit) for limit in range(len(text) + 2)}
+    end = 2 + len(cluster)
+    assert stops == {
+        limit: min(limit, len(text)) if limit <= 2 or limit >= end else 2 for limit in stops
+    }
+
+
+def test_flags_are_cut_between_pairs_of_letters() -> None:
+    flags = "\U0001f1e6\U0001f1f9\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7"
+    assert [whole(flags, limit) for limit in range(7)] == [0, 0, 2, 2, 4, 4, 6]
+    assert [whole(f"x{flags}", limit) for limit in range(8)] == [0, 1, 1, 3, 3, 5, 5, 7]
+
+
+def test_a_text_of_marks_alone_is_not_cut_at_all() -> None:
+    marks = "\u0301" * 10_000
+    assert whole(f"a{marks}", 5_000) == 0
+    assert whole(f"a{marks}b", 10_001) == 10_001
+
+
+@given(text=st.text(max_size=30), limit=st.integers(-3, 40))
+def test_a_cut_is_within_the_limit_and_cutting_again_changes_nothing(text: str, limit: int) -> None:
+    stop = whole(text, limit)
+    assert 0 <= stop <= max(limit, 0)
+    assert stop == len(text) or limit < len(text)
+    assert whole(text, stop) == stop
+
+
+@given(text=st.text(alphabet=st.characters(max_codepoint=0x7E, min_codepoint=0x20)))
+def test_plain_text_is_cut_anywhere(text: str) -> None:
+    assert [whole(text, limit) for limit in range(len(text))] == list(range(len(text)))
