@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_core.paths import jupyter_runtime_dir
 from jupyter_server.extension.application import ExtensionApp
-from traitlets import Bool, Enum, Integer
+from traitlets import Bool, Enum, Integer, List, Unicode
 
 from jupyter_nbedit.editor import NotebookEditor
 from jupyter_nbedit.events import SCHEMA_ID, SCHEMA_PATH, EditEvents
@@ -17,6 +17,8 @@ from jupyter_nbedit.reader import NotebookReader
 from jupyter_nbedit.readings import Readings
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.managers import storage_for
+from jupyter_nbedit.storage.texts import TextFiles
+from jupyter_nbedit.tools.tool import Services
 from jupyter_nbedit.versions import Versions
 
 if TYPE_CHECKING:
@@ -60,8 +62,27 @@ class NbEditApp(ExtensionApp):
         tools of the dialect `claude_code` always ask for it.""",
     )
 
+    section_files = List(
+        Unicode(),
+        default_value=["external-communications", "reminders", "standing-orders"],
+        config=True,
+        help="""The names by which the tool `sections/notebook_edit` knows files: each stands for
+        the Markdown file of that name in the folder `runtime` below the root, such as
+        `runtime/reminders.md`. Any path of a Markdown file or a notebook works beside them.""",
+    )
+
+    owners = List(
+        Unicode(),
+        config=True,
+        help="""The names of the users who may call the tool `sections/notebook_edit`; others are
+        refused with 403 `forbidden`. Empty (the default) means whoever may write. Names are those
+        of the server's identity provider. Jupyter's own one makes up a name for each request with
+        a token, so that names make sense with JupyterHub or another provider only.""",
+    )
+
     editor: NotebookEditor
     reader: NotebookReader
+    tool_services: Services
     readings: Readings
     versions: Versions
     retries: Retries
@@ -99,6 +120,14 @@ class NbEditApp(ExtensionApp):
             readings=self.readings,
             log=self.log,
             mode=self.mode,
+        )
+        self.tool_services = Services(
+            editor=self.editor,
+            reader=self.reader,
+            texts=TextFiles(lambda: settings["contents_manager"], locks),
+            readings=self.readings,
+            section_files=self.section_files,
+            owners=self.owners,
         )
 
     def initialize_handlers(self) -> None:

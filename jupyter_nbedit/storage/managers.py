@@ -76,7 +76,7 @@ def storage_for(manager: Any, settings: Mapping[str, Any], locks: PathLocks) -> 
             "plain file of its own; nothing was written."
         )
         raise NotAPlainFile(message)
-    guard(manager, locks)
+    _guard(manager, locks)
     return FileStorage(manager, locks)
 
 
@@ -94,7 +94,21 @@ def _obstacle(manager: Any, settings: Mapping[str, Any]) -> str | None:
     return None
 
 
-def is_stock(manager: AsyncFileContentsManager, name: str) -> bool:
+def guarded(manager: Any, locks: PathLocks) -> bool:
+    """Make a manager's own writes wait for ours where they are the stock manager's.
+
+    Returns
+    -------
+    Whether they do, and heed `EXPECTED_HASH`.
+    """
+    stock = isinstance(manager, AsyncFileContentsManager)
+    if not stock or not all(is_stock(manager, name) for name in _LOCKED):
+        return False
+    _guard(manager, locks)
+    return True
+
+
+def is_stock(manager: object, name: str) -> bool:
     """Tell whether a method is the server's own, by where it is defined and where written."""
     if name in vars(manager):
         return isinstance(vars(manager)[name], _Guarded)
@@ -104,7 +118,7 @@ def is_stock(manager: AsyncFileContentsManager, name: str) -> bool:
     return all(module.startswith(_STOCK) for module in modules)
 
 
-def guard(manager: AsyncFileContentsManager, locks: PathLocks) -> None:
+def _guard(manager: AsyncFileContentsManager, locks: PathLocks) -> None:
     """Make the manager's own writes wait for ours, and ours for them.
 
     The manager writes in place: a file renamed over its target in the middle of a save would send

@@ -23,6 +23,8 @@ INSERT = b'{"cell_type": "code", "source": "x", "at": "end", "dry_run": true}'
 CELLS = r"/nbedit/notebooks/(?P<path>.*\.ipynb)/cells"
 CELL = r"/nbedit/notebooks/(?P<path>.*\.ipynb)/cells/(?P<cell>[^/]+)(?<!\.ipynb)"
 
+CALL = b'{"notebook_path": "a.ipynb", "cell_id": 0, "new_source": "changed"}'
+
 
 @dataclass(frozen=True)
 class Row:
@@ -44,6 +46,10 @@ ROWS = {
     ),
     (CELLS, "POST"): Row("nbedit/notebooks/a.ipynb/cells", "write", INSERT),
     (CELL, "PATCH"): Row("nbedit/notebooks/a.ipynb/cells/alpha", "write", b'{"source": "changed"}'),
+    (r"/nbedit/tools", "GET"): Row("nbedit/tools", "read"),
+    (r"/nbedit/tools/(?P<address>.*)", "POST"): Row(
+        "nbedit/tools/mycode/NotebookEdit", "write", CALL
+    ),
     (CELL, "DELETE"): Row("nbedit/notebooks/a.ipynb/cells/gamma", "write"),
 }
 
@@ -92,6 +98,15 @@ def sent(live: Client, key: tuple[str, str], headers: dict[str, str], **options:
     return live.request(key[1], row.target, row.body, {**content, **headers}, **options)
 
 
+def assert_refused(answer: Answer, status: int, reason: str) -> None:
+    if "success" in answer.json:
+        # A tool refuses in its dialect's form.
+        assert (answer.status, answer.json["success"]) == (status, False)
+        assert answer.json["error"]
+    else:
+        details(answer, status, reason)
+
+
 def assert_tells_nothing(answer: Answer) -> None:
     assert b"alpha" not in answer.body
     assert b"x = 1" not in answer.body
@@ -104,7 +119,7 @@ def test_without_the_token_nothing_is_shown_or_done(
     live: Client, key: tuple[str, str], token: str
 ) -> None:
     answer = sent(live, key, {}, token=token)
-    details(answer, 403, "forbidden")
+    assert_refused(answer, 403, "forbidden")
     assert_tells_nothing(answer)
 
 
@@ -115,7 +130,7 @@ def test_a_name_that_is_not_this_machines_is_refused_even_with_the_token(
     live: Client, key: tuple[str, str], host: str
 ) -> None:
     answer = sent(live, key, {"Host": host})
-    details(answer, 403, "forbidden")
+    assert_refused(answer, 403, "forbidden")
     assert_tells_nothing(answer)
 
 
@@ -167,7 +182,7 @@ def test_another_sites_page_can_do_nothing_with_a_browsers_cookies(
 ) -> None:
     answer = sent(live, key, {**visitor.cookie, **FOREIGN[kind]}, token="")
     assert answer.status in {403, 404}, answer.body
-    details(answer, answer.status, answer.json["reason"])
+    assert_refused(answer, answer.status, answer.json.get("reason", ""))
     assert_tells_nothing(answer)
 
 
@@ -205,7 +220,7 @@ def test_a_form_of_another_site_cannot_pass_for_json(
     own = {**visitor.cookie, "X-XSRFToken": visitor.xsrf, "Origin": visitor.own_origin}
     for content_type in ("text/plain", "application/x-www-form-urlencoded"):
         answer = sent(live, key, {**own, "Content-Type": content_type}, token="")
-        details(answer, 415, "unsupported_media_type")
+        assert_refused(answer, 415, "unsupported_media_type")
 
 
 class Doorman(Authorizer):
@@ -249,7 +264,7 @@ async def test_who_lacks_a_right_is_refused_what_takes_it_and_nothing_else(
             continue
         with untouched(local.root):
             answer = await local.request(verb, *parts, body=row.body, headers=JSON)
-            details(answer, 403, "forbidden")
+            assert_refused(answer, 403, "forbidden")
             assert_tells_nothing(answer)
 
 

@@ -1,0 +1,101 @@
+"""The tools of agents: what there are, and calling one."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated, Any
+
+import msgspec
+from jupyter_server.auth.decorator import authorized
+from msgspec import Meta
+from tornado import web
+
+from jupyter_nbedit.errors import ToolNotFound
+from jupyter_nbedit.handlers.contract import Contract, Reply
+from jupyter_nbedit.handlers.refusals import body_of
+from jupyter_nbedit.handlers.requests import NbEditHandler, encoded
+from jupyter_nbedit.handlers.retries import Answer
+from jupyter_nbedit.tools import TOOLS, find
+from jupyter_nbedit.tools.schemas import input_schema
+from jupyter_nbedit.tools.tool import Caller, Refusal, Tool
+
+
+class ToolDefinition(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool, as a model is told of it."""
+
+    dialect: Annotated[str, Meta(description="Whose contract it is.")]
+    name: Annotated[str, Meta(description="What the dialect calls it.")]
+    description: Annotated[str, Meta(description="What it does, for a model.")]
+    input_schema: Annotated[
+        dict[str, Any], Meta(description="The JSON Schema of its input, without references.")
+    ]
+
+
+class ToolsReply(msgspec.Struct, frozen=True):
+    """All tools."""
+
+    tools: list[ToolDefinition]
+
+
+class ToolsHandler(NbEditHandler):
+    """``/nbedit/tools``."""
+
+    @Contract(
+        "All tools there are",
+        replies={
+            HTTPStatus.OK: Reply(
+                ToolsReply, "Their definitions, to be given to a model as they are."
+            )
+        },
+    )
+    @web.authenticated
+    @authorized
+    async def get(self) -> None:
+        """List the definitions of all tools."""
+        definitions = [
+            ToolDefinition(
+                dialect=tool.dialect,
+                name=tool.name,
+                description=tool.description,
+                input_schema=input_schema(tool.form),
+            )
+            for tool in TOOLS
+        ]
+        self.answer(ToolsReply(definitions))
+
+
+class ToolHandler(NbEditHandler):
+    """``/nbedit/tools/{dialect}/{tool}``, whose answers and failures have the dialect's form."""
+
+    @web.authenticated
+    @authorized
+    async def post(self, address: str) -> None:
+        """Call a tool: the body is its input."""
+        tool = find(address)
+
+        async def call() -> Answer:
+            caller = Caller(self.current_user.username, self.session)
+            given = self.decode(tool.form)
+            return Answer(encoded(await tool.call(self.extensionapp.tool_services, caller, given)))
+
+        await self.once(call)
+
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
+        """Send a failure in the dialect's form; in ours, if there is no such tool."""
+        try:
+            tool = find(self.path_kwargs["address"])
+        except ToolNotFound:
+            super().write_error(status_code, **kwargs)
+            return
+        body = body_of(kwargs.get("exc_info", (None, None, None))[1], status_code)
+        self.finish(encoded(self._refused(tool, body.reason, body.message, body.details)))
+
+    def _refused(self, tool: Tool[Any], reason: str, message: str, details: Any) -> msgspec.Struct:
+        try:
+            given = msgspec.json.decode(self.request.body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            given = None
+        known = given if isinstance(given, dict) else {}
+        # A tool's input is no batch, and has no operation to blame.
+        facts = {name: value for name, value in details.items() if name != "operation"}
+        return tool.refuse(Refusal(reason, message, facts, known))

@@ -1,0 +1,83 @@
+"""From what an agent calls a path, on the file system or below the root, to an API path."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from jupyter_server.services.contents.filemanager import FileContentsManager
+
+from jupyter_nbedit.errors import InvalidRequest, NotAPlainFile
+from jupyter_nbedit.storage.managers import is_stock
+
+# What decides where a manager looks for a file. Some inherit a root folder that means nothing.
+_ROOTED = ("_get_os_path", "dir_exists", "file_exists")
+_SHOWN = 200
+
+
+def api_path(manager: Any, given: str, *, relative: bool) -> str | None:
+    """Map a path, links followed, so that it cannot leave the root by any spelling.
+
+    Parameters
+    ----------
+    manager
+        The contents manager.
+    given
+        An absolute path of the server's file system, or one relative to the root.
+    relative
+        Whether the latter is allowed.
+
+    Returns
+    -------
+    The API path of what may exist or not, or None if that is outside the root.
+
+    Raises
+    ------
+    InvalidRequest
+        If the path is relative and may not be.
+    NotAPlainFile
+        If it is absolute and the manager keeps its files in no folder.
+    """
+    absolute = os.path.isabs(given)
+    root = _root_of(manager)
+    if not absolute and not relative:
+        message = (
+            f"Expected an absolute path, below the folder that this server serves; found "
+            f"{given[:_SHOWN]!r}."
+        )
+        raise InvalidRequest(message)
+    if root is None:
+        if not absolute:
+            return None if _wanders(given) else given
+        message = (
+            f"This server keeps its files with {type(manager).__name__}, in no folder of a file "
+            "system, so an absolute path means nothing to it. Use a tool that takes relative "
+            "paths, or /nbedit/notebooks."
+        )
+        raise NotAPlainFile(message)
+    return _below(os.path.realpath(root), given)
+
+
+def _root_of(manager: Any) -> str | None:
+    """Give the folder in which a manager keeps its files; None if there is no such folder."""
+    rooted = isinstance(manager, FileContentsManager)
+    if not rooted or not all(is_stock(manager, name) for name in _ROOTED):
+        return None
+    return str(manager.root_dir)
+
+
+def _wanders(path: str) -> bool:
+    return "\0" in path or not {"", ".", ".."}.isdisjoint(path.split("/"))
+
+
+def _below(top: str, given: str) -> str | None:
+    """Give the path relative to the top; None if it is not below it."""
+    path = os.path.join(top, given)
+    # On Windows, only to look at a share would send the server's credentials there.
+    if "\0" in path or os.path.splitdrive(path)[0].lower() != os.path.splitdrive(top)[0].lower():
+        return None
+    real = os.path.realpath(path)
+    if os.path.commonpath([top, real]) != top:
+        return None
+    found = os.path.relpath(real, top)
+    return "" if found == os.curdir else found.replace(os.sep, "/")

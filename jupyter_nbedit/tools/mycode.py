@@ -1,0 +1,167 @@
+"""The dialect ``mycode``: ``NotebookEdit`` with an answer for people, and a copy on demand."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from jupyter_nbedit.errors import Busy, HashMismatch
+from jupyter_nbedit.messages import EditReply
+from jupyter_nbedit.notebook.operations import LARGEST_INTEGER, CellType
+from jupyter_nbedit.storage import Changed
+from jupyter_nbedit.tools.notebook_edit import (
+    OUTPUTS,
+    TYPE_OF_CELL,
+    AnyPath,
+    CellEdit,
+    EditMode,
+    NewSource,
+    hex_id,
+    name_of_cell,
+    planned,
+)
+from jupyter_nbedit.tools.tool import Caller, Refusal, Services, Tool, changed
+
+_DESCRIPTION = (
+    "Replace, insert or delete one cell of a Jupyter notebook (.ipynb) on the Jupyter server, "
+    "while it may be open in JupyterLab: the open tab shows the edit at once. Read the notebook "
+    "first to learn the ids of its cells. `replace` gives the cell `cell_id` a new source and, if "
+    "`cell_type` is given, another type; `insert` puts a new cell AFTER the cell `cell_id`, or "
+    "before all cells if `cell_id` is empty; `delete` removes the cell. A cell is named by its id; "
+    "where no cell has that id, `cell-N` or a bare number N is the cell at index N, counted from "
+    "0. To append a cell, `insert` after the last one, or `replace` at `cell-N` with N the number "
+    f"of cells. {OUTPUTS} With `backup: true` a copy of the file is made beside it first. The "
+    "answer has `success`, the cell's id and index, and a `summary` to show to the user; on "
+    "failure `error` says what to do, lists up to 10 ids there are if yours fits none, and nothing "
+    "was changed."
+)
+_TRIES = 1000
+
+
+class Input(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What ``NotebookEdit`` takes."""
+
+    notebook_path: AnyPath
+    cell_id: Annotated[
+        str | Annotated[int, Meta(ge=0, le=LARGEST_INTEGER)],
+        Meta(
+            description="The id of the cell. Only if no cell has that id, `cell-N` or a bare "
+            "number N is the cell at index N, counted from 0. For `insert`: the new cell goes "
+            "after this one, and an empty text means before all cells.",
+        ),
+    ]
+    new_source: NewSource | UnsetType = UNSET
+    cell_type: Annotated[CellType, TYPE_OF_CELL] | UnsetType = UNSET
+    edit_mode: EditMode = "replace"
+    backup: Annotated[
+        bool,
+        Meta(
+            description="Make a copy of the notebook's file beside it before it is edited; the "
+            "answer's `backup_path` says where. No file is ever overwritten by it.",
+        ),
+    ] = False
+
+
+class Output(msgspec.Struct, frozen=True, kw_only=True):
+    """What it answers, whether it was done or not."""
+
+    success: bool
+    cell_id: str | int | None
+    cell_index: int | None
+    error: str | UnsetType = UNSET
+    summary: str
+    backup_path: str | UnsetType = UNSET
+
+
+async def _edit(services: Services, caller: Caller, given: Input) -> Output:
+    edit = CellEdit(given.edit_mode, str(given.cell_id), given.new_source, given.cell_type)
+    plan = planned(edit, fresh_id=hex_id, bare_numbers=True)
+    path = services.notebook(given.notebook_path, relative=True)
+    more: dict[str, Any] = {}
+    copy = None
+    if given.backup:
+        # What will be refused leaves no copy behind.
+        would = await services.edit(path, plan, caller, "mycode/NotebookEdit", dry_run=True)
+        copy, more["hash"] = await _copied(services, path)
+        if more["hash"] != would.hash_before:
+            raise _overtaken(_beside(given.notebook_path, copy))
+    try:
+        reply = await services.edit(path, plan, caller, "mycode/NotebookEdit", **more)
+    except HashMismatch as error:
+        if copy is None:
+            raise
+        raise _overtaken(_beside(given.notebook_path, copy)) from error
+    where = UNSET if copy is None else _beside(given.notebook_path, copy)
+    return Output(
+        success=True,
+        cell_id=name_of_cell(reply),
+        cell_index=reply.operations[0].index,
+        summary=_summary(reply, given.notebook_path, where),
+        backup_path=where,
+    )
+
+
+async def _copied(services: Services, path: str) -> tuple[str, str]:
+    """Copy a file beside itself, to a name that is free; give that name and the copy's hash."""
+    content = await services.texts.read(path)
+    folder, slash, name = path.rpartition("/")
+    for number in range(1, _TRIES):
+        copy = f"{name}.bak" if number == 1 else f"{name}.bak-{number}"
+        try:
+            written = await services.texts.save(f"{folder}{slash}{copy}", content.text, None)
+        except Changed:
+            continue
+        return copy, written.hash
+    message = (
+        f"There are {_TRIES - 1} copies of this notebook beside it already, so no other was made "
+        "and nothing was edited. Remove some of them."
+    )
+    raise Busy(message)
+
+
+def _beside(given: str, name: str) -> str:
+    """Say where a copy is, in the caller's own way to say where the notebook is."""
+    return f"{given[: len(given) - len(given.replace(chr(92), '/').rpartition('/')[2])]}{name}"
+
+
+def _overtaken(where: str) -> HashMismatch:
+    message = (
+        f"The notebook was changed while it was copied to {where}, so it was not edited; the copy "
+        "was made all the same. Read the notebook again, and decide anew."
+    )
+    return HashMismatch(message)
+
+
+_DONE = {"replace": "Replaced", "insert": "Inserted", "delete": "Deleted"}
+
+
+def _summary(reply: EditReply, notebook: str, backup: str | UnsetType) -> str:
+    done = reply.operations[0]
+    cell = f"{done.cell_type} cell {name_of_cell(reply)} (index {done.index}) in {notebook}"
+    if not changed(reply):
+        said = [f"Nothing to change: {cell} says this already."]
+    else:
+        said = [f"{_DONE[done.op]} {cell}; it has {reply.total_cells} cells now."]
+        if done.outputs_cleared is True:
+            said.append("Its outputs were cleared.")
+    if backup is not UNSET:
+        said.append(f"A copy of the file as it was is {backup}.")
+    return " ".join([*said, *reply.warnings])
+
+
+def _refuse(refusal: Refusal) -> Output:
+    cell_id = refusal.given.get("cell_id")
+    notebook = refusal.echo("notebook_path")
+    of = "The notebook" if notebook is None else notebook
+    return Output(
+        success=False,
+        cell_id=cell_id if type(cell_id) in {str, int} else None,
+        cell_index=None,
+        error=refusal.sentence(),
+        summary=f"{of} was not edited: {refusal.sentence()}",
+    )
+
+
+NOTEBOOK_EDIT = Tool("mycode", "NotebookEdit", _DESCRIPTION, Input, _edit, _refuse)

@@ -1,0 +1,103 @@
+"""The dialect ``nexo``: ``NotebookEdit``, one cell at a time, on absolute paths."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from jupyter_nbedit.tools.notebook_edit import (
+    OUTPUTS,
+    TYPE_OF_CELL,
+    AbsolutePath,
+    CellEdit,
+    EditMode,
+    NewSource,
+    base_36_id,
+    name_of_cell,
+    planned,
+)
+from jupyter_nbedit.tools.tool import Caller, Refusal, Services, Tool
+
+_DESCRIPTION = (
+    "Replace, insert or delete one cell of a Jupyter notebook (.ipynb) that the Jupyter server can "
+    "see, while it may be open in JupyterLab: the open tab shows the edit at once. Read the "
+    "notebook first to learn the ids of its cells. `replace` gives the cell `cell_id` a new "
+    "source; `insert` puts a new cell AFTER the cell `cell_id`, or before all cells if `cell_id` "
+    "is empty; `delete` removes the cell. Nothing is guessed: an id that no cell has is an error "
+    "that lists up to 10 ids there are, and nothing is written then. To append a cell, `insert` "
+    "after the last one, or `replace` at `cell-N` with N the number of cells. "
+    f"{OUTPUTS} The answer gives the id of the cell, which for a new cell is the one to use from "
+    "then on. Errors are `{error, message, details}`: `CellNotFound` and `AmbiguousCell` mean the "
+    "id fits no cell or several; `CellProtected` that the notebook forbids it; `Busy` to try "
+    "again; `PlanModeRefusal` that the server changes nothing at present."
+)
+
+
+class Input(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What ``NotebookEdit`` takes."""
+
+    notebook_path: AbsolutePath
+    cell_id: Annotated[
+        str,
+        Meta(
+            description="The id of the cell. Only if no cell has that id, `cell-N` is the cell at "
+            "index N, counted from 0. For `insert`: the new cell goes after this one, and an empty "
+            "text means before all cells.",
+        ),
+    ]
+    new_source: NewSource | UnsetType = UNSET
+    cell_type: Annotated[Literal["code", "markdown"], TYPE_OF_CELL] | UnsetType = UNSET
+    edit_mode: EditMode = "replace"
+
+
+class Output(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What it answers; ``edit_mode`` is what was done."""
+
+    notebook_path: str
+    edit_mode: str
+    cell_id: str
+    cell_type: str
+    language: str | None
+    total_cells: int
+    cells_delta: int
+    warnings: list[str] = []
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """What it answers when nothing was done; ``error`` names the kind."""
+
+    error: str
+    message: str
+    details: dict[str, Any]
+
+
+async def _edit(services: Services, caller: Caller, given: Input) -> Output:
+    edit = CellEdit(given.edit_mode, given.cell_id, given.new_source, given.cell_type)
+    plan = planned(edit, fresh_id=base_36_id)
+    path = services.notebook(given.notebook_path, relative=False)
+    reply = await services.edit(path, plan, caller, "nexo/NotebookEdit")
+    done = reply.operations[0]
+    return Output(
+        notebook_path=given.notebook_path,
+        edit_mode=done.op,
+        cell_id=name_of_cell(reply),
+        cell_type=done.cell_type,
+        language=reply.language,
+        total_cells=reply.total_cells,
+        cells_delta=reply.cells_delta,
+        warnings=reply.warnings,
+    )
+
+
+def _refuse(refusal: Refusal) -> Failure:
+    name = "".join(word.capitalize() for word in refusal.reason.split("_"))
+    return Failure(
+        error="PlanModeRefusal" if refusal.reason == "plan_mode" else name,
+        message=refusal.sentence(),
+        details=dict(refusal.details),
+    )
+
+
+NOTEBOOK_EDIT = Tool("nexo", "NotebookEdit", _DESCRIPTION, Input, _edit, _refuse)

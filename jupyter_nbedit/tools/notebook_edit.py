@@ -1,0 +1,147 @@
+"""The contract of ``NotebookEdit``, which three dialects share: one cell at a time, by its id."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, UnsetType
+
+from jupyter_nbedit.errors import InvalidRequest
+from jupyter_nbedit.messages import EditReply, Plan
+from jupyter_nbedit.notebook.document import Document, plain_index
+from jupyter_nbedit.notebook.operations import CellType, Delete, Insert, Operation, Replace
+
+EditMode = Annotated[
+    Literal["replace", "insert", "delete"],
+    Meta(description="What to do; `replace` if it is left out."),
+]
+NewSource = Annotated[
+    str,
+    Meta(
+        description="The whole source of the cell afterwards. Required for `replace` and "
+        "`insert`; `delete` does not look at it.",
+    ),
+]
+AbsolutePath = Annotated[
+    str,
+    Meta(
+        description="The absolute path of the notebook on the server's file system, below the "
+        "folder that the server serves; it ends in .ipynb.",
+    ),
+]
+AnyPath = Annotated[
+    str,
+    Meta(
+        description="The path of the notebook, which ends in .ipynb: relative to the folder that "
+        "the server serves, or absolute and below it.",
+    ),
+]
+#: What the type of a cell means in each mode.
+TYPE_OF_CELL = Meta(
+    description="The type of the cell. Required for `insert`; for `replace` it changes the cell's "
+    "type, which stays if it is left out; `delete` does not look at it.",
+)
+
+_BASE_36 = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+#: How every description of the contract says what becomes of outputs.
+OUTPUTS = (
+    "Replacing a code cell's source clears its outputs and its execution count, because they no "
+    "longer belong to what it says; its id and metadata stay. All other cells stay byte for byte "
+    "as they are. Nothing is executed, and no kernel is needed."
+)
+
+
+def base_36_id() -> str:
+    """Make up a cell id of 12 digits of base 36."""
+    return "".join(secrets.choice(_BASE_36) for _ in range(12))
+
+
+def hex_id() -> str:
+    """Make up a cell id of 8 hexadecimal digits."""
+    return secrets.token_hex(4)
+
+
+@dataclass(frozen=True)
+class CellEdit:
+    """An input, as all three dialects have it.
+
+    An empty id means the place before all cells, to insert there.
+    """
+
+    edit_mode: Literal["replace", "insert", "delete"]
+    cell_id: str
+    new_source: str | UnsetType
+    cell_type: CellType | UnsetType
+
+
+def planned(edit: CellEdit, *, fresh_id: Callable[[], str], bare_numbers: bool = False) -> Plan:
+    """Translate an input to operations, in view of the notebook as it is.
+
+    Parameters
+    ----------
+    edit
+        The input.
+    fresh_id
+        Makes up the id of a new cell, where the format has ids.
+    bare_numbers
+        Whether an id that no cell has may be an index.
+
+    Raises
+    ------
+    InvalidRequest
+        If the input lacks what its mode needs.
+    """
+    cell_id, new_source, mode = edit.cell_id, edit.new_source, edit.edit_mode
+    if mode != "delete" and new_source is UNSET:
+        message = f"`{mode}` needs `new_source`, the cell's whole source; found none."
+        raise InvalidRequest(message)
+    if mode == "insert":
+        _check_type(edit.cell_type, "To insert a cell")
+
+    def plan(document: Document) -> Sequence[Operation]:
+        address = _address(document, cell_id, bare_numbers=bare_numbers)
+        if mode == "delete":
+            return [Delete(cell=address)]
+        behind_all = cell_id not in document.ids and cell_id == f"cell-{len(document)}"
+        if mode == "replace" and not behind_all:
+            return [Replace(cell=address, source=new_source, cell_type=edit.cell_type)]
+        new_id = _unused(document, fresh_id) if document.has_ids else UNSET
+        source = "" if new_source is UNSET else new_source
+        kind = _check_type(
+            edit.cell_type, f"{cell_id!r} is behind the last cell. To insert one there"
+        )
+        if mode == "replace":
+            return [Insert(source=source, cell_type=kind, id=new_id, at="end")]
+        if cell_id == "":
+            return [Insert(source=source, cell_type=kind, id=new_id, at="start")]
+        return [Insert(source=source, cell_type=kind, id=new_id, after=address)]
+
+    return plan
+
+
+def name_of_cell(reply: EditReply) -> str:
+    """Give the address of the cell that an edit was about: its id, if it has one."""
+    done = reply.operations[0]
+    return f"cell-{done.index}" if done.cell_id is None else done.cell_id
+
+
+def _check_type(cell_type: CellType | UnsetType, why: str) -> CellType:
+    if cell_type is UNSET:
+        message = f"{why}, `cell_type` is required, as `code` or `markdown`; found none."
+        raise InvalidRequest(message)
+    return cell_type
+
+
+def _address(document: Document, cell_id: str, *, bare_numbers: bool) -> str | int:
+    index = plain_index(cell_id) if bare_numbers and cell_id not in document.ids else None
+    return cell_id if index is None else index
+
+
+def _unused(document: Document, fresh_id: Callable[[], str]) -> str:
+    while (found := fresh_id()) in document.ids:
+        pass
+    return found

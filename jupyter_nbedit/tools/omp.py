@@ -1,0 +1,179 @@
+"""The dialect ``omp``: ``notebook``, one cell at a time, by its index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from jupyter_nbedit.errors import CellNotFound, InvalidRequest
+from jupyter_nbedit.messages import EditReply, Plan
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.operations import (
+    LARGEST_INTEGER,
+    CellType,
+    Delete,
+    Insert,
+    Operation,
+    Replace,
+)
+from jupyter_nbedit.tools.content import TextBlock
+from jupyter_nbedit.tools.notebook_edit import OUTPUTS, AnyPath
+from jupyter_nbedit.tools.tool import Caller, Refusal, Services, Tool, changed
+
+_DESCRIPTION = (
+    "Edit, insert or delete one cell of a Jupyter notebook (.ipynb) on the Jupyter server, while "
+    "it may be open in JupyterLab: the open tab shows the change at once. Cells are named by "
+    "`cell_index`, counted from 0. `edit` replaces the whole source of the cell at 0..n-1 and "
+    "keeps its type; `insert` puts a new cell so that it has that index afterwards, 0..n, where n "
+    "(the number of cells) means behind all; `delete` removes the cell at 0..n-1. Indexes shift "
+    "with every insert and delete: read the notebook again, or count along. "
+    f"{OUTPUTS} The answer is a text and `details` with the cell's index, type and source and the "
+    "number of cells; after `delete`, `cellSource` is what was removed. A text that starts with "
+    "`Error: ` means that nothing was changed, and says why."
+)
+
+
+class Input(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What ``notebook`` takes."""
+
+    action: Annotated[
+        Literal["edit", "insert", "delete"], Meta(description="What to do with the cell.")
+    ]
+    notebook_path: AnyPath
+    cell_index: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=LARGEST_INTEGER,
+            description="The index of the cell, counted from 0; for `insert`, the index that the "
+            "new cell is to have, up to the number of cells.",
+        ),
+    ]
+    content: (
+        Annotated[
+            str,
+            Meta(
+                description="The whole source of the cell afterwards. Required for `edit` and "
+                "`insert`; `delete` does not look at it.",
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    cell_type: (
+        Annotated[
+            CellType,
+            Meta(
+                description="For `insert`: the type of the new cell, `code` if it is left out. "
+                "`edit` keeps the type: leave it out, or give the type that the cell has. `delete` "
+                "does not look at it.",
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+
+
+class Details(msgspec.Struct, frozen=True, kw_only=True):
+    """What was done, for programs."""
+
+    action: str
+    cell_index: int = msgspec.field(name="cellIndex")
+    cell_type: str = msgspec.field(name="cellType")
+    total_cells: int = msgspec.field(name="totalCells")
+    cell_source: str = msgspec.field(name="cellSource")
+
+
+class Output(msgspec.Struct, frozen=True, kw_only=True):
+    """What it answers."""
+
+    content: list[TextBlock]
+    details: Details
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """What it answers when nothing was done."""
+
+    content: list[TextBlock]
+
+
+async def _edit(services: Services, caller: Caller, given: Input) -> Output:
+    if given.action != "delete" and given.content is UNSET:
+        message = f"`{given.action}` needs `content`, the cell's whole source; found none."
+        raise InvalidRequest(message)
+    path = services.notebook(given.notebook_path, relative=True)
+    reply = await services.edit(path, _planned(given), caller, "omp/notebook")
+    done = reply.operations[0]
+    source = done.source if done.op == "delete" else given.content
+    return Output(
+        content=[TextBlock(_text(reply, given))],
+        details=Details(
+            action=given.action,
+            cell_index=done.index,
+            cell_type=done.cell_type,
+            total_cells=reply.total_cells,
+            cell_source="" if source is UNSET else source,
+        ),
+    )
+
+
+def _planned(given: Input) -> Plan:
+    content = "" if given.content is UNSET else given.content
+
+    def plan(document: Document) -> Sequence[Operation]:
+        index = given.cell_index
+        _check_range(given, len(document))
+        if given.action == "insert":
+            kind = "code" if given.cell_type is UNSET else given.cell_type
+            return [Insert(source=content, cell_type=kind, index=index)]
+        if given.action == "delete":
+            return [Delete(cell=index)]
+        kept = document.cell(index).cell_type
+        if given.cell_type not in {UNSET, kept}:
+            message = (
+                f"`edit` keeps a cell's type, and the cell at index {index} is a {kept} cell, not "
+                f"a {given.cell_type} cell. Leave `cell_type` out, or delete the cell and insert "
+                "another."
+            )
+            raise InvalidRequest(message)
+        return [Replace(cell=index, source=content)]
+
+    return plan
+
+
+def _check_range(given: Input, total: int) -> None:
+    last = total if given.action == "insert" else total - 1
+    if given.cell_index <= last:
+        return
+    there = f"expected 0 to {last}" if last >= 0 else "there is no cell"
+    message = (
+        f"cell_index {given.cell_index} is out of range to {given.action}: {there}, as the "
+        f"notebook has {total} cells."
+    )
+    raise CellNotFound(message, cell=given.cell_index, total_cells=total)
+
+
+_DONE = {"edit": "Replaced", "insert": "Inserted", "delete": "Deleted"}
+
+
+def _text(reply: EditReply, given: Input) -> str:
+    done = reply.operations[0]
+    cell = f"{done.cell_type} cell at index {done.index}"
+    if not changed(reply):
+        said = f"Nothing to change: the {cell} of {given.notebook_path} says this already."
+    else:
+        said = (
+            f"{_DONE[given.action]} {cell} of {given.notebook_path}, which has "
+            f"{reply.total_cells} cells now."
+        )
+    return " ".join([said, *reply.warnings])
+
+
+def _refuse(refusal: Refusal) -> Failure:
+    notebook = refusal.echo("notebook_path")
+    about = "" if notebook is None else f"{notebook}: "
+    return Failure(content=[TextBlock(f"Error: {about}{refusal.sentence()}")])
+
+
+NOTEBOOK = Tool("omp", "notebook", _DESCRIPTION, Input, _edit, _refuse)

@@ -1,0 +1,200 @@
+"""What a tool is: a name, a description, a form for its input, and two ways to answer."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from jupyter_nbedit.editor import NotebookEditor
+from jupyter_nbedit.errors import FileNotFound, InvalidRequest, NotebookNotFound, PlanMode
+from jupyter_nbedit.messages import EditReply, EditRequest, Plan
+from jupyter_nbedit.reader import NotebookReader
+from jupyter_nbedit.readings import Readings
+from jupyter_nbedit.storage.mapping import api_path
+from jupyter_nbedit.storage.texts import TextFiles
+
+Form = TypeVar("Form", bound=msgspec.Struct)
+
+_NOTEBOOK = ".ipynb"
+_SHOWN = 200
+# Tools have other paths than the routes, whose refusal tells of theirs.
+_NO_NOTEBOOK = (
+    "There is no notebook at this path. Expected the path of an existing file that ends in .ipynb, "
+    "under the folder that this server serves."
+)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a call is refused, for a tool to tell in its own form.
+
+    Parameters
+    ----------
+    reason, message, details
+        As in the error body of all other routes.
+    given
+        The tool's input as far as it is an object; empty if it is none.
+    """
+
+    reason: str
+    message: str
+    details: Mapping[str, Any]
+    given: Mapping[str, Any]
+
+    def echo(self, name: str) -> str | None:
+        """Give back a text of the input, to say what the refusal is about; None if it is none."""
+        value = self.given.get(name)
+        return value if isinstance(value, str) else None
+
+    def sentence(self) -> str:
+        """Say the message with those details that a model needs to do better."""
+        more = [_NO_NOTEBOOK if self.reason == NotebookNotFound.reason else self.message]
+        if available := self.details.get("available_ids"):
+            more.append(f"Available ids: {', '.join(map(repr, available))}.")
+        if outline := self.details.get("outline"):
+            headings = (f"{'#' * heading['level']} {heading['text']}" for heading in outline)
+            more.append(f"The headings are: {', '.join(map(repr, headings))}.")
+        return " ".join(more)
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who calls a tool.
+
+    Parameters
+    ----------
+    user
+        The user name the server knows the caller by.
+    session
+        Whose reading counts; see `Readings`.
+    """
+
+    user: str
+    session: str
+
+
+@dataclass(frozen=True)
+class Services:
+    """What tools are made of.
+
+    Parameters
+    ----------
+    editor, reader
+        Of notebooks.
+    texts
+        All other files.
+    readings
+        Who has read what.
+    section_files
+        The names by which the sections tool knows files under ``runtime/``.
+    owners
+        Who may call the sections tool; empty means whoever may write.
+    """
+
+    editor: NotebookEditor
+    reader: NotebookReader
+    texts: TextFiles
+    readings: Readings
+    section_files: Sequence[str]
+    owners: Sequence[str]
+
+    def check_mode(self) -> None:
+        """Refuse a change in plan mode.
+
+        Raises
+        ------
+        PlanMode
+        """
+        if self.editor.mode == "plan":
+            message = (
+                "This server is in plan mode: nothing is changed. Describe the change instead, and "
+                "make it once the user has left plan mode."
+            )
+            raise PlanMode(message)
+
+    def notebook(self, given: str, *, relative: bool) -> str:
+        """Map what a caller calls a notebook to its API path.
+
+        Raises
+        ------
+        InvalidRequest
+            If it does not end in ``.ipynb``, or is relative and may not be.
+        NotebookNotFound
+            If it is outside the root.
+        NotAPlainFile
+            If the server has no folder that an absolute path could be in.
+        """
+        if not given.endswith(_NOTEBOOK):
+            message = (
+                f"Expected the path of a notebook, which ends in {_NOTEBOOK}; found "
+                f"{given[-_SHOWN:]!r}."
+            )
+            raise InvalidRequest(message)
+        path = api_path(self.texts.manager(), given, relative=relative)
+        if path is None:
+            raise NotebookNotFound
+        return path
+
+    def file(self, given: str, *, relative: bool) -> str:
+        """Map what a caller calls any other file to its API path.
+
+        Raises
+        ------
+        InvalidRequest, NotAPlainFile
+            As of a notebook.
+        FileNotFound
+            If it is outside the root.
+        """
+        path = api_path(self.texts.manager(), given, relative=relative)
+        if path is None:
+            raise FileNotFound
+        return path
+
+    async def edit(
+        self, path: str, plan: Plan, caller: Caller, tool: str, **more: Any
+    ) -> EditReply:
+        """Edit a notebook for a caller of a tool."""
+        self.check_mode()
+        request = EditRequest(
+            path=path,
+            operations=plan,
+            user=caller.user,
+            session=caller.session,
+            client=tool,
+            **more,
+        )
+        return await self.editor.edit(request)
+
+
+@dataclass(frozen=True)
+class Tool(Generic[Form]):
+    """A tool of a dialect.
+
+    Parameters
+    ----------
+    dialect, name
+        Its address.
+    description
+        For a model that has never seen us.
+    form
+        Its input.
+    call
+        Does what it does, and answers in the dialect's form.
+    refuse
+        Tells in the dialect's form why it did not.
+    """
+
+    dialect: str
+    name: str
+    description: str
+    form: type[Form]
+    call: Callable[[Services, Caller, Form], Awaitable[msgspec.Struct]]
+    refuse: Callable[[Refusal], msgspec.Struct]
+
+
+def changed(reply: EditReply) -> bool:
+    """Tell whether an edit has changed anything."""
+    return reply.edit_id is not None
