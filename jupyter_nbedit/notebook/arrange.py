@@ -12,13 +12,14 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.notebook.style import Style
 
-#: A place among the cells. Compared as tuples: ``(gap, n, ±k…)`` for what is put into a gap.
-Place = tuple[int, ...]
+#: A node of the list of places; what is put there comes right before it.
+Place = int
 
 
 @dataclass
@@ -27,60 +28,152 @@ class Arrangement:
 
     Cells are named by tokens: those of the document by their index, new ones by negative numbers
     that `insert` hands out.
+
+    All places are nodes of one linked list: ``2 * n`` is the end of gap ``n``, ``2 * n + 1`` is the
+    home of cell ``n``, and each cell that is inserted or moved gets two nodes more, one for itself
+    and one for the end of what is put behind it. Only what differs from that order is kept.
     """
 
     document: Document
+    _node: dict[int, int] = field(default_factory=dict)
+    _token: dict[int, int] = field(default_factory=dict)
+    _next: dict[int, int] = field(default_factory=dict)
+    _previous: dict[int, int] = field(default_factory=dict)
+    _gap: dict[int, int] = field(default_factory=dict)
     _gone: set[int] = field(default_factory=set)
-    _placed: dict[int, Place] = field(default_factory=dict)
-    _count: int = 0
+    _inserted: int = 0
 
     def gap(self, index: int) -> Place:
         """Give the next free place in a gap."""
-        self._count += 1
-        return (index, self._count, 0)
+        return 2 * index
 
     def beside(self, token: int, *, after: bool) -> Place:
-        """Give the next free place before or after a cell."""
-        if token not in self._placed:
-            return self.gap(token + after)
-        self._count += 1
-        # A cell's own place ends with 0, so these sort right before and right after it.
-        side = (1, self._count, 0) if after else (-1, self._count, 0)
-        return self._placed[token][:-1] + side
+        """Give the next free place before or after a cell, or where a cell was."""
+        node = self._node.get(token)
+        return self.gap(token + after) if node is None else node + after
+
+    def gap_of(self, place: Place) -> int:
+        """Tell the gap that a place is in."""
+        return self._gap.get(place, place // 2)
 
     def insert(self, place: Place) -> int:
         """Put a new cell into a place and give its token."""
-        token = -1 - self._count
-        self._placed[token] = place
-        return token
+        self._inserted += 1
+        self._put(-self._inserted, place)
+        return -self._inserted
 
     def move(self, token: int, place: Place) -> None:
         """Put a cell that is there already into another place."""
-        if token >= 0:
-            self._gone.add(token)
-        self._placed[token] = place
+        self._leave(token)
+        self._put(token, place)
 
     def delete(self, token: int) -> None:
-        """Take a cell out."""
+        """Take a cell out; what is put beside it goes where it was."""
+        self._leave(token)
+
+    def following(self, token: int) -> int | None:
+        """Give the cell that stands behind a cell now."""
+        node: int | None = self._node.get(token, 2 * token + 1)
+        while node is not None:
+            node = self._next.get(node, node + 1 if node < self._first_node - 1 else None)
+            found = None if node is None else self._cell_at(node)
+            if found is not None:
+                return found
+        return None
+
+    def order(self) -> Order:
+        """Give the order there is now."""
+        placed = {
+            gap: tokens
+            for gap in sorted({self._gap[node] for node in self._token})
+            if (tokens := self._in_gap(gap))
+        }
+        return Order(self.document, sorted(self._gone), placed)
+
+    @property
+    def _first_node(self) -> int:
+        return 2 * len(self.document) + 1
+
+    def _leave(self, token: int) -> None:
         if token >= 0:
             self._gone.add(token)
-        self._placed.pop(token, None)
+        if token in self._node:
+            self._token.pop(self._node[token], None)
+
+    def _put(self, token: int, place: Place) -> None:
+        node = self._first_node + len(self._gap)
+        gap = self.gap_of(place)
+        before = self._before(place)
+        for first, second in ((before, node), (node, node + 1), (node + 1, place)):
+            if first is not None:
+                self._next[first] = second
+                self._previous[second] = first
+        self._gap[node] = self._gap[node + 1] = gap
+        self._node[token], self._token[node] = node, token
+
+    def _before(self, node: int) -> int | None:
+        return self._previous.get(node, node - 1 if 0 < node < self._first_node else None)
+
+    def _cell_at(self, node: int) -> int | None:
+        if node < self._first_node:
+            return node // 2 if node % 2 and node // 2 not in self._gone else None
+        return self._token.get(node)
+
+    def _in_gap(self, gap: int) -> list[int]:
+        found: list[int] = []
+        node = self._before(self.gap(gap))
+        while node is not None and node >= self._first_node:
+            if node in self._token:
+                found.append(self._token[node])
+            node = self._before(node)
+        return found[::-1]
+
+
+@dataclass(frozen=True)
+class Order:
+    """The order of the cells after a batch.
+
+    Parameters
+    ----------
+    document
+        The notebook before it.
+    gone
+        The indexes of the cells that are not where they were, in order.
+    placed
+        What stands in the gaps, by their numbers in order.
+    """
+
+    document: Document
+    gone: list[int]
+    placed: dict[int, list[int]]
 
     def __len__(self) -> int:
         """Count the cells there are after the batch."""
-        return len(self.document) - len(self._gone) + len(self._placed)
+        return len(self.document) - len(self.gone) + len(self._indexes)
 
     def index(self, token: int) -> int:
         """Tell where a cell stands after the batch."""
-        place = self._placed.get(token, (token,))
-        gone_before = sum(1 for gone in self._gone if gone < place[0])
-        placed_before = sum(
-            1
-            for other, at in self._placed.items()
-            # What is put into gap n stands before cell n itself.
-            if (at < place if token in self._placed else at[0] <= token) and other != token
-        )
-        return place[0] - gone_before + placed_before
+        if token in self._indexes:
+            return self._indexes[token]
+        gaps, counts = self._counts
+        # What is put into gap n stands before cell n itself.
+        return token - bisect_left(self.gone, token) + counts[bisect_left(gaps, token + 1)]
+
+    @cached_property
+    def _counts(self) -> tuple[list[int], list[int]]:
+        """Give the gaps that hold something, and how much the first n of them hold."""
+        counts = [0]
+        for tokens in self.placed.values():
+            counts.append(counts[-1] + len(tokens))
+        return list(self.placed), counts
+
+    @cached_property
+    def _indexes(self) -> dict[int, int]:
+        return {
+            token: gap - bisect_left(self.gone, gap) + before + at
+            for (gap, tokens), before in zip(self.placed.items(), self._counts[1], strict=False)
+            for at, token in enumerate(tokens)
+        }
 
     def splices(self, style: Style, written: Callable[[int], bytes]) -> list[Splice]:
         """Give the splices that put the cells in order.
@@ -106,20 +199,18 @@ class Arrangement:
 
     def _stretches(self) -> Iterator[_Stretch]:
         """Group what changes into runs of neighbouring gaps, joined by cells that go."""
-        placed = sorted((place, token) for token, place in self._placed.items())
-        touched = {place[0] for place, _ in placed}
-        touched |= self._gone | {token + 1 for token in self._gone}
+        gone = set(self.gone)
+        touched = set(self.placed) | gone | {token + 1 for token in gone}
         done = -1
         for first in sorted(touched):
             if first <= done:
                 continue
             last = first
-            while last in self._gone:
+            while last in gone:
                 last += 1
             done = last
-            start = bisect_left(placed, ((first,), 0))
-            stop = bisect_left(placed, ((last + 1,), 0))
-            tokens = [token for _, token in placed[start:stop]]
+            gaps = range(first, last + 1)
+            tokens = [token for gap in gaps for token in self.placed.get(gap, ())]
             if tokens != list(range(first, last)):
                 yield _Stretch.of(self.document, first, last, tokens)
 

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 # A diff is for reading. Longer ones are cut, and say so.
 _MOST_CHARACTERS = 100_000
 # Beyond this many pairs of lines difflib takes seconds; such cells are shown as replaced whole.
 _MOST_PAIRS = 4_000_000
+
+
+@dataclass(frozen=True)
+class MetadataChange:
+    """Metadata before and after an edit, of a cell or of the notebook itself."""
+
+    before: dict[str, Any]
+    after: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -25,21 +35,34 @@ class Change:
     after: str
     moved: bool
     outputs_cleared: bool
+    attachments_changed: bool = False
+    metadata: MetadataChange | None = None
 
     def label(self, index: int | None) -> str:
         """Name the cell, as an address that fits the notebook on that side of the edit."""
         return self.cell_id if self.cell_id is not None else f"cell-{index}"
 
 
-def unified(path: str, changes: Sequence[Change]) -> str:
-    """Show changes cell by cell, in the order of the notebook, as ``diff -u`` would."""
-    ordered = sorted(
-        changes, key=lambda c: c.index_after if c.index_after is not None else c.index_before or 0
-    )
-    text = "".join(line for change in ordered for line in _lines(path, change))
+def unified(path: str, changes: Sequence[Change | MetadataChange]) -> str:
+    """Show changes, the notebook's own metadata first and then cell by cell, as ``diff -u`` would.
+
+    The cells are in the order of the notebook.
+    """
+    of_notebook = [change for change in changes if isinstance(change, MetadataChange)]
+    of_cells = [change for change in changes if isinstance(change, Change)]
+    of_cells.sort(key=lambda c: c.index_after if c.index_after is not None else c.index_before or 0)
+    lines = [line for own in of_notebook for line in _notebook_lines(path, own)]
+    lines += [line for change in of_cells for line in _lines(path, change)]
+    text = "".join(lines)
     if len(text) <= _MOST_CHARACTERS:
         return text
     return f"{text[:_MOST_CHARACTERS]}\n… {len(text) - _MOST_CHARACTERS} more characters\n"
+
+
+def _notebook_lines(path: str, change: MetadataChange) -> Iterator[str]:
+    yield f"--- {path}\n"
+    yield f"+++ {path}\n"
+    yield from _metadata_lines(change)
 
 
 def _lines(path: str, change: Change) -> Iterator[str]:
@@ -47,12 +70,31 @@ def _lines(path: str, change: Change) -> Iterator[str]:
     if old is None and new is None:
         return
     notes = list(_notes(change))
+    if change.metadata is not None:
+        notes += _metadata_lines(change.metadata)
     if change.before == change.after and not notes:
         return
     yield "--- /dev/null\n" if old is None else f"--- {path} {change.label(old)}\n"
     yield "+++ /dev/null\n" if new is None else f"+++ {path} {change.label(new)}\n"
     yield from notes
-    before, after = change.before.splitlines(), change.after.splitlines()
+    if change.metadata is not None and change.before != change.after:
+        yield "# source\n"
+    yield from _hunks(change.before.splitlines(), change.after.splitlines())
+
+
+def _metadata_lines(change: MetadataChange) -> Iterator[str]:
+    if change.before == change.after:
+        return
+    yield "# metadata\n"
+    yield from _hunks(_shown(change.before), _shown(change.after))
+
+
+def _shown(metadata: dict[str, Any]) -> list[str]:
+    shown = json.dumps(metadata, indent=1, sort_keys=True, ensure_ascii=False)
+    return shown.splitlines() if metadata else []
+
+
+def _hunks(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
     if len(before) * len(after) > _MOST_PAIRS:
         yield f"@@ -1,{len(before)} +1,{len(after)} @@\n"
         yield from (f"-{line}\n" for line in before)
@@ -74,3 +116,5 @@ def _notes(change: Change) -> Iterator[str]:
             yield f"# {change.cell_type_before} became {change.cell_type_after}\n"
         if change.outputs_cleared:
             yield "# outputs cleared\n"
+        if change.attachments_changed:
+            yield "# attachments of other cells added\n"

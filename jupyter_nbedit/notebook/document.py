@@ -96,6 +96,11 @@ class Cell:
         member = self.members.get(name)
         return default if member is None else spans.decode(self.text, member.value)
 
+    def written(self, name: str) -> bytes | None:
+        """Give one member's value as it is written, or None if there is none."""
+        member = self.members.get(name)
+        return None if member is None else self.text[member.value.start : member.value.stop]
+
     @cached_property
     def source(self) -> str:
         """The source as one string, whether the file keeps it as a string or as a list of them.
@@ -220,11 +225,22 @@ class Document:
         """The sha256 of the bytes, in hex: the Contents API's ``hash``."""
         return hashlib.sha256(self.text).hexdigest()
 
+    @property
+    def metadata_span(self) -> Span | None:
+        """Where the value of the notebook's metadata stands, or None if it has none."""
+        return next((one.value for one in self.members if one.name == "metadata"), None)
+
+    @property
+    def written_metadata(self) -> bytes | None:
+        """The notebook's metadata as they are written, or None if it has none."""
+        span = self.metadata_span
+        return None if span is None else self.text[span.start : span.stop]
+
     @cached_property
     def metadata(self) -> dict[str, Any]:
         """The notebook's metadata; empty if it is missing or not an object."""
-        values = [member.value for member in self.members if member.name == "metadata"]
-        value = spans.decode(self.text, values[0]) if values else None
+        span = self.metadata_span
+        value = None if span is None else spans.decode(self.text, span)
         return value if isinstance(value, dict) else {}
 
     @property

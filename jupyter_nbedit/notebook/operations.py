@@ -1,4 +1,4 @@
-"""The operations as data, and what they do to a document."""
+"""The operations as data."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from jupyter_nbedit.errors import InvalidOperation
-
-_DEEPEST_METADATA = 100
+#: The largest integer that every program that speaks JSON can be relied on to read: RFC 8259, 6.
+LARGEST_INTEGER = 2**53 - 1
 
 CellType = Literal["code", "markdown", "raw"]
 CellId = Annotated[
@@ -20,14 +19,38 @@ CellId = Annotated[
         description="An nbformat cell id: 1 to 64 letters, digits, hyphens and underscores.",
     ),
 ]
-Index = Annotated[int, Meta(ge=0, description="A position from 0.")]
+#: The largest integer that every reader of JSON keeps as it is (RFC 8259, section 6).
+LARGEST_INTEGER = 2**53 - 1
+Index = Annotated[int, Meta(ge=0, le=LARGEST_INTEGER, description="A position from 0.")]
 Cell = Annotated[
-    str | Annotated[int, Meta(ge=0)],
+    str | Annotated[int, Meta(ge=0, le=LARGEST_INTEGER)],
     Meta(
         description="The cell: a string is its id or, only if no cell has that id, `cell-N` with N "
         "from 0; an integer is its index from 0. Both mean the notebook as it was before the batch."
     ),
 ]
+Cells = Annotated[list[Cell], Meta(min_length=1, description="Several cells, each named once.")]
+Outputs = Annotated[
+    Literal["clear", "keep"],
+    Meta(
+        description="What becomes of a code cell's outputs and execution count: cleared, because "
+        "they no longer belong to what the cell says, or kept."
+    ),
+]
+SectionName = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        description="What the section's heading says, exactly; `#` before it say its level. "
+        "Sections mean the notebook as it was before the batch.",
+        examples=["Results", "## Results"],
+    ),
+]
+SectionCellType = Annotated[
+    CellType, Meta(description="The type of the cell that is made for the source.")
+]
+Old = Annotated[str, Meta(min_length=1, description="The text to be replaced, exactly as it is.")]
+New = Annotated[str, Meta(description="What takes its place.")]
 
 
 class Expect(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -35,6 +58,14 @@ class Expect(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     source_hash: str | UnsetType = UNSET
     source: str | UnsetType = UNSET
+
+
+class TextEdit(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """One replacement of text; see `ReplaceText`."""
+
+    old: Old
+    new: New
+    all: bool = False
 
 
 class _Operation(msgspec.Struct, forbid_unknown_fields=True, frozen=True, tag_field="op"):
@@ -60,7 +91,24 @@ class Replace(_Operation, frozen=True, tag="replace", kw_only=True):
     cell: Cell
     source: str | UnsetType = UNSET
     cell_type: CellType | UnsetType = UNSET
-    outputs: Literal["clear", "keep"] = "clear"
+    outputs: Outputs = "clear"
+    expect: Expect | UnsetType = UNSET
+
+
+class ReplaceText(_Operation, frozen=True, tag="replace_text", kw_only=True):
+    """Replace text within a cell's source: either ``old`` by ``new``, or several ``edits``.
+
+    ``old`` must stand in the source exactly once, where occurrences that overlap count each; with
+    ``all`` every occurrence is replaced, from the left, so that none overlaps the one before.
+    Several edits are done one after the other, each on what the one before left.
+    """
+
+    cell: Cell
+    old: Old | UnsetType = UNSET
+    new: New | UnsetType = UNSET
+    all: bool | UnsetType = UNSET
+    edits: Annotated[list[TextEdit], Meta(min_length=1, max_length=1000)] | UnsetType = UNSET
+    outputs: Outputs = "clear"
     expect: Expect | UnsetType = UNSET
 
 
@@ -77,77 +125,149 @@ class Insert(Position, frozen=True, tag="insert", kw_only=True):
 
 
 class Delete(_Operation, frozen=True, tag="delete", kw_only=True):
-    """Delete a cell; the answer carries its source."""
+    """Delete a cell, or several; the answer carries their sources."""
 
-    cell: Cell
+    cell: Cell | UnsetType = UNSET
+    cells: Cells | UnsetType = UNSET
     expect: Expect | UnsetType = UNSET
 
 
 class Move(Position, frozen=True, tag="move", kw_only=True):
-    """Move a cell; its bytes stay as they are."""
+    """Move a cell; its bytes stay as they are.
 
-    cell: Cell
+    Several ``cells`` come to stand one behind the other, in the order in which they are named.
+    """
+
+    cell: Cell | UnsetType = UNSET
+    cells: Cells | UnsetType = UNSET
     expect: Expect | UnsetType = UNSET
 
 
-Operation = Replace | Insert | Delete | Move
+class Split(_Operation, frozen=True, tag="split", kw_only=True):
+    """Split a cell before one of its lines.
+
+    The first part keeps the id; the second is a new cell behind it, of the same type and with the
+    same metadata and attachments. The line break between the two goes; nothing else does. A code
+    cell's outputs and execution count are cleared.
+    """
+
+    cell: Cell
+    at_line: Annotated[
+        int,
+        Meta(
+            ge=2,
+            le=LARGEST_INTEGER,
+            description="The number, counted from 1, of the line that becomes the first of the "
+            "second cell: 2 leaves one line in the first.",
+        ),
+    ]
+    expect: Expect | UnsetType = UNSET
+
+
+class Merge(_Operation, frozen=True, tag="merge", kw_only=True):
+    """Merge cells of the same type that stand one behind the other into the first of them.
+
+    It keeps its id and metadata; the sources are joined with a line break, so that merging undoes
+    splitting, and attachments come together. A code cell's outputs and execution count are cleared.
+    """
+
+    cells: Annotated[
+        list[Cell],
+        Meta(
+            min_length=2,
+            description="Neighbours in the order in which they stand when the operation's turn "
+            "comes.",
+        ),
+    ]
+
+
+class ClearOutputs(_Operation, frozen=True, tag="clear_outputs", kw_only=True):
+    """Clear the outputs and execution counts of a cell, of several, or of all: one of the three."""
+
+    cell: Cell | UnsetType = UNSET
+    cells: Cells | UnsetType = UNSET
+    all: bool | UnsetType = UNSET
+    expect: Expect | UnsetType = UNSET
+
+
+class SetMetadata(_Operation, frozen=True, tag="set_metadata", kw_only=True):
+    """Change the metadata of a cell or, without ``cell``, of the notebook.
+
+    ``patch`` is a JSON Merge Patch (RFC 7396): members are set, objects are merged, ``null``
+    deletes, arrays are replaced whole. ``trusted`` is refused at any depth. The metadata of a cell
+    that is not editable can be changed only by a patch that sets ``editable`` itself.
+    """
+
+    patch: Annotated[
+        dict[str, Any],
+        Meta(
+            description="What is to change.",
+            examples=[{"tags": ["parameters"]}, {"collapsed": None}],
+        ),
+    ]
+    cell: Cell | UnsetType = UNSET
+    expect: Expect | UnsetType = UNSET
+
+
+class AppendToSection(_Operation, frozen=True, tag="append_to_section", kw_only=True):
+    """Put a new cell at the end of a section.
+
+    A section begins with a heading and ends before the next of the same or a higher level. If that
+    is in the midst of a Markdown cell, the source is put into that cell, before the next heading;
+    it must be Markdown then.
+    """
+
+    section: SectionName
+    source: str
+    cell_type: SectionCellType = "markdown"
+
+
+class ReplaceSection(_Operation, frozen=True, tag="replace_section", kw_only=True):
+    """Replace all of a section but its heading.
+
+    What it holds up to the next heading of the same or a higher level goes, subsections included. A
+    section within one Markdown cell stays in it if the source is Markdown; else the heading's cell
+    keeps the heading, and a new cell behind it gets the source.
+    """
+
+    section: SectionName
+    source: str
+    cell_type: SectionCellType = "markdown"
+
+
+class RemoveEntry(_Operation, frozen=True, tag="remove_entry", kw_only=True):
+    """Remove the Markdown list items of a section that contain a text.
+
+    An item goes with all that belongs to it, items in it too. An item is chosen by what it says
+    itself, not by what items in it say.
+    """
+
+    section: SectionName
+    match: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="A part of what the items say; case and spacing do not matter.",
+        ),
+    ]
+
+
+Operation = (
+    Replace
+    | ReplaceText
+    | Insert
+    | Delete
+    | Move
+    | Split
+    | Merge
+    | ClearOutputs
+    | SetMetadata
+    | AppendToSection
+    | ReplaceSection
+    | RemoveEntry
+)
 
 
 def name_of(operation: Operation) -> str:
     """Give the operation's name, the value of its ``op``."""
     return str(operation.__struct_config__.tag)
-
-
-def check_form(operation: Operation) -> None:
-    """Refuse what the types cannot: no notebook is needed to see that it is wrong.
-
-    Raises
-    ------
-    InvalidOperation
-        Without the operation's index, which the caller knows.
-    """
-    if isinstance(operation, Position):
-        _check_position(operation)
-    if isinstance(operation, Insert) and operation.metadata is not UNSET:
-        _check_metadata(operation.metadata)
-    if isinstance(operation, Replace) and operation.source is operation.cell_type is UNSET:
-        message = "`replace` needs a `source`, a `cell_type`, or both; found neither."
-        raise InvalidOperation(message)
-    expect = getattr(operation, "expect", UNSET)
-    if expect is not UNSET and (expect.source is UNSET) == (expect.source_hash is UNSET):
-        message = "`expect` needs exactly one of `source` and `source_hash`."
-        raise InvalidOperation(message)
-
-
-def _check_position(operation: Position) -> None:
-    names = ("after", "before", "index", "at")
-    given = [name for name in names if getattr(operation, name) is not UNSET]
-    if len(given) != 1:
-        message = (
-            f"`{name_of(operation)}` needs exactly one of `after`, `before`, `index` and `at`; "  # type: ignore[arg-type]
-            f"found {' and '.join(f'`{name}`' for name in given) or 'none'}."
-        )
-        raise InvalidOperation(message)
-
-
-def _check_metadata(value: Any) -> None:
-    """Refuse ``trusted`` at any depth, which only the server's notary gives, and too much depth."""
-    pending = [(value, 1)]
-    while pending:
-        item, depth = pending.pop()
-        if depth > _DEEPEST_METADATA:
-            message = (
-                f"`metadata` is nested more than {_DEEPEST_METADATA} levels deep; Jupyter "
-                "could not open such a notebook."
-            )
-            raise InvalidOperation(message)
-        if isinstance(item, dict):
-            if "trusted" in item:
-                message = (
-                    "`metadata` must not hold `trusted`, at any depth: trust is the server's "
-                    "to give. Leave it out."
-                )
-                raise InvalidOperation(message)
-            pending += [(inner, depth + 1) for inner in item.values()]
-        elif isinstance(item, list):
-            pending += [(inner, depth + 1) for inner in item]

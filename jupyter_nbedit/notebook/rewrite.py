@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import islice, takewhile
 
 from jupyter_nbedit.notebook import spans
 from jupyter_nbedit.notebook.document import Cell
+from jupyter_nbedit.notebook.objects import with_members
 from jupyter_nbedit.notebook.spans import Member, Span
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.notebook.style import CellStyle, Style
@@ -14,26 +16,30 @@ from jupyter_nbedit.notebook.style import CellStyle, Style
 _CLEARED = {"execution_count": b"null", "outputs": b"[]"}
 # https://nbformat.readthedocs.io/en/latest/format_description.html: what each type must not have.
 _FOREIGN = {
-    "code": {"attachments"},
-    "markdown": {"execution_count", "outputs"},
-    "raw": {"execution_count", "outputs"},
+    "code": ("attachments",),
+    "markdown": ("execution_count", "outputs"),
+    "raw": ("execution_count", "outputs"),
 }
 
 
 def new_cell(
-    example: CellStyle, *, cell_type: str, cell_id: str | None, source: str, metadata: object
+    example: CellStyle,
+    *,
+    cell_type: str,
+    cell_id: str | None,
+    source: str,
+    members: Mapping[str, bytes],
 ) -> bytes:
-    """Write a new cell in the style of an example."""
-    members = {
-        "cell_type": example.text(cell_type),
-        "metadata": example.value(metadata),
-        "source": example.source(source),
+    """Write a new cell in the style of an example; other ``members`` are written already."""
+    values = {
+        name: value for name, value in members.items() if name not in _FOREIGN.get(cell_type, ())
     }
+    values |= {"cell_type": example.text(cell_type), "source": example.source(source)}
     if cell_id is not None:
-        members["id"] = example.text(cell_id)
+        values["id"] = example.text(cell_id)
     if cell_type == "code":
-        members |= _CLEARED
-    return example.cell(members)
+        values |= _CLEARED
+    return example.cell(values)
 
 
 def has_outputs(cell: Cell) -> bool:
@@ -41,28 +47,48 @@ def has_outputs(cell: Cell) -> bool:
     return bool(_stale(cell))
 
 
-def changed_cell(
-    cell: Cell, style: Style, *, source: str | None, cell_type: str | None, clear: bool
-) -> list[Splice]:
-    """Give the splices that change a cell, none where it already is as asked.
+@dataclass(frozen=True)
+class Wanted:
+    """What a cell becomes.
 
     Parameters
     ----------
-    cell
-        The cell as it is.
-    style
-        The notebook's style.
     source, cell_type
-        What they become; None keeps them.
+        These of it.
+    members
+        Values of other members, written already.
     clear
         Whether outputs and execution count are cleared; a cell that stops being code loses them in
         any case.
     """
-    if cell_type not in {None, cell.cell_type}:
-        return [Splice(*cell.span, _converted(cell, style, source, cell_type, clear=clear))]
-    changes = [Splice(*member.value, _CLEARED[member.name]) for member in _stale(cell) if clear]
-    if source is not None and source != cell.source:
-        changes.append(_new_source(cell, style, source))
+
+    source: str
+    cell_type: str
+    members: Mapping[str, bytes]
+    clear: bool
+
+
+def changed_cell(cell: Cell, style: Style, wanted: Wanted) -> list[Splice]:
+    """Give the splices that change a cell, none where it already is as asked."""
+    source, cell_type = wanted.source, wanted.cell_type
+    own = style.of_cell(cell)
+    values = {name: value for name, value in wanted.members.items() if value != cell.written(name)}
+    if wanted.clear:
+        values |= {member.name: _CLEARED[member.name] for member in _stale(cell)}
+    if cell_type != cell.cell_type:
+        values["cell_type"] = own.text(cell_type)
+        if cell_type == "code":
+            missing = _CLEARED.keys() - cell.members.keys()
+            values |= {name: _CLEARED[name] for name in missing}
+    if source != cell.source and "source" not in cell.members:
+        values["source"] = own.source(source)
+    if cell_type != cell.cell_type or values.keys() - cell.members.keys():
+        if source != cell.source:
+            values["source"] = own.source(source)
+        return [Splice(*cell.span, _rewritten(cell, style, cell_type, values))]
+    changes = [Splice(*cell.members[name].value, value) for name, value in values.items()]
+    if source != cell.source:
+        changes.append(_new_source(cell, own, source))
     return sorted(changes)
 
 
@@ -80,55 +106,22 @@ def _stale(cell: Cell) -> list[Member]:
     return found
 
 
-def _converted(
-    cell: Cell, style: Style, source: str | None, cell_type: str | None, *, clear: bool
-) -> bytes:
-    """Write the cell as another type; the members that stay keep their bytes."""
-    kind = str(cell_type)
+def _rewritten(cell: Cell, style: Style, cell_type: str, values: Mapping[str, bytes]) -> bytes:
+    """Write the cell as a type, with new values; the members that stay keep their bytes."""
     own = style.of_cell(cell)
-    example = style.of_new_cell(cell.index, kind)
-    members = [
-        (member.name, cell.text[member.name_span.start : member.value.stop])
-        for member in cell.all_members
-        if member.name not in _FOREIGN[kind]
-    ]
-    replaced = {"cell_type": own.text(kind)}
-    if source is not None and source != cell.source:
-        replaced["source"] = own.source(source)
-    if kind == "code":
-        replaced |= {
-            name: value for name, value in _CLEARED.items() if clear or name not in cell.members
-        }
-    for name, value in replaced.items():
-        _put(members, (name, own.member(name, value)), example.order_key)
-    return own.object.wrap([written for _, written in members], b"{}")
+    changes: dict[str, bytes | None] = dict(values)
+    rank = own.order_key
+    if cell_type != cell.cell_type:
+        changes |= dict.fromkeys(_FOREIGN.get(cell_type, ()))
+        rank = style.of_new_cell(cell.index, cell_type).order_key
+    return with_members(cell.text[cell.span.start : cell.span.stop], changes, own, rank)
 
 
-def _put(
-    members: list[tuple[str, bytes]],
-    member: tuple[str, bytes],
-    order: Callable[[str], tuple[int, int]],
-) -> None:
-    """Replace a member, or add it behind all that go before it in the given order."""
-    names = [name for name, _ in members]
-    name = member[0]
-    if name in names:
-        members[names.index(name)] = member
-    else:
-        at = max((n + 1 for n, other in enumerate(names) if order(other) < order(name)), default=0)
-        members.insert(at, member)
-
-
-def _new_source(cell: Cell, style: Style, source: str) -> Splice:
-    own = style.of_cell(cell)
-    member = cell.members.get("source")
-    if member is None:
-        last = max(found.value.stop for found in cell.members.values())
-        written = own.member("source", own.source(source))
-        return Splice(last, last, own.object.separator + written)
-    if own.lines is None or not spans.is_array(cell.text, member.value):
-        return Splice(*member.value, own.text(source))
-    return _new_lines(cell.text, member.value, own, own.lines.separator, source)
+def _new_source(cell: Cell, own: CellStyle, source: str) -> Splice:
+    span = cell.members["source"].value
+    if own.lines is None or not spans.is_array(cell.text, span):
+        return Splice(*span, own.text(source))
+    return _new_lines(cell.text, span, own, own.lines.separator, source)
 
 
 def _new_lines(text: bytes, span: Span, own: CellStyle, separator: bytes, source: str) -> Splice:

@@ -1,0 +1,277 @@
+"""What each operation does to the notebook while a batch is applied to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import singledispatch
+from itertools import pairwise
+
+from msgspec import UNSET
+
+from jupyter_nbedit.errors import InvalidOperation
+from jupyter_nbedit.notebook import section_actions, spans, textedit
+from jupyter_nbedit.notebook.drafts import Draft, Workspace
+from jupyter_nbedit.notebook.objects import merge_patched, with_members
+from jupyter_nbedit.notebook.operations import (
+    AppendToSection,
+    ClearOutputs,
+    Delete,
+    Insert,
+    Merge,
+    Move,
+    Operation,
+    RemoveEntry,
+    Replace,
+    ReplaceSection,
+    ReplaceText,
+    SetMetadata,
+    Split,
+)
+from jupyter_nbedit.notebook.spans import Span
+
+# What a cell says of its last run, and what in it says that the run is over.
+_EXECUTION, _STARTED, _ENDED = "execution", "iopub.execute_input", "shell.execute_reply"
+
+
+@dataclass(frozen=True)
+class Touched:
+    """What an operation was about.
+
+    Parameters
+    ----------
+    cell
+        The one cell it names or makes, if there is one.
+    cells
+        All cells it touched, if it is one that may touch several.
+    """
+
+    cell: Draft | None = None
+    cells: Sequence[Draft] | None = None
+
+
+@singledispatch
+def perform(operation: Operation, workspace: Workspace, number: int) -> Touched:
+    """Do one operation of a batch.
+
+    Parameters
+    ----------
+    operation
+        The operation; its form has been checked.
+    workspace
+        What the operations before it have left.
+    number
+        Its index in the batch.
+
+    Raises
+    ------
+    NbEditError
+        The workspace is of no use any more.
+    """
+    raise NotImplementedError(operation, workspace, number)
+
+
+@perform.register
+def _replace(operation: Replace, workspace: Workspace, _number: int) -> Touched:
+    draft = workspace.draft(operation.cell, operation.expect)
+    workspace.check_editable(draft)
+    if operation.source is not UNSET:
+        draft.source = operation.source
+    if operation.cell_type is not UNSET:
+        draft.cell_type = operation.cell_type
+    draft.clear = draft.clear or operation.outputs == "clear"
+    return Touched(draft)
+
+
+@perform.register
+def _replace_text(operation: ReplaceText, workspace: Workspace, _number: int) -> Touched:
+    draft = workspace.draft(operation.cell, operation.expect)
+    workspace.check_editable(draft)
+    draft.source = textedit.edited(draft.source, operation)
+    draft.clear = draft.clear or operation.outputs == "clear"
+    return Touched(draft)
+
+
+@perform.register
+def _insert(operation: Insert, workspace: Workspace, _number: int) -> Touched:
+    cell_id = workspace.new_id(operation.id)
+    place = workspace.place(operation)
+    near = workspace.arrangement.gap_of(place)
+    metadata = {} if operation.metadata is UNSET else operation.metadata
+    style = workspace.style.of_new_cell(near, operation.cell_type)
+    draft = workspace.insert(
+        place,
+        cell_id=cell_id,
+        cell_type=operation.cell_type,
+        source=operation.source,
+        members={"metadata": style.value(metadata)},
+    )
+    return Touched(draft)
+
+
+def _named(workspace: Workspace, operation: Delete | Move | ClearOutputs) -> Touched:
+    if operation.cells is not UNSET:
+        return Touched(cells=workspace.several(operation.cells))
+    return Touched(workspace.draft(operation.cell, operation.expect))  # type: ignore[arg-type] # check_form
+
+
+def _all(touched: Touched) -> Sequence[Draft]:
+    return [touched.cell] if touched.cell is not None else touched.cells or []
+
+
+@perform.register
+def _delete(operation: Delete, workspace: Workspace, number: int) -> Touched:
+    touched = _named(workspace, operation)
+    for draft in _all(touched):
+        workspace.take_out(draft, number)
+    return touched
+
+
+@perform.register
+def _move(operation: Move, workspace: Workspace, _number: int) -> Touched:
+    touched = _named(workspace, operation)
+    first, *others = _all(touched)
+    arrangement = workspace.arrangement
+    arrangement.move(first.token, workspace.place(operation))
+    for draft in others:
+        arrangement.move(draft.token, arrangement.beside(first.token, after=True))
+    for draft in _all(touched):
+        draft.moved = True
+    return touched
+
+
+@perform.register
+def _split(operation: Split, workspace: Workspace, _number: int) -> Touched:
+    draft = workspace.draft(operation.cell, operation.expect)
+    workspace.check_editable(draft)
+    draft.source, rest = textedit.cut(draft.source, operation.at_line)
+    draft.clear = True
+    members = {
+        name: value
+        for name in ("metadata", "attachments")
+        if (value := draft.member(name)) is not None
+    }
+    if _runs(draft):
+        # As in JupyterLab: the new cell is not the one that is running.
+        style = draft.style(workspace.style).within(members["metadata"])
+        members["metadata"] = with_members(members["metadata"], {_EXECUTION: None}, style)
+    new = workspace.insert(
+        workspace.arrangement.beside(draft.token, after=True),
+        cell_id=workspace.new_id(),
+        cell_type=draft.cell_type,
+        source=rest,
+        members=members,
+    )
+    return Touched(draft, [draft, new])
+
+
+def _runs(draft: Draft) -> bool:
+    execution = draft.metadata.get(_EXECUTION)
+    return isinstance(execution, dict) and _STARTED in execution and _ENDED not in execution
+
+
+@perform.register
+def _merge(operation: Merge, workspace: Workspace, number: int) -> Touched:
+    drafts = workspace.several(operation.cells)
+    first, *others = drafts
+    for one, other in pairwise(drafts):
+        if workspace.arrangement.following(one.token) != other.token:
+            message = (
+                f"`merge` needs cells that stand one behind the other, in their order; "
+                f"{workspace.address_of(other)!r} does not follow {workspace.address_of(one)!r}. "
+                "Move it there first, or name other cells."
+            )
+            raise InvalidOperation(message, cell=workspace.address_of(other))
+        if one.cell_type != other.cell_type:
+            message = (
+                f"`merge` needs cells of one type; {workspace.address_of(one)!r} is "
+                f"{one.cell_type} and {workspace.address_of(other)!r} is {other.cell_type}. "
+                "Change the type of one of them first."
+            )
+            raise InvalidOperation(message, cell=workspace.address_of(other))
+    for draft in drafts:
+        workspace.check_editable(draft)
+    _gather_attachments(workspace, first, others)
+    for draft in others:
+        workspace.take_out(draft, number)
+    first.source = "\n".join(draft.source for draft in drafts)
+    first.clear = True
+    return Touched(first, drafts)
+
+
+def _gather_attachments(workspace: Workspace, first: Draft, others: Sequence[Draft]) -> None:
+    """Give the first cell the attachments of the others, whose sources refer to them."""
+    gathered = first.member("attachments")
+    known = {} if gathered is None else _members(gathered)
+    for draft in others:
+        attachments = draft.member("attachments")
+        if attachments is None:
+            continue
+        new: dict[str, bytes | None] = {}
+        for name, value in _members(attachments).items():
+            if known.setdefault(name, value) != value:
+                message = (
+                    f"The cells have different attachments named {name!r}, of which only one "
+                    "could stay. Rename one of them first."
+                )
+                raise InvalidOperation(message, cell=workspace.address_of(draft))
+            new[name] = value
+        if gathered is None:
+            gathered = attachments
+        else:
+            style = first.style(workspace.style).within(gathered)
+            gathered = with_members(gathered, new, style)
+    if gathered is not None and gathered != first.member("attachments"):
+        first.members["attachments"] = gathered
+
+
+def _members(text: bytes) -> dict[str, bytes]:
+    span = Span(0, len(text))
+    if not spans.is_object(text, span):
+        return {}
+    found = spans.members(text, span)
+    return {member.name: text[member.value.start : member.value.stop] for member in found}
+
+
+@perform.register
+def _clear_outputs(operation: ClearOutputs, workspace: Workspace, _number: int) -> Touched:
+    if operation.all is UNSET:
+        touched = _named(workspace, operation)
+    else:
+        drafts = map(workspace.draft_of, workspace.with_outputs)
+        touched = Touched(cells=[draft for draft in drafts if draft.shows_outputs])
+    for draft in _all(touched):
+        workspace.check_editable(draft)
+        draft.clear = True
+    return touched
+
+
+@perform.register
+def _set_metadata(operation: SetMetadata, workspace: Workspace, _number: int) -> Touched:
+    if operation.cell is UNSET:
+        around = workspace.style.of_notebook()
+        now = workspace.metadata or b"{}"
+        workspace.metadata = merge_patched(now, operation.patch, around)
+        return Touched()
+    draft = workspace.draft(operation.cell, operation.expect)
+    if "editable" not in operation.patch:
+        workspace.check_editable(draft)
+    style = draft.style(workspace.style)
+    now = draft.member("metadata") or b"{}"
+    draft.members["metadata"] = merge_patched(now, operation.patch, style)
+    return Touched(draft)
+
+
+@perform.register
+def _append_to_section(operation: AppendToSection, workspace: Workspace, _number: int) -> Touched:
+    return Touched(section_actions.append(workspace, operation))
+
+
+@perform.register
+def _replace_section(operation: ReplaceSection, workspace: Workspace, number: int) -> Touched:
+    return Touched(*section_actions.replace(workspace, operation, number))
+
+
+@perform.register
+def _remove_entry(operation: RemoveEntry, workspace: Workspace, _number: int) -> Touched:
+    return Touched(cells=section_actions.remove_entry(workspace, operation))

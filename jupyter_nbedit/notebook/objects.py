@@ -1,0 +1,129 @@
+"""Change an object of a JSON text member by member; the others keep their bytes."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import Any
+
+from jupyter_nbedit.errors import InvalidNotebook
+from jupyter_nbedit.notebook import spans
+from jupyter_nbedit.notebook.spans import Span
+from jupyter_nbedit.notebook.style import CellStyle
+
+
+def merge_patched(text: bytes, patch: Mapping[str, Any], around: CellStyle) -> bytes:
+    """Apply a JSON Merge Patch, RFC 7396, to a value.
+
+    Parameters
+    ----------
+    text
+        The value, as a checked JSON text; what is no object is replaced by one.
+    patch
+        The patch.
+    around
+        The style of the object that the value stands in.
+
+    Raises
+    ------
+    InvalidNotebook
+        If a member that the patch names stands twice.
+    """
+    if not spans.is_object(text, Span(0, len(text))):
+        text = b"{}"
+    inner = around.within(text)
+    found = {
+        member.name: text[member.value.start : member.value.stop]
+        for member in spans.members(text, Span(0, len(text)))
+    }
+    changes: dict[str, bytes | None] = {}
+    for name, value in patch.items():
+        old = found.get(name)
+        if value is None:
+            changes[name] = None
+        elif old is not None and isinstance(value, dict) and old.startswith(b"{"):
+            changes[name] = merge_patched(old, value, inner)
+        elif old is None or not _same(old, value):
+            changes[name] = inner.value(_without_nulls(value))
+    return with_members(text, changes, inner)
+
+
+def with_members(
+    text: bytes,
+    changes: Mapping[str, bytes | None],
+    style: CellStyle,
+    rank: Callable[[str], tuple[int, int]] | None = None,
+) -> bytes:
+    """Set members of an object to values that are written already; None takes a member out.
+
+    Parameters
+    ----------
+    text
+        The object, as a checked JSON text.
+    changes
+        The members.
+    style
+        The style of the object.
+    rank
+        A new member comes behind all of a lower rank. Without it new members come where the names
+        are in order, if they are, and at the end otherwise.
+
+    Raises
+    ------
+    InvalidNotebook
+        If one of the members stands twice.
+    """
+    found = spans.members(text, Span(0, len(text)))
+    _check_single(Counter(member.name for member in found), changes)
+    # Each member with what separates it from the one before, where that is known.
+    kept: list[tuple[str, bytes | None, bytes]] = []
+    for at, member in enumerate(found):
+        value = changes.get(member.name, text[member.value.start : member.value.stop])
+        if value is not None:
+            gap = text[found[at - 1].value.stop : member.name_span.start] if at else None
+            written = text[member.name_span.start : member.value.start] + value
+            kept.append((member.name, gap, written))
+    known = {member.name for member in found}
+    for name, value in changes.items():
+        if value is not None and name not in known:
+            at = _where(name, [one[0] for one in kept], rank)
+            kept.insert(at, (name, None, style.member(name, value)))
+    if not kept:
+        return b"{}" if found else text
+    layout = style.object
+    parts = [layout.open, kept[0][2]]
+    for _, gap, written in kept[1:]:
+        parts += [layout.separator if gap is None else gap, written]
+    return b"{" + b"".join(parts) + layout.close + b"}"
+
+
+def _where(name: str, names: list[str], rank: Callable[[str], tuple[int, int]] | None) -> int:
+    if rank is not None:
+        return max((n + 1 for n, other in enumerate(names) if rank(other) < rank(name)), default=0)
+    ordered = all(first <= second for first, second in pairwise(names))
+    return bisect_left(names, name) if ordered else len(names)
+
+
+def _check_single(names: Counter[str], changes: Mapping[str, bytes | None]) -> None:
+    for name in changes:
+        if names[name] > 1:
+            message = (
+                f"An object in the notebook's metadata has two members named {name!r}, and "
+                "programs disagree about which of them counts; remove one of them first."
+            )
+            raise InvalidNotebook(message, member=name)
+
+
+def _same(old: bytes, value: Any) -> bool:
+    """Tell whether a written value is a value already, and of the same type."""
+    found = spans.decode(old, Span(0, len(old)))
+    return json.dumps(found, sort_keys=True) == json.dumps(value, sort_keys=True)
+
+
+def _without_nulls(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {name: _without_nulls(item) for name, item in value.items() if item is not None}

@@ -1,0 +1,91 @@
+"""Edit a source as a text: replace what stands in it, cut it at a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from msgspec import UNSET
+
+from jupyter_nbedit.errors import InvalidOperation, TextMismatch
+from jupyter_nbedit.notebook.operations import ReplaceText, TextEdit
+
+# More occurrences than this are not counted: texts that repeat themselves have very many.
+_MOST_COUNTED = 1000
+_SHOWN_LINES = 20
+
+
+def edited(source: str, operation: ReplaceText) -> str:
+    """Do the edits of a `ReplaceText` one after the other.
+
+    Raises
+    ------
+    TextMismatch
+        With how often the text stands there, and in which lines; ``details["edit"]`` is the index
+        of the edit if there are several.
+    """
+    if operation.edits is not UNSET:
+        for number, edit in enumerate(operation.edits):
+            source = _edited(source, edit, {"edit": number})
+        return source
+    everywhere = operation.all is True
+    edit = TextEdit(old=operation.old, new=operation.new, all=everywhere)  # type: ignore[arg-type] # check_form
+    return _edited(source, edit, {})
+
+
+def _edited(source: str, edit: TextEdit, details: dict[str, int]) -> str:
+    if edit.all and edit.old in source:
+        return source.replace(edit.old, edit.new)
+    found = list(islice(_occurrences(source, edit.old), _MOST_COUNTED))
+    if len(found) == 1:
+        return source.replace(edit.old, edit.new)
+    lines = list(islice(dict.fromkeys(_line_numbers(source, found)), _SHOWN_LINES))
+    if found:
+        more = "at least " if len(found) == _MOST_COUNTED else ""
+        message = (
+            f"The text to be replaced stands in the cell {more}{len(found)} times, first in the "
+            f"lines {', '.join(map(str, lines))}. Give more of what is around the one you mean, "
+            "or set `all` to replace every one."
+        )
+    else:
+        message = (
+            "The text to be replaced does not stand in the cell. It must be there exactly as "
+            "given, spaces and line breaks included; read the cell again."
+        )
+    raise TextMismatch(message, count=len(found), lines=lines, **details)
+
+
+def _occurrences(source: str, text: str) -> Iterator[int]:
+    at = source.find(text)
+    while at >= 0:
+        yield at
+        at = source.find(text, at + 1)
+
+
+def _line_numbers(source: str, places: list[int]) -> Iterator[int]:
+    line, seen = 1, 0
+    for at in places:
+        line += source.count("\n", seen, at)
+        seen = at
+        yield line
+
+
+def cut(source: str, at_line: int) -> tuple[str, str]:
+    """Cut a source before a line, counted from 1; the line break between the parts goes.
+
+    Raises
+    ------
+    InvalidOperation
+        If there is no such line, or nothing before it.
+    """
+    lines = source.split("\n")
+    count = len(lines) - (lines[-1] == "")
+    if not 1 < at_line <= count:
+        expected = f"2 to {count}" if count > 1 else "a cell of at least two lines"
+        message = (
+            f"The cell has {count} {'line' if count == 1 else 'lines'} and cannot be split at line "
+            f"{at_line}: expected {expected}."
+        )
+        raise InvalidOperation(message, at_line=at_line, lines=count)
+    first = "\n".join(lines[: at_line - 1]).removesuffix("\r")
+    return first, "\n".join(lines[at_line - 1 :])
