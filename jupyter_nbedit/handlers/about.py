@@ -14,6 +14,7 @@ from jupyter_nbedit import __version__
 from jupyter_nbedit.handlers.contract import Contract, Reply
 from jupyter_nbedit.handlers.notebooks import MOST_OPERATIONS
 from jupyter_nbedit.handlers.requests import NbEditHandler
+from jupyter_nbedit.tools import ADDRESSES
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -41,6 +42,10 @@ class AboutReply(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits
     storage: Annotated[
         list[str], Meta(description="What this server can edit; a reply's `applied_via`.")
+    ]
+    tools: Annotated[
+        list[str],
+        Meta(description="The tools for agents, as `dialect/name`; `links.tools` defines them."),
     ]
     links: Annotated[dict[str, str], Meta(description="The routes, from the server's base URL on.")]
 
@@ -75,10 +80,13 @@ class AboutHandler(NbEditHandler):
                 epoch=self.editor.events.epoch,
                 limits=Limits(app.max_request_bytes, MOST_OPERATIONS),
                 storage=["file"],
+                tools=list(ADDRESSES),
                 links={
                     "self": root,
                     "openapi": f"{root}/openapi.json",
                     "notebook": f"{root}/notebooks/{{path}}",
+                    "tools": f"{root}/tools",
+                    "tool": f"{root}/tools/{{dialect}}/{{tool}}",
                     "events": f"{self.base_url}api/events/subscribe",
                 },
             )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from jupyter_nbedit.errors import ToolNotFound
-from jupyter_nbedit.tools import mycode, nexo, omp
+from jupyter_nbedit.tools import claude_code, mycode, nexo, omp, sections
 from jupyter_nbedit.tools.tool import Tool
 
 #: All there are.
@@ -17,24 +17,28 @@ TOOLS: tuple[Tool[Any], ...] = (
     nexo.NOTEBOOK_EDIT,
     mycode.NOTEBOOK_EDIT,
     omp.NOTEBOOK,
+    sections.NOTEBOOK_EDIT,
+    claude_code.READ,
+    claude_code.WRITE,
+    claude_code.EDIT,
+    claude_code.NOTEBOOK_EDIT,
 )
 
 
-def find(address: str) -> Tool[Any]:
-    """Give a tool.
+#: By their addresses, ``dialect/name``.
+ADDRESSES: dict[str, Tool[Any]] = {f"{tool.dialect}/{tool.name}": tool for tool in TOOLS}
 
-    Parameters
-    ----------
-    address
-        Its dialect and its name, as ``dialect/name``.
+
+def find(address: str) -> Tool[Any]:
+    """Give the tool with an address.
 
     Raises
     ------
     ToolNotFound
         With the addresses there are.
     """
-    there = {f"{tool.dialect}/{tool.name}": tool for tool in TOOLS}
-    if address not in there:
+    if address not in ADDRESSES:
+        there = list(ADDRESSES)
         message = f"There is no tool {address[:100]!r}. There are: {', '.join(there)}."
-        raise ToolNotFound(message, tools=list(there))
-    return there[address]
+        raise ToolNotFound(message, tools=there)
+    return ADDRESSES[address]

@@ -8,9 +8,9 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import Busy, HashMismatch
-from jupyter_nbedit.messages import EditReply
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER, CellType
 from jupyter_nbedit.storage import Changed
+from jupyter_nbedit.tools.done import Done
 from jupyter_nbedit.tools.notebook_edit import (
     OUTPUTS,
     TYPE_OF_CELL,
@@ -19,10 +19,9 @@ from jupyter_nbedit.tools.notebook_edit import (
     EditMode,
     NewSource,
     hex_id,
-    name_of_cell,
     planned,
 )
-from jupyter_nbedit.tools.tool import Caller, Refusal, Services, Tool, changed
+from jupyter_nbedit.tools.tool import Caller, Refusal, Services, Tool
 
 _DESCRIPTION = (
     "Replace, insert or delete one cell of a Jupyter notebook (.ipynb) on the Jupyter server, "
@@ -79,27 +78,29 @@ async def _edit(services: Services, caller: Caller, given: Input) -> Output:
     edit = CellEdit(given.edit_mode, str(given.cell_id), given.new_source, given.cell_type)
     plan = planned(edit, fresh_id=hex_id, bare_numbers=True)
     path = services.notebook(given.notebook_path, relative=True)
-    more: dict[str, Any] = {}
+    only: dict[str, Any] = {}
     copy = None
     if given.backup:
         # What will be refused leaves no copy behind.
         would = await services.edit(path, plan, caller, "mycode/NotebookEdit", dry_run=True)
-        copy, more["hash"] = await _copied(services, path)
-        if more["hash"] != would.hash_before:
+        copy, only["hash"] = await _copied(services, path)
+        if only["hash"] != would.hash_before:
             raise _overtaken(_beside(given.notebook_path, copy))
     try:
-        reply = await services.edit(path, plan, caller, "mycode/NotebookEdit", **more)
+        reply = await services.edit(path, plan, caller, "mycode/NotebookEdit", **only)
     except HashMismatch as error:
         if copy is None:
             raise
         raise _overtaken(_beside(given.notebook_path, copy)) from error
-    where = UNSET if copy is None else _beside(given.notebook_path, copy)
+    done = Done.of(reply)
+    where = None if copy is None else _beside(given.notebook_path, copy)
+    more = [] if where is None else [f"A copy of the file as it was is {where}."]
     return Output(
         success=True,
-        cell_id=name_of_cell(reply),
-        cell_index=reply.operations[0].index,
-        summary=_summary(reply, given.notebook_path, where),
-        backup_path=where,
+        cell_id=done.cell_id,
+        cell_index=done.index,
+        summary=done.sentence(given.notebook_path, *more),
+        backup_path=UNSET if where is None else where,
     )
 
 
@@ -132,23 +133,6 @@ def _overtaken(where: str) -> HashMismatch:
         "was made all the same. Read the notebook again, and decide anew."
     )
     return HashMismatch(message)
-
-
-_DONE = {"replace": "Replaced", "insert": "Inserted", "delete": "Deleted"}
-
-
-def _summary(reply: EditReply, notebook: str, backup: str | UnsetType) -> str:
-    done = reply.operations[0]
-    cell = f"{done.cell_type} cell {name_of_cell(reply)} (index {done.index}) in {notebook}"
-    if not changed(reply):
-        said = [f"Nothing to change: {cell} says this already."]
-    else:
-        said = [f"{_DONE[done.op]} {cell}; it has {reply.total_cells} cells now."]
-        if done.outputs_cleared is True:
-            said.append("Its outputs were cleared.")
-    if backup is not UNSET:
-        said.append(f"A copy of the file as it was is {backup}.")
-    return " ".join([*said, *reply.warnings])
 
 
 def _refuse(refusal: Refusal) -> Output:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from jupyter_nbedit.tools.done import Done
 from jupyter_nbedit.tools.notebook_edit import (
     OUTPUTS,
     TYPE_OF_CELL,
@@ -15,7 +16,6 @@ from jupyter_nbedit.tools.notebook_edit import (
     EditMode,
     NewSource,
     base_36_id,
-    name_of_cell,
     planned,
 )
 from jupyter_nbedit.tools.tool import Caller, Refusal, Services, Tool
@@ -78,11 +78,11 @@ async def _edit(services: Services, caller: Caller, given: Input) -> Output:
     plan = planned(edit, fresh_id=base_36_id)
     path = services.notebook(given.notebook_path, relative=False)
     reply = await services.edit(path, plan, caller, "nexo/NotebookEdit")
-    done = reply.operations[0]
+    done = Done.of(reply)
     return Output(
         notebook_path=given.notebook_path,
         edit_mode=done.op,
-        cell_id=name_of_cell(reply),
+        cell_id=done.cell_id,
         cell_type=done.cell_type,
         language=reply.language,
         total_cells=reply.total_cells,

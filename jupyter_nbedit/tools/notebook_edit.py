@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import InvalidRequest
-from jupyter_nbedit.messages import EditReply, Plan
+from jupyter_nbedit.messages import Plan
 from jupyter_nbedit.notebook.document import Document, plain_index
 from jupyter_nbedit.notebook.operations import CellType, Delete, Insert, Operation, Replace
 
@@ -121,12 +121,6 @@ def planned(edit: CellEdit, *, fresh_id: Callable[[], str], bare_numbers: bool =
         return [Insert(source=source, cell_type=kind, id=new_id, after=address)]
 
     return plan
-
-
-def name_of_cell(reply: EditReply) -> str:
-    """Give the address of the cell that an edit was about: its id, if it has one."""
-    done = reply.operations[0]
-    return f"cell-{done.index}" if done.cell_id is None else done.cell_id
 
 
 def _check_type(cell_type: CellType | UnsetType, why: str) -> CellType:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import CellNotFound, InvalidRequest
-from jupyter_nbedit.messages import EditReply, Plan
+from jupyter_nbedit.messages import Plan
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import (
     LARGEST_INTEGER,
@@ -20,8 +20,9 @@ from jupyter_nbedit.notebook.operations import (
     Replace,
 )
 from jupyter_nbedit.tools.content import TextBlock
+from jupyter_nbedit.tools.done import Done
 from jupyter_nbedit.tools.notebook_edit import OUTPUTS, AnyPath
-from jupyter_nbedit.tools.tool import Caller, Refusal, Services, Tool, changed
+from jupyter_nbedit.tools.tool import Caller, Refusal, Services, Tool
 
 _DESCRIPTION = (
     "Edit, insert or delete one cell of a Jupyter notebook (.ipynb) on the Jupyter server, while "
@@ -104,10 +105,10 @@ async def _edit(services: Services, caller: Caller, given: Input) -> Output:
         raise InvalidRequest(message)
     path = services.notebook(given.notebook_path, relative=True)
     reply = await services.edit(path, _planned(given), caller, "omp/notebook")
-    done = reply.operations[0]
-    source = done.source if done.op == "delete" else given.content
+    done = Done.of(reply)
+    source = given.content if given.action != "delete" else done.source
     return Output(
-        content=[TextBlock(_text(reply, given))],
+        content=[TextBlock(done.sentence(given.notebook_path))],
         details=Details(
             action=given.action,
             cell_index=done.index,
@@ -152,22 +153,6 @@ def _check_range(given: Input, total: int) -> None:
         f"notebook has {total} cells."
     )
     raise CellNotFound(message, cell=given.cell_index, total_cells=total)
-
-
-_DONE = {"edit": "Replaced", "insert": "Inserted", "delete": "Deleted"}
-
-
-def _text(reply: EditReply, given: Input) -> str:
-    done = reply.operations[0]
-    cell = f"{done.cell_type} cell at index {done.index}"
-    if not changed(reply):
-        said = f"Nothing to change: the {cell} of {given.notebook_path} says this already."
-    else:
-        said = (
-            f"{_DONE[given.action]} {cell} of {given.notebook_path}, which has "
-            f"{reply.total_cells} cells now."
-        )
-    return " ".join([said, *reply.warnings])
 
 
 def _refuse(refusal: Refusal) -> Failure:

@@ -193,8 +193,3 @@ class Tool(Generic[Form]):
     form: type[Form]
     call: Callable[[Services, Caller, Form], Awaitable[msgspec.Struct]]
     refuse: Callable[[Refusal], msgspec.Struct]
-
-
-def changed(reply: EditReply) -> bool:
-    """Tell whether an edit has changed anything."""
-    return reply.edit_id is not None

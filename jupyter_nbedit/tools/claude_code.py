@@ -1,0 +1,367 @@
+"""The dialect ``claude_code``: ``Read``, ``Write``, ``Edit`` and ``NotebookEdit``.
+
+Paths are absolute. Whoever changes a file has read it before, as it is now.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+from nbformat.validator import get_validator
+
+from jupyter_nbedit.errors import (
+    Busy,
+    FileNotFound,
+    InvalidNotebook,
+    InvalidRequest,
+    NotebookExists,
+)
+from jupyter_nbedit.loading import away
+from jupyter_nbedit.messages import Selection
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
+from jupyter_nbedit.notebook.view import Show
+from jupyter_nbedit.storage import Changed, Content, Written
+from jupyter_nbedit.tools import showing
+from jupyter_nbedit.tools.content import Block, TextBlock
+from jupyter_nbedit.tools.done import Done
+from jupyter_nbedit.tools.notebook_edit import (
+    OUTPUTS,
+    TYPE_OF_CELL,
+    AbsolutePath,
+    CellEdit,
+    EditMode,
+    hex_id,
+    planned,
+)
+from jupyter_nbedit.tools.numbering import MOST_CHARACTERS, MOST_LINES, numbered
+from jupyter_nbedit.tools.substitution import substituted
+from jupyter_nbedit.tools.tool import Caller, Refusal, Services, Tool
+
+_NOTEBOOK = ".ipynb"
+_ATTEMPTS = 3
+_LINES_AROUND = 4
+
+FilePath = Annotated[
+    str,
+    Meta(
+        description="The absolute path of the file on the server's file system, below the folder "
+        "that the server serves.",
+    ),
+]
+
+
+class Output(msgspec.Struct, frozen=True, kw_only=True):
+    """What all of them answer."""
+
+    content: list[Block]
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """What all of them answer when nothing was done."""
+
+    content: list[Block]
+    is_error: Literal[True] = msgspec.field(name="isError", default=True)
+
+
+def _refuse(refusal: Refusal) -> Failure:
+    return Failure(content=[TextBlock(refusal.sentence())])
+
+
+def _said(text: str, warnings: list[str]) -> Output:
+    return Output(content=[TextBlock(" ".join([text, *warnings]))])
+
+
+# Read ---------------------------------------------------------------------------------------------
+
+_READ = (
+    "Read a file on the Jupyter server. A text is shown with its lines numbered from 1, as `cat "
+    f"-n` does; at most {MOST_LINES} lines at once and {MOST_CHARACTERS} characters of each, and "
+    "what is left out is said. A Jupyter notebook (.ipynb) is shown cell by cell, each with its "
+    "id, index, type, source and outputs; images are shown as images and PDFs as their text. Read "
+    "a file before you change it with Write, Edit or NotebookEdit: they refuse what this "
+    "session has not read, or what has changed since. The number and the tab before each line are "
+    "not part of the file."
+)
+
+
+class ReadInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What ``Read`` takes."""
+
+    file_path: FilePath
+    offset: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=LARGEST_INTEGER,
+            description="The first line to show, counted from 1; of a notebook, the first cell, "
+            "counted from 1.",
+        ),
+    ] = 1
+    limit: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=LARGEST_INTEGER,
+            description=f"How many lines to show, {MOST_LINES} at most; of a notebook, how many "
+            "cells.",
+        ),
+    ] = MOST_LINES
+
+
+async def _read(services: Services, caller: Caller, given: ReadInput) -> Output:
+    if given.file_path.endswith(_NOTEBOOK):
+        return await _read_notebook(services, caller, given)
+    path = services.file(given.file_path, relative=False)
+    content = await services.texts.read(path)
+    size = len(content.text)
+    blocks = await away(size, showing.of_file, content.text, given.offset, given.limit)
+    services.readings.note(caller.session, path, _sha256(content.text))
+    return Output(content=blocks)
+
+
+async def _read_notebook(services: Services, caller: Caller, given: ReadInput) -> Output:
+    path = services.notebook(given.file_path, relative=False)
+    selection = Selection(
+        start=given.offset - 1,
+        limit=min(given.limit, MOST_LINES),
+        show=Show("source", "full"),
+        max_chars=MOST_LINES * MOST_CHARACTERS,
+        session=caller.session,
+    )
+    reply = await services.reader.read(path, selection, known=lambda _: False)
+    if isinstance(reply, str):
+        raise TypeError(reply)
+    return Output(content=showing.of_notebook(reply))
+
+
+# Write --------------------------------------------------------------------------------------------
+
+_WRITE = (
+    "Write a text file on the Jupyter server: a new one, or a whole new text for one that this "
+    "session has read and that has not changed since (read it again if it has). The text is "
+    "written as it is given, in UTF-8; an open tab in JupyterLab follows. The folder must exist. "
+    "To change a part of a file use Edit. A new Jupyter notebook (.ipynb) may be written if the "
+    "text is a valid notebook; one that exists is not overwritten, because its outputs and its "
+    "trust would be lost: use NotebookEdit."
+)
+
+
+class WriteInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What ``Write`` takes."""
+
+    file_path: FilePath
+    content: Annotated[str, Meta(description="The whole text that the file is to hold.")]
+
+
+async def _write(services: Services, caller: Caller, given: WriteInput) -> Output:
+    services.check_mode()
+    text = given.content.encode()
+    if "\0" in given.content:
+        message = "`content` has a NUL character, which no text file has; leave it out."
+        raise InvalidRequest(message)
+    if given.file_path.endswith(_NOTEBOOK):
+        return await _write_notebook(services, caller, given, text)
+    path = services.file(given.file_path, relative=False)
+    for _ in range(_ATTEMPTS):
+        base = await _read_before(services, caller, path)
+        if base is not None and base.text == text:
+            return _said(f"{given.file_path} holds this already; nothing was written.", [])
+        try:
+            written = await services.texts.save(path, text, base)
+        except Changed:
+            continue
+        _note(services, caller, path, text, written)
+        done = "Created" if base is None else "Wrote"
+        return _said(f"{done} {given.file_path} ({len(text)} bytes).", written.warnings)
+    raise _busy()
+
+
+async def _write_notebook(
+    services: Services, caller: Caller, given: WriteInput, text: bytes
+) -> Output:
+    path = services.notebook(given.file_path, relative=False)
+    await away(len(text), _check_notebook, text)
+    try:
+        written = await services.texts.save(path, text, None)
+    except Changed:
+        message = (
+            "There is something at this path already, and Write does not overwrite notebooks: "
+            "their outputs and their trust would be lost. Change its cells with NotebookEdit, or "
+            "choose another name."
+        )
+        raise NotebookExists(message) from None
+    _note(services, caller, path, text, written)
+    return _said(f"Created the notebook {given.file_path}.", written.warnings)
+
+
+def _check_notebook(text: bytes) -> None:
+    """Refuse to write what Jupyter would not open.
+
+    Raises
+    ------
+    InvalidNotebook
+    """
+    document = Document.parse(text)
+    validator = get_validator(4, document.nbformat_minor)
+    if validator is None:
+        message = (
+            f"Expected a notebook of a nbformat that Jupyter knows; found 4."
+            f"{document.nbformat_minor}."
+        )
+        raise InvalidNotebook(message)
+    error = next(iter(validator.iter_errors(json.loads(text.decode("utf-8-sig")))), None)
+    if error is not None:
+        where = "/".join(map(str, error.path))
+        message = (
+            f"`content` is not a valid notebook of nbformat 4.{document.nbformat_minor}: at "
+            f"{where or 'its top'}, {error.message[:300]}."
+        )
+        raise InvalidNotebook(message)
+
+
+async def _read_before(services: Services, caller: Caller, path: str) -> Content | None:
+    """Give what is to be overwritten; None if there is nothing yet.
+
+    Raises
+    ------
+    ReadRequired, HashMismatch
+        If the session does not know it.
+    """
+    try:
+        base = await services.texts.read(path)
+    except FileNotFound:
+        return None
+    services.readings.require(caller.session, path, _sha256(base.text))
+    return base
+
+
+# Edit ---------------------------------------------------------------------------------------------
+
+_EDIT = (
+    "Replace an exact text in a text file on the Jupyter server that this session has read and "
+    "that has not changed since (read it again if it has). `old_string` must stand in the file "
+    "exactly once, white space included and without the line numbers of Read: give enough of the "
+    "lines around it, or set `replace_all` to replace it wherever it stands. All else stays byte "
+    "for byte, the file's line ends and its last line too: a line end in `old_string` or "
+    "`new_string` means the one that the file has there. An open tab in JupyterLab follows. If the "
+    "text is absent or not unique, nothing is written and the error says how often and on which "
+    "lines it stands. For Jupyter notebooks (.ipynb) use NotebookEdit."
+)
+
+
+class EditInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What ``Edit`` takes."""
+
+    file_path: FilePath
+    old_string: Annotated[str, Meta(description="The text to replace, exactly as it stands there.")]
+    new_string: Annotated[str, Meta(description="The text to put there; it must be another.")]
+    replace_all: Annotated[
+        bool, Meta(description="Replace the text wherever it stands, not only if it is unique.")
+    ] = False
+
+
+async def _edit(services: Services, caller: Caller, given: EditInput) -> Output:
+    services.check_mode()
+    if given.file_path.endswith(_NOTEBOOK):
+        message = "Edit does not change notebooks, whose text is JSON. Use NotebookEdit."
+        raise InvalidRequest(message)
+    if "\0" in given.new_string:
+        message = "`new_string` has a NUL character, which no text file has; leave it out."
+        raise InvalidRequest(message)
+    path = services.file(given.file_path, relative=False)
+    made: list[tuple[str, list[int]]] = []
+
+    def change(content: Content) -> bytes:
+        services.readings.require(caller.session, path, _sha256(content.text))
+        every = given.replace_all
+        text = showing.text_of(content.text)
+        made[:] = [substituted(text, given.old_string, given.new_string, every=every)]
+        return made[0][0].encode()
+
+    written = await services.texts.rewrite(path, change)
+    text, lines = made[0]
+    if written is None:
+        return _said(f"{given.file_path} says this already; nothing was written.", [])
+    _note(services, caller, path, text.encode(), written)
+    times = "once" if len(lines) == 1 else f"{len(lines)} times"
+    first = max(1, lines[0] - _LINES_AROUND)
+    many = min(given.new_string.count("\n"), MOST_LINES) + 1 + lines[0] - first + _LINES_AROUND
+    around = f"\n{numbered(text, first, many)}" if text else ""
+    where = "" if len(lines) == 1 else ", the first time here"
+    return _said(f"Replaced {times} in {given.file_path}{where}:{around}", written.warnings)
+
+
+# NotebookEdit -------------------------------------------------------------------------------------
+
+_NOTEBOOK_EDIT = (
+    "Replace, insert or delete one cell of a Jupyter notebook (.ipynb) on the Jupyter server that "
+    "this session has read and that has not changed since (read it again if it has; your own "
+    "edits count as read). The notebook may be open in JupyterLab: the tab shows the edit at once. "
+    "`replace` gives the cell `cell_id` the source `new_source`; `insert` puts a new cell AFTER "
+    "the cell `cell_id`, or at the very beginning if `cell_id` is left out or empty, so name the "
+    "last cell to append one; `delete` removes the cell. Read shows the ids; an id that no cell "
+    f"has is an error that lists up to 10 there are, and nothing is written then. {OUTPUTS}"
+)
+
+
+class NotebookEditInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What ``NotebookEdit`` takes."""
+
+    notebook_path: AbsolutePath
+    cell_id: Annotated[
+        str,
+        Meta(
+            description="The id of the cell. Only if no cell has that id, `cell-N` is the cell at "
+            "index N, counted from 0. Required for `replace` and `delete`. For `insert`: the new "
+            "cell goes after this one, or at the beginning if it is left out.",
+        ),
+    ] = ""
+    new_source: Annotated[
+        str,
+        Meta(
+            description="The whole source of the cell afterwards; `delete` does not look at it, "
+            "so send an empty text.",
+        ),
+    ]
+    cell_type: Annotated[Literal["code", "markdown"], TYPE_OF_CELL] | UnsetType = UNSET
+    edit_mode: EditMode = "replace"
+
+
+async def _notebook_edit(services: Services, caller: Caller, given: NotebookEditInput) -> Output:
+    if given.edit_mode != "insert" and given.cell_id == "":
+        message = f"`{given.edit_mode}` needs `cell_id`, the id of the cell; found none."
+        raise InvalidRequest(message)
+    edit = CellEdit(given.edit_mode, given.cell_id, given.new_source, given.cell_type)
+    path = services.notebook(given.notebook_path, relative=False)
+    plan = planned(edit, fresh_id=hex_id)
+    tool = "claude_code/NotebookEdit"
+    reply = await services.edit(path, plan, caller, tool, must_have_read=True)
+    return _said(Done.of(reply).sentence(given.notebook_path), [])
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _note(services: Services, caller: Caller, path: str, text: bytes, written: Written) -> None:
+    """Count what the session wrote as read, unless a hook made something else of it."""
+    if written.hash == _sha256(text):
+        services.readings.note(caller.session, path, written.hash)
+
+
+def _busy() -> Busy:
+    message = "Others keep changing the file. Nothing was written; read it again."
+    return Busy(message)
+
+
+READ = Tool("claude_code", "Read", _READ, ReadInput, _read, _refuse)
+WRITE = Tool("claude_code", "Write", _WRITE, WriteInput, _write, _refuse)
+EDIT = Tool("claude_code", "Edit", _EDIT, EditInput, _edit, _refuse)
+NOTEBOOK_EDIT = Tool(
+    "claude_code", "NotebookEdit", _NOTEBOOK_EDIT, NotebookEditInput, _notebook_edit, _refuse
+)

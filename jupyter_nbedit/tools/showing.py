@@ -1,0 +1,129 @@
+"""What a reader is shown of a file: a text by lines, an image as an image, a notebook by cells."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import UNSET
+
+from jupyter_nbedit.errors import InvalidRequest
+from jupyter_nbedit.messages import ReadReply
+from jupyter_nbedit.notebook.outputs import readable
+from jupyter_nbedit.notebook.view import CellView
+from jupyter_nbedit.tools import pdf
+from jupyter_nbedit.tools.content import Block, ImageBlock, TextBlock
+from jupyter_nbedit.tools.numbering import numbered
+
+_IMAGES = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+}
+_WEBP = (b"RIFF", b"WEBP")
+_PDF = b"%PDF-"
+_SHOWN_IMAGES = frozenset((*_IMAGES.values(), "image/webp"))
+
+
+def of_file(data: bytes, offset: int, limit: int) -> list[Block]:
+    """Show any file but a notebook.
+
+    Raises
+    ------
+    InvalidRequest
+        If it is no text and nothing else that can be shown, or has no such line.
+    """
+    mime = _image_type(data)
+    if mime is not None:
+        return [ImageBlock(data=base64.b64encode(data).decode("ascii"), mime_type=mime)]
+    text = pdf.text_of(data) if data.startswith(_PDF) else text_of(data)
+    return [TextBlock(numbered(text, offset, limit))]
+
+
+def text_of(data: bytes) -> str:
+    """Decode a text.
+
+    Raises
+    ------
+    InvalidRequest
+        If it is none.
+    """
+    if b"\0" not in data:
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            pass
+    message = (
+        f"The file is not a text in UTF-8 but {len(data)} bytes of something else, which this tool "
+        "neither shows nor edits."
+    )
+    raise InvalidRequest(message)
+
+
+def of_notebook(reply: ReadReply) -> list[Block]:
+    """Show a notebook by its cells; what texts there are between two images are one block."""
+    blocks: list[Block] = []
+    said: list[str] = []
+    for part in _parts(reply):
+        if isinstance(part, str):
+            said.append(part)
+            continue
+        blocks += [TextBlock("\n".join(said)), part]
+        said = []
+    return [*blocks, TextBlock("\n".join(said))] if said else blocks
+
+
+def _parts(reply: ReadReply) -> Iterator[str | ImageBlock]:
+    language = reply.language or "no language"
+    yield (
+        f"Notebook with {reply.total_cells} cells, {language}. Edit it with NotebookEdit, by the "
+        "ids of the cells."
+    )
+    for cell in reply.cells:
+        yield from _cell(cell)
+    if reply.next is not None:
+        yield (
+            f"\n(The cells from index {reply.next} on are not shown; read on with `offset` "
+            f"{reply.next + 1}.)"
+        )
+
+
+def _cell(cell: CellView) -> Iterator[str | ImageBlock]:
+    name = f"cell-{cell.index}" if cell.id is None else cell.id
+    count = f" execution_count={cell.execution_count}" if cell.execution_count else ""
+    yield f'\n<cell id="{name}" index={cell.index} type={cell.cell_type}{count}>'
+    yield "" if cell.source is UNSET else cell.source
+    yield "</cell>"
+    if isinstance(cell.outputs, list) and cell.outputs:
+        yield f'<outputs of="{name}">'
+        for output in cell.outputs:
+            yield from _output(output)
+        yield "</outputs>"
+    if cell.omitted is not UNSET and (left_out := cell.omitted.outputs):
+        yield f"({left_out} characters of its outputs are not shown.)"
+    if cell.omitted is not UNSET and (left_out := cell.omitted.source):
+        yield f"({left_out} characters of its source are not shown.)"
+
+
+def _output(output: dict[str, Any]) -> Iterator[str | ImageBlock]:
+    shown = readable(output)
+    for name in ("text", "traceback"):
+        if name in shown:
+            yield shown[name].rstrip("\n")
+    if "traceback" not in shown and "ename" in shown:
+        yield f"{shown['ename']}: {shown.get('evalue', '')}"
+    for mime, value in shown.get("data", {}).items():
+        original = output["data"][mime]
+        if mime in _SHOWN_IMAGES and isinstance(original, str):
+            yield ImageBlock(data="".join(original.split()), mime_type=mime)
+        else:
+            yield value if isinstance(value, str) else f"({mime}, {value['bytes']} bytes)"
+
+
+def _image_type(data: bytes) -> str | None:
+    for start, mime in _IMAGES.items():
+        if data.startswith(start):
+            return mime
+    return "image/webp" if (data[:4], data[8:12]) == _WEBP else None
