@@ -118,6 +118,7 @@ class NbEditApp(ExtensionApp):
             notary=notary,
             events=EditEvents(logger),
             readings=self.readings,
+            versions=self.versions,
             log=self.log,
             mode=self.mode,
         )

@@ -26,6 +26,7 @@ from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.splices import Splice, join, pieces
 from jupyter_nbedit.readings import Readings
 from jupyter_nbedit.storage import Changed, Content, Storage, Written
+from jupyter_nbedit.versions import Versions
 
 if TYPE_CHECKING:
     from nbformat.sign import NotebookNotary
@@ -52,6 +53,8 @@ class NotebookEditor:
         Tells of edits.
     readings
         Knows who has read what.
+    versions
+        Knows what versions looked like that somebody has read.
     log
         The server's; each edit leaves a line there.
     mode
@@ -62,6 +65,7 @@ class NotebookEditor:
     notary: Callable[[], NotebookNotary]
     events: EditEvents
     readings: Readings
+    versions: Versions
     log: Logger
     mode: str = "edit"
     _edit_ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
@@ -147,11 +151,17 @@ class NotebookEditor:
         except Changed:
             return None
         reply = done.reply(written, next(self._edit_ids))
+        if self.versions.knows(read.hash):
+            # Who has read what was there may ask what has changed since.
+            await away(len(read.content.text), self._note, written.hash, read, splices)
         if trusted:
             with self._after_the_fact(reply, "its trust could not be kept"):
                 await trust.sign(self.notary(), join(read.content.text, splices))
         await self._finish(storage, request, reply, written)
         return reply
+
+    def _note(self, digest: str, read: Loaded, splices: Sequence[Splice]) -> None:
+        self.versions.note(digest, Document.parse(join(read.content.text, splices)))
 
     async def _finish(
         self,
@@ -188,10 +198,7 @@ class NotebookEditor:
 
     def _tell(self, request: EditRequest | CreateRequest, reply: EditReply) -> None:
         self.events.emit(
-            [
-                {"op": done.op, "cell_id": done.cell_id, "index": done.index}
-                for done in reply.operations
-            ],
+            [entry for done in reply.operations for entry in done.entries()],
             edit_id=reply.edit_id,
             path=reply.path,
             hash_before=reply.hash_before,

@@ -27,12 +27,14 @@ from jupyter_nbedit.errors import (
     CellNotFound,
     HashMismatch,
     InvalidNotebook,
+    InvalidRequest,
     NbEditError,
     NotebookNotFound,
     PlanMode,
 )
 from jupyter_nbedit.events import SCHEMA_ID, SCHEMA_PATH, EditEvents
 from jupyter_nbedit.messages import EditReply, EditRequest, ReadReply, Selection
+from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Delete, Expect, Insert, Move, Operation, Replace
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.reader import NotebookReader
@@ -74,18 +76,19 @@ class Service:
     def __init__(self, storage: MemoryStorage, notary: NotebookNotary, mode: str = "edit") -> None:
         self.storage = storage
         self.heard = Heard()
-        readings = Readings()
+        readings, versions = Readings(), Versions()
         self.reader = NotebookReader(
             storage=lambda: storage,
             notary=lambda: notary,
             readings=readings,
-            versions=Versions(),
+            versions=versions,
         )
         self.editor = NotebookEditor(
             storage=lambda: storage,
             notary=lambda: notary,
             events=EditEvents(self.heard.logger),
             readings=readings,
+            versions=versions,
             log=logging.getLogger(__name__),
             mode=mode,
         )
@@ -225,6 +228,7 @@ async def test_in_plan_mode_the_storage_is_not_even_asked(notary: NotebookNotary
         storage=none,
         notary=lambda: notary,
         readings=Readings(),
+        versions=Versions(),
         events=EditEvents(EventLogger()),
         log=logging.getLogger(__name__),
         mode="plan",
@@ -242,6 +246,7 @@ async def test_the_storage_is_chosen_for_each_request(notary: NotebookNotary) ->
         storage=lambda: chosen.pop(0),
         notary=lambda: notary,
         readings=Readings(),
+        versions=Versions(),
         events=EditEvents(Heard().logger),
         log=logging.getLogger(__name__),
     )
@@ -421,3 +426,41 @@ def test_no_history_of_edits_gives_or_takes_trust(
 
     asyncio.run(live())
     notary.store.close()
+
+
+async def test_what_an_edit_made_of_a_version_that_was_read_is_remembered_too(
+    notary: NotebookNotary,
+) -> None:
+    service = Service(MemoryStorage({NAME: TEXT}), notary)
+    await service.read()
+    first = await service.edit(REPLACE)
+    second = await service.edit(Insert(source="y", cell_type="raw", at="end"))
+    for since, changed in ((first.hash_before, [1, 3]), (first.hash, [3]), (second.hash, [])):
+        reply = await service.reader.read(NAME, Selection(since=since), known=lambda _: False)
+        assert isinstance(reply, ReadReply)
+        assert [cell.index for cell in reply.cells] == changed
+
+
+async def test_a_plan_decides_on_the_notebook_as_it_is(notary: NotebookNotary) -> None:
+    storage = Contested([theirs(1), theirs(2)])
+    seen = []
+
+    def plan(document: Document) -> list[Operation]:
+        seen.append(document.cell(2).source)
+        return [Replace(cell=len(document) - 1, source=f"after {seen[-1]}")]
+
+    reply = await Service(storage, notary).editor.edit(EditRequest(NAME, plan))
+    assert seen == ["as is", "theirs 1", "theirs 2"]
+    assert reply.operations[0].index == 2
+    assert b"after theirs 2" in storage.notebooks[NAME]
+
+
+async def test_what_a_plan_refuses_is_the_answer(notary: NotebookNotary) -> None:
+    def plan(document: Document) -> list[Operation]:
+        message = f"{len(document)} cells are too many."
+        raise InvalidRequest(message)
+
+    storage = MemoryStorage({NAME: TEXT})
+    with pytest.raises(InvalidRequest, match="3 cells"):
+        await Service(storage, notary).editor.edit(EditRequest(NAME, plan))
+    assert storage.notebooks[NAME] == TEXT

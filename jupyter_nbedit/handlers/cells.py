@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -28,10 +28,25 @@ from jupyter_nbedit.handlers.contract import (
 from jupyter_nbedit.handlers.editing import Change, EditingHandler, Note, part_of
 from jupyter_nbedit.messages import EditReply, Plan
 from jupyter_nbedit.notebook.document import CellAddress, Document
-from jupyter_nbedit.notebook.operations import Delete, Expect, Insert, Operation, Replace
+from jupyter_nbedit.notebook.operations import (
+    Delete,
+    Expect,
+    Insert,
+    Operation,
+    Replace,
+    SetMetadata,
+)
 
 _HEADERS = [IF_MATCH, IDEMPOTENCY_KEY, SESSION]
 _REFUSALS = [*OF_READING, *OF_WRITING, *OF_OPERATIONS, HashMismatch, ReadRequired]
+
+_METADATA = (
+    Annotated[
+        dict[str, Any],
+        Meta(description="What changes in the cell's metadata: the `patch` of `set_metadata`."),
+    ]
+    | UnsetType
+)
 
 InsertBody: type[Any] = msgspec.defstruct(
     "InsertBody",
@@ -44,9 +59,9 @@ InsertBody: type[Any] = msgspec.defstruct(
 )
 ReplaceBody: type[Any] = msgspec.defstruct(
     "ReplaceBody",
-    part_of(Replace, "cell"),
+    [*part_of(Replace, "cell"), ("metadata", _METADATA, UNSET)],
     bases=(Change,),
-    namespace={"__doc__": "The body of a PATCH of one cell: a `replace` without name and cell."},
+    namespace={"__doc__": "The body of a PATCH of a cell: a `replace`, a `set_metadata`, or both."},
     forbid_unknown_fields=True,
     frozen=True,
     kw_only=True,
@@ -107,9 +122,16 @@ class CellHandler(EditingHandler):
     @web.authenticated
     @authorized
     async def patch(self, path: str, cell: str) -> None:
-        """Replace the cell's source, its type, or both."""
+        """Replace the cell's source or its type, and change its metadata."""
         body = self.decode(ReplaceBody)
-        await self.edit(path, _at(cell, lambda at: _operation(Replace, body, cell=at)), body)
+
+        def operations(at: CellAddress) -> Iterator[Operation]:
+            if body.metadata is UNSET or body.source is not UNSET or body.cell_type is not UNSET:
+                yield _operation(Replace, body, cell=at)
+            if body.metadata is not UNSET:
+                yield SetMetadata(cell=at, patch=body.metadata, expect=body.expect)
+
+        await self.edit(path, _at(cell, operations), body)
 
     @Contract(
         "Delete a cell",
@@ -126,12 +148,12 @@ class CellHandler(EditingHandler):
         expect: Expect | UnsetType = UNSET
         if query.source_hash is not UNSET:
             expect = Expect(source_hash=query.source_hash)
-        await self.edit(path, _at(cell, lambda at: Delete(cell=at, expect=expect)), query)
+        await self.edit(path, _at(cell, lambda at: [Delete(cell=at, expect=expect)]), query)
 
 
-def _at(cell: str, operation: Callable[[CellAddress], Operation]) -> Plan:
+def _at(cell: str, operations: Callable[[CellAddress], Iterable[Operation]]) -> Plan:
     def plan(document: Document) -> list[Operation]:
-        return [operation(document.address(cell))]
+        return list(operations(document.address(cell)))
 
     return plan
 

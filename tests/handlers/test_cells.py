@@ -128,3 +128,16 @@ def test_what_cannot_be_done_is_refused_and_nothing_is_written(live: Client, kin
     verb, parts, body, status, reason = REFUSED[kind]
     with untouched(live.root):
         details(send(live, verb, *parts, **body), status, reason)
+
+
+def test_the_metadata_of_a_cell_is_changed_with_or_without_its_source(
+    live: Client, path: Path
+) -> None:
+    assert send(live, "PATCH", "alpha", metadata={"tags": ["a"], "x": 1}).status == 200
+    (alpha, *_) = samples.cells_of(path.read_bytes())
+    assert (alpha["metadata"], alpha["source"]) == ({"tags": ["a"], "x": 1}, "x = 1\nx")
+    assert alpha["outputs"] == [samples.HTML_OUTPUT]
+    answer = send(live, "PATCH", "alpha", metadata={"x": None}, source="y")
+    assert [done["op"] for done in answer.json["operations"]] == ["replace", "set_metadata"]
+    (alpha, *_) = samples.cells_of(path.read_bytes())
+    assert (alpha["metadata"], alpha["source"], alpha["outputs"]) == ({"tags": ["a"]}, "y", [])
