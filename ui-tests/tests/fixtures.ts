@@ -65,12 +65,10 @@ export const test = galataTest.extend<TestArgs, WorkerArgs>({
     await use(ready);
   },
   dialogs: [
-    // Galata removes the folder when a test ends. What a page is still doing then must not fail it,
-    // so the folder has to outlive the pages, which end before this fixture does.
-    async ({ tmpPath }, use) => {
+    async ({}, use) => {
       const dialogs: string[] = [];
       await use(dialogs);
-      expect(dialogs, `dialogs nobody asked for, in ${tmpPath}`).toEqual([]);
+      expect(dialogs, 'dialogs nobody asked for').toEqual([]);
     },
     { auto: true }
   ],

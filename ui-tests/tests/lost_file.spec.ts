@@ -2,9 +2,14 @@ import { expect, test } from './fixtures';
 import { many, notebook } from './notebooks';
 
 test.describe('A user can still save', () => {
-  test('a notebook whose file was deleted', async ({ folder, open }) => {
+  test('a notebook whose file was deleted', async ({ folder, open, page }) => {
     folder.write('gone.ipynb', notebook(many(3)));
+    // JupyterLab makes a first checkpoint when it opens a notebook, and complains if it cannot.
+    const checkpoint = page.waitForResponse(
+      response => response.url().includes('/checkpoints') && response.request().method() === 'POST'
+    );
     const tab = await open('gone.ipynb');
+    await checkpoint;
     await tab.type(1, '  # mine');
     folder.remove('gone.ipynb');
 
