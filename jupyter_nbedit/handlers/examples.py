@@ -14,7 +14,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import msgspec
 
 
-class Exchange(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class Exchange(
+    msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, omit_defaults=True
+):
     """A request and its answer.
 
     Parameters
@@ -29,6 +31,11 @@ class Exchange(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
         The request; the target begins with ``/nbedit``, whatever the base URL.
     status, answer
         What came back.
+    abridged
+        Whether the answer has more members and items than are shown.
+    constructed
+        Whether the answer was never given in this form: another route would have to, or no server
+        is known to fail in that way.
     """
 
     name: str
@@ -40,6 +47,8 @@ class Exchange(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
     body: Any = None
     status: int
     answer: Any = None
+    abridged: bool = False
+    constructed: bool = False
 
     @property
     def path(self) -> str:
@@ -59,7 +68,7 @@ class Exchange(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
     @property
     def reason(self) -> str | None:
         """Why it was not."""
-        return None if self.succeeded else self.answer.get("reason")
+        return self.answer.get("reason") if isinstance(self.answer, dict) else None
 
     def matched(self, pattern: str) -> dict[str, str]:
         """Give the values of a route's parameters."""

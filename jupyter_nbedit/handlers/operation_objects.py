@@ -238,6 +238,7 @@ class Writer:
             mine = [exchange for exchange in own if exchange.reason == reason]
             shown += mine or [told for told in self.told if told.reason == reason][:1]
         if contract.refuse is not None:
+            # Those of other routes, told as this one tells them.
             examples = {
                 told.name: told.as_example(contract.refuse(msgspec.convert(told.answer, ErrorBody)))
                 for told in shown

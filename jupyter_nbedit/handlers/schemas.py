@@ -24,26 +24,51 @@ _WITHOUT_TRUSTED = {
 }
 
 
-def exactly_one(*names: str) -> dict[str, Any]:
+def _exactly_one(*names: str) -> dict[str, Any]:
     """Say that an object has just one of these members."""
     return {"oneOf": [{"required": [name]} for name in names]}
 
 
-def at_least_one(*names: str) -> dict[str, Any]:
-    """Say that an object has one of these members or several."""
-    return {"anyOf": [{"required": [name]} for name in names]}
+def _none(*names: str) -> dict[str, Any]:
+    """Say that an object has none of these members."""
+    return {"not": {"anyOf": [{"required": [name]} for name in names]}}
 
 
-_POSITION = exactly_one("after", "before", "index", "at")
-_CHANGE = at_least_one("source", "cell_type")
+_POSITION = _exactly_one("after", "before", "index", "at")
+_CELLS = _exactly_one("cell", "cells")
+_CHANGE = {"anyOf": [{"required": ["source"]}, {"required": ["cell_type"]}]}
+_GUARD = {"dependentRequired": {"expect": ["cell"]}}
 #: What the decoder leaves to `check_form`, by the struct's name.
 _RULES: Mapping[str, Mapping[str, Any]] = {
     "Insert": _POSITION,
     "InsertBody": _POSITION,
-    "Move": _POSITION,
+    "Move": {"allOf": [_POSITION, _CELLS], **_GUARD},
+    "Delete": {**_CELLS, **_GUARD},
     "Replace": _CHANGE,
     "ReplaceBody": _CHANGE,
-    "Expect": exactly_one("source", "source_hash"),
+    "ReplaceText": {
+        "oneOf": [
+            {"required": ["old", "new"], **_none("edits")},
+            {"required": ["edits"], **_none("old", "new", "all")},
+        ]
+    },
+    "ClearOutputs": {**_exactly_one("cell", "cells", "all"), **_GUARD},
+    "SetMetadata": _GUARD,
+    "Expect": _exactly_one("source", "source_hash"),
+}
+#: The same of single members.
+_MEMBER_RULES: Mapping[tuple[str, str], Mapping[str, Any]] = {
+    ("ClearOutputs", "all"): {"const": True},
+    ("RemoveEntry", "match"): {"pattern": r"[^\s\u001c-\u001f\u0085]"},
+    **{
+        (struct, member): {"$ref": _AT.format(name=_FREE)}
+        for struct, member in (
+            ("Insert", "metadata"),
+            ("InsertBody", "metadata"),
+            ("NewCell", "metadata"),
+            ("SetMetadata", "patch"),
+        )
+    },
 }
 
 
@@ -63,7 +88,8 @@ class Schemas:
         for schema in self.components.values():
             schema["description"] = prose(schema.get("description", ""))
             schema.update(_RULES.get(schema["title"], {}))
-            _forbid_trusted(schema)
+            for name, member in schema.get("properties", {}).items():
+                member.update(_MEMBER_RULES.get((schema["title"], name), {}))
         if any(_FREE in str(schema) for schema in self.components.values()):
             self.components[_FREE] = _WITHOUT_TRUSTED
 
@@ -90,11 +116,3 @@ def prose(docstring: str | None) -> str:
     for section in ("Parameters", "Raises"):
         text = text.partition(f"\n\n{section}\n---")[0]
     return text.replace("``", "`")
-
-
-def _forbid_trusted(schema: dict[str, Any]) -> None:
-    if schema.get("additionalProperties") is not False:
-        return
-    for name in ("metadata", "patch"):
-        if name in schema["properties"]:
-            schema["properties"][name] |= {"$ref": _AT.format(name=_FREE)}

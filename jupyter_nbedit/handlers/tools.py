@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import msgspec
 from jupyter_server.auth.decorator import authorized
 from msgspec import Meta
 from tornado import web
 
-from jupyter_nbedit.errors import ToolNotFound
-from jupyter_nbedit.handlers.contract import Contract, Reply
-from jupyter_nbedit.handlers.refusals import body_of
+from jupyter_nbedit.errors import FileNotFound, HashMismatch, ReadRequired, ToolNotFound
+from jupyter_nbedit.handlers.contract import (
+    IDEMPOTENCY_KEY,
+    OF_OPERATIONS,
+    OF_READING,
+    OF_WRITING,
+    SESSION,
+    Contract,
+    Reply,
+)
+from jupyter_nbedit.handlers.refusals import ErrorBody, body_of
 from jupyter_nbedit.handlers.requests import NbEditHandler, encoded
 from jupyter_nbedit.handlers.retries import Answer
-from jupyter_nbedit.tools import TOOLS, find
+from jupyter_nbedit.tools import ADDRESSES, TOOLS, find
 from jupyter_nbedit.tools.schemas import input_schema
 from jupyter_nbedit.tools.tool import Caller, Refusal, Tool
 
@@ -64,9 +72,40 @@ class ToolsHandler(NbEditHandler):
         self.answer(ToolsReply(definitions))
 
 
+def _contract(tool: Tool[Any]) -> Contract:
+    """Say what a tool takes and answers, by the types of what does it."""
+
+    def refuse(body: ErrorBody) -> msgspec.Struct:
+        return tool.refuse(Refusal(body.reason, body.message, body.details, {}))
+
+    answer = get_type_hints(tool.call)["return"]
+    return Contract(
+        f"{tool.name}, as {tool.dialect} has it",
+        description=tool.description,
+        body=tool.form,
+        headers=[IDEMPOTENCY_KEY, SESSION],
+        replies={HTTPStatus.OK: Reply(answer, "What the tool did, in the dialect's form.")},
+        refusals=[
+            *OF_READING,
+            *OF_WRITING,
+            *OF_OPERATIONS,
+            FileNotFound,
+            HashMismatch,
+            ReadRequired,
+        ],
+        refuse=refuse,
+        failure=get_type_hints(tool.refuse)["return"],
+    )
+
+
 class ToolHandler(NbEditHandler):
     """``/nbedit/tools/{dialect}/{tool}``, whose answers and failures have the dialect's form."""
 
+    @Contract(
+        "Call a tool",
+        replies={},
+        addresses={address: _contract(tool) for address, tool in ADDRESSES.items()},
+    )
     @web.authenticated
     @authorized
     async def post(self, address: str) -> None:

@@ -1,0 +1,41 @@
+"""Write the answers of the examples anew, as servers give them: ``python tests/openapi``."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+
+# `python tests/openapi` puts that folder first.
+REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path[0] = str(REPOSITORY)
+
+from jupyter_nbedit.handlers.examples import Exchange, exchanges  # noqa: E402 - needs the line above
+from tests.openapi.playing import Stage  # noqa: E402
+
+EXAMPLES = REPOSITORY / "jupyter_nbedit" / "handlers" / "examples.json"
+
+
+def main() -> None:
+    """Play all examples and write down what comes back."""
+    with tempfile.TemporaryDirectory() as folder, closing(Stage(Path(folder))) as stage:
+        told = [recorded(stage, exchange) for exchange in exchanges()]
+    text = msgspec.json.format(msgspec.json.encode(told), indent=1)
+    EXAMPLES.write_bytes(text + b"\n")
+    print(f"{len(told)} examples")
+
+
+def recorded(stage: Stage, exchange: Exchange) -> Exchange:
+    """Play an example."""
+    if exchange.constructed:
+        return exchange
+    status, answer = stage.answered(exchange)
+    print(status, exchange.name, "" if status < 400 else answer)
+    return msgspec.structs.replace(exchange, status=status, answer=answer)
+
+
+if __name__ == "__main__":
+    main()

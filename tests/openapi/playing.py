@@ -1,0 +1,234 @@
+"""Sends the requests of the examples to real servers, on the demo's notebooks."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jupyter_nbedit.demo import server
+from jupyter_nbedit.demo.show import SAMPLES
+from jupyter_nbedit.handlers.examples import Exchange
+from tests.handlers.client import JSON, Answer, Client
+
+#: The folder that absolute paths in examples are in.
+ROOT = "/home/you/notebooks"
+#: What is another each time; an example has a value that could be.
+VOLATILE: Mapping[str, Any] = {
+    "edit_id": 17,
+    "epoch": "6f0e3d8c5a7b4c1f9e2d1a0b3c4d5e6f",
+    "last_modified": "2026-11-21T09:30:00.123456Z",
+    "version": "0.1.0",
+}
+NOTEBOOK = "rainfall.ipynb"
+#: Settings of servers by what an example says of them.
+SETTINGS = {
+    'The server has `NbEditApp.mode = "plan"`.': ("--NbEditApp.mode=plan",),
+    "The server has `NbEditApp.read_before_edit = True`.": ("--NbEditApp.read_before_edit=True",),
+    "The server has `NbEditApp.max_request_bytes = 1024`.": ("--NbEditApp.max_request_bytes=1024",),
+}
+
+
+def _change(path: Path, change: Callable[[Any], None]) -> None:
+    content = json.loads(path.read_bytes())
+    change(content)
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+
+@contextmanager
+def _protected(client: Client) -> Iterator[None]:
+    def protect(content: Any) -> None:
+        content["cells"][2]["metadata"]["editable"] = False
+
+    _change(client.root / NOTEBOOK, protect)
+    yield
+
+
+@contextmanager
+def _same_ids(client: Client) -> Iterator[None]:
+    def rename(content: Any) -> None:
+        content["cells"][7]["id"] = "question"
+
+    _change(client.root / NOTEBOOK, rename)
+    yield
+
+
+@contextmanager
+def _same_headings(client: Client) -> Iterator[None]:
+    def repeat(content: Any) -> None:
+        content["cells"][7]["source"] = "## Through the year"
+
+    _change(client.root / NOTEBOOK, repeat)
+    yield
+
+
+@contextmanager
+def _two_names(client: Client) -> Iterator[None]:
+    os.link(client.root / NOTEBOOK, client.root / "linked.ipynb")
+    yield
+
+
+@contextmanager
+def _no_notebook(client: Client) -> Iterator[None]:
+    (client.root / NOTEBOOK).write_bytes(b"no notebook\n")
+    # What has just been written badly may be in the midst of being written.
+    os.utime(client.root / NOTEBOOK, (0, 0))
+    yield
+
+
+@contextmanager
+def _failing_disk(client: Client) -> Iterator[None]:
+    (client.root / NOTEBOOK).unlink()
+    # Reading the memory of a process at 0 fails as a broken disk does.
+    (client.root / NOTEBOOK).symlink_to("/proc/self/mem")
+    yield
+
+
+@contextmanager
+def _being_saved(client: Client) -> Iterator[None]:
+    # What Jupyter Server puts beside a file while it writes it in place.
+    (client.root / f".~{NOTEBOOK}").write_bytes(b"")
+    yield
+
+
+@contextmanager
+def _key_used(client: Client) -> Iterator[None]:
+    operation = {"op": "delete", "cell": "closing"}
+    done = client.patch(NOTEBOOK, operation, headers={"Idempotency-Key": "a-key"}, dry_run=True)
+    assert done.status == 200
+    yield
+
+
+@contextmanager
+def _written(client: Client) -> Iterator[None]:
+    _call(client, "Write", file_path=f"{client.root}/notes.md", content="# Notes\n")
+    yield
+
+
+@contextmanager
+def _read(client: Client) -> Iterator[None]:
+    _call(client, "Read", file_path=f"{client.root}/{NOTEBOOK}")
+    yield
+
+
+def _call(client: Client, tool: str, **given: str) -> None:
+    body = json.dumps(given).encode()
+    done = client.request("POST", f"nbedit/tools/claude_code/{tool}", body, JSON)
+    assert done.status == 200, done.body
+
+
+def _process(client: Client) -> int:
+    (info,) = client.root.parent.glob("runtime/jpserver-*.json")
+    found: int = json.loads(info.read_bytes())["pid"]
+    return found
+
+
+@contextmanager
+def _limited(client: Client, what: int, limit: int) -> Iterator[None]:
+    process = _process(client)
+    soft, hard = resource.prlimit(process, what)
+    resource.prlimit(process, what, (limit, hard))
+    try:
+        yield
+    finally:
+        resource.prlimit(process, what, (soft, hard))
+
+
+def _full(client: Client) -> AbstractContextManager[None]:
+    return _limited(client, resource.RLIMIT_FSIZE, 1024)
+
+
+#: What is done at a server by what an example says of it.
+ARRANGEMENTS: Mapping[str, Callable[[Client], AbstractContextManager[None]]] = {
+    'The cell `question` has `"editable": false` in its metadata.': _protected,
+    "Two cells have the id `question`.": _same_ids,
+    "Two headings say `Through the year`.": _same_headings,
+    "The file has a second name, a hard link.": _two_names,
+    "The file is no notebook.": _no_notebook,
+    "The file is on a disk that fails.": _failing_disk,
+    "Another program is in the midst of writing the file.": _being_saved,
+    "The key was sent before, with another request.": _key_used,
+    "The session has written the file `notes.md`, with the content `# Notes`.": _written,
+    f"The session has read the notebook `{NOTEBOOK}`.": _read,
+    "The server may write no files larger than 1024 bytes.": _full,
+}
+
+
+@dataclass
+class Stage:
+    """Servers to play examples on, each started when it is first needed."""
+
+    folder: Path
+    _running: dict[str | None, Client] = field(default_factory=dict)
+    _stack: ExitStack = field(default_factory=ExitStack)
+
+    def close(self) -> None:
+        """Stop the servers."""
+        self._stack.close()
+
+    def client(self, given: str | None) -> Client:
+        """Give a client of the server that an example is for."""
+        key = given if given in SETTINGS else None
+        if key not in self._running:
+            folder = self.folder / f"server-{len(self._running)}"
+            (folder / "notebooks").mkdir(parents=True)
+            settings = SETTINGS.get(key or "", ())
+            running = server.running("jupyter_server", folder, "--no-browser", *settings)
+            found = self._stack.enter_context(running)
+            self._running[key] = Client(found.port, found.token, found.root)
+        return self._running[key]
+
+    def play(self, exchange: Exchange) -> Answer:
+        """Send an example's request to notebooks that nothing else has touched."""
+        client = self.client(exchange.given)
+        shutil.rmtree(client.root)
+        shutil.copytree(SAMPLES, client.root)
+        arrange = ARRANGEMENTS.get(exchange.given or "")
+        with nullcontext() if arrange is None else arrange(client):
+            headers = (
+                {**JSON, **exchange.headers} if exchange.body is not None else exchange.headers
+            )
+            body = None if exchange.body is None else json.dumps(exchange.body)
+            return client.request(
+                exchange.verb,
+                exchange.target.removeprefix("/"),
+                None if body is None else body.replace(ROOT, str(client.root)).encode(),
+                headers,
+                token="" if "Authorization" in headers else None,
+            )
+
+    def answered(self, exchange: Exchange) -> tuple[int, Any]:
+        """Give status and body of the answer, as an example would show them."""
+        answer = self.play(exchange)
+        root = str(self.client(exchange.given).root)
+        body = json.loads(answer.body.decode().replace(root, ROOT)) if answer.body else None
+        return answer.status, abridged(
+            steady(body), exchange.answer
+        ) if exchange.abridged else steady(body)
+
+
+def steady(value: Any) -> Any:
+    """Put what could be in the place of what is another each time."""
+    if isinstance(value, list):
+        return [steady(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: VOLATILE[name] if name in VOLATILE and item is not None else steady(item)
+        for name, item in value.items()
+    }
+
+
+def abridged(value: Any, shown: Any) -> Any:
+    """Leave out what an example does not show."""
+    if isinstance(value, dict) and isinstance(shown, dict):
+        return {name: abridged(value[name], shown[name]) for name in shown}
+    if isinstance(value, list) and isinstance(shown, list):
+        return [abridged(item, part) for item, part in zip(value, shown, strict=False)]
+    return value
