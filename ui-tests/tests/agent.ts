@@ -1,11 +1,11 @@
 /** What is wanted of a cell, as the body of the PATCH has it. */
-export type Operation = { op: 'replace' | 'insert' | 'delete' | 'move' } & Record<string, unknown>;
+export type Operation = { op: string } & Record<string, unknown>;
 
 export interface Answer {
   hash: string;
   edit_id: number | null;
   total_cells: number;
-  operations: { op: string; cell_id: string | null; index: number }[];
+  operations: { op: string; cell_id: string | null; index: number | null }[];
 }
 
 /** An agent that edits notebooks over HTTP with the server's token, and has no browser. */
