@@ -1,0 +1,14 @@
+"""An identity provider that knows its users, as JupyterHub's does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jupyter_server.auth import IdentityProvider, User
+
+
+class AdaProvider(IdentityProvider):
+    """Whoever has the token is Ada."""
+
+    def generate_anonymous_user(self, handler: Any) -> User:  # noqa: ARG002 -- as its parent's
+        return User("ada")

@@ -1,0 +1,296 @@
+# ruff: noqa: E501 -- a row is a line
+"""The design's table of tools, sentence by sentence: what is sent, what is answered, what is left.
+
+A row reads: the sentence, the tool, its input, the status, what the answer has, what is left, what
+was called before. ``~`` before a path stands for the folder that the server serves. Of a notebook
+the cells are left: of one that is as it was only the id is shown, of another one
+``id:type:source``, where ``NEW12`` and ``NEW8`` are fresh ids of 12 base-36 or 8 hexadecimal
+characters, ``-`` is none, ``_`` a space and ``|`` a line feed; ``+`` is a file more. Other files
+are left with their text. What is not named is as it was, and ``SAME`` names nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tests import samples
+from tests.tools.files import PNG, pdf
+
+NEW12 = re.compile(r"[0-9a-z]{12}")
+NEW8 = re.compile(r"[0-9a-f]{8}")
+IMAGE = {"output_type": "display_data", "data": {"image/png": "aGk="}, "metadata": {}}
+A, M = "~a.ipynb", "~notes.md"
+
+NOTEBOOKS = {
+    "a.ipynb": samples.three_cells(),
+    "no-ids.ipynb": samples.notebook(samples.code("x"), samples.markdown("# T"), minor=4),
+    "digits.ipynb": samples.notebook(samples.code("x", "2"), samples.code("y"), samples.code("z")),
+    "many.ipynb": samples.notebook(*(samples.raw("x", f"id-{n}") for n in range(12))),
+    "empty.ipynb": samples.notebook(),
+    "image.ipynb": samples.notebook(samples.code("x", "one", outputs=[IMAGE])),
+    "sections.ipynb": samples.notebook(
+        samples.markdown("# Top", "top"),
+        samples.code("x", "code"),
+        samples.markdown("## Tasks\n- Milk\n- Bread", "tasks"),
+        samples.markdown("# End", "end"),
+    ),
+}
+REMINDERS = "# Reminders\n\n## Today\n\n- Call Ada\n  at noon\n- Write\n\n## Later\n\n- Sleep\n"
+FILES = {
+    "notes.md": b"# Notes\r\none\r\ntwo\r\none",
+    "runtime/reminders.md": REMINDERS.encode(),
+    "runtime/standing-orders.md": b"# Orders\n",
+    "runtime/external-communications.md": b"# Letters\n",
+    "runtime/else.md": b"# Else\n",
+    "long.txt": "".join(f"line {n}\n" for n in range(1, 2502)).encode(),
+    "wide.txt": b"x" * 2001,
+    "dot.png": PNG,
+    "two.pdf": pdf("Hello page one", "and page two"),
+    "binary": b"\x00\x01\x02\xff",
+    "nothing.txt": b"",
+}
+#: A tool and its input; and another session than the row's, if it is to be another's call.
+Call = tuple[str, dict[str, Any]] | tuple[str, dict[str, Any], str]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One sentence and what shows that it holds."""
+
+    says: str
+    tool: str
+    input: dict[str, Any]
+    status: int
+    answer: Any
+    left: str | dict[str, str]
+    first: Sequence[Call] = ()
+    server: str = "live"
+
+
+def row(*values: Any, **more: Any) -> Row:
+    return Row(*values, **more)
+
+
+def nexo(path: str = A, /, **given: Any) -> dict[str, Any]:
+    return {"notebook_path": path, "new_source": "new", **given}
+
+
+def omp(action: str, index: int, /, path: str = "a.ipynb", **given: Any) -> dict[str, Any]:
+    return {"action": action, "notebook_path": path, "cell_index": index, **given}
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": re.compile(text, re.DOTALL)}]}
+
+
+def wrong(text: str) -> dict[str, Any]:
+    return {**said(text), "isError": True}
+
+
+def read(path: str, /, **given: Any) -> dict[str, Any]:
+    return {"file_path": path, **given}
+
+
+def kind(error: str, message: str = "") -> dict[str, Any]:
+    return {"error": error, "message": re.compile(message)}
+
+
+FAILED = {"success": False, "cell_index": None, "error": re.compile(".")}
+READ_A: Call = ("claude_code/Read", {"file_path": A})
+READ_M: Call = ("claude_code/Read", {"file_path": M})
+NB, MY, OMP, SEC = (
+    "nexo/NotebookEdit",
+    "mycode/NotebookEdit",
+    "omp/notebook",
+    "sections/notebook_edit",
+)
+READ, WRITE, EDIT = "claude_code/Read", "claude_code/Write", "claude_code/Edit"
+CC = "claude_code/NotebookEdit"
+INS, DEL = {"edit_mode": "insert"}, {"edit_mode": "delete"}
+MD, CODE, RAW = {"cell_type": "markdown"}, {"cell_type": "code"}, {"cell_type": "raw"}
+SAME = "SAME"
+
+# fmt: off
+NEXO = [
+    row("notebook_path, cell_id, new_source", NB, nexo(cell_id="alpha"), 200, {"notebook_path": A, "edit_mode": "replace", "cell_id": "alpha", "cell_type": "code", "language": "python", "total_cells": 3, "cells_delta": 0}, "alpha:code:new beta gamma"),
+    row("notebook_path absolute", NB, nexo("a.ipynb", cell_id="alpha"), 400, kind("InvalidRequest", "absolute path"), SAME),
+    row("a filesystem path under the server root", NB, nexo("/a.ipynb", cell_id="alpha"), 404, kind("NotebookNotFound"), SAME),
+    row(".ipynb only", NB, nexo(M, cell_id="alpha"), 400, kind("InvalidRequest", r"\.ipynb"), SAME),
+    row("edit_mode replace (default)", NB, nexo(cell_id="beta", edit_mode="replace"), 200, {"edit_mode": "replace"}, "alpha beta:markdown:new gamma"),
+    row("edit_mode insert", NB, nexo(cell_id="beta", **INS, **MD), 200, {"edit_mode": "insert", "total_cells": 4, "cells_delta": 1}, "alpha beta NEW12:markdown:new gamma"),
+    row("edit_mode delete", NB, nexo(cell_id="beta", **DEL), 200, {"edit_mode": "delete", "cell_id": "beta", "cell_type": "markdown", "total_cells": 2, "cells_delta": -1}, "alpha gamma"),
+    row("edit_mode nothing else", NB, nexo(cell_id="beta", edit_mode="move"), 400, kind("InvalidRequest", "move"), SAME),
+    row("Insert goes AFTER cell_id", NB, nexo(cell_id="alpha", **INS, **CODE), 200, {"cell_id": NEW12, "cell_type": "code"}, "alpha NEW12:code:new beta gamma"),
+    row("Insert goes AFTER cell_id, the last one too", NB, nexo(cell_id="gamma", **INS, **CODE), 200, {}, "alpha beta gamma NEW12:code:new"),
+    row("an empty one means position 0", NB, nexo(cell_id="", **INS, **CODE), 200, {}, "NEW12:code:new alpha beta gamma"),
+    row("an empty one means position 0, in an empty notebook too", NB, nexo("~empty.ipynb", cell_id="", **INS, **CODE), 200, {"language": None}, "NEW12:code:new"),
+    row("cell_type (code, markdown)", NB, nexo(cell_id="alpha", **INS, **RAW), 400, kind("InvalidRequest", "raw"), SAME),
+    row("cell_type required (for insert)", NB, nexo(cell_id="alpha", **INS), 400, kind("InvalidRequest", "cell_type"), SAME),
+    row("cell_type of a replaced cell", NB, nexo(cell_id="alpha", **MD), 200, {"cell_type": "markdown"}, "alpha:markdown:new beta gamma"),
+    row("where ids exist a fresh id of 12 base-36 characters", NB, nexo(cell_id="beta", **INS, **CODE), 200, {"cell_id": NEW12}, "alpha beta NEW12:code:new gamma"),
+    row("where ids do not exist, none", NB, nexo("~no-ids.ipynb", cell_id="cell-0", **INS, **CODE), 200, {"cell_id": "cell-1"}, "- -:code:new -"),
+    row("Replace at cell-N", NB, nexo("~no-ids.ipynb", cell_id="cell-1"), 200, {"cell_id": "cell-1"}, "- -:markdown:new"),
+    row("Replace at cell-N with N = number of cells turns into an insert at the end", NB, nexo(cell_id="cell-3", **CODE), 200, {"edit_mode": "insert", "cell_id": NEW12, "cells_delta": 1}, "alpha beta gamma NEW12:code:new"),
+    row("(then cell_type is required)", NB, nexo(cell_id="cell-3"), 400, kind("InvalidRequest", "cell_type"), SAME),
+    row("Replace at cell-N with N greater", NB, nexo(cell_id="cell-4", **CODE), 404, kind("CellNotFound"), SAME),
+    row("Not found: available ids", NB, nexo(cell_id="nobody"), 404, {**kind("CellNotFound", "'alpha', 'beta', 'gamma'"), "details": {"cell": "nobody", "available_ids": ["alpha", "beta", "gamma"], "total_cells": 3}}, SAME),
+    row("Not found: up to 10 available ids", NB, nexo("~many.ipynb", cell_id="nobody"), 404, {"details": {"cell": "nobody", "available_ids": [f"id-{n}" for n in range(10)], "total_cells": 12}}, SAME),
+    row("Plan mode: a PlanModeRefusal", NB, nexo(cell_id="alpha"), 403, kind("PlanModeRefusal", "plan mode"), SAME, server="plan"),
+    row("new_source required", NB, {"notebook_path": A, "cell_id": "alpha"}, 400, kind("InvalidRequest", "new_source"), SAME),
+    row("new_source required, but for delete", NB, {"notebook_path": A, "cell_id": "alpha", **DEL}, 200, {}, "beta gamma"),
+    row("cell_id required", NB, nexo(), 400, kind("InvalidRequest", "cell_id"), SAME),
+]
+MYCODE = [
+    row("the same input", MY, nexo(cell_id="alpha"), 200, {"success": True, "cell_id": "alpha", "cell_index": 0, "summary": re.compile(".*")}, "alpha:code:new beta gamma"),
+    row("the path may be relative to the root", MY, nexo("a.ipynb", cell_id="alpha"), 200, {"success": True}, "alpha:code:new beta gamma"),
+    row("raw too", MY, nexo("a.ipynb", cell_id="alpha", **INS, **RAW), 200, {"success": True}, "alpha NEW8:raw:new beta gamma"),
+    row("cell_id may be a bare number (index from 0)", MY, nexo("a.ipynb", cell_id="1"), 200, {"cell_id": "beta", "cell_index": 1}, "alpha beta:markdown:new gamma"),
+    row("cell_id may be a bare number of JSON", MY, nexo("a.ipynb", cell_id=2, **DEL), 200, {"cell_id": "gamma", "cell_index": 2}, "alpha beta"),
+    row("if no cell has that id", MY, nexo("digits.ipynb", cell_id="2"), 200, {"cell_id": "2", "cell_index": 0}, "2:code:new - -"),
+    row("if no cell has that id, of JSON too", MY, nexo("digits.ipynb", cell_id=2), 200, {"cell_id": "2", "cell_index": 0}, "2:code:new - -"),
+    row("a bare number of no cell", MY, nexo("a.ipynb", cell_id="3"), 404, FAILED, SAME),
+    row("insert after a bare number", MY, nexo("a.ipynb", cell_id=0, **INS, **CODE), 200, {"cell_index": 1}, "alpha NEW8:code:new beta gamma"),
+    row("replace may change the type", MY, nexo("a.ipynb", cell_id="beta", **RAW), 200, {"success": True}, "alpha beta:raw:new gamma"),
+    row("ids of 8 hex characters", MY, nexo("a.ipynb", cell_id="", **INS, **CODE), 200, {"cell_id": NEW8, "cell_index": 0}, "NEW8:code:new alpha beta gamma"),
+    row("the same input: cell-N of all cells is the end", MY, nexo("a.ipynb", cell_id="cell-3", **MD), 200, {"cell_index": 3}, "alpha beta gamma NEW8:markdown:new"),
+    row("error?", MY, nexo("a.ipynb", cell_id="nobody"), 404, {**FAILED, "cell_id": "nobody", "error": re.compile("'alpha', 'beta', 'gamma'")}, SAME),
+    row("no error where there is none", MY, nexo("a.ipynb", cell_id="alpha"), 200, {"error": None}, "alpha:code:new beta gamma"),
+    row("summary: what was done, notebook, cell and index, type", MY, nexo("a.ipynb", cell_id="alpha"), 200, {"summary": "Replaced code cell alpha (index 0) of a.ipynb, which has 3 cells now. Its outputs were cleared."}, "alpha:code:new beta gamma"),
+    row("summary of an insert", MY, nexo("a.ipynb", cell_id="alpha", **INS, **MD), 200, {"summary": re.compile(r"Inserted markdown cell [0-9a-f]{8} \(index 1\) of a\.ipynb, which has 4 cells now\.")}, "alpha NEW8:markdown:new beta gamma"),
+    row("summary of a delete", MY, nexo("a.ipynb", cell_id="beta", **DEL), 200, {"summary": "Deleted markdown cell beta (index 1) of a.ipynb, which has 2 cells now."}, "alpha gamma"),
+    row("summary of nothing", MY, nexo("a.ipynb", cell_id="gamma", new_source="as is"), 200, {"summary": re.compile("Nothing to change")}, SAME),
+    row("summary of a failure", MY, nexo("a.ipynb", cell_id="x"), 404, {"summary": re.compile("a.ipynb was not edited: ")}, SAME),
+    row("backup: true writes a copy beside first (then says where)", MY, nexo("a.ipynb", cell_id="alpha", backup=True), 200, {"backup_path": "a.ipynb.bak", "summary": re.compile(r"a\.ipynb\.bak")}, "alpha:code:new beta gamma +a.ipynb.bak"),
+    row("backup: the caller's own way to say where", MY, nexo(cell_id="alpha", backup=True), 200, {"backup_path": "~a.ipynb.bak"}, "alpha:code:new beta gamma +a.ipynb.bak"),
+    row("backup: another copy takes another name", MY, nexo("a.ipynb", cell_id="alpha", new_source="newer", backup=True), 200, {"backup_path": "a.ipynb.bak-2"}, "alpha:code:newer beta gamma +a.ipynb.bak +a.ipynb.bak-2", [(MY, nexo("a.ipynb", cell_id="alpha", backup=True))]),
+    row("backup: what is refused leaves no copy", MY, nexo("a.ipynb", cell_id="nobody", backup=True), 404, FAILED, SAME),
+    row("plan mode", MY, nexo("a.ipynb", cell_id="alpha", backup=True), 403, {"success": False, "error": re.compile("plan mode")}, SAME, server="plan"),
+]
+OMP_ROWS = [
+    row("action edit", OMP, omp("edit", 0, content="new"), 200, {"content": [{"type": "text", "text": re.compile("Replaced code cell alpha")}], "details": {"action": "edit", "cellIndex": 0, "cellType": "code", "totalCells": 3, "cellSource": "new"}}, "alpha:code:new beta gamma"),
+    row("action insert", OMP, omp("insert", 1, content="new"), 200, {"details": {"action": "insert", "cellIndex": 1, "cellType": "code", "totalCells": 4, "cellSource": "new"}}, "alpha NEW8:code:new beta gamma"),
+    row("action delete", OMP, omp("delete", 1), 200, {"details": {"action": "delete", "cellIndex": 1, "cellType": "markdown", "totalCells": 2, "cellSource": "# Title"}}, "alpha gamma"),
+    row("an absolute path", OMP, omp("delete", 1, A), 200, {}, "alpha gamma"),
+    row("index 0..n-1: the first", OMP, omp("edit", 0, content="new"), 200, {}, "alpha:code:new beta gamma"),
+    row("index 0..n-1: the last", OMP, omp("edit", 2, content="new"), 200, {}, "alpha beta gamma:raw:new"),
+    row("index 0..n-1: not n", OMP, omp("edit", 3, content="new"), 404, said(r"Error: a\.ipynb: .*expected 0 to 2.* 3 cells"), SAME),
+    row("index 0..n-1: not n to delete", OMP, omp("delete", 3), 404, said(r"Error: a\.ipynb: .*expected 0 to 2"), SAME),
+    row("index 0..n-1: none of no cells", OMP, omp("delete", 0, "empty.ipynb"), 404, said(r"Error: empty\.ipynb: .*no cell"), SAME),
+    row("index not negative", OMP, omp("delete", -1), 400, said(r"Error: a\.ipynb: "), SAME),
+    row("for insert 0..n: the first", OMP, omp("insert", 0, content="new"), 200, {}, "NEW8:code:new alpha beta gamma"),
+    row("for insert 0..n: behind all", OMP, omp("insert", 3, content="new"), 200, {}, "alpha beta gamma NEW8:code:new"),
+    row("for insert 0..n: not n + 1", OMP, omp("insert", 4, content="new"), 404, said(r"Error: a\.ipynb: .*expected 0 to 3"), SAME),
+    row("cell_type defaults to code on insert", OMP, omp("insert", 0, content="new"), 200, {"details": {"cellType": "code"}}, "NEW8:code:new alpha beta gamma"),
+    row("cell_type on insert", OMP, omp("insert", 0, content="new", **MD), 200, {"details": {"cellType": "markdown"}}, "NEW8:markdown:new alpha beta gamma"),
+    row("cell_type is kept on edit", OMP, omp("edit", 1, content="new"), 200, {"details": {"cellType": "markdown"}}, "alpha beta:markdown:new gamma"),
+    row("cell_type is kept on edit, and may be said", OMP, omp("edit", 1, content="new", **MD), 200, {}, "alpha beta:markdown:new gamma"),
+    row("cell_type is kept on edit, whatever is said", OMP, omp("edit", 1, content="new", **CODE), 400, said("Error: a.ipynb: .*keeps a cell's type"), SAME),
+    row("content required for edit", OMP, omp("edit", 0), 400, said("Error: a.ipynb: .*content"), SAME),
+    row("content required for insert", OMP, omp("insert", 0), 400, said("Error: a.ipynb: .*content"), SAME),
+    row("on delete cellSource is what was removed", OMP, omp("delete", 0), 200, {"details": {"cellSource": "x = 1\nx"}}, "beta gamma"),
+    row("an error is a text that starts with Error: and names the notebook", OMP, omp("delete", 0, "no.ipynb"), 404, said(r"Error: no\.ipynb: There is no notebook"), SAME),
+    row("an error: another action", OMP, omp("run", 0), 400, said(r"Error: a\.ipynb: .*run"), SAME),
+    row("plan mode", OMP, omp("delete", 0), 403, said(r"Error: a\.ipynb: .*plan mode"), SAME, server="plan"),
+]
+SECTIONS = [
+    row("action read", SEC, {"file": "reminders", "action": "read"}, 200, {"success": True, "message": re.compile("."), "content": REMINDERS}, SAME),
+    row("action read, a section", SEC, {"file": "reminders", "action": "read", "section": "Later"}, 200, {"content": "## Later\n\n- Sleep\n"}, SAME),
+    row("action append_to_section", SEC, {"file": "reminders", "action": "append_to_section", "section": "Today", "content": "- Rest"}, 200, {"success": True}, {"runtime/reminders.md": REMINDERS.replace("- Write", "- Write\n- Rest")}),
+    row("action replace_section", SEC, {"file": "reminders", "action": "replace_section", "section": "Later", "content": "Nothing."}, 200, {"success": True}, {"runtime/reminders.md": REMINDERS.replace("- Sleep", "Nothing.")}),
+    row("action remove_entry", SEC, {"file": "reminders", "action": "remove_entry", "section": "Today", "entry_match": "call ADA"}, 200, {"success": True}, {"runtime/reminders.md": REMINDERS.replace("- Call Ada\n  at noon\n", "")}),
+    row("section? required but for read", SEC, {"file": "reminders", "action": "append_to_section", "content": "x"}, 400, {"success": False, "message": re.compile("section")}, SAME),
+    row("content? required to append", SEC, {"file": "reminders", "action": "append_to_section", "section": "Today"}, 400, {"success": False, "message": re.compile("content")}, SAME),
+    row("content? required to replace", SEC, {"file": "reminders", "action": "replace_section", "section": "Today"}, 400, {"success": False, "message": re.compile("content")}, SAME),
+    row("entry_match? required to remove", SEC, {"file": "reminders", "action": "remove_entry", "section": "Today"}, 400, {"success": False, "message": re.compile("entry_match")}, SAME),
+    row("on files named in section_files: standing-orders", SEC, {"file": "standing-orders", "action": "read"}, 200, {"content": "# Orders\n"}, SAME),
+    row("on files named in section_files: external-communications", SEC, {"file": "external-communications", "action": "read"}, 200, {"content": "# Letters\n"}, SAME),
+    row("on no others by name", SEC, {"file": "else", "action": "read"}, 400, {"success": False, "message": re.compile("reminders")}, SAME),
+    row("on files named in section_files, as it is set", SEC, {"file": "else", "action": "read"}, 200, {"content": "# Else\n"}, SAME, server="owners"),
+    row("on any .md path", SEC, {"file": "notes.md", "action": "append_to_section", "section": "Notes", "content": "two"}, 200, {"success": True}, {"notes.md": "# Notes\r\none\r\ntwo\r\none\r\n\r\ntwo"}),
+    row("on any .md path, absolute", SEC, {"file": M, "action": "read", "section": "Notes"}, 200, {"content": "# Notes\r\none\r\ntwo\r\none"}, SAME),
+    row("on any .ipynb path: read", SEC, {"file": "sections.ipynb", "action": "read", "section": "Tasks"}, 200, {"content": "## Tasks\n- Milk\n- Bread"}, SAME),
+    row("on any .ipynb path: append", SEC, {"file": "sections.ipynb", "action": "append_to_section", "section": "Top", "content": "new"}, 200, {"success": True}, "top code tasks NEW8:markdown:new end"),
+    row("on any .ipynb path: replace", SEC, {"file": "~sections.ipynb", "action": "replace_section", "section": "Tasks", "content": "None."}, 200, {"success": True}, "top code tasks:markdown:##_Tasks|None. end"),
+    row("on any .ipynb path: remove", SEC, {"file": "sections.ipynb", "action": "remove_entry", "section": "Tasks", "entry_match": "milk"}, 200, {"success": True}, "top code tasks:markdown:##_Tasks|-_Bread end"),
+    row("on nothing else", SEC, {"file": "long.txt", "action": "read"}, 400, {"success": False}, SAME),
+    row("no such section", SEC, {"file": "reminders", "action": "read", "section": "Never"}, 404, {"success": False, "message": re.compile("## Today.*## Later")}, SAME),
+    row("no such entry", SEC, {"file": "reminders", "action": "remove_entry", "section": "Today", "entry_match": "Bob"}, 409, {"success": False, "message": re.compile("Bob")}, SAME),
+    row("no such file", SEC, {"file": "no.md", "action": "read"}, 404, {"success": False, "message": re.compile("no file")}, SAME),
+    row("owners only", SEC, {"file": "reminders", "action": "read"}, 403, {"success": False, "message": re.compile("owners")}, SAME, server="nobody"),
+    row("owners: may", SEC, {"file": "reminders", "action": "read"}, 200, {"success": True}, SAME, server="owners"),
+    row("owners: empty = whoever may write", SEC, {"file": "reminders", "action": "read"}, 200, {"success": True}, SAME),
+    row("plan mode", SEC, {"file": "reminders", "action": "append_to_section", "section": "Today", "content": "x"}, 403, {"success": False, "message": re.compile("plan mode")}, SAME, server="plan"),
+    row("plan mode of a notebook", SEC, {"file": "sections.ipynb", "action": "append_to_section", "section": "Top", "content": "x"}, 403, {"success": False, "message": re.compile("plan mode")}, SAME, server="plan"),
+    row("plan mode lets read", SEC, {"file": "reminders", "action": "read"}, 200, {"success": True}, SAME, server="plan"),
+]
+CLAUDE = [
+    row("absolute paths under the root: Read", READ, read("notes.md"), 400, wrong("absolute"), SAME),
+    row("absolute paths under the root: Write", WRITE, read("new.md", content="x"), 400, wrong("absolute"), SAME),
+    row("absolute paths under the root: Edit", EDIT, read("notes.md", old_string="one", new_string="x"), 400, wrong("absolute"), SAME),
+    row("absolute paths under the root: NotebookEdit", CC, nexo("a.ipynb", cell_id="alpha"), 400, wrong("absolute"), SAME),
+    row("absolute paths under the root: outside", READ, read("/etc/hostname"), 404, wrong("no file"), SAME),
+    row("numbered lines from 1", READ, read(M), 200, said("^     1\t# Notes\n     2\tone\n     3\ttwo\n     4\tone$"), SAME),
+    row("offset?, limit?", READ, read(M, offset=2, limit=2), 200, said("^     2\tone\n     3\ttwo\n.*4 to 4 are not shown"), SAME),
+    row("offset beyond the end", READ, read(M, offset=5), 400, wrong("4 lines"), SAME),
+    row("at most 2000 lines", READ, read("~long.txt"), 200, said("\n  2000\tline 2000\n.*Lines 2001 to 2501 are not shown.*`offset` 2001"), SAME),
+    row("at most 2000 lines, whatever is asked for", READ, read("~long.txt", limit=2500), 200, said("\n  2000\tline 2000\n\n"), SAME),
+    row("at most 2000 lines at once", READ, read("~long.txt", offset=2001), 200, said("^  2001\tline 2001\n.*\n  2501\tline 2501$"), SAME),
+    row("2000 characters a line", READ, read("~wide.txt"), 200, said("^     1\tx{2000}… .1 more characters are not shown.$"), SAME),
+    row("notebooks as cells with ids and outputs", READ, read(A), 200, said('id="alpha".*x = 1\nx\n</cell>\n<outputs of="alpha">.*x\n</outputs>.*id="beta".*# Title'), SAME),
+    row("notebooks: images of outputs as images", READ, read("~image.ipynb"), 200, {"content": [{"type": "text"}, {"type": "image", "data": "aGk=", "mimeType": "image/png"}, {"type": "text"}]}, SAME),
+    row("notebooks: cells without ids", READ, read("~no-ids.ipynb"), 200, said('id="cell-0".*id="cell-1"'), SAME),
+    row("notebooks: offset and limit count cells", READ, read(A, offset=2, limit=1), 200, said('^(?!.*alpha).*id="beta".*from index 2 on are not shown.*`offset` 3'), SAME),
+    row("images as images", READ, read("~dot.png"), 200, {"content": [{"type": "image", "mimeType": "image/png"}]}, SAME),
+    row("PDFs as text", READ, read("~two.pdf"), 200, said("Hello page one.*and page two"), SAME),
+    row("nothing of what is no text", READ, read("~binary"), 400, wrong("UTF-8"), SAME),
+    row("an empty file", READ, read("~nothing.txt"), 200, said("empty"), SAME),
+    row("a folder", READ, read("~runtime"), 409, wrong("folder"), SAME),
+    row("a file that is not there", READ, read("~no.md"), 404, wrong("no file"), SAME),
+    row("Write: a new file needs no reading", WRITE, read("~new.md", content="x\n"), 200, said("Created ~new.md"), {"new.md": "x\n"}),
+    row("Write: a file that was not read is refused (428 read_required)", WRITE, read(M, content="x"), 428, wrong("not been read"), SAME),
+    row("Write: a file that was read", WRITE, read(M, content="x"), 200, said("Wrote ~notes.md"), {"notes.md": "x"}, [READ_M]),
+    row("Write: what is there already", WRITE, read(M, content="# Notes\r\none\r\ntwo\r\none"), 200, said("nothing was written"), SAME, [READ_M]),
+    row("Write: no folder is made up", WRITE, read("~no/new.md", content="x"), 404, wrong("folder that exists"), SAME),
+    row("Write: not over a folder", WRITE, read("~runtime", content="x"), 409, wrong("folder"), SAME),
+    row("Write: a new notebook that is one", WRITE, read("~new.ipynb", content=samples.three_cells().decode()), 200, said("Created the notebook"), {"new.ipynb": samples.three_cells().decode()}),
+    row("Write: a new notebook that is none", WRITE, read("~new.ipynb", content='{"cells": []}'), 422, wrong("nbformat"), SAME),
+    row("Write: a new notebook that is not valid", WRITE, read("~new.ipynb", content='{"cells": [{"cell_type": "code"}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'), 422, wrong("not a valid notebook"), SAME),
+    row("Write: never over a notebook", WRITE, read(A, content=samples.notebook().decode()), 409, wrong("NotebookEdit"), SAME, [READ_A]),
+    row("Edit: old_string, new_string", EDIT, read(M, old_string="two", new_string="2"), 200, said("Replaced once in ~notes.md.*     3\t2\n"), {"notes.md": "# Notes\r\none\r\n2\r\none"}, [READ_M]),
+    row("Edit: line ends are the file's", EDIT, read(M, old_string="one\ntwo\n", new_string="1\n2\n3\n"), 200, said("Replaced once"), {"notes.md": "# Notes\r\n1\r\n2\r\n3\r\none"}, [READ_M]),
+    row("Edit: replace_all?", EDIT, read(M, old_string="one", new_string="1", replace_all=True), 200, said("Replaced 2 times"), {"notes.md": "# Notes\r\n1\r\ntwo\r\n1"}, [READ_M]),
+    row("Edit: not unique", EDIT, read(M, old_string="one", new_string="1"), 409, wrong("2 times.*2, 4"), SAME, [READ_M]),
+    row("Edit: absent", EDIT, read(M, old_string="three", new_string="3"), 409, wrong("does not stand"), SAME, [READ_M]),
+    row("Edit: nothing to change", EDIT, read(M, old_string="two", new_string="two"), 400, wrong("the same"), SAME, [READ_M]),
+    row("Edit: an empty old_string", EDIT, read(M, old_string="", new_string="x"), 400, wrong("empty"), SAME, [READ_M]),
+    row("Edit: a file that was not read is refused (428 read_required)", EDIT, read(M, old_string="two", new_string="2"), 428, wrong("not been read"), SAME),
+    row("Edit: no file", EDIT, read("~no.md", old_string="two", new_string="2"), 404, wrong("no file"), SAME),
+    row("Edit: no notebook", EDIT, read(A, old_string="x", new_string="y"), 400, wrong("NotebookEdit"), SAME, [READ_A]),
+    row("Edit: nothing that is no text", EDIT, read("~dot.png", old_string="x", new_string="y"), 400, wrong("UTF-8"), SAME, [(READ, read("~dot.png"))]),
+    row("NotebookEdit as above", CC, nexo(cell_id="alpha"), 200, said("Replaced code cell alpha"), "alpha:code:new beta gamma", [READ_A]),
+    row("NotebookEdit: insert AFTER cell_id", CC, nexo(cell_id="alpha", **INS, **MD), 200, said("Inserted markdown cell"), "alpha NEW8:markdown:new beta gamma", [READ_A]),
+    row("NotebookEdit: insert without cell_id is at the beginning", CC, nexo(**INS, **MD), 200, said("index 0"), "NEW8:markdown:new alpha beta gamma", [READ_A]),
+    row("NotebookEdit: delete", CC, nexo(cell_id="beta", **DEL), 200, said("Deleted markdown cell beta"), "alpha gamma", [READ_A]),
+    row("NotebookEdit: cell-N behind all", CC, nexo(cell_id="cell-3", **CODE), 200, said("Inserted code cell"), "alpha beta gamma NEW8:code:new", [READ_A]),
+    row("NotebookEdit: replace needs a cell_id", CC, nexo(), 400, wrong("cell_id"), SAME, [READ_A]),
+    row("NotebookEdit: delete needs a cell_id", CC, nexo(**DEL), 400, wrong("cell_id"), SAME, [READ_A]),
+    row("NotebookEdit: no such cell", CC, nexo(cell_id="nobody"), 404, wrong("'alpha', 'beta', 'gamma'"), SAME, [READ_A]),
+    row("with new_source required", CC, {"notebook_path": A, "cell_id": "alpha", **DEL}, 400, wrong("new_source"), SAME, [READ_A]),
+    row("NotebookEdit: a notebook that was not read is refused (428 read_required)", CC, nexo(cell_id="alpha"), 428, wrong("not been read"), SAME),
+    row("NotebookEdit: own edits count as read", CC, nexo(cell_id="beta"), 200, said("Replaced"), "alpha:code:new beta:markdown:new gamma", [READ_A, (CC, nexo(cell_id="alpha"))]),
+    row("Edit: own edits count as read", EDIT, read(M, old_string="2", new_string="two"), 200, said("Replaced"), SAME, [READ_M, (EDIT, read(M, old_string="two", new_string="2"))]),
+    row("Edit: own writes count as read", EDIT, read("~new.md", old_string="x", new_string="y"), 200, said("Replaced"), {"new.md": "y"}, [(WRITE, read("~new.md", content="x"))]),
+    row("NotebookEdit: own writes count as read", CC, nexo("~new.ipynb", cell_id="a", **DEL), 200, said("Deleted"), "", [(WRITE, read("~new.ipynb", content=samples.notebook(samples.raw("x", "a")).decode()))]),
+    row("NotebookEdit: changed since (412)", CC, nexo(cell_id="alpha"), 412, wrong("changed since"), "alpha beta:markdown:new gamma", [READ_A, (NB, nexo(cell_id="beta"), "another")]),
+    row("Edit: changed since (412)", EDIT, read(M, old_string="two", new_string="2"), 412, wrong("changed since"), {"notes.md": "# Notes\r\none\r\ntwo\r\none\r\n\r\nx"}, [READ_M, (SEC, {"file": M, "action": "append_to_section", "section": "Notes", "content": "x"})]),
+    row("Write: changed since (412)", WRITE, read(M, content="x"), 412, wrong("changed since"), {"notes.md": "# Notes\r\none\r\ntwo\r\none\r\n\r\nx"}, [READ_M, (SEC, {"file": M, "action": "append_to_section", "section": "Notes", "content": "x"})]),
+    row("plan mode: Write", WRITE, read("~new.md", content="x"), 403, wrong("plan mode"), SAME, server="plan"),
+    row("plan mode: Edit", EDIT, read(M, old_string="two", new_string="2"), 403, wrong("plan mode"), SAME, [READ_M], server="plan"),
+    row("plan mode: NotebookEdit", CC, nexo(cell_id="alpha"), 403, wrong("plan mode"), SAME, [READ_A], server="plan"),
+    row("plan mode lets read", READ, read(M), 200, said("Notes"), SAME, server="plan"),
+]
+# fmt: on
+ROWS = [*NEXO, *MYCODE, *OMP_ROWS, *SECTIONS, *CLAUDE]
