@@ -26,6 +26,11 @@ export class Agent {
     return { ...(body as Answer), answeredAt: at };
   }
 
+  /** Call a tool, named as `dialect/tool`. It must succeed. */
+  async call(tool: string, input: Record<string, unknown>): Promise<unknown> {
+    return (await this.send('POST', `/nbedit/tools/${tool}`, input)).body;
+  }
+
   /** Let the contents API write a file, as any other program may. */
   async put(path: string, model: Record<string, unknown>): Promise<void> {
     await this.send('PUT', `/api/contents/${encodePath(path)}`, model);

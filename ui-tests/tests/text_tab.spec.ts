@@ -58,3 +58,31 @@ for (const name of ['notes.md', 'script.py']) {
     });
   });
 }
+
+test('A text tab of notes.md follows a tool that edits a section of it', async ({
+  agent,
+  folder,
+  page
+}) => {
+  folder.write('notes.md', '# Tasks\n\n- water the plants\n- call home\n');
+  await openText(page, folder.path('notes.md'));
+  const editor = page.locator('.jp-FileEditor .cm-content');
+  await expect(editor).toContainText('water');
+
+  const file = folder.path('notes.md');
+  await agent.call('sections/notebook_edit', {
+    file,
+    action: 'append_to_section',
+    section: 'Tasks',
+    content: '- feed the cat'
+  });
+  await expect(editor).toContainText('feed the cat');
+  await agent.call('sections/notebook_edit', {
+    file,
+    action: 'remove_entry',
+    section: 'Tasks',
+    entry_match: 'WATER'
+  });
+  await expect(editor).not.toContainText('water');
+  expect(folder.text('notes.md')).toBe('# Tasks\n\n- call home\n- feed the cat\n');
+});
