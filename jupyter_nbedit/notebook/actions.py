@@ -153,7 +153,7 @@ def _split(operation: Split, workspace: Workspace, _number: int) -> Touched:
     }
     if _runs(draft):
         # As in JupyterLab: the new cell is not the one that is running.
-        style = draft.style(workspace.style).within(members["metadata"])
+        style = draft.style(workspace.style)
         members["metadata"] = with_members(members["metadata"], {_EXECUTION: None}, style)
     new = workspace.insert(
         workspace.arrangement.beside(draft.token, after=True),
@@ -219,7 +219,7 @@ def _gather_attachments(workspace: Workspace, first: Draft, others: Sequence[Dra
         if gathered is None:
             gathered = attachments
         else:
-            style = first.style(workspace.style).within(gathered)
+            style = first.style(workspace.style)
             gathered = with_members(gathered, new, style)
     if gathered is not None and gathered != first.member("attachments"):
         first.members["attachments"] = gathered
@@ -238,8 +238,7 @@ def _clear_outputs(operation: ClearOutputs, workspace: Workspace, _number: int) 
     if operation.all is UNSET:
         touched = _named(workspace, operation)
     else:
-        drafts = map(workspace.draft_of, workspace.with_outputs)
-        touched = Touched(cells=[draft for draft in drafts if draft.shows_outputs])
+        touched = Touched(cells=workspace.all_with_outputs())
     for draft in _all(touched):
         workspace.check_editable(draft)
         draft.clear = True

@@ -188,9 +188,17 @@ class Workspace:
             )
         return self.drafts[token]
 
+    def all_with_outputs(self) -> list[Draft]:
+        """Give all code cells that have outputs or a count and are there still."""
+        drafts = list(map(self.draft_of, self._with_outputs))
+        # What is cleared or taken out stays so; a cell may become code again.
+        self._with_outputs = [
+            draft.token for draft in drafts if draft.gone_by is None and draft.cell_type != "code"
+        ]
+        return [draft for draft in drafts if draft.shows_outputs]
+
     @cached_property
-    def with_outputs(self) -> list[int]:
-        """The indexes of the code cells that had outputs or a count."""
+    def _with_outputs(self) -> list[int]:
         return [
             index
             for index, (_, cell_type) in enumerate(self.document.heads)

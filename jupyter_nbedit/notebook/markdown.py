@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 BYTE_ORDER_MARK = "\ufeff"
 
@@ -63,7 +64,7 @@ class Heading:
     start: int
     body: int
 
-    @property
+    @cached_property
     def text(self) -> str:
         """What it says without markup."""
         return plain(self.raw)

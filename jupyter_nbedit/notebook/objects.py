@@ -11,7 +11,7 @@ from typing import Any
 
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook import spans
-from jupyter_nbedit.notebook.spans import Span
+from jupyter_nbedit.notebook.spans import Member, Span
 from jupyter_nbedit.notebook.style import CellStyle
 
 
@@ -34,49 +34,68 @@ def merge_patched(text: bytes, patch: Mapping[str, Any], around: CellStyle) -> b
     """
     if not spans.is_object(text, Span(0, len(text))):
         text = b"{}"
-    inner = around.within(text)
-    found = {
-        member.name: text[member.value.start : member.value.stop]
-        for member in spans.members(text, Span(0, len(text)))
-    }
+    members = spans.members(text, Span(0, len(text)))
+    inner = around.within(text, members)
+    found = {member.name: member.value for member in members}
     changes: dict[str, bytes | None] = {}
     for name, value in patch.items():
-        old = found.get(name)
+        span = found.get(name)
+        old = None if span is None else text[span.start : span.stop]
         if value is None:
             changes[name] = None
         elif old is not None and isinstance(value, dict) and old.startswith(b"{"):
             changes[name] = merge_patched(old, value, inner)
         elif old is None or not _same(old, value):
             changes[name] = inner.value(_without_nulls(value))
-    return with_members(text, changes, inner)
+    return _with(text, members, changes, inner)
 
 
-def with_members(
-    text: bytes,
-    changes: Mapping[str, bytes | None],
-    style: CellStyle,
-    rank: Callable[[str], tuple[int, int]] | None = None,
-) -> bytes:
-    """Set members of an object to values that are written already; None takes a member out.
+def with_members(text: bytes, changes: Mapping[str, bytes | None], around: CellStyle) -> bytes:
+    """Set members of a value that is an object; None takes a member out.
+
+    New members come where the names are in order, if they are, and at the end otherwise.
 
     Parameters
     ----------
     text
         The object, as a checked JSON text.
     changes
-        The members.
-    style
-        The style of the object.
-    rank
-        A new member comes behind all of a lower rank. Without it new members come where the names
-        are in order, if they are, and at the end otherwise.
+        The members, their values written already.
+    around
+        The style of the object that this one stands in.
 
     Raises
     ------
     InvalidNotebook
         If one of the members stands twice.
     """
-    found = spans.members(text, Span(0, len(text)))
+    members = spans.members(text, Span(0, len(text)))
+    return _with(text, members, changes, around.within(text, members))
+
+
+def with_ranked_members(
+    text: bytes,
+    changes: Mapping[str, bytes | None],
+    style: CellStyle,
+    rank: Callable[[str], tuple[int, int]],
+) -> bytes:
+    """Set members of an object in its own style; a new one comes behind all of a lower rank.
+
+    Raises
+    ------
+    InvalidNotebook
+        If one of the members stands twice.
+    """
+    return _with(text, spans.members(text, Span(0, len(text))), changes, style, rank)
+
+
+def _with(
+    text: bytes,
+    found: list[Member],
+    changes: Mapping[str, bytes | None],
+    style: CellStyle,
+    rank: Callable[[str], tuple[int, int]] | None = None,
+) -> bytes:
     _check_single(Counter(member.name for member in found), changes)
     # Each member with what separates it from the one before, where that is known.
     kept: list[tuple[str, bytes | None, bytes]] = []

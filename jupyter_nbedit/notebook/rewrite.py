@@ -8,7 +8,7 @@ from itertools import islice, takewhile
 
 from jupyter_nbedit.notebook import spans
 from jupyter_nbedit.notebook.document import Cell
-from jupyter_nbedit.notebook.objects import with_members
+from jupyter_nbedit.notebook.objects import with_ranked_members
 from jupyter_nbedit.notebook.spans import Member, Span
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.notebook.style import CellStyle, Style
@@ -70,24 +70,25 @@ class Wanted:
 
 def changed_cell(cell: Cell, style: Style, wanted: Wanted) -> list[Splice]:
     """Give the splices that change a cell, none where it already is as asked."""
-    source, cell_type = wanted.source, wanted.cell_type
-    own = style.of_cell(cell)
+    source = wanted.source if wanted.source != cell.source else None
+    converted = wanted.cell_type != cell.cell_type
     values = {name: value for name, value in wanted.members.items() if value != cell.written(name)}
     if wanted.clear:
         values |= {member.name: _CLEARED[member.name] for member in _stale(cell)}
-    if cell_type != cell.cell_type:
-        values["cell_type"] = own.text(cell_type)
-        if cell_type == "code":
-            missing = _CLEARED.keys() - cell.members.keys()
-            values |= {name: _CLEARED[name] for name in missing}
-    if source != cell.source and "source" not in cell.members:
-        values["source"] = own.source(source)
-    if cell_type != cell.cell_type or values.keys() - cell.members.keys():
-        if source != cell.source:
-            values["source"] = own.source(source)
-        return [Splice(*cell.span, _rewritten(cell, style, cell_type, values))]
+    if source is None and not converted and not values:
+        return []
+    own = style.of_cell(cell)
+    if converted:
+        values["cell_type"] = own.text(wanted.cell_type)
+        if wanted.cell_type == "code":
+            values |= {name: _CLEARED[name] for name in _CLEARED.keys() - cell.members.keys()}
+    in_place = not converted and values.keys() <= cell.members.keys()
+    if source is not None and not (in_place and "source" in cell.members):
+        in_place, values["source"] = False, own.source(source)
+    if not in_place:
+        return [Splice(*cell.span, _rewritten(cell, style, wanted.cell_type, values))]
     changes = [Splice(*cell.members[name].value, value) for name, value in values.items()]
-    if source != cell.source:
+    if source is not None:
         changes.append(_new_source(cell, own, source))
     return sorted(changes)
 
@@ -114,7 +115,7 @@ def _rewritten(cell: Cell, style: Style, cell_type: str, values: Mapping[str, by
     if cell_type != cell.cell_type:
         changes |= dict.fromkeys(_FOREIGN.get(cell_type, ()))
         rank = style.of_new_cell(cell.index, cell_type).order_key
-    return with_members(cell.text[cell.span.start : cell.span.stop], changes, own, rank)
+    return with_ranked_members(cell.text[cell.span.start : cell.span.stop], changes, own, rank)
 
 
 def _new_source(cell: Cell, own: CellStyle, source: str) -> Splice:

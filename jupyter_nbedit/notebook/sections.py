@@ -171,9 +171,8 @@ def appended(text: str, start: int, stop: int, content: str) -> str:
     new = _written(text, content)
     lines = lines_of(text[start:stop])
     said = lines[: len(lines) - _blank_at_end(lines)]
-    goes_on = bool(list_items(new)) and any(
-        item.lines.stop == len(said) for item in list_items("".join(said))
-    )
+    begins = any(item.lines.start == 0 for item in list_items(new))
+    goes_on = begins and any(item.lines.stop == len(said) for item in list_items("".join(said)))
     if said and not goes_on and new:
         new = _newline(text) + new
     rest = "".join(lines[len(said) :])

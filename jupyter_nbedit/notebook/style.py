@@ -12,12 +12,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from jupyter_nbedit.notebook import spans
 from jupyter_nbedit.notebook.document import Cell, Document
 from jupyter_nbedit.notebook.layout import Brackets, learned, step, whole
-from jupyter_nbedit.notebook.spans import Span
+from jupyter_nbedit.notebook.spans import Member, Span
 
 _DEFAULT_ORDER = (
     "attachments",
@@ -105,10 +106,9 @@ class CellStyle:
         names = sorted(members, key=self.order_key)
         return self.object.wrap((self.member(name, members[name]) for name in names), b"{}")
 
-    def within(self, text: bytes) -> CellStyle:
-        """Give the style of an object that is a value in this one, and may be empty."""
-        span = Span(0, len(text))
-        inner = learned(text, span, whole(spans.members(text, span)), self.object)
+    def within(self, text: bytes, members: list[Member]) -> CellStyle:
+        """Give the style of an object with these members, maybe none, that is a value in this."""
+        inner = learned(text, Span(0, len(text)), whole(members), self.object)
         return replace(self, object=inner or self.notebook.nested(self.object, self.unit))
 
     def order_key(self, name: str) -> tuple[int, int]:
@@ -187,7 +187,7 @@ class Style:
         text = self.document.text
         own = [] if example is None else [example]
         is_list = False
-        for cell in (*own, *self._near(index, None)):
+        for cell in chain(own, self._near(index, None)):
             for member in cell.all_members:
                 if member.name != "source":
                     continue
