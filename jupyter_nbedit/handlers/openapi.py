@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import functools
 from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
+import msgspec
 from jupyter_server.auth.decorator import authorized
 from tornado import web
 
@@ -55,8 +58,14 @@ class OpenAPIHandler(NbEditHandler):
     @authorized
     async def get(self) -> None:
         """Describe every route of this server, as OpenAPI 3.1."""
-        routes = [(pattern, handler) for pattern, handler, *_ in self.extensionapp.handlers]
-        self.answer(document(routes, base_url=self.base_url))
+        routes = tuple((pattern, handler) for pattern, handler, *_ in self.extensionapp.handlers)
+        # It takes some time to make, and stays the same.
+        self.finish(await asyncio.to_thread(_written, routes, self.base_url))
+
+
+@functools.lru_cache(maxsize=1)
+def _written(routes: tuple[Route, ...], base_url: str) -> bytes:
+    return msgspec.json.encode(document(routes, base_url=base_url))
 
 
 def document(routes: Sequence[Route], *, base_url: str) -> dict[str, Any]:

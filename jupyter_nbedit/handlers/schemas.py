@@ -10,6 +10,8 @@ import msgspec
 
 _AT = "#/components/schemas/{name}"
 _FREE = "JSONWithoutTrusted"
+# What msgspec puts before the names of structs that several modules have.
+_MODULES = b"jupyter_nbedit.tools."
 
 #: Any JSON in which nothing claims to be trusted, at any depth.
 _WITHOUT_TRUSTED = {
@@ -24,6 +26,9 @@ _WITHOUT_TRUSTED = {
 }
 
 
+_ANYTHING: Mapping[str, Any] = {}
+
+
 def _exactly_one(*names: str) -> dict[str, Any]:
     """Say that an object has just one of these members."""
     return {"oneOf": [{"required": [name]} for name in names]}
@@ -34,11 +39,29 @@ def _none(*names: str) -> dict[str, Any]:
     return {"not": {"anyOf": [{"required": [name]} for name in names]}}
 
 
+def _if(
+    member: str, value: str, then: Mapping[str, Any], otherwise: Mapping[str, Any] = _ANYTHING
+) -> dict[str, Any]:
+    """Say what follows from a member's value, and what from any other or none."""
+    condition = {"required": [member], "properties": {member: {"const": value}}}
+    return {"if": condition, "then": then, "else": otherwise}
+
+
+def _needs(*names: str) -> dict[str, Any]:
+    return {"required": list(names)}
+
+
 _POSITION = _exactly_one("after", "before", "index", "at")
 _CELLS = _exactly_one("cell", "cells")
 _CHANGE = {"anyOf": [{"required": ["source"]}, {"required": ["cell_type"]}]}
 _GUARD = {"dependentRequired": {"expect": ["cell"]}}
-#: What the decoder leaves to `check_form`, by the struct's name.
+_ONE_CELL = {
+    "allOf": [
+        _if("edit_mode", "delete", _ANYTHING, _needs("new_source")),
+        _if("edit_mode", "insert", _needs("cell_type")),
+    ]
+}
+#: What the decoder leaves to others to refuse, by the struct's name.
 _RULES: Mapping[str, Mapping[str, Any]] = {
     "Insert": _POSITION,
     "InsertBody": _POSITION,
@@ -55,11 +78,26 @@ _RULES: Mapping[str, Mapping[str, Any]] = {
     "ClearOutputs": {**_exactly_one("cell", "cells", "all"), **_GUARD},
     "SetMetadata": _GUARD,
     "Expect": _exactly_one("source", "source_hash"),
+    "SearchRequest": _exactly_one("query", "regex"),
+    "nexo.Input": _ONE_CELL,
+    "mycode.Input": _ONE_CELL,
+    "omp.Input": _if("action", "delete", _ANYTHING, _needs("content")),
+    "sections.Input": {
+        "allOf": [
+            _if("action", "read", _ANYTHING, _needs("section")),
+            _if("action", "append_to_section", _needs("content")),
+            _if("action", "replace_section", _needs("content")),
+            _if("action", "remove_entry", _needs("entry_match")),
+        ]
+    },
+    "NotebookEditInput": _if("edit_mode", "insert", _needs("cell_type"), _needs("cell_id")),
 }
+_NOT_BLANK = {"pattern": r"[^\s\u001c-\u001f\u0085]"}
 #: The same of single members.
 _MEMBER_RULES: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("ClearOutputs", "all"): {"const": True},
-    ("RemoveEntry", "match"): {"pattern": r"[^\s\u001c-\u001f\u0085]"},
+    ("RemoveEntry", "match"): _NOT_BLANK,
+    ("sections.Input", "entry_match"): _NOT_BLANK,
     **{
         (struct, member): {"$ref": _AT.format(name=_FREE)}
         for struct, member in (
@@ -83,13 +121,14 @@ class Schemas:
 
     def __init__(self, types: Iterable[Any]) -> None:
         forms = list(dict.fromkeys(form for form in types if not isinstance(form, dict)))
-        schemas, self.components = msgspec.json.schema_components(forms, ref_template=_AT)
+        written = msgspec.json.encode(msgspec.json.schema_components(forms, ref_template=_AT))
+        schemas, self.components = msgspec.json.decode(written.replace(_MODULES, b""))
         self._of = dict(zip(forms, schemas, strict=True))
-        for schema in self.components.values():
+        for struct, schema in self.components.items():
             schema["description"] = prose(schema.get("description", ""))
-            schema.update(_RULES.get(schema["title"], {}))
+            schema.update(_RULES.get(struct, {}))
             for name, member in schema.get("properties", {}).items():
-                member.update(_MEMBER_RULES.get((schema["title"], name), {}))
+                member.update(_MEMBER_RULES.get((struct, name), {}))
         if any(_FREE in str(schema) for schema in self.components.values()):
             self.components[_FREE] = _WITHOUT_TRUSTED
 

@@ -10,7 +10,7 @@ from jupyter_server.auth.decorator import authorized
 from msgspec import Meta
 from tornado import web
 
-from jupyter_nbedit.errors import FileNotFound, HashMismatch, ReadRequired, ToolNotFound
+from jupyter_nbedit.errors import FileNotFound, HashMismatch, ReadRequired
 from jupyter_nbedit.handlers.contract import (
     IDEMPOTENCY_KEY,
     OF_OPERATIONS,
@@ -120,10 +120,10 @@ class ToolHandler(NbEditHandler):
         await self.once(call)
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
-        """Send a failure in the dialect's form; in ours, if there is no such tool."""
-        try:
-            tool = find(self.path_kwargs["address"])
-        except ToolNotFound:
+        """Send a failure in the dialect's form; in ours, if no tool was called."""
+        # A method that is not allowed is refused before the address is looked at.
+        tool = ADDRESSES.get((self.path_kwargs or {}).get("address", ""))
+        if tool is None or status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             super().write_error(status_code, **kwargs)
             return
         body = body_of(kwargs.get("exc_info", (None, None, None))[1], status_code)
