@@ -29,6 +29,7 @@ from jupyter_nbedit.storage import Changed, Content, Written
 from jupyter_nbedit.tools import showing
 from jupyter_nbedit.tools.content import Block, TextBlock
 from jupyter_nbedit.tools.done import Done
+from jupyter_nbedit.tools.encoding import data_of, text_of
 from jupyter_nbedit.tools.notebook_edit import (
     OUTPUTS,
     TYPE_OF_CELL,
@@ -160,10 +161,7 @@ class WriteInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
 
 async def _write(services: Services, caller: Caller, given: WriteInput) -> Output:
     services.check_mode()
-    text = given.content.encode()
-    if "\0" in given.content:
-        message = "`content` has a NUL character, which no text file has; leave it out."
-        raise InvalidRequest(message)
+    text = data_of(given.content)
     if given.file_path.endswith(_NOTEBOOK):
         return await _write_notebook(services, caller, given, text)
     path = services.file(given.file_path, relative=False)
@@ -270,18 +268,15 @@ async def _edit(services: Services, caller: Caller, given: EditInput) -> Output:
     if given.file_path.endswith(_NOTEBOOK):
         message = "Edit does not change notebooks, whose text is JSON. Use NotebookEdit."
         raise InvalidRequest(message)
-    if "\0" in given.new_string:
-        message = "`new_string` has a NUL character, which no text file has; leave it out."
-        raise InvalidRequest(message)
     path = services.file(given.file_path, relative=False)
     made: list[tuple[str, list[int]]] = []
 
     def change(content: Content) -> bytes:
         services.readings.require(caller.session, path, _sha256(content.text))
         every = given.replace_all
-        text = showing.text_of(content.text)
+        text = text_of(content.text)
         made[:] = [substituted(text, given.old_string, given.new_string, every=every)]
-        return made[0][0].encode()
+        return data_of(made[0][0])
 
     written = await services.texts.rewrite(path, change)
     text, lines = made[0]

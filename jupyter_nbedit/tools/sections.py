@@ -19,7 +19,7 @@ from jupyter_nbedit.notebook.operations import (
 )
 from jupyter_nbedit.notebook.view import Show
 from jupyter_nbedit.storage import Content
-from jupyter_nbedit.tools.showing import text_of
+from jupyter_nbedit.tools.encoding import data_of, text_of
 from jupyter_nbedit.tools.tool import Caller, Refusal, Services, Tool
 
 _DESCRIPTION = (
@@ -110,7 +110,7 @@ async def _call(services: Services, caller: Caller, given: Input) -> Output:
     path = services.file(name, relative=True)
 
     def change(content: Content) -> bytes:
-        return wanted.on_text(text_of(content.text)).encode()
+        return data_of(wanted.on_text(text_of(content.text)))
 
     written = await services.texts.rewrite(path, change)
     if written is None:

@@ -8,12 +8,12 @@ from typing import Any
 
 from msgspec import UNSET
 
-from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.messages import ReadReply
 from jupyter_nbedit.notebook.outputs import readable
 from jupyter_nbedit.notebook.view import CellView
 from jupyter_nbedit.tools import pdf
 from jupyter_nbedit.tools.content import Block, ImageBlock, TextBlock
+from jupyter_nbedit.tools.encoding import text_of
 from jupyter_nbedit.tools.numbering import numbered
 
 _IMAGES = {
@@ -40,26 +40,6 @@ def of_file(data: bytes, offset: int, limit: int) -> list[Block]:
         return [ImageBlock(data=base64.b64encode(data).decode("ascii"), mime_type=mime)]
     text = pdf.text_of(data) if data.startswith(_PDF) else text_of(data)
     return [TextBlock(numbered(text, offset, limit))]
-
-
-def text_of(data: bytes) -> str:
-    """Decode a text.
-
-    Raises
-    ------
-    InvalidRequest
-        If it is none.
-    """
-    if b"\0" not in data:
-        try:
-            return data.decode()
-        except UnicodeDecodeError:
-            pass
-    message = (
-        f"The file is not a text in UTF-8 but {len(data)} bytes of something else, which this tool "
-        "neither shows nor edits."
-    )
-    raise InvalidRequest(message)
 
 
 def of_notebook(reply: ReadReply) -> list[Block]:

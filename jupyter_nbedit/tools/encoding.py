@@ -1,0 +1,39 @@
+"""Texts and the bytes of the files they are kept in: UTF-8 without NUL, or no text."""
+
+from __future__ import annotations
+
+from jupyter_nbedit.errors import InvalidRequest
+
+
+def text_of(data: bytes) -> str:
+    """Decode a text.
+
+    Raises
+    ------
+    InvalidRequest
+        If it is none.
+    """
+    if b"\0" not in data:
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            pass
+    message = (
+        f"The file is not a text in UTF-8 but {len(data)} bytes of something else, which this tool "
+        "neither shows nor edits."
+    )
+    raise InvalidRequest(message)
+
+
+def data_of(text: str) -> bytes:
+    """Encode a text for a file.
+
+    Raises
+    ------
+    InvalidRequest
+        If the file would be no text.
+    """
+    if "\0" in text:
+        message = "The text has a NUL character, which no text file has; leave it out."
+        raise InvalidRequest(message)
+    return text.encode()
