@@ -25,9 +25,9 @@ Agents edit the cells of notebooks over HTTP; the open tab in JupyterLab follows
 changes. No kernel is started, asked or touched.
 
 Addresses are relative to the server's base URL. A request's body is JSON in UTF-8 with the header \
-`Content-Type: application/json`. Whatever is refused has the same body of `message`, `reason` and \
-`details` (an agent's tool tells it in its own form), and has written nothing unless `details` \
-says `applied: true`."""
+`Content-Type: application/json`; an integer in it has no decimal point. Whatever is refused has \
+the same body of `message`, `reason` and `details` (an agent's tool tells it in its own form), and \
+has written nothing unless `details` says `applied: true`."""
 _SECURITY = {
     "token": {
         "type": "apiKey",

@@ -122,7 +122,7 @@ class ToolHandler(NbEditHandler):
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         """Send a failure in the dialect's form; in ours, if no tool was called."""
         # A method that is not allowed is refused before the address is looked at.
-        tool = ADDRESSES.get((self.path_kwargs or {}).get("address", ""))
+        tool = ADDRESSES.get(getattr(self, "path_kwargs", {}).get("address", ""))
         if tool is None or status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             super().write_error(status_code, **kwargs)
             return

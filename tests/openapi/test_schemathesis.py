@@ -1,0 +1,144 @@
+"""What Schemathesis finds between the document and the server: nothing.
+
+Requests are generated from the document, right and wrong ones, and sent to a real server. Every
+case begins with the same notebooks, so that it can be sent again alone.
+"""
+
+from __future__ import annotations
+
+import collections
+import json
+import os
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+from schemathesis.core.parameters import ParameterLocation
+
+from jupyter_nbedit.handlers import default_handlers
+from jupyter_nbedit.handlers.openapi import document
+from tests import samples
+from tests.handlers.client import Client
+from tests.handlers.refused import assert_says_nothing_of_this_machine
+
+Case = schemathesis.Case[Any]
+
+CASES = 20_000 if "NBEDIT_NIGHTLY" in os.environ else 2_000
+DOCUMENT = json.loads(json.dumps(document(default_handlers, base_url="/")))
+OPERATIONS = sum(len(verbs) for verbs in DOCUMENT["paths"].values())
+
+NOTEBOOKS = ("a.ipynb", "folder/b c.ipynb", "ü.ipynb")
+NAMES = (*NOTEBOOKS, "notes.md")
+NOTES = b"# Title\n\n- x is 1\n- y is 2\n"
+#: What most cases are to meet, by what names it: in a path, or in a body.
+TARGETS: Mapping[str, Sequence[str]] = {
+    "path": NOTEBOOKS,
+    "file": NAMES,
+    **dict.fromkeys(("cell", "cell_id", "after", "before"), ("alpha", "beta", "gamma", "cell-1")),
+    "section": ("Title", "# Title"),
+    **dict.fromkeys(("query", "old", "old_string", "match", "entry_match"), ("x", "is")),
+}
+AIMED = 0.9
+
+# What a right request may meet in a notebook it was not made for. 400 is looked into below.
+MAY_MEET = ["2xx", "304", "400", "403", "404", "409", "410", "412", "422", "428"]
+REFUSED = ["400", "403", "404", "405", "409", "410", "412", "415", "422", "428"]
+
+SCHEMA = schemathesis.openapi.from_dict(
+    DOCUMENT,
+    config=schemathesis.Config.from_dict(
+        {
+            "generation": {"mode": "all", "max-examples": CASES // OPERATIONS},
+            "checks": {
+                "positive_data_acceptance": {"expected-statuses": MAY_MEET},
+                "negative_data_rejection": {"expected-statuses": REFUSED},
+            },
+        }
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def sent() -> Iterator[collections.Counter[str]]:
+    """Count what is sent; that it is enough is seen to at the end, if nothing was left out."""
+    counted: collections.Counter[str] = collections.Counter()
+    yield counted
+    print(f"\nSchemathesis: {sum(counted.values())} cases of {len(counted)} operations")
+    if len(counted) == OPERATIONS:
+        assert sum(counted.values()) >= CASES
+
+
+@SCHEMA.parametrize()
+def test_the_server_does_what_the_document_says(
+    case: Case, live: Client, sent: collections.Counter[str]
+) -> None:
+    lay_out(live.root)
+    aim(case, live.root)
+    sent[case.operation.label] += 1
+    response = case.call_and_validate(
+        base_url=f"http://127.0.0.1:{live.port}",
+        headers={"Authorization": f"token {live.token}"},
+    )
+    # Paths that the request named may come back.
+    assert_says_nothing_of_this_machine(response.content.replace(str(live.root).encode(), b""))
+    if case.meta and case.meta.generation.mode.is_positive and response.status_code == 400:
+        # A right request may be wrong for this notebook, but never in its form.
+        assert b"does not have the expected form" not in response.content, case.body
+        assert b"is not JSON" not in response.content
+
+
+def lay_out(root: Path) -> None:
+    """Put every file back as it was, and take away what is new."""
+    kept = {root / "notes.md": NOTES} | {root / name: samples.three_cells() for name in NOTEBOOKS}
+    for path in root.rglob("*"):
+        if path.is_file() and path not in kept:
+            path.unlink()
+    for path, content in kept.items():
+        path.parent.mkdir(exist_ok=True)
+        if not path.exists() or path.read_bytes() != content:
+            path.write_bytes(content)
+
+
+def aim(case: Case, root: Path) -> None:
+    """Let most cases meet what is there."""
+    seed = repr((case.path_parameters, case.query, case.body))
+    chance = random.Random(seed)  # noqa: S311 -- the same case is to be aimed alike
+    targets = {
+        **TARGETS,
+        **dict.fromkeys(("notebook_path", "file_path"), tuple(f"{root}/{f}" for f in NAMES)),
+    }
+    if case.path_parameters and right_in(case, ParameterLocation.PATH):
+        case.path_parameters = aimed(case.path_parameters, targets, chance)
+    if right_in(case, ParameterLocation.BODY):
+        # JSON Schema counts 1.0 among the integers. That we do not, the document says in words.
+        case.body = json.loads(json.dumps(case.body), parse_float=whole)
+        case.body = aimed(case.body, targets, chance)
+
+
+def whole(number: str) -> float:
+    """Read a number, without a decimal point if it can be."""
+    value = float(number)
+    return int(value) if value.is_integer() else value
+
+
+def right_in(case: Case, location: ParameterLocation) -> bool:
+    """Tell whether a part of the case is as the document has it."""
+    found = case.meta.components.get(location) if case.meta else None
+    return found is not None and found.mode.is_positive
+
+
+def aimed(value: Any, targets: Mapping[str, Sequence[str]], chance: random.Random) -> Any:
+    """Put what is there in the place of most texts that name something."""
+    if isinstance(value, list):
+        return [aimed(item, targets, chance) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: chance.choice(targets[name])
+        if isinstance(item, str) and name in targets and chance.random() < AIMED
+        else aimed(item, targets, chance)
+        for name, item in value.items()
+    }
