@@ -7,14 +7,20 @@ case begins with the same notebooks, so that it can be sent again alone.
 from __future__ import annotations
 
 import collections
+import importlib.util
 import json
 import os
 import random
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+if importlib.util.find_spec("schemathesis") is None and sys.version_info < (3, 11):
+    pytest.skip("Schemathesis needs Python 3.11", allow_module_level=True)
+
 import schemathesis
 from schemathesis.core.parameters import ParameterLocation
 
