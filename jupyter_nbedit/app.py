@@ -15,6 +15,7 @@ from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.retries import Retries
 from jupyter_nbedit.reader import NotebookReader
 from jupyter_nbedit.readings import Readings
+from jupyter_nbedit.search import NotebookSearch
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.managers import storage_for
 from jupyter_nbedit.storage.texts import TextFiles
@@ -82,6 +83,7 @@ class NbEditApp(ExtensionApp):
 
     editor: NotebookEditor
     reader: NotebookReader
+    search: NotebookSearch
     tool_services: Services
     readings: Readings
     versions: Versions
@@ -113,6 +115,7 @@ class NbEditApp(ExtensionApp):
         self.reader = NotebookReader(
             storage=storage, notary=notary, readings=self.readings, versions=self.versions
         )
+        self.search = NotebookSearch(storage=storage)
         self.editor = NotebookEditor(
             storage=storage,
             notary=notary,

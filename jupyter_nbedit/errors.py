@@ -11,6 +11,7 @@
     │   ├── PlanMode                the server is set to change nothing
     │   └── CellProtected           the cell's own metadata says no
     ├── NotebookNotFound            outside the root, hidden and missing look the same
+    │   └── FolderNotFound          ... for a folder to search, too
     ├── FileNotFound                the same for a file that is no notebook
     ├── NotebookExists              nothing is ever overwritten by creating it
     ├── CellNotFound                no cell answers to that address
@@ -124,6 +125,18 @@ class FileNotFound(NbEditError):
         super().__init__(
             "There is no file at this path. Expected the path of an existing file under the folder "
             "that this server serves; a new file goes into a folder that exists there."
+        )
+
+
+class FolderNotFound(NotebookNotFound):
+    """There is no such folder or notebook to search, or none that may be seen."""
+
+    def __init__(self) -> None:
+        NbEditError.__init__(
+            self,
+            "There is nothing to search at this path. Expected a path relative to the server's "
+            "root, as in the Contents API, of an existing folder or notebook; the root itself is "
+            'the empty path, "".',
         )
 
 

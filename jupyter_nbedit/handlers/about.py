@@ -14,6 +14,7 @@ from jupyter_nbedit import __version__
 from jupyter_nbedit.handlers.contract import Contract, Reply
 from jupyter_nbedit.handlers.notebooks import MOST_OPERATIONS
 from jupyter_nbedit.handlers.requests import NbEditHandler
+from jupyter_nbedit.queries import MOST_HITS
 from jupyter_nbedit.tools import ADDRESSES
 
 
@@ -22,6 +23,7 @@ class Limits(msgspec.Struct, frozen=True):
 
     max_request_bytes: Annotated[int, Meta(description="The largest body, in bytes.")]
     max_operations: Annotated[int, Meta(description="The most operations of one batch.")]
+    max_hits: Annotated[int, Meta(description="The most hits of one reply to a search.")]
 
 
 class AboutReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,13 +80,14 @@ class AboutHandler(NbEditHandler):
                 version=__version__,
                 mode=app.mode,
                 epoch=self.editor.events.epoch,
-                limits=Limits(app.max_request_bytes, MOST_OPERATIONS),
+                limits=Limits(app.max_request_bytes, MOST_OPERATIONS, MOST_HITS),
                 storage=["file"],
                 tools=list(ADDRESSES),
                 links={
                     "self": root,
                     "openapi": f"{root}/openapi.json",
                     "notebook": f"{root}/notebooks/{{path}}",
+                    "search": f"{root}/search",
                     "tools": f"{root}/tools",
                     "tool": f"{root}/tools/{{dialect}}/{{tool}}",
                     "events": f"{self.base_url}api/events/subscribe",

@@ -21,6 +21,7 @@ STATUS: dict[type[errors.NbEditError], HTTPStatus] = {
     errors.PlanMode: HTTPStatus.FORBIDDEN,
     errors.CellProtected: HTTPStatus.FORBIDDEN,
     errors.NotebookNotFound: HTTPStatus.NOT_FOUND,
+    errors.FolderNotFound: HTTPStatus.NOT_FOUND,
     errors.FileNotFound: HTTPStatus.NOT_FOUND,
     errors.CellNotFound: HTTPStatus.NOT_FOUND,
     errors.SectionNotFound: HTTPStatus.NOT_FOUND,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import msgspec
 from jupyter_server.auth.identity import IdentityProvider, PasswordIdentityProvider
@@ -47,6 +47,8 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
     """The form of our requests and answers."""
 
     auth_resource = "nbedit"
+    #: What each method does to the contents.
+    contents_actions: ClassVar[Mapping[str, str]] = HTTP_METHOD_TO_AUTH_ACTION
     extensionapp: NbEditApp
 
     @property
@@ -108,7 +110,7 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
 
     async def _check_contents_right(self) -> None:
         """Ask for the right to contents too, or whoever lacks it would get around that here."""
-        action = HTTP_METHOD_TO_AUTH_ACTION.get(self.request.method or "")
+        action = self.contents_actions.get(self.request.method or "")
         user = self.current_user
         # Without a user, and for other methods, jupyter_server refuses in its own time.
         if (

@@ -85,6 +85,18 @@ def texts(output: dict[str, Any]) -> Iterator[Slot]:
         yield data, _PLAIN
 
 
+def plain(output: dict[str, Any]) -> str:
+    """Give a readable output as what a person would read of it."""
+    if "text" in output:
+        return str(output["text"])
+    if output.get("traceback"):
+        return str(output["traceback"])
+    if "ename" in output:
+        return f"{output['ename']}: {output.get('evalue', '')}"
+    text = output.get("data", {}).get(_PLAIN)
+    return text if isinstance(text, str) else ""
+
+
 def attachments(cell: Cell, show: Callable[[str, Any], Any]) -> dict[str, dict[str, Any]]:
     """Read a cell's attachments: for each name its data by type, each shown in some way."""
     found = cell.value("attachments")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -49,6 +49,61 @@ class Written:
     warnings: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Found:
+    """A notebook in a folder.
+
+    Parameters
+    ----------
+    path
+        Its API path.
+    read
+        Reads its bytes, which may take time; raises what `Storage.read` does.
+    """
+
+    path: str
+    read: Callable[[], bytes]
+
+
+@dataclass(frozen=True)
+class PassedOver:
+    """What is not looked into though it may be, or hold, notebooks.
+
+    Parameters
+    ----------
+    path
+        Its API path.
+    reason
+        ``hidden`` for what nobody may hear of, ``link``, or an error's reason.
+    message
+        Why, as a sentence.
+    """
+
+    path: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Entered:
+    """A folder that is gone through from here on.
+
+    Parameters
+    ----------
+    path
+        Its API path.
+    """
+
+    path: str
+
+
+#: What there is on a walk through a folder.
+Entry = Found | PassedOver | Entered
+#: Goes through a folder, which may take time. Begins at a path, and goes on in the order of the
+#: paths' components; folders on the way to the path are not told of.
+Walk = Callable[[str], Iterator[Entry]]
+
+
 class Changed(Exception):
     """What is kept is no longer what was read; nothing was written."""
 
@@ -87,6 +142,22 @@ class Storage(Protocol):
         Changed
             If it is not.
         NotebookNotFound, NotAPlainFile, Forbidden, NoSpace, StorageFailure
+        """
+
+    async def walk(self, path: str, *, recursive: bool) -> Walk:
+        """Prepare to go through the notebooks of a folder, or to the only one at a path.
+
+        Parameters
+        ----------
+        path
+            Of a folder or a notebook; empty for the root.
+        recursive
+            Whether to go into the folders in it, too.
+
+        Raises
+        ------
+        FolderNotFound
+            If there is nothing at the path, or nothing that may be seen.
         """
 
     async def check_vacant(self, path: str) -> None:

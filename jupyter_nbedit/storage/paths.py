@@ -11,7 +11,7 @@ from jupyter_nbedit.errors import InvalidRequest, NotebookNotFound
 if TYPE_CHECKING:
     from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
 
-_SUFFIX = ".ipynb"
+SUFFIX = ".ipynb"
 _NOWHERE = frozenset(("", ".", ".."))
 
 
@@ -26,11 +26,20 @@ async def os_path(manager: AsyncFileContentsManager, path: str) -> str:
         If it is hidden or outside the root. Such paths are refused, not normalised: what a spelling
         means must not depend on who reads it.
     """
-    if not path.endswith(_SUFFIX):
-        message = (
-            f"Expected the path of a notebook, which ends in {_SUFFIX}; found {path[-200:]!r}."
-        )
+    if not path.endswith(SUFFIX):
+        message = f"Expected the path of a notebook, which ends in {SUFFIX}; found {path[-200:]!r}."
         raise InvalidRequest(message)
+    return await visible(manager, path)
+
+
+async def visible(manager: AsyncFileContentsManager, path: str) -> str:
+    """Map the API path of anything but the root to where it is on disk, links not followed.
+
+    Raises
+    ------
+    NotebookNotFound
+        If it is hidden or outside the root, or spelled as nothing of ours is.
+    """
     if "\0" in path or not _NOWHERE.isdisjoint(path.split("/")):
         raise NotebookNotFound
     try:

@@ -44,6 +44,7 @@ ROWS = {
     (r"/nbedit/notebooks/(?P<path>.*)", "PUT"): Row(
         "nbedit/notebooks/new.ipynb", "write", b'{"dry_run": true}'
     ),
+    (r"/nbedit/search", "POST"): Row("nbedit/search", "read", b'{"query": "x"}'),
     (CELLS, "POST"): Row("nbedit/notebooks/a.ipynb/cells", "write", INSERT),
     (CELL, "PATCH"): Row("nbedit/notebooks/a.ipynb/cells/alpha", "write", b'{"source": "changed"}'),
     (r"/nbedit/tools", "GET"): Row("nbedit/tools", "read"),

@@ -310,14 +310,23 @@ async def test_the_about_page_tells_version_mode_limits_and_links(local: Local) 
     about = answer.json
     assert about.pop("epoch")
     assert about.pop("version").count(".") == 2
+    assert "nexo/NotebookEdit" in about.pop("tools")
     assert about == {
         "name": "jupyter_nbedit",
         "mode": "edit",
-        "limits": {"max_request_bytes": 16 * 1024 * 1024, "max_operations": 1000},
+        "limits": {
+            "max_request_bytes": 16 * 1024 * 1024,
+            "max_operations": 1000,
+            "max_hits": 1000,
+        },
         "storage": ["file"],
         "links": {
             "self": "/a%40b/nbedit",
+            "openapi": "/a%40b/nbedit/openapi.json",
             "notebook": "/a%40b/nbedit/notebooks/{path}",
+            "search": "/a%40b/nbedit/search",
+            "tools": "/a%40b/nbedit/tools",
+            "tool": "/a%40b/nbedit/tools/{dialect}/{tool}",
             "events": "/a%40b/api/events/subscribe",
         },
     }

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import defaultdict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from typing import ClassVar
 
 from jupyter_nbedit.errors import NotebookExists, NotebookNotFound
 from jupyter_nbedit.notebook.splices import Splice, join
-from jupyter_nbedit.storage import Changed, Content, Written
+from jupyter_nbedit.storage import Changed, Content, Found, PassedOver, Walk, Written
 
 
 class MemoryStorage:
@@ -38,6 +39,19 @@ class MemoryStorage:
         if path not in self.notebooks:
             raise NotebookNotFound
         return Content(self.notebooks[path], self._modified)
+
+    async def walk(self, path: str, *, recursive: bool) -> Walk:
+        inside = [
+            name for name in self.notebooks if f"{name}/".startswith(f"{path}/" if path else "")
+        ]
+
+        def entries(start: str) -> Iterator[Found | PassedOver]:
+            for name in sorted(inside, key=lambda name: name.split("/")):
+                deep = "/" in name.removeprefix(path).strip("/")
+                if start.split("/") <= name.split("/") and (recursive or not deep):
+                    yield Found(name, partial(self.notebooks.__getitem__, name))
+
+        return entries
 
     async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> Written:
         if path not in self.notebooks:

@@ -1,0 +1,110 @@
+"""What is asked of a search, and what it answers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
+from jupyter_nbedit.notebook.search import Hit, Scope
+
+#: The most hits of one reply.
+MOST_HITS = 1000
+
+
+class SearchRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What is searched for, and in which notebooks; exactly one of ``query`` and ``regex``."""
+
+    query: (
+        Annotated[
+            str,
+            Meta(min_length=1, max_length=1000, description="A text of one line, as it is."),
+        ]
+        | UnsetType
+    ) = UNSET
+    regex: (
+        Annotated[
+            str,
+            Meta(
+                min_length=1,
+                max_length=1000,
+                description="A regular expression in the syntax of RE2. Lines are searched one by "
+                "one: `^` and `$` are a line's begin and end, and nothing matches a line break.",
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    ignore_case: bool = False
+    path: Annotated[
+        str, Meta(description="The folder to search, or the only notebook; empty for the root.")
+    ] = ""
+    recursive: Annotated[bool, Meta(description="Whether to go into the folders in it.")] = True
+    glob: (
+        Annotated[
+            str,
+            Meta(
+                min_length=1,
+                max_length=200,
+                description="Only notebooks whose name matches, or, if it has a `/`, whose path "
+                "from `path` on; `*` is anything, `?` any character, `[ab]` one of these.",
+                examples=["report-*.ipynb"],
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    scope: Annotated[
+        list[Scope],
+        Meta(
+            min_length=1,
+            description="Where to search: in the `sources` of all cells, in those of `markdown` "
+            "cells, in the texts of `outputs` as `outputs=text` shows them (streams, `text/plain`, "
+            "tracebacks), in `tags`.",
+        ),
+    ] = msgspec.field(default_factory=lambda: ["sources"])
+    cell_type: Literal["code", "markdown", "raw"] | UnsetType = UNSET
+    limit: Annotated[int, Meta(ge=1, le=MOST_HITS, description="How many hits at most.")] = 100
+    max_files: (
+        Annotated[
+            int,
+            Meta(ge=1, le=LARGEST_INTEGER, description="How many notebooks to search at most."),
+        ]
+        | UnsetType
+    ) = UNSET
+    cursor: (
+        Annotated[str, Meta(description="A reply's `cursor`: goes on where that reply ended.")]
+        | UnsetType
+    ) = UNSET
+
+
+class Skipped(msgspec.Struct, frozen=True, kw_only=True):
+    """A notebook or a folder that was not searched, or not to its end, and why."""
+
+    path: str
+    reason: Annotated[
+        str, Meta(description="`link`, or the reason with which reading it would be refused.")
+    ]
+    message: str
+
+
+class SearchReply(msgspec.Struct, frozen=True, kw_only=True):
+    """The lines that were found, in the order of the paths and of the notebooks."""
+
+    hits: list[Hit]
+    files: Annotated[int, Meta(ge=0, description="Notebooks that were searched for this reply.")]
+    skipped: Annotated[
+        list[Skipped], Meta(description="What could not be searched; the first 100.")
+    ]
+    skipped_count: Annotated[int, Meta(ge=0, description="How many there were.")]
+    hidden: Annotated[
+        int, Meta(ge=0, description="Hidden notebooks and folders that were passed over.")
+    ]
+    ended_by: Annotated[
+        Literal["limit", "max_files", "time"] | None,
+        Meta(description="What ended this reply; null if there is no more to search."),
+    ]
+    cursor: Annotated[
+        str | None,
+        Meta(description="Sent with the same search it goes on; null if there is no more."),
+    ]

@@ -1,0 +1,147 @@
+"""Go through the notebooks of a folder, seeing what the Contents API shows and nothing else.
+
+Links are passed over: what they lead to is found under its own name, or does not belong to the
+folder. So no link leads out of it, and none leads in circles.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from jupyter_core.paths import is_file_hidden
+
+from jupyter_nbedit.errors import Busy, FolderNotFound, NotebookNotFound
+from jupyter_nbedit.storage import Entered, Entry, Found, PassedOver, Walk
+from jupyter_nbedit.storage.commit import read
+from jupyter_nbedit.storage.paths import SUFFIX, visible
+
+if TYPE_CHECKING:
+    from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
+
+# Older versions of what is beside them, which Jupyter keeps; not hidden if hidden files are shown.
+_CHECKPOINTS = ".ipynb_checkpoints"
+_ATTEMPTS = 3
+_POLL_SECONDS = 0.02
+
+
+async def walk(manager: AsyncFileContentsManager, path: str, *, recursive: bool) -> Walk:
+    """Prepare to go through a folder of the stock file manager; see `Storage.walk`.
+
+    Raises
+    ------
+    FolderNotFound
+    """
+    path = path.strip("/")
+    try:
+        top = await visible(manager, path) if path else os.path.abspath(manager.root_dir)
+    except NotebookNotFound:
+        raise FolderNotFound from None
+    listing = _Listing(manager, recursive=recursive)
+    if os.path.isdir(top):
+        return partial(listing.of_folder, top, path)
+    if path.endswith(SUFFIX) and os.path.exists(top):
+        return partial(listing.of_notebook, top, path)
+    raise FolderNotFound
+
+
+class _Listing:
+    def __init__(self, manager: AsyncFileContentsManager, *, recursive: bool) -> None:
+        self._manager = manager
+        self._recursive = recursive
+
+    def of_notebook(self, os_path: str, path: str, start: str) -> Iterator[Entry]:
+        if start.split("/") <= path.split("/"):
+            yield Found(path, partial(_read, os.path.realpath(os_path)))
+
+    def of_folder(self, top: str, path: str, start: str) -> Iterator[Entry]:
+        """Go through a folder from a path on; a stack, because folders nest deeper than Python."""
+        stack = [self._entries(top, path, start)]
+        while stack:
+            entry = next(stack[-1], None)
+            if entry is None:
+                stack.pop()
+                continue
+            if isinstance(entry, Entered):
+                inner = os.path.join(top, *entry.path.removeprefix(path).strip("/").split("/"))
+                stack.append(self._entries(inner, entry.path, start))
+                if _is_on_the_way(entry.path, start):
+                    continue
+            yield entry
+
+    def _entries(self, folder: str, path: str, start: str) -> Iterator[Entry]:
+        """List a folder."""
+        try:
+            names = sorted(os.listdir(folder))
+        except FileNotFoundError:
+            return
+        except OSError:
+            message = "The folder cannot be listed by this server."
+            yield PassedOver(path, "forbidden", message)
+            return
+        for name in names:
+            inner = f"{path}/{name}" if path else name
+            if not _is_before(inner, start):
+                found = self._entry(os.path.join(folder, name), name, inner)
+                # A folder on the way to the start comes before it, and what is in it may not.
+                if isinstance(found, Entered) or (found and inner.split("/") >= start.split("/")):
+                    yield found
+
+    def _entry(self, os_path: str, name: str, path: str) -> Entry | None:
+        try:
+            status = os.lstat(os_path)
+            link = stat.S_ISLNK(status.st_mode)
+            folder = os.path.isdir(os_path) if link else stat.S_ISDIR(status.st_mode)
+            if not (self._recursive if folder else name.endswith(SUFFIX)):
+                return None
+            if name == _CHECKPOINTS or not self._shows(os_path, name, status):
+                return PassedOver(path, "hidden", "It is hidden.")
+        except OSError:
+            # It has gone meanwhile, or leads nowhere.
+            return None
+        if not _is_utf8(name):
+            shown = path.encode("utf-8", "replace").decode()
+            return PassedOver(shown, "invalid_request", "Its name is not UTF-8; no request has it.")
+        if link:
+            message = "It is a link; name it as the `path` to search what it leads to."
+            return PassedOver(path, "link", message)
+        return Entered(path) if folder else Found(path, partial(_read, os_path))
+
+    def _shows(self, os_path: str, name: str, status: os.stat_result) -> bool:
+        """Tell whether the Contents API shows something, by the rule of its own listing."""
+        manager = self._manager
+        if not manager.should_list(name):
+            return False
+        return manager.allow_hidden or not is_file_hidden(os_path, stat_res=status)
+
+
+def _is_before(path: str, start: str) -> bool:
+    """Tell whether all of a path, and of what may be in it, comes before a start."""
+    parts, first = path.split("/"), start.split("/") if start else []
+    return parts < first[: len(parts)]
+
+
+def _is_on_the_way(folder: str, start: str) -> bool:
+    return f"{start}/".startswith(f"{folder}/")
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _read(os_path: str) -> bytes:
+    for _ in range(_ATTEMPTS):
+        content = read(os_path)
+        if content is not None:
+            return content.text
+        time.sleep(_POLL_SECONDS)
+    message = "Another program is writing this notebook."
+    raise Busy(message)

@@ -1,0 +1,339 @@
+"""Searching over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_nbedit.app import NbEditApp
+from jupyter_nbedit.storage import Found, Walk
+from tests import corpora, samples
+from tests.handlers.client import JSON, Answer, Client, Local
+from tests.handlers.refused import assert_says_nothing_of_this_machine, details, untouched
+from tests.storage.memory import MemoryStorage
+
+STREAM = {"output_type": "stream", "name": "stdout", "text": "needle in a stream\n"}
+TEXT = samples.notebook(
+    samples.markdown("# Needle", "alpha"),
+    samples.code("x = 1\nneedle = x", "beta", outputs=[STREAM]),
+    samples.raw("", "gamma", metadata={"tags": ["needle"]}),
+)
+
+
+@pytest.fixture
+def folder(live: Client, request: pytest.FixtureRequest) -> str:
+    """Make a folder in the live server's root, for one test."""
+    name = request.node.originalname
+    (live.root / name).mkdir()
+    (live.root / name / "a.ipynb").write_bytes(TEXT)
+    return str(name)
+
+
+def search(live: Client, **body: Any) -> Answer:
+    return live.request("POST", "nbedit/search", json.dumps(body).encode(), JSON)
+
+
+def found(answer: Answer) -> list[tuple[str, str, int]]:
+    assert answer.status == 200, answer.body
+    return [(hit["cell_id"], hit["where"], hit["line"]) for hit in answer.json["hits"]]
+
+
+def test_a_search_answers_as_documented(live: Client, folder: str) -> None:
+    with untouched(live.root):
+        answer = search(live, query="needle", path=folder)
+    assert answer.status == 200
+    assert answer.headers["Content-Type"].startswith("application/json")
+    assert answer.json == {
+        "hits": [
+            {
+                "path": f"{folder}/a.ipynb",
+                "cell_id": "beta",
+                "index": 1,
+                "cell_type": "code",
+                "where": "source",
+                "line": 2,
+                "column": 1,
+                "length": 6,
+                "text": "needle = x",
+            }
+        ],
+        "files": 1,
+        "skipped": [],
+        "skipped_count": 0,
+        "hidden": 0,
+        "ended_by": None,
+        "cursor": None,
+    }
+
+
+def test_the_parts_of_a_notebook_are_searched_that_were_asked_for(
+    live: Client, folder: str
+) -> None:
+    for body, shown in (
+        ({"scope": ["sources"]}, [("beta", "source", 2)]),
+        ({"scope": ["outputs"]}, [("beta", "outputs", 1)]),
+        ({"scope": ["tags"]}, [("gamma", "tags", 1)]),
+        ({"scope": ["markdown"]}, []),
+        ({"scope": ["markdown"], "ignore_case": True}, [("alpha", "source", 1)]),
+        ({"cell_type": "markdown", "ignore_case": True}, [("alpha", "source", 1)]),
+        ({"scope": ["tags", "outputs"]}, [("beta", "outputs", 1), ("gamma", "tags", 1)]),
+    ):
+        assert found(search(live, query="needle", path=folder, **body)) == shown
+    assert found(search(live, regex="^(needle|x) =", path=folder)) == [
+        ("beta", "source", 1),
+        ("beta", "source", 2),
+    ]
+
+
+def test_pages_together_are_all_hits(live: Client, folder: str) -> None:
+    for name in "bcd":
+        (live.root / folder / f"{name}.ipynb").write_bytes(TEXT)
+    body: dict[str, Any] = {"regex": "e", "path": folder, "scope": ["sources", "outputs", "tags"]}
+    whole = search(live, **body).json["hits"]
+    assert len(whole) == 16
+    for limit in (1, 3, 16):
+        hits: list[Any] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            more = {"cursor": cursor} if cursor else {}
+            page = search(live, **body, limit=limit, **more).json
+            hits += page["hits"]
+            cursor = page["cursor"]
+            assert page["ended_by"] == ("limit" if cursor else None)
+        assert hits == whole
+
+
+def test_what_was_not_searched_is_told_with_its_reason(live: Client, folder: str) -> None:
+    top = live.root / folder
+    (top / "broken.ipynb").write_bytes(b"no notebook")
+    (top / "old.ipynb").write_bytes(b'{"nbformat": 3, "worksheets": []}')
+    (top / "out").symlink_to(live.root.parent)
+    (top / ".hidden").mkdir()
+    (top / ".hidden" / "secret.ipynb").write_bytes(TEXT)
+    (top / ".ipynb_checkpoints").mkdir()
+    (top / "text.txt").write_bytes(b"needle")
+    answer = search(live, query="needle", path=folder)
+    assert [(one["path"], one["reason"]) for one in answer.json["skipped"]] == [
+        (f"{folder}/broken.ipynb", "invalid_notebook"),
+        (f"{folder}/old.ipynb", "invalid_notebook"),
+        (f"{folder}/out", "link"),
+    ]
+    assert (answer.json["files"], answer.json["hidden"]) == (1, 2)
+    assert b"secret" not in answer.body
+    assert b".hidden" not in answer.body
+    assert_says_nothing_of_this_machine(answer.body)
+
+
+@pytest.mark.parametrize(
+    "path", ["nobody", "..", "../..", "%2e%2e", ".hidden", "/etc", "a/../b", "nobody.ipynb", "\0"]
+)
+def test_outside_hidden_and_missing_folders_look_the_same(live: Client, path: str) -> None:
+    (live.root / ".hidden").mkdir(exist_ok=True)
+    answer = search(live, query="x", path=path)
+    assert details(answer, 404, "notebook_not_found") == {}
+    assert answer.body == search(live, query="x", path="nobody at all").body
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"query": ""},
+        {"query": "a\nb"},
+        {"query": "x" * 1001},
+        {"query": "x", "regex": "x"},
+        {"query": 3},
+        {"query": None},
+        {"regex": "("},
+        {"regex": "(?=x)"},
+        {"regex": "(a)\\1"},
+        {"regex": "(.{30}){30}"},
+        {"query": "x", "scope": []},
+        {"query": "x", "scope": ["everything"]},
+        {"query": "x", "scope": "sources"},
+        {"query": "x", "limit": 0},
+        {"query": "x", "limit": 1001},
+        {"query": "x", "max_files": 0},
+        {"query": "x", "max_files": 2**64},
+        {"query": "x", "cell_type": "heading"},
+        {"query": "x", "glob": ""},
+        {"query": "x", "cursor": "made up"},
+        {"query": "x", "cursor": ""},
+        {"query": "x", "path": None},
+        {"query": "x", "unknown": 1},
+        {"query": "\ud800"},
+        {"regex": "\ud800"},
+    ],
+)
+def test_a_search_of_the_wrong_form_is_refused(live: Client, body: dict[str, Any]) -> None:
+    details(search(live, **body), 400, "invalid_request")
+
+
+def test_an_expression_that_is_none_is_told_what_is_wrong_with_it(live: Client) -> None:
+    assert "missing ): (ab" in search(live, regex="(ab").json["message"]
+
+
+def test_what_is_too_hard_for_others_is_searched_in_linear_time(live: Client, folder: str) -> None:
+    (live.root / folder / "a.ipynb").write_bytes(samples.notebook(samples.raw("a" * 100_000)))
+    answer = search(live, regex="(a*)*(a|aa)+b", path=folder)
+    assert (answer.json["hits"], answer.json["ended_by"]) == ([], None)
+
+
+@pytest.fixture(scope="module")
+def corpus(live: Client) -> Iterator[str]:
+    """Copy the real notebooks into the live server's root."""
+    folder = "corpus"
+    shutil.copytree(corpora.corpus("notebooks"), live.root / folder)
+    yield folder
+    shutil.rmtree(live.root / folder)
+
+
+def naive(top: Path, pattern: re.Pattern[str]) -> list[tuple[str, int, int, int]]:
+    """Search as anybody would, with Python's own means."""
+    hits = []
+    paths = [path for path in top.rglob("*.ipynb") if not path.is_symlink()]
+    for path in sorted(paths, key=lambda path: path.relative_to(top).parts):
+        parts = path.relative_to(top).parts
+        if any(part.startswith(".") for part in parts):
+            continue
+        try:
+            notebook = json.loads(path.read_bytes())
+            cells = notebook["cells"] if notebook["nbformat"] == 4 else []
+        except (ValueError, KeyError, TypeError):
+            continue
+        for index, cell in enumerate(cells):
+            source = "".join(cell.get("source", ""))
+            lines = source.replace("\r\n", "\n").removesuffix("\n").split("\n") if source else []
+            for number, line in enumerate(lines, 1):
+                if match := pattern.search(line):
+                    hits.append(("/".join(parts), index, number, match.start() + 1))
+    return hits
+
+
+@pytest.mark.parametrize(
+    ("body", "pattern"),
+    [
+        ({"query": "import numpy"}, r"import numpy"),
+        ({"query": "à", "ignore_case": True}, "(?i)à"),
+        ({"query": "IMPORT", "ignore_case": True}, "(?i)import"),
+        ({"regex": r"^\s*def \w+\(self"}, r"^[ \t\n\r\f]*def [0-9A-Za-z_]+\(self"),
+        ({"regex": r"[0-9]{3}$"}, r"[0-9]{3}\Z"),
+        ({"regex": r"\[.*\]\(http"}, r"\[.*\]\(http"),
+    ],
+)
+def test_hits_in_real_notebooks_are_those_of_a_plain_scan(
+    live: Client, corpus: str, body: dict[str, Any], pattern: str
+) -> None:
+    hits: list[Any] = []
+    cursor: str | None = ""
+    skipped: list[Any] = []
+    while cursor is not None:
+        page = search(live, path=corpus, **body, **({"cursor": cursor} if cursor else {})).json
+        hits += page["hits"]
+        skipped += page["skipped"]
+        cursor = page["cursor"]
+    left_out = {one["path"].removeprefix(f"{corpus}/") for one in skipped}
+    plain = naive(live.root / corpus, re.compile(pattern))
+    assert [
+        (hit["path"].removeprefix(f"{corpus}/"), hit["index"], hit["line"], hit["column"])
+        for hit in hits
+    ] == [hit for hit in plain if hit[0] not in left_out]
+    assert plain
+    # What is not searched is what no reader of ours can read.
+    assert {one["reason"] for one in skipped} <= {"invalid_notebook"}
+
+
+class Held(MemoryStorage):
+    """A storage whose only notebook can be read when a test says so."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.reading = threading.Event()
+        self.go = threading.Event()
+        self.walks = 0
+
+    def read_now(self) -> bytes:
+        self.reading.set()
+        assert self.go.wait(30)
+        return TEXT
+
+    async def walk(self, path: str, *, recursive: bool) -> Walk:  # noqa: ARG002 -- it has one
+        self.walks += 1
+        return lambda _: iter([Found(f"{n}.ipynb", self.read_now) for n in range(3)])
+
+
+@pytest.fixture
+def held(local: Local, jp_serverapp: Any) -> Iterator[Held]:
+    """Let searches of the server wait until the test lets them go."""
+    del local
+    storage = Held()
+    app: NbEditApp = next(
+        app for app in jp_serverapp.extension_manager.extension_apps["jupyter_nbedit"]
+    )
+    app.search.storage = lambda: storage
+    yield storage
+    storage.go.set()
+
+
+async def test_while_searches_are_held_up_the_server_answers_everybody_else(
+    local: Local, held: Held
+) -> None:
+    (local.root / "a.ipynb").write_bytes(TEXT)
+    body = b'{"query": "needle"}'
+    searches = [
+        asyncio.create_task(
+            local.request("POST", "nbedit", "search", body=body, headers=JSON, request_timeout=60)
+        )
+        for _ in range(8)
+    ]
+    assert await asyncio.to_thread(held.reading.wait, 30)
+    large = samples.notebook(*(samples.raw("x" * 1000, f"id-{n}") for n in range(500)))
+    (local.root / "large.ipynb").write_bytes(large)
+    for path in ("a.ipynb", "large.ipynb"):
+        assert (await local.read(path)).status == 200
+        assert (await local.patch(path, {"op": "delete", "cell": 0})).status == 200
+    assert not any(task.done() for task in searches)
+    held.go.set()
+    for answer in await asyncio.gather(*searches):
+        assert len(answer.json["hits"]) == 3
+
+
+async def test_a_client_that_leaves_ends_its_search(
+    local: Local, held: Held, jp_serverapp: Any
+) -> None:
+    reads = 0
+    read_now = held.read_now
+
+    def counted() -> bytes:
+        nonlocal reads
+        reads += 1
+        return read_now()
+
+    held.read_now = counted  # type: ignore[method-assign] # counts the reads
+    body = b'{"query": "needle"}'
+    connection = socket.create_connection(("127.0.0.1", jp_serverapp.port))
+    head = (
+        f"POST {jp_serverapp.base_url}nbedit/search HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        f"Authorization: token {jp_serverapp.identity_provider.token}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    connection.sendall(head.encode() + body)
+    assert await asyncio.to_thread(held.reading.wait, 30)
+    connection.close()
+    # The server has seen the end of the connection when it has served a later one.
+    assert (await local.request("GET", "nbedit")).status == 200
+    held.go.set()
+    service = next(
+        app for app in jp_serverapp.extension_manager.extension_apps["jupyter_nbedit"]
+    ).search
+    async with service._turns, service._turns:
+        assert reads == 1

@@ -1,0 +1,253 @@
+"""Finding lines in a notebook."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jupyter_nbedit.errors import InvalidRequest
+from jupyter_nbedit.notebook import search
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.search import Hit, Place, Query, Scope, find, literal, regex
+from tests import samples
+
+ALL: tuple[Scope, ...] = ("sources", "outputs", "tags")
+STREAM = {"output_type": "stream", "name": "stdout", "text": "one\n\x1b[31mtwo\x1b[0m two\n"}
+RESULT = {
+    "output_type": "execute_result",
+    "execution_count": 1,
+    "metadata": {},
+    "data": {"text/plain": "two", "text/html": "two", "image/png": "dHdv"},
+}
+ERROR = {"output_type": "error", "ename": "Two", "evalue": "two", "traceback": ["Two: two", "two"]}
+BARE_ERROR = {**ERROR, "traceback": []}
+
+
+def hits(
+    pattern: Any,
+    *cells: dict[str, Any],
+    scopes: tuple[Scope, ...] = ALL,
+    cell_type: str | None = None,
+    after: Place | None = None,
+) -> list[Hit]:
+    document = Document.parse(samples.notebook(*cells))
+    query = Query(pattern, frozenset(scopes), cell_type)
+    return [hit for _, hit in find("a.ipynb", document, query, after) if hit is not None]
+
+
+def two(**more: Any) -> Any:
+    return literal("two", ignore_case=False, **more)
+
+
+def lines_of(pattern: Any, source: str) -> list[tuple[int, int, int, str]]:
+    found = hits(pattern, samples.raw(source, "a"))
+    return [(hit.line, hit.column, hit.length, hit.text) for hit in found]
+
+
+def test_a_hit_says_where_it_is_and_what_stands_there() -> None:
+    cell = samples.code("é one\n  two, two", "beta")
+    (hit,) = hits(two(), samples.markdown("x", "alpha"), cell)
+    assert hit == Hit(
+        path="a.ipynb",
+        cell_id="beta",
+        index=1,
+        cell_type="code",
+        where="source",
+        line=2,
+        column=3,
+        length=3,
+        text="  two, two",
+    )
+    (hit,) = hits(two(), samples.raw("two"))
+    assert (hit.cell_id, hit.index, hit.cell_type) == (None, 0, "raw")
+
+
+@pytest.mark.parametrize(
+    ("scopes", "found"),
+    [
+        (("sources",), [(0, "source", 1), (1, "source", 1)]),
+        (("markdown",), [(0, "source", 1)]),
+        (("sources", "markdown"), [(0, "source", 1), (1, "source", 1)]),
+        (("tags",), [(0, "tags", 1), (1, "tags", 1)]),
+        (("outputs",), [(1, "outputs", line) for line in (2, 1, 1, 2, 1)]),
+    ],
+)
+def test_what_is_searched_is_what_was_asked_for(
+    scopes: tuple[Scope, ...], found: list[tuple[int, str, int]]
+) -> None:
+    cells = [
+        samples.markdown("two", "a", metadata={"tags": ["one", "two"]}),
+        samples.code(
+            "two",
+            "b",
+            outputs=[STREAM, RESULT, ERROR, BARE_ERROR],
+            metadata={"tags": ["two", 2, ["two"]], "name": "two"},
+        ),
+    ]
+    shown = hits(two(), *cells, scopes=scopes)
+    assert [(hit.index, hit.where, hit.line) for hit in shown] == found
+
+
+def test_outputs_are_searched_as_they_read() -> None:
+    cell = samples.code("", "a", outputs=[STREAM, RESULT, ERROR, BARE_ERROR])
+    shown = hits(literal("two two", ignore_case=False), cell)
+    assert [(hit.output, hit.line, hit.column) for hit in shown] == [(0, 2, 1)]
+    shown = hits(literal("Two: ", ignore_case=False), cell)
+    assert [(hit.output, hit.line, hit.text) for hit in shown] == [
+        (2, 1, "Two: two"),
+        (3, 1, "Two: two"),
+    ]
+
+
+def test_only_cells_of_a_type_are_searched_if_one_is_asked_for() -> None:
+    cells = [samples.code("two"), samples.markdown("two"), samples.raw("two")]
+    for number, kind in enumerate(("code", "markdown", "raw")):
+        assert [hit.index for hit in hits(two(), *cells, cell_type=kind)] == [number]
+
+
+@pytest.mark.parametrize(
+    ("expression", "source", "found"),
+    [
+        ("^b", "ab\nb\ncb", [(2, 1, 1, "b")]),
+        ("b$", "ab\nba\r\nb\r\n", [(1, 2, 1, "ab"), (3, 1, 1, "b")]),
+        ("^$", "a\n\nb", [(2, 1, 0, "")]),
+        ("^$", "a\n", []),
+        ("^$", "\n", [(1, 1, 0, "")]),
+        ("^$", "", []),
+        ("a\\s+b", "a\nb\na  b", [(3, 1, 4, "a  b")]),
+        ("a[^x]*b", "a\nb", []),
+        ("(?s)a.*b", "a\nb", []),
+        ("a\\nb", "a\nb", []),
+        ("x*", "a\nb", [(1, 1, 0, "a"), (2, 1, 0, "b")]),
+        ("é+", "aéé\n\U0001f600é", [(1, 2, 2, "aéé"), (2, 2, 1, "\U0001f600é")]),
+        ("b|c", "a\nb\nc", [(2, 1, 1, "b"), (3, 1, 1, "c")]),
+        ("(a)(?P<name>b)", "ab", [(1, 1, 2, "ab")]),
+        ("\\pL{2}", "1é2éa", [(1, 4, 2, "1é2éa")]),
+        ("\\bdef\\b", "def f\nundefined", [(1, 1, 3, "def f")]),
+    ],
+)
+def test_an_expression_is_matched_line_by_line(
+    expression: str, source: str, found: list[tuple[int, int, int, str]]
+) -> None:
+    assert lines_of(regex(expression, ignore_case=False), source) == found
+
+
+def test_a_text_is_found_as_it_is_and_not_as_an_expression() -> None:
+    for text in ("a.b", "[x", "(", "\\", "^", "a|b", "$", "é\u0301", '"', "\0", "\t"):
+        assert lines_of(literal(text, ignore_case=False), f"-\n-{text}-") == [
+            (2, 2, len(text), f"-{text}-")
+        ]
+    assert lines_of(literal("a.b", ignore_case=False), "axb") == []
+
+
+def test_case_is_ignored_in_every_alphabet_if_asked() -> None:
+    for pattern in (literal("StraßE é", ignore_case=True), regex("straß[e] É", ignore_case=True)):
+        assert len(lines_of(pattern, "STRAßE É\nstraße é\nstrasse e")) == 2
+    assert len(lines_of(regex("É", ignore_case=False), "é\nÉ")) == 1
+
+
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("(", "missing ): ("),
+        ("a**", "bad repetition operator: **"),
+        ("(a)\\1", "invalid escape sequence: \\1"),
+        ("(?=x)", "invalid perl operator: (?="),
+        ("(?:x{1000}){1000}", "invalid repetition size: {1000}"),
+        ("[b-a]", "invalid character class range: b-a"),
+    ],
+)
+def test_an_expression_that_is_none_is_refused_with_what_is_wrong(
+    expression: str, said: str
+) -> None:
+    with pytest.raises(InvalidRequest, match=re.escape(said)) as refused:
+        regex(expression, ignore_case=False)
+    assert "(?m)" not in refused.value.message
+
+
+@pytest.mark.parametrize(
+    "expression", ["(.{30}){30}", "(\\pL{20}){20}", "(((a?){9}){99}){1}\\pL{9}"]
+)
+def test_an_expression_that_would_take_long_is_refused(expression: str) -> None:
+    with pytest.raises(InvalidRequest, match="too large"):
+        regex(expression, ignore_case=False)
+
+
+@pytest.mark.parametrize("expression", ["\\pL+", "[^\\x00-\\x7f]{1,9}", ".{1,100}x", "\\w{1,50}"])
+def test_an_expression_of_usual_size_is_not_too_large(expression: str) -> None:
+    regex(expression, ignore_case=True)
+
+
+def test_what_no_line_can_have_is_refused() -> None:
+    with pytest.raises(InvalidRequest, match="several lines"):
+        literal("a\nb", ignore_case=False)
+    for compiled in (literal, regex):
+        with pytest.raises(InvalidRequest, match="surrogates"):
+            compiled("a\ud800", ignore_case=False)
+
+
+def test_lone_surrogates_match_nothing_and_are_in_nobodys_way() -> None:
+    text = samples.notebook(samples.raw("@\ntwo @ two", "a"))
+    document = Document.parse(text.replace(b"@", b"\\ud800"))
+    query = Query(two(), frozenset(ALL))
+    (hit,) = (hit for _, hit in find("a.ipynb", document, query, None) if hit)
+    assert (hit.line, hit.column, hit.text) == (2, 1, "two \ud800 two")
+
+
+def test_of_a_long_line_the_part_around_the_match_is_shown() -> None:
+    line = "é" * 1000 + "two" + "x" * 1000
+    (hit,) = hits(two(), samples.raw(line))
+    assert (hit.column, hit.length, len(hit.text)) == (1001, 3, 300)
+    assert isinstance(hit.text_column, int)
+    assert line[hit.text_column - 1 :].startswith(hit.text)
+    assert hit.text.index("two") == hit.column - hit.text_column
+    (hit,) = hits(two(), samples.raw("two" + "x" * 1000))
+    assert hit.text == "two" + "x" * 297
+
+
+SOURCES = st.lists(st.sampled_from(["two", "x", "\n", "\r\n", "", "é", " ", "\r"]), max_size=30)
+
+
+def naive(source: str, wanted: str) -> list[tuple[int, int]]:
+    if not source:
+        return []
+    lines = source.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    return [(n, line.index(wanted) + 1) for n, line in enumerate(lines, 1) if wanted in line]
+
+
+@pytest.fixture(scope="module", params=[1, 5, 1 << 16])
+def slices(request: pytest.FixtureRequest) -> Iterator[int]:
+    """Search in slices so large, and so see that they end between lines."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "_SLICE_BYTES", request.param)
+        yield request.param
+
+
+@given(
+    sources=st.lists(SOURCES.map("".join), max_size=3), wanted=st.sampled_from(["two", "x", "é"])
+)
+def test_hits_are_those_of_a_plain_scan(slices: int, sources: list[str], wanted: str) -> None:
+    found = hits(literal(wanted, ignore_case=False), *map(samples.raw, sources))
+    assert [(hit.index, hit.line, hit.column) for hit in found] == [
+        (index, *place) for index, source in enumerate(sources) for place in naive(source, wanted)
+    ], slices
+
+
+@given(sources=st.lists(SOURCES.map("".join), max_size=3))
+def test_from_any_place_on_the_rest_is_found_and_nothing_twice(
+    slices: int, sources: list[str]
+) -> None:
+    cells = [samples.code(s, metadata={"tags": ["two"]}, outputs=[STREAM]) for s in sources]
+    document = Document.parse(samples.notebook(*cells))
+    query = Query(two(), frozenset(ALL))
+    steps = list(find("a.ipynb", document, query, None))
+    places = [place for place, _ in steps]
+    assert places == sorted(places), slices
+    for number, place in enumerate(places):
+        rest = [hit for _, hit in find("a.ipynb", document, query, place) if hit]
+        assert rest == [hit for _, hit in steps[number + 1 :] if hit]

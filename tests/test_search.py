@@ -1,0 +1,298 @@
+"""The search service on notebooks in memory: limits, going on, who waits for whom."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jupyter_nbedit.errors import Forbidden, InvalidRequest, NotebookNotFound
+from jupyter_nbedit.queries import SearchReply, SearchRequest
+from jupyter_nbedit.search import NotebookSearch
+from jupyter_nbedit.storage import Found, PassedOver, Walk
+from tests import samples
+from tests.storage.memory import MemoryStorage
+
+
+def book(*sources: str) -> bytes:
+    return samples.notebook(*(samples.raw(source) for source in sources))
+
+
+NOTEBOOKS = {
+    "a.ipynb": book("two\ntwo", "one", "two"),
+    "b/a.ipynb": book("one"),
+    "b/b.ipynb": book("two"),
+    "b-c.ipynb": book("two", "two"),
+    "c.ipynb": book("two"),
+}
+
+
+def search(storage: MemoryStorage, *, seconds: float = 60, **fields: Any) -> SearchReply:
+    fields = {"query": "two", **fields}
+    request = SearchRequest(**{name: value for name, value in fields.items() if value is not None})
+    service = NotebookSearch(storage=lambda: storage, seconds=seconds)
+    return asyncio.run(service.search(request, gone=lambda: False))
+
+
+def places(*replies: SearchReply) -> list[tuple[str, int, int]]:
+    return [(hit.path, hit.index, hit.line) for reply in replies for hit in reply.hits]
+
+
+def pages(storage: MemoryStorage, **fields: Any) -> list[SearchReply]:
+    """Search to the end, page by page."""
+    replies = [search(storage, **fields)]
+    while replies[-1].cursor is not None:
+        assert len(replies) < 1000
+        replies.append(search(storage, cursor=replies[-1].cursor, **fields))
+    return replies
+
+
+ALL = places(search(MemoryStorage(NOTEBOOKS)))
+
+
+def test_hits_come_in_the_order_of_paths_and_cells() -> None:
+    assert ALL == [
+        ("a.ipynb", 0, 1),
+        ("a.ipynb", 0, 2),
+        ("a.ipynb", 2, 1),
+        ("b/b.ipynb", 0, 1),
+        ("b-c.ipynb", 0, 1),
+        ("b-c.ipynb", 1, 1),
+        ("c.ipynb", 0, 1),
+    ]
+    reply = search(MemoryStorage(NOTEBOOKS))
+    assert (reply.files, reply.cursor, reply.ended_by, reply.skipped) == (5, None, None, [])
+
+
+@pytest.mark.parametrize("limit", range(1, 9))
+def test_pages_of_hits_together_are_all_hits_each_once(limit: int) -> None:
+    replies = pages(MemoryStorage(NOTEBOOKS), limit=limit)
+    assert places(*replies) == ALL
+    assert [len(reply.hits) for reply in replies[:-1]] == [limit] * (len(replies) - 1)
+    assert 1 <= len(replies[-1].hits) <= limit
+    assert {reply.ended_by for reply in replies[:-1]} <= {"limit"}
+
+
+@pytest.mark.parametrize("most", range(1, 7))
+def test_pages_of_files_together_are_all_files_each_once(most: int) -> None:
+    replies = pages(MemoryStorage(NOTEBOOKS), max_files=most)
+    assert places(*replies) == ALL
+    assert sum(reply.files for reply in replies) == 5
+    assert all(reply.files <= most for reply in replies)
+    assert {reply.ended_by for reply in replies[:-1]} <= {"max_files"}
+
+
+def test_a_search_without_time_goes_on_step_by_step_and_comes_to_its_end() -> None:
+    replies = pages(MemoryStorage(NOTEBOOKS), seconds=0)
+    assert places(*replies) == ALL
+    assert len(replies) > 5
+    assert {reply.ended_by for reply in replies[:-1]} == {"time"}
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 3)), min_size=1, max_size=4))
+def test_limits_may_change_from_page_to_page(limits: list[tuple[int, int]]) -> None:
+    storage = MemoryStorage(NOTEBOOKS)
+    found: list[tuple[str, int, int]] = []
+    cursor, turn = None, 0
+    while cursor is not None or turn == 0:
+        limit, most = limits[turn % len(limits)]
+        reply = search(storage, cursor=cursor, limit=limit, max_files=most)
+        found += places(reply)
+        cursor, turn = reply.cursor, turn + 1
+        assert turn < 100
+    assert found == ALL
+
+
+def test_what_comes_and_goes_between_pages_repeats_and_hides_nothing_else() -> None:
+    storage = MemoryStorage(dict(NOTEBOOKS))
+    first = search(storage, limit=4)
+    assert places(first)[-1] == ("b/b.ipynb", 0, 1)
+    storage.notebooks["a0.ipynb"] = book("two")
+    storage.notebooks["d.ipynb"] = book("two")
+    del storage.notebooks["b/b.ipynb"]
+    rest = search(storage, cursor=first.cursor)
+    assert places(rest) == [*ALL[4:], ("d.ipynb", 0, 1)]
+
+
+def test_a_notebook_that_has_changed_between_pages_is_searched_again() -> None:
+    storage = MemoryStorage(dict(NOTEBOOKS))
+    first = search(storage, limit=2)
+    storage.notebooks["a.ipynb"] = book("new two", "two", "two", "two")
+    rest = search(storage, cursor=first.cursor)
+    assert places(rest) == [("a.ipynb", index, 1) for index in range(4)] + ALL[3:]
+
+
+def tampered(cursor: str, **changed: Any) -> str:
+    names = ("search", "path", "version", "place")
+    fields = dict(zip(names, json.loads(base64.urlsafe_b64decode(cursor)), strict=True))
+    return base64.urlsafe_b64encode(json.dumps([*{**fields, **changed}.values()]).encode()).decode()
+
+
+def test_a_cursor_that_this_search_did_not_give_is_refused() -> None:
+    storage = MemoryStorage(NOTEBOOKS)
+    cursor = search(storage, limit=1).cursor
+    assert cursor is not None
+    for other in (
+        {"query": "one"},
+        {"query": None, "regex": "two"},
+        {"ignore_case": True},
+        {"path": "b"},
+        {"recursive": False},
+        {"glob": "*"},
+        {"scope": ["tags"]},
+        {"cell_type": "raw"},
+    ):
+        with pytest.raises(InvalidRequest, match="cursor"):
+            search(storage, cursor=cursor, **other)
+    for broken in (
+        *("", "x", cursor[:-1], cursor[1:], f"{cursor}AAAA", "é", "\ud800", "bnVsbA=="),
+        tampered(cursor, place=[-1, 0, 0, 0]),
+        tampered(cursor, place=[0, 0]),
+        tampered(cursor, path=3),
+        tampered(cursor, search=""),
+    ):
+        with pytest.raises(InvalidRequest, match="cursor"):
+            search(storage, cursor=broken)
+
+
+def test_a_cursor_leads_nowhere_that_the_search_does_not() -> None:
+    storage = MemoryStorage(NOTEBOOKS)
+    cursor = search(storage, path="b", max_files=1).cursor
+    assert cursor is not None
+    for path in ("", "a.ipynb", "../outside.ipynb", "/etc", "b"):
+        found = search(storage, path="b", cursor=tampered(cursor, path=path, place=None))
+        assert set(places(found)) <= {("b/b.ipynb", 0, 1)}
+
+
+@pytest.mark.parametrize(
+    ("glob", "found"),
+    [
+        ("*", {"a.ipynb", "b/b.ipynb", "b-c.ipynb", "c.ipynb"}),
+        ("b*", {"b/b.ipynb", "b-c.ipynb"}),
+        ("?.ipynb", {"a.ipynb", "b/b.ipynb", "c.ipynb"}),
+        ("b/*", {"b/b.ipynb"}),
+        ("[!a].ipynb", {"b/b.ipynb", "c.ipynb"}),
+        ("B*", set()),
+    ],
+)
+def test_a_glob_chooses_by_name_or_by_path(glob: str, found: set[str]) -> None:
+    assert {hit.path for hit in search(MemoryStorage(NOTEBOOKS), glob=glob).hits} == found
+    inside = search(MemoryStorage(NOTEBOOKS), path="b", glob="/b.ipynb".lstrip("/"))
+    assert {hit.path for hit in inside.hits} == {"b/b.ipynb"}
+
+
+@pytest.mark.parametrize("fields", [{"query": None}, {"regex": "two"}])
+def test_exactly_one_of_query_and_regex_is_demanded(fields: dict[str, Any]) -> None:
+    with pytest.raises(InvalidRequest, match="`query` or `regex`"):
+        search(MemoryStorage(NOTEBOOKS), **fields)
+
+
+class Strange(MemoryStorage):
+    """A storage whose walk brings what a test wants."""
+
+    def __init__(self, *entries: Found | PassedOver) -> None:
+        super().__init__({})
+        self.entries = entries
+
+    async def walk(self, path: str, *, recursive: bool) -> Walk:  # noqa: ARG002 -- brings them all
+        return lambda _: iter(self.entries)
+
+
+def refusing(error: Exception) -> Callable[[], bytes]:
+    def read() -> bytes:
+        raise error
+
+    return read
+
+
+def test_what_cannot_be_searched_is_told_and_hidden_things_only_counted() -> None:
+    reply = search(
+        Strange(
+            PassedOver(".x", "hidden", "It is hidden."),
+            PassedOver("link", "link", "It is a link."),
+            Found("forbidden.ipynb", refusing(Forbidden("You may not."))),
+            Found("gone.ipynb", refusing(NotebookNotFound())),
+            Found("not.ipynb", lambda: b"not a notebook"),
+            Found("half.ipynb", lambda: book("two", "@").replace(b'"@"', b"3")),
+            Found("good.ipynb", lambda: book("two")),
+        )
+    )
+    assert places(reply) == [("half.ipynb", 0, 1), ("good.ipynb", 0, 1)]
+    assert [(one.path, one.reason) for one in reply.skipped] == [
+        ("link", "link"),
+        ("forbidden.ipynb", "forbidden"),
+        ("not.ipynb", "invalid_notebook"),
+        ("half.ipynb", "invalid_notebook"),
+    ]
+    assert (reply.files, reply.skipped_count, reply.hidden, reply.cursor) == (1, 4, 1, None)
+    assert "hidden" not in str(msgspec.to_builtins(reply.skipped))
+
+
+def test_a_hundred_skipped_things_are_named_and_all_are_counted() -> None:
+    reply = search(Strange(*(PassedOver(f"{n}", "link", "It is a link.") for n in range(150))))
+    assert (len(reply.skipped), reply.skipped_count) == (100, 150)
+
+
+class Held:
+    """A notebook whose reading waits until a test lets it go; `reading` is set after so many."""
+
+    def __init__(self, readers: int = 1) -> None:
+        self.readers = readers
+        self.reading = threading.Event()
+        self.go = threading.Event()
+        self.counting = threading.Lock()
+        self.reads = 0
+
+    def __call__(self) -> bytes:
+        with self.counting:
+            self.reads += 1
+            if self.reads == self.readers:
+                self.reading.set()
+        assert self.go.wait(30)
+        return book("two")
+
+
+async def test_searches_that_are_held_up_hold_up_nobody_else() -> None:
+    held = Held(readers=2)
+    storage = Strange(Found("held.ipynb", held))
+    service = NotebookSearch(storage=lambda: storage)
+    request = SearchRequest(query="two")
+    searches = [
+        asyncio.create_task(service.search(request, gone=lambda: False)) for _ in range(100)
+    ]
+    try:
+        assert await asyncio.to_thread(held.reading.wait, 30)
+        # Of the pool's threads, at least five, searches have two; anybody gets another.
+        assert await asyncio.wait_for(asyncio.to_thread(lambda: "served"), 10) == "served"
+        assert held.reads == 2
+    finally:
+        held.go.set()
+        replies = await asyncio.gather(*searches)
+    assert [places(reply) for reply in replies] == [[("held.ipynb", 0, 1)]] * 100
+
+
+async def test_a_search_ends_when_nobody_waits_for_it() -> None:
+    held = Held()
+    reads: list[int] = []
+
+    def read() -> bytes:
+        reads.append(1)
+        return book("two")
+
+    storage = Strange(Found("held.ipynb", held), *(Found(f"{n}.ipynb", read) for n in range(50)))
+    service = NotebookSearch(storage=lambda: storage)
+    gone = False
+    task = asyncio.create_task(service.search(SearchRequest(query="two"), gone=lambda: gone))
+    assert await asyncio.to_thread(held.reading.wait, 30)
+    gone = True
+    held.go.set()
+    await task
+    assert not reads
