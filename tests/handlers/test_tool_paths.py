@@ -1,0 +1,237 @@
+"""No tool reads, writes or tells of anything outside the folder that the server serves."""
+
+from __future__ import annotations
+
+import json
+import os
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from jupyter_nbedit.demo import server
+from tests import samples
+from tests.handlers.client import JSON, Answer, Client
+from tests.handlers.refused import assert_says_nothing_of_this_machine, untouched
+from tests.handlers.test_traversal import DEPTH, MARK, NAME, SECRET, aimed
+from tests.handlers.tool_failures import failure
+
+TEXT = NAME.replace(".ipynb", ".md")
+#: For each tool its path, the rest of an input that would do something there, and whether the path
+#: may be relative.
+CALLS: dict[str, tuple[str, dict[str, Any], bool]] = {
+    "nexo/NotebookEdit": ("notebook_path", {"cell_id": "alpha", "new_source": "new"}, False),
+    "mycode/NotebookEdit": (
+        "notebook_path",
+        {"cell_id": 0, "new_source": "new", "backup": True},
+        True,
+    ),
+    "omp/notebook": ("notebook_path", {"action": "delete", "cell_index": 0}, True),
+    "sections/notebook_edit": ("file", {"action": "read"}, True),
+    "claude_code/Read": ("file_path", {}, False),
+    "claude_code/Write": ("file_path", {"content": "new"}, False),
+    "claude_code/Edit": ("file_path", {"old_string": MARK, "new_string": "new"}, False),
+    "claude_code/NotebookEdit": ("notebook_path", {"cell_id": "alpha", "new_source": "new"}, False),
+}
+LONGEST_NAME = 255
+TEXTS = {"claude_code/Read", "claude_code/Write", "claude_code/Edit"}
+
+
+def send(client: Client, tool: str, path: str) -> Answer:
+    name, rest, _ = CALLS[tool]
+    body = json.dumps({**rest, name: path}).encode()
+    return client.request("POST", f"nbedit/tools/{tool}", body, JSON)
+
+
+@pytest.fixture(scope="module")
+def deep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """Run a server in a deep folder, with secrets in every folder above its root."""
+    top = tmp_path_factory.mktemp("deep")
+    folder = top.joinpath(*"d" * DEPTH)
+    (folder / "notebooks").mkdir(parents=True)
+    (folder / "notebooks-secret").mkdir()
+    for place in (folder / "notebooks-secret", folder, *folder.parents[:DEPTH]):
+        (place / NAME).write_bytes(SECRET)
+        (place / TEXT).write_text(f"# {MARK}\n")
+    with server.running("jupyter_server", folder, "--log-level=ERROR") as running:
+        yield Client(running.port, running.token, running.root)
+
+
+def posted(client: Client, calls: list[tuple[str, str]]) -> Iterator[tuple[str, str, int, bytes]]:
+    """Call tools with paths, over one connection."""
+    connection = HTTPConnection("127.0.0.1", client.port, timeout=60)
+    try:
+        for tool, path in calls:
+            name, rest, _ = CALLS[tool]
+            body = json.dumps({**rest, name: path}).encode()
+            headers = {**JSON, "Authorization": f"token {client.token}"}
+            connection.request("POST", f"/nbedit/tools/{tool}", body, headers)
+            response = connection.getresponse()
+            yield tool, path, response.status, response.read()
+    finally:
+        connection.close()
+
+
+def test_no_spelling_of_a_path_leads_a_tool_out_of_the_root(deep: Client) -> None:
+    ways = sorted({spelling for way in aimed() for spelling in (way, unquote(way))})
+    # Every tool takes its paths the same way; a tenth is spread over all of them.
+    ways = ways[:: 1 if "NBEDIT_NIGHTLY" in os.environ else 10]
+    calls: list[tuple[str, str]] = []
+    for number, way in enumerate(ways):
+        tool = list(CALLS)[number % len(CALLS)]
+        aim = way.replace(NAME, TEXT) if tool in TEXTS and number % 16 < len(CALLS) else way
+        calls.append((tool, f"{deep.root}/{aim}"))
+        calls.append((tool, aim if CALLS[tool][2] else f"/{aim}"))
+    above = list(deep.root.parents[DEPTH].rglob("secret.*"))
+    assert len(above) == 2 * (DEPTH + 2)
+
+    with untouched(*above):
+        answers = list(posted(deep, calls))
+
+    statuses = Counter(status for _, _, status, _ in answers)
+    print(f"{len(answers)} calls of tools out of the root: {dict(statuses)}")
+    assert len(answers) == len(calls) > 1_000
+    for tool, path, status, body in answers:
+        assert MARK.encode() not in body, (tool, path)
+        # A name may look like a way out and be none: a new file of that name is inside the root,
+        # and is then there to be read.
+        if status != 200 or tool not in TEXTS:
+            assert 400 <= status < 500, (tool, path, body)
+            assert str(deep.root).encode() not in body.replace(
+                json.dumps(path, ensure_ascii=False)[1:-1].encode("utf-8", "replace"), b""
+            ), (tool, path, body)
+    assert {path.name for path in deep.root.parent.iterdir()} >= {NAME, TEXT}
+    assert sorted(deep.root.parents[DEPTH].rglob("secret.*")) == sorted(
+        {*above, *deep.root.rglob("secret.*")}
+    )
+
+
+@pytest.fixture
+def root(live: Client) -> Iterator[Path]:
+    """Put what may not be seen around and into the root."""
+    top = live.root.parent
+    made = [top / "notebooks-evil", top / "elsewhere", live.root / ".hidden"]
+    for folder in made:
+        folder.mkdir()
+        for name in ("a.ipynb", "a.md"):
+            (folder / name).write_bytes(SECRET if name.endswith(".ipynb") else MARK.encode())
+    for name in ("a.ipynb", "a.md"):
+        (live.root / f"out-{name}").symlink_to(top / "elsewhere" / name)
+        (live.root / f"veiled-{name}").symlink_to(live.root / ".hidden" / name)
+    (live.root / "out").symlink_to(top / "elsewhere")
+    yield live.root
+    for path in (*live.root.iterdir(), *made):
+        if path.is_symlink() or path.is_file():
+            path.unlink()
+    for folder in made:
+        for path in folder.iterdir():
+            path.unlink()
+        folder.rmdir()
+
+
+def around(root: Path) -> list[Path]:
+    """List the folders in which nothing may change; the server's own log is in another."""
+    return [root, root.parent / "notebooks-evil", root.parent / "elsewhere"]
+
+
+OUTSIDE = [
+    "../elsewhere/a",
+    "../notebooks-evil/a",
+    "sub/../../elsewhere/a",
+    "out/a",
+    "out-a",
+    ".hidden/a",
+    "veiled-a",
+    "../notebooks/.hidden/a",
+    "missing",
+    "a\0",
+    "../elsewhere/a\0",
+    "%2e%2e/elsewhere/a",
+    "..%2felsewhere%2fa",
+    "..\\elsewhere\\a",
+    "x" * 5000,
+    "x/" * 3000 + "a",
+    "．．/elsewhere/a",  # noqa: RUF001 -- that is the trap
+    "‥/elsewhere/a",
+]
+
+
+@pytest.mark.parametrize("tool", CALLS)
+def test_outside_hidden_and_missing_look_the_same_to_every_tool(
+    live: Client, root: Path, tool: str
+) -> None:
+    suffixes = [".ipynb"] if tool not in TEXTS else [".ipynb", ".md"]
+    suffixes = [".ipynb", ".md"] if tool == "sections/notebook_edit" else suffixes
+    for suffix in suffixes:
+        said = set()
+        if tool in {"claude_code/Write", "claude_code/Edit"} and suffix == ".ipynb":
+            # The one refuses what is no notebook, the other every one, before it looks.
+            continue
+        for name in OUTSIDE:
+            path = f"{root}/{name}{suffix}"
+            if tool == "claude_code/Write" and is_new(root, path):
+                continue
+            with untouched(*around(root)):
+                answer = send(live, tool, path)
+            assert answer.status == 404, (path, answer.body)
+            said.add(failure(tool, answer, f"{root}/").replace(path, "it"))
+        assert len(said) == 1, said
+
+
+def is_new(root: Path, path: str) -> bool:
+    """Tell whether a path is a name that is free in the root, however odd it looks."""
+    name = path.removeprefix(f"{root}/")
+    plain = "/" not in name and "\0" not in name and len(name) < LONGEST_NAME
+    return plain and not name.startswith((".", "out-", "veiled-"))
+
+
+@pytest.mark.usefixtures("root")
+@pytest.mark.parametrize("tool", [tool for tool, (_, _, relative) in CALLS.items() if relative])
+def test_relative_paths_lead_no_further(live: Client, tool: str) -> None:
+    for name in OUTSIDE:
+        with untouched(*around(live.root)):
+            answer = send(live, tool, f"{name}.ipynb")
+        assert answer.status == 404, (name, answer.body)
+        failure(tool, answer)
+
+
+def test_a_name_in_another_form_of_unicode_is_another_name(live: Client, root: Path) -> None:
+    composed, decomposed = (unicodedata.normalize(form, "é.ipynb") for form in ("NFC", "NFD"))
+    (root / composed).write_bytes(samples.three_cells())
+    with untouched(root):
+        assert send(live, "nexo/NotebookEdit", f"{root}/{decomposed}").status == 404
+    assert send(live, "nexo/NotebookEdit", f"{root}/{composed}").status == 200
+    assert samples.cells_of((root / composed).read_bytes())[0]["source"] == "new"
+
+
+def test_a_link_within_the_root_leads_to_what_it_names(live: Client, root: Path) -> None:
+    (root / "real.ipynb").write_bytes(samples.three_cells())
+    (root / "link.ipynb").symlink_to(root / "real.ipynb")
+    answer = send(live, "nexo/NotebookEdit", f"{root}/link.ipynb")
+    assert answer.json["notebook_path"] == f"{root}/link.ipynb"
+    assert (root / "link.ipynb").is_symlink()
+    assert samples.cells_of((root / "real.ipynb").read_bytes())[0]["source"] == "new"
+
+
+@pytest.mark.parametrize("tool", CALLS)
+def test_no_answer_names_a_place_that_the_caller_did_not_name(
+    live: Client, root: Path, tool: str
+) -> None:
+    path = f"{root}/sub/../{'a.md' if tool in TEXTS else 'a.ipynb'}"
+    (root / "sub").mkdir()
+    try:
+        (root / "a.ipynb").write_bytes(samples.three_cells())
+        (root / "a.md").write_text(MARK)
+        send(live, "claude_code/Read", path)
+        answer = send(live, tool, path)
+        assert answer.status == 200, answer.body
+        # The copy is beside the notebook, and is named as the notebook was.
+        mine = answer.body.replace(f"{root}/sub/../".encode(), b"")
+        assert_says_nothing_of_this_machine(mine)
+    finally:
+        (root / "sub").rmdir()
