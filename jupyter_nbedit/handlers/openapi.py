@@ -51,7 +51,7 @@ class OpenAPIHandler(NbEditHandler):
     """``/nbedit/openapi.json``."""
 
     @Contract(
-        "This document",
+        "The OpenAPI document",
         replies={HTTPStatus.OK: Reply({"type": "object"}, "An OpenAPI document.")},
     )
     @web.authenticated

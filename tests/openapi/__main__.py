@@ -1,4 +1,7 @@
-"""Write the answers of the examples anew, as servers give them: ``python tests/openapi``."""
+"""Write the answers of the examples anew, and ``docs/api.md``: ``python tests/openapi``.
+
+To add an example, write its request into ``examples.json``; the answer is filled in.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,13 @@ import msgspec
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path[0] = str(REPOSITORY)
 
-from jupyter_nbedit.handlers.examples import Exchange, exchanges  # noqa: E402 - needs the line above
+from jupyter_nbedit.handlers import default_handlers  # noqa: E402 - needs the line above
+from jupyter_nbedit.handlers.examples import Exchange, exchanges  # noqa: E402
+from jupyter_nbedit.handlers.openapi import document  # noqa: E402
+from tests.openapi.page import page  # noqa: E402
 from tests.openapi.playing import Stage  # noqa: E402
 
+PAGE = REPOSITORY / "docs" / "api.md"
 EXAMPLES = REPOSITORY / "jupyter_nbedit" / "handlers" / "examples.json"
 
 
@@ -25,6 +32,8 @@ def main() -> None:
         told = [recorded(stage, exchange) for exchange in exchanges()]
     text = msgspec.json.format(msgspec.json.encode(told), indent=1)
     EXAMPLES.write_bytes(text + b"\n")
+    exchanges.cache_clear()
+    PAGE.write_text(page(document(default_handlers, base_url="/")))
     print(f"{len(told)} examples")
 
 
