@@ -78,7 +78,7 @@ def _replace(operation: Replace, workspace: Workspace, _number: int) -> Touched:
     if operation.source is not UNSET:
         draft.source = operation.source
     if operation.cell_type is not UNSET:
-        draft.cell_type = operation.cell_type
+        draft.become(operation.cell_type)
     draft.clear = draft.clear or operation.outputs == "clear"
     return Touched(draft)
 
@@ -146,15 +146,12 @@ def _split(operation: Split, workspace: Workspace, _number: int) -> Touched:
     workspace.check_editable(draft)
     draft.source, rest = textedit.cut(draft.source, operation.at_line)
     draft.clear = True
-    members = {
-        name: value
-        for name in ("metadata", "attachments")
-        if (value := draft.member(name)) is not None
-    }
-    if _runs(draft):
+    members = {name: draft.member(name) for name in ("metadata", "attachments")}
+    metadata = members["metadata"]
+    if metadata is not None and _runs(draft):
         # As in JupyterLab: the new cell is not the one that is running.
         style = draft.style(workspace.style)
-        members["metadata"] = with_members(members["metadata"], {_EXECUTION: None}, style)
+        members["metadata"] = with_members(metadata, {_EXECUTION: None}, style)
     new = workspace.insert(
         workspace.arrangement.beside(draft.token, after=True),
         cell_id=workspace.new_id(),

@@ -154,9 +154,16 @@ def apply(
 
 def _splices(workspace: Workspace, order: Order) -> list[Splice]:
     style = workspace.style
-    splices = order.splices(style, lambda token: workspace.drafts[token].written(style))
+    written: set[int] = set()
+
+    def write(token: int) -> bytes:
+        written.add(token)
+        return workspace.drafts[token].written(style)
+
+    splices = order.splices(style, write)
     for draft in workspace.drafts.values():
-        if not draft.moved and draft.gone_by is None:
+        # A cell that was moved to where it was is not written with its neighbours.
+        if draft.gone_by is None and draft.token not in written:
             splices += draft.changes(style)
     document, metadata = workspace.document, workspace.metadata
     if metadata is not None and metadata != document.written_metadata:

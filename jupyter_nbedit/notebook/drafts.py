@@ -35,7 +35,7 @@ class Draft:
     id, cell_type, source
         What they are now.
     members
-        Other members that the batch sets, as they are to be written.
+        Other members that the batch sets, as they are to be written; None takes one out.
     clear
         Whether its outputs are cleared.
     moved
@@ -50,7 +50,7 @@ class Draft:
     id: str | None
     cell_type: str
     source: str
-    members: dict[str, bytes] = field(default_factory=dict)
+    members: dict[str, bytes | None] = field(default_factory=dict)
     clear: bool = False
     moved: bool = False
     gone_by: int | None = None
@@ -65,6 +65,14 @@ class Draft:
     def metadata(self) -> dict[str, Any]:
         """Its metadata; empty if it is missing or not an object."""
         return decoded(self.member("metadata"))
+
+    def become(self, cell_type: str) -> None:
+        """Change the type; what the new one must not have is lost, even if it changes back."""
+        if cell_type != "code":
+            self.clear = self.clear or self.cell_type == "code"
+        elif self.cell_type != "code" and self.member("attachments") is not None:
+            self.members["attachments"] = None
+        self.cell_type = cell_type
 
     @property
     def shows_outputs(self) -> bool:
@@ -237,7 +245,7 @@ class Workspace:
         cell_id: str | None,
         cell_type: str,
         source: str,
-        members: dict[str, bytes],
+        members: dict[str, bytes | None],
     ) -> Draft:
         """Put a new cell into a place; ``members`` are the others it has, written."""
         near = self.arrangement.gap_of(place)

@@ -28,11 +28,12 @@ def new_cell(
     cell_type: str,
     cell_id: str | None,
     source: str,
-    members: Mapping[str, bytes],
+    members: Mapping[str, bytes | None],
 ) -> bytes:
     """Write a new cell in the style of an example; other ``members`` are written already."""
+    foreign = _FOREIGN.get(cell_type, ())
     values = {
-        name: value for name, value in members.items() if name not in _FOREIGN.get(cell_type, ())
+        name: value for name, value in members.items() if value is not None and name not in foreign
     }
     values |= {"cell_type": example.text(cell_type), "source": example.source(source)}
     if cell_id is not None:
@@ -56,7 +57,7 @@ class Wanted:
     source, cell_type
         These of it.
     members
-        Values of other members, written already.
+        Values of other members, written already; None takes one out.
     clear
         Whether outputs and execution count are cleared; a cell that stops being code loses them in
         any case.
@@ -64,7 +65,7 @@ class Wanted:
 
     source: str
     cell_type: str
-    members: Mapping[str, bytes]
+    members: Mapping[str, bytes | None]
     clear: bool
 
 
@@ -82,12 +83,18 @@ def changed_cell(cell: Cell, style: Style, wanted: Wanted) -> list[Splice]:
         values["cell_type"] = own.text(wanted.cell_type)
         if wanted.cell_type == "code":
             values |= {name: _CLEARED[name] for name in _CLEARED.keys() - cell.members.keys()}
-    in_place = not converted and values.keys() <= cell.members.keys()
+    in_place = (
+        not converted and values.keys() <= cell.members.keys() and None not in values.values()
+    )
     if source is not None and not (in_place and "source" in cell.members):
         in_place, values["source"] = False, own.source(source)
     if not in_place:
         return [Splice(*cell.span, _rewritten(cell, style, wanted.cell_type, values))]
-    changes = [Splice(*cell.members[name].value, value) for name, value in values.items()]
+    changes = [
+        Splice(*cell.members[name].value, value)
+        for name, value in values.items()
+        if value is not None
+    ]
     if source is not None:
         changes.append(_new_source(cell, own, source))
     return sorted(changes)
@@ -107,10 +114,12 @@ def _stale(cell: Cell) -> list[Member]:
     return found
 
 
-def _rewritten(cell: Cell, style: Style, cell_type: str, values: Mapping[str, bytes]) -> bytes:
+def _rewritten(
+    cell: Cell, style: Style, cell_type: str, values: Mapping[str, bytes | None]
+) -> bytes:
     """Write the cell as a type, with new values; the members that stay keep their bytes."""
     own = style.of_cell(cell)
-    changes: dict[str, bytes | None] = dict(values)
+    changes = dict(values)
     rank = own.order_key
     if cell_type != cell.cell_type:
         changes |= dict.fromkeys(_FOREIGN.get(cell_type, ()))

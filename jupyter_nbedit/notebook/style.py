@@ -31,6 +31,7 @@ _DEFAULT_ORDER = (
 )
 # Others escape within ASCII: control characters everybody, "<" some.
 _ESCAPE = re.compile(rb"\\u(?!00[0-7])[0-9a-fA-F]{4}")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 # Looking for examples further away than this costs more than it tells.
 _NEIGHBOURS = 200
 
@@ -67,7 +68,7 @@ class CellStyle:
 
     def text(self, value: str) -> bytes:
         """Write a string."""
-        return json.dumps(value, ensure_ascii=self._escapes(value)).encode()
+        return _utf8(json.dumps(value, ensure_ascii=self._escapes(value)))
 
     def _escapes(self, value: str) -> bool:
         return not value.isascii() and self.notebook.escapes
@@ -95,7 +96,7 @@ class CellStyle:
         if self._escapes(written):
             written = "".join(c if c.isascii() else json.dumps(c)[1:-1] for c in written)
         # A string never holds a raw line feed, so each one here is a line of the layout.
-        return written.encode().replace(b"\n", line or b"")
+        return _utf8(written).replace(b"\n", line or b"")
 
     def member(self, name: str, value: bytes) -> bytes:
         """Write a member; its value is already written."""
@@ -234,6 +235,11 @@ class Style:
             return Brackets(b"", b"," if b"\n" in outer.separator else outer.separator, b"")
         inner = newline + indent + unit
         return Brackets(inner, b"," + inner, newline + indent)
+
+
+def _utf8(written: str) -> bytes:
+    """Encode a JSON text; lone surrogates, which only escapes can say, become escapes."""
+    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", written).encode()
 
 
 def _backslashes_before(text: bytes, at: int) -> int:

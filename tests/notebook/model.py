@@ -1,15 +1,25 @@
 """A plain model of the operations, on the parsed notebook: the oracle for what an edit means.
 
-It shares no code with the package, works one operation at a time on lists of dicts, and knows
-nothing of bytes.
+It shares no code with the package, keeps everything in one list that it searches, and knows nothing
+of bytes. A refusal is its reason.
 """
 
 from __future__ import annotations
 
+import copy
+import hashlib
+import itertools
 import json
+from collections.abc import Iterator
 from typing import Any
 
+from tests.notebook import model_sections as sections
+
 JSON = Any
+
+
+class Refused(Exception):
+    """What the operation is refused for."""
 
 
 def loads(text: bytes) -> JSON:
@@ -33,46 +43,325 @@ def joined(cell: JSON) -> JSON:
     return {**cell, "source": source(cell)}
 
 
-def replace(cells: list[JSON], at: int, text: str, *, keep: bool = False) -> list[JSON]:
-    cell = {**cells[at], "source": text}
-    if cell["cell_type"] == "code" and not keep:
-        cell |= {
-            name: value
-            for name, value in (("outputs", []), ("execution_count", None))
-            if name in cell
-        }
-    return [*cells[:at], cell, *cells[at + 1 :]]
+def merge_patch(target: JSON, patch: JSON) -> JSON:
+    """RFC 7396, section 2, as it stands there."""
+    if not isinstance(patch, dict):
+        return patch
+    target = dict(target) if isinstance(target, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            target.pop(name, None)
+        else:
+            target[name] = merge_patch(target.get(name), value)
+    return target
 
 
-def convert(cells: list[JSON], at: int, cell_type: str) -> list[JSON]:
-    if cells[at]["cell_type"] == cell_type:
-        return replace(cells, at, source(cells[at]))
-    alien = ("attachments",) if cell_type == "code" else ("outputs", "execution_count")
-    cell = {name: value for name, value in cells[at].items() if name not in alien}
-    cell |= {"cell_type": cell_type, "source": source(cell)}
-    if cell_type == "code":
-        cell |= {"execution_count": None, "outputs": []}
-    return [*cells[:at], cell, *cells[at + 1 :]]
+class Batch:
+    """A notebook while operations are done to it.
 
+    ``row`` holds the cells with a mark before and behind each; what goes beside a cell goes before
+    one of its marks.
+    """
 
-def insert(cells: list[JSON], at: int, cell: JSON) -> list[JSON]:
-    return [*cells[:at], cell, *cells[at:]]
+    def __init__(self, notebook: JSON, fresh: Iterator[str]) -> None:
+        self.top = {name: value for name, value in notebook.items() if name != "cells"}
+        self.was = [joined(cell) for cell in notebook["cells"]]
+        self.cells = copy.deepcopy(self.was)
+        self.has_ids = int(self.top.get("nbformat_minor", "number 0").split()[1]) >= 5
+        self.fresh = fresh
+        marks = [object() for _ in range(len(self.cells) + 1)]
+        self.marks = {id(c): (marks[at], marks[at + 1]) for at, c in enumerate(self.cells)}
+        self.ends = (marks[0], marks[-1])
+        self.gaps = marks
+        self.row: list[Any] = [marks[0]]
+        for at, cell in enumerate(self.cells):
+            self.row += [cell, marks[at + 1]]
+        self.gone: list[JSON] = []
+        self.inserted: dict[str, JSON] = {}
 
+    def do(self, operation: JSON) -> None:
+        fields = {name: value for name, value in operation.items() if name != "op"}
+        getattr(self, operation["op"])(**fields)
 
-def delete(cells: list[JSON], at: int) -> list[JSON]:
-    return [*cells[:at], *cells[at + 1 :]]
+    @property
+    def now(self) -> list[JSON]:
+        return [entry for entry in self.row if isinstance(entry, dict)]
 
+    def untouched(self) -> list[int]:
+        """The indexes of the cells that are there still, as they were."""
+        now = [id(cell) for cell in self.now]
+        return [
+            at
+            for at, (cell, before) in enumerate(zip(self.cells, self.was, strict=True))
+            if id(cell) in now and cell == before
+        ]
 
-def move(cells: list[JSON], at: int, gap: int) -> list[JSON]:
-    """Move a cell into a gap of the list as it is: gap n is before cell n."""
-    rest = delete(cells, at)
-    return insert(rest, gap - (gap > at), cells[at])
+    def at(self, what: object) -> int:
+        return next(at for at, entry in enumerate(self.row) if entry is what)
 
+    def find(self, address: str | int) -> JSON:
+        if isinstance(address, str) and address in self.inserted:
+            return self.inserted[address]
+        if isinstance(address, str):
+            same = [at for at, cell in enumerate(self.was) if cell.get("id") == address]
+            if len(same) > 1:
+                raise Refused("ambiguous_cell")
+            known = {f"cell-{at}": at for at in range(len(self.was))}
+            address = same[0] if same else known.get(address, -1)
+        if not 0 <= address < len(self.was):
+            raise Refused("cell_not_found")
+        return self.cells[address]
 
-def new_cell(cell_type: str, text: str, cell_id: str | None, metadata: JSON) -> JSON:
-    cell: dict[str, JSON] = {"cell_type": cell_type, "metadata": metadata, "source": text}
-    if cell_id is not None:
-        cell["id"] = cell_id
-    if cell_type == "code":
-        cell |= {"execution_count": None, "outputs": []}
-    return cell
+    def cell(self, address: str | int, expect: JSON = None) -> JSON:
+        cell = self.find(address)
+        if any(cell is other for other in self.gone):
+            raise Refused("invalid_operation")
+        if expect is not None:
+            before = next((w for w, c in zip(self.was, self.cells, strict=True) if c is cell), cell)
+            if (
+                expect["source_hash"]
+                != hashlib.sha256(before["source"].encode("utf-8", "surrogatepass")).hexdigest()
+            ):
+                raise Refused("cell_changed")
+        return cell
+
+    def several(self, cell: Any, cells: Any, expect: JSON = None) -> list[JSON]:
+        found = [self.cell(cell, expect)] if cells is None else [self.cell(one) for one in cells]
+        if len({id(one) for one in found}) < len(found):
+            raise Refused("invalid_operation")
+        return found
+
+    def protected(self, cell: JSON, flag: str) -> None:
+        metadata = cell.get("metadata")
+        if isinstance(metadata, dict) and metadata.get(flag) is False:
+            raise Refused("cell_protected")
+
+    def clear(self, cell: JSON) -> None:
+        for name, value in (("outputs", []), ("execution_count", None)):
+            if cell["cell_type"] == "code" and name in cell:
+                cell[name] = value
+
+    def new_id(self) -> dict[str, str]:
+        taken = {cell.get("id") for cell in self.was} | set(self.inserted)
+        return {"id": next(i for i in self.fresh if i not in taken)} if self.has_ids else {}
+
+    def put(self, cell: JSON, mark: object) -> JSON:
+        self.marks[id(cell)] = marks = (object(), object())
+        at = self.at(mark)
+        self.row[at:at] = [marks[0], cell, marks[1]]
+        return cell
+
+    def new(self, mark: object, cell: JSON) -> JSON:
+        if cell["cell_type"] == "code":
+            cell |= {"execution_count": None, "outputs": []}
+        if "id" in cell:
+            self.inserted[cell["id"]] = cell
+        return self.put(cell, mark)
+
+    def take(self, cell: JSON) -> None:
+        del self.row[self.at(cell)]
+
+    def mark(self, place: JSON) -> object:
+        if "at" in place:
+            return self.ends[place["at"] == "end"]
+        if "index" in place:
+            if place["index"] > len(self.was):
+                raise Refused("invalid_operation")
+            return self.gaps[place["index"]]
+        side = "after" if "after" in place else "before"
+        return self.marks[id(self.find(place[side]))][side == "after"]
+
+    # The operations, by their names.
+
+    def replace(
+        self,
+        cell: Any,
+        source: str | None = None,
+        cell_type: str | None = None,
+        outputs: str = "clear",
+        expect: JSON = None,
+    ) -> None:
+        found = self.cell(cell, expect)
+        self.protected(found, "editable")
+        if source is not None:
+            found["source"] = source
+        if cell_type not in {None, found["cell_type"]}:
+            alien = ("attachments",) if cell_type == "code" else ("outputs", "execution_count")
+            for name in alien:
+                found.pop(name, None)
+            found["cell_type"] = cell_type
+            if cell_type == "code":
+                found |= {"execution_count": None, "outputs": []}
+        if outputs == "clear":
+            self.clear(found)
+
+    def replace_text(
+        self, cell: Any, edits: JSON = None, outputs: str = "clear", expect: JSON = None, **one: Any
+    ) -> None:
+        found = self.cell(cell, expect)
+        self.protected(found, "editable")
+        text = found["source"]
+        for edit in edits or [one]:
+            old, starts = edit["old"], range(len(text))
+            count = sum(text.startswith(old, at) for at in starts)
+            if count == 0 or (count > 1 and not edit.get("all")):
+                raise Refused("text_mismatch")
+            text = edit["new"].join(text.split(old))
+        found["source"] = text
+        if outputs == "clear":
+            self.clear(found)
+
+    def insert(self, source: str, cell_type: str, metadata: JSON = None, **place: Any) -> None:
+        wanted = place.pop("id", None)
+        if wanted is not None:
+            taken = {cell.get("id") for cell in self.was} | set(self.inserted)
+            if wanted in taken or not self.has_ids:
+                raise Refused("invalid_operation")
+        named = self.new_id() if wanted is None else {"id": wanted}
+        metadata = loads(json.dumps(metadata or {}).encode())
+        cell = {"cell_type": cell_type, "metadata": metadata, "source": source, **named}
+        self.new(self.mark(place), cell)
+
+    def delete(self, cell: Any = None, cells: Any = None, expect: JSON = None) -> None:
+        for one in self.several(cell, cells, expect):
+            self.protected(one, "deletable")
+            self.take(one)
+            self.gone.append(one)
+
+    def move(self, cell: Any = None, cells: Any = None, expect: JSON = None, **place: Any) -> None:
+        mark = None
+        for one in self.several(cell, cells, expect):
+            before = self.mark(place) if mark is None else mark
+            self.take(one)
+            self.put(one, before)
+            mark = mark or self.marks[id(one)][1]
+
+    def split(self, cell: Any, at_line: int, expect: JSON = None) -> None:
+        found = self.cell(cell, expect)
+        self.protected(found, "editable")
+        lines = found["source"].split("\n")
+        if at_line > len(lines) - (lines[-1] == ""):
+            raise Refused("invalid_operation")
+        first, rest = "\n".join(lines[: at_line - 1]), "\n".join(lines[at_line - 1 :])
+        found["source"] = first.removesuffix("\r")
+        self.clear(found)
+        kept = {name: found[name] for name in ("metadata", "attachments") if name in found}
+        kept = {**copy.deepcopy(kept), "cell_type": found["cell_type"], "source": rest}
+        if kept["cell_type"] == "code":
+            kept.pop("attachments", None)
+        self.new(self.marks[id(found)][1], {**kept, **self.new_id()})
+
+    def merge(self, cells: Any) -> None:
+        found = self.several(None, cells)
+        now = [id(cell) for cell in self.now]
+        first = now.index(id(found[0]))
+        if now[first : first + len(found)] != [id(cell) for cell in found]:
+            raise Refused("invalid_operation")
+        if len({cell["cell_type"] for cell in found}) > 1:
+            raise Refused("invalid_operation")
+        for one in found:
+            self.protected(one, "editable")
+        gathered = [cell["attachments"] for cell in found if "attachments" in cell]
+        for one, other in itertools.combinations(gathered, 2):
+            if any(one[name] != other[name] for name in one.keys() & other.keys()):
+                raise Refused("invalid_operation")
+        if gathered:
+            found[0]["attachments"] = dict(itertools.chain(*(one.items() for one in gathered)))
+        found[0]["source"] = "\n".join(cell["source"] for cell in found)
+        self.clear(found[0])
+        for one in found[1:]:
+            self.protected(one, "deletable")
+            self.take(one)
+            self.gone.append(one)
+
+    def clear_outputs(
+        self, cell: Any = None, cells: Any = None, expect: JSON = None, **everything: bool
+    ) -> None:
+        chosen = self.now if everything else self.several(cell, cells, expect)
+        for one in chosen:
+            shows = one.get("outputs") or one.get("execution_count") is not None
+            if not everything or (one["cell_type"] == "code" and shows):
+                self.protected(one, "editable")
+            self.clear(one)
+
+    def set_metadata(self, patch: JSON, cell: Any = None, expect: JSON = None) -> None:
+        target = self.top if cell is None else self.cell(cell, expect)
+        if cell is not None and "editable" not in patch:
+            self.protected(target, "editable")
+        target["metadata"] = merge_patch(target.get("metadata"), loads(json.dumps(patch).encode()))
+
+    def append_to_section(self, section: str, source: str, cell_type: str = "markdown") -> None:
+        found = self.section(section)
+        if not found.within:
+            self.new_in_section(self.gaps[found.stop], source, cell_type)
+            return
+        last = self.part(found.stop - 1)
+        if cell_type != "markdown":
+            raise Refused("invalid_operation")
+        self.change(last, sections.append(*self.cut(found, last), source))
+
+    def replace_section(self, section: str, source: str, cell_type: str = "markdown") -> None:
+        found = self.section(section)
+        head = self.part(found.cell)
+        before, part, after = self.cut(found, head)
+        if found.stop == found.cell + 1 and (found.within or cell_type == "markdown"):
+            if cell_type != "markdown":
+                raise Refused("invalid_operation")
+            self.change(head, sections.replace(before, part, after, source))
+            return
+        self.change(head, sections.replace(before, part, after, ""))
+        for at in range(found.cell + 1, found.stop):
+            if found.within and at == found.stop - 1:
+                last = self.part(at)
+                self.change(last, "\n".join(self.cut(found, last)[2]))
+            elif not any(self.cells[at] is other for other in self.gone):
+                self.protected(self.cells[at], "deletable")
+                self.take(self.cells[at])
+                self.gone.append(self.cells[at])
+        self.new_in_section(self.marks[id(head)][1], source, cell_type)
+
+    def remove_entry(self, section: str, match: str) -> None:
+        found, removed = self.section(section), False
+        for at in range(found.cell, found.stop):
+            cell = self.cells[at]
+            if cell["cell_type"] == "markdown" and not any(cell is other for other in self.gone):
+                text = sections.remove(*self.cut(found, cell), match)
+                if text is not None:
+                    self.change(cell, text)
+                    removed = True
+        if not removed:
+            raise Refused("text_mismatch")
+
+    def new_in_section(self, mark: object, source: str, cell_type: str) -> None:
+        named = self.new_id()
+        self.new(mark, {"cell_type": cell_type, "metadata": {}, "source": source, **named})
+
+    def change(self, cell: JSON, text: str) -> None:
+        if text != cell["source"]:
+            self.protected(cell, "editable")
+            cell["source"] = text
+
+    def section(self, name: str) -> sections.Section:
+        sources = [cell["source"] if cell["cell_type"] == "markdown" else "" for cell in self.was]
+        found = sections.find(sources, name)
+        if len(found) != 1:
+            raise Refused("ambiguous_section" if found else "section_not_found")
+        return found[0]
+
+    def part(self, at: int) -> JSON:
+        cell = self.cells[at]
+        if cell["cell_type"] != "markdown" or any(cell is other for other in self.gone):
+            raise Refused("invalid_operation")
+        return cell
+
+    def cut(self, found: sections.Section, cell: JSON) -> tuple[list[str], list[str], list[str]]:
+        """The lines of a cell before, in and behind the section; its heading is before."""
+        lines = cell["source"].split("\n")
+        start = 0
+        if cell is self.cells[found.cell]:
+            heads = [at for at, line in enumerate(lines) if line == found.line]
+            if len(heads) != 1:
+                raise Refused("invalid_operation")
+            start = heads[0] + 1
+        stop = sections.end(lines, found.level, start)
+        return lines[:start], lines[start:stop], lines[stop:]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
+from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.notebook.batch import Applied, apply
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Operation
@@ -19,48 +20,73 @@ from tests.notebook import model
 SOURCE = 'a = "1"\n# ünïcödé \U0001f600 \\ \t\nb'
 NEW_ID = "fresh-id"
 
-#: Operations, what they do to the model's cells, and the indexes of the cells they change.
-Case = tuple[list[dict[str, Any]], Callable[[list[Any]], list[Any]], set[int]]
-
 _DECODER = msgspec.json.Decoder(list[Operation])
+
+
+def fresh_ids() -> Iterator[str]:
+    """The ids that new cells get, in order."""
+    return (f"{NEW_ID}-{n}" if n else NEW_ID for n in itertools.count())
 
 
 def edit(document: Document, *operations: dict[str, Any]) -> Applied:
     batch = _DECODER.decode(json.dumps(operations).encode())
-    numbers = itertools.count()
-    return apply(
-        document, batch, fresh_id=lambda: f"{NEW_ID}-{n}" if (n := next(numbers)) else NEW_ID
-    )
+    return apply(document, batch, fresh_id=fresh_ids().__next__)
 
 
-def untouched(document: Document, touched: set[int]) -> Counter[bytes]:
-    """The bytes of every cell an operation has no business with."""
-    spans = (span for at, span in enumerate(document.cell_spans) if at not in touched)
+def bytes_of(document: Document, cells: Iterable[int]) -> Counter[bytes]:
+    """The bytes of cells."""
+    spans = (document.cell_spans[at] for at in cells)
     return Counter(document.text[span.start : span.stop] for span in spans)
 
 
-def around(document: Document) -> tuple[bytes, bytes]:
-    """The bytes before and after the array of cells."""
-    return (
-        document.text[: document.cells_span.start + 1],
-        document.text[document.cells_span.stop - 1 :],
-    )
+def around(document: Document) -> list[bytes]:
+    """The bytes before and after the array of cells, without the notebook's metadata."""
+    text, cells, metadata = document.text, document.cells_span, document.metadata_span
+    parts = [(0, cells.start + 1), (cells.stop - 1, len(text))]
+    if metadata is None:
+        return [text[start:stop] for start, stop in parts]
+    cut = [metadata.start, metadata.stop]
+    at = metadata.start > cells.start
+    (start, stop) = parts[at]
+    parts[at : at + 1] = [(start, cut[0]), (cut[1], stop)]
+    return [text[start:stop] for start, stop in parts]
 
 
-def check(label: str, document: Document, case: Case) -> None:
-    operations, expected, touched = case
+def check(label: str, document: Document, operations: list[dict[str, Any]]) -> bytes | None:
+    """Check a batch against the model; give the notebook after it, or None if it is refused."""
     label = f"{label}: {operations}"
+    before_value = model.loads(document.text)
+    expected = model.Batch(before_value, fresh_ids())
+    try:
+        for operation in operations:
+            expected.do(operation)
+    except model.Refused as refused:
+        try:
+            edit(document, *operations)
+        except NbEditError as refusal:
+            assert refusal.reason == str(refused), label  # noqa: PT017 -- the other way round below
+            return None
+        raise AssertionError(label) from refused
     applied = edit(document, *operations)
     text = join(document.text, applied.splices)
     after = Document.parse(text)
 
-    assert around(after) == around(document), label
-    assert not untouched(document, touched) - untouched(after, set()), label
+    if document.metadata_span is not None:
+        assert around(after) == around(document), label
+    kept = bytes_of(document, expected.untouched())
+    assert not kept - bytes_of(after, range(len(after))), label
+    if expected.top.get("metadata") == before_value.get("metadata"):
+        assert after.written_metadata == document.written_metadata, label
 
-    before_value, after_value = model.loads(document.text), model.loads(text)
-    cells = [model.joined(cell) for cell in before_value.pop("cells")]
-    cells_after = [model.joined(cell) for cell in after_value.pop("cells")]
-    assert cells_after == expected(cells), label
-    assert after_value == before_value, label
+    after_value = model.loads(text)
+    assert [model.joined(cell) for cell in after_value.pop("cells")] == expected.now, label
+    assert after_value == expected.top, label
+    assert applied.total_cells == len(after), label
+    for result in applied.results:
+        for told in [result] if result.cells is msgspec.UNSET else result.cells:
+            if told.cell_id is not None and told.index is not None and told.source is msgspec.UNSET:
+                gone = any(cell.get("id") == told.cell_id for cell in expected.gone)
+                assert gone or after.heads[told.index][0] == told.cell_id, label
 
     assert join(text, backwards(document.text, applied.splices)) == document.text, label
+    return text

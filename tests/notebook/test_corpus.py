@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,9 @@ from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.splices import join
 from tests import corpora
-from tests.notebook import model
-from tests.notebook.oracle import NEW_ID, SOURCE, Case, check, edit
+from tests.notebook.oracle import SOURCE, check, edit
+
+Batch = list[dict[str, Any]]
 
 
 def readable(path: Path) -> bool:
@@ -58,76 +58,131 @@ def validates(text: bytes) -> bool:
     return True
 
 
-def replaces(document: Document) -> Iterator[Case]:
+def replaces(document: Document) -> Iterator[Batch]:
     for at in places(document):
-        yield (
-            [{"op": "replace", "cell": at, "source": SOURCE}],
-            partial(model.replace, at=at, text=SOURCE),
-            {at},
-        )
+        yield [{"op": "replace", "cell": at, "source": SOURCE}]
+        yield [{"op": "replace", "cell": at, "cell_type": "raw", "outputs": "keep"}]
+        yield [{"op": "replace", "cell": at, "cell_type": "code"}]
 
 
-def inserts(document: Document) -> Iterator[Case]:
+def text_replacements(document: Document) -> Iterator[Batch]:
+    for at in places(document):
+        source = document.cell(at).source
+        middle = source[len(source) // 2 :][:20]
+        if middle and middle.isprintable():
+            yield [{"op": "replace_text", "cell": at, "old": middle, "new": SOURCE}]
+            edits = [{"old": middle, "new": "é", "all": True}, {"old": "é", "new": middle}]
+            yield [{"op": "replace_text", "cell": at, "edits": edits, "outputs": "keep"}]
+
+
+def inserts(document: Document) -> Iterator[Batch]:
     for at in (*places(document), len(document)):
         for cell_type in ("code", "markdown", "raw"):
             metadata = {"tags": ["é"], "n": {"deep": [1, {}]}}
-            cell = model.new_cell(
-                cell_type,
-                SOURCE,
-                NEW_ID if document.has_ids else None,
-                {**metadata, "n": {"deep": [model.number("1"), {}]}},
-            )
-            yield (
-                [
-                    {
-                        "op": "insert",
-                        "index": at,
-                        "cell_type": cell_type,
-                        "source": SOURCE,
-                        "metadata": metadata,
-                    }
-                ],
-                partial(model.insert, at=at, cell=cell),
-                set(),
-            )
+            cell = {"cell_type": cell_type, "source": SOURCE, "metadata": metadata}
+            yield [{"op": "insert", "index": at, **cell}]
 
 
-def deletes(document: Document) -> Iterator[Case]:
+def deletes(document: Document) -> Iterator[Batch]:
     for at in places(document):
-        yield (
-            [{"op": "delete", "cell": at}],
-            partial(model.delete, at=at),
-            {at},
-        )
+        yield [{"op": "delete", "cell": at}]
+    if len(document):
+        yield [{"op": "delete", "cells": places(document)}]
+        yield [{"op": "delete", "cells": list(range(len(document)))}]
 
 
-def moves(document: Document) -> Iterator[Case]:
+def moves(document: Document) -> Iterator[Batch]:
     for at in places(document):
         for gap in (0, len(document) // 2, len(document)):
-            yield (
-                [{"op": "move", "cell": at, "index": gap}],
-                partial(model.move, at=at, gap=gap),
-                set(),
-            )
+            yield [{"op": "move", "cell": at, "index": gap}]
+    if len(document):
+        yield [{"op": "move", "cells": places(document)[::-1], "at": "end"}]
 
 
-@pytest.mark.parametrize("cases", [replaces, inserts, deletes, moves])
+def splits(document: Document) -> Iterator[Batch]:
+    for at in places(document):
+        lines = document.cell(at).source.count("\n")
+        yield [{"op": "split", "cell": at, "at_line": max(2, lines // 2)}]
+
+
+def merges(document: Document) -> Iterator[Batch]:
+    for at in places(document):
+        yield [{"op": "merge", "cells": [at, at + 1]}]
+        kind = {"op": "replace", "cell_type": "markdown"}
+        if at + 1 < len(document):
+            merge = {"op": "merge", "cells": [at, at + 1]}
+            yield [{**kind, "cell": at}, {**kind, "cell": at + 1}, merge]
+
+
+def clearings(document: Document) -> Iterator[Batch]:
+    for at in places(document):
+        yield [{"op": "clear_outputs", "cell": at}]
+    if len(document):
+        yield [{"op": "clear_outputs", "cells": places(document)}]
+    yield [{"op": "clear_outputs", "all": True}]
+
+
+def metadata_changes(document: Document) -> Iterator[Batch]:
+    patch = {"tags": ["é"], "nbedit": {"deep": [1, {}]}, "collapsed": None, "scrolled": True}
+    for at in places(document):
+        yield [{"op": "set_metadata", "cell": at, "patch": patch}]
+        yield [{"op": "set_metadata", "cell": at, "patch": {"no such": None}}]
+    yield [{"op": "set_metadata", "patch": {**patch, "language_info": {"name": "x", "mode": None}}}]
+
+
+def mixtures(document: Document) -> Iterator[Batch]:
+    if len(document):
+        first, last = places(document)[0], places(document)[-1]
+        new = {"cell_type": "markdown", "metadata": {"a": 1}}
+        named = {"id": "new-1"} if document.has_ids else {}
+        batch: Batch = [
+            {"op": "insert", "before": first, "source": "x\ny", **new, **named},
+            {"op": "clear_outputs", "all": True},
+            {"op": "set_metadata", "cell": last, "patch": {"tags": ["a"]}},
+            {"op": "move", "cell": last, "at": "start"},
+            {"op": "insert", "after": last, "source": SOURCE, **new},
+        ]
+        if named:
+            batch += [
+                {"op": "split", "cell": "new-1", "at_line": 2},
+                {"op": "replace_text", "cell": "new-1", "old": "x", "new": "z"},
+                {"op": "set_metadata", "cell": "new-1", "patch": {"a": None, "b": {"c": None}}},
+            ]
+        yield batch
+
+
+@pytest.mark.parametrize(
+    "cases",
+    [
+        replaces,
+        text_replacements,
+        inserts,
+        deletes,
+        moves,
+        splits,
+        merges,
+        clearings,
+        metadata_changes,
+        mixtures,
+    ],
+)
 def test_an_operation_leaves_all_other_bytes_and_means_what_the_model_says(
-    cases: Callable[[Document], Iterator[Case]], capsys: pytest.CaptureFixture[str]
+    cases: Callable[[Document], Iterator[Batch]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    total, seen, edits = len(corpora.notebooks()), 0, 0
+    total, seen, edits, refused = len(corpora.notebooks()), 0, 0, 0
     for path, document in documents():
         seen += 1
         for case in cases(document):
-            check(str(path), document, case)
-            edits += 1
+            done = check(str(path), document, case)
+            edits, refused = edits + (done is not None), refused + (done is None)
     with capsys.disabled():
         print(
-            f"\n  {cases.__name__}: {edits} edits of {seen} notebooks; {total - seen} files are no "
-            "notebooks of nbformat 4",
+            f"\n  {cases.__name__}: {edits} edits of {seen} notebooks, {refused} refused as in the "
+            f"model; {total - seen} files are no notebooks of nbformat 4",
             end=" ",
         )
-    assert edits > seen > 300
+    assert edits > 250
+    assert seen > 300
 
 
 def test_what_validated_before_validates_after(capsys: pytest.CaptureFixture[str]) -> None:

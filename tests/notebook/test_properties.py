@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from hypothesis import given, settings
@@ -11,65 +12,94 @@ from jupyter_nbedit.notebook import spans
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.spans import Span
 from jupyter_nbedit.notebook.splices import join
-from tests.notebook import model
 from tests.notebook.generated import notebooks, texts
-from tests.notebook.oracle import NEW_ID, Case, check, edit
+from tests.notebook.oracle import check, edit
 
 # The floor everything stands on is worth more examples than the rest.
 thoroughly = settings(max_examples=4 * settings().max_examples)
 
 
-@st.composite
-def cases(draw: st.DrawFn) -> tuple[Document, Case]:
-    document = Document.parse(draw(notebooks()))
+patches = st.dictionaries(
+    st.one_of(st.sampled_from(["tags", "k"]), texts.filter(lambda name: name != "trusted")),
+    st.one_of(st.none(), texts, st.lists(texts, max_size=2), st.dictionaries(texts, st.none())),
+    max_size=3,
+).filter(lambda patch: "trusted" not in str(patch))
+types = st.sampled_from(["code", "markdown", "raw"])
+
+
+metadatas = st.dictionaries(texts.filter(lambda name: name != "trusted"), texts, max_size=2)
+
+
+def fields(draw: st.DrawFn, document: Document, kind: str) -> dict[str, Any]:
+    """Draw what an operation says beside its name."""
     count = len(document)
-    kinds = ["insert"] if not count else ["replace", "convert", "insert", "delete", "move"]
+    at = draw(st.integers(0, max(0, count - 1)))
+    gap = st.integers(0, count)
+    some = st.lists(st.integers(0, max(0, count - 1)), min_size=1, max_size=4, unique=True)
+    outputs = st.sampled_from(["clear", "keep"])
+    several: dict[str, Any] = {"cells": draw(some)} if count else {"all": True}
+    drawn: dict[str, Callable[[], dict[str, Any]]] = {
+        "replace": lambda: {
+            "cell": at,
+            **draw(st.sampled_from([{"source": draw(texts)}, {"cell_type": draw(types)}])),
+            "outputs": draw(outputs),
+        },
+        "replace_text": lambda: {
+            "cell": at,
+            "outputs": draw(outputs),
+            **edit_of(draw, document, at),
+        },
+        "insert": lambda: {
+            "index": draw(gap),
+            "source": draw(texts),
+            "cell_type": draw(types),
+            "metadata": draw(metadatas),
+        },
+        "delete": lambda: several,
+        "move": lambda: {**several, "index": draw(gap)},
+        "split": lambda: {"cell": at, "at_line": draw(st.integers(2, 4))},
+        "merge": lambda: {"cells": [at, *range(at + 1, at + 2 + draw(st.integers(0, 1)))]},
+        "clear_outputs": lambda: several,
+        "set_metadata": lambda: {
+            "patch": draw(patches),
+            **({"cell": at} if count and draw(st.booleans()) else {}),
+        },
+    }
+    return drawn[kind]()
+
+
+def edit_of(draw: st.DrawFn, document: Document, at: int) -> dict[str, Any]:
+    """Draw a replacement of text that may be there, once or more often, or not."""
+    source = document.cell(at).source
+    start = draw(st.integers(0, len(source)))
+    old = source[start : start + draw(st.integers(1, 5))]
+    if not old or any("\ud800" <= character <= "\udfff" for character in old):
+        old = draw(texts) or "x"
+    edit = {"old": old, "new": draw(texts), "all": draw(st.booleans())}
+    return draw(st.sampled_from([edit, {"edits": [edit, edit]}]))
+
+
+@st.composite
+def operations(draw: st.DrawFn, document: Document) -> dict[str, Any]:
+    """Any operation but those on sections; its addresses fit, the rest of it may not."""
+    kinds = ["insert", "clear_outputs", "set_metadata"]
+    if len(document):
+        kinds += ["replace", "replace_text", "delete", "move", "split", "merge"]
     kind = draw(st.sampled_from(kinds))
-    at = draw(st.integers(0, count if kind == "insert" else count - 1))
-    text = draw(texts)
-    if kind == "replace":
-        keep = draw(st.booleans())
-        operation = {"op": kind, "cell": at, "source": text, "outputs": "keep" if keep else "clear"}
-        return document, (
-            [operation],
-            lambda cells: model.replace(cells, at, text, keep=keep),
-            {at},
-        )
-    if kind == "convert":
-        cell_type = draw(st.sampled_from(["code", "markdown", "raw"]))
-        return document, (
-            [{"op": "replace", "cell": at, "cell_type": cell_type}],
-            lambda cells: model.convert(cells, at, cell_type),
-            {at},
-        )
-    if kind == "insert":
-        cell_type = draw(st.sampled_from(["code", "markdown", "raw"]))
-        metadata = draw(
-            st.dictionaries(texts.filter(lambda name: name != "trusted"), texts, max_size=2)
-        )
-        operation = {
-            "op": kind,
-            "index": at,
-            "cell_type": cell_type,
-            "source": text,
-            "metadata": metadata,
-        }
-        cell = model.new_cell(cell_type, text, NEW_ID if document.has_ids else None, metadata)
-        return document, ([operation], lambda cells: model.insert(cells, at, cell), set())
-    if kind == "delete":
-        return document, ([{"op": kind, "cell": at}], lambda cells: model.delete(cells, at), {at})
-    gap = draw(st.integers(0, count))
-    return document, (
-        [{"op": kind, "cell": at, "index": gap}],
-        lambda cells: model.move(cells, at, gap),
-        set(),
-    )
+    return {"op": kind, **fields(draw, document, kind)}
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Document, list[dict[str, Any]]]:
+    document = Document.parse(draw(notebooks()))
+    batch = draw(st.lists(operations(document), min_size=1, max_size=3))
+    return document, batch
 
 
 @thoroughly
 @given(cases())
-def test_an_operation_leaves_all_other_bytes_and_means_what_the_model_says(
-    case: tuple[Document, Case],
+def test_a_batch_leaves_all_other_bytes_and_means_what_the_model_says(
+    case: tuple[Document, list[dict[str, Any]]],
 ) -> None:
     check("generated", *case)
 
@@ -115,13 +145,14 @@ def test_a_batch_means_what_its_operations_mean_on_the_notebook_as_it_was(
         if isinstance(other, str)
         else f"new {other}"
         if other in replaced
-        else document.cell(other).source
+        else document.cell(int(other)).source
         for other in order
     ]
     assert [after.cell(at).source for at in range(len(after))] == expected
     assert applied.total_cells == len(after)
     for result, operation in zip(applied.results, operations, strict=True):
         if operation["op"] != "delete":
+            assert result.index is not None
             assert after.cell(result.index).source_hash == result.source_hash
 
 

@@ -20,6 +20,7 @@ CODE = {
     "outputs": [{"name": "stdout", "output_type": "stream", "text": ["é\n"]}],
     "source": ["x = 1\n", "y = 2"],
 }
+CLEARED: dict[str, Any] = {"execution_count": None, "outputs": []}
 MARKDOWN = {"cell_type": "markdown", "id": "markdown", "metadata": {}, "source": ["é"]}
 
 DUMPS = [
@@ -63,7 +64,7 @@ def test_an_edit_is_what_the_file_s_own_writer_would_have_written(
     ]
     arranged[2]["id"] = "last"
     metadata = {"a": [1, {"é": []}], "b": {}}
-    new = model.new_cell("code", SOURCE, NEW_ID, metadata)
+    new = {**CODE, "source": SOURCE, "id": NEW_ID, "metadata": metadata, **CLEARED}
     new = {name: new[name] for name in arranged[0]}
 
     def edited(*operations: dict[str, Any]) -> bytes:
@@ -72,15 +73,20 @@ def test_an_edit_is_what_the_file_s_own_writer_would_have_written(
 
     put = {"op": "insert", "cell_type": "code", "source": SOURCE, "metadata": metadata}
     for at in range(4):
-        assert edited({**put, "index": at}) == written(model.insert(arranged, at, new), **habit)
+        more = [*arranged[:at], new, *arranged[at:]]
+        assert edited({**put, "index": at}) == written(more, **habit)
     for at in range(3):
+        cleared = CLEARED if arranged[at]["cell_type"] == "code" else {}
+        changed = {**arranged[at], "source": SOURCE, **cleared}
+        others = [*arranged[:at], *arranged[at + 1 :]]
         assert edited({"op": "replace", "cell": at, "source": SOURCE}) == written(
-            model.replace(arranged, at, SOURCE), **habit
+            [*arranged[:at], changed, *arranged[at + 1 :]], **habit
         )
-        assert edited({"op": "delete", "cell": at}) == written(model.delete(arranged, at), **habit)
+        assert edited({"op": "delete", "cell": at}) == written(others, **habit)
         for gap in range(4):
+            now = gap - (gap > at)
             assert edited({"op": "move", "cell": at, "index": gap}) == written(
-                model.move(arranged, at, gap), **habit
+                [*others[:now], arranged[at], *others[now:]], **habit
             )
     assert edited({"op": "replace", "cell": 1, "cell_type": "raw", "source": "x\n"}) == written(
         [arranged[0], arranged[1] | {"cell_type": "raw", "source": "x\n"}, arranged[2]], **habit
@@ -96,7 +102,7 @@ def test_the_first_cell_of_a_notebook_is_laid_out_as_the_rest_of_the_file(
 
     applied = edit(document, {"op": "insert", "at": "end", "cell_type": "code", "source": SOURCE})
 
-    new = model.new_cell("code", SOURCE, NEW_ID, {})
+    new = {**CODE, "source": SOURCE, "id": NEW_ID, "metadata": {}, **CLEARED}
     new = {name: new[name] for name in sorted(new)}
     assert join(document.text, applied.splices) == written([new], **habit)
 
