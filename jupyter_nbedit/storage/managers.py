@@ -94,18 +94,19 @@ def _obstacle(manager: Any, settings: Mapping[str, Any]) -> str | None:
     return None
 
 
-def guarded(manager: Any, locks: PathLocks) -> bool:
-    """Make a manager's own writes wait for ours where they are the stock manager's.
+def save_of_holder(manager: Any, locks: PathLocks) -> Callable[..., Any] | None:
+    """Give the manager's save for who holds the lock of the path; it heeds `EXPECTED_HASH`.
 
     Returns
     -------
-    Whether they do, and heed `EXPECTED_HASH`.
+    None if the manager has a save of its own, which knows of no locks and no hashes.
     """
     stock = isinstance(manager, AsyncFileContentsManager)
     if not stock or not all(is_stock(manager, name) for name in _LOCKED):
-        return False
+        return None
     _guard(manager, locks)
-    return True
+    save: _Guarded = vars(manager)["save"]
+    return save.by_holder
 
 
 def is_stock(manager: object, name: str) -> bool:
@@ -154,9 +155,16 @@ class _Guarded:
             except Busy as busy:
                 # Who calls knows the server's errors, not ours.
                 raise HTTPError(503, busy.message) from busy
-            if isinstance(model := given.get("model"), dict) and len(os_paths) == 1:
-                await self._check_expected(model.pop(EXPECTED_HASH, None), os_paths[0])
-            return await self._method(*args, **kwargs)
+            return await self.by_holder(*args, **kwargs)
+
+    async def by_holder(self, *args: Any, **kwargs: Any) -> Any:
+        """Do it for who holds the locks."""
+        given = self._signature.bind(*args, **kwargs).arguments
+        if isinstance(model := given.get("model"), dict):
+            expected = model.pop(EXPECTED_HASH, None)
+            if (os_path := self._os_path(str(given.get("path", "")))) is not None:
+                await self._check_expected(expected, os_path)
+        return await self._method(*args, **kwargs)
 
     async def _check_expected(self, expected: object, os_path: str) -> None:
         """Refuse a save that was made for another version than the one there is.

@@ -7,7 +7,8 @@ import base64
 import errno
 import hashlib
 import inspect
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -26,7 +27,7 @@ from jupyter_nbedit.errors import (
 )
 from jupyter_nbedit.storage import Changed, Content, Written
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.managers import EXPECTED_HASH, guarded
+from jupyter_nbedit.storage.managers import EXPECTED_HASH, save_of_holder
 
 _Given = TypeVar("_Given")
 
@@ -81,13 +82,8 @@ class TextFiles:
             If it is missing, hidden or outside the root.
         NotAPlainFile, TooLarge, Forbidden, StorageFailure
         """
-        manager = await self._manager_of(path)
-        if await ensure_async(manager.dir_exists(path)):
-            message = "There is a folder at this path. Expected the path of a file."
-            raise NotAPlainFile(message)
-        if not await ensure_async(manager.file_exists(path)):
-            raise FileNotFound
-        return await _read(manager, path)
+        async with self._held(path) as file:
+            return await file.read()
 
     async def rewrite(self, path: str, change: Callable[[Content], bytes]) -> Written | None:
         """Change a file in view of what it holds, again if somebody else writes meanwhile.
@@ -110,15 +106,16 @@ class TextFiles:
         NbEditError
             Of reading, of writing, or of the change; nothing was written.
         """
-        for _ in range(_ATTEMPTS):
-            content = await self.read(path)
-            text = await _away(len(content.text), change, content)
-            if text == content.text:
-                return None
-            try:
-                return await self.save(path, text, content)
-            except Changed:
-                continue
+        async with self._held(path) as file:
+            for _ in range(_ATTEMPTS):
+                content = await file.read()
+                text = await _away(len(content.text), change, content)
+                if text == content.text:
+                    return None
+                try:
+                    return await file.save(text, content)
+                except Changed:
+                    continue
         message = (
             f"Others changed the file {_ATTEMPTS} times while it was being edited. Nothing was "
             "written; try again."
@@ -145,30 +142,72 @@ class TextFiles:
             If the folder is missing, hidden or outside the root.
         Busy, Forbidden, NoSpace, StorageFailure
         """
-        manager = await self._manager_of(path)
-        if not await ensure_async(manager.dir_exists(path.rpartition("/")[0])):
+        async with self._held(path) as file:
+            return await file.save(text, base)
+
+    @asynccontextmanager
+    async def _held(self, path: str) -> AsyncIterator[_Held]:
+        """Keep others away from a file while it is read or written.
+
+        The manager truncates a file and writes it anew, so that even a reader must wait.
+        """
+        manager = self.manager()
+        try:
+            hidden = not manager.allow_hidden and await ensure_async(manager.is_hidden(path))
+        except (HTTPError, OSError):
+            # A component that is no folder, or one that may not be looked into.
+            raise FileNotFound from None
+        if hidden:
             raise FileNotFound
-        model = _model(text)
-        if base is None and await ensure_async(manager.exists(path)):
+        save = save_of_holder(manager, self.locks)
+        if save is None:
+            yield _Held(manager, path, None)
+            return
+        # Only the manager knows where its files are.
+        async with self.locks.hold(manager._get_os_path(path)):  # noqa: SLF001
+            yield _Held(manager, path, save)
+
+
+@dataclass(frozen=True)
+class _Held:
+    """One file, which nobody else on this server writes meanwhile if there is a ``save_of_holder``.
+
+    Any other manager's own save is used without that, and what is there compared just before.
+    """
+
+    manager: Any
+    path: str
+    save_of_holder: Callable[..., Any] | None
+
+    async def read(self) -> Content:
+        if await ensure_async(self.manager.dir_exists(self.path)):
+            message = "There is a folder at this path. Expected the path of a file."
+            raise NotAPlainFile(message)
+        if not await ensure_async(self.manager.file_exists(self.path)):
+            raise FileNotFound
+        return await _read(self.manager, self.path)
+
+    async def save(self, text: bytes, base: Content | None) -> Written:
+        if not await ensure_async(self.manager.dir_exists(self.path.rpartition("/")[0])):
+            raise FileNotFound
+        if base is None and await ensure_async(self.manager.exists(self.path)):
             raise Changed
-        if guarded(manager, self.locks):
-            model[EXPECTED_HASH] = _NOTHING if base is None else base.version
-        elif base is not None and (await _read(manager, path)).text != base.text:
-            raise Changed
+        if base is not None and not await ensure_async(self.manager.file_exists(self.path)):
+            raise FileNotFound
         warnings = []
         try:
-            await ensure_async(manager.save(model, path))
+            await self._save(_model(text), base)
         except HTTPError as error:
             if error.status_code == 409:  # noqa: PLR2004 -- HTTP's own number
                 raise Changed from None
             # A post-save hook fails when all is written.
-            if not await self._holds(manager, path, text):
+            if not await self._holds(text):
                 raise _refusal(error) from error
             warnings.append(
                 "The file is written, but a post-save hook of this server failed afterwards; the "
                 "server's log says why."
             )
-        now = await _read(manager, path)
+        now = await self.read()
         if now.text != text:
             warnings.append(
                 "A hook of this server, or another program, has changed what was written; read "
@@ -176,20 +215,18 @@ class TextFiles:
             )
         return Written(hashlib.sha256(now.text).hexdigest(), now.last_modified, warnings)
 
-    async def _manager_of(self, path: str) -> Any:
-        """Give the manager, if the path is one that may be seen."""
-        manager = self.manager()
-        try:
-            if manager.allow_hidden or not await ensure_async(manager.is_hidden(path)):
-                return manager
-        except (HTTPError, OSError):
-            # A component that is no folder, or one that may not be looked into.
-            raise FileNotFound from None
-        raise FileNotFound
+    async def _save(self, model: dict[str, Any], base: Content | None) -> None:
+        if self.save_of_holder is not None:
+            model[EXPECTED_HASH] = _NOTHING if base is None else base.version
+            await self.save_of_holder(model, self.path)
+            return
+        if base is not None and (await self.read()).text != base.text:
+            raise Changed
+        await ensure_async(self.manager.save(model, self.path))
 
-    async def _holds(self, manager: Any, path: str, text: bytes) -> bool:
+    async def _holds(self, text: bytes) -> bool:
         try:
-            return (await _read(manager, path)).text == text
+            return (await self.read()).text == text
         except NbEditError:
             return False
 

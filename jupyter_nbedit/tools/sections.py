@@ -54,7 +54,7 @@ class Input(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
     ]
     action: Annotated[
         Literal["read", "append_to_section", "replace_section", "remove_entry"],
-        Meta(description="What to do."),
+        Meta(description="What to do with the file, or with its section."),
     ]
     section: (
         Annotated[
