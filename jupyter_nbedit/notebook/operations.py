@@ -19,8 +19,6 @@ CellId = Annotated[
         description="An nbformat cell id: 1 to 64 letters, digits, hyphens and underscores.",
     ),
 ]
-#: The largest integer that every reader of JSON keeps as it is (RFC 8259, section 6).
-LARGEST_INTEGER = 2**53 - 1
 Index = Annotated[int, Meta(ge=0, le=LARGEST_INTEGER, description="A position from 0.")]
 Cell = Annotated[
     str | Annotated[int, Meta(ge=0, le=LARGEST_INTEGER)],

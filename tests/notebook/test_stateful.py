@@ -1,0 +1,320 @@
+"""A notebook's life: all operations, undo, outside changes and reads, against the model.
+
+What a seed gives is printed by pytest at the end (`--hypothesis-seed`), and a failure prints the
+steps that lead to it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+
+from jupyter_nbedit.notebook.document import Document, source_hash
+from jupyter_nbedit.notebook.splices import backwards, join
+from tests.notebook import model
+from tests.notebook.generated import Layout, Members, Token, layouts, notebooks
+from tests.notebook.oracle import check, edit
+
+STEPS = 20_000
+STEPS_OF_A_LIFE = 50
+
+# What the model of sections understands of Markdown.
+LINES = ["# A", "## B", "# C", "### D", "- one", "- Two", "- two and one", "  deep", "text", ""]
+PLAIN = re.compile(r"#{1,6} \w+|- \w[\w ]*|  \w+|\w[\w ]*|")
+NAMES = ["A", "B", "## B", "C", "# A", "D", "missing"]
+WORDS = ["one", "two", "text", "deep", "uno", "e"]
+TYPES = ["code", "markdown", "markdown", "raw"]
+PATCHES: list[dict[str, Any]] = [
+    {"tags": ["a"]},
+    {"tags": None},
+    {"k": {"x": {"y": 1}}},
+    {"k": {"x": None, "z": [None, 1.5]}},
+    {"editable": False},
+    {"editable": None},
+    {"editable": True, "k": 2},
+    {"deletable": None, "tags": []},
+    {"deletable": False},
+    {"deletable": None},
+    {},
+]
+
+
+class Drawn:
+    """The choices of one step, all made from one number, which is much faster to draw."""
+
+    def __init__(self, seed: int, total: int) -> None:
+        self.random = random.Random(seed)  # noqa: S311 -- it shall be predictable
+        self.total = total
+        self.ids: list[str] = []
+
+    def source(self) -> str:
+        lines = [self.random.choice(LINES) for _ in range(self.random.randrange(7))]
+        return "\n".join(lines) + self.random.choice(["", "\n"])
+
+    def notebook(self, layout: Layout) -> bytes:
+        """Write a notebook as many are: some cells, with outputs, and ids of their own."""
+        ids, cells = self.random.random() < 0.7, []
+        for at in range(self.random.randrange(2, 9)):
+            cell_type = self.random.choice(TYPES)
+            pairs = [("cell_type", cell_type), ("metadata", Members([])), ("source", self.source())]
+            if cell_type == "code":
+                output = Members([("output_type", "stream"), ("text", ["1\n"])])
+                pairs += [("execution_count", at), ("outputs", [output])]
+            cells.append(Members([*pairs, ("id", f"c{at}")] if ids else pairs))
+        top = [("cells", cells), ("metadata", Members([])), ("nbformat", 4)]
+        return layout.write(Members([*top, ("nbformat_minor", 5 if ids else 4)])).encode()
+
+    def cell(self) -> str | int:
+        at = self.random.randrange(self.total + (self.random.random() < 0.03)) if self.total else 0
+        named = self.ids and self.random.random() < 0.3
+        if named:
+            return self.random.choice(self.ids)
+        return at if self.random.random() < 0.7 else f"cell-{at}"
+
+    def named(self) -> dict[str, Any]:
+        if self.random.random() < 0.5:
+            return {"cell": self.cell()}
+        return {"cells": [self.cell() for _ in range(self.random.randrange(1, 4))]}
+
+    def place(self) -> dict[str, Any]:
+        choices: list[dict[str, Any]] = [
+            {"at": self.random.choice(["start", "end"])},
+            {"index": self.random.randrange(self.total + 1)},
+            {self.random.choice(["after", "before"]): self.cell()},
+        ]
+        return self.random.choice(choices)
+
+    def operation(self, kind: str) -> dict[str, Any]:
+        return {"op": kind, **getattr(self, kind)()}
+
+    def replace(self) -> dict[str, Any]:
+        fields = {"source": self.source(), "cell_type": self.random.choice(TYPES)}
+        given = self.random.choice([["source"], ["source"], ["cell_type"], list(fields)])
+        outputs = self.random.choice(["clear", "keep"])
+        return {"cell": self.cell(), "outputs": outputs, **{name: fields[name] for name in given}}
+
+    def replace_text(self) -> dict[str, Any]:
+        def one() -> dict[str, Any]:
+            old, new = self.random.choice(WORDS), self.random.choice(WORDS)
+            return {"old": old, "new": new, "all": self.random.random() < 0.6}
+
+        edits = {"edits": [one() for _ in range(self.random.randrange(1, 3))]}
+        return {"cell": self.cell(), **self.random.choice([one(), edits])}
+
+    def insert(self) -> dict[str, Any]:
+        cell_type, fields = self.random.choice(TYPES), {}
+        if self.random.random() < 0.5:
+            fields["id"] = f"new-{self.random.randrange(1000)}"
+            self.ids.append(fields["id"])
+        return {"source": self.source(), "cell_type": cell_type, **fields, **self.place()}
+
+    def delete(self) -> dict[str, Any]:
+        return self.named()
+
+    def move(self) -> dict[str, Any]:
+        return {**self.named(), **self.place()}
+
+    def split(self) -> dict[str, Any]:
+        return {"cell": self.cell(), "at_line": self.random.choice([2, 2, 3])}
+
+    def merge(self) -> dict[str, Any]:
+        at = self.random.randrange(max(1, self.total - 1))
+        return {"cells": [at, at + 1]}
+
+    def clear_outputs(self) -> dict[str, Any]:
+        return self.random.choice([{"all": True}, self.named()])
+
+    def set_metadata(self) -> dict[str, Any]:
+        named = {"cell": self.cell()} if self.random.random() < 0.7 else {}
+        return {"patch": self.random.choice(PATCHES), **named}
+
+    def append_to_section(self) -> dict[str, Any]:
+        kind = self.random.choice([{}, {}, {"cell_type": "code"}])
+        return {"section": self.random.choice(NAMES), "source": self.source(), **kind}
+
+    def replace_section(self) -> dict[str, Any]:
+        return self.append_to_section()
+
+    def remove_entry(self) -> dict[str, Any]:
+        match = self.random.choice(["ONE", "two", "deep", "and"])
+        return {"section": self.random.choice(NAMES), "match": match}
+
+
+CELL_OPERATIONS = [
+    "replace",
+    "replace_text",
+    "insert",
+    "delete",
+    "move",
+    "split",
+    "merge",
+    "clear_outputs",
+    "set_metadata",
+]
+SECTION_OPERATIONS = ["append_to_section", "replace_section", "remove_entry"]
+
+
+def plain(document: Document) -> bool:
+    """Whether the model can read the notebook's sections."""
+    return all(
+        PLAIN.fullmatch(line)
+        for at, (_, cell_type) in enumerate(document.heads)
+        if cell_type == "markdown"
+        for line in document.cell(at).source.split("\n")
+    )
+
+
+def rewritten(text: bytes, layout: Layout, change: Callable[[list[Any]], None]) -> bytes:
+    """What another program makes of the file: another layout, and a change to its cells."""
+    notebook = json.loads(
+        text.decode("utf-8-sig"),
+        object_pairs_hook=Members,
+        parse_int=Token,
+        parse_float=Token,
+        parse_constant=Token,
+    )
+    change(dict(notebook.pairs)["cells"])
+    try:
+        return layout.write(notebook).encode()
+    except UnicodeEncodeError:
+        return replace(layout, ascii=True).write(notebook).encode()
+
+
+class Life(RuleBasedStateMachine):
+    """One notebook, from whatever it is at first."""
+
+    done: ClassVar[Counter[str]] = Counter()
+
+    @initialize(
+        text=notebooks(),
+        layout=layouts,
+        seed=st.integers(0, 2**32),
+        usual=st.sampled_from([1, 1, 0]),
+    )
+    def begin(self, text: bytes, layout: Layout, seed: int, usual: int) -> None:
+        self.text = Drawn(seed, 0).notebook(layout) if usual else text
+        self.undo: list[tuple[bytes, bytes, list[Any]]] = []
+
+    def apply(self, operations: list[dict[str, Any]]) -> None:
+        document = Document.parse(self.text)
+        after = check("stateful", document, operations)
+        self.done["refused" if after is None else "edits"] += 1
+        self.done.update(operation["op"] for operation in operations if after is not None)
+        if after is not None and after != self.text:
+            splices = edit(document, *operations).splices
+            self.undo.append((self.text, after, backwards(self.text, splices)))
+            self.text = after
+
+    @rule(
+        seed=st.integers(0, 2**32),
+        kinds=st.lists(st.sampled_from(CELL_OPERATIONS), min_size=1, max_size=3),
+    )
+    def edit_cells(self, seed: int, kinds: list[str]) -> None:
+        self.done["steps"] += 1
+        drawn = Drawn(seed, len(Document.parse(self.text)))
+        self.apply([drawn.operation(kind) for kind in kinds])
+
+    @rule(seed=st.integers(0, 2**32), kind=st.sampled_from(CELL_OPERATIONS))
+    def edit_one_cell(self, seed: int, kind: str) -> None:
+        self.done["steps"] += 1
+        self.apply([Drawn(seed, len(Document.parse(self.text))).operation(kind)])
+
+    @rule(
+        seed=st.integers(0, 2**32),
+        kinds=st.lists(st.sampled_from(SECTION_OPERATIONS), min_size=1, max_size=2),
+    )
+    def edit_sections(self, seed: int, kinds: list[str]) -> None:
+        self.done["steps"] += 1
+        document = Document.parse(self.text)
+        drawn = Drawn(seed, len(document))
+        if plain(document):
+            self.apply([drawn.operation(kind) for kind in kinds])
+        else:
+            odd = [at for at, (_, kind) in enumerate(document.heads) if kind == "markdown"]
+            replaced = [{"op": "replace", "cell": at, "source": drawn.source()} for at in odd]
+            self.apply(replaced)
+
+    @rule(times=st.integers(1, 3))
+    def take_back(self, times: int) -> None:
+        self.done["steps"] += 1
+        for _ in range(min(times, len(self.undo))):
+            before, after, splices = self.undo.pop()
+            assert self.text == after
+            self.text = join(self.text, splices)
+            assert self.text == before
+            self.done["undone"] += 1
+
+    @rule(layout=layouts, seed=st.integers(0, 2**32))
+    def somebody_else_writes(self, layout: Layout, seed: int) -> None:
+        self.done["steps"] += 1
+        drawn = Drawn(seed, 0)
+
+        def change(cells: list[Any]) -> None:
+            kind = drawn.random.choice(["none", "more", "fewer", "turned"])
+            if kind == "more":
+                cell = [
+                    ("cell_type", "markdown"),
+                    ("metadata", Members([])),
+                    ("source", drawn.source()),
+                ]
+                cells.insert(drawn.random.randrange(len(cells) + 1), Members(cell))
+            elif kind == "fewer" and cells:
+                cells.pop(drawn.random.randrange(len(cells)))
+            elif kind == "turned":
+                cells.reverse()
+
+        before = model.loads(self.text)
+        self.text = rewritten(self.text, layout, change)
+        assert model.loads(self.text).keys() == before.keys()
+        # What was undone on the old bytes cannot be undone on the new ones.
+        self.undo.clear()
+        self.done["outside"] += 1
+
+    @rule()
+    def read_again(self) -> None:
+        self.done["steps"] += 1
+        document = Document.parse(self.text)
+        cells = model.loads(self.text)["cells"]
+        assert len(document) == len(cells)
+        for at, cell in enumerate(cells):
+            found = document.cell(at)
+            assert (found.id, found.cell_type) == (cell.get("id"), cell["cell_type"])
+            assert found.source == model.source(cell)
+            assert found.source_hash == source_hash(model.source(cell))
+        self.done["read"] += 1
+
+
+def test_a_notebook_s_life_is_as_the_model_has_it(
+    capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
+) -> None:
+    times = 10 if "NBEDIT_NIGHTLY" in os.environ else 1
+    Life.done.clear()
+    run_state_machine_as_test(
+        Life,
+        settings=settings(
+            # Hypothesis ends some lives early.
+            max_examples=times * STEPS // STEPS_OF_A_LIFE * 3 // 2,
+            stateful_step_count=STEPS_OF_A_LIFE,
+            suppress_health_check=list(HealthCheck),
+            phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
+        ),
+    )
+    with capsys.disabled():
+        print(
+            f"\n  --hypothesis-seed={request.config.option.hypothesis_seed}: "
+            f"{dict(Life.done.most_common())}",
+            end=" ",
+        )
+    assert Life.done["steps"] >= times * STEPS
+    assert set(Life.done) >= {*CELL_OPERATIONS, *SECTION_OPERATIONS, "undone", "outside", "read"}
