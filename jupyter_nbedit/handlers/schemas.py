@@ -34,9 +34,14 @@ def _exactly_one(*names: str) -> dict[str, Any]:
     return {"oneOf": [{"required": [name]} for name in names]}
 
 
+def _at_least_one(*names: str) -> dict[str, Any]:
+    """Say that an object has one of these members or several."""
+    return {"anyOf": [{"required": [name]} for name in names]}
+
+
 def _none(*names: str) -> dict[str, Any]:
     """Say that an object has none of these members."""
-    return {"not": {"anyOf": [{"required": [name]} for name in names]}}
+    return {"not": _at_least_one(*names)}
 
 
 def _if(
@@ -53,7 +58,6 @@ def _needs(*names: str) -> dict[str, Any]:
 
 _POSITION = _exactly_one("after", "before", "index", "at")
 _CELLS = _exactly_one("cell", "cells")
-_CHANGE = {"anyOf": [{"required": ["source"]}, {"required": ["cell_type"]}]}
 _GUARD = {"dependentRequired": {"expect": ["cell"]}}
 _ONE_CELL = {
     "allOf": [
@@ -67,8 +71,8 @@ _RULES: Mapping[str, Mapping[str, Any]] = {
     "InsertBody": _POSITION,
     "Move": {"allOf": [_POSITION, _CELLS], **_GUARD},
     "Delete": {**_CELLS, **_GUARD},
-    "Replace": _CHANGE,
-    "ReplaceBody": _CHANGE,
+    "Replace": _at_least_one("source", "cell_type"),
+    "ReplaceBody": _at_least_one("source", "cell_type", "metadata"),
     "ReplaceText": {
         "oneOf": [
             {"required": ["old", "new"], **_none("edits")},
@@ -90,7 +94,12 @@ _RULES: Mapping[str, Mapping[str, Any]] = {
             _if("action", "remove_entry", _needs("entry_match")),
         ]
     },
-    "NotebookEditInput": _if("edit_mode", "insert", _needs("cell_type"), _needs("cell_id")),
+    "NotebookEditInput": _if(
+        "edit_mode",
+        "insert",
+        _needs("cell_type"),
+        {**_needs("cell_id"), "properties": {"cell_id": {"minLength": 1}}},
+    ),
 }
 _NOT_BLANK = {"pattern": r"[^\s\u001c-\u001f\u0085]"}
 #: The same of single members.
@@ -104,6 +113,7 @@ _MEMBER_RULES: Mapping[tuple[str, str], Mapping[str, Any]] = {
             ("Insert", "metadata"),
             ("InsertBody", "metadata"),
             ("NewCell", "metadata"),
+            ("ReplaceBody", "metadata"),
             ("SetMetadata", "patch"),
         )
     },

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,11 @@ from typing import Any
 
 from tests.handlers.client import Answer
 
+#: What a refusal says of the form of a request: nothing that a file holds would make it right.
+OF_FORM = re.compile(
+    "does not have the expected form|is not JSON|needs (exactly|either|`|a `)|must not hold"
+    "|must say something|can only be|goes with|and not both"
+)
 _SECRETS = (b"Traceback", b'File "', b"/tmp/", os.fsencode(Path.home()) + b"/")
 
 
