@@ -69,7 +69,8 @@ class NbEditApp(ExtensionApp):
         config=True,
         help="""The names by which the tool `sections/notebook_edit` knows files: each stands for
         the Markdown file of that name in the folder `runtime` below the root, such as
-        `runtime/reminders.md`. Any path of a Markdown file or a notebook works beside them.""",
+        `runtime/reminders.md`. The default are three: external-communications, reminders and
+        standing-orders. Any path of a Markdown file or a notebook works beside them.""",
     )
 
     owners = List(
@@ -130,6 +131,7 @@ class NbEditApp(ExtensionApp):
             reader=self.reader,
             texts=TextFiles(lambda: settings["contents_manager"], locks),
             readings=self.readings,
+            read_before_edit=self.read_before_edit,
             section_files=self.section_files,
             owners=self.owners,
         )

@@ -82,7 +82,8 @@ def test_an_option_with_a_value_that_means_nothing_is_refused(option: str, value
 
 def test_every_option_says_what_it_does() -> None:
     own = NbEditApp.class_own_traits(config=True)
-    assert set(own) == {"mode", "max_request_bytes", "read_before_edit"}
+    tools = {"owners", "section_files"}
+    assert set(own) == {"mode", "max_request_bytes", "read_before_edit", *tools}
     for trait in own.values():
         assert "default" in " ".join(trait.help.split())
 

@@ -101,6 +101,9 @@ def _contract(tool: Tool[Any]) -> Contract:
 class ToolHandler(NbEditHandler):
     """``/nbedit/tools/{dialect}/{tool}``, whose answers and failures have the dialect's form."""
 
+    # Nobody's input is looked at for an error, who may not call tools or sends too much.
+    _is_called = False
+
     @Contract(
         "Call a tool",
         replies={},
@@ -111,6 +114,7 @@ class ToolHandler(NbEditHandler):
     async def post(self, address: str) -> None:
         """Call a tool: the body is its input."""
         tool = find(address)
+        self._is_called = True
 
         async def call() -> Answer:
             caller = Caller(self.current_user.username, self.session)
@@ -131,7 +135,7 @@ class ToolHandler(NbEditHandler):
 
     def _refused(self, tool: Tool[Any], reason: str, message: str, details: Any) -> msgspec.Struct:
         try:
-            given = msgspec.json.decode(self.request.body)
+            given = msgspec.json.decode(self.request.body) if self._is_called else None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             given = None
         known = given if isinstance(given, dict) else {}

@@ -137,6 +137,9 @@ async def _read_notebook(services: Services, caller: Caller, given: ReadInput) -
     reply = await services.reader.read(path, selection, known=lambda _: False)
     if isinstance(reply, str):
         raise TypeError(reply)
+    if given.offset > max(1, reply.total_cells):
+        message = f"The notebook has {reply.total_cells} cells; found `offset` {given.offset}."
+        raise InvalidRequest(message)
     return Output(content=showing.of_notebook(reply))
 
 

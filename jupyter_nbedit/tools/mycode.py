@@ -58,7 +58,8 @@ class Input(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
         bool,
         Meta(
             description="Make a copy of the notebook's file beside it before it is edited; the "
-            "answer's `backup_path` says where. No file is ever overwritten by it.",
+            "answer's `backup_path` says where. No file is ever overwritten by it. A notebook "
+            "of more than 32 MiB is not copied, and not edited either.",
         ),
     ] = False
 
@@ -83,6 +84,7 @@ async def _edit(services: Services, caller: Caller, given: Input) -> Output:
     if given.backup:
         # What will be refused leaves no copy behind.
         would = await services.edit(path, plan, caller, "mycode/NotebookEdit", dry_run=True)
+        services.check_read(caller, path, would.hash_before)
         copy, only["hash"] = await _copied(services, path)
         if only["hash"] != would.hash_before:
             raise _overtaken(_beside(given.notebook_path, copy))

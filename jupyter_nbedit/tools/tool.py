@@ -88,6 +88,8 @@ class Services:
         All other files.
     readings
         Who has read what.
+    read_before_edit
+        Whether all who edit a notebook must have read it; see `NbEditApp.read_before_edit`.
     section_files
         The names by which the sections tool knows files under ``runtime/``.
     owners
@@ -98,6 +100,7 @@ class Services:
     reader: NotebookReader
     texts: TextFiles
     readings: Readings
+    read_before_edit: bool
     section_files: Sequence[str]
     owners: Sequence[str]
 
@@ -114,6 +117,16 @@ class Services:
                 "make it once the user has left plan mode."
             )
             raise PlanMode(message)
+
+    def check_read(self, caller: Caller, path: str, digest: str | None) -> None:
+        """Refuse early what `edit` would refuse because it was not read.
+
+        Raises
+        ------
+        ReadRequired, HashMismatch
+        """
+        if self.read_before_edit and digest is not None:
+            self.readings.require(caller.session, path, digest)
 
     def notebook(self, given: str, *, relative: bool) -> str:
         """Map what a caller calls a notebook to its API path.
@@ -158,6 +171,7 @@ class Services:
     ) -> EditReply:
         """Edit a notebook for a caller of a tool."""
         self.check_mode()
+        more.setdefault("must_have_read", self.read_before_edit)
         request = EditRequest(
             path=path,
             operations=plan,

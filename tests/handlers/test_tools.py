@@ -213,6 +213,32 @@ def test_a_written_notebook_is_not_trusted_for_it(live: Client, notebook: Path) 
     assert live.read(notebook.name).json["trusted"] is False
 
 
+@pytest.mark.parametrize(
+    "jp_server_config", [{"NbEditApp": {"read_before_edit": True}}], indirect=True
+)
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        (NEXO, {"cell_id": "beta", "new_source": "x"}),
+        (MYCODE, {"cell_id": "beta", "new_source": "x", "backup": True}),
+        ("omp/notebook", {"action": "delete", "cell_index": 0}),
+        (SECTIONS, {"action": "append_to_section", "section": "Title", "content": "x"}),
+    ],
+)
+async def test_where_the_server_asks_for_it_every_tool_must_have_read_the_notebook(
+    local: Local, tool: str, given: dict[str, Any]
+) -> None:
+    path = local.root / "a.ipynb"
+    path.write_bytes(samples.three_cells())
+    named = {("file" if tool == SECTIONS else "notebook_path"): str(path), **given}
+    with untouched(local.root):
+        answer = await post(local, tool, **named)
+        assert answer.status == 428, answer.body
+        failure(tool, answer, f"{local.root}/")
+    assert (await local.read("a.ipynb")).status == 200
+    assert (await post(local, tool, **named)).status == 200
+
+
 class Doorman(Authorizer):
     """Lets nobody write."""
 

@@ -243,6 +243,8 @@ CLAUDE = [
     row("notebooks: images of outputs as images", READ, read("~image.ipynb"), 200, {"content": [{"type": "text"}, {"type": "image", "data": "aGk=", "mimeType": "image/png"}, {"type": "text"}]}, SAME),
     row("notebooks: cells without ids", READ, read("~no-ids.ipynb"), 200, said('id="cell-0".*id="cell-1"'), SAME),
     row("notebooks: offset and limit count cells", READ, read(A, offset=2, limit=1), 200, said('^(?!.*alpha).*id="beta".*from index 2 on are not shown.*`offset` 3'), SAME),
+    row("notebooks: offset beyond the end", READ, read(A, offset=4), 400, wrong("3 cells"), SAME),
+    row("notebooks: no cells", READ, read("~empty.ipynb"), 200, said("0 cells"), SAME),
     row("images as images", READ, read("~dot.png"), 200, {"content": [{"type": "image", "mimeType": "image/png"}]}, SAME),
     row("PDFs as text", READ, read("~two.pdf"), 200, said("Hello page one.*and page two"), SAME),
     row("nothing of what is no text", READ, read("~binary"), 400, wrong("UTF-8"), SAME),
