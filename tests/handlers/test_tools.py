@@ -282,6 +282,99 @@ async def test_an_open_tab_of_a_text_hears_of_every_change_by_a_tool(
     assert saved == ["a.md"] * 3
 
 
+async def test_a_notebook_that_is_changed_while_it_is_copied_is_not_edited(
+    local: Local, jp_serverapp: Any
+) -> None:
+    notebook = local.root / "a.ipynb"
+    notebook.write_bytes(samples.three_cells())
+    theirs = samples.notebook(samples.raw("theirs", "alpha"))
+
+    def interfere(model: dict[str, Any], **_: Any) -> None:
+        if model["path"] == "a.ipynb.bak":
+            notebook.write_bytes(theirs)
+
+    jp_serverapp.contents_manager.register_post_save_hook(interfere)
+    given = {"notebook_path": "a.ipynb", "cell_id": "alpha", "new_source": "x", "backup": True}
+    answer = await post(local, MYCODE, **given)
+    assert answer.status == 412
+    assert "a.ipynb.bak" in failure(MYCODE, answer)
+    assert notebook.read_bytes() == theirs
+    assert (local.root / "a.ipynb.bak").read_bytes() == samples.three_cells()
+
+
+async def test_a_copy_is_never_made_over_anything(local: Local) -> None:
+    notebook = local.root / "a.ipynb"
+    notebook.write_bytes(samples.three_cells())
+    (local.root / "a.ipynb.bak").mkdir()
+    (local.root / "a.ipynb.bak-2").symlink_to(notebook)
+    given = {"notebook_path": "a.ipynb", "cell_id": "alpha", "new_source": "x", "backup": True}
+    answer = await post(local, MYCODE, **given)
+    assert (answer.status, answer.json["backup_path"]) == (200, "a.ipynb.bak-3")
+    assert (local.root / "a.ipynb.bak-3").read_bytes() == samples.three_cells()
+    assert (local.root / "a.ipynb.bak-2").is_symlink()
+
+
+async def test_a_copy_has_every_byte_whatever_they_are(local: Local) -> None:
+    odd = samples.three_cells().replace(b"\n", b"\r\n").rstrip()
+    (local.root / "a.ipynb").write_bytes(odd)
+    given = {"notebook_path": "a.ipynb", "cell_id": "alpha", "new_source": "x", "backup": True}
+    assert (await post(local, MYCODE, **given)).status == 200
+    assert (local.root / "a.ipynb.bak").read_bytes() == odd
+
+
+async def test_outputs_of_every_kind_are_shown_to_be_read(local: Local) -> None:
+    outputs = [
+        {"output_type": "stream", "name": "stdout", "text": ["one\n", "\x1b[31mtwo\x1b[0m\n"]},
+        {
+            "output_type": "error",
+            "ename": "E",
+            "evalue": "why",
+            "traceback": ["\x1b[1mline\x1b[0m"],
+        },
+        {"output_type": "error", "ename": "Bare", "evalue": "because"},
+        {
+            "output_type": "execute_result",
+            "execution_count": 1,
+            "data": {"image/jpeg": ["YW\n", "Jj\n"], "text/plain": ["<Figure>"]},
+            "metadata": {},
+        },
+        {
+            "output_type": "display_data",
+            "data": {"image/svg+xml": "<svg/>", "application/json": {"a": 1}},
+            "metadata": {},
+        },
+        "odd",
+    ]
+    cell = samples.code("x", "one", execution_count=7, outputs=outputs)
+    (local.root / "a.ipynb").write_bytes(samples.notebook(cell, samples.markdown("# End", "two")))
+    answer = await post(local, READ, file_path=str(local.root / "a.ipynb"))
+    assert answer.status == 200, answer.body
+    before, image, after = answer.json["content"]
+    assert image == {"type": "image", "data": "YWJj", "mimeType": "image/jpeg"}
+    assert before["text"] == (
+        "Notebook with 2 cells, no language. Edit it with NotebookEdit, by the ids of the cells."
+        '\n\n<cell id="one" index=0 type=code execution_count=7>\nx\n</cell>\n<outputs of="one">\n'
+        "one\ntwo\nline\nBare: because"
+    )
+    assert after["text"] == (
+        "<Figure>\n(application/json, 7 bytes)\n(image/svg+xml, 6 bytes)\n</outputs>\n\n"
+        '<cell id="two" index=1 type=markdown>\n# End\n</cell>'
+    )
+
+
+async def test_a_notebook_too_large_to_show_is_shown_in_part_and_says_so(local: Local) -> None:
+    output = {"output_type": "stream", "name": "stdout", "text": "x" * 3_000_000}
+    cells = [samples.code("x", name, outputs=[output]) for name in ("one", "two")]
+    path = local.root / "a.ipynb"
+    path.write_bytes(samples.notebook(*cells, samples.markdown("# End", "three")))
+    (block,) = (await post(local, READ, file_path=str(path))).json["content"]
+    assert 3_000_000 < len(block["text"]) < 3_001_000
+    assert "(3000050 characters of its outputs are not shown.)" in block["text"]
+    assert "# End" in block["text"]
+    (block,) = (await post(local, READ, file_path=str(path), offset=2, limit=1)).json["content"]
+    assert "x" * 3_000_000 in block["text"]
+
+
 async def test_an_edit_tells_who_made_it_by_the_tools_name(local: Local, jp_serverapp: Any) -> None:
     heard: list[dict[str, Any]] = []
 
