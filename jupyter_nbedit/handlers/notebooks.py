@@ -44,13 +44,12 @@ from jupyter_nbedit.handlers.editing import (
     Note,
     given,
     insertion,
-    tags,
 )
+from jupyter_nbedit.handlers.reading import SHOWN, ReadingHandler, ReadQuery
 from jupyter_nbedit.handlers.requests import LONGEST_LABEL, encoded
 from jupyter_nbedit.handlers.retries import Answer
-from jupyter_nbedit.messages import CreateRequest, EditReply, ReadReply, Selection
-from jupyter_nbedit.notebook.operations import LARGEST_INTEGER, Operation
-from jupyter_nbedit.notebook.view import Outputs, Show, View
+from jupyter_nbedit.messages import CreateRequest, EditReply
+from jupyter_nbedit.notebook.operations import Operation
 
 #: The most operations of one batch.
 MOST_OPERATIONS = 1000
@@ -91,7 +90,7 @@ class CreateBody(Note, frozen=True, kw_only=True):
                 min_length=1,
                 max_length=LONGEST_LABEL,
                 description="The name of the kernel that is to run it. It is only written to "
-                " the metadata; no kernel is asked or started.",
+                "the metadata; no kernel is asked or started.",
                 examples=["python3"],
             ),
         ]
@@ -99,79 +98,14 @@ class CreateBody(Note, frozen=True, kw_only=True):
     ) = UNSET
 
 
-class ReadQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """The query of a GET."""
-
-    view: Annotated[
-        View,
-        Meta(
-            description="`outline` has the first line of each cell, `source` the sources, `full` "
-            "metadata and attachments as well."
-        ),
-    ] = "source"
-    outputs: (
-        Annotated[
-            Outputs,
-            Meta(
-                description="`summary` has number, types and size; `text` has the texts, without "
-                "ANSI escapes, and `{mime, bytes}` for images and all else; `full` has everything. "
-                "Without it `text` with `view=full`, else `summary`."
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
-    cell: Annotated[
-        list[str],
-        Meta(description="The cells wanted: ids, `cell-N`, or indexes from 0. Repeatable."),
-    ] = []
-    section: Annotated[
-        list[str],
-        Meta(description="Headings: the cells of their sections are wanted. Repeatable."),
-    ] = []
-    since: (
-        Annotated[
-            str,
-            Meta(description="A hash you have: only cells changed since then; see `since` there."),
-        ]
-        | UnsetType
-    ) = UNSET
-    start: Annotated[
-        int,
-        Meta(
-            ge=0, le=LARGEST_INTEGER, description="The index of the first cell; a reply's `next`."
-        ),
-    ] = 0
-    limit: (
-        Annotated[int, Meta(ge=1, le=LARGEST_INTEGER, description="How many cells at most.")]
-        | UnsetType
-    ) = UNSET
-    max_chars: (
-        Annotated[
-            int,
-            Meta(
-                ge=1,
-                le=LARGEST_INTEGER,
-                description="How many characters of the notebook's text at most: filled with the "
-                "outline, then with sources, then with metadata, attachments and outputs. What is "
-                "left out is said in `omitted`, of each cell and of the reply; ids, hashes and the "
-                "form of the reply come on top.",
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
-
-
-class NotebookHandler(EditingHandler):
+class NotebookHandler(EditingHandler, ReadingHandler):
     """``/nbedit/notebooks/{path}``."""
 
     @Contract(
         "Read a notebook",
         query=ReadQuery,
         headers=[IF_NONE_MATCH, SESSION],
-        replies={
-            HTTPStatus.OK: Reply(ReadReply, "The notebook.", [ETAG]),
-            HTTPStatus.NOT_MODIFIED: Reply(None, "You have this version already.", [ETAG]),
-        },
+        replies=SHOWN,
         refusals=[
             *OF_READING,
             CellNotFound,
@@ -186,23 +120,15 @@ class NotebookHandler(EditingHandler):
     async def get(self, path: str) -> None:
         """Read the notebook; 304 if the reader has it already."""
         query = self.query(ReadQuery)
-        selection = Selection(
+        await self.show(
+            path,
+            query,
             cells=query.cell,
             sections=query.section,
             since=given(query.since),
             start=query.start,
             limit=given(query.limit),
-            show=Show(query.view, given(query.outputs)),
-            max_chars=given(query.max_chars),
-            session=self.session,
         )
-        reply = await self.reader.read(path, selection, known=self._known)
-        if isinstance(reply, str):
-            self.set_header("ETag", f'"{reply}"')
-            self.set_status(304)
-            self.finish()
-        else:
-            self.answer(reply, tag=reply.hash)
 
     @Contract(
         "Edit a notebook",
@@ -261,8 +187,3 @@ class NotebookHandler(EditingHandler):
         if "If-Match" in self.request.headers:
             message = "PUT only creates, so there is no version to match. Edit with PATCH."
             raise InvalidRequest(message)
-
-    def _known(self, digest: str) -> bool:
-        found = tags(self.request.headers.get("If-None-Match", ""))
-        # RFC 9110 13.1.2: this comparison is the weak one.
-        return "*" in found or digest in {tag.removeprefix("W/").strip('"') for tag in found}
