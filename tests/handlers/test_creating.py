@@ -16,7 +16,7 @@ from tests import samples
 from tests.handlers.client import JSON, Answer, Client, Local
 from tests.handlers.refused import details, untouched
 
-CELLS = [
+CELLS: list[dict[str, Any]] = [
     {"cell_type": "markdown", "source": "# Title", "id": "title"},
     {"cell_type": "code", "source": "x = 1\nx", "metadata": {"tags": ["parameters"]}},
     {"cell_type": "raw", "source": ""},
