@@ -12,11 +12,12 @@ from jupyter_server.utils import url_escape, url_path_join
 from msgspec import UNSET, Meta, UnsetType
 from tornado import web
 
-from jupyter_nbedit.errors import HashMismatch, ReadRequired
+from jupyter_nbedit.errors import AmbiguousCell, CellNotFound, HashMismatch, ReadRequired
 from jupyter_nbedit.handlers.contract import (
     ETAG,
     IDEMPOTENCY_KEY,
     IF_MATCH,
+    IF_NONE_MATCH,
     LOCATION,
     OF_OPERATIONS,
     OF_READING,
@@ -26,6 +27,7 @@ from jupyter_nbedit.handlers.contract import (
     Reply,
 )
 from jupyter_nbedit.handlers.editing import Change, EditingHandler, Note, part_of
+from jupyter_nbedit.handlers.reading import SHOWN, CellQuery, ReadingHandler
 from jupyter_nbedit.messages import EditReply, Plan
 from jupyter_nbedit.notebook.document import CellAddress, Document
 from jupyter_nbedit.notebook.operations import (
@@ -109,8 +111,21 @@ class CellsHandler(EditingHandler):
         return {"Location": url_path_join(self.base_url, *parts)}
 
 
-class CellHandler(EditingHandler):
+class CellHandler(EditingHandler, ReadingHandler):
     """``/nbedit/notebooks/{path}/cells/{cell}``."""
+
+    @Contract(
+        "Read a cell",
+        query=CellQuery,
+        headers=[IF_NONE_MATCH, SESSION],
+        replies=SHOWN,
+        refusals=[*OF_READING, CellNotFound, AmbiguousCell],
+    )
+    @web.authenticated
+    @authorized
+    async def get(self, path: str, cell: str) -> None:
+        """Read the notebook with this cell alone; 304 if the reader has it already."""
+        await self.show(path, self.query(CellQuery), cells=[cell])
 
     @Contract(
         "Change a cell",

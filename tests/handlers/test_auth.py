@@ -46,6 +46,7 @@ ROWS = {
     ),
     (r"/nbedit/search", "POST"): Row("nbedit/search", "read", b'{"query": "x"}'),
     (CELLS, "POST"): Row("nbedit/notebooks/a.ipynb/cells", "write", INSERT),
+    (CELL, "GET"): Row("nbedit/notebooks/a.ipynb/cells/alpha", "read"),
     (CELL, "PATCH"): Row("nbedit/notebooks/a.ipynb/cells/alpha", "write", b'{"source": "changed"}'),
     (r"/nbedit/tools", "GET"): Row("nbedit/tools", "read"),
     (r"/nbedit/tools/(?P<address>.*)", "POST"): Row(

@@ -20,8 +20,9 @@ import pytest
 
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.cells import DeleteQuery, InsertBody, ReplaceBody
-from jupyter_nbedit.handlers.notebooks import CreateBody, EditBody, ReadQuery
+from jupyter_nbedit.handlers.notebooks import CreateBody, EditBody
 from jupyter_nbedit.handlers.openapi import document
+from jupyter_nbedit.handlers.reading import ReadQuery
 from jupyter_nbedit.notebook.operations import Expect, Operation, TextEdit
 from jupyter_nbedit.queries import SearchRequest
 from tests import samples
