@@ -36,8 +36,9 @@ _MARKUP = (
     (re.compile(r"(`+)(.+?)\1"), r"\2"),
     (re.compile(r"(\*{1,3}|~~)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
     (re.compile(r"(?<!\w)(_{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)"), r"\2"),
-    (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
 )
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+_ESCAPED = re.compile(r"\x00([0-9a-f]{2})")
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,10 @@ class ListItem:
 
 def plain(text: str) -> str:
     """Take the markup out of a line, and superfluous white space."""
+    text = _ESCAPE.sub(lambda found: f"\x00{ord(found[1]):02x}", text)
     for pattern, kept in _MARKUP:
         text = pattern.sub(kept, text)
+    text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
     return " ".join(text.split())
 
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
+from markdown_it import MarkdownIt
 
-from jupyter_nbedit.errors import InvalidNotebook
+from jupyter_nbedit.errors import CellProtected, InvalidNotebook, TextMismatch
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.splices import join
+from jupyter_nbedit.notebook.markdown import headings
+from jupyter_nbedit.notebook.sections import Outline
+from jupyter_nbedit.notebook.splices import backwards, join
 from tests import corpora
-from tests.notebook.oracle import SOURCE, check, edit
+from tests.notebook.oracle import SOURCE, around, bytes_of, check, edit
 
 Batch = list[dict[str, Any]]
 
@@ -249,3 +253,62 @@ def test_replacing_a_source_by_itself_changes_nothing() -> None:
             source = document.cell(at).source
             operation = {"op": "replace", "cell": at, "source": source, "outputs": "keep"}
             assert not edit(document, operation).splices, f"{path}: cell {at}"
+
+
+def test_headings_are_where_a_markdown_parser_finds_them() -> None:
+    parser = MarkdownIt("commonmark")
+    cells, found = 0, 0
+    for path, document in documents():
+        for at, (_, cell_type) in enumerate(document.heads):
+            if cell_type != "markdown":
+                continue
+            source = document.cell(at).source
+            expected = [
+                (int(token.tag[1]), token.map[0] + 1)
+                for token in parser.parse(source)
+                if token.type == "heading_open" and token.level == 0 and token.map
+            ]
+            ours = [(heading.level, heading.line) for heading in headings(source)]
+            assert ours == expected, f"{path}: cell {at}"
+            cells, found = cells + 1, found + len(ours)
+    assert cells > 1000
+    assert found > 1000
+
+
+def test_operations_on_sections_leave_all_other_bytes(capsys: pytest.CaptureFixture[str]) -> None:
+    done: Counter[str] = Counter()
+    for path, document in documents():
+        outline = Outline(document)
+        named = Counter(heading.raw for _, heading in outline.headings)
+        for _, heading in outline.headings[:: max(1, len(outline.headings) // 3)]:
+            if not heading.raw or named[heading.raw] > 1:
+                continue
+            section = outline.section(heading.raw)
+            fields = {"section": heading.raw, "source": SOURCE}
+            for operation in (
+                {"op": "append_to_section", **fields},
+                {"op": "replace_section", **fields},
+                {"op": "remove_entry", "section": heading.raw, "match": "e"},
+            ):
+                try:
+                    splices = edit(document, operation).splices
+                except (CellProtected, TextMismatch) as refusal:
+                    done[refusal.reason] += 1
+                    continue
+                text = join(document.text, splices)
+                after = Document.parse(text)
+                others = set(range(len(document))) - set(section.cells)
+                kept = bytes_of(document, others)
+                assert around(after) == around(document), f"{path}: {operation}"
+                assert not kept - bytes_of(after, range(len(after))), f"{path}: {operation}"
+                assert join(text, backwards(document.text, splices)) == document.text
+                if operation["op"] != "remove_entry":
+                    body = Outline(after).section(heading.raw)
+                    held = "\n".join(after.cell(at).source for at in body.cells)
+                    assert SOURCE in held, f"{path}: {operation}"
+                if validates(document.text):
+                    assert validates(text), f"{path}: {operation}"
+                done[str(operation["op"])] += 1
+    with capsys.disabled():
+        print(f"\n  {dict(done)}", end=" ")
+    assert min(done[op] for op in ("append_to_section", "replace_section", "remove_entry")) > 50

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import pytest
+
+from jupyter_nbedit.notebook.markdown import headings, lines_of, list_items, plain
+from jupyter_nbedit.notebook.sections import text_headings
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# A", [(1, "A")]),
+        ("#A\n#\n####### B", [(1, "")]),
+        ("   ###### A ##  ", [(6, "A")]),
+        ("# A #b\n## #", [(1, "A #b"), (2, "")]),
+        ("    # code\n\ttext", []),
+        ("text\n    # goes on", []),
+        ("A\n=\n\nB\nC\n---", [(1, "A"), (2, "B C")]),
+        ("---\n\n===\n\n- a\n---\n> b\n---", []),
+        ("text\n# A\ntext\n\n---", [(1, "A")]),
+        ("```\n# A\n```\n# B", [(1, "B")]),
+        ("~~~~\n# A\n~~~\n# B\n~~~~\n# C", [(1, "C")]),
+        ("``` `\n# A", [(1, "A")]),
+        ("```\n# never closed", []),
+        ("<!-- one line -->\n# A\n<!--\n# B\n-->\n# C", [(1, "A"), (1, "C")]),
+        ("<pre>\n# A\n</pre>\n# B", [(1, "B")]),
+        ("> # A\n\n# B", [(1, "B")]),
+        ("- # A\n\n  # B\n\n# C", [(1, "C")]),
+        ("- a\n  ```\n  # A\n  ```\n\n# B", [(1, "B")]),
+        ("- a\n  ```\n  never closed\n# B", [(1, "B")]),
+        ("# A\r\n\r\nB\r\n-\r\n# C\r", [(1, "A"), (2, "B"), (1, "C")]),
+        ("1986. A year\n===", []),
+        ("text\n14. is no item\n===", [(1, "text 14. is no item")]),
+        ("# *A* **b** `c` [d](e) ![f](g) <a id='h'></a>\\#", [(1, "A b c d f #")]),
+        ("# snake_case and _this_ ~~that~~", [(1, "snake_case and this that")]),
+    ],
+)
+def test_headings_are_told_from_what_only_looks_like_them(
+    text: str, expected: list[tuple[int, str]]
+) -> None:
+    assert [(heading.level, heading.text) for heading in headings(text)] == expected
+
+
+def test_a_heading_says_where_it_stands() -> None:
+    text = "text\n\nA\nB\n==\nbody"
+
+    [heading] = headings(text)
+
+    assert (heading.line, text[heading.start :]) == (3, "A\nB\n==\nbody")
+    assert text[heading.body :] == "body"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("---\na: b\n---\n# A", ["A"]),
+        ("\ufeff---\r\n# a\r\n---\r\n# A", ["A"]),
+        ("\ufeff# A", ["A"]),
+        ("---\n# A", ["A"]),
+        ("", []),
+    ],
+)
+def test_front_matter_has_no_headings(text: str, expected: list[str]) -> None:
+    assert [heading.text for heading in text_headings(text)] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("- a\n* b\n+ c\n1. d\n2) e", ["a", "b", "c", "d", "e"]),
+        ("- a\nlazy\n  more\n\n  apart\n\nnot", ["a lazy more apart"]),
+        ("- a\n  - b\n    c\n  d\n- e", ["a", "b c d", "e"]),
+        ("-not\n\n- \n* * *\n- [ ] task", ["", "[ ] task"]),
+        ("```\n- a\n```\n- b", ["b"]),
+        ("- a\n# A\ntext", ["a"]),
+        ("> - quoted", []),
+    ],
+)
+def test_list_items_are_told_with_what_they_say_themselves(text: str, expected: list[str]) -> None:
+    assert [item.text for item in list_items(text)] == expected
+
+
+def test_an_item_has_all_lines_that_belong_to_it() -> None:
+    text = "- a\n\n  b\n  - c\n\n- d\n\ntext"
+
+    assert [item.lines for item in list_items(text)] == [range(4), range(3, 4), range(5, 6)]
+
+
+def test_only_the_line_breaks_of_markdown_break_lines() -> None:
+    text = "a\r\nb\rc\n\x0b\x0c\x85\u2028\u2029d"
+
+    assert lines_of(text) == ["a\r\n", "b\r", "c\n", "\x0b\x0c\x85\u2028\u2029d"]
+    assert "".join(lines_of(text)) == text
+
+
+def test_markup_is_taken_out_once() -> None:
+    assert plain("**a * b** [c][d] \\*e\\*  f") == "a * b c *e* f"

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from jupyter_nbedit.errors import AmbiguousSection, SectionNotFound, TextMismatch
+from jupyter_nbedit.notebook import sections
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.sections import Outline
+from tests import samples
+from tests.notebook.oracle import edit
+
+TEXT = "intro\n\n# A\n\n- one\n- two\n\n## B ##\nwords\n# *C* `d`\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("A", "# A\n\n- one\n- two\n\n## B ##\nwords\n"),
+        ("# A", "# A\n\n- one\n- two\n\n## B ##\nwords\n"),
+        (" # A # ", "# A\n\n- one\n- two\n\n## B ##\nwords\n"),
+        ("B", "## B ##\nwords\n"),
+        ("*C* `d`", "# *C* `d`\n"),
+        ("C d", "# *C* `d`\n"),
+        ("# C d", "# *C* `d`\n"),
+    ],
+)
+def test_a_section_is_named_by_its_heading(name: str, expected: str) -> None:
+    assert sections.read(TEXT, name) == expected
+
+
+@pytest.mark.parametrize("name", ["a", "## A", "A B", "#A", "wor", " "])
+def test_what_no_heading_says_exactly_is_refused_with_the_outline(name: str) -> None:
+    with pytest.raises(SectionNotFound) as raised:
+        sections.read(TEXT, name)
+
+    assert raised.value.details == {
+        "section": name,
+        "outline": [
+            {"level": 1, "text": "A", "line": 3},
+            {"level": 2, "text": "B", "line": 8},
+            {"level": 1, "text": "C d", "line": 10},
+        ],
+        "total_headings": 3,
+    }
+
+
+def test_a_name_that_two_headings_have_is_refused_with_both_unless_the_level_tells() -> None:
+    text = "# A\n1\n## A\n2\n"
+
+    with pytest.raises(AmbiguousSection) as raised:
+        sections.append(text, "A", "x")
+
+    assert [one["level"] for one in raised.value.details["candidates"]] == [1, 2]
+    assert sections.read(text, "## A") == "## A\n2\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "content", "expected"),
+    [
+        ("# A", "x", "# A\n\nx"),
+        ("# A\n", "x", "# A\n\nx\n"),
+        ("# A\nwords", "\nx\n", "# A\nwords\n\nx"),
+        ("# A\n- a\n", "- x", "# A\n- a\n- x\n"),
+        ("# A\n- a\n  b\n\n\n# B", "* x\n* y", "# A\n- a\n  b\n* x\n* y\n\n\n# B"),
+        ("# A\n- a\n", "words\n- x", "# A\n- a\n\nwords\n- x\n"),
+        ("# A\na\n# B\n", "x", "# A\na\n\nx\n\n# B\n"),
+        ("# A\r\n\r\na\r\n\r\n# B", "x\ny", "# A\r\n\r\na\r\n\r\nx\r\ny\r\n\r\n# B"),
+        ("# A\n", "", "# A\n"),
+    ],
+)
+def test_content_is_put_at_the_end_of_a_section(text: str, content: str, expected: str) -> None:
+    assert sections.append(text, "A", content) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "content", "expected"),
+    [
+        ("# A", "x", "# A\n\nx"),
+        ("# A\n\nold\n\n\n# B\n", "x", "# A\n\nx\n\n\n# B\n"),
+        ("# A\nold\n## C\nold\n# B", "x", "# A\nx\n\n# B"),
+        ("A\n=\r\nold", "x\ny", "A\n=\r\nx\ny"),
+        ("# A\n\nold\n\n# B\n", "", "# A\n\n# B\n"),
+        ("# A\nold", "", "# A"),
+    ],
+)
+def test_all_of_a_section_but_its_heading_is_replaced(
+    text: str, content: str, expected: str
+) -> None:
+    assert sections.replace(text, "A", content) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "match", "expected", "removed"),
+    [
+        ("# A\n- one\n- two\n", "ONE", "# A\n- two\n", ["one"]),
+        ("# A\n- one\n- two", "two", "# A\n- one", ["two"]),
+        ("# A\n\n- one\n\n# B\n- one\n", "one", "# A\n\n# B\n- one\n", ["one"]),
+        ("# A\n- a\n\n- b\n\n- c\n", "b", "# A\n- a\n\n- c\n", ["b"]),
+        ("# A\n- a\n  more\n  - in\n- b\n", "a  MORE", "# A\n- b\n", ["a more"]),
+        ("# A\n- a\n  - in\n- b in\n", "in", "# A\n- a\n", ["in", "b in"]),
+        ("# A\r\n- a\r\n- b\r\n", "a", "# A\r\n- b\r\n", ["a"]),
+    ],
+)
+def test_the_list_items_that_say_something_are_removed(
+    text: str, match: str, expected: str, removed: list[str]
+) -> None:
+    assert sections.remove_entry(text, "A", match) == (expected, removed)
+
+
+def test_what_no_list_item_says_is_refused() -> None:
+    with pytest.raises(TextMismatch) as raised:
+        sections.remove_entry(TEXT, "B", "one")
+
+    assert raised.value.details["count"] == 0
+
+
+CELLS = [
+    samples.markdown("intro\n\n# A\n\ntext", "a"),
+    samples.code("1", "code"),
+    samples.markdown("more\n\n## B\n\nb\n\n# C\n\nc", "b"),
+    samples.raw("# no heading", "raw"),
+    samples.markdown("\n\n# D", "d"),
+]
+OUTLINE = Outline(Document.parse(samples.notebook(*CELLS)))
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "ends_within"),
+    [
+        ("A", range(3), True),
+        ("B", range(2, 3), True),
+        ("C", range(2, 4), False),
+        ("D", range(4, 5), False),
+    ],
+)
+def test_a_section_of_a_notebook_has_all_cells_of_which_a_part_is_in_it(
+    name: str, cells: range, *, ends_within: bool
+) -> None:
+    section = OUTLINE.section(name)
+
+    assert (section.cells, section.ends_within) == (cells, ends_within)
+
+
+def test_the_outline_of_a_notebook_says_where_the_headings_are() -> None:
+    with pytest.raises(SectionNotFound) as raised:
+        OUTLINE.section("no heading")
+
+    assert raised.value.details["outline"][1] == {
+        "level": 2,
+        "text": "B",
+        "line": 3,
+        "cell_id": "b",
+        "index": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    "earlier",
+    [
+        {"op": "delete", "cell": "a"},
+        {"op": "replace", "cell": "a", "cell_type": "raw"},
+        {"op": "replace", "cell": "a", "source": "# Z"},
+    ],
+)
+def test_a_heading_that_an_earlier_operation_took_away_is_not_guessed(
+    earlier: dict[str, Any],
+) -> None:
+    document = Document.parse(samples.notebook(samples.markdown("# A\n# B", "a")))
+
+    with pytest.raises(Exception, match="earlier operation") as raised:
+        edit(document, earlier, {"op": "append_to_section", "section": "A", "source": "x"})
+
+    assert raised.value.details["operation"] == 1  # type: ignore[attr-defined]
+
+
+def test_only_markdown_can_be_put_within_a_cell() -> None:
+    document = Document.parse(samples.notebook(samples.markdown("# A\n# B", "a")))
+    fields = {"section": "A", "source": "x", "cell_type": "code"}
+
+    for name in ("append_to_section", "replace_section"):
+        with pytest.raises(Exception, match="Split the cell"):
+            edit(document, {"op": name, **fields})
