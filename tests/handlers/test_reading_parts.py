@@ -1,0 +1,309 @@
+"""Reading parts of a notebook: outputs, sections, what has changed, what fits a budget."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import json
+import re
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from jupyter_nbedit.notebook.sections import Outline
+from tests import samples
+from tests.handlers.client import Client, Local
+from tests.handlers.refused import details, untouched
+
+PNG = base64.b64encode(bytes(100_000)).decode()
+IMAGE = {"output_type": "display_data", "metadata": {}, "data": {"image/png": PNG}}
+STREAM = {"output_type": "stream", "name": "stdout", "text": "\x1b[31mred\x1b[0m\n"}
+TEXT = samples.notebook(
+    samples.markdown("# One", "one"),
+    samples.code("x = 1", "x", outputs=[STREAM, IMAGE], execution_count=1),
+    samples.markdown("## Within", "within"),
+    samples.markdown("# Two", "two"),
+    samples.code("y = 2", "y"),
+)
+
+
+@pytest.fixture
+def path(live: Client, request: pytest.FixtureRequest) -> str:
+    name = f"{request.node.originalname}.ipynb"
+    (live.root / name).write_bytes(TEXT)
+    return name
+
+
+def ids(read: Any) -> list[str]:
+    return [cell["id"] for cell in read["cells"]]
+
+
+def test_outputs_are_shown_as_far_as_asked_for(live: Client, path: str) -> None:
+    def outputs(**query: Any) -> Any:
+        return live.read(path, cell="x", **query).json["cells"][0].get("outputs")
+
+    assert outputs()["types"] == ["display_data", "stream"]
+    assert outputs(view="outline", outputs="summary") == outputs()
+    assert outputs(outputs="none") is None
+    stub = {"mime": "image/png", "bytes": 100_000}
+    assert outputs(outputs="text") == [
+        {"output_type": "stream", "name": "stdout", "text": "red\n"},
+        {"output_type": "display_data", "data": {"image/png": stub}},
+    ]
+    assert outputs(view="full") == outputs(outputs="text")
+    assert outputs(outputs="full") == [STREAM, IMAGE]
+
+
+def test_a_full_view_answers_for_every_cell(live: Client, path: str) -> None:
+    read = live.read(path, view="full").json
+    assert ids(read) == ["one", "x", "within", "two", "y"]
+    assert all(cell["metadata"] == {} for cell in read["cells"])
+    assert read["total_cells"] == 5
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ({"section": "One"}, ["one", "x", "within"]),
+        ({"section": "Within"}, ["within"]),
+        ({"section": ["Two", "Within"]}, ["within", "two", "y"]),
+        ({"section": "Two", "cell": "x"}, ["x", "two", "y"]),
+        ({"section": "One", "start": 1, "limit": 1}, ["x"]),
+    ],
+)
+def test_a_section_is_its_cells(
+    live: Client, path: str, query: dict[str, Any], shown: list[str]
+) -> None:
+    assert ids(live.read(path, **query).json) == shown
+
+
+def test_a_section_that_is_not_there_or_there_twice_is_not_guessed(live: Client, path: str) -> None:
+    found = details(live.read(path, section="three"), 404, "section_not_found")
+    assert [heading["text"] for heading in found["outline"]] == ["One", "Within", "Two"]
+    twins = samples.notebook(samples.markdown("# A", "a"), samples.markdown("# A", "b"))
+    (live.root / path).write_bytes(twins)
+    details(live.read(path, section="A"), 409, "ambiguous_section")
+
+
+def test_since_a_version_only_what_has_changed_is_shown(live: Client, path: str) -> None:
+    before = live.read(path).json
+    assert "since" not in before
+    live.patch(path, {"op": "delete", "cell": "two"})
+    live.patch(path, {"op": "replace", "cell": "y", "source": "new"})
+    live.patch(path, {"op": "move", "cell": "one", "at": "end"})
+    now = live.read(path, since=before["hash"]).json
+    assert [(cell["id"], cell["source"]) for cell in now["cells"]] == [("y", "new")]
+    assert now["since"] == {
+        "hash": before["hash"],
+        "changed": 1,
+        "gone": ["two"],
+        "reordered": True,
+        "total_cells": 5,
+    }
+    assert now["total_cells"] == 4
+    assert live.read(path, since=before["hash"], cell="x").json["cells"] == []
+    assert live.read(path, since=before["hash"], limit=1).json["next"] is None
+
+
+def test_since_the_version_that_is_there_nothing_has_changed(live: Client, path: str) -> None:
+    for _ in range(2):
+        now = live.read(path, since=hashlib.sha256(TEXT).hexdigest()).json
+        assert (now["cells"], now["next"], now["since"]["changed"]) == ([], None, 0)
+
+
+@pytest.mark.parametrize("since", ["0" * 64, "", "x", "latest"])
+def test_since_a_version_that_nobody_knows_cannot_be_told(
+    live: Client, path: str, since: str
+) -> None:
+    with untouched(live.root):
+        assert details(live.read(path, since=since), 410, "version_unknown") == {"since": since}
+
+
+def test_who_has_the_version_already_need_not_read_it_again_to_be_told_changes(
+    live: Client, path: str
+) -> None:
+    text = TEXT.replace(b"y = 2", b"y = 3")
+    (live.root / path).write_bytes(text)
+    digest = hashlib.sha256(text).hexdigest()
+    assert live.read(path, headers={"If-None-Match": f'"{digest}"'}).status == 304
+    live.patch(path, {"op": "delete", "cell": "x"})
+    assert live.read(path, since=digest).json["since"]["gone"] == ["x"]
+
+
+def test_pages_within_a_budget_come_to_the_end_and_miss_no_cell(live: Client, path: str) -> None:
+    sources = [f"line {n}\n" + "é" * (n % 7) * 10 for n in range(40)]
+    cells = [samples.raw(source, f"id-{n}") for n, source in enumerate(sources)]
+    (live.root / path).write_bytes(samples.notebook(*cells))
+    for budget in (1, 20, 100, 10_000):
+        start: int | None = 0
+        seen: list[str] = []
+        while start is not None:
+            page = live.read(path, start=start, max_chars=budget, limit=30).json
+            texts = [cell.get("source", cell.get("summary")) for cell in page["cells"]]
+            assert 0 < sum(map(len, texts)) <= budget
+            seen += ids(page)
+            left_out = page["omitted"]
+            assert len(texts) + left_out["cells"] == min(30, 40 - start)
+            omitted = [cell.get("omitted", {}).get("source", 0) for cell in page["cells"]]
+            assert left_out["source"] == sum(omitted)
+            for cell, text, count in zip(page["cells"], texts, omitted, strict=True):
+                source = sources[cell["index"]]
+                assert source.startswith(text)
+                assert count == (len(source) - len(text) if "source" in cell else len(source))
+            start = page["next"]
+        assert seen == [f"id-{n}" for n in range(40)]
+
+
+def test_one_cell_has_an_address_of_its_own(live: Client, path: str) -> None:
+    address = f"nbedit/notebooks/{path}/cells"
+    whole = live.read(path)
+    answer = live.request("GET", f"{address}/x?view=full&outputs=full")
+    assert answer.json == live.read(path, cell="x", view="full", outputs="full").json
+    assert answer.headers["ETag"] == whole.headers["ETag"]
+    assert live.request("GET", f"{address}/cell-1").json == live.read(path, cell="x").json
+    assert live.request("GET", f"{address}/x?max_chars=2").json["cells"][0]["source"] == "x "
+    tag = {"If-None-Match": answer.headers["ETag"]}
+    assert live.request("GET", f"{address}/x", headers=tag).status == 304
+    details(live.request("GET", f"{address}/nobody"), 404, "cell_not_found")
+    details(live.request("GET", f"{address}/x?start=1"), 400, "invalid_request")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [{"outputs": "all"}, {"max_chars": "0"}, {"max_chars": "-1"}, {"max_chars": "9" * 40}],
+)
+def test_a_query_of_the_wrong_form_is_refused(
+    live: Client, path: str, query: dict[str, Any]
+) -> None:
+    details(live.read(path, **query), 400, "invalid_request")
+
+
+@pytest.mark.parametrize("size", [2**20 - 1, 2**20, 2**20 + 1, 2**21, 5 * 2**20])
+def test_a_large_reply_arrives_whole(live: Client, path: str, size: int) -> None:
+    (live.root / path).write_bytes(samples.notebook(samples.raw("x", "a")))
+    more = size - len(live.read(path).body)
+    (live.root / path).write_bytes(samples.notebook(samples.raw("x" * (more + 1), "a")))
+    answer = live.read(path)
+    assert abs(len(answer.body) - size) < 20
+    assert answer.headers["Content-Length"] == str(len(answer.body))
+    assert answer.json["cells"][0]["source"] == "x" * (more + 1)
+
+
+def test_reading_ten_thousand_cells_page_by_page_shows_each_once(live: Client, path: str) -> None:
+    cells = [samples.raw(f"{n}", f"id-{n}") for n in range(10_000)]
+    (live.root / path).write_bytes(samples.notebook(*cells))
+    seen, start = [], 0
+    while start is not None:
+        page = live.read(path, start=start, limit=2500).json
+        seen += ids(page)
+        start = page["next"]
+    assert seen == [f"id-{n}" for n in range(10_000)]
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Event, threading.Event]]:
+    """Let whoever looks for a section wait until the test says go."""
+    waiting, go = threading.Event(), threading.Event()
+    section = Outline.section
+
+    def slow(outline: Outline, name: str) -> Any:
+        waiting.set()
+        assert go.wait(30)
+        return section(outline, name)
+
+    monkeypatch.setattr(Outline, "section", slow)
+    yield waiting, go
+    go.set()
+
+
+async def test_a_large_notebook_is_shown_off_the_loop(
+    local: Local, held: tuple[threading.Event, threading.Event]
+) -> None:
+    waiting, go = held
+    large = samples.code("x", "big", outputs=[{**STREAM, "text": "x" * 500_000}])
+    text = samples.notebook(samples.markdown("# One", "one"), large)
+    (local.root / "large.ipynb").write_bytes(text)
+    (local.root / "a.ipynb").write_bytes(TEXT)
+    reading = asyncio.create_task(local.read("large.ipynb", section="One", outputs="full"))
+    assert await asyncio.to_thread(waiting.wait, 30)
+    assert (await local.read("a.ipynb")).status == 200
+    assert not reading.done()
+    go.set()
+    assert len((await reading).json["cells"][1]["outputs"][0]["text"]) == 500_000
+
+
+# What users of other tools complain about: peers.md, 44 to 50 ---------------------------------
+
+
+@pytest.fixture
+def six_thousand_lines(live: Client, path: str) -> str:
+    cells = []
+    for number in range(200):
+        cells.append(samples.markdown(f"# Part {number}", f"part-{number}"))
+        source = "\n".join(f"x_{number}_{line} = {line}" for line in range(29))
+        cells.append(samples.code(source, f"code-{number}", outputs=[IMAGE, STREAM]))
+    (live.root / path).write_bytes(samples.notebook(*cells))
+    return path
+
+
+def test_a_notebook_of_six_thousand_lines_is_read_by_its_structure(
+    live: Client, six_thousand_lines: str
+) -> None:
+    """https://github.com/anthropics/claude-code/issues/9440."""
+    outline = live.read(six_thousand_lines, view="outline", outputs="none").json
+    lines = [cell["summary"] for cell in outline["cells"]]
+    assert sum(map(len, lines)) < 6_000
+    assert lines[0] == "# Part 0"
+    part = live.read(six_thousand_lines, section="Part 7").json
+    assert ids(part) == ["part-7", "code-7"]
+
+
+def test_cells_are_read_without_their_outputs(live: Client, six_thousand_lines: str) -> None:
+    """https://github.com/anthropics/claude-code/issues/60844."""
+    answer = live.read(six_thousand_lines, outputs="none")
+    assert not [cell for cell in answer.json["cells"] if "outputs" in cell]
+    assert len(answer.body) < (live.root / six_thousand_lines).stat().st_size / 50
+
+
+def test_a_file_of_many_megabytes_has_no_cap_and_is_read_in_parts(
+    live: Client, six_thousand_lines: str
+) -> None:
+    """https://github.com/anthropics/claude-code/issues/16984: 256 KB at most."""
+    assert (live.root / six_thousand_lines).stat().st_size > 20 * 2**20
+    page = live.read(six_thousand_lines, max_chars=10_000, outputs="text")
+    assert page.json["next"] is None
+    assert page.json["omitted"]["source"] > 0
+    last = live.read(six_thousand_lines, cell="code-199", outputs="full").json["cells"][0]
+    assert last["outputs"][0]["data"]["image/png"] == PNG
+
+
+def test_images_do_not_eat_the_context_unless_asked_for(
+    live: Client, six_thousand_lines: str
+) -> None:
+    """https://github.com/RooCodeInc/Roo-Code/issues/734, and 200 of datalayer/jupyter-mcp-server."""
+    for query in ({}, {"view": "full"}, {"outputs": "text"}, {"view": "full", "outputs": "text"}):
+        body = live.read(six_thousand_lines, **query).body
+        assert not re.search(rb"[A-Za-z0-9+/]{1000}", body)
+
+
+def test_what_is_answered_to_an_edit_is_not_the_whole_notebook(
+    live: Client, six_thousand_lines: str
+) -> None:
+    """https://github.com/datalayer/jupyter-mcp-server/issues/169."""
+    answer = live.patch(six_thousand_lines, {"op": "replace", "cell": "code-3", "source": "x"})
+    assert answer.status == 200
+    assert len(answer.body) < 5_000
+
+
+def test_a_large_notebook_is_edited_with_a_small_request(
+    live: Client, six_thousand_lines: str
+) -> None:
+    """https://github.com/jupyterlab/jupyterlab/issues/9047: a PUT of all of it fails."""
+    before = json.loads((live.root / six_thousand_lines).read_bytes())
+    answer = live.patch(six_thousand_lines, {"op": "delete", "cell": "code-0"})
+    assert answer.status == 200
+    after = json.loads((live.root / six_thousand_lines).read_bytes())
+    assert after["cells"] == [before["cells"][0], *before["cells"][2:]]
