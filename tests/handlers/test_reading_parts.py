@@ -195,7 +195,8 @@ def test_a_large_reply_arrives_whole(live: Client, path: str, size: int) -> None
 def test_reading_ten_thousand_cells_page_by_page_shows_each_once(live: Client, path: str) -> None:
     cells = [samples.raw(f"{n}", f"id-{n}") for n in range(10_000)]
     (live.root / path).write_bytes(samples.notebook(*cells))
-    seen, start = [], 0
+    seen: list[str] = []
+    start: int | None = 0
     while start is not None:
         page = live.read(path, start=start, limit=2500).json
         seen += ids(page)
@@ -283,8 +284,9 @@ def test_a_file_of_many_megabytes_has_no_cap_and_is_read_in_parts(
 def test_images_do_not_eat_the_context_unless_asked_for(
     live: Client, six_thousand_lines: str
 ) -> None:
-    """https://github.com/RooCodeInc/Roo-Code/issues/734, and 200 of datalayer/jupyter-mcp-server."""
-    for query in ({}, {"view": "full"}, {"outputs": "text"}, {"view": "full", "outputs": "text"}):
+    """https://github.com/RooCodeInc/Roo-Code/issues/734: base64 eats the context."""
+    queries: list[dict[str, Any]] = [{}, {"view": "full"}, {"outputs": "text"}]
+    for query in queries:
         body = live.read(six_thousand_lines, **query).body
         assert not re.search(rb"[A-Za-z0-9+/]{1000}", body)
 
