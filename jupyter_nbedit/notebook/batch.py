@@ -172,8 +172,8 @@ def _splices(workspace: Workspace, order: Order) -> list[Splice]:
         else:
             end = document.members[-1].value.stop
             own = style.of_notebook()
-            written = own.object.separator + own.member("metadata", metadata)
-            splices.append(Splice(end, end, written))
+            member = own.object.separator + own.member("metadata", metadata)
+            splices.append(Splice(end, end, member))
     return sorted(splices)
 
 
