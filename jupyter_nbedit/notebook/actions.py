@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from jupyter_nbedit.errors import InvalidOperation
 from jupyter_nbedit.notebook import section_actions, spans, textedit
-from jupyter_nbedit.notebook.drafts import Draft, Workspace
+from jupyter_nbedit.notebook.drafts import Draft
 from jupyter_nbedit.notebook.objects import merge_patched, with_members
 from jupyter_nbedit.notebook.operations import (
     AppendToSection,
@@ -29,6 +29,7 @@ from jupyter_nbedit.notebook.operations import (
     Split,
 )
 from jupyter_nbedit.notebook.spans import Span
+from jupyter_nbedit.notebook.workspace import Workspace
 
 # What a cell says of its last run, and what in it says that the run is over.
 _EXECUTION, _STARTED, _ENDED = "execution", "iopub.execute_input", "shell.execute_reply"

@@ -14,7 +14,7 @@ from jupyter_nbedit.notebook.actions import Touched, perform
 from jupyter_nbedit.notebook.arrange import Order
 from jupyter_nbedit.notebook.diff import Change, MetadataChange
 from jupyter_nbedit.notebook.document import Document, source_hash
-from jupyter_nbedit.notebook.drafts import Draft, Workspace, decoded
+from jupyter_nbedit.notebook.drafts import Draft, decoded
 from jupyter_nbedit.notebook.forms import check_form
 from jupyter_nbedit.notebook.operations import (
     ClearOutputs,
@@ -26,6 +26,7 @@ from jupyter_nbedit.notebook.operations import (
     name_of,
 )
 from jupyter_nbedit.notebook.splices import Splice
+from jupyter_nbedit.notebook.workspace import Workspace
 
 _CLEARING = (Replace, ReplaceText, Split, Merge, ClearOutputs)
 

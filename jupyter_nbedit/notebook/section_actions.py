@@ -11,9 +11,10 @@ from typing import NamedTuple
 from jupyter_nbedit.errors import InvalidOperation
 from jupyter_nbedit.notebook import markdown, sections
 from jupyter_nbedit.notebook.arrange import Place
-from jupyter_nbedit.notebook.drafts import Draft, Workspace
+from jupyter_nbedit.notebook.drafts import Draft
 from jupyter_nbedit.notebook.operations import AppendToSection, RemoveEntry, ReplaceSection
 from jupyter_nbedit.notebook.sections import NotebookSection
+from jupyter_nbedit.notebook.workspace import Workspace
 
 _MARKDOWN = "markdown"
 
