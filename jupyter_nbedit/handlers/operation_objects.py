@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from tornado import web
 
+from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.handlers.contract import Contract, Header, contract_of
 from jupyter_nbedit.handlers.examples import Exchange
 from jupyter_nbedit.handlers.refusals import INTERNAL_ERROR, STATUS, ErrorBody
@@ -220,23 +221,31 @@ class Writer:
         for refusal in contract.all_refusals:
             said = prose(refusal.__doc__).partition("\n")[0]
             reasons.setdefault(STATUS[refusal], {})[refusal.reason] = said
+        # Jupyter's own answer to it, whatever the route.
+        absent = reasons.setdefault(HTTPStatus.NOT_FOUND, {})
+        absent[InvalidRequest.reason] = "The request comes from the page of another site."
         failed = reasons.setdefault(HTTPStatus.INTERNAL_SERVER_ERROR, {})
         failed[INTERNAL_ERROR] = "The server failed in a way nobody foresaw."
         return {
             str(int(status)): {
                 "description": "\n".join(f"- `{reason}`: {said}" for reason, said in why.items()),
-                "content": {_JSON: self._refusal(contract, why, own)},
+                "content": {_JSON: self._refusal(contract, status, why, own)},
             }
             for status, why in reasons.items()
         }
 
     def _refusal(
-        self, contract: Contract, reasons: Mapping[str, str], own: Sequence[Exchange]
+        self,
+        contract: Contract,
+        status: HTTPStatus,
+        reasons: Mapping[str, str],
+        own: Sequence[Exchange],
     ) -> dict[str, Any]:
         shown: list[Exchange] = []
         for reason in reasons:
-            mine = [exchange for exchange in own if exchange.reason == reason]
-            shown += mine or [told for told in self.told if told.reason == reason][:1]
+            mine = [told for told in own if (told.status, told.reason) == (status, reason)]
+            others = [told for told in self.told if (told.status, told.reason) == (status, reason)]
+            shown += mine or others[:1]
         if contract.refuse is not None:
             # Those of other routes, told as this one tells them.
             examples = {

@@ -13,6 +13,8 @@ from urllib.parse import quote, urlencode
 from tornado.httpclient import HTTPResponse
 from tornado.httputil import HTTPHeaders
 
+from tests.handlers.documented import assert_documented
+
 JSON = {"Content-Type": "application/json"}
 SECONDS = 60
 
@@ -66,6 +68,7 @@ class Client:
             found = HTTPHeaders()
             for name, value in response.getheaders():
                 found.add(name, value)
+            assert_documented(verb, target, response.status)
             return Answer(response.status, found, response.read())
         finally:
             connection.close()
@@ -120,6 +123,7 @@ class Local:
             allow_nonstandard_methods=True,
             **options,
         )
+        assert_documented(verb, "/".join(parts), response.code)
         return Answer(response.code, response.headers, response.body)
 
     async def read(self, path: str, **query: Any) -> Answer:

@@ -1,0 +1,43 @@
+"""Whether the OpenAPI document knows of an answer."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from jupyter_nbedit.handlers import default_handlers
+from jupyter_nbedit.handlers.openapi import document
+from jupyter_nbedit.handlers.operation_objects import operations
+
+
+@functools.cache
+def _documented() -> Mapping[tuple[str, str], frozenset[str]]:
+    """List the statuses of each verb of each route or, where it has none of its own, address."""
+    paths = document(default_handlers, base_url="/")["paths"]
+    return {
+        (
+            operation.path if "address" in operation.pattern else operation.pattern,
+            operation.verb,
+        ): frozenset(paths[operation.path][operation.verb.lower()]["responses"])
+        for operation in operations(default_handlers)
+    }
+
+
+def assert_documented(verb: str, target: str, status: int) -> None:
+    """Check that an answer has a status that the document has for the operation.
+
+    Parameters
+    ----------
+    verb
+        Of the request.
+    target
+        Where it went, from the base URL on, as it went out.
+    status
+        What came back.
+    """
+    path = "/" + urlsplit(target).path
+    route = next((pattern for pattern, _ in default_handlers if re.fullmatch(pattern, path)), "")
+    known = _documented().get((route, verb)) or _documented().get((path, verb))
+    assert known is None or str(status) in known, f"{verb} {path}: {status} is not documented"
