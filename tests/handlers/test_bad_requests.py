@@ -398,7 +398,7 @@ def test_a_cell_that_is_not_to_be_deleted_is_not(live: Client, path: str) -> Non
     (live.root / path).write_bytes(samples.notebook(cell))
     with untouched(live.root):
         answer = live.patch(path, {"op": "delete", "cell": 0})
-        assert details(answer, 403, "cell_protected") == {"cell": 0, "operation": 0}
+        assert details(answer, 403, "cell_protected") == {"cell": "locked", "operation": 0}
     assert live.patch(path, {"op": "replace", "cell": 0, "source": "y"}).status == 200
 
 
