@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -50,12 +51,20 @@ def jp_server_config(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """Run a server of its own process, as a user would; its root is empty at first."""
+def _running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder = tmp_path_factory.mktemp("live")
     (folder / "notebooks").mkdir()
     with server.running("jupyter_server", folder) as running:
         yield Client(running.port, running.token, running.root)
+
+
+@pytest.fixture(scope="module")
+def live(_running: Client) -> Client:
+    """Give a server of its own process, as a user would run it; its root is empty at first."""
+    # Pipes, folders without rights and the like, which a module has left, would trip up the next.
+    for path in _running.root.iterdir():
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    return _running
 
 
 @pytest.fixture
