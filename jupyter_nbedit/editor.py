@@ -13,6 +13,7 @@ from logging import Logger
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import UNSET
 
 from jupyter_nbedit import trust
 from jupyter_nbedit.errors import Busy, HashMismatch, PlanMode
@@ -22,7 +23,7 @@ from jupyter_nbedit.notebook.batch import Applied, apply
 from jupyter_nbedit.notebook.blank import blank
 from jupyter_nbedit.notebook.diff import unified
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.operations import Operation
+from jupyter_nbedit.notebook.operations import Operation, SetMetadata
 from jupyter_nbedit.notebook.splices import Splice, join, pieces
 from jupyter_nbedit.readings import Readings
 from jupyter_nbedit.storage import Changed, Content, Storage, Written
@@ -232,6 +233,7 @@ class _Done:
     read: Loaded
     applied: Applied
     diff: str
+    language: str | None
 
     @classmethod
     def of(
@@ -242,7 +244,11 @@ class _Done:
         operations: Sequence[Operation],
     ) -> _Done:
         applied = apply(read.document, operations, fresh_id=lambda: uuid.uuid4().hex[:8])
-        return cls(storage, request, read, applied, unified(request.path, applied.changes))
+        after = read.document
+        if any(isinstance(done, SetMetadata) and done.cell is UNSET for done in operations):
+            after = Document.parse(join(read.content.text, applied.splices))
+        diff = unified(request.path, applied.changes)
+        return cls(storage, request, read, applied, diff, after.language)
 
     def reply(self, written: Written, edit_id: int | None) -> EditReply:
         total = self.applied.total_cells
@@ -258,7 +264,7 @@ class _Done:
             dry_run=self.request.dry_run,
             total_cells=total,
             cells_delta=total - len(self.read.document),
-            language=self.read.document.language,
+            language=self.language,
             operations=self.applied.results,
             diff=self.diff,
             warnings=written.warnings,

@@ -68,11 +68,15 @@ class NotebookReader:
         storage = self.storage()
         read = await settled(storage, path)
         document = read.document
-        self.readings.note(selection.session, path, read.hash)
-        await away(len(document.text), self.versions.note, read.hash, document)
+        size = len(document.text)
+        await away(size, self.versions.note, read.hash, document)
+        # What cannot be shown has not been read, nor is it known.
+        selected = await away(size, self._selected, document, read.hash, selection)
         if known(read.hash):
+            self.readings.note(selection.session, path, read.hash)
             return read.hash
-        shown = await away(len(document.text), self._shown, document, read.hash, selection)
+        shown = await away(size, _shown, document, selected, selection)
+        self.readings.note(selection.session, path, read.hash)
         return ReadReply(
             path=path,
             hash=read.hash,
@@ -90,7 +94,7 @@ class NotebookReader:
             since=shown.since,
         )
 
-    def _shown(self, document: Document, digest: str, selection: Selection) -> _Shown:
+    def _selected(self, document: Document, digest: str, selection: Selection) -> _Selected:
         chosen = _chosen(document, selection)
         since: Since | UnsetType = UNSET
         if selection.since is not None:
@@ -109,17 +113,29 @@ class NotebookReader:
                 reordered=changes.reordered,
                 total_cells=changes.total_cells,
             )
-        chosen = [index for index in chosen if index >= selection.start]
-        page = chosen[: selection.limit]
-        cells = (document.cell(index) for index in page)
-        if selection.max_chars is None:
-            views = cell_views(cells, selection.show)
-            omitted: LeftOut | UnsetType = UNSET
-        else:
-            views = fit(cells, selection.show, selection.max_chars)
-            omitted = _left_out(views, len(page) - len(views))
-        following = chosen[len(views)] if len(views) < len(chosen) else None
-        return _Shown(views, following, omitted, since)
+        return _Selected([index for index in chosen if index >= selection.start], since)
+
+
+@dataclass(frozen=True)
+class _Selected:
+    """The cells that were asked for, and what has changed since when."""
+
+    indexes: list[int]
+    since: Since | UnsetType
+
+
+def _shown(document: Document, selected: _Selected, selection: Selection) -> _Shown:
+    chosen = selected.indexes
+    page = chosen[: selection.limit]
+    cells = (document.cell(index) for index in page)
+    if selection.max_chars is None:
+        views = cell_views(cells, selection.show)
+        omitted: LeftOut | UnsetType = UNSET
+    else:
+        views = fit(cells, selection.show, selection.max_chars)
+        omitted = _left_out(views, len(page) - len(views))
+    following = chosen[len(views)] if len(views) < len(chosen) else None
+    return _Shown(views, following, omitted, selected.since)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,13 @@ from jupyter_server.utils import url_escape, url_path_join
 from msgspec import UNSET, Meta, UnsetType
 from tornado import web
 
-from jupyter_nbedit.errors import AmbiguousCell, CellNotFound, HashMismatch, ReadRequired
+from jupyter_nbedit.errors import (
+    AmbiguousCell,
+    CellNotFound,
+    HashMismatch,
+    InvalidRequest,
+    ReadRequired,
+)
 from jupyter_nbedit.handlers.contract import (
     ETAG,
     IDEMPOTENCY_KEY,
@@ -159,6 +165,13 @@ class CellHandler(EditingHandler, ReadingHandler):
     @authorized
     async def delete(self, path: str, cell: str) -> None:
         """Delete the cell; the answer carries its source."""
+        if self.request.body:
+            # Somebody who sends `dry_run` there must not lose the cell.
+            message = (
+                "DELETE takes no body. Send `dry_run`, `source_hash`, `client` and `message` in "
+                "the query, and the notebook's hash as `If-Match`."
+            )
+            raise InvalidRequest(message)
         query = self.query(DeleteQuery)
         expect: Expect | UnsetType = UNSET
         if query.source_hash is not UNSET:

@@ -237,4 +237,6 @@ def encoded(reply: Any) -> bytes:
         return msgspec.json.encode(reply)
     except UnicodeEncodeError:
         # A source with lone surrogates: JSON can say them, as escapes, though UTF-8 cannot.
-        return json.dumps(msgspec.to_builtins(reply)).encode()
+        written = json.dumps(msgspec.to_builtins(reply))
+        # As msgspec does: JSON has no word for what is not a finite number.
+        return json.dumps(json.loads(written, parse_constant=lambda _: None)).encode()

@@ -161,7 +161,8 @@ def cell_view(cell: Cell, show: Show) -> CellView:
         source=UNSET if outline else source,
         summary=summary(source) if outline else UNSET,
         source_hash=cell.source_hash,
-        lines=len(source.splitlines()),
+        # As `at_line`, and a hit of the search, counts them.
+        lines=source.count("\n") + (not source.endswith("\n")) if source else 0,
         tags=[tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else [],
         execution_count=(count if isinstance(count, int) else None) if code else UNSET,
         metadata=cell.metadata if full else UNSET,

@@ -132,7 +132,6 @@ async def _read_notebook(services: Services, caller: Caller, given: ReadInput) -
         limit=min(given.limit, MOST_LINES),
         show=Show("source", "full"),
         max_chars=MOST_LINES * MOST_CHARACTERS,
-        session=caller.session,
     )
     reply = await services.reader.read(path, selection, known=lambda _: False)
     if isinstance(reply, str):
@@ -140,7 +139,9 @@ async def _read_notebook(services: Services, caller: Caller, given: ReadInput) -
     if given.offset > max(1, reply.total_cells):
         message = f"The notebook has {reply.total_cells} cells; found `offset` {given.offset}."
         raise InvalidRequest(message)
-    return Output(content=showing.of_notebook(reply))
+    blocks = showing.of_notebook(reply)
+    services.readings.note(caller.session, path, reply.hash)
+    return Output(content=blocks)
 
 
 # Write --------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from typing import Annotated, Literal
 
@@ -102,7 +103,7 @@ async def _call(services: Services, caller: Caller, given: Input) -> Output:
         raise Forbidden(message)
     name = _path_of(services, given.file)
     if given.action == "read":
-        return await _read(services, given, name)
+        return await _read(services, caller, given, name)
     services.check_mode()
     wanted = _wanted(given)
     if name.endswith(_NOTEBOOK):
@@ -178,20 +179,22 @@ async def _edit_notebook(
     return Output(success=True, message=" ".join([said, *reply.warnings]))
 
 
-async def _read(services: Services, given: Input, name: str) -> Output:
+async def _read(services: Services, caller: Caller, given: Input, name: str) -> Output:
     if name.endswith(_NOTEBOOK):
         path = services.notebook(name, relative=True)
         chosen = [] if given.section is UNSET else [given.section]
-        selection = Selection(sections=chosen, show=Show("source", "none"))
+        selection = Selection(sections=chosen, show=Show("source", "none"), session=caller.session)
         reply = await services.reader.read(path, selection, known=lambda _: False)
         if isinstance(reply, str):
             raise TypeError(reply)
         content = _as_markdown(reply)
     else:
         path = services.file(name, relative=True)
-        content = text_of((await services.texts.read(path)).text)
+        read = await services.texts.read(path)
+        content = text_of(read.text)
         if given.section is not UNSET:
             content = sections.read(content, given.section)
+        services.readings.note(caller.session, path, hashlib.sha256(read.text).hexdigest())
     of = given.file if given.section is UNSET else f"the section {given.section!r} of {given.file}"
     return Output(success=True, message=f"This is {of}.", content=content)
 

@@ -141,3 +141,9 @@ def test_the_metadata_of_a_cell_is_changed_with_or_without_its_source(
     assert [done["op"] for done in answer.json["operations"]] == ["replace", "set_metadata"]
     (alpha, *_) = samples.cells_of(path.read_bytes())
     assert (alpha["metadata"], alpha["source"], alpha["outputs"]) == ({"tags": ["a"]}, "y", [])
+
+
+def test_a_body_that_deleting_would_not_heed_is_refused(live: Client, path: Path) -> None:
+    with untouched(path.parent):
+        for body in ({"dry_run": True}, {"hash": "0" * 64}, {"expect": {"source": "not this"}}):
+            details(send(live, "DELETE", "alpha", **body), 400, "invalid_request")

@@ -308,3 +308,9 @@ async def test_a_base_url_of_any_characters_is_no_obstacle(
     assert (await local.read("a.ipynb")).json["hash"] == sha256(TEXT)
     assert (await local.patch("a.ipynb", REPLACE)).status == 200, jp_base_url
     assert sources(notebook)[1] == "# Changed"
+
+
+def test_the_answer_tells_the_language_that_the_edit_has_set(live: Client, path: str) -> None:
+    patch = {"op": "set_metadata", "patch": {"language_info": {"name": "R"}}}
+    assert live.patch(path, patch).json["language"] == "R"
+    assert live.read(path).json["language"] == "R"

@@ -330,3 +330,34 @@ async def test_the_about_page_tells_version_mode_limits_and_links(local: Local) 
             "events": "/a%40b/api/events/subscribe",
         },
     }
+
+
+def test_an_answer_is_json_whatever_the_notebook_holds(live: Client) -> None:
+    text = samples.notebook(samples.code("SOURCE", "a", metadata={"x": 1, "y": 2}))
+    text = text.replace(b"SOURCE", b"\\ud800").replace(b'"x": 1', b'"x": NaN')
+    (live.root / "odd.ipynb").write_bytes(text.replace(b'"y": 2', b'"y": 1e400'))
+    answer = live.read("odd.ipynb", view="full")
+
+    def refuse(token: str) -> None:
+        raise AssertionError(token)
+
+    (cell,) = json.loads(answer.body, parse_constant=refuse)["cells"]
+    assert (cell["source"], cell["metadata"]) == ("\ud800", {"x": None, "y": None})
+
+
+def test_a_reader_who_has_the_version_is_told_of_a_cell_that_is_not_there(live: Client) -> None:
+    (live.root / "known.ipynb").write_bytes(samples.three_cells())
+    tag = {"If-None-Match": live.read("known.ipynb").headers["ETag"]}
+    assert live.read("known.ipynb", tag).status == 304
+    details(live.read("known.ipynb", tag, cell="nobody"), 404, "cell_not_found")
+    details(live.read("known.ipynb", tag, since="0" * 64), 410, "version_unknown")
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"), [("", 0), ("a", 1), ("a\n", 1), ("a\nb", 2), ("a\u2028b\x0cc\rd", 1)]
+)
+def test_lines_are_counted_as_splitting_counts_them(live: Client, source: str, lines: int) -> None:
+    (live.root / "lines.ipynb").write_bytes(samples.notebook(samples.raw(source, "a")))
+    assert live.read("lines.ipynb").json["cells"][0]["lines"] == lines
+    split = {"op": "split", "cell": "a", "at_line": lines + 1}
+    assert live.patch("lines.ipynb", split).status == 400

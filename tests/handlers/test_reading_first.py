@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -97,3 +98,32 @@ async def test_who_created_a_notebook_knows_it(local: Local) -> None:
 @pytest.mark.parametrize("session", ["", "x" * 201, "é"])
 async def test_a_session_without_a_proper_name_is_refused(local: Local, session: str) -> None:
     details(await edit(local, session), 400, "invalid_request")
+
+
+async def test_what_could_not_be_shown_was_not_read(local: Local) -> None:
+    for query in ({"cell": "nobody"}, {"section": "None"}, {"since": "0" * 64}):
+        answer = await local.request(
+            "GET", "nbedit", "notebooks", "a.ipynb", params=query, headers=named("one")
+        )
+        assert answer.status in {404, 410}
+    read = {"file_path": str(local.root / "a.ipynb"), "offset": 50}
+    assert (await tool(local, "claude_code/Read", read)).status == 400
+    details(await edit(local, "one"), 428, "read_required")
+
+
+async def test_what_the_sections_tool_has_read_may_be_changed(local: Local) -> None:
+    (local.root / "a.md").write_text("# A\n\none\n")
+    for name in ("a.ipynb", "a.md"):
+        answer = await tool(local, "sections/notebook_edit", {"file": name, "action": "read"})
+        assert answer.status == 200
+    assert (await edit(local, "one")).status == 200
+    change = {"file_path": str(local.root / "a.md"), "old_string": "one", "new_string": "two"}
+    assert (await tool(local, "claude_code/Edit", change)).status == 200
+
+
+async def tool(local: Local, name: str, given: dict[str, Any]) -> Any:
+    body = json.dumps(given).encode()
+    headers = {**JSON, **named("one")}
+    return await local.request(
+        "POST", "nbedit", "tools", *name.split("/"), body=body, headers=headers
+    )
