@@ -192,6 +192,7 @@ def _merge(operation: Merge, workspace: Workspace, number: int) -> Touched:
     _gather_attachments(workspace, first, others)
     for draft in others:
         workspace.take_out(draft, number)
+        draft.clear = True
     first.source = "\n".join(draft.source for draft in drafts)
     first.clear = True
     return Touched(first, drafts)

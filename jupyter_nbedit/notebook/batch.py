@@ -184,6 +184,9 @@ def _result(order: Order, number: int, operation: Operation, touched: Touched) -
     cells: list[TouchedCell] | UnsetType = UNSET
     if touched.cells is not None:
         cells = [TouchedCell(**_told(order, number, operation, one)) for one in touched.cells]
+    if isinstance(operation, Merge) and touched.cells is not None:
+        # The outputs of all its parts go.
+        told["outputs_cleared"] = any(one.outputs_cleared for one in touched.cells)
     return Result(op=name_of(operation), cells=cells, **told)
 
 
