@@ -16,16 +16,14 @@ from jupyter_nbedit.handlers.retries import Retries
 from jupyter_nbedit.reader import NotebookReader
 from jupyter_nbedit.readings import Readings
 from jupyter_nbedit.search import NotebookSearch
+from jupyter_nbedit.storage.choice import ServerStorages
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.managers import storage_for
 from jupyter_nbedit.storage.texts import TextFiles
 from jupyter_nbedit.tools.tool import Services
 from jupyter_nbedit.versions import Versions
 
 if TYPE_CHECKING:
     from nbformat.sign import NotebookNotary
-
-    from jupyter_nbedit.storage import Storage
 
 
 class NbEditApp(ExtensionApp):
@@ -102,9 +100,7 @@ class NbEditApp(ExtensionApp):
             logger.register_event_schema(SCHEMA_PATH)
         locks = PathLocks(Path(jupyter_runtime_dir()) / "nbedit" / "locks", self.log)
         settings: dict[str, Any] = serverapp.web_app.settings
-
-        def storage() -> Storage:
-            return storage_for(settings["contents_manager"], settings, locks)
+        storages = ServerStorages(settings, locks)
 
         def notary() -> NotebookNotary:
             found: NotebookNotary = settings["contents_manager"].notary
@@ -114,11 +110,11 @@ class NbEditApp(ExtensionApp):
         self.retries = Retries()
         self.versions = Versions()
         self.reader = NotebookReader(
-            storage=storage, notary=notary, readings=self.readings, versions=self.versions
+            storages=storages, notary=notary, readings=self.readings, versions=self.versions
         )
-        self.search = NotebookSearch(storage=storage)
+        self.search = NotebookSearch(storages=storages)
         self.editor = NotebookEditor(
-            storage=storage,
+            storages=storages,
             notary=notary,
             events=EditEvents(logger),
             readings=self.readings,

@@ -17,7 +17,7 @@ from msgspec import UNSET
 
 from jupyter_nbedit import trust
 from jupyter_nbedit.errors import Busy, HashMismatch, PlanMode
-from jupyter_nbedit.loading import Loaded, away, settled, sha256
+from jupyter_nbedit.loading import Loaded, away, is_trusted, settled, sha256
 from jupyter_nbedit.messages import CreateRequest, EditReply, EditRequest
 from jupyter_nbedit.notebook.batch import Applied, apply
 from jupyter_nbedit.notebook.blank import blank
@@ -26,7 +26,7 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Operation, SetMetadata
 from jupyter_nbedit.notebook.splices import Splice, join, pieces
 from jupyter_nbedit.readings import Readings
-from jupyter_nbedit.storage import Changed, Content, Storage, Written
+from jupyter_nbedit.storage import Changed, Content, Storage, Storages, Written
 from jupyter_nbedit.versions import Versions
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ class NotebookEditor:
 
     Parameters
     ----------
-    storage
-        Gives the storage for a request; looked up each time, because servers swap their managers.
+    storages
+        The ways in which notebooks are kept.
     notary
         Gives the notary that knows which notebooks are trusted.
     events
@@ -62,7 +62,7 @@ class NotebookEditor:
         ``edit``, or ``plan`` to refuse every change that is not a dry run.
     """
 
-    storage: Callable[[], Storage]
+    storages: Storages
     notary: Callable[[], NotebookNotary]
     events: EditEvents
     readings: Readings
@@ -80,8 +80,7 @@ class NotebookEditor:
             Nothing was written.
         """
         self._check_mode(request)
-        storage = self.storage()
-        async with storage.hold(request.path):
+        async with self.storages.hold(request.path) as storage:
             for _ in range(_ATTEMPTS):
                 reply = await self._attempt(storage, request)
                 if reply is not None:
@@ -103,17 +102,14 @@ class NotebookEditor:
         self._check_mode(request)
         text = blank(request.language, request.kernelspec)
         base = Loaded(Content(text, datetime.now(tz=timezone.utc)), Document.parse(text), "")
-        storage = self.storage()
-        done = await away(
-            _weight(base, request.cells), _Done.of, storage, request, base, request.cells
-        )
+        done = await away(_weight(base, request.cells), _Done.of, request, base, request.cells)
         text = join(text, done.applied.splices)
-        async with storage.hold(request.path):
+        async with self.storages.hold(request.path) as storage:
             if request.dry_run:
                 await storage.check_vacant(request.path)
-                return done.reply(Written(sha256(text), base.content.last_modified), None)
+                return done.reply(storage, Written(sha256(text), base.content.last_modified), None)
             written = await storage.create(request.path, text)
-            reply = done.reply(written, next(self._edit_ids))
+            reply = done.reply(storage, written, next(self._edit_ids))
             await self._finish(storage, request, reply, written)
         return reply
 
@@ -139,30 +135,32 @@ class NotebookEditor:
         operations = request.operations
         if callable(operations):
             operations = operations(read.document)
-        done = await away(_weight(read, operations), _Done.of, storage, request, read, operations)
+        done = await away(_weight(read, operations), _Done.of, request, read, operations)
         splices = done.applied.splices
         if not splices:
-            return done.reply(Written(read.hash, read.content.last_modified), None)
+            return done.reply(storage, Written(read.hash, read.content.last_modified), None)
         if request.dry_run:
             digest = await away(len(read.content.text), _hash_of, read.content.text, splices)
-            return done.reply(Written(digest, read.content.last_modified), None)
-        trusted = await trust.is_trusted(self.notary(), read.content.text)
+            return done.reply(storage, Written(digest, read.content.last_modified), None)
+        trusted = await is_trusted(self.notary, read.content)
         try:
             written = await storage.write(request.path, read.content, splices)
         except Changed:
             return None
-        reply = done.reply(written, next(self._edit_ids))
+        reply = done.reply(storage, written, next(self._edit_ids))
         if self.versions.knows(read.hash):
             # Who has read what was there may ask what has changed since.
-            await away(len(read.content.text), self._note, written.hash, read, splices)
-        if trusted:
+            await away(len(read.content.text), self._note, written, read, splices)
+        if trusted and not written.signed:
             with self._after_the_fact(reply, "its trust could not be kept"):
                 await trust.sign(self.notary(), join(read.content.text, splices))
         await self._finish(storage, request, reply, written)
         return reply
 
-    def _note(self, digest: str, read: Loaded, splices: Sequence[Splice]) -> None:
-        self.versions.note(digest, Document.parse(join(read.content.text, splices)))
+    def _note(self, written: Written, read: Loaded, splices: Sequence[Splice]) -> None:
+        text = written.text
+        after = join(read.content.text, splices) if text is None else text
+        self.versions.note(written.hash, Document.parse(after))
 
     async def _finish(
         self,
@@ -228,7 +226,6 @@ def _hash_of(text: bytes, splices: Sequence[Splice]) -> str:
 class _Done:
     """A batch worked out, and all that is said of it whether it is written or not."""
 
-    storage: Storage
     request: EditRequest | CreateRequest
     read: Loaded
     applied: Applied
@@ -238,7 +235,6 @@ class _Done:
     @classmethod
     def of(
         cls,
-        storage: Storage,
         request: EditRequest | CreateRequest,
         read: Loaded,
         operations: Sequence[Operation],
@@ -248,9 +244,9 @@ class _Done:
         if any(isinstance(done, SetMetadata) and done.cell is UNSET for done in operations):
             after = Document.parse(join(read.content.text, applied.splices))
         diff = unified(request.path, applied.changes)
-        return cls(storage, request, read, applied, diff, after.language)
+        return cls(request, read, applied, diff, after.language)
 
-    def reply(self, written: Written, edit_id: int | None) -> EditReply:
+    def reply(self, storage: Storage, written: Written, edit_id: int | None) -> EditReply:
         total = self.applied.total_cells
         return EditReply(
             path=self.request.path,
@@ -258,9 +254,9 @@ class _Done:
             hash_before=self.read.hash or None,
             hash=written.hash,
             last_modified=written.last_modified,
-            applied_via=self.storage.kind,
-            bytes_preserved=True,
-            persisted=not self.request.dry_run,
+            applied_via=storage.kind,
+            bytes_preserved=storage.preserves_bytes,
+            persisted=written.persisted and not self.request.dry_run,
             dry_run=self.request.dry_run,
             total_cells=total,
             cells_delta=total - len(self.read.document),

@@ -8,11 +8,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from jupyter_nbedit import trust
 from jupyter_nbedit.errors import Busy, InvalidNotebook
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.storage import Content, Storage
+
+if TYPE_CHECKING:
+    from nbformat.sign import NotebookNotary
 
 _Answer = TypeVar("_Answer")
 
@@ -60,6 +64,13 @@ async def settled(storage: Storage, path: str) -> Loaded:
             )
             raise Busy(message)
         await asyncio.sleep(_TORN_POLL_SECONDS)
+
+
+async def is_trusted(notary: Callable[[], NotebookNotary], content: Content) -> bool:
+    """Tell whether what was read is trusted; the notary is asked only where nobody knows better."""
+    if content.trusted is not None:
+        return content.trusted
+    return await trust.is_trusted(notary(), content.text)
 
 
 async def _parsed(text: bytes) -> tuple[Document, str]:

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, UnsetType
 
-from jupyter_nbedit import trust
-from jupyter_nbedit.loading import away, settled
+from jupyter_nbedit.loading import away, is_trusted, settled
 from jupyter_nbedit.messages import Kernelspec, LeftOut, ReadReply, Selection, Since
 from jupyter_nbedit.notebook.budget import fit
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.sections import Outline
 from jupyter_nbedit.notebook.view import CellView, Omitted, cell_views
 from jupyter_nbedit.readings import Readings
-from jupyter_nbedit.storage import Storage
+from jupyter_nbedit.storage import Storages
 from jupyter_nbedit.versions import Changes, Versions
 
 if TYPE_CHECKING:
@@ -29,8 +28,8 @@ class NotebookReader:
 
     Parameters
     ----------
-    storage
-        Gives the storage for a request; looked up each time, because servers swap their managers.
+    storages
+        The ways in which notebooks are kept.
     notary
         Gives the notary that knows which notebooks are trusted.
     readings
@@ -39,7 +38,7 @@ class NotebookReader:
         Knows what the versions that were shown looked like.
     """
 
-    storage: Callable[[], Storage]
+    storages: Storages
     notary: Callable[[], NotebookNotary]
     readings: Readings
     versions: Versions
@@ -65,7 +64,7 @@ class NotebookReader:
             Of the storage or the notebook; `CellNotFound`, `AmbiguousCell`, `SectionNotFound`,
             `AmbiguousSection` or `VersionUnknown` of the selection.
         """
-        storage = self.storage()
+        storage = await self.storages.of(path)
         read = await settled(storage, path)
         document = read.document
         size = len(document.text)
@@ -85,8 +84,8 @@ class NotebookReader:
             nbformat_minor=document.nbformat_minor,
             language=document.language,
             kernelspec=_kernelspec(document.metadata.get("kernelspec")),
-            trusted=await trust.is_trusted(self.notary(), document.text),
-            live=False,
+            trusted=await is_trusted(self.notary, read.content),
+            live=storage.kind == "room",
             total_cells=len(document),
             cells=shown.cells,
             next=shown.next,

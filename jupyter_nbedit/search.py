@@ -19,7 +19,7 @@ from jupyter_nbedit.errors import InvalidRequest, NbEditError, NotebookNotFound
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.search import Hit, Place, Query, find, literal, regex
 from jupyter_nbedit.queries import SearchReply, SearchRequest, Skipped
-from jupyter_nbedit.storage import Found, PassedOver, Storage, Walk
+from jupyter_nbedit.storage import Found, PassedOver, Storages, Walk
 
 # How long one request may search; then it answers what it has, and where to go on.
 _SECONDS = 5.0
@@ -58,13 +58,13 @@ class NotebookSearch:
 
     Parameters
     ----------
-    storage
-        Gives the storage for a request; looked up each time, because servers swap their managers.
+    storages
+        The ways in which notebooks are kept.
     seconds
         How long a request may search.
     """
 
-    storage: Callable[[], Storage]
+    storages: Storages
     seconds: float = _SECONDS
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
@@ -87,7 +87,7 @@ class NotebookSearch:
             of this search.
         """
         run = _Run(request, time.monotonic() + self.seconds)
-        run.walk = await self.storage().walk(request.path, recursive=request.recursive)
+        run.walk = await self.storages.walk(request.path, recursive=request.recursive)
         while not gone():
             async with self._turns:
                 if await asyncio.to_thread(run.go_on, gone):

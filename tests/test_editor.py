@@ -8,7 +8,8 @@ import json
 import logging
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ from jupyter_nbedit.readings import Readings
 from jupyter_nbedit.storage import Content, Written
 from jupyter_nbedit.versions import Versions
 from tests import samples
-from tests.storage.memory import MemoryStorage
+from tests.storage.memory import MemoryStorage, Only
 
 NAME = "a.ipynb"
 TEXT = samples.three_cells()
@@ -78,13 +79,13 @@ class Service:
         self.heard = Heard()
         readings, versions = Readings(), Versions()
         self.reader = NotebookReader(
-            storage=lambda: storage,
+            storages=Only(storage),
             notary=lambda: notary,
             readings=readings,
             versions=versions,
         )
         self.editor = NotebookEditor(
-            storage=lambda: storage,
+            storages=Only(storage),
             notary=lambda: notary,
             events=EditEvents(self.heard.logger),
             readings=readings,
@@ -221,11 +222,12 @@ async def test_the_reply_names_the_storage_it_went_to(notary: NotebookNotary) ->
 
 
 async def test_in_plan_mode_the_storage_is_not_even_asked(notary: NotebookNotary) -> None:
-    def none() -> MemoryStorage:
-        raise AssertionError
+    class Nowhere(Only):
+        async def of(self, _path: str) -> MemoryStorage:
+            raise AssertionError
 
     editor = NotebookEditor(
-        storage=none,
+        storages=Nowhere(MemoryStorage({})),
         notary=lambda: notary,
         readings=Readings(),
         versions=Versions(),
@@ -242,8 +244,14 @@ async def test_in_plan_mode_the_storage_is_not_even_asked(notary: NotebookNotary
 
 async def test_the_storage_is_chosen_for_each_request(notary: NotebookNotary) -> None:
     chosen = [MemoryStorage({NAME: TEXT}), MemoryStorage({})]
+
+    class Changing(Only):
+        @asynccontextmanager
+        async def hold(self, _path: str) -> AsyncIterator[MemoryStorage]:
+            yield chosen.pop(0)
+
     editor = NotebookEditor(
-        storage=lambda: chosen.pop(0),
+        storages=Changing(MemoryStorage({})),
         notary=lambda: notary,
         readings=Readings(),
         versions=Versions(),

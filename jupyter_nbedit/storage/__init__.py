@@ -23,11 +23,15 @@ class Content:
         When they were written, as the Contents API tells it.
     version
         What the storage needs to see whether they are still current; nobody else's business.
+    trusted
+        Whether the notebook is trusted, where the storage knows better than the notary; None where
+        the notary is to be asked.
     """
 
     text: bytes
     last_modified: datetime
     version: object = None
+    trusted: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -42,11 +46,20 @@ class Written:
         When they were written, as the Contents API tells it.
     warnings
         What did not go as it should, though the bytes are written.
+    text
+        The bytes that are kept now, if they are not just what the splices make.
+    persisted
+        Whether they are on disk, or wherever else the contents manager keeps its files.
+    signed
+        Whether the storage has kept the notebook's trust itself.
     """
 
     hash: str
     last_modified: datetime
     warnings: list[str] = field(default_factory=list)
+    text: bytes | None = None
+    persisted: bool = True
+    signed: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,6 +128,10 @@ class Storage(Protocol):
     def kind(self) -> str:
         """The name of the way, told to clients as ``applied_via``."""
 
+    @property
+    def preserves_bytes(self) -> bool:
+        """Whether what is kept after a write is what was read, spliced, and nothing else."""
+
     def hold(self, path: str) -> AbstractAsyncContextManager[None]:
         """Keep every other writer of this server away from a notebook.
 
@@ -144,22 +161,6 @@ class Storage(Protocol):
         NotebookNotFound, NotAPlainFile, Forbidden, NoSpace, StorageFailure
         """
 
-    async def walk(self, path: str, *, recursive: bool) -> Walk:
-        """Prepare to go through the notebooks of a folder, or to the only one at a path.
-
-        Parameters
-        ----------
-        path
-            Of a folder or a notebook; empty for the root.
-        recursive
-            Whether to go into the folders in it, too.
-
-        Raises
-        ------
-        FolderNotFound
-            If there is nothing at the path, or nothing that may be seen.
-        """
-
     async def check_vacant(self, path: str) -> None:
         """Raise what creating a notebook would raise, as far as that can be known before.
 
@@ -186,4 +187,44 @@ class Storage(Protocol):
         Returns
         -------
         What did not go as it should, for the reply's ``warnings``.
+        """
+
+
+class Storages(Protocol):
+    """The ways in which a server keeps its notebooks, each of them in one of them at a time."""
+
+    async def of(self, path: str) -> Storage:
+        """Give the way in which a notebook is kept now, or would be.
+
+        Raises
+        ------
+        NotebookNotFound
+            If the path is none that may be seen.
+        NotAPlainFile
+            If there is no way.
+        """
+
+    def hold(self, path: str) -> AbstractAsyncContextManager[Storage]:
+        """Give the way in which a notebook is kept, and keep every other writer away.
+
+        Raises
+        ------
+        NotebookNotFound, NotAPlainFile, Busy
+            As `of` and `Storage.hold`.
+        """
+
+    async def walk(self, path: str, *, recursive: bool) -> Walk:
+        """Prepare to go through the notebooks of a folder, or to the only one at a path.
+
+        Parameters
+        ----------
+        path
+            Of a folder or a notebook; empty for the root.
+        recursive
+            Whether to go into the folders in it, too.
+
+        Raises
+        ------
+        FolderNotFound
+            If there is nothing at the path, or nothing that may be seen.
         """

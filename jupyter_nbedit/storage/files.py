@@ -13,9 +13,8 @@ from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import Busy
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.storage import Content, Walk, Written
+from jupyter_nbedit.storage import Content, Written
 from jupyter_nbedit.storage.commit import check_vacant, create, is_being_saved, read, replace
-from jupyter_nbedit.storage.listing import walk
 from jupyter_nbedit.storage.paths import os_path
 
 if TYPE_CHECKING:
@@ -41,6 +40,7 @@ class FileStorage:
     """
 
     kind: ClassVar[str] = "file"
+    preserves_bytes: ClassVar[bool] = True
 
     def __init__(self, manager: AsyncFileContentsManager, locks: PathLocks) -> None:
         self._manager = manager
@@ -71,10 +71,6 @@ class FileStorage:
                 )
                 raise Busy(message)
             await asyncio.sleep(_POLL_SECONDS)
-
-    async def walk(self, path: str, *, recursive: bool) -> Walk:
-        """Prepare to go through what the Contents API shows of a folder."""
-        return await walk(self._manager, path, recursive=recursive)
 
     async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> Written:
         """Replace the file by its spliced bytes, durably, if it still is what was read."""

@@ -19,7 +19,7 @@ from jupyter_nbedit.storage import Found, Walk
 from tests import corpora, samples
 from tests.handlers.client import JSON, Answer, Client, Local
 from tests.handlers.refused import assert_says_nothing_of_this_machine, details, untouched
-from tests.storage.memory import MemoryStorage
+from tests.storage.memory import MemoryStorage, Only
 
 STREAM = {"output_type": "stream", "name": "stdout", "text": "needle in a stream\n"}
 TEXT = samples.notebook(
@@ -279,7 +279,7 @@ def held(local: Local, jp_serverapp: Any) -> Iterator[Held]:
     app: NbEditApp = next(
         app for app in jp_serverapp.extension_manager.extension_apps["jupyter_nbedit"]
     )
-    app.search.storage = lambda: storage
+    app.search.storages = Only(storage)
     yield storage
     storage.go.set()
 

@@ -1,4 +1,4 @@
-"""The twin of the storages: notebooks in memory, for tests of what stands above."""
+"""The twin of the storages and of their choice, in memory, for tests of what stands above."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from typing import ClassVar
@@ -20,6 +21,7 @@ class MemoryStorage:
     """Notebooks by their paths; a test may look at `notebooks` and change them at any time."""
 
     kind: ClassVar[str] = "memory"
+    preserves_bytes: ClassVar[bool] = True
 
     def __init__(self, notebooks: dict[str, bytes]) -> None:
         self.notebooks = notebooks
@@ -77,3 +79,21 @@ class MemoryStorage:
     async def announce(self, path: str, written: Written) -> list[str]:
         self.announced.append((path, written.hash))
         return []
+
+
+@dataclass(frozen=True)
+class Only:
+    """A server that keeps all notebooks in one way."""
+
+    storage: MemoryStorage
+
+    async def of(self, _path: str) -> MemoryStorage:
+        return self.storage
+
+    @asynccontextmanager
+    async def hold(self, path: str) -> AsyncIterator[MemoryStorage]:
+        async with self.storage.hold(path):
+            yield self.storage
+
+    async def walk(self, path: str, *, recursive: bool) -> Walk:
+        return await self.storage.walk(path, recursive=recursive)

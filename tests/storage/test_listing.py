@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.errors import FolderNotFound, Forbidden, NotAPlainFile, NotebookNotFound
-from jupyter_nbedit.storage import Found, PassedOver
+from jupyter_nbedit.storage import Found, PassedOver, listing
 from tests.storage.conftest import TEXT, Place
 
 TREE = ("a.ipynb", "b/a.ipynb", "b/c/d.ipynb", "b-c.ipynb", "b.ipynb/x.ipynb", "d/e/f/g.ipynb")
@@ -29,7 +29,7 @@ def make(root: Path, *paths: str) -> None:
 
 
 def entries(place: Place, path: str = "", start: str = "", *, recursive: bool = True) -> list[Any]:
-    walk = asyncio.run(place.storage.walk(path, recursive=recursive))
+    walk = asyncio.run(listing.walk(place.manager, path, recursive=recursive))
     return list(walk(start))
 
 
