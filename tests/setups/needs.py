@@ -1,0 +1,32 @@
+"""Say what a test needs that is not there after `pip install -e '.[dev]'`."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+
+import pytest
+
+#: In which of the environments of the driver's stage `setups` the tests run, if in one of them.
+STAGE = "NBEDIT_SETUPS"
+
+
+def needs(module: str, stage: str = "setups") -> None:
+    """Skip the test, or the module that calls this while it is imported, where it cannot run.
+
+    Parameters
+    ----------
+    module
+        What the test imports.
+    stage
+        The environment that has it: ``setups`` or ``documents``. There it must not be missing.
+    """
+    here = os.environ.get(STAGE)
+    if here in (None, stage) and importlib.util.find_spec(module) is not None:
+        return
+    if here == stage:
+        pytest.fail(f"{module} is not in the environment {stage!r}", pytrace=False)
+    reason = f"needs {module}: python tests --only setups"
+    if here is not None:
+        reason = f"belongs into the environment {stage!r}, this is {here!r}"
+    pytest.skip(reason, allow_module_level=True)
