@@ -1,4 +1,4 @@
-"""One writer at a time for each real path, in this process and among the servers of one user."""
+"""One writer at a time for each notebook, in this process and among the servers of one user."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import hashlib
 import os
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from logging import Logger
 from pathlib import Path
+from typing import Any
 from weakref import WeakValueDictionary
 
 from jupyter_nbedit.errors import Busy
@@ -40,10 +41,20 @@ class PathLocks:
         self._folder = folder
         self._log = log
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._holders: dict[str, asyncio.Task[Any] | None] = {}
 
     @asynccontextmanager
-    async def hold(self, *os_paths: str) -> AsyncIterator[None]:
+    async def hold(self, *os_paths: str, names: Iterable[str] = ()) -> AsyncIterator[None]:
         """Be the only one to write some paths, by whatever names or links they are called.
+
+        A task that holds a path may hold it again: a manager's method may call another one.
+
+        Parameters
+        ----------
+        os_paths
+            Paths of the file system.
+        names
+            Of what is in no file system. Nobody may hold a name and then ask for a path.
 
         Raises
         ------
@@ -52,18 +63,27 @@ class PathLocks:
         """
         # All take their locks in the same order, or two could wait for each other.
         reals = sorted({os.path.realpath(path) for path in os_paths})
+        mine = asyncio.current_task()
+        keys = (*reals, *sorted(set(names)))
+        wanted = [key for key in keys if self._holders.get(key) is not mine]
         async with AsyncExitStack() as held:
-            for real in reals:
-                await held.enter_async_context(self._within_process(real))
-            for number in sorted({_number(real) for real in reals}):
+            for key in wanted:
+                await held.enter_async_context(self._within_process(key))
+            for number in sorted({_number(key) for key in wanted}):
                 await held.enter_async_context(self._among_processes(number))
             yield
 
-    def _within_process(self, real: str) -> asyncio.Lock:
-        lock = self._locks.get(real)
+    @asynccontextmanager
+    async def _within_process(self, key: str) -> AsyncIterator[None]:
+        lock = self._locks.get(key)
         if lock is None:
-            lock = self._locks[real] = asyncio.Lock()
-        return lock
+            lock = self._locks[key] = asyncio.Lock()
+        async with lock:
+            self._holders[key] = asyncio.current_task()
+            try:
+                yield
+            finally:
+                del self._holders[key]
 
     @asynccontextmanager
     async def _among_processes(self, number: int) -> AsyncIterator[None]:
@@ -89,8 +109,8 @@ class PathLocks:
             return None
 
 
-def _number(real: str) -> int:
-    digest = hashlib.sha256(os.fsencode(real)).digest()
+def _number(key: str) -> int:
+    digest = hashlib.sha256(os.fsencode(key)).digest()
     return int.from_bytes(digest[:4], "big") % _LOCK_FILES
 
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,26 @@ async def test_one_path_is_held_by_one_at_a_time_by_whatever_name(
             inside.remove(name)
 
     await asyncio.gather(*[work(name) for name in names])
+
+
+async def test_who_holds_a_path_may_hold_it_again_and_others_still_wait(
+    locks: PathLocks, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "a")
+    async with locks.hold(path, names=["a"]):
+        async with locks.hold(path), locks.hold(names=["a"]):
+            pass
+        other = asyncio.create_task(_hold(locks, path))
+        named = asyncio.create_task(_hold(locks, names=["a"]))
+        await asyncio.sleep(0.05)
+        assert not other.done()
+        assert not named.done()
+    await asyncio.wait_for(asyncio.gather(other, named), 5)
+
+
+async def _hold(locks: PathLocks, *paths: str, names: Sequence[str] = ()) -> None:
+    async with locks.hold(*paths, names=names):
+        pass
 
 
 async def test_different_paths_are_held_side_by_side(locks: PathLocks, tmp_path: Path) -> None:
