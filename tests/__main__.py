@@ -1,7 +1,7 @@
 """Run every check there is: ``.venv/bin/python tests``.
 
-Stages run one after another, the later ones even when an earlier one has failed. A runner that
-executed nothing has failed.
+Stages run one after another, the later ones even when an earlier one has failed; what they need is
+installed in the meantime. A runner that executed nothing has failed.
 """
 
 from __future__ import annotations
@@ -9,27 +9,33 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tests.background import Need
 
 # `python tests` puts tests/ first.
 sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from tests import toolchain  # noqa: E402 - needs the line above
-from tests.toolchain import CACHE, LAB, ROOT, UI_TESTS, MissingToolError  # noqa: E402
+from tests import children, toolchain  # noqa: E402 - needs the line above
+from tests.background import Background  # noqa: E402
+from tests.toolchain import CACHE, LAB, ROOT, SETUPS, UI_TESTS, MissingToolError  # noqa: E402
 
 STEP_LIMIT = 900.0  # seconds; no step takes a third of it
 NIGHTLY_LIMIT = 3 * 3600.0
 OLDEST_JUPYTERLAB = "==4.2.0"
 NEWEST_JUPYTERLAB = "~=4.6"
+SETUP_NAMES = ("setups", "documents")
 
 
 @dataclass(frozen=True)
@@ -61,22 +67,30 @@ def main() -> int:
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     if arguments.nightly:
         os.environ["NBEDIT_NIGHTLY"] = "1"
+    # Stopped from outside, what runs must still be stopped.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    stages = arguments.only or list(STAGES)
+    background = Background({stage: STAGES[stage].needs for stage in stages})
     results: dict[str, tuple[Count, float]] = {}
-    for stage in arguments.only or STAGES:
-        began = time.monotonic()
-        count = sum(checks(stage), start=Count())
-        if count.passed + count.failed == 0:
-            print(f"Nothing was executed in the stage {stage!r}.")
-            count += Count(failed=1)
-        results[stage] = (count, time.monotonic() - began)
+    try:
+        for stage in stages:
+            began = time.monotonic()
+            count = sum(checks(stage, background), start=Count())
+            if count.passed + count.failed == 0:
+                print(f"Nothing was executed in the stage {stage!r}.")
+                count += Count(failed=1)
+            results[stage] = (count, time.monotonic() - began)
+    finally:
+        background.stop()
     return report(results)
 
 
-def checks(stage: str) -> Iterator[Count]:
+def checks(stage: str, background: Background) -> Iterator[Count]:
     """Run one stage; a missing tool is a failure of that stage, not of the run."""
     print(f"\n===== {stage} " + "=" * (80 - len(stage)), flush=True)
     try:
-        yield from STAGES[stage]()
+        background.wait(stage)
+        yield from STAGES[stage].run()
     except (MissingToolError, subprocess.TimeoutExpired) as error:
         print(error)
         yield Count(failed=1)
@@ -97,8 +111,6 @@ def unit() -> Iterator[Count]:
 
 def lab() -> Iterator[Count]:
     """TypeScript: style, types, and the modules that need no browser."""
-    toolchain.node()
-    toolchain.node_modules(LAB)
     yield check("npm", "run", "lint", cwd=LAB)
     yield vitest()
 
@@ -108,25 +120,68 @@ def packaging() -> Iterator[Count]:
     yield pytest("packaging", "tests/packaging", env={"NBEDIT_WHEEL": str(toolchain.wheel())})
 
 
+def setups() -> Iterator[Count]:
+    """Python again, beside what else people have in their Jupyter."""
+    for name in SETUP_NAMES:
+        yield pytest(
+            name,
+            "tests/setups",
+            "tests/storage/test_contract.py",
+            python=toolchain.setup(name) / "bin" / "python",
+            env={"NBEDIT_SETUPS": name},
+        )
+
+
 def browser() -> Iterator[Count]:
     """Test the same wheel in the oldest and in the newest JupyterLab."""
-    toolchain.node()
-    toolchain.node_modules(UI_TESTS)
     yield check("npm", "run", "lint", cwd=UI_TESTS)
-    toolchain.browser()
     for requirement in (NEWEST_JUPYTERLAB, OLDEST_JUPYTERLAB):
         yield galata(toolchain.jupyterlab(requirement))
 
 
-STAGES: dict[str, Callable[[], Iterator[Count]]] = {
-    stage.__name__: stage for stage in (lint, unit, lab, packaging, browser)
+@dataclass(frozen=True)
+class Stage:
+    """What a stage does, and what must be there before."""
+
+    run: Callable[[], Iterator[Count]]
+    needs: Sequence[Need] = ()
+
+
+STAGES = {
+    "lint": Stage(lint),
+    "unit": Stage(unit),
+    "lab": Stage(lab, [partial(toolchain.node), partial(toolchain.node_modules, LAB)]),
+    "packaging": Stage(packaging, [partial(toolchain.wheel)]),
+    "setups": Stage(
+        setups,
+        [
+            partial(toolchain.wheel),
+            *(partial(toolchain.setup, name) for name in SETUP_NAMES),
+            partial(toolchain.node_modules, SETUPS / "proxy"),
+        ],
+    ),
+    "browser": Stage(
+        browser,
+        [
+            partial(toolchain.node_modules, UI_TESTS),
+            partial(toolchain.browser),
+            partial(toolchain.wheel),
+            partial(toolchain.jupyterlab, NEWEST_JUPYTERLAB),
+            partial(toolchain.jupyterlab, OLDEST_JUPYTERLAB),
+        ],
+    ),
 }
 
 
-def pytest(name: str, *arguments: str, env: dict[str, str] | None = None) -> Count:
+def pytest(
+    name: str,
+    *arguments: str,
+    python: str | Path = sys.executable,
+    env: dict[str, str] | None = None,
+) -> Count:
     """Run pytest and count its tests."""
     report = fresh_report(f"{name}.xml")
-    command = (sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *arguments)
+    command = (str(python), "-m", "pytest", "-q", f"--junitxml={report}", *arguments)
     return agreed(execute(*command, env=env), junit_count(report))
 
 
@@ -178,13 +233,11 @@ def execute(*command: str, cwd: Path = ROOT, env: dict[str, str] | None = None) 
     shown = " ".join(command).replace(f"{ROOT}{os.sep}", "")
     print(f"\n$ {shown}", flush=True)
     began = time.monotonic()
-    done = subprocess.run(
+    done = children.run(
         command,
         cwd=cwd,
         env={**os.environ, **(env or {})},
-        stdin=subprocess.DEVNULL,
-        timeout=NIGHTLY_LIMIT if "NBEDIT_NIGHTLY" in os.environ else STEP_LIMIT,
-        check=False,
+        limit=NIGHTLY_LIMIT if "NBEDIT_NIGHTLY" in os.environ else STEP_LIMIT,
     )
     outcome = f"exit code {done.returncode}" if done.returncode else "ok"
     print(f"[{outcome}, {time.monotonic() - began:.1f} s]", flush=True)

@@ -1,4 +1,4 @@
-"""What the tests need besides Python, found or installed: Node, a browser, JupyterLab."""
+"""What the tests need besides Python, found or installed: Node, a browser, environments."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ import importlib.util
 import os
 import platform
 import shutil
-import subprocess
 import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tests import children
+
 ROOT = Path(__file__).resolve().parent.parent
 LAB = ROOT / "jupyter_nbedit" / "lab"
 UI_TESTS = ROOT / "ui-tests"
+SETUPS = ROOT / "tests" / "setups"
 CACHE = ROOT / ".cache"
 
 INSTALL_LIMIT = 600.0  # seconds
@@ -26,21 +28,14 @@ class MissingToolError(Exception):
 
 
 def run(*command: str | Path, cwd: Path = ROOT) -> None:
-    """Run an installation step; what it printed is shown only if it fails."""
-    done = subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=INSTALL_LIMIT,
-        check=False,
+    """Run an installation step; what it printed is told only if it fails."""
+    done = children.run(
+        [str(part) for part in command], cwd=cwd, limit=INSTALL_LIMIT, captured=True
     )
     if done.returncode:
-        print(done.stdout)
         shown = " ".join(str(part) for part in command)
-        raise MissingToolError(f"`{shown}` failed with exit code {done.returncode}.")
+        message = f"{done.stdout}\n`{shown}` failed with exit code {done.returncode}."
+        raise MissingToolError(message)
 
 
 def virtual_environment(name: str) -> Path:
@@ -51,6 +46,7 @@ def virtual_environment(name: str) -> Path:
     return folder
 
 
+@cache
 def node() -> None:
     """See to it that PATH has npm and a Node recent enough for the build."""
     hook = module(LAB / "build_hook.py")
@@ -62,8 +58,10 @@ def node() -> None:
         os.environ["PATH"] = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
 
 
+@cache
 def node_modules(project: Path) -> None:
     """Run ``npm ci`` in a project unless what its lock names is there already."""
+    node()
     lock = hashlib.sha256((project / "package-lock.json").read_bytes()).hexdigest()
     # The build hook keeps the same note.
     installed = project / "node_modules" / ".lock.sha256"
@@ -82,16 +80,29 @@ def wheel() -> Path:
     return built
 
 
+@cache
 def jupyterlab(requirement: str) -> Path:
     """Return an environment with that JupyterLab and our wheel in it."""
-    folder = virtual_environment(f"jupyterlab-{requirement.lstrip('=~')}")
+    return _installed(f"jupyterlab-{requirement.lstrip('=~')}", f"jupyterlab{requirement}", wheel())
+
+
+@cache
+def setup(name: str) -> Path:
+    """Return an environment of ``tests/setups/<name>.txt``, with our wheel and pytest in it."""
+    return _installed(name, "-r", SETUPS / f"{name}.txt", f"{wheel()}[test]")
+
+
+def _installed(name: str, *requirements: str | Path) -> Path:
+    folder = virtual_environment(name)
     pip = folder / "bin" / "pip"
-    run(pip, "install", "--upgrade", f"jupyterlab{requirement}", wheel())
+    # Python compiles what is imported; that is a small part of it.
+    run(pip, "install", "--no-compile", "--upgrade", *requirements)
     # The version stays the same while the code changes, so pip would keep the former wheel.
     run(pip, "install", "--force-reinstall", "--no-deps", wheel())
     return folder
 
 
+@cache
 def browser() -> None:
     """Install Chromium where there is none and that takes no more than apt-get.
 

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import __main__ as driver
+from tests import children, toolchain
+from tests.background import Background
+from tests.toolchain import ROOT, MissingToolError
+
+SECONDS = 30
+
+
+def failing() -> partial[Any]:
+    return partial(toolchain.run, sys.executable, "-c", "print('the reason'); raise SystemExit(3)")
+
+
+def test_what_a_stage_needs_is_begun_before_its_turn() -> None:
+    begun = threading.Event()
+    background = Background({"first": [], "second": [partial(begun.set)]})
+
+    background.wait("first")
+
+    assert begun.wait(SECONDS)
+    background.wait("second")
+
+
+def test_what_could_not_be_installed_fails_its_own_stage_with_the_output() -> None:
+    background = Background({"first": [failing()], "second": [partial(str)]})
+
+    background.wait("second")
+    with pytest.raises(MissingToolError, match=r"(?s)the reason.*failed with exit code 3"):
+        background.wait("first")
+
+
+def test_a_stage_without_what_it_needs_does_not_run_and_has_failed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stage = driver.Stage(lambda: iter([driver.Count(passed=1)]), [failing()])
+    monkeypatch.setitem(driver.STAGES, "doomed", stage)
+
+    counts = list(driver.checks("doomed", Background({"doomed": stage.needs})))
+
+    assert counts == [driver.Count(failed=1)]
+    assert "the reason" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "counted", "result"),
+    [
+        (0, driver.Count(passed=2), driver.Count(passed=2)),
+        (1, driver.Count(passed=2, failed=1), driver.Count(passed=2, failed=1)),
+        (1, driver.Count(passed=2), driver.Count(passed=2, failed=1)),
+        (0, driver.Count(skipped=5), driver.Count(failed=1, skipped=5)),
+        (5, driver.Count(), driver.Count(failed=1)),
+    ],
+)
+def test_a_runner_that_failed_or_ran_nothing_has_a_failure(
+    exit_code: int, counted: driver.Count, result: driver.Count
+) -> None:
+    assert driver.agreed(exit_code, counted) == result
+
+
+def test_tests_are_counted_as_the_report_has_them(tmp_path: Path) -> None:
+    report = tmp_path / "report.xml"
+    report.write_text(
+        '<testsuites><testsuite tests="9" failures="2" errors="1" skipped="3"/></testsuites>'
+    )
+
+    assert driver.junit_count(report) == driver.Count(passed=3, failed=3, skipped=3)
+    assert driver.junit_count(tmp_path / "none.xml") == driver.Count()
+
+
+@pytest.fixture
+def sleeper(tmp_path: Path) -> Iterator[Sleeper]:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    end = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    yield Sleeper(("sh", "-c", f"(echo; exec sleep 600) > {fifo} & wait"), end)
+    os.close(end)
+
+
+@dataclass(frozen=True)
+class Sleeper:
+    """A program that starts another one and waits for it, and one end of a pipe to the other."""
+
+    command: tuple[str, ...]
+    end: int
+
+    def wait_until(self, said: bytes) -> None:
+        deadline = time.monotonic() + SECONDS
+        while time.monotonic() < deadline:
+            with contextlib.suppress(BlockingIOError):
+                if os.read(self.end, 1) == said:
+                    return
+            time.sleep(0.05)
+        pytest.fail(f"the program did not get as far as {said!r}")
+
+    def wait_for_start(self) -> None:
+        self.wait_until(b"\n")
+
+    def wait_for_end(self) -> None:
+        self.wait_until(b"")
+
+
+def test_a_program_that_takes_too_long_is_ended_with_what_it_has_started(
+    sleeper: Sleeper,
+) -> None:
+    with pytest.raises(subprocess.TimeoutExpired):
+        children.run(sleeper.command, cwd=ROOT, limit=1)
+
+    sleeper.wait_for_start()
+    sleeper.wait_for_end()
+
+
+@pytest.mark.parametrize("work", ["in the background", "shown"])
+def test_nothing_outlives_a_driver_that_is_told_to_end(sleeper: Sleeper, work: str) -> None:
+    if work == "shown":
+        stage = f"driver.Stage(lambda: iter([driver.check(*{sleeper.command!r})]))"
+    else:
+        stage = f"driver.Stage(list, [partial(driver.toolchain.run, *{sleeper.command!r})])"
+    script = f"""
+        import sys
+        from functools import partial
+        from tests import __main__ as driver
+        driver.STAGES = {{"slow": {stage}}}
+        sys.argv = ["python tests"]
+        sys.exit(driver.main())
+    """
+    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], cwd=ROOT)
+    try:
+        sleeper.wait_for_start()
+
+        process.send_signal(signal.SIGTERM)
+
+        assert process.wait(SECONDS) == 128 + signal.SIGTERM
+        sleeper.wait_for_end()
+    finally:
+        process.kill()
+        process.wait()
