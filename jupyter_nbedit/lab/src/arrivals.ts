@@ -1,5 +1,5 @@
 import type { Conflict, Merge } from './merge';
-import { Toasts, type Choice } from './notice';
+import { ask, type Choice } from './notice';
 import type { OpenNotebook } from './tab';
 
 /** Tells of what arrives in a notebook from outside, and asks where both sides changed a cell. */
@@ -15,17 +15,11 @@ export class Arrivals {
    * @param clients Who is said to have changed the file.
    */
   tell(result: Merge, keys: readonly string[], clients: readonly string[]): void {
-    const { file, views } = this._notebook;
     const cells = result.touched.flatMap(index => keys[index] ?? []);
     // Without a name it was a kernel of another tab that wrote its language down.
     const isByName = result.hasNewMetadata && clients.length > 0;
     if (cells.length > 0 || result.removed > 0 || isByName) {
-      views.flash(cells);
-      this._toasts.arrived(
-        { file, clients, cells, removed: result.removed },
-        key => this._notebook.position(key),
-        all => void views.goTo(all)
-      );
+      this._notebook.tell(cells, result.removed, clients);
     }
     this.keepQuestions(keys);
     for (const conflict of result.conflicts) {
@@ -58,7 +52,7 @@ export class Arrivals {
       mine: mine?.source ?? null,
       theirs: theirs?.source ?? null
     };
-    const close = this._toasts.ask(question, choice => {
+    const close = ask(question, choice => {
       this._open.delete(key);
       close();
       this._mark();
@@ -71,6 +65,5 @@ export class Arrivals {
     this._notebook.views.mark(new Set(this._open.keys()));
   }
 
-  private readonly _toasts = new Toasts();
   private readonly _open = new Map<string, () => void>();
 }

@@ -1,5 +1,6 @@
 import type { Event } from '@jupyterlab/services';
 import { socketOf } from './accept';
+import type { Done } from './done';
 
 const EDIT_SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/edit/v1';
 const CONTENTS_SCHEMA = 'https://events.jupyter.org/jupyter_server/contents_service/v1';
@@ -21,6 +22,8 @@ export interface FileChange {
   readonly hash: string | null;
   /** Who is said to have changed it, if it was said. */
   readonly client: string | null;
+  /** What is said to have been done to it, as far as it was said. */
+  readonly done: readonly Done[];
 }
 
 /** What wants to know about files on disk. */
@@ -67,12 +70,12 @@ export class FileFeed {
       const isNext = this._isNext(emission.epoch, emission.seq);
       const hash = textOrNull(emission.hash);
       const client = textOrNull(emission.client) ?? textOrNull(emission.user);
-      this._tell({ path, hash, client });
+      this._tell({ path, hash, client, done: listed(emission.operations) });
       if (!isNext) {
         this._resync();
       }
     } else if (schema === CONTENTS_SCHEMA && emission.action === 'save') {
-      this._tell({ path, hash: null, client: null });
+      this._tell({ path, hash: null, client: null, done: [] });
     }
   }
 
@@ -106,4 +109,16 @@ export class FileFeed {
 
 function textOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
+}
+
+/** The operations of an event, as far as they have the shape of one. */
+function listed(operations: unknown): Done[] {
+  return Array.isArray(operations) ? operations.flatMap(asDone) : [];
+}
+
+function asDone(operation: unknown): Done[] {
+  const { op, cell_id: cell, index } = (operation ?? {}) as Record<string, unknown>;
+  return typeof op === 'string'
+    ? [{ op, cell: textOrNull(cell), index: Number.isInteger(index) ? (index as number) : null }]
+    : [];
 }

@@ -5,11 +5,20 @@ import { IEditorTracker, type FileEditor } from '@jupyterlab/fileeditor';
 import { INotebookTracker, type INotebookModel, type NotebookPanel } from '@jupyterlab/notebook';
 import { Token } from '@lumino/coreutils';
 import { ExpectantSaves } from './accept';
-import { FileFeed } from './events';
+import { FileFeed, type FileChange } from './events';
+import { RoomNotebook } from './room';
 import { RunningCells } from './running';
 import { NotebookSync, type Surroundings } from './sync';
 import { TextFileSync } from './textfile';
 import { Views } from './views';
+
+/** Whatever an open notebook does when its file changes. */
+interface Follower {
+  /** Hear that the file is said to have changed. */
+  heard(change: FileChange): void;
+  /** Look at the disk soon; not for notebooks to which all changes come by themselves. */
+  request?(): void;
+}
 
 const IFileFeed = new Token<FileFeed>(
   'jupyter-nbedit:IFileFeed',
@@ -50,25 +59,25 @@ const notebooks: JupyterFrontEndPlugin<void> = {
       autosaveInterval: () =>
         documents?.autosave === true ? documents.autosaveInterval * 1000 : null
     });
-    const syncs = new Map<DocumentRegistry.IContext<INotebookModel>, NotebookSync>();
+    const opened = new Map<DocumentRegistry.IContext<INotebookModel>, Follower>();
     const follow = ({ context }: NotebookPanel): void => {
-      // A collaborative notebook is kept together with its file by its room on the server.
-      if (!syncs.has(context) && !context.model.collaborative) {
-        syncs.set(context, new NotebookSync(context, around(context)));
-        context.disposed.connect(() => syncs.delete(context));
+      if (!opened.has(context)) {
+        const Kind = context.model.collaborative ? RoomNotebook : NotebookSync;
+        opened.set(context, new Kind(context, around(context)));
+        context.disposed.connect(() => opened.delete(context));
       }
     };
     tracker.forEach(follow);
     tracker.widgetAdded.connect((_, panel) => follow(panel));
     files.listen({
       changed: change => {
-        for (const [context, sync] of syncs) {
+        for (const [context, follower] of opened) {
           if (contents.localPath(context.path) === change.path) {
-            sync.heard(change);
+            follower.heard(change);
           }
         }
       },
-      mayHaveChanged: () => syncs.forEach(sync => sync.request())
+      mayHaveChanged: () => opened.forEach(follower => follower.request?.())
     });
   }
 };

@@ -52,8 +52,8 @@ export interface Question {
   readonly theirs: string | null;
 }
 
-/** The toasts about one notebook. */
-export class Toasts {
+/** The toast about what came into one notebook. */
+export class ArrivalToast {
   /**
    * Tell that something arrived. What comes from the same clients while the last toast is in sight
    * is added to it.
@@ -61,7 +61,7 @@ export class Toasts {
    * @param position Where a cell stands now, from 0, or -1 if it is gone.
    * @param view Shows these cells.
    */
-  arrived(
+  show(
     arrival: Arrival,
     position: (cell: string) => number,
     view: (cells: readonly string[]) => void
@@ -91,40 +91,6 @@ export class Toasts {
     }
   }
 
-  /**
-   * Ask which side of a conflict to keep.
-   *
-   * @returns Takes the question back.
-   */
-  ask(question: Question, choose: (choice: Choice) => void): () => void {
-    let id = '';
-    let open = true;
-    const close = (): void => {
-      open = false;
-      Notification.dismiss(id);
-    };
-    const show = (): void => {
-      id = Notification.warning(conflictText(question), {
-        autoClose: false,
-        actions: [
-          { label: 'Keep mine', callback: () => choose('mine') },
-          { label: 'Take theirs', callback: () => choose('theirs') },
-          { label: 'Show both', callback: () => void compareAndChoose() }
-        ]
-      });
-    };
-    const compareAndChoose = async (): Promise<void> => {
-      const choice = await compare(question);
-      if (open && choice !== null) {
-        choose(choice);
-      } else if (open) {
-        show();
-      }
-    };
-    show();
-    return close;
-  }
-
   private _last: {
     id: string;
     who: string;
@@ -132,6 +98,40 @@ export class Toasts {
     cells: readonly string[];
     removed: number;
   } | null = null;
+}
+
+/**
+ * Ask which side of a conflict to keep.
+ *
+ * @returns Takes the question back.
+ */
+export function ask(question: Question, choose: (choice: Choice) => void): () => void {
+  let id = '';
+  let open = true;
+  const close = (): void => {
+    open = false;
+    Notification.dismiss(id);
+  };
+  const show = (): void => {
+    id = Notification.warning(conflictText(question), {
+      autoClose: false,
+      actions: [
+        { label: 'Keep mine', callback: () => choose('mine') },
+        { label: 'Take theirs', callback: () => choose('theirs') },
+        { label: 'Show both', callback: () => void compareAndChoose() }
+      ]
+    });
+  };
+  const compareAndChoose = async (): Promise<void> => {
+    const choice = await compare(question);
+    if (open && choice !== null) {
+      choose(choice);
+    } else if (open) {
+      show();
+    }
+  };
+  show();
+  return close;
 }
 
 /** Tell once that a text file with unsaved changes has changed on disk. */

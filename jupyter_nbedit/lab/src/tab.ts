@@ -4,6 +4,7 @@ import { applyMerge, readTab, tabKeys } from './apply';
 import type { Tab } from './baseline';
 import { difference, type Merge } from './merge';
 import type { Notebook } from './notebook';
+import { ArrivalToast } from './notice';
 import type { RunningCells } from './running';
 import type { Views } from './views';
 
@@ -40,6 +41,27 @@ export class OpenNotebook {
     return keys;
   }
 
+  /** The keys of its cells. */
+  keys(): string[] {
+    return tabKeys(this._context.model.sharedModel);
+  }
+
+  /**
+   * Tell of what came from outside, and flash it.
+   *
+   * @param cells Keys of the cells that changed.
+   * @param removed How many cells are gone.
+   * @param clients Who is said to have done it.
+   */
+  tell(cells: readonly string[], removed: number, clients: readonly string[]): void {
+    this.views.flash(cells);
+    this._toast.show(
+      { file: this.file, clients, cells, removed },
+      key => this.position(key),
+      all => void this.views.goTo(all)
+    );
+  }
+
   /** Where a cell stands, from 0, or -1 if it is gone. */
   position(key: string): number {
     return this._context.model.sharedModel.cells.findIndex(cell => cell.id === key);
@@ -58,4 +80,6 @@ export class OpenNotebook {
     const keys = tabKeys(sharedModel);
     return new Set(keys.filter((_, index) => this._running.has(cells.get(index))));
   }
+
+  private readonly _toast = new ArrivalToast();
 }

@@ -39,8 +39,20 @@ test('an edit is told with its hash and who made it', () => {
   emit(edit(1));
   emit({ ...edit(2), client: null });
   expect(changes).toEqual([
-    { path: 'a.ipynb', hash: 'h', client: 'robo' },
-    { path: 'a.ipynb', hash: 'h', client: 'u' }
+    { path: 'a.ipynb', hash: 'h', client: 'robo', done: [] },
+    { path: 'a.ipynb', hash: 'h', client: 'u', done: [] }
+  ]);
+});
+
+test('an edit is told with what it did', () => {
+  const operations = [
+    { op: 'replace', cell_id: 'a', index: 3 },
+    { op: 'set_metadata', cell_id: null, index: null }
+  ];
+  emit({ ...edit(1), operations });
+  expect(changes[0]?.done).toEqual([
+    { op: 'replace', cell: 'a', index: 3 },
+    { op: 'set_metadata', cell: null, index: null }
   ]);
 });
 
@@ -62,7 +74,7 @@ test('of the events of the contents service only saves are told', () => {
   for (const action of ['get', 'create', 'save', 'rename', 'delete', 'copy']) {
     emit({ schema_id: CONTENTS, action, path: `/${action}.ipynb` });
   }
-  expect(changes).toEqual([{ path: 'save.ipynb', hash: null, client: null }]);
+  expect(changes).toEqual([{ path: 'save.ipynb', hash: null, client: null, done: [] }]);
 });
 
 test('forged events of other shapes change nothing', () => {
@@ -70,6 +82,9 @@ test('forged events of other shapes change nothing', () => {
   emit({ schema_id: CONTENTS, action: 'save' });
   emit({ schema_id: 'https://example.org/other', path: 'a.ipynb' });
   expect(changes).toEqual([]);
+  emit({ ...edit(1), operations: { length: 3 } });
+  emit({ ...edit(2), operations: [null, 3, [], { op: 7 }, { op: 'x', cell_id: {}, index: 0.5 }] });
+  expect(changes.map(({ done }) => done)).toEqual([[], [{ op: 'x', cell: null, index: null }]]);
 });
 
 test('coming back, waking up and time itself ask for a resync, but only in a visible page', () => {
