@@ -43,8 +43,8 @@ def main(arguments: list[str] | None = None) -> int:
             tempfile.TemporaryDirectory(prefix="nbedit-ui-", ignore_cleanup_errors=True) as folder,
             lab_server.running(options.env, Path(folder), options.base_url) as server,
         ):
-            kind = "Browser tests of collaborative tabs" if options.collaborative else "Browser tests"
-            print(f"{kind} on JupyterLab {server.version} with {browser}", flush=True)
+            what = "Tests of collaborative tabs" if options.collaborative else "Browser tests"
+            print(f"{what} on JupyterLab {server.version} with {browser}", flush=True)
             code = _play(options, server, browser)
             if code != 0:
                 shutil.copy(Path(folder) / "jupyterlab.log", RESULTS / "jupyterlab.log")
