@@ -16,6 +16,7 @@ from jupyter_nbedit.errors import (
     AmbiguousCell,
     CellNotFound,
     HashMismatch,
+    InvalidOperation,
     InvalidRequest,
     ReadRequired,
 )
@@ -32,15 +33,18 @@ from jupyter_nbedit.handlers.contract import (
     Contract,
     Reply,
 )
-from jupyter_nbedit.handlers.editing import Change, EditingHandler, Note, part_of
+from jupyter_nbedit.handlers.editing import Change, EditingHandler, Note, given, part_of
 from jupyter_nbedit.handlers.reading import SHOWN, CellQuery, ReadingHandler
+from jupyter_nbedit.handlers.refusals import ErrorBody
 from jupyter_nbedit.messages import EditReply, Plan
 from jupyter_nbedit.notebook.document import CellAddress, Document
+from jupyter_nbedit.notebook.forms import check_metadata
 from jupyter_nbedit.notebook.operations import (
     Delete,
     Expect,
     Insert,
     Operation,
+    Outputs,
     Replace,
     SetMetadata,
 )
@@ -56,6 +60,17 @@ _METADATA = (
     | UnsetType
 )
 
+_OUTPUTS = (
+    Annotated[
+        Outputs,
+        Meta(
+            description="What becomes of a code cell's outputs and execution count if the source "
+            "or the type is replaced: cleared, also if this is left out, or kept."
+        ),
+    ]
+    | UnsetType
+)
+
 InsertBody: type[Any] = msgspec.defstruct(
     "InsertBody",
     part_of(Insert),
@@ -67,7 +82,11 @@ InsertBody: type[Any] = msgspec.defstruct(
 )
 ReplaceBody: type[Any] = msgspec.defstruct(
     "ReplaceBody",
-    [*part_of(Replace, "cell"), ("metadata", _METADATA, UNSET)],
+    [
+        *part_of(Replace, "cell", "outputs"),
+        ("outputs", _OUTPUTS, UNSET),
+        ("metadata", _METADATA, UNSET),
+    ],
     bases=(Change,),
     namespace={"__doc__": "The body of a PATCH of a cell: a `replace`, a `set_metadata`, or both."},
     forbid_unknown_fields=True,
@@ -87,7 +106,16 @@ class DeleteQuery(Note, frozen=True, kw_only=True):
     ) = UNSET
 
 
-class CellsHandler(EditingHandler):
+class OneOperationHandler(EditingHandler):
+    """A handler whose requests are one operation each, and name none."""
+
+    def refusal(self, body: ErrorBody) -> ErrorBody:
+        """Leave out which operation is to blame."""
+        facts = {name: value for name, value in body.details.items() if name != "operation"}
+        return msgspec.structs.replace(body, details=facts)
+
+
+class CellsHandler(OneOperationHandler):
     """``/nbedit/notebooks/{path}/cells``."""
 
     @Contract(
@@ -104,7 +132,7 @@ class CellsHandler(EditingHandler):
     @authorized
     async def post(self, path: str) -> None:
         """Insert a cell at a position that must be given."""
-        body = self.decode(InsertBody)
+        body = await self.decode(InsertBody)
         await self.edit(path, [_operation(Insert, body)], body, HTTPStatus.CREATED)
 
     def more_headers(self, path: str, reply: EditReply) -> dict[str, str]:
@@ -117,7 +145,7 @@ class CellsHandler(EditingHandler):
         return {"Location": url_path_join(self.base_url, *parts)}
 
 
-class CellHandler(EditingHandler, ReadingHandler):
+class CellHandler(OneOperationHandler, ReadingHandler):
     """``/nbedit/notebooks/{path}/cells/{cell}``."""
 
     @Contract(
@@ -144,11 +172,13 @@ class CellHandler(EditingHandler, ReadingHandler):
     @authorized
     async def patch(self, path: str, cell: str) -> None:
         """Replace the cell's source or its type, and change its metadata."""
-        body = self.decode(ReplaceBody)
+        body = await self.decode(ReplaceBody)
+        replaces = body.source is not UNSET or body.cell_type is not UNSET
+        _check_change(body, replaces=replaces)
 
         def operations(at: CellAddress) -> Iterator[Operation]:
-            if body.metadata is UNSET or body.source is not UNSET or body.cell_type is not UNSET:
-                yield _operation(Replace, body, cell=at)
+            if replaces:
+                yield _operation(Replace, body, cell=at, outputs=given(body.outputs) or "clear")
             if body.metadata is not UNSET:
                 yield SetMetadata(cell=at, patch=body.metadata, expect=body.expect)
 
@@ -177,6 +207,21 @@ class CellHandler(EditingHandler, ReadingHandler):
         if query.source_hash is not UNSET:
             expect = Expect(source_hash=query.source_hash)
         await self.edit(path, _at(cell, lambda at: [Delete(cell=at, expect=expect)]), query)
+
+
+def _check_change(body: Any, *, replaces: bool) -> None:
+    """Refuse in the words of the request what the operations would refuse in theirs."""
+    if body.metadata is not UNSET:
+        check_metadata("metadata", body.metadata)
+    elif not replaces:
+        message = "Expected a `source`, a `cell_type` or `metadata` to change; found none of them."
+        raise InvalidOperation(message)
+    if body.outputs is not UNSET and not replaces:
+        message = (
+            "`outputs` goes with a `source` or a `cell_type`: a change of the metadata leaves the "
+            "outputs alone. Leave it out."
+        )
+        raise InvalidOperation(message)
 
 
 def _at(cell: str, operations: Callable[[CellAddress], Iterable[Operation]]) -> Plan:

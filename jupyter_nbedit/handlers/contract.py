@@ -82,8 +82,9 @@ class Header:
 IF_MATCH = Header(
     "If-Match",
     "The `ETag` of the only version the request is for, or `*` for any. If the notebook is another "
-    "one: 412 `hash_mismatch`.",
-    r'^(\*|"[!#-+\--~]+")$',
+    'one: 412 `hash_mismatch`. A weak tag, `W/"…"`, is no version\'s (RFC 9110, 13.1.1); where a '
+    "proxy weakens tags, send the hash in the body.",
+    r'^(\*|(W/)?"[!#-+\--~]+")$',
 )
 IF_NONE_MATCH = Header(
     "If-None-Match",

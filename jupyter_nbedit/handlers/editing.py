@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Annotated, Any, TypeVar
@@ -16,6 +17,8 @@ from jupyter_nbedit.messages import EditReply, EditRequest, Plan
 from jupyter_nbedit.notebook.operations import Insert, Operation, Position
 
 Value = TypeVar("Value")
+
+_WEAK = re.compile(r'W/"[^"]+"')
 
 
 class Note(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -142,6 +145,9 @@ class EditingHandler(NbEditHandler):
         header = self.request.headers.get("If-Match")
         if header is None or (found := tags(header)) == ["*"]:
             return in_body
+        if len(found) == 1 and _WEAK.fullmatch(found[0]):
+            # RFC 9110 13.1.1: this comparison is the strong one, which no weak tag passes.
+            return found[0]
         if len(found) != 1 or not (found[0].startswith('"') and found[0].endswith('"')):
             message = (
                 'Expected `If-Match: "<hash>"` with the one hash that reading the notebook gave; '

@@ -46,6 +46,7 @@ from jupyter_nbedit.handlers.editing import (
     insertion,
 )
 from jupyter_nbedit.handlers.reading import SHOWN, ReadingHandler, ReadQuery
+from jupyter_nbedit.handlers.refusals import ErrorBody
 from jupyter_nbedit.handlers.requests import LONGEST_LABEL, encoded
 from jupyter_nbedit.handlers.retries import Answer
 from jupyter_nbedit.messages import CreateRequest, EditReply
@@ -141,7 +142,7 @@ class NotebookHandler(EditingHandler, ReadingHandler):
     @authorized
     async def patch(self, path: str) -> None:
         """Apply a batch of operations, all or none."""
-        body = self.decode(EditBody)
+        body = await self.decode(EditBody)
         await self.edit(path, body.operations, body)
 
     @Contract(
@@ -158,7 +159,7 @@ class NotebookHandler(EditingHandler, ReadingHandler):
     @authorized
     async def put(self, path: str) -> None:
         """Create the notebook in a folder that exists; never in the place of anything."""
-        body = self.decode(CreateBody)
+        body = await self.decode(CreateBody)
         self._check_only_new()
         request = CreateRequest(
             path=path,
@@ -178,6 +179,13 @@ class NotebookHandler(EditingHandler, ReadingHandler):
             return Answer(encoded(reply), HTTPStatus.CREATED, {**headers, "Location": address})
 
         await self.once(work)
+
+    def refusal(self, body: ErrorBody) -> ErrorBody:
+        """Blame a cell of a new notebook, not the operation that would insert it."""
+        if self.request.method != "PUT" or "operation" not in body.details:
+            return body
+        facts = {name: value for name, value in body.details.items() if name != "operation"}
+        return msgspec.structs.replace(body, details={**facts, "cell": body.details["operation"]})
 
     def _check_only_new(self) -> None:
         """Refuse conditions that ask for overwriting; creating never does."""

@@ -51,7 +51,13 @@ class ErrorBody(msgspec.Struct, frozen=True):
     message: Annotated[
         str, Meta(description="What was expected, what was found and what to do, for people.")
     ]
-    reason: Annotated[str, Meta(description="Why, for programs.")]
+    reason: Annotated[
+        str,
+        Meta(
+            description="Why, for programs. An address or a method that there is not (404, 405) "
+            "is an `invalid_request`, too."
+        ),
+    ]
     details: Annotated[dict[str, Any], Meta(description="Facts, for programs.")]
 
 

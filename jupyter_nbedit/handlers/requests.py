@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -18,15 +17,16 @@ from jupyter_server.utils import ensure_async
 
 from jupyter_nbedit.errors import (
     Forbidden,
-    InvalidOperation,
     InvalidRequest,
     NbEditError,
     TooLarge,
     UnsupportedMediaType,
 )
+from jupyter_nbedit.handlers.bodies import decoded
 from jupyter_nbedit.handlers.contract import contract_of
-from jupyter_nbedit.handlers.refusals import body_of, status_of
+from jupyter_nbedit.handlers.refusals import ErrorBody, body_of, status_of
 from jupyter_nbedit.handlers.retries import Answer
+from jupyter_nbedit.loading import away
 
 if TYPE_CHECKING:
     from jupyter_nbedit.app import NbEditApp
@@ -38,7 +38,6 @@ Request = TypeVar("Request", bound=msgspec.Struct)
 #: How long what a client calls itself, its session or its request may be.
 LONGEST_LABEL = 200
 
-_OPERATION = re.compile(r"`\$\.operations\[(\d+)\]")
 # What Jupyter itself reads from the query of any API request.
 _JUPYTERS_ARGUMENTS = frozenset(("token", "_xsrf", "no_track_activity"))
 
@@ -123,7 +122,7 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
             message = f"You may not {action} contents on this server."
             raise Forbidden(message)
 
-    def decode(self, form: type[Request]) -> Request:
+    async def decode(self, form: type[Request]) -> Request:
         """Read the body.
 
         Raises
@@ -140,17 +139,8 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
                 f"{media_type[:100]!r}."
             )
             raise UnsupportedMediaType(message)
-        try:
-            return msgspec.json.decode(self.request.body, type=form)
-        except msgspec.ValidationError as error:
-            operation = _OPERATION.search(str(error))
-            message = f"The request does not have the expected form: {error}."
-            if operation is None:
-                raise InvalidRequest(message) from None
-            raise InvalidOperation(message, operation=int(operation[1])) from None
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            message = f"The request's body is not JSON as RFC 8259 has it: {error}."
-            raise InvalidRequest(message) from None
+        body = self.request.body
+        return await away(len(body), decoded, body, form)
 
     def query(self, form: type[Request]) -> Request:
         """Read the query; a field that is a list may be given several times.
@@ -221,7 +211,11 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
             allowed = [verb for verb, method in methods if contract_of(method) is not None]
             self.set_header("Allow", ", ".join([*allowed, "OPTIONS"]))
         failure = kwargs.get("exc_info", (None, None, None))[1]
-        self.finish(encoded(body_of(failure, status_code)))
+        self.finish(encoded(self.refusal(body_of(failure, status_code))))
+
+    def refusal(self, body: ErrorBody) -> ErrorBody:
+        """Tell a refusal in the words of the request, where these are not the operations'."""
+        return body
 
     def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
         """Log a refusal as what it is, one line, not as a fault of the server."""

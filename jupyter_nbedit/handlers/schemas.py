@@ -72,7 +72,11 @@ _RULES: Mapping[str, Mapping[str, Any]] = {
     "Move": {"allOf": [_POSITION, _CELLS], **_GUARD},
     "Delete": {**_CELLS, **_GUARD},
     "Replace": _at_least_one("source", "cell_type"),
-    "ReplaceBody": _at_least_one("source", "cell_type", "metadata"),
+    "ReplaceBody": {
+        **_at_least_one("source", "cell_type", "metadata"),
+        "if": {"required": ["outputs"]},
+        "then": _at_least_one("source", "cell_type"),
+    },
     "ReplaceText": {
         "oneOf": [
             {"required": ["old", "new"], **_none("edits")},

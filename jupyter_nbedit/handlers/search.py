@@ -41,7 +41,7 @@ class SearchHandler(NbEditHandler):
     @authorized("read")  # type: ignore[untyped-decorator] # its author typed the bare form
     async def post(self) -> None:
         """Find lines in sources, outputs and tags of the notebooks in a folder."""
-        request = self.decode(SearchRequest)
+        request = await self.decode(SearchRequest)
         reply = await self.service.search(request, gone=lambda: self._gone)
         if not self._gone:
             self.answer(reply)

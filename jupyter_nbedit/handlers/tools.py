@@ -118,7 +118,7 @@ class ToolHandler(NbEditHandler):
 
         async def call() -> Answer:
             caller = Caller(self.current_user.username, self.session)
-            given = self.decode(tool.form)
+            given = await self.decode(tool.form)
             return Answer(encoded(await tool.call(self.extensionapp.tool_services, caller, given)))
 
         await self.once(call)

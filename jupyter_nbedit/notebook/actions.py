@@ -252,7 +252,7 @@ def _set_metadata(operation: SetMetadata, workspace: Workspace, _number: int) ->
         workspace.metadata = merge_patched(now, operation.patch, around)
         return Touched()
     draft = workspace.draft(operation.cell, operation.expect)
-    if "editable" not in operation.patch:
+    if operation.patch.get("editable", False) is False:
         workspace.check_editable(draft)
     style = draft.style(workspace.style)
     now = draft.member("metadata") or b"{}"

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from jupyter_nbedit.errors import AmbiguousCell, CellNotFound, InvalidNotebook
+from jupyter_nbedit.errors import AmbiguousCell, CellNotFound, InvalidNotebook, InvalidRequest
 from jupyter_nbedit.notebook import spans
 from jupyter_nbedit.notebook.spans import Member, Span
 
@@ -267,8 +267,19 @@ class Document:
         return Cell(index, cell_id, cell_type, self.cell_spans[index], self.text)
 
     def address(self, text: str) -> CellAddress:
-        """Read an address from a text, where all digits mean an index unless they are an id."""
-        index = None if text in self.ids else plain_index(text)
+        """Read an address from a text, where all digits mean an index unless they are an id.
+
+        Raises
+        ------
+        InvalidRequest
+            If it is a negative number, which in a body is none either.
+        """
+        if text in self.ids:
+            return text
+        if text.startswith("-") and plain_index(text[1:]) is not None:
+            message = f"Expected an index from 0 or an id that the notebook has; found {text}."
+            raise InvalidRequest(message)
+        index = plain_index(text)
         return text if index is None else index
 
     def locate(self, address: CellAddress) -> int:

@@ -72,7 +72,7 @@ def _(operation: ReplaceText) -> None:
 @_check.register
 def _(operation: Insert) -> None:
     if operation.metadata is not UNSET:
-        _check_metadata("metadata", operation.metadata)
+        check_metadata("metadata", operation.metadata)
 
 
 @_check.register
@@ -95,7 +95,7 @@ def _(operation: ClearOutputs) -> None:
 
 @_check.register
 def _(operation: SetMetadata) -> None:
-    _check_metadata("patch", operation.patch)
+    check_metadata("patch", operation.patch)
 
 
 @_check.register
@@ -128,8 +128,21 @@ def _check_expect(operation: Operation) -> None:
         raise InvalidOperation(message)
 
 
-def _check_metadata(field: str, value: Any) -> None:
-    """Refuse ``trusted`` at any depth, which only the server's notary gives, and too much depth."""
+def check_metadata(field: str, value: Any) -> None:
+    """Refuse ``trusted`` at any depth, which only the server's notary gives, and too much depth.
+
+    Parameters
+    ----------
+    field
+        What the request calls it.
+    value
+        What is to become metadata.
+
+    Raises
+    ------
+    InvalidOperation
+        Without the operation's index, which the caller knows.
+    """
     pending = [(value, 1)]
     while pending:
         item, depth = pending.pop()

@@ -193,7 +193,7 @@ class SetMetadata(_Operation, frozen=True, tag="set_metadata", kw_only=True):
 
     ``patch`` is a JSON Merge Patch (RFC 7396): members are set, objects are merged, ``null``
     deletes, arrays are replaced whole. ``trusted`` is refused at any depth. The metadata of a cell
-    that is not editable can be changed only by a patch that sets ``editable`` itself.
+    that is not editable can be changed only by a patch that makes it editable.
     """
 
     patch: Annotated[

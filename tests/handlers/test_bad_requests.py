@@ -37,6 +37,14 @@ BODIES = {
     "minus Infinity": with_operation(**END, metadata={"x": float("-inf")}),
     "a raw line feed in a string": with_operation(**END).replace(b"x", b"\n"),
     "nested too deeply": nested(100_000),
+    "operations twice": b'{"operations": [], "operations": [{"op": "delete", "cell": 0}]}',
+    "dry_run twice": with_operation(**END)[:-1] + b', "dry_run": true, "dry_run": false}',
+    "a key twice by another spelling": with_operation(**END)[:-1]
+    + b', "client": "a", "cl\\u0069ent": "b"}',
+    "a cell twice": b'{"operations": [{"op": "delete", "cell": 0, "cell": 1}]}',
+    "a key twice in metadata": with_operation(**END, metadata={"x": [{"a": 1, "b": 2}]}).replace(
+        b'"b"', b'"a"'
+    ),
     "a list": b"[]",
     "null": b"null",
     "an empty object": b"{}",
@@ -315,12 +323,19 @@ def test_two_hashes_that_differ_are_refused_even_if_one_is_right(live: Client, p
             details(answer, 400, "invalid_request")
 
 
-@pytest.mark.parametrize("tag", [HASH, f'"{HASH}", "{HASH}"', f'W/"{HASH}"', f'"{HASH}', "null"])
+@pytest.mark.parametrize("tag", [HASH, f'"{HASH}", "{HASH}"', f"W/{HASH}", f'"{HASH}', "null"])
 def test_an_if_match_that_is_not_one_hash_in_quotes_is_refused(
     live: Client, path: str, tag: str
 ) -> None:
     with untouched(live.root):
         details(live.patch(path, END, headers={"If-Match": tag}), 400, "invalid_request")
+
+
+def test_a_weak_tag_is_no_versions_even_of_the_current_hash(live: Client, path: str) -> None:
+    weak = f'W/"{live.read(path).json["hash"]}"'
+    with untouched(live.root):
+        found = details(live.patch(path, END, headers={"If-Match": weak}), 412, "hash_mismatch")
+        assert (found["expected"], f'W/"{found["hash"]}"') == (weak, weak)
 
 
 def test_any_version_will_do_for_an_if_match_of_an_asterisk(live: Client, path: str) -> None:
@@ -400,6 +415,22 @@ def test_a_cell_that_is_not_to_be_deleted_is_not(live: Client, path: str) -> Non
         answer = live.patch(path, {"op": "delete", "cell": 0})
         assert details(answer, 403, "cell_protected") == {"cell": "locked", "operation": 0}
     assert live.patch(path, {"op": "replace", "cell": 0, "source": "y"}).status == 200
+
+
+def test_the_metadata_of_a_cell_that_is_not_to_be_edited_is_changed_by_freeing_it_only(
+    live: Client, path: str
+) -> None:
+    locked = {"editable": False, "tags": ["keep"]}
+    (live.root / path).write_bytes(samples.notebook(samples.raw("x", "locked", metadata=locked)))
+    operation = {"op": "set_metadata", "cell": "locked"}
+    patches: list[dict[str, Any]] = [{"tags": []}, {"editable": False}, {**locked, "tags": []}]
+    with untouched(live.root):
+        for patch in patches:
+            answer = live.patch(path, {**operation, "patch": patch})
+            details(answer, 403, "cell_protected")
+    assert live.patch(path, {**operation, "patch": {"editable": True, "tags": []}}).status == 200
+    again = {**operation, "patch": {"editable": False, "tags": ["new"]}}
+    assert live.patch(path, again).status == 200
 
 
 def test_protection_that_is_not_false_protects_nothing(live: Client, path: str) -> None:

@@ -118,7 +118,21 @@ REFUSED: dict[str, tuple[str, tuple[str, ...], dict[str, Any], int, str]] = {
     "a cell in the body": ("PATCH", ("alpha",), {"cell": "beta"}, 400, "invalid_request"),
     "a cell that is not": ("PATCH", ("nobody",), {"source": ""}, 404, "cell_not_found"),
     "an index beyond": ("DELETE", ("3",), {}, 404, "cell_not_found"),
-    "a negative index": ("DELETE", ("-1",), {}, 404, "cell_not_found"),
+    "a negative index": ("DELETE", ("-1",), {}, 400, "invalid_request"),
+    "outputs of a change that leaves them alone": (
+        "PATCH",
+        ("alpha",),
+        {"metadata": {"x": 1}, "outputs": "clear"},
+        400,
+        "invalid_operation",
+    ),
+    "metadata that says trusted": (
+        "PATCH",
+        ("alpha",),
+        {"metadata": {"trusted": True}},
+        400,
+        "invalid_operation",
+    ),
 }
 
 
@@ -127,7 +141,19 @@ REFUSED: dict[str, tuple[str, tuple[str, ...], dict[str, Any], int, str]] = {
 def test_what_cannot_be_done_is_refused_and_nothing_is_written(live: Client, kind: str) -> None:
     verb, parts, body, status, reason = REFUSED[kind]
     with untouched(live.root):
-        details(send(live, verb, *parts, **body), status, reason)
+        answer = send(live, verb, *parts, **body)
+        found = details(answer, status, reason)
+    # The request is no batch, and knows neither its number in one nor what a batch would call it.
+    assert "operation" not in found
+    for word in ("`replace`", "`patch`", "set_metadata"):
+        assert word not in answer.json["message"]
+
+
+def test_a_number_below_zero_may_be_an_id_all_the_same(live: Client, path: Path) -> None:
+    path.write_bytes(samples.notebook(samples.raw("a", "-1")))
+    assert send(live, "PATCH", "-1", source="changed").status == 200
+    answer = live.request("GET", f"nbedit/notebooks/{NAME}?cell=-2")
+    details(answer, 400, "invalid_request")
 
 
 def test_the_metadata_of_a_cell_is_changed_with_or_without_its_source(

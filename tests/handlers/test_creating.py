@@ -115,6 +115,13 @@ def test_a_notebook_that_cannot_be_is_not_created(live: Client, body: dict[str, 
         details(answer, 400, answer.json["reason"])
 
 
+def test_a_refusal_names_the_cell_as_the_request_counts_it(live: Client) -> None:
+    bad = {"cell_type": "code", "source": "x", "metadata": {"trusted": True}}
+    with untouched(live.root):
+        answer = put(live, "refused.ipynb", cells=[CELLS[0], bad])
+        assert details(answer, 400, "invalid_operation") == {"cell": 1}
+
+
 @pytest.mark.parametrize(
     "headers", [{"If-Match": "*"}, {"If-Match": f'"{"0" * 64}"'}, {"If-None-Match": '"x"'}]
 )

@@ -286,7 +286,7 @@ class Batch:
 
     def set_metadata(self, patch: JSON, cell: Any = None, expect: JSON = None) -> None:
         target = self.top if cell is None else self.cell(cell, expect)
-        if cell is not None and "editable" not in patch:
+        if cell is not None and patch.get("editable", False) is False:
             self.protected(target, "editable")
         target["metadata"] = merge_patch(target.get("metadata"), loads(json.dumps(patch).encode()))
 
