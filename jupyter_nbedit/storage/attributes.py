@@ -10,19 +10,40 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from jupyter_nbedit.errors import NotAPlainFile
+from jupyter_nbedit.storage.folders import Folder
 
-_MTIME_STEP_NS = 1_000_000
+# By how much a time must be later to be another one: mostly a millisecond, on FAT two seconds.
+_STEPS_NS = (1_000_000, 1_000_000_000, 2_000_000_000)
 
 
-def copy_attributes(real: str, temporary: str, descriptor: int, status: os.stat_result) -> None:
-    """Give the new file the mode, owner and attributes of the old one, but a newer time.
+def newer(folder: Folder, name: str, descriptor: int, status: os.stat_result) -> None:
+    """Give a new file a later time than the old one had.
+
+    Those who watch the file by its time, jupyter-collaboration among them, take an equal or older
+    one for no change and write over it.
 
     Parameters
     ----------
-    real
-        The old file.
-    temporary, descriptor
-        The new file, open for writing.
+    folder, name, descriptor
+        The new file, open for writing, and where it is.
+    status
+        What the old file's ``stat`` said when it was read.
+    """
+    now = time.time_ns()
+    for step in _STEPS_NS:
+        folder.set_times(name, descriptor, (now, max(now, status.st_mtime_ns + step)))
+        # The file system keeps what it can express of that.
+        if os.fstat(descriptor).st_mtime_ns > status.st_mtime_ns:
+            return
+
+
+def copy_attributes(old: int, made: int, status: os.stat_result) -> None:
+    """Give a new file the mode, owner and attributes of the old one.
+
+    Parameters
+    ----------
+    old, made
+        The old file, and the new one, open for writing.
     status
         What the old file's ``stat`` said when it was read.
 
@@ -31,17 +52,10 @@ def copy_attributes(real: str, temporary: str, descriptor: int, status: os.stat_
     NotAPlainFile
         If something cannot be kept.
     """
-    now = time.time_ns()
-    # Those who watch the file by its time, jupyter-collaboration among them, take an equal or older
-    # one for no change and write over it.
-    newer = max(now, status.st_mtime_ns + _MTIME_STEP_NS)
-    if os.name == "nt":
-        os.utime(temporary, ns=(now, newer))
-        return
-    own = os.fstat(descriptor)
+    own = os.fstat(made)
     if (own.st_uid, own.st_gid) != (status.st_uid, status.st_gid):
         try:
-            os.fchown(descriptor, status.st_uid, status.st_gid)
+            os.fchown(made, status.st_uid, status.st_gid)
         except PermissionError:
             message = (
                 "The notebook's file belongs to another user or group, and the server may not "
@@ -49,26 +63,25 @@ def copy_attributes(real: str, temporary: str, descriptor: int, status: os.stat_
             )
             raise NotAPlainFile(message) from None
     if hasattr(os, "listxattr"):
-        _copy_extended(real, descriptor)
+        _copy_extended(old, made)
     # After the owner, whose change clears set-id bits, and an access list, whose mask this is.
-    os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
-    os.utime(descriptor, ns=(now, newer))
+    os.fchmod(made, stat.S_IMODE(status.st_mode))
 
 
-def _copy_extended(real: str, descriptor: int) -> None:
+def _copy_extended(old: int, made: int) -> None:
     try:
-        names = os.listxattr(real)
+        names = os.listxattr(old)
     except OSError as error:
         if error.errno == errno.ENOTSUP:
             return
         raise
     # From a folder's default access list a new file inherits one that the old file may not have.
-    for name in set(os.listxattr(descriptor)) - set(names):
+    for name in set(os.listxattr(made)) - set(names):
         with _kept(name):
-            os.removexattr(descriptor, name)
+            os.removexattr(made, name)
     for name in names:
         with _kept(name):
-            os.setxattr(descriptor, name, os.getxattr(real, name))
+            os.setxattr(made, name, os.getxattr(old, name))
 
 
 @contextmanager

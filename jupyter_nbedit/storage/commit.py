@@ -1,4 +1,4 @@
-"""One file: read whole, replaced whole.
+"""One file: replaced whole, or made.
 
 A file is never written in place. What is to stand there is written beside it, made durable, and
 renamed over it, so that a reader sees the old or the new bytes and a crash leaves one of them.
@@ -10,115 +10,48 @@ import errno
 import hashlib
 import os
 import secrets
-import stat
-import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from datetime import datetime, timezone
 
-from jupyter_nbedit.errors import (
-    Forbidden,
-    NoSpace,
-    NotAPlainFile,
-    NotebookExists,
-    NotebookNotFound,
-    StorageFailure,
-)
+from jupyter_nbedit.errors import Forbidden, NotAPlainFile, NotebookExists
 from jupyter_nbedit.notebook.splices import Splice, pieces
 from jupyter_nbedit.storage import Changed, Content, Written
-from jupyter_nbedit.storage.attributes import copy_attributes
+from jupyter_nbedit.storage.attributes import copy_attributes, newer
+from jupyter_nbedit.storage.folders import Folder, opened
+from jupyter_nbedit.storage.oserrors import refusals
+from jupyter_nbedit.storage.snapshots import Snapshot, is_unchanged, last_modified
 
-# jupyter_server writes in place and keeps the former bytes in `.~name` meanwhile. One that is older
-# than any save takes was left by a crash.
-_BACKUP_PREFIX = ".~"
-_BACKUP_STALE_SECONDS = 30.0
-# Two writes within one tick of a file system's clock leave the same time stamp; FAT's tick is the
-# longest. Within it only the bytes themselves tell whether a file changed.
-_TICK_NS = 2_000_000_000
 # Up to here, another thread costs more than the hashing.
 _SMALL_BYTES = 100_000
-_NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
-_NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 # FAT and some network file systems have no hard links.
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
-_NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+#: Calls its first argument, which puts the new file in the place of the old one; it is told what
+#: the two are, may see to it that others take the one for the other, and gives warnings.
+Exchange = Callable[[Callable[[], None], os.stat_result, os.stat_result], list[str]]
 
 
-@dataclass(frozen=True)
-class _Version:
-    """What a file's ``stat`` said when it was read, and when that was."""
-
-    stat: os.stat_result
-    read_ns: int
-
-    def same_stamp(self, now: os.stat_result) -> bool:
-        return _stamp(self.stat) == _stamp(now)
-
-    @property
-    def certain(self) -> bool:
-        """Whether an equal stamp proves equal bytes: every later write moves the change time."""
-        return self.stat.st_ctime_ns < self.read_ns - _TICK_NS
+def _at_once(put: Callable[[], None], _old: os.stat_result, _new: os.stat_result) -> list[str]:
+    put()
+    return []
 
 
-def _stamp(status: os.stat_result) -> tuple[int, ...]:
-    return (
-        status.st_dev,
-        status.st_ino,
-        status.st_size,
-        status.st_mtime_ns,
-        status.st_ctime_ns,
-    )
-
-
-def read(real: str) -> Content | None:
-    """Read a file; None if it changed meanwhile.
-
-    Raises
-    ------
-    NotebookNotFound, NotAPlainFile, Forbidden, StorageFailure
-    """
-    read_ns = time.time_ns()
-    with _failures():
-        if not stat.S_ISREG(os.stat(real).st_mode):
-            message = (
-                "There is something at this path, but it is not a regular file; it is left alone."
-            )
-            raise NotAPlainFile(message)
-        # Should a pipe take the file's place right now, opening it must not wait for a writer.
-        descriptor = os.open(real, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
-        with open(descriptor, "rb", buffering=0) as file:
-            before = os.fstat(descriptor)
-            text = file.readall()
-            after = os.fstat(descriptor)
-    if _stamp(before) != _stamp(after) or len(text) != after.st_size:
-        return None
-    return Content(text, _last_modified(after), _Version(after, read_ns))
-
-
-def is_being_saved(real: str) -> bool:
-    """Tell whether a Jupyter server is in the middle of writing a file in place."""
-    folder, name = os.path.split(real)
-    try:
-        backup = os.lstat(os.path.join(folder, _BACKUP_PREFIX + name))
-    except OSError:
-        return False
-    # Its modification time is copied from the notebook; its change time is its own.
-    return time.time() - backup.st_ctime < _BACKUP_STALE_SECONDS
-
-
-def replace(real: str, base: Content, splices: Sequence[Splice]) -> Written:
+def replace(
+    real: str, base: Content, splices: Sequence[Splice], exchange: Exchange = _at_once
+) -> Written:
     """Put the spliced bytes in the file's place, durably, if it still is what was read.
 
     Parameters
     ----------
     real
-        The file's path; no link.
+        The file's path without links; one that has come to stand on it leads nowhere.
     base
-        What `read` gave.
+        What was read.
     splices
         What changes in it.
+    exchange
+        Does the last step.
 
     Raises
     ------
@@ -127,23 +60,31 @@ def replace(real: str, base: Content, splices: Sequence[Splice]) -> Written:
     NotebookNotFound, NotAPlainFile, Forbidden, NoSpace, StorageFailure
         Nothing was written.
     """
-    version = base.version
-    if not isinstance(version, _Version):
-        message = f"Expected content that was read from a file, found {version!r}."
+    snapshot = base.version
+    if not isinstance(snapshot, Snapshot):
+        message = f"Expected content that was read from a file, found {snapshot!r}."
         raise TypeError(message)
-    with _failures():
-        _check_replaceable(real, version.stat)
+    path, name = os.path.split(real)
+    with refusals(), opened(path) as folder:
+        _check_replaceable(folder, name, snapshot)
         parts = pieces(base.text, splices)
-        with _beside(real) as temporary:
+        with _beside(folder) as temporary:
             # What the old file lets others read is not theirs before it has its mode.
-            with _created(temporary, 0o600) as descriptor, _hashing(parts) as digest:
-                _write_all(descriptor, parts)
-                copy_attributes(real, temporary, descriptor, version.stat)
-                os.fsync(descriptor)
-                written = os.fstat(descriptor)
-            _check_unchanged(real, base, version)
-            os.replace(temporary, real)
-    return Written(digest.result(), _last_modified(written), _sync_folder_of(real))
+            with _made(folder, temporary, 0o600) as made, _hashing(parts) as digest:
+                _write_all(made, parts)
+                _copy_attributes(folder, name, made, snapshot)
+                newer(folder, temporary, made, snapshot.stat)
+                os.fsync(made)
+                written = os.fstat(made)
+
+            def put() -> None:
+                if not is_unchanged(folder, name, base, snapshot):
+                    raise Changed
+                folder.replace(temporary, name)
+
+            warnings = exchange(put, snapshot.stat, written)
+        warnings.extend(_synced(folder))
+    return Written(digest.result(), last_modified(written), warnings)
 
 
 def create(path: str, text: bytes) -> Written:
@@ -152,7 +93,8 @@ def create(path: str, text: bytes) -> Written:
     Parameters
     ----------
     path
-        Where; even a link that leads nowhere counts as something.
+        Where, in a folder by its path without links; even a link that leads nowhere counts as
+        something.
     text
         Its bytes.
 
@@ -164,19 +106,21 @@ def create(path: str, text: bytes) -> Written:
         Nothing was written.
     """
     parts = [memoryview(text)]
-    with _failures():
+    path, name = os.path.split(path)
+    with refusals(), opened(path) as folder:
         # A refusal that can be known before leaves not even a trace of a temporary file.
-        check_vacant(path)
+        _check_vacant(folder, name)
         try:
-            with _beside(path) as temporary:
-                with _created(temporary, 0o666) as descriptor:
-                    _write_all(descriptor, parts)
-                    os.fsync(descriptor)
-                    written = os.fstat(descriptor)
-                _put_where_nothing_is(temporary, path)
+            with _beside(folder) as temporary:
+                with _made(folder, temporary, 0o666) as made:
+                    _write_all(made, parts)
+                    os.fsync(made)
+                    written = os.fstat(made)
+                _put_where_nothing_is(folder, temporary, name)
         except FileExistsError:
             raise _exists() from None
-    return Written(_sha256(parts), _last_modified(written), _sync_folder_of(path))
+        warnings = _synced(folder)
+    return Written(_sha256(parts), last_modified(written), warnings)
 
 
 def check_vacant(path: str) -> None:
@@ -186,12 +130,16 @@ def check_vacant(path: str) -> None:
     ------
     NotebookExists, NotebookNotFound, Forbidden
     """
-    folder = os.path.dirname(path)
-    if os.path.lexists(path):
+    path, name = os.path.split(path)
+    with refusals(), opened(path) as folder:
+        _check_vacant(folder, name)
+
+
+def _check_vacant(folder: Folder, name: str) -> None:
+    with suppress(FileNotFoundError):
+        folder.status(name)
         raise _exists()
-    if not os.path.isdir(folder):
-        raise NotebookNotFound
-    if not os.access(folder, os.W_OK | os.X_OK):
+    if not folder.may_write():
         message = "The server may not write to this folder."
         raise Forbidden(message)
 
@@ -204,35 +152,72 @@ def _exists() -> NotebookExists:
     return NotebookExists(message)
 
 
+def _check_replaceable(folder: Folder, name: str, snapshot: Snapshot) -> None:
+    links = snapshot.stat.st_nlink
+    if links > 1:
+        message = (
+            f"The notebook's file has {links} names (hard links). Replacing it would separate "
+            "them, so it is left alone; make a copy with a single name first."
+        )
+        raise NotAPlainFile(message, links=links)
+    # What is there instead may be a link by now, and what it leads to is nobody's business here.
+    if not snapshot.is_of(folder.status(name)):
+        raise Changed
+    if not folder.may_write(name):
+        message = "The server may not write this notebook's file; nothing was written."
+        raise Forbidden(message)
+
+
+def _copy_attributes(folder: Folder, name: str, made: int, snapshot: Snapshot) -> None:
+    if os.name == "nt":
+        return
+    old = folder.open(name, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        if not snapshot.is_of(os.fstat(old)):
+            raise Changed
+        copy_attributes(old, made, snapshot.stat)
+    finally:
+        os.close(old)
+
+
 @contextmanager
-def _beside(path: str) -> Iterator[str]:
-    """Give a name for a temporary file in the same folder; a failure leaves nothing under it."""
-    temporary = os.path.join(os.path.dirname(path), f".nbedit-{secrets.token_hex(8)}.tmp")
+def _beside(folder: Folder) -> Iterator[str]:
+    """Give a name for a temporary file; a failure leaves nothing under it."""
+    temporary = f".nbedit-{secrets.token_hex(8)}.tmp"
     try:
         yield temporary
     except BaseException:
         with suppress(FileNotFoundError):
-            os.unlink(temporary)
+            folder.unlink(temporary)
         raise
 
 
-def _put_where_nothing_is(temporary: str, path: str) -> None:
+@contextmanager
+def _made(folder: Folder, temporary: str, mode: int) -> Iterator[int]:
+    descriptor = folder.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _put_where_nothing_is(folder: Folder, temporary: str, name: str) -> None:
     try:
         # Unlike a rename, a link never replaces anything.
-        os.link(temporary, path)
+        folder.link(temporary, name)
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC))
-        os.replace(temporary, path)
+        os.close(folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+        folder.replace(temporary, name)
     else:
-        os.unlink(temporary)
+        folder.unlink(temporary)
 
 
-def _sync_folder_of(path: str) -> list[str]:
+def _synced(folder: Folder) -> list[str]:
     """Make a new name durable; gives warnings, for the file itself is written."""
     try:
-        _sync_folder(os.path.dirname(path))
+        folder.sync()
     except OSError as error:
         warning = (
             "The edit is in the file, but the folder could not be made durable "
@@ -240,40 +225,6 @@ def _sync_folder_of(path: str) -> list[str]:
         )
         return [warning]
     return []
-
-
-def _check_replaceable(real: str, status: os.stat_result) -> None:
-    if status.st_nlink > 1:
-        message = (
-            f"The notebook's file has {status.st_nlink} names (hard links). Replacing it would "
-            "separate them, so it is left alone; make a copy with a single name first."
-        )
-        raise NotAPlainFile(message, links=status.st_nlink)
-    if not os.access(real, os.W_OK):
-        # If it is only gone, this says so.
-        os.stat(real)
-        message = "The server may not write this notebook's file; nothing was written."
-        raise Forbidden(message)
-
-
-def _check_unchanged(real: str, base: Content, version: _Version) -> None:
-    """Refuse to replace anything but what was read."""
-    if is_being_saved(real) or not version.same_stamp(os.stat(real)):
-        raise Changed
-    if not version.certain:
-        with open(real, "rb", buffering=0) as file:
-            if file.readall() != base.text or not version.same_stamp(os.fstat(file.fileno())):
-                raise Changed
-
-
-@contextmanager
-def _created(temporary: str, mode: int) -> Iterator[int]:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
-    descriptor = os.open(temporary, flags | getattr(os, "O_BINARY", 0), mode)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def _write_all(descriptor: int, parts: Iterable[memoryview]) -> None:
@@ -301,40 +252,3 @@ def _sha256(parts: Sequence[memoryview]) -> str:
     for part in parts:
         digest.update(part)
     return digest.hexdigest()
-
-
-def _sync_folder(folder: str) -> None:
-    if os.name == "nt":
-        # Windows has no way to flush a folder; its rename is a transaction of the file system.
-        return
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _last_modified(status: os.stat_result) -> datetime:
-    return datetime.fromtimestamp(status.st_mtime, tz=timezone.utc)
-
-
-@contextmanager
-def _failures() -> Iterator[None]:
-    """Turn what the operating system says into refusals, which name no path."""
-    try:
-        yield
-    except OSError as error:
-        code = error.errno or 0
-        said = os.strerror(code)
-        if code in _NOT_THERE:
-            raise NotebookNotFound from error
-        if code in _NOT_ALLOWED:
-            message = (
-                f"The server may not do this to the notebook's file ({said}); nothing was written."
-            )
-            raise Forbidden(message) from error
-        if code in _NO_SPACE:
-            message = f"There is no room for the edited notebook ({said}); nothing was written."
-            raise NoSpace(message) from error
-        message = f"The operating system failed ({said}); the file is as it was."
-        raise StorageFailure(message, applied=False) from error

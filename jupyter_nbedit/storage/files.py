@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tornado.web import HTTPError
 
-from jupyter_nbedit.errors import Busy
+from jupyter_nbedit.errors import Busy, NotebookNotFound
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.storage import Content, Written
-from jupyter_nbedit.storage.commit import check_vacant, create, is_being_saved, read, replace
-from jupyter_nbedit.storage.paths import os_path
+from jupyter_nbedit.storage import Changed, Content, Written
+from jupyter_nbedit.storage.commit import check_vacant, create, replace
+from jupyter_nbedit.storage.oserrors import refusals
+from jupyter_nbedit.storage.paths import os_path, resolved, resolved_vacant
+from jupyter_nbedit.storage.snapshots import read
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -37,14 +39,23 @@ class FileStorage:
         The contents manager, which knows the root and what is hidden.
     locks
         Shared with the manager's own saves.
+    links_outside_root
+        Whether links may lead out of the root, as they may for the manager.
     """
 
     kind: ClassVar[str] = "file"
     preserves_bytes: ClassVar[bool] = True
 
-    def __init__(self, manager: AsyncFileContentsManager, locks: PathLocks) -> None:
+    def __init__(
+        self,
+        manager: AsyncFileContentsManager,
+        locks: PathLocks,
+        *,
+        links_outside_root: bool = True,
+    ) -> None:
         self._manager = manager
         self._locks = locks
+        self._links_outside_root = links_outside_root
 
     def hold(self, path: str) -> AbstractAsyncContextManager[None]:
         """Keep this server's other writers, and those of its user's other servers, away."""
@@ -57,13 +68,12 @@ class FileStorage:
 
     async def read(self, path: str) -> Content:
         """Read a file, waiting for a save of another process to end."""
-        real = os.path.realpath(await os_path(self._manager, path))
+        given = await os_path(self._manager, path)
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while True:
-            if not is_being_saved(real):
-                content = await asyncio.to_thread(read, real)
-                if content is not None:
-                    return content
+            content = await asyncio.to_thread(self._read, given)
+            if content is not None:
+                return content
             if time.monotonic() > deadline:
                 message = (
                     f"Another program has been writing this notebook for more than "
@@ -72,18 +82,48 @@ class FileStorage:
                 raise Busy(message)
             await asyncio.sleep(_POLL_SECONDS)
 
+    def _read(self, given: str) -> Content | None:
+        real = self._resolved(given)
+        try:
+            return read(real)
+        except NotebookNotFound:
+            # It was there just before.
+            return None
+
     async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> Written:
         """Replace the file by its spliced bytes, durably, if it still is what was read."""
-        real = os.path.realpath(await os_path(self._manager, path))
-        return await asyncio.to_thread(replace, real, base, splices)
+        given = await os_path(self._manager, path)
+        return await asyncio.to_thread(self._write, given, base, splices)
+
+    def _write(self, given: str, base: Content, splices: Sequence[Splice]) -> Written:
+        real = self._resolved(given)
+        try:
+            return replace(real, base, splices)
+        except NotebookNotFound:
+            raise Changed from None
 
     async def check_vacant(self, path: str) -> None:
         """See whether there is nothing of that name, in a folder that may be written."""
-        await asyncio.to_thread(check_vacant, await os_path(self._manager, path))
+        given = await os_path(self._manager, path)
+        await asyncio.to_thread(lambda: check_vacant(self._resolved_vacant(given)))
 
     async def create(self, path: str, text: bytes) -> Written:
         """Write a new file, durably, if there is nothing of its name."""
-        return await asyncio.to_thread(create, await os_path(self._manager, path), text)
+        given = await os_path(self._manager, path)
+        return await asyncio.to_thread(lambda: create(self._resolved_vacant(given), text))
+
+    def _resolved(self, given: str) -> str:
+        with refusals():
+            return resolved(given, self._top)
+
+    def _resolved_vacant(self, given: str) -> str:
+        with refusals():
+            return resolved_vacant(given, self._top)
+
+    @property
+    def _top(self) -> str | None:
+        """The folder that links may not lead out of."""
+        return None if self._links_outside_root else os.path.realpath(self._manager.root_dir)
 
     async def announce(self, path: str, written: Written) -> list[str]:
         """Run the post-save hooks and emit the ``save`` event, as the manager's own save does."""

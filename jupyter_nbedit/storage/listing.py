@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,20 +17,21 @@ from jupyter_core.paths import is_file_hidden
 
 from jupyter_nbedit.errors import Busy, FolderNotFound, NotebookNotFound
 from jupyter_nbedit.storage import Entered, Entry, Found, PassedOver, Walk
-from jupyter_nbedit.storage.commit import read
+from jupyter_nbedit.storage.folders import opened
 from jupyter_nbedit.storage.paths import SUFFIX, visible
+from jupyter_nbedit.storage.snapshots import read
 
 if TYPE_CHECKING:
     from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
 
-# Older versions of what is beside them, which Jupyter keeps; not hidden if hidden files are shown.
-_CHECKPOINTS = ".ipynb_checkpoints"
+#: Older versions of what is beside them, which Jupyter keeps; not hidden if hidden files are shown.
+CHECKPOINTS = ".ipynb_checkpoints"
 _ATTEMPTS = 3
 _POLL_SECONDS = 0.02
 
 
 async def walk(manager: AsyncFileContentsManager, path: str, *, recursive: bool) -> Walk:
-    """Prepare to go through a folder of the stock file manager; see `Storage.walk`.
+    """Prepare to go through a folder of the stock file manager; see `Storages.walk`.
 
     Raises
     ------
@@ -42,10 +43,11 @@ async def walk(manager: AsyncFileContentsManager, path: str, *, recursive: bool)
     except NotebookNotFound:
         raise FolderNotFound from None
     listing = _Listing(manager, recursive=recursive)
-    if os.path.isdir(top):
-        return partial(listing.of_folder, top, path)
-    if path.endswith(SUFFIX) and os.path.exists(top):
-        return partial(listing.of_notebook, top, path)
+    real = os.path.realpath(top)
+    if os.path.isdir(real):
+        return partial(listing.of_folder, real, path)
+    if path.endswith(SUFFIX) and os.path.exists(real):
+        return partial(listing.of_notebook, real, path)
     raise FolderNotFound
 
 
@@ -56,28 +58,24 @@ class _Listing:
 
     def of_notebook(self, os_path: str, path: str, start: str) -> Iterator[Entry]:
         if start.split("/") <= path.split("/"):
-            yield Found(path, partial(_read, os.path.realpath(os_path)))
+            yield Found(path, partial(_read, os_path))
 
     def of_folder(self, top: str, path: str, start: str) -> Iterator[Entry]:
-        """Go through a folder from a path on; a stack, because folders nest deeper than Python."""
-        stack = [self._entries(top, path, start)]
-        while stack:
-            entry = next(stack[-1], None)
-            if entry is None:
-                stack.pop()
-                continue
-            if isinstance(entry, Entered):
-                inner = os.path.join(top, *entry.path.removeprefix(path).strip("/").split("/"))
-                stack.append(self._entries(inner, entry.path, start))
-                if _is_on_the_way(entry.path, start):
-                    continue
-            yield entry
+        """Go through a folder."""
+
+        def entries(inner: str) -> Iterator[Entry]:
+            below = inner.removeprefix(path).strip("/").split("/")
+            return self._entries(os.path.join(top, *below), inner, start)
+
+        return through(entries, path, start)
 
     def _entries(self, folder: str, path: str, start: str) -> Iterator[Entry]:
         """List a folder."""
         try:
-            names = sorted(os.listdir(folder))
-        except FileNotFoundError:
+            with opened(folder) as inside:
+                names = sorted(inside.names())
+        except (FileNotFoundError, NotADirectoryError):
+            # It has gone meanwhile, or a link stands in its place.
             return
         except OSError:
             message = "The folder cannot be listed by this server."
@@ -85,7 +83,7 @@ class _Listing:
             return
         for name in names:
             inner = f"{path}/{name}" if path else name
-            if not _is_before(inner, start):
+            if not is_before(inner, start):
                 found = self._entry(os.path.join(folder, name), name, inner)
                 # A folder on the way to the start comes before it, and what is in it may not.
                 if isinstance(found, Entered) or (found and inner.split("/") >= start.split("/")):
@@ -98,7 +96,7 @@ class _Listing:
             folder = os.path.isdir(os_path) if link else stat.S_ISDIR(status.st_mode)
             if not (self._recursive if folder else name.endswith(SUFFIX)):
                 return None
-            if name == _CHECKPOINTS or not self._shows(os_path, name, status):
+            if name == CHECKPOINTS or not self._shows(os_path, name, status):
                 return PassedOver(path, "hidden", "It is hidden.")
         except OSError:
             # It has gone meanwhile, or leads nowhere.
@@ -119,7 +117,33 @@ class _Listing:
         return manager.allow_hidden or not is_file_hidden(os_path, stat_res=status)
 
 
-def _is_before(path: str, start: str) -> bool:
+def through(entries: Callable[[str], Iterator[Entry]], path: str, start: str) -> Iterator[Entry]:
+    """Go through a folder and those in it from a path on.
+
+    Parameters
+    ----------
+    entries
+        Lists a folder by its API path.
+    path
+        Where to begin.
+    start
+        The first path to tell of.
+    """
+    # A stack, because folders nest deeper than Python.
+    stack = [entries(path)]
+    while stack:
+        entry = next(stack[-1], None)
+        if entry is None:
+            stack.pop()
+            continue
+        if isinstance(entry, Entered):
+            stack.append(entries(entry.path))
+            if _is_on_the_way(entry.path, start):
+                continue
+        yield entry
+
+
+def is_before(path: str, start: str) -> bool:
     """Tell whether all of a path, and of what may be in it, comes before a start."""
     parts, first = path.split("/"), start.split("/") if start else []
     return parts < first[: len(parts)]

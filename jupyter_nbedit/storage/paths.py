@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from tornado.web import HTTPError
@@ -26,10 +27,25 @@ async def os_path(manager: AsyncFileContentsManager, path: str) -> str:
         If it is hidden or outside the root. Such paths are refused, not normalised: what a spelling
         means must not depend on who reads it.
     """
+    check_suffix(path)
+    return await visible(manager, path)
+
+
+def check_suffix(path: str) -> None:
+    """Refuse what is no path of a notebook.
+
+    Raises
+    ------
+    InvalidRequest
+    """
     if not path.endswith(SUFFIX):
         message = f"Expected the path of a notebook, which ends in {SUFFIX}; found {path[-200:]!r}."
         raise InvalidRequest(message)
-    return await visible(manager, path)
+
+
+def is_odd(path: str) -> bool:
+    """Tell whether a path is spelled as nothing of ours is, and may lead anywhere."""
+    return "\0" in path or not _NOWHERE.isdisjoint(path.split("/"))
 
 
 async def visible(manager: AsyncFileContentsManager, path: str) -> str:
@@ -40,7 +56,7 @@ async def visible(manager: AsyncFileContentsManager, path: str) -> str:
     NotebookNotFound
         If it is hidden or outside the root, or spelled as nothing of ours is.
     """
-    if "\0" in path or not _NOWHERE.isdisjoint(path.split("/")):
+    if is_odd(path):
         raise NotebookNotFound
     try:
         found: str = manager._get_os_path(path)  # noqa: SLF001 -- the only way from API path to disk
@@ -54,3 +70,47 @@ async def visible(manager: AsyncFileContentsManager, path: str) -> str:
     if hidden:
         raise NotebookNotFound
     return found
+
+
+def resolved(os_path: str, top: str | None) -> str:
+    """Follow the links of a path to something that exists.
+
+    Parameters
+    ----------
+    os_path
+        The path.
+    top
+        The folder, by its path without links, that what is there must be in; None for anywhere.
+
+    Raises
+    ------
+    OSError
+        If nothing is there.
+    NotebookNotFound
+        If it is not in the folder.
+    """
+    real = os.path.realpath(os_path, strict=True)
+    _check_below(real, top)
+    return real
+
+
+def resolved_vacant(os_path: str, top: str | None) -> str:
+    """Follow the links of a path to something that need not exist, in a folder that does.
+
+    Raises
+    ------
+    OSError
+        If there is no such folder.
+    NotebookNotFound
+        If it, or what a link of that name leads to, is not in the folder ``top``.
+    """
+    folder, name = os.path.split(os_path)
+    found = os.path.join(resolved(folder, top), name)
+    if top is not None:
+        _check_below(os.path.realpath(found), top)
+    return found
+
+
+def _check_below(real: str, top: str | None) -> None:
+    if top is not None and not f"{real}{os.sep}".startswith(f"{top.rstrip(os.sep)}{os.sep}"):
+        raise NotebookNotFound

@@ -75,7 +75,7 @@ def test_through_a_link_to_a_folder_it_goes_where_the_link_leads(place: Place) -
 def test_without_links_nothing_is_overwritten_either(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(source: str, target: str) -> None:
+    def refuse(source: str, target: str, **_: object) -> None:
         raise OSError(errno.EPERM, os.strerror(errno.EPERM), source, None, target)
 
     monkeypatch.setattr(os, "link", refuse)

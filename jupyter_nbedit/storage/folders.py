@@ -1,0 +1,126 @@
+"""An open folder, in which a name means the same however often its path is given to others.
+
+Who checks a path and then uses it may by then be led elsewhere, by a link that somebody has put in
+the place of a folder. So a folder is opened once, no link on its path being followed, and all that
+is done in it is done to what was opened.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_CALLS = {os.access, os.link, os.open, os.rename, os.stat, os.unlink}
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_CLOSED_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
+_BINARY = getattr(os, "O_BINARY", 0)
+# A folder on the way need not be readable, only to be passed through.
+_PASSING = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
+
+
+@contextmanager
+def opened(real: str) -> Iterator[Folder]:
+    """Open a folder.
+
+    Parameters
+    ----------
+    real
+        Its absolute path without links; a link that has come to stand on it is an error.
+
+    Raises
+    ------
+    OSError
+    """
+    if not os.supports_dir_fd >= _CALLS:
+        # Windows opens no folders, and only its administrators make links.
+        yield Folder(real, None)
+        return
+    descriptor = os.open(os.sep, _PASSING | _CLOSED_ON_EXEC)
+    try:
+        for name in filter(None, real.split(os.sep)):
+            outer = descriptor
+            descriptor = os.open(name, _PASSING | _CLOSED_ON_EXEC, dir_fd=outer)
+            os.close(outer)
+        yield Folder(real, descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class Folder:
+    """What is done to the files of an open folder; a link among them is never followed.
+
+    Parameters
+    ----------
+    path
+        Where it was when it was opened.
+    descriptor
+        The open folder; None where the system has no such thing.
+    """
+
+    def __init__(self, path: str, descriptor: int | None) -> None:
+        self._path = path
+        self._descriptor = descriptor
+
+    def at(self, name: str) -> str:
+        """Give what the system's calls want for a name: itself, or a path without descriptors."""
+        return os.path.join(self._path, name) if self._descriptor is None else name
+
+    def names(self) -> list[str]:
+        """List the folder."""
+        if self._descriptor is None:
+            return os.listdir(self._path)
+        descriptor = os.open(os.curdir, os.O_RDONLY | _CLOSED_ON_EXEC, dir_fd=self._descriptor)
+        try:
+            return os.listdir(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def status(self, name: str) -> os.stat_result:
+        """Give a file's ``lstat``."""
+        return os.stat(self.at(name), dir_fd=self._descriptor, follow_symlinks=False)
+
+    def open(self, name: str, flags: int, mode: int = 0o600) -> int:
+        """Open a file, or make it."""
+        flags |= _NO_LINK | _CLOSED_ON_EXEC | _BINARY
+        return os.open(self.at(name), flags, mode, dir_fd=self._descriptor)
+
+    def may_write(self, name: str = os.curdir) -> bool:
+        """Tell whether this process may write a file, or new files in the folder itself."""
+        mode = os.W_OK | os.X_OK if name == os.curdir else os.W_OK
+        return os.access(self.at(name), mode, dir_fd=self._descriptor)
+
+    def set_times(self, name: str, descriptor: int, times: tuple[int, int]) -> None:
+        """Set when an open file was read and written, in nanoseconds."""
+        os.utime(descriptor if os.utime in os.supports_fd else self.at(name), ns=times)
+
+    def replace(self, source: str, target: str) -> None:
+        """Give a file another name, and take that from what had it."""
+        here = self._descriptor
+        os.replace(self.at(source), self.at(target), src_dir_fd=here, dst_dir_fd=here)
+
+    def link(self, source: str, target: str) -> None:
+        """Give a file a second name that nothing has."""
+        here = self._descriptor
+        os.link(
+            self.at(source),
+            self.at(target),
+            src_dir_fd=here,
+            dst_dir_fd=here,
+            follow_symlinks=here is None,
+        )
+
+    def unlink(self, name: str) -> None:
+        """Take a name from a file."""
+        os.unlink(self.at(name), dir_fd=self._descriptor)
+
+    def sync(self) -> None:
+        """Make the names durable."""
+        if self._descriptor is None:
+            # Windows has no way to flush a folder; its rename is a transaction of the file system.
+            return
+        descriptor = os.open(os.curdir, os.O_RDONLY | _CLOSED_ON_EXEC, dir_fd=self._descriptor)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
