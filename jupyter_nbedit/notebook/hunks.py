@@ -1,0 +1,101 @@
+"""The smallest changes that turn one text into another, for a text that people are typing in.
+
+A caret and what somebody types at the same moment stay where they are in whatever is not touched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+# Beyond this many pairs difflib takes long; such parts are replaced as a whole.
+_MOST_PAIRS = 250_000
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+# Words stay whole: letters that two of them happen to share would mix with what others type.
+_WORD = re.compile(r"\w+|\s+|[^\w\s]")
+
+
+class Hunk(NamedTuple):
+    """Replace ``before[start:stop]`` by ``text``; positions count characters."""
+
+    start: int
+    stop: int
+    text: str
+
+
+def hunks(before: str, after: str) -> list[Hunk]:
+    """List what turns one text into another, in order and apart from each other."""
+    return [
+        change
+        for lines in _differences(before, after, _LINE)
+        for words in _differences(before[lines.start : lines.stop], lines.text, _WORD)
+        for change in [_moved(_trimmed(before[lines.start : lines.stop], words), lines.start)]
+    ]
+
+
+def rebased(changes: Sequence[Hunk], before: str, now: str) -> list[Hunk] | None:
+    """Move changes of a text to where they belong after somebody else has changed it in one place.
+
+    Returns
+    -------
+    None if they touch that place, or what lies next to it.
+    """
+    if before == now:
+        return list(changes)
+    start = _common(before, now)
+    end = _common(before[start:][::-1], now[start:][::-1])
+    shift = len(now) - len(before)
+    moved: list[Hunk] = []
+    for change in changes:
+        if change.stop < start:
+            moved.append(change)
+        elif change.start > len(before) - end:
+            moved.append(_moved(change, shift))
+        else:
+            return None
+    return moved
+
+
+def _differences(before: str, after: str, part: re.Pattern[str]) -> Iterator[Hunk]:
+    """Compare texts part by part."""
+    old, new = part.findall(before), part.findall(after)
+    first = _common(old, new)
+    last = _common(old[first:][::-1], new[first:][::-1])
+    at = sum(map(len, old[:first]))
+    old, new = old[first : len(old) - last], new[first : len(new) - last]
+    if not old or not new or len(old) * len(new) > _MOST_PAIRS:
+        if old or new:
+            yield Hunk(at, at + sum(map(len, old)), "".join(new))
+        return
+    for how, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        stop = at + sum(map(len, old[i:j]))
+        if how != "equal":
+            yield Hunk(at, stop, "".join(new[k:m]))
+        at = stop
+
+
+def _trimmed(before: str, change: Hunk) -> Hunk:
+    """Leave out what a change takes away and puts back at its ends."""
+    start, stop, text = change
+    first = _common(before[start:stop], text)
+    rest, text = before[start + first : stop], text[first:]
+    last = _common(rest[::-1], text[::-1])
+    return Hunk(start + first, stop - last, text[: len(text) - last])
+
+
+def _moved(change: Hunk, by: int) -> Hunk:
+    return Hunk(change.start + by, change.stop + by, change.text)
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """Count how many items two sequences have in common at their beginning."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

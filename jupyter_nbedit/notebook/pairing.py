@@ -1,0 +1,88 @@
+"""Which cell of a notebook became which, after somebody has edited it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+
+from jupyter_nbedit.notebook.document import Document
+
+# Cells without ids are compared with each other up to this many pairs.
+_MOST_PAIRS = 400
+_ALIKE = 0.5
+
+
+def paired(before: Document, after: Document) -> dict[int, int]:
+    """Find which cell became which, as indexes before and after."""
+    first, last = same_ends(before, after)
+    shift = len(after) - len(before)
+    pairs = {index: index for index in range(first)}
+    pairs.update({index: index + shift for index in range(len(before) - last, len(before))})
+    here, there = range(first, len(before) - last), range(first, len(after) - last)
+    pairs.update(_by_id(before, after, here, there))
+    without = [index for index in here if index not in pairs and before.heads[index][0] is None]
+    taken = set(pairs.values())
+    free = [index for index in there if index not in taken and after.heads[index][0] is None]
+    pairs.update(_by_likeness(before, after, without, free))
+    return pairs
+
+
+def same_ends(before: Document, after: Document) -> tuple[int, int]:
+    """Count the cells at the beginning and at the end that are written alike."""
+    shorter = min(len(before), len(after))
+    first = 0
+    while first < shorter and written(before, first) == written(after, first):
+        first += 1
+    last = 0
+    while last < shorter - first and written(before, len(before) - 1 - last) == written(
+        after, len(after) - 1 - last
+    ):
+        last += 1
+    return first, last
+
+
+def _by_id(
+    before: Document, after: Document, here: range, there: range
+) -> Iterator[tuple[int, int]]:
+    for cell_id, indexes in before.ids.items():
+        found = after.ids.get(cell_id, [])
+        if len(indexes) == len(found) == 1 and indexes[0] in here and found[0] in there:
+            yield indexes[0], found[0]
+
+
+def _by_likeness(
+    before: Document, after: Document, here: list[int], there: list[int]
+) -> Iterator[tuple[int, int]]:
+    """Pair cells without ids: first those that are written alike, then the most similar ones."""
+    places: dict[bytes, list[int]] = defaultdict(list)
+    for index in reversed(here):
+        places[written(before, index)].append(index)
+    for index in list(there):
+        if found := places[written(after, index)]:
+            here.remove(found[-1])
+            there.remove(index)
+            yield found.pop(), index
+    if len(here) * len(there) > _MOST_PAIRS:
+        return
+    likeness = sorted(
+        ((_likeness(before, i, after, j), -i, -j) for i in here for j in there), reverse=True
+    )
+    for ratio, i, j in likeness:
+        if ratio >= _ALIKE and -i in here and -j in there:
+            here.remove(-i)
+            there.remove(-j)
+            yield -i, -j
+    if len(here) == len(there):
+        yield from zip(list(here), list(there), strict=True)
+
+
+def _likeness(before: Document, here: int, after: Document, there: int) -> float:
+    matcher = SequenceMatcher(None, before.cell(here).source, after.cell(there).source)
+    return matcher.ratio() if matcher.quick_ratio() >= _ALIKE else 0.0
+
+
+def written(document: Document, index: int) -> bytes:
+    """Give a cell as it is written."""
+    span = document.cell_spans[index]
+    return document.text[span.start : span.stop]

@@ -1,0 +1,165 @@
+"""A script does to cells what the edit did to the bytes, and mentions nothing else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.script import ABSENT, Moved, Script, is_in, script
+
+Cells = list[dict[str, Any]]
+
+
+def notebook(cells: Cells, metadata: dict[str, Any] | None = None, minor: int = 5) -> Document:
+    value = {"cells": cells, "metadata": metadata or {}, "nbformat": 4, "nbformat_minor": minor}
+    return Document.parse(json.dumps(value).encode())
+
+
+def played(cells: Cells, steps: Script) -> Cells:
+    """Do the steps as their description says."""
+    now = [dict(cell) for cell in cells]
+    for change in steps.changes:
+        cell = now[change.index]
+        if change.source is not None:
+            assert cell["source"] == change.source[0]
+            cell["source"] = change.source[1]
+        if change.metadata is not None:
+            assert cell["metadata"] == change.metadata[0]
+            cell["metadata"] = change.metadata[1]
+        for name, value in change.members.items():
+            if value is ABSENT:
+                del cell[name]
+            else:
+                cell[name] = value
+    moved = {step.index: now[step.origin] for step in steps.placed if isinstance(step, Moved)}
+    for index in reversed(steps.taken_out):
+        del now[index]
+    for step in steps.placed:
+        now.insert(step.index, moved[step.index] if isinstance(step, Moved) else step.cell)
+    return now
+
+
+sources = st.text(st.sampled_from("ab\n😀"), max_size=6)
+metadata = st.dictionaries(st.sampled_from("kl"), st.integers(0, 2), max_size=2)
+outputs = st.lists(
+    st.builds(lambda text: {"output_type": "stream", "text": text}, sources), max_size=2
+)
+code = st.fixed_dictionaries(
+    {
+        "cell_type": st.just("code"),
+        "source": sources,
+        "metadata": metadata,
+        "outputs": outputs,
+        "execution_count": st.one_of(st.none(), st.integers(0, 3)),
+    }
+)
+markdown: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {"cell_type": st.just("markdown"), "source": sources, "metadata": metadata},
+    optional={"attachments": st.just({"a": {}})},
+)
+cell = st.one_of(code, markdown)
+
+
+@st.composite
+def edits(draw: st.DrawFn) -> tuple[Cells, Cells]:
+    """Draw cells before and after: some go, some come, some move, some change."""
+    ids = draw(st.booleans())
+    before: Cells = draw(st.lists(cell, max_size=7))
+    if ids:
+        before = [{"id": f"c{n}", **one} for n, one in enumerate(before)]
+    after = list(before)
+    for n in range(draw(st.integers(0, 4))):
+        at = draw(st.integers(0, max(0, len(after) - 1)))
+        how = draw(st.sampled_from(["insert", "delete", "move", "change", "clear"]))
+        if how == "insert" or not after:
+            fresh = draw(cell)
+            after.insert(at, {"id": f"new{n}", **fresh} if ids else fresh)
+        elif how == "delete":
+            del after[at]
+        elif how == "move":
+            after.insert(draw(st.integers(0, len(after) - 1)), after.pop(at))
+        elif how == "change":
+            kept = {"id": after[at]["id"]} if ids else {}
+            after[at] = {**kept, **draw(cell)}
+        elif after[at]["cell_type"] == "code":
+            after[at] = {**after[at], "outputs": [], "execution_count": None}
+    return before, after
+
+
+@given(edits())
+def test_the_script_makes_of_the_cells_before_the_cells_after(edit: tuple[Cells, Cells]) -> None:
+    before, after = edit
+    assert played(before, script(notebook(before), notebook(after))) == after
+
+
+@given(edits())
+def test_what_a_script_did_is_found_in_the_outcome(edit: tuple[Cells, Cells]) -> None:
+    before, after = edit
+    assert is_in(script(notebook(before), notebook(after)), notebook(after))
+
+
+@given(edits())
+def test_a_cell_that_did_not_change_is_not_mentioned_unless_it_moves(
+    edit: tuple[Cells, Cells],
+) -> None:
+    before, after = edit
+    steps = script(notebook(before), notebook(after))
+    for change in steps.changes:
+        assert before[change.index] not in after
+    stays = [one for one in before if one in after]
+    if [one for one in after if one in before] == stays and all("id" in one for one in before):
+        gone = {step.index for step in steps.removed}
+        assert not any(before[index] in after for index in gone)
+        assert not any(isinstance(step, Moved) for step in steps.placed)
+
+
+@given(st.lists(code, min_size=1, max_size=5))
+def test_a_notebook_is_compared_by_what_it_says_not_by_how_it_is_written(
+    cells: Cells,
+) -> None:
+    cells = [{"id": f"c{n}", **one} for n, one in enumerate(cells)]
+    lines = [{**one, "source": one["source"].splitlines(keepends=True)} for one in cells]
+    steps = script(notebook(cells), notebook(lines))
+    assert steps == Script([], [], [], None, len(cells))
+
+
+def test_the_fewest_cells_move() -> None:
+    cells: Cells = [
+        {"id": f"c{n}", "cell_type": "raw", "source": "", "metadata": {}} for n in range(9)
+    ]
+    steps = script(notebook(cells), notebook([*cells[1:], cells[0]]))
+    assert [(step.index, step.cell_id) for step in steps.placed] == [(8, "c0")]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("cell_type", "markdown"), ("outputs", [{"output_type": "error"}])]
+)
+def test_a_cell_of_another_type_or_with_other_outputs_is_made_anew(
+    name: str, value: object
+) -> None:
+    cells: Cells = [{"id": "a", "cell_type": "code", "source": "x", "metadata": {}, "outputs": []}]
+    steps = script(notebook(cells), notebook([{**cells[0], name: value}]))
+    assert (len(steps.changes), len(steps.removed), len(steps.placed)) == (0, 1, 1)
+
+
+def test_the_metadata_of_the_notebook_are_part_of_the_script() -> None:
+    steps = script(notebook([], {"a": 1}), notebook([], {"a": 2}))
+    assert steps.metadata == ({"a": 1}, {"a": 2})
+    assert is_in(steps, notebook([], {"a": 2, "more": True}))
+    assert not is_in(steps, notebook([], {"a": 1}))
+
+
+def test_what_others_do_beside_an_edit_does_not_hide_it() -> None:
+    one = {"id": "a", "cell_type": "raw", "source": "one\ntwo\nthree", "metadata": {}}
+    two = {"id": "b", "cell_type": "raw", "source": "", "metadata": {}}
+    steps = script(notebook([one, two]), notebook([{**one, "source": "ONE\ntwo\nthree"}]))
+    assert is_in(steps, notebook([{**one, "source": "ONE\ntwo\nthree and four"}]))
+    assert is_in(steps, notebook([{**two, "id": "c"}, {**one, "source": "ONE\ntwo\nthree"}]))
+    assert not is_in(steps, notebook([{**one, "source": "one\ntwo\nthree and four"}]))
+    assert not is_in(steps, notebook([{**one, "source": "ONE\ntwo\nthree"}, two]))
+    assert not is_in(steps, notebook([]))
