@@ -68,7 +68,15 @@ def running(application: str, folder: Path, *options: str) -> Iterator[Server]:
         The server has ended or has not answered in time; the message has the end of its log.
     """
     root = folder / "notebooks"
-    command = [sys.executable, "-m", application, f"--ServerApp.root_dir={root}", *options]
+    command = [
+        sys.executable,
+        "-m",
+        application,
+        f"--ServerApp.root_dir={root}",
+        # What does not say who may use it is for nobody.
+        "--ServerApp.allow_unauthenticated_access=False",
+        *options,
+    ]
     if os.name == "posix" and os.geteuid() == 0:
         command.append("--allow-root")
     log = folder / "server.log"

@@ -1,0 +1,184 @@
+"""Who may do what: each kind of user, each verb, each route, with no cell of the table left out.
+
+The routes and verbs are the application's own; what each of them takes is said in `routes.py`. What
+a kind of user may do is a rule on actions and resources, as an authorizer has it, so that for every
+cell of the table the answer follows from the two.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from jupyter_server.auth import Authorizer
+
+from jupyter_nbedit.handlers import default_handlers
+from tests import samples
+from tests.handlers.client import Answer, Client, Local
+from tests.handlers.refused import assert_says_nothing_of_this_machine, untouched
+from tests.handlers.routes import MISSING, NAME, ROWS, is_row_of, mounted, verbs
+
+#: What each kind of user may do to what: the words of an authorizer, and what it makes of resources
+#: that it does not know. Authorizers that were written before there was `nbedit` know `contents` at
+#: best, and some say no and some yes to all others.
+USERS: dict[str, dict[str, str]] = {
+    "a writer": {"nbedit": "read write", "contents": "read write"},
+    "a reader": {"nbedit": "read", "contents": "read"},
+    "one who may write only": {"nbedit": "write", "contents": "write"},
+    "one who may run kernels": {"nbedit": "execute", "contents": "execute", "else": "execute"},
+    "one who may nothing": {},
+    "all of nbedit, nothing of contents": {"nbedit": "read write", "else": "read write"},
+    "all of contents, nothing of nbedit": {"contents": "read write"},
+    "all of nbedit, contents to read": {"nbedit": "read write", "contents": "read"},
+    "all of contents, nbedit to read": {"nbedit": "read", "contents": "read write"},
+    "contents to read, the rest denied": {"contents": "read"},
+    "contents to read, the rest free": {"contents": "read", "else": "read write execute"},
+}
+
+
+def may(user: str, action: str, resource: str) -> bool:
+    allowed = USERS[user]
+    return action in allowed.get(resource, allowed.get("else", "")).split()
+
+
+class Gate(Authorizer):
+    """Knows one user, whose turn it is."""
+
+    user: ClassVar[str]
+    asked: ClassVar[set[tuple[str, str]]]
+
+    def is_authorized(self, _handler: Any, _user: Any, action: str, resource: str) -> bool:
+        self.asked.add((action, resource))
+        return may(self.user, action, resource)
+
+
+class SlowGate(Gate):
+    """Has to look it up first."""
+
+    async def is_authorized(  # type: ignore[override] # both are allowed
+        self, handler: Any, user: Any, action: str, resource: str
+    ) -> bool:
+        return super().is_authorized(handler, user, action, resource)
+
+
+class BrokenGate(Authorizer):
+    """Fails, as one whose directory of users is away."""
+
+    def is_authorized(self, *_: Any) -> bool:
+        message = "the directory of users is away: /etc/secret"
+        raise OSError(message)
+
+
+@pytest.fixture(params=[Gate, SlowGate])
+def gate(request: pytest.FixtureRequest, jp_server_config: Any) -> type[Gate]:
+    kind: type[Gate] = request.param
+    kind.asked = set()
+    jp_server_config["ServerApp"]["authorizer_class"] = kind
+    return kind
+
+
+def test_every_verb_of_every_route_and_every_tool_has_a_row() -> None:
+    assert sorted(mounted()) == sorted(ROWS)
+    for (pattern, _), row in ROWS.items():
+        assert is_row_of(pattern, row)
+
+
+def test_every_verb_is_guarded_in_the_class_of_its_own_route() -> None:
+    # A decorated method that classes share asks for the right of whichever was called first.
+    for _, handler in default_handlers:
+        assert handler.auth_resource == "nbedit"
+        for verb in verbs(handler):
+            assert verb.lower() in vars(handler)
+
+
+def lay_out(root: Path) -> None:
+    (root / NAME).write_bytes(samples.three_cells())
+    (root / "a.txt").write_text("as is")
+    (root / "a.md").unlink(missing_ok=True)
+
+
+async def ask(local: Local, key: tuple[str, str], name: str = NAME) -> Answer:
+    target, body, headers = ROWS[key].sent(local.root, name)
+    return await local.request(key[1], *target.split("/"), body=body, headers=headers)
+
+
+def assert_refused(answer: Answer) -> None:
+    assert answer.status == 403, answer.body
+    assert b"may not" in answer.body
+    assert_says_nothing_of_this_machine(answer.body)
+    for shown in (b"alpha", b"x = 1", b"Title", NAME.encode(), MISSING.encode()):
+        assert shown not in answer.body
+
+
+async def test_each_user_may_at_each_route_what_both_rights_allow_and_nothing_else(
+    gate: type[Gate], local: Local
+) -> None:
+    cells = 0
+    for user in USERS:
+        gate.user = user
+        for key, row in ROWS.items():
+            lay_out(local.root)
+            cells += 1
+            if may(user, row.action, "nbedit") and may(user, row.action, "contents"):
+                answer = await ask(local, key)
+                assert answer.status == row.status, (user, key, answer.body)
+                continue
+            with untouched(local.root):
+                answer = await ask(local, key)
+                assert_refused(answer)
+                # Whether a notebook is there is not for them to learn.
+                assert (await ask(local, key, MISSING)).body == answer.body
+    print(f"{cells} cells of the table, {gate.__name__}")
+    assert cells == len(USERS) * len(ROWS)
+    asked = {(action, resource) for action, resource in gate.asked if resource == "nbedit"}
+    assert asked == {("read", "nbedit"), ("write", "nbedit")}
+    assert {("read", "contents"), ("write", "contents")} <= gate.asked
+
+
+@pytest.mark.parametrize(
+    "jp_server_config", [{"ServerApp": {"authorizer_class": BrokenGate}}], indirect=True
+)
+async def test_where_nobody_can_say_who_may_nobody_may(
+    local: Local, caplog: pytest.LogCaptureFixture
+) -> None:
+    lay_out(local.root)
+    with untouched(local.root):
+        for key in ROWS:
+            answer = await ask(local, key)
+            assert answer.status == 500
+            assert b"secret" not in answer.body
+            assert_says_nothing_of_this_machine(answer.body)
+    assert "the directory of users is away" in caplog.text
+
+
+def test_a_verb_that_is_no_routes_does_nothing_and_shows_nothing_to_anybody(live: Client) -> None:
+    lay_out(live.root)
+    asked = 0
+    with untouched(live.root):
+        for key, row in ROWS.items():
+            known = {verb for route, verb in ROWS if is_row_of(route, row)}
+            for verb in {"HEAD", "GET", "POST", "PUT", "PATCH", "DELETE"} - known:
+                # Each has a body, for what is sent to a verb that is not is read by nobody.
+                for token, status in (("", {403}), (None, {405})):
+                    answer = live.request(verb, row.target, b"{}", token=token)
+                    assert answer.status in status, (verb, key, answer.body)
+                    assert b"alpha" not in answer.body
+                    asked += 1
+    assert asked >= 2 * len(ROWS)
+
+
+def test_options_tell_a_browser_what_it_may_ask_and_nothing_of_notebooks(live: Client) -> None:
+    lay_out(live.root)
+    foreign = {"Origin": "http://evil.example"}
+    with untouched(live.root):
+        for row in ROWS.values():
+            said = set()
+            for name in (NAME, MISSING):
+                target, _, _ = row.sent(live.root, name)
+                answer = live.request("OPTIONS", target, headers=foreign, token="")
+                assert answer.body == b""
+                # A browser lets no page of another origin ask further.
+                assert "Access-Control-Allow-Origin" not in answer.headers
+                said.add((answer.status, frozenset(answer.headers)))
+            assert len(said) == 1
