@@ -35,6 +35,7 @@ STEP_LIMIT = 900.0  # seconds; no step takes a third of it
 NIGHTLY_LIMIT = 3 * 3600.0
 OLDEST_JUPYTERLAB = "==4.2.0"
 NEWEST_JUPYTERLAB = "~=4.6"
+ODD_BASE_URL = "/a%40b/%C3%BC%20x%25y/"
 SETUP_NAMES = ("setups", "documents")
 
 
@@ -106,7 +107,9 @@ def lint() -> Iterator[Count]:
 
 def unit() -> Iterator[Count]:
     """Python: everything that needs neither a browser nor another environment."""
-    yield pytest("unit", "tests", "--ignore=tests/packaging")
+    # A module's tests share servers; whoever has none left takes over what another has not begun.
+    parallel = ("--numprocesses=auto", "--maxprocesses=4", "--dist=worksteal")
+    yield pytest("unit", *parallel, "tests", "--ignore=tests/packaging")
 
 
 def lab() -> Iterator[Count]:
@@ -133,10 +136,12 @@ def setups() -> Iterator[Count]:
 
 
 def browser() -> Iterator[Count]:
-    """Test the same wheel in the oldest and in the newest JupyterLab."""
+    """Test the same wheel in the oldest and the newest JupyterLab, and in both kinds of rooms."""
     yield check("npm", "run", "lint", cwd=UI_TESTS)
-    for requirement in (NEWEST_JUPYTERLAB, OLDEST_JUPYTERLAB):
-        yield galata(toolchain.jupyterlab(requirement))
+    yield galata(toolchain.jupyterlab(NEWEST_JUPYTERLAB), f"--base-url={ODD_BASE_URL}")
+    yield galata(toolchain.jupyterlab(OLDEST_JUPYTERLAB))
+    for name in SETUP_NAMES:
+        yield galata(toolchain.setup(name), "--collaborative")
 
 
 @dataclass(frozen=True)
@@ -168,6 +173,7 @@ STAGES = {
             partial(toolchain.wheel),
             partial(toolchain.jupyterlab, NEWEST_JUPYTERLAB),
             partial(toolchain.jupyterlab, OLDEST_JUPYTERLAB),
+            *(partial(toolchain.setup, name) for name in SETUP_NAMES),
         ],
     ),
 }
@@ -193,12 +199,12 @@ def vitest() -> Count:
     return agreed(exit_code, junit_count(report))
 
 
-def galata(environment: Path) -> Count:
+def galata(environment: Path, *options: str) -> Count:
     """Run the browser tests in one environment and count them."""
     report = UI_TESTS / "test-results" / "report.json"
     report.unlink(missing_ok=True)
     nightly = ("--nightly",) if "NBEDIT_NIGHTLY" in os.environ else ()
-    exit_code = execute(sys.executable, "ui-tests", "--env", str(environment), *nightly)
+    exit_code = execute(sys.executable, "ui-tests", "--env", str(environment), *options, *nightly)
     if not report.exists():
         return agreed(exit_code, Count())
     stats = json.loads(report.read_text())["stats"]

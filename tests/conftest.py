@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -26,6 +28,12 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("nightly" if "NBEDIT_NIGHTLY" in os.environ else "change")
     if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = str(random.SystemRandom().getrandbits(32))
+    # Else the servers that the tests have started would go on without them.
+    signal.signal(signal.SIGTERM, _interrupt)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 def pytest_terminal_summary(
