@@ -32,13 +32,14 @@ _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.E
 Exchange = Callable[[Callable[[], None], os.stat_result, os.stat_result], list[str]]
 
 
-def _at_once(put: Callable[[], None], _old: os.stat_result, _new: os.stat_result) -> list[str]:
+def at_once(put: Callable[[], None], _old: os.stat_result, _new: os.stat_result) -> list[str]:
+    """Exchange the files and tell nobody."""
     put()
     return []
 
 
 def replace(
-    real: str, base: Content, splices: Sequence[Splice], exchange: Exchange = _at_once
+    real: str, base: Content, splices: Sequence[Splice], exchange: Exchange = at_once
 ) -> Written:
     """Put the spliced bytes in the file's place, durably, if it still is what was read.
 

@@ -14,7 +14,8 @@ from tornado.web import HTTPError
 from jupyter_nbedit.errors import Busy, NotebookNotFound
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage import Changed, Content, Written
-from jupyter_nbedit.storage.commit import check_vacant, create, replace
+from jupyter_nbedit.storage.commit import Exchange, at_once, check_vacant, create, replace
+from jupyter_nbedit.storage.file_ids import KeptIds, go_by_inode
 from jupyter_nbedit.storage.oserrors import refusals
 from jupyter_nbedit.storage.paths import os_path, resolved, resolved_vacant
 from jupyter_nbedit.storage.snapshots import read
@@ -41,6 +42,8 @@ class FileStorage:
         Shared with the manager's own saves.
     links_outside_root
         Whether links may lead out of the root, as they may for the manager.
+    file_ids
+        The server's manager of file ids; None if it has none.
     """
 
     kind: ClassVar[str] = "file"
@@ -52,10 +55,12 @@ class FileStorage:
         locks: PathLocks,
         *,
         links_outside_root: bool = True,
+        file_ids: object = None,
     ) -> None:
         self._manager = manager
         self._locks = locks
         self._links_outside_root = links_outside_root
+        self._file_ids = file_ids
 
     def hold(self, path: str) -> AbstractAsyncContextManager[None]:
         """Keep this server's other writers, and those of its user's other servers, away."""
@@ -93,12 +98,17 @@ class FileStorage:
     async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> Written:
         """Replace the file by its spliced bytes, durably, if it still is what was read."""
         given = await os_path(self._manager, path)
-        return await asyncio.to_thread(self._write, given, base, splices)
+        exchange: Exchange = at_once
+        if go_by_inode(self._file_ids):
+            exchange = KeptIds(self._file_ids, asyncio.get_running_loop())
+        return await asyncio.to_thread(self._write, given, base, splices, exchange)
 
-    def _write(self, given: str, base: Content, splices: Sequence[Splice]) -> Written:
+    def _write(
+        self, given: str, base: Content, splices: Sequence[Splice], exchange: Exchange
+    ) -> Written:
         real = self._resolved(given)
         try:
-            return replace(real, base, splices)
+            return replace(real, base, splices, exchange)
         except NotebookNotFound:
             raise Changed from None
 

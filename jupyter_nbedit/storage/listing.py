@@ -18,7 +18,7 @@ from jupyter_core.paths import is_file_hidden
 from jupyter_nbedit.errors import Busy, FolderNotFound, NotebookNotFound
 from jupyter_nbedit.storage import Entered, Entry, Found, PassedOver, Walk
 from jupyter_nbedit.storage.folders import opened
-from jupyter_nbedit.storage.paths import SUFFIX, visible
+from jupyter_nbedit.storage.paths import SUFFIX, resolved, visible
 from jupyter_nbedit.storage.snapshots import read
 
 if TYPE_CHECKING:
@@ -30,8 +30,17 @@ _ATTEMPTS = 3
 _POLL_SECONDS = 0.02
 
 
-async def walk(manager: AsyncFileContentsManager, path: str, *, recursive: bool) -> Walk:
+async def walk(
+    manager: AsyncFileContentsManager, path: str, *, recursive: bool, top: str | None = None
+) -> Walk:
     """Prepare to go through a folder of the stock file manager; see `Storages.walk`.
+
+    Parameters
+    ----------
+    manager, path, recursive
+        What to go through.
+    top
+        The folder that links on the path may not lead out of; None if they may lead anywhere.
 
     Raises
     ------
@@ -39,14 +48,14 @@ async def walk(manager: AsyncFileContentsManager, path: str, *, recursive: bool)
     """
     path = path.strip("/")
     try:
-        top = await visible(manager, path) if path else os.path.abspath(manager.root_dir)
-    except NotebookNotFound:
+        given = await visible(manager, path) if path else os.path.abspath(manager.root_dir)
+        real = resolved(given, top)
+    except (NotebookNotFound, OSError):
         raise FolderNotFound from None
     listing = _Listing(manager, recursive=recursive)
-    real = os.path.realpath(top)
     if os.path.isdir(real):
         return partial(listing.of_folder, real, path)
-    if path.endswith(SUFFIX) and os.path.exists(real):
+    if path.endswith(SUFFIX):
         return partial(listing.of_notebook, real, path)
     raise FolderNotFound
 
