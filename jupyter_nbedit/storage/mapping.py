@@ -5,13 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from jupyter_server.services.contents.filemanager import FileContentsManager
-
 from jupyter_nbedit.errors import InvalidRequest, NotAPlainFile
-from jupyter_nbedit.storage.managers import is_stock
+from jupyter_nbedit.storage.guards import is_rooted
+from jupyter_nbedit.storage.paths import is_odd
 
-# What decides where a manager looks for a file. Some inherit a root folder that means nothing.
-_ROOTED = ("_get_os_path", "dir_exists", "file_exists")
 _SHOWN = 200
 
 
@@ -48,7 +45,7 @@ def api_path(manager: Any, given: str, *, relative: bool) -> str | None:
         raise InvalidRequest(message)
     if root is None:
         if not absolute:
-            return None if _wanders(given) else given
+            return None if is_odd(given) else given
         message = (
             f"This server keeps its files with {type(manager).__name__}, in no folder of a file "
             "system, so an absolute path means nothing to it. Use a tool that takes relative "
@@ -60,14 +57,7 @@ def api_path(manager: Any, given: str, *, relative: bool) -> str | None:
 
 def _root_of(manager: Any) -> str | None:
     """Give the folder in which a manager keeps its files; None if there is no such folder."""
-    rooted = isinstance(manager, FileContentsManager)
-    if not rooted or not all(is_stock(manager, name) for name in _ROOTED):
-        return None
-    return str(manager.root_dir)
-
-
-def _wanders(path: str) -> bool:
-    return "\0" in path or not {"", ".", ".."}.isdisjoint(path.split("/"))
+    return str(manager.root_dir) if is_rooted(manager) else None
 
 
 def _below(top: str, given: str) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.storage.managers import EXPECTED_HASH
+from jupyter_nbedit.storage.guards import EXPECTED_HASH
 from tests import samples
 from tests.handlers.client import Answer, Local
 from tests.handlers.refused import untouched

@@ -1,0 +1,176 @@
+"""The contents manager's own writes wait for ours, and ours for them.
+
+The stock manager writes in place: a file renamed over its target in the middle of a save would send
+the rest of that save to a file without a name. Jupytext writes two files for one notebook.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import inspect
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+from jupyter_server.services.contents.filemanager import FileContentsManager
+from jupyter_server.utils import ensure_async
+from tornado.web import HTTPError
+
+from jupyter_nbedit.errors import Busy
+from jupyter_nbedit.storage.locks import PathLocks
+from jupyter_nbedit.storage.pairs import pairs_of
+
+_STOCK = "jupyter_server.services.contents."
+# What decides where a manager looks for a file. Some inherit a root folder that means nothing.
+_ROOTED = ("_get_os_path", "dir_exists", "file_exists")
+# The methods that write, and what they are given, in order.
+_LOCKED = {
+    "save": ("model", "path"),
+    "rename_file": ("old_path", "new_path"),
+    "delete_file": ("path",),
+    "restore_checkpoint": ("checkpoint_id", "path"),
+}
+_PATHS = frozenset(("path", "old_path", "new_path"))
+#: What a save by an open tab may carry in its model, beside what the Contents API has: the hash of
+#: the version that it is meant to replace.
+EXPECTED_HASH = "nbedit_expected_hash"
+
+
+def is_stock(manager: object, name: str) -> bool:
+    """Tell whether a method is the server's own, by where it is defined and where written."""
+    return is_from(_STOCK, manager, name)
+
+
+def is_from(package: str, manager: object, name: str) -> bool:
+    """Tell whether a method is of some package, by where it is defined and where written."""
+    if name in vars(manager) and not isinstance(vars(manager)[name], _Guarded):
+        return False
+    owner = next((kind for kind in type(manager).__mro__ if name in vars(kind)), object)
+    # functools.wraps copies a function's module, a class's is its own.
+    modules = (owner.__module__, getattr(vars(owner).get(name), "__module__", None) or "")
+    return all(module.startswith(package) for module in modules)
+
+
+def is_rooted(manager: object) -> bool:
+    """Tell whether a manager keeps its files in a folder, and where it says that it does."""
+    rooted = isinstance(manager, FileContentsManager)
+    return rooted and all(is_stock(manager, name) for name in _ROOTED)
+
+
+def hold(manager: Any, locks: PathLocks, *paths: str) -> AbstractAsyncContextManager[None]:
+    """Be the only one on this server to write what a manager keeps at some API paths.
+
+    Raises
+    ------
+    Busy
+        If another process holds one of them for too long.
+    """
+    kind = type(manager).__qualname__
+    # The other half of a pair may have any name.
+    names = [] if pairs_of(manager) is None else [f"pairs of {kind}"]
+    if is_rooted(manager):
+        found = [os_path for path in paths if (os_path := _os_path(manager, path)) is not None]
+        return locks.hold(*found, names=names)
+    # On a drive of its own, a slash after the colon makes no difference.
+    names += [f"{kind} {path.strip('/').replace(':/', ':')}" for path in paths]
+    return locks.hold(names=names)
+
+
+def _os_path(manager: Any, path: str) -> str | None:
+    try:
+        found: str = manager._get_os_path(path.strip("/"))  # noqa: SLF001 -- no other way
+    except HTTPError:
+        # The manager refuses the path itself, in its own words.
+        return None
+    return found
+
+
+def guard(manager: Any, locks: PathLocks) -> None:
+    """Make a manager's own writes hold the locks.
+
+    Those that are not asynchronous cannot wait, and need not: nothing else runs meanwhile.
+    """
+    for name in _LOCKED:
+        method = getattr(manager, name, None)
+        if name not in vars(manager) and inspect.iscoroutinefunction(method):
+            setattr(manager, name, _Guarded(manager, name, method, locks))
+
+
+def save_of_holder(manager: Any, locks: PathLocks) -> Callable[..., Any]:
+    """Give the manager's save for who holds the lock of the path."""
+    guard(manager, locks)
+    save = manager.save
+    return save.by_holder if isinstance(save, _Guarded) else save
+
+
+class _Guarded:
+    """A method of the contents manager that holds the locks of the paths it is given."""
+
+    def __init__(
+        self, manager: Any, name: str, method: Callable[..., Any], locks: PathLocks
+    ) -> None:
+        self._manager = manager
+        self._names = _LOCKED[name]
+        self._method = method
+        self._locks = locks
+
+    async def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        given = self._given(args, kwargs)
+        paths = [str(path) for name, path in given.items() if name in _PATHS]
+        async with AsyncExitStack() as held:
+            try:
+                await held.enter_async_context(hold(self._manager, self._locks, *paths))
+            except Busy as busy:
+                # Who calls knows the server's errors, not ours.
+                raise HTTPError(503, busy.message) from busy
+            return await self.by_holder(*args, **kwargs)
+
+    async def by_holder(self, *args: Any, **kwargs: Any) -> Any:
+        """Do it for who holds the locks."""
+        given = self._given(args, kwargs)
+        if isinstance(model := given.get("model"), dict):
+            expected = model.pop(EXPECTED_HASH, None)
+            if expected is not None:
+                await self._check_expected(expected, str(given.get("path", "")))
+        return await self._method(*args, **kwargs)
+
+    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        return {**dict(zip(self._names, args, strict=False)), **kwargs}
+
+    async def _check_expected(self, expected: object, path: str) -> None:
+        """Refuse a save that was made for another version than the one there is.
+
+        JupyterLab looks at the file's hash before it saves, but an edit may come between its look
+        and its save. A tab of ours says with the save which version it has merged.
+        """
+        current = await self._hash_of(path)
+        if current not in {None, expected}:
+            message = "The file has changed since it was merged; merge it again and save then."
+            raise HTTPError(409, message)
+
+    async def _hash_of(self, path: str) -> str | None:
+        """Give the hash that the Contents API gives; None if there is none, or no file."""
+        manager = self._manager
+        os_path = _os_path(manager, path) if is_rooted(manager) else None
+        try:
+            if os_path is not None and pairs_of(manager) is None:
+                return await asyncio.to_thread(_sum, Path(os_path), manager.hash_algorithm)
+            if not takes_hash(manager):
+                return None
+            model = await ensure_async(manager.get(path, content=False, require_hash=True))
+        except (OSError, HTTPError):
+            # Whether it is gone or not to be read, the manager's own save says so.
+            return None
+        found: str | None = model.get("hash")
+        return found
+
+
+def takes_hash(manager: Any) -> bool:
+    """Tell whether a manager can be asked for hashes, which older ones cannot."""
+    return "require_hash" in inspect.signature(manager.get).parameters
+
+
+def _sum(file: Path, algorithm: str) -> str:
+    return hashlib.new(algorithm, file.read_bytes()).hexdigest()

@@ -1,0 +1,268 @@
+"""One file through the contents manager, whichever it is: its rules, its hooks, its events."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any, TypeVar
+
+from jupyter_server.services.contents.manager import ContentsManager
+from jupyter_server.utils import ensure_async
+
+from jupyter_nbedit.errors import NbEditError, NotAPlainFile, TooLarge
+from jupyter_nbedit.storage import Changed, Content, Written
+from jupyter_nbedit.storage.failures import Missing, failures, refusal
+from jupyter_nbedit.storage.guards import hold, save_of_holder, takes_hash
+from jupyter_nbedit.storage.locks import PathLocks
+from jupyter_nbedit.storage.paths import is_odd
+
+_Answer = TypeVar("_Answer")
+
+# Up to here, another thread costs more than the work.
+_SMALL_BYTES = 100_000
+
+HOOK_FAILED = (
+    "The file is written, but a post-save hook of this server failed afterwards; the server's log "
+    "says why."
+)
+CHANGED_MEANWHILE = (
+    "A hook of this server, or another program, has changed what was written; read the file again "
+    "before you edit it."
+)
+
+
+@dataclass(frozen=True)
+class Saved(Written):
+    """What a manager's save left behind.
+
+    Parameters
+    ----------
+    told
+        Whether the manager has told its listeners, as the stock one does.
+    """
+
+    told: bool = True
+
+
+@dataclass(frozen=True)
+class Managed:
+    """A file by its API path.
+
+    Parameters
+    ----------
+    manager
+        The contents manager.
+    locks
+        Shared with the manager's own saves.
+    path
+        The API path.
+    missing
+        Makes the refusal for what is missing, hidden or outside the root.
+    limit
+        How many bytes are read at most; None for any number.
+    """
+
+    manager: Any
+    locks: PathLocks
+    path: str
+    missing: Missing
+    limit: int | None = None
+
+    @asynccontextmanager
+    async def held(self) -> AsyncIterator[None]:
+        """Keep this server's other writers away, the manager's own saves among them."""
+        await self.check_visible()
+        async with hold(self.manager, self.locks, self.path):
+            yield
+
+    async def check_visible(self) -> None:
+        """Refuse what the Contents API does not show, before anything else is asked."""
+        # What a drive's own manager gets begins after the colon.
+        if is_odd(self.path) or is_odd(self.path.partition(":")[2].strip("/") or "x"):
+            raise self.missing()
+        manager = self.manager
+        try:
+            hidden = not manager.allow_hidden and await ensure_async(manager.is_hidden(self.path))
+        except Exception as error:
+            # A component that is no folder, or one that may not be looked into.
+            raise self.missing() from error
+        if hidden:
+            raise self.missing()
+
+    async def read(self) -> Content:
+        """Read the file whole."""
+        with failures(self.missing):
+            if await ensure_async(self.manager.dir_exists(self.path)):
+                message = "There is a folder at this path. Expected the path of a file."
+                raise NotAPlainFile(message)
+            if not await ensure_async(self.manager.file_exists(self.path)):
+                raise self.missing()
+            return await self._read()
+
+    async def _read(self) -> Content:
+        manager, limit = self.manager, self.limit
+        if limit is not None:
+            model = await ensure_async(manager.get(self.path, content=False, type="file"))
+            size = model.get("size")
+            if size is not None and size > limit:
+                message = f"The file has {size} bytes, more than the {limit} that are read at once."
+                raise TooLarge(message, bytes=size, limit=limit)
+        more = {"require_hash": True} if takes_hash(manager) else {}
+        model = await ensure_async(manager.get(self.path, content=True, type="file", **more))
+        text = await away(len(model["content"]), _bytes_of, model)
+        return Content(text, when(model["last_modified"]), model.get("hash"))
+
+    async def is_vacant(self) -> bool:
+        """Tell whether there is nothing at the path, in a folder that there is."""
+        with failures(self.missing):
+            if not await ensure_async(self.manager.dir_exists(_folder_of(self.manager, self.path))):
+                raise self.missing()
+            return not await ensure_async(self.manager.exists(self.path))
+
+    async def save(self, text: bytes, base: Content | None) -> Saved:
+        """Write the file, if what is there still is what was read.
+
+        Who calls it holds the file.
+
+        Parameters
+        ----------
+        text
+            What it is to hold, byte for byte.
+        base
+            What `read` gave; None if there must be nothing yet.
+
+        Raises
+        ------
+        Changed
+            If something else is there; nothing was written.
+        NbEditError
+            Nothing was written.
+        """
+        model = await away(len(text), _model, text)
+        before = None if base is None else await away(len(base.text), _model, base.text)
+        # From here to a save that is not asynchronous nobody else has a turn.
+        vacant = await self.is_vacant()
+        if before is None and not vacant:
+            raise Changed
+        if before is not None:
+            if vacant:
+                raise self.missing()
+            with failures(self.missing):
+                current = await ensure_async(self.manager.get(self.path, content=True, type="file"))
+            if not _is_same(current, before):
+                raise Changed
+        warnings = []
+        told = Told(self.manager, self.path)
+        try:
+            await told.during(save_of_holder(self.manager, self.locks), model)
+        except Exception as error:
+            # A post-save hook fails when all is written.
+            if not await self._holds(text):
+                raise refusal(error, self.missing) from error
+            warnings.append(HOOK_FAILED)
+        now = await self.read()
+        if now.text != text:
+            warnings.append(CHANGED_MEANWHILE)
+        digest = await away(len(now.text), sha256, now.text)
+        kept = None if now.text == text else now.text
+        return Saved(digest, now.last_modified, warnings, kept, told=told.heard)
+
+    async def _holds(self, text: bytes) -> bool:
+        try:
+            return (await self.read()).text == text
+        except NbEditError:
+            return False
+
+
+@dataclass
+class Told:
+    """Listens whether a manager's save tells its listeners.
+
+    Parameters
+    ----------
+    manager, path
+        Whose save of what.
+    """
+
+    manager: Any
+    path: str
+    heard: bool = field(default=False, init=False)
+
+    async def during(self, save: Callable[..., Any], model: Mapping[str, Any]) -> None:
+        """Save, and listen meanwhile."""
+        logger, schema = self.manager.event_logger, self.manager.event_schema_id
+        logger.add_listener(schema_id=schema, listener=self._hear)
+        try:
+            await ensure_async(save(model, self.path))
+        finally:
+            # Those who listen have their turn when the loop has its own.
+            await asyncio.sleep(0)
+            logger.remove_listener(schema_id=schema, listener=self._hear)
+
+    async def _hear(self, logger: Any, schema_id: str, data: Mapping[str, Any]) -> None:  # noqa: ARG002
+        self.heard |= data["action"] == "save" and data["path"] == self.path.strip("/")
+
+
+def tell(manager: Any, path: str, written: Written) -> None:
+    """Tell the manager's listeners of a save of which it has told nobody."""
+    if isinstance(written, Saved) and not written.told:
+        manager.emit(data={"action": "save", "path": path})
+
+
+async def away(size: int, function: Callable[[Any], _Answer], given: Any) -> _Answer:
+    """Work off the loop's thread, if there is so much to do that others would notice."""
+    return await asyncio.to_thread(function, given) if size > _SMALL_BYTES else function(given)
+
+
+def sha256(text: bytes) -> str:
+    """Give the hash of a file's bytes."""
+    return hashlib.sha256(text).hexdigest()
+
+
+def when(given: Any) -> datetime:
+    """Read a time as managers give it: with or without a zone, as a text, or not at all."""
+    if given is None:
+        return datetime.fromtimestamp(0, tz=timezone.utc)
+    found = datetime.fromisoformat(given) if isinstance(given, str) else given
+    # Without a zone it is the local time.
+    return found.astimezone(timezone.utc)
+
+
+def drives_of(manager: object) -> Mapping[str, ContentsManager]:
+    """Give the managers among which one chooses by what stands before a path's colon."""
+    drives = getattr(manager, "_managers", None)
+    if not isinstance(drives, Mapping):
+        return {}
+    return {name: one for name, one in drives.items() if isinstance(one, ContentsManager)}
+
+
+def _folder_of(manager: object, path: str) -> str:
+    folder, slash, _ = path.rpartition("/")
+    drive, colon, _ = path.partition(":")
+    return drive + colon if not slash and drive in drives_of(manager) else folder
+
+
+def _bytes_of(model: Mapping[str, Any]) -> bytes:
+    content: str = model["content"]
+    if model["format"] == "base64":
+        return base64.decodebytes(content.encode("ascii"))
+    return content.encode()
+
+
+def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    if one["format"] == other["format"] == "text":
+        return bool(one["content"] == other["content"])
+    return _bytes_of(one) == _bytes_of(other)
+
+
+def _model(text: bytes) -> dict[str, Any]:
+    try:
+        return {"type": "file", "format": "text", "content": text.decode()}
+    except UnicodeDecodeError:
+        content = base64.encodebytes(text).decode("ascii")
+        return {"type": "file", "format": "base64", "content": content}

@@ -1,0 +1,58 @@
+"""Notebooks that Jupytext keeps twice: as ``.ipynb`` with the outputs, and as a text of the cells.
+
+Jupytext derives a class from the contents manager there is and puts an instance of it in its place
+while the server starts. Which notebooks are pairs is said in their metadata or in a configuration
+file, and only Jupytext knows; it is asked, and never imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from jupyter_server.utils import ensure_async
+from tornado.web import HTTPError
+
+#: Where Jupytext's classes are written.
+JUPYTEXT = "jupytext."
+#: The methods that Jupytext overrides, and that do for what is no pair what they always did.
+OWN = frozenset(("get", "rename_file", "save"))
+
+
+def pairs_of(manager: object) -> Mapping[str, Any] | None:
+    """Give the pairs that a manager knows so far, by the paths of both halves.
+
+    Returns
+    -------
+    None if the manager knows of no such thing.
+    """
+    known = getattr(manager, "paired_notebooks", None)
+    return known if isinstance(known, Mapping) else None
+
+
+async def is_pair(manager: Any, path: str) -> bool:
+    """Tell whether a notebook is one of a pair, or would be if it were created."""
+    known = pairs_of(manager)
+    if known is None:
+        return False
+    if not await ensure_async(manager.file_exists(path)):
+        return await _would_be_pair(manager, path)
+    # A pair whose halves disagree is one; what is no notebook can only be an old entry.
+    with suppress(HTTPError):
+        # Only when it reads a notebook whole does Jupytext see what its metadata say.
+        await ensure_async(manager.get(path, content=True, type="notebook"))
+    return path in known
+
+
+async def _would_be_pair(manager: Any, path: str) -> bool:
+    ask = getattr(manager, "get_config", None)
+    if ask is None:
+        return False
+    try:
+        config = await ensure_async(ask(path))
+    except HTTPError:
+        # The configuration cannot be read. Saving through Jupytext will say so.
+        return True
+    formats = getattr(config, "default_formats", None)
+    return formats is not None and bool(formats(path))

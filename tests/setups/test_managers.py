@@ -1,0 +1,150 @@
+"""In which way the managers of other packages keep their notebooks."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
+from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
+
+from jupyter_nbedit.storage.guards import guard
+from jupyter_nbedit.storage.locks import PathLocks
+from jupyter_nbedit.storage.managers import Way, way_of
+from tests import samples
+from tests.setups.needs import needs
+from tests.storage.conftest import NAME
+from tests.storage.test_managers import DECISIVE, Informative, anything
+
+TEXT = samples.three_cells()
+# What other packages still use is their business.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+@pytest.fixture
+def locks(tmp_path: Path) -> PathLocks:
+    return PathLocks(tmp_path / "locks", logging.getLogger(__name__))
+
+
+def way(manager: Any, locks: PathLocks, path: str = NAME) -> Way:
+    return asyncio.run(way_of(manager, locks, path))
+
+
+def test_jupytext_changes_nothing_for_what_is_no_pair(tmp_path: Path, locks: PathLocks) -> None:
+    needs("jupytext")
+    from jupytext.async_contentsmanager import (  # noqa: PLC0415 -- is not always there
+        build_async_jupytext_contents_manager_class as derive,
+    )
+
+    (tmp_path / NAME).write_bytes(TEXT)
+    for base in (AsyncLargeFileManager, AsyncFileContentsManager, Informative):
+        manager = derive(base)(root_dir=str(tmp_path))
+        for _ in range(2):
+            assert way(manager, locks) is Way.FILE
+            assert way(manager, locks, "new.ipynb") is Way.FILE
+            guard(manager, locks)
+        manager.register_pre_save_hook(anything)
+        assert way(manager, locks) is Way.HOOKED
+    (tmp_path / "torn.ipynb").write_bytes(TEXT[:50])
+    assert way(derive(AsyncLargeFileManager)(root_dir=str(tmp_path)), locks, "torn.ipynb") is (
+        Way.FILE
+    )
+
+
+@pytest.mark.parametrize("name", [*DECISIVE, "save "])
+def test_who_overrides_more_than_jupytext_does_keeps_texts(
+    tmp_path: Path, locks: PathLocks, name: str
+) -> None:
+    needs("jupytext")
+    from jupytext.async_contentsmanager import (  # noqa: PLC0415
+        build_async_jupytext_contents_manager_class as derive,
+    )
+
+    (tmp_path / NAME).write_bytes(TEXT)
+    if name == "save ":
+        heir = type("Heir", (derive(AsyncLargeFileManager),), {"save": anything})
+    else:
+        base = type("Own", (AsyncLargeFileManager,), {name: getattr(AsyncLargeFileManager, name)})
+        heir = derive(base)
+    manager = heir(root_dir=str(tmp_path))
+    # Jupytext's own methods are in front of these.
+    hidden = name in {"get", "save", "rename_file"}
+    assert way(manager, locks) is (Way.FILE if hidden else Way.TEXT)
+
+
+def test_jupytext_over_a_manager_that_is_not_asynchronous_keeps_texts(
+    tmp_path: Path, locks: PathLocks
+) -> None:
+    needs("jupytext")
+    from jupytext.sync_contentsmanager import TextFileContentsManager  # noqa: PLC0415
+
+    (tmp_path / NAME).write_bytes(TEXT)
+    assert way(TextFileContentsManager(root_dir=str(tmp_path)), locks) is Way.TEXT
+
+
+PAIRED = {"jupytext": {"formats": "ipynb,py:percent"}}
+
+
+def test_a_pair_is_one_by_its_metadata_or_by_the_configuration(
+    tmp_path: Path, locks: PathLocks
+) -> None:
+    needs("jupytext")
+    from jupytext.async_contentsmanager import (  # noqa: PLC0415
+        build_async_jupytext_contents_manager_class as derive,
+    )
+    from jupytext.sync_contentsmanager import TextFileContentsManager  # noqa: PLC0415
+
+    for folder in ("toml", "pyproject", "sub"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / NAME).write_bytes(TEXT)
+    (tmp_path / "sub" / NAME).write_bytes(samples.notebook(metadata=PAIRED))
+    (tmp_path / "toml" / "jupytext.toml").write_text('formats = "ipynb,md"\n')
+    (tmp_path / "pyproject" / "pyproject.toml").write_text(
+        '[tool.jupytext]\nformats = "ipynb,py:light"\n'
+    )
+    for kind in (derive(AsyncLargeFileManager), TextFileContentsManager):
+        for path in ("sub/a.ipynb", "toml/a.ipynb", "toml/new.ipynb", "pyproject/a.ipynb"):
+            # A new manager knows of no pairs.
+            assert way(kind(root_dir=str(tmp_path)), locks, path) is Way.PAIR
+        assert way(kind(root_dir=str(tmp_path)), locks, "sub/new.ipynb") is not Way.PAIR
+
+
+def test_the_managers_of_jupyter_fs_keep_texts(tmp_path: Path, locks: PathLocks) -> None:
+    needs("jupyterfs")
+    from jupyterfs.manager import FSManager, FSSpecManager  # noqa: PLC0415
+    from jupyterfs.metamanager import MetaManager, SyncMetaManager  # noqa: PLC0415
+
+    managers = [
+        # What it stands on need not be installed to tell what it is.
+        FSManager.__new__(FSManager),
+        FSSpecManager(f"file://{tmp_path}"),
+        MetaManager(),
+        SyncMetaManager(),
+    ]
+    for manager in managers:
+        assert way(manager, locks) is Way.TEXT
+
+
+def test_a_hook_of_a_drive_is_not_gone_around(tmp_path: Path, locks: PathLocks) -> None:
+    needs("jupyterfs")
+    from jupyterfs.metamanager import MetaManager  # noqa: PLC0415
+
+    manager = MetaManager()
+    drive = {"url": f"file://{tmp_path}", "name": "here", "type": "fsspec", "auth": "none"}
+    (found,) = manager.initResource(drive)
+    manager._managers[found["drive"]].pre_save_hook = anything
+    assert way(manager, locks, f"{found['drive']}:{NAME}") is Way.HOOKED
+
+
+def test_s3contents_keeps_texts(locks: PathLocks) -> None:
+    needs("s3contents")
+    from s3contents import S3ContentsManager  # noqa: PLC0415
+
+    # Making one would connect it.
+    manager = S3ContentsManager.__new__(S3ContentsManager)
+    assert way(manager, locks) is Way.TEXT
+    manager.pre_save_hook = anything
+    assert way(manager, locks) is Way.HOOKED

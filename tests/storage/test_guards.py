@@ -1,0 +1,185 @@
+"""Who waits for whom: the contents manager's own writes for ours, and ours for them."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jupyter_server.services.contents.filecheckpoints import AsyncGenericFileCheckpoints
+from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
+from tornado.web import HTTPError
+
+from jupyter_nbedit.notebook.splices import Splice
+from jupyter_nbedit.storage.files import FileStorage
+from jupyter_nbedit.storage.guards import guard
+from jupyter_nbedit.storage.locks import PathLocks
+from tests import samples
+from tests.handlers.refused import untouched
+from tests.storage.conftest import NAME, Others
+
+TEXT = samples.three_cells()
+
+
+@pytest.fixture
+def locks(tmp_path: Path) -> PathLocks:
+    return PathLocks(tmp_path / "locks", logging.getLogger(__name__))
+
+
+@pytest.fixture
+def manager(tmp_path: Path, locks: PathLocks) -> AsyncLargeFileManager:
+    root = tmp_path / "root"
+    root.mkdir()
+    for name in (NAME, "second.ipynb"):
+        (root / name).write_bytes(TEXT)
+    manager = AsyncLargeFileManager(root_dir=str(root), delete_to_trash=False)
+    guard(manager, locks)
+    return manager
+
+
+def model(text: bytes) -> dict[str, Any]:
+    return {"type": "notebook", "format": "json", "content": json.loads(text)}
+
+
+async def checkpoint(manager: AsyncLargeFileManager) -> str:
+    return str((await manager.create_checkpoint(NAME))["id"])
+
+
+SAVED = samples.notebook(samples.raw("saved", "saved"))
+#: What the manager may do to a notebook, and how to see that it has.
+WRITES: dict[str, Callable[[AsyncLargeFileManager, str], Any]] = {
+    "save": lambda manager, _: manager.save(model(SAVED), NAME),
+    "save by a name with slashes": lambda manager, _: manager.save(model(SAVED), f"/{NAME}/"),
+    "save as text": lambda manager, _: manager.save(
+        {"type": "file", "format": "text", "content": "{}"}, path=NAME
+    ),
+    "save by keyword": lambda manager, _: manager.save(path=NAME, model=model(SAVED)),
+    "rename away": lambda manager, _: manager.rename(NAME, "b.ipynb"),
+    "rename here": lambda manager, _: manager.rename_file("second.ipynb", NAME),
+    "delete": lambda manager, _: manager.delete(NAME),
+    "revert": lambda manager, point: manager.restore_checkpoint(point, NAME),
+}
+
+
+@pytest.mark.parametrize("what", WRITES)
+async def test_what_the_manager_does_to_a_notebook_waits_for_our_edit(
+    manager: AsyncLargeFileManager, locks: PathLocks, what: str
+) -> None:
+    root = Path(manager.root_dir)
+    point = await checkpoint(manager)
+    task = None
+    async with locks.hold(str(root / NAME)):
+        with untouched(root):
+            task = asyncio.create_task(WRITES[what](manager, point))
+            await asyncio.sleep(0.1)
+            assert not task.done()
+    if what == "rename here":
+        # Only now it sees that there is a notebook in the way.
+        with pytest.raises(HTTPError):
+            await asyncio.wait_for(task, 30)
+    else:
+        await asyncio.wait_for(task, 30)
+
+
+async def test_our_edit_waits_for_what_the_manager_is_doing(
+    manager: AsyncLargeFileManager, locks: PathLocks
+) -> None:
+    storage = FileStorage(manager, locks)
+    order: list[str] = []
+    manager.register_post_save_hook(lambda **_: order.append("saved"))
+    large = samples.notebook(*[samples.raw("x" * 1000, f"id-{n}") for n in range(2000)])
+    saving = asyncio.create_task(manager.save(model(large), NAME))
+    # It begins, and has the lock before it does anything.
+    await asyncio.sleep(0)
+    async with storage.hold(NAME):
+        order.append("held")
+        content = await storage.read(NAME)
+        written = await storage.write(
+            NAME, content, [Splice(len(content.text), len(content.text), b" ")]
+        )
+    await saving
+    assert order == ["saved", "held"]
+    assert len(samples.cells_of(content.text)) == 2000
+    now = Path(manager.root_dir, NAME).read_bytes()  # noqa: ASYNC240
+    assert hashlib.sha256(now).hexdigest() == written.hash
+
+
+async def test_other_files_are_saved_meanwhile(
+    manager: AsyncLargeFileManager, locks: PathLocks
+) -> None:
+    async with locks.hold(os.path.join(manager.root_dir, NAME)):  # noqa: PTH118
+        text = {"type": "file", "format": "text", "content": "x"}
+        await asyncio.wait_for(manager.save(text, "b.txt"), 30)
+
+
+async def test_a_renaming_never_waits_for_itself(
+    manager: AsyncLargeFileManager, tmp_path: Path
+) -> None:
+    # Names share lock files, so among this many pairs some share one.
+    began = time.monotonic()
+    await manager.rename(NAME, "0.ipynb")
+    for n in range(1000):
+        await manager.rename_file(f"{n}.ipynb", f"{n + 1}.ipynb")
+    assert time.monotonic() - began < 9
+    assert (tmp_path / "root" / "1000.ipynb").read_bytes() == TEXT
+
+
+async def test_a_save_that_is_given_up_while_it_waits_leaves_no_lock_behind(
+    manager: AsyncLargeFileManager, locks: PathLocks
+) -> None:
+    task = asyncio.create_task(WRITES["save"](manager, ""))
+    async with locks.hold(os.path.join(manager.root_dir, NAME)):  # noqa: PTH118
+        await asyncio.sleep(0)
+        task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await asyncio.wait_for(WRITES["save"](manager, ""), 30)
+
+
+@pytest.mark.skipif("NBEDIT_NIGHTLY" not in os.environ, reason="takes ten seconds: nightly")
+async def test_a_save_that_waits_too_long_is_told_in_the_servers_own_way(
+    manager: AsyncLargeFileManager, others: Others, tmp_path: Path
+) -> None:
+    marker = tmp_path / "held"
+    arguments = {"root": manager.root_dir, "locks": str(tmp_path / "locks"), "marker": str(marker)}
+    holding = others.begin("hold", seconds=20, **arguments)
+    while not marker.exists():  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    with pytest.raises(HTTPError) as refused:
+        await WRITES["save"](manager, "")
+    assert refused.value.status_code == 503
+    assert others.outcome(holding) == "held"
+
+
+async def test_the_manager_refuses_in_its_own_words(manager: AsyncLargeFileManager) -> None:
+    for path in ("../a.ipynb", "a\0.ipynb"):
+        with pytest.raises(HTTPError) as refused:
+            await manager.save(model(SAVED), path)
+        assert refused.value.status_code in {400, 404}
+    with pytest.raises(HTTPError) as refused:
+        await manager.rename_file("second.ipynb", NAME)
+    assert refused.value.status_code == 409
+
+
+async def test_a_method_that_calls_another_does_not_wait_for_itself(
+    locks: PathLocks, tmp_path: Path
+) -> None:
+    # These checkpoints restore by saving.
+    manager = AsyncLargeFileManager(
+        root_dir=str(tmp_path), checkpoints_class=AsyncGenericFileCheckpoints
+    )
+    (tmp_path / NAME).write_bytes(TEXT)
+    guard(manager, locks)
+    point = await checkpoint(manager)
+    await manager.save(model(SAVED), NAME)
+    await asyncio.wait_for(manager.restore_checkpoint(point, NAME), 30)
+    assert [cell["id"] for cell in samples.cells_of((tmp_path / NAME).read_bytes())] == [
+        cell["id"] for cell in samples.cells_of(TEXT)
+    ]
