@@ -12,6 +12,7 @@ configure_jupyter_server(c)
 # Galata turns these off; a user's server has them on, and so has this one.
 c.IdentityProvider.token = os.environ["NBEDIT_TOKEN"]
 c.ServerApp.disable_check_xsrf = False
+c.ServerApp.allow_unauthenticated_access = False
 
 c.ServerApp.ip = "127.0.0.1"
 c.ServerApp.port = int(os.environ["NBEDIT_PORT"])

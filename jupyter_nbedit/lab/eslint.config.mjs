@@ -1,6 +1,21 @@
 import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
 
+/** The ways by which a page makes elements of a text. */
+const MARKUP = [
+  'innerHTML',
+  'outerHTML',
+  'insertAdjacentHTML',
+  'setHTML',
+  'setHTMLUnsafe',
+  'parseHTMLUnsafe',
+  'createContextualFragment',
+  'srcdoc',
+  'write',
+  'writeln'
+];
+const message = 'What we show comes from others. Set text with textContent.';
+
 export default tseslint.config(
   { ignores: ['lib', 'node_modules', 'style/index.js'] },
   js.configs.recommended,
@@ -16,12 +31,8 @@ export default tseslint.config(
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
       eqeqeq: ['error', 'always', { null: 'ignore' }],
       // What we show comes from files and agents: it is set as text, never as markup.
-      'no-restricted-properties': [
-        'error',
-        { property: 'innerHTML', message: 'Set text with textContent.' },
-        { property: 'outerHTML', message: 'Set text with textContent.' },
-        { property: 'insertAdjacentHTML', message: 'Set text with textContent.' }
-      ]
+      'no-restricted-properties': ['error', ...MARKUP.map(property => ({ property, message }))],
+      'no-restricted-globals': ['error', { name: 'DOMParser', message }]
     }
   },
   {

@@ -1,6 +1,6 @@
 import type * as nbformat from '@jupyterlab/nbformat';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 /** A test's own folder below the server's root: names in, bytes on disk out. */
 export class Folder {
@@ -15,7 +15,9 @@ export class Folder {
   }
 
   write(name: string, text: string): void {
-    writeFileSync(join(this.root, this.folder, name), text);
+    const file = join(this.root, this.folder, name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
   }
 
   remove(name: string): void {

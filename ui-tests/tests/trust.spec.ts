@@ -5,7 +5,15 @@ import { code, content, html, markdown, notebook } from './notebooks';
 import type { Tab } from './tab';
 
 // Bold text is left in by the sanitizer; a script is not, and runs only if trusted.
-const OUTPUT = html('<b>rendered</b><script>window.nbeditScriptRan = true;</script>');
+const OUTPUT = html(
+  `<b>rendered</b><script>window.nbeditScriptRan = true;</script>
+<img src="data:,x" onerror="window.nbeditScriptRan = true">`
+);
+const PROGRAM = {
+  data: { 'application/javascript': 'window.nbeditScriptRan = true;' },
+  metadata: {},
+  output_type: 'display_data'
+};
 
 async function scriptRan(page: Page): Promise<boolean> {
   return page.evaluate(() => 'nbeditScriptRan' in window);
@@ -13,21 +21,27 @@ async function scriptRan(page: Page): Promise<boolean> {
 
 // Jupyter's signature is of the content: the same cells elsewhere are as trusted.
 function cells(title: string) {
-  return [markdown('title', title), code('shown', 'show()', [OUTPUT], 1), code('edited', 'x = 1')];
+  return [
+    markdown('title', title),
+    code('shown', 'show()', [OUTPUT], 1),
+    code('edited', 'x = 1'),
+    code('program', 'run()', [PROGRAM], 2)
+  ];
 }
 
 async function edit(agent: Agent, path: string, tab: Tab): Promise<void> {
   await agent.edit(path, [
     { op: 'replace', cell: 'edited', source: 'x = 2' },
     { op: 'insert', at: 'end', cell_type: 'code', source: 'y = 2' },
-    { op: 'insert', at: 'end', cell_type: 'markdown', source: 'an **addition**' }
+    { op: 'insert', at: 'end', cell_type: 'markdown', source: 'an **addition**' },
+    { op: 'move', cell: 'program', at: 'end' }
   ]);
   await expect(tab.editor(2)).toHaveText('x = 2');
-  await expect(tab.cells).toHaveCount(5);
+  await expect(tab.cells).toHaveCount(6);
 }
 
 test.describe('The HTML output', () => {
-  test('of a trusted notebook still renders after an edit, and after a reload', async ({
+  test('S21: of a trusted notebook still renders after an edit, and after a reload', async ({
     agent,
     folder,
     open,
@@ -57,7 +71,7 @@ test.describe('The HTML output', () => {
     expect(await scriptRan(page)).toBe(true);
   });
 
-  test('of an untrusted notebook runs no script, before and after an edit', async ({
+  test('S21: of an untrusted notebook runs no script, before and after an edit', async ({
     agent,
     folder,
     open,

@@ -1,0 +1,86 @@
+import { expect, test } from './fixtures';
+import { code, markdown, notebook } from './notebooks';
+import { PAYLOADS, watch } from './payloads';
+
+// A name may have no slash; all else a file may be called.
+const NAME = '<img data-pwned src="data:,x" onerror="window.__pwned = 20">.ipynb';
+
+test('S22: nothing of a path, a client, a message or a source becomes markup', async ({
+  agent,
+  dialogs,
+  folder,
+  open,
+  page
+}) => {
+  const harm = await watch(page);
+  folder.write(
+    NAME,
+    notebook([code('code', 'x = 1'), markdown('prose', 'text'), code('both', 'y')])
+  );
+  const tab = await open(NAME);
+  const toast = page.locator('.Toastify__toast');
+  for (const payload of PAYLOADS) {
+    const { hash } = await agent.edit(
+      folder.path(NAME),
+      [
+        { op: 'replace', cell: 'code', source: payload },
+        { op: 'replace', cell: 'prose', source: `* ${payload}\n\n${payload}` },
+        { op: 'set_metadata', cell: 'code', patch: { tags: [payload], [payload]: payload } }
+      ],
+      payload
+    );
+    await expect.poll(async () => tab.hash()).toBe(hash);
+    expect(await tab.source(0)).toBe(payload);
+    await expect(toast.last()).toContainText(/edited <img data-pwned src.*cells 1 and 2/);
+    expect(await toast.last().textContent()).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
+  }
+  expect(await page.getByRole('link', { name: 'click' }).count()).toBe(0);
+
+  const all = PAYLOADS.join('\n');
+  await tab.type(2, ' = 1');
+  await agent.edit(folder.path(NAME), [{ op: 'replace', cell: 'both', source: all }], PAYLOADS[1]);
+  await page.getByRole('button', { name: 'Show both' }).click();
+  const dialog = page.locator('.jp-Dialog');
+  const theirs = dialog.locator('.jp-nbedit-theirs');
+  expect(await theirs.locator('pre').textContent()).toBe(all);
+  expect(await theirs.locator('pre *').count()).toBe(0);
+  await expect(theirs.locator('h3')).toContainText('<img data-pwned');
+  await expect(dialog.locator('.jp-Dialog-header')).toContainText('Cell 3 of <img data-pwned');
+  await dialog.getByRole('button', { name: 'Take theirs' }).click();
+  await expect.poll(async () => tab.source(2)).toBe(all);
+  expect(dialogs.splice(0)).toHaveLength(1);
+  expect(await tab.save()).toContain('completed');
+  expect(folder.sources(NAME)[2]).toBe(all);
+
+  expect(harm).toEqual({ found: [], errors: [] });
+});
+
+test('S23: keys of the name __proto__ change no prototype, and stay in the file', async ({
+  agent,
+  folder,
+  open,
+  page
+}) => {
+  const harm = await watch(page);
+  const evil = '{"x": 1, "__proto__": {"x": 2}, "constructor": {"prototype": {"x": 3}}}';
+  const original = notebook([code('one', 'a = 1'), code('two', 'b = 1')])
+    .replaceAll('"metadata": {}', `"metadata": ${evil}`)
+    .replace('"language_info": {', `"__proto__": ${evil}, "language_info": {`);
+  folder.write('prototype.ipynb', original);
+  const tab = await open('prototype.ipynb');
+  await tab.type(1, '1');
+  await agent.edit(folder.path('prototype.ipynb'), [
+    { op: 'replace', cell: 'one', source: 'a = 2' },
+    { op: 'insert', at: 'end', cell_type: 'code', id: '__proto__', source: 'c = 1' }
+  ]);
+  await expect(tab.editor(0)).toHaveText('a = 2');
+  await expect(tab.editor(2)).toHaveText('c = 1');
+  const end = original.indexOf('\n ],\n');
+  const bytes = folder.text('prototype.ipynb');
+  expect(bytes.slice(0, end)).toBe(original.slice(0, end).replace('a = 1', 'a = 2'));
+  expect(bytes.slice(end - original.length)).toBe(original.slice(end));
+  expect(await page.evaluate(() => 'x' in {})).toBe(false);
+  expect(await tab.save()).toContain('completed');
+  expect(folder.sources('prototype.ipynb')).toEqual(['a = 2', 'b = 11', 'c = 1']);
+  expect(harm).toEqual({ found: [], errors: [] });
+});
