@@ -1,0 +1,141 @@
+"""The ids by which jupyter_server_fileid knows files: an edit leaves a notebook its id."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+
+from jupyter_nbedit.demo import server
+from tests import samples
+from tests.handlers.client import JSON, Client
+from tests.setups.needs import needs
+
+needs("jupyter_server_fileid")
+
+GOOD = samples.three_cells()
+LOCAL = "LocalFileIdManager"
+TIMES = 20
+
+
+@dataclass(frozen=True)
+class Ids:
+    """A server with one of the managers of file ids, and its database."""
+
+    client: Client
+    database: Path
+    by_inode: bool
+
+    def known(self, path: str) -> str:
+        """Make a notebook that has an id, and give it; the manager is told of copies."""
+        (self.client.root / "seed.ipynb").write_bytes(GOOD)
+        body = json.dumps({"copy_from": "seed.ipynb"}).encode()
+        answer = self.client.request("POST", "api/contents", body, JSON)
+        assert answer.status == 201, answer.body
+        self.rename(answer.json["path"], path)
+        return self.of(path)
+
+    def of(self, path: str) -> str:
+        return self._asked("id", path=path)
+
+    def path_of(self, number: str) -> str:
+        return self._asked("path", id=number)
+
+    def _asked(self, what: str, **query: str) -> str:
+        answer = self.client.request("GET", f"api/fileid/{what}?{urlencode(query)}")
+        assert answer.status == 200, answer.body
+        return str(answer.json[what])
+
+    def rows(self) -> list[tuple[str, str]]:
+        with closing(sqlite3.connect(self.database)) as connection:
+            return connection.execute("SELECT id, path FROM Files ORDER BY id").fetchall()
+
+    def edit(self, path: str, source: str) -> None:
+        answer = self.client.patch(path, {"op": "replace", "cell": "alpha", "source": source})
+        assert answer.status == 200, answer.body
+        assert answer.json["warnings"] == []
+
+    def rename(self, old: str, new: str) -> None:
+        body = json.dumps({"path": new}).encode()
+        answer = self.client.request("PATCH", f"api/contents/{old}", body, JSON)
+        assert answer.status == 200, answer.body
+
+
+@pytest.fixture(scope="module", params=["ArbitraryFileIdManager", LOCAL])
+def ids(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ids]:
+    folder = tmp_path_factory.mktemp("ids")
+    (folder / "notebooks").mkdir()
+    database = folder / "ids.db"
+    options = (
+        "--ServerApp.jpserver_extensions=jupyter_server_fileid=True",
+        f"--FileIdExtension.file_id_manager_class=jupyter_server_fileid.manager.{request.param}",
+        f"--BaseFileIdManager.db_path={database}",
+    )
+    with server.running("jupyter_server", folder, *options) as running:
+        client = Client(running.port, running.token, running.root)
+        yield Ids(client, database, by_inode=request.param == LOCAL)
+
+
+def test_the_id_stays_over_many_edits(ids: Ids) -> None:
+    number = ids.known("a.ipynb")
+    path = ids.client.root / "a.ipynb"
+    inodes = set()
+    for turn in range(TIMES):
+        ids.edit("a.ipynb", f"turn = {turn}")
+        inodes.add(path.stat().st_ino)
+        assert (ids.of("a.ipynb"), ids.path_of(number)) == (number, "a.ipynb")
+    # Else the test would prove nothing.
+    assert len(inodes) > 1
+
+
+def test_the_id_stays_over_edits_and_a_rename(ids: Ids) -> None:
+    number = ids.known("b.ipynb")
+    ids.edit("b.ipynb", "before")
+    ids.rename("b.ipynb", "c.ipynb")
+    assert (ids.of("c.ipynb"), ids.path_of(number)) == (number, "c.ipynb")
+    ids.edit("c.ipynb", "after")
+    assert (ids.of("c.ipynb"), ids.path_of(number)) == (number, "c.ipynb")
+
+
+def test_who_goes_by_inode_finds_an_edited_notebook_that_was_moved(ids: Ids) -> None:
+    if not ids.by_inode:
+        pytest.skip("this manager goes by path")
+    number = ids.known("d.ipynb")
+    ids.edit("d.ipynb", "edited")
+    (ids.client.root / "far").mkdir()
+    (ids.client.root / "d.ipynb").rename(ids.client.root / "far" / "e.ipynb")
+    assert ids.path_of(number) == "far/e.ipynb"
+
+
+def test_an_edit_through_a_link_leaves_the_notebook_its_id(ids: Ids) -> None:
+    number = ids.known("target.ipynb")
+    (ids.client.root / "link.ipynb").symlink_to("target.ipynb")
+    ids.edit("link.ipynb", "edited")
+    assert ids.of("target.ipynb") == number
+
+
+def test_the_id_stays_though_inodes_of_files_that_are_gone_are_given_out_again(ids: Ids) -> None:
+    number = ids.known("known.ipynb")
+    for name in ("f.ipynb", "g.ipynb", "h.ipynb"):
+        ids.known(name)
+        (ids.client.root / name).unlink()
+    for turn in range(TIMES):
+        ids.edit("known.ipynb", f"turn = {turn}")
+        assert ids.of("known.ipynb") == number
+
+
+def test_reads_edits_and_searches_leave_no_rows_behind(ids: Ids) -> None:
+    (ids.client.root / "unknown.ipynb").write_bytes(GOOD)
+    before = ids.rows()
+    assert ids.client.read("unknown.ipynb").status == 200
+    assert ids.client.read("missing.ipynb").status == 404
+    ids.edit("unknown.ipynb", "edited")
+    answer = ids.client.request("POST", "nbedit/search", b'{"query": "edited"}', JSON)
+    assert answer.status == 200, answer.body
+    assert ids.rows() == before
