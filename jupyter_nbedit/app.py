@@ -61,6 +61,15 @@ class NbEditApp(ExtensionApp):
         tools of the dialect `claude_code` always ask for it.""",
     )
 
+    links_outside_root = Bool(
+        default_value=True,
+        config=True,
+        help="""Whether a symbolic link below the root may lead to a notebook or a folder outside of
+        it. On by default, for so it is with Jupyter's own Contents API, which whoever may edit may
+        use as well. If it is off, what such a link leads to is refused like what does not exist, in
+        edits, reads and searches. The tools never follow such links.""",
+    )
+
     section_files = List(
         Unicode(),
         default_value=["external-communications", "reminders", "standing-orders"],
@@ -100,7 +109,7 @@ class NbEditApp(ExtensionApp):
             logger.register_event_schema(SCHEMA_PATH)
         locks = PathLocks(Path(jupyter_runtime_dir()) / "nbedit" / "locks", self.log)
         settings: dict[str, Any] = serverapp.web_app.settings
-        storages = ServerStorages(settings, locks)
+        storages = ServerStorages(settings, locks, self.links_outside_root)
 
         def notary() -> NotebookNotary:
             found: NotebookNotary = settings["contents_manager"].notary
