@@ -1,52 +1,79 @@
-"""What every storage keeps to; the one in memory too, or it would prove nothing above it."""
+"""What every storage keeps to, whatever is behind it; the one in memory, too."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+import nbformat.reader
 import pytest
+from jupyter_server.utils import ensure_async
 
 from jupyter_nbedit.errors import NotebookExists, NotebookNotFound
-from jupyter_nbedit.notebook.splices import Splice
+from jupyter_nbedit.notebook.splices import Splice, join
 from jupyter_nbedit.storage import Changed, Storage, Written
-from tests.storage.conftest import Place
-from tests.storage.memory import MemoryStorage
+from tests import samples
+from tests.storage.kept import EXACT, KINDS, PATH, TEXT, Kept
 
-PATH = "folder/a.ipynb"
-
-
-@dataclass(frozen=True)
-class Kept:
-    """A storage and what somebody else can do to what it keeps."""
-
-    storage: Storage
-    put: Callable[[bytes], object]
-    now: Callable[[], bytes]
-    remove: Callable[[], object]
+OTHER = samples.notebook(samples.markdown("# Other", "gamma"))
+# What other packages still use is their business.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
-@pytest.fixture(params=["memory", "file"])
-def kept(request: pytest.FixtureRequest, place: Place) -> Kept:
-    if request.param == "memory":
-        notebooks: dict[str, bytes] = {}
-        return Kept(
-            MemoryStorage(notebooks),
-            lambda text: notebooks.update({PATH: text}),
-            lambda: notebooks[PATH],
-            lambda: notebooks.pop(PATH),
-        )
-    path: Path = place.root / PATH
-    path.parent.mkdir()
-    return Kept(place.storage, path.write_bytes, path.read_bytes, path.unlink)
+@pytest.fixture(params=KINDS)
+def kept(
+    request: pytest.FixtureRequest, jp_asyncio_loop: asyncio.AbstractEventLoop, tmp_path: Path
+) -> Iterator[Kept]:
+    store = KINDS[request.param](tmp_path)
+    yield jp_asyncio_loop.run_until_complete(store.__aenter__())
+    jp_asyncio_loop.run_until_complete(store.__aexit__(None, None, None))
+
+
+def only(kinds: Sequence[str]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("kept", kinds, indirect=True)
+
+
+def title(new: bytes, text: bytes = TEXT) -> list[Splice]:
+    """Say what the title shall be instead."""
+    start = text.index(b'"# ') + 1
+    return [Splice(start, text.index(b'"', start), new)]
+
+
+async def put(kept: Kept, text: bytes) -> None:
+    await ensure_async(kept.put(text))
+
+
+async def assert_kept(kept: Kept, text: bytes) -> None:
+    """Check what is there, by the byte or as nbformat reads it."""
+    now = await ensure_async(kept.now())
+    if kept.storage.preserves_bytes:
+        assert now == text
+    assert _cells(now) == _cells(text)
+    assert (await kept.storage.read(PATH)).text in {now, text}
+
+
+def _cells(text: bytes) -> Any:
+    return nbformat.reader.reads(text.decode())["cells"]
+
+
+async def write(storage: Storage, splices: Sequence[Splice]) -> Written:
+    async with storage.hold(PATH):
+        return await storage.write(PATH, await storage.read(PATH), splices)
 
 
 async def test_what_is_kept_is_read_as_it_is(kept: Kept) -> None:
-    for text in (b"", b"\x00\xff", b"x" * 3_000_000):
-        kept.put(text)
+    for text in (TEXT, OTHER):
+        await put(kept, text)
+        assert (await kept.storage.read(PATH)).text == text
+
+
+@only(EXACT)
+async def test_any_bytes_are_read_as_they_are(kept: Kept) -> None:
+    for text in (b"", b"\x00\xff", b"\xef\xbb\xbf{}\r\n", b"x" * 3_000_000):
+        await put(kept, text)
         assert (await kept.storage.read(PATH)).text == text
 
 
@@ -56,77 +83,115 @@ async def test_what_is_not_kept_is_not_found(kept: Kept) -> None:
 
 
 async def test_splices_are_written_and_the_hash_is_that_of_the_outcome(kept: Kept) -> None:
-    kept.put(b"0123456789")
-    base = await kept.storage.read(PATH)
-    splices = [Splice(0, 0, b"<"), Splice(2, 4, b""), Splice(9, 10, b"nine>")]
-    written = await kept.storage.write(PATH, base, splices)
-    assert kept.now() == b"<01456789"[:-1] + b"nine>"
-    assert written.hash == hashlib.sha256(kept.now()).hexdigest()
+    await put(kept, TEXT)
+    splices = [Splice(at, at + 1, b"y") for at in range(len(TEXT)) if TEXT[at : at + 3] == b"x ="]
+    splices += title(b"## Sub")
+    written = await write(kept.storage, splices)
+    await assert_kept(kept, join(TEXT, splices))
+    after = await kept.storage.read(PATH)
+    assert written.hash == hashlib.sha256(after.text).hexdigest()
+    assert written.text in {None, after.text}
+    assert written.persisted
     assert written.warnings == []
 
 
+@only(EXACT)
+async def test_no_byte_changes_that_no_splice_means(kept: Kept) -> None:
+    odd = TEXT.replace(b"\n ", b"\r\n\t").replace(b'"# Title"', b'"# T\\u00eftle \\/"')[:-1]
+    await put(kept, odd)
+    splices = [*title(b"# One", odd), Splice(len(odd), len(odd), b" ")]
+    written = await write(kept.storage, splices)
+    now = await ensure_async(kept.now())
+    assert now == join(odd, splices)
+    assert written.hash == hashlib.sha256(now).hexdigest()
+
+
 async def test_each_write_is_newer_than_the_one_before(kept: Kept) -> None:
-    kept.put(b"0")
+    await put(kept, TEXT)
     before = await kept.storage.read(PATH)
-    for n in range(20):
-        written = await kept.storage.write(PATH, before, [Splice(0, 1, b"%d" % (n % 10))])
+    for n in range(10):
+        written = await write(kept.storage, title(b"# %d" % n, before.text))
         after = await kept.storage.read(PATH)
-        assert before.last_modified < written.last_modified == after.last_modified
+        assert written.last_modified == after.last_modified
+        assert before.last_modified <= after.last_modified
+        assert not kept.ticks or before.last_modified < after.last_modified
         before = after
 
 
-@pytest.mark.parametrize("now", [b"1", b"01", b""])
+@pytest.mark.parametrize("now", [OTHER, TEXT + b"\n", TEXT.replace(b"x = 1", b"x = 2")])
 async def test_what_has_changed_since_it_was_read_is_not_written_over(
     kept: Kept, now: bytes
 ) -> None:
-    kept.put(b"0")
+    await put(kept, TEXT)
     base = await kept.storage.read(PATH)
-    kept.put(now)
-    with pytest.raises(Changed):
-        await kept.storage.write(PATH, base, [Splice(0, 1, b"x")])
-    assert kept.now() == now
+    await put(kept, now)
+    async with kept.storage.hold(PATH):
+        with pytest.raises(Changed):
+            await kept.storage.write(PATH, base, title(b"# Mine"))
+    assert await ensure_async(kept.now()) == now
 
 
 async def test_what_was_removed_since_it_was_read_does_not_come_back(kept: Kept) -> None:
-    kept.put(b"0")
+    await put(kept, TEXT)
     base = await kept.storage.read(PATH)
-    kept.remove()
-    with pytest.raises(NotebookNotFound):
-        await kept.storage.write(PATH, base, [Splice(0, 1, b"x")])
+    await ensure_async(kept.remove())
+    async with kept.storage.hold(PATH):
+        # It was gone before, or went just now.
+        with pytest.raises((NotebookNotFound, Changed)):
+            await kept.storage.write(PATH, base, title(b"# Mine"))
     with pytest.raises(NotebookNotFound):
         await kept.storage.read(PATH)
 
 
 async def test_a_notebook_is_created_where_nothing_was(kept: Kept) -> None:
-    written = await kept.storage.create(PATH, b"new")
-    assert kept.now() == b"new"
-    assert written.hash == hashlib.sha256(b"new").hexdigest()
+    async with kept.storage.hold(PATH):
+        await kept.storage.check_vacant(PATH)
+        written = await kept.storage.create(PATH, TEXT)
+    await assert_kept(kept, TEXT)
     read = await kept.storage.read(PATH)
-    assert (read.text, read.last_modified) == (b"new", written.last_modified)
+    assert written.hash == hashlib.sha256(read.text).hexdigest()
+    assert (written.last_modified, written.warnings) == (read.last_modified, [])
 
 
 async def test_what_is_there_is_not_overwritten_by_creating_it(kept: Kept) -> None:
-    await kept.storage.check_vacant(PATH)
-    kept.put(b"old")
-    with pytest.raises(NotebookExists):
-        await kept.storage.check_vacant(PATH)
-    with pytest.raises(NotebookExists):
-        await kept.storage.create(PATH, b"new")
-    assert kept.now() == b"old"
+    await put(kept, OTHER)
+    async with kept.storage.hold(PATH):
+        with pytest.raises(NotebookExists):
+            await kept.storage.check_vacant(PATH)
+        with pytest.raises(NotebookExists):
+            await kept.storage.create(PATH, TEXT)
+    assert await ensure_async(kept.now()) == OTHER
 
 
 async def test_of_many_who_create_one_notebook_one_does(kept: Kept) -> None:
-    texts = [b"%d" % n for n in range(20)]
-    done = await asyncio.gather(
-        *[kept.storage.create(PATH, text) for text in texts], return_exceptions=True
-    )
-    winners = [text for text, how in zip(texts, done, strict=True) if isinstance(how, Written)]
-    assert winners == [kept.now()]
+    texts = [join(TEXT, title(b"# %d" % n)) for n in range(20)]
+
+    async def create(text: bytes) -> Written:
+        async with kept.storage.hold(PATH):
+            return await kept.storage.create(PATH, text)
+
+    done = await asyncio.gather(*map(create, texts), return_exceptions=True)
+    (winner,) = [text for text, how in zip(texts, done, strict=True) if isinstance(how, Written)]
+    await assert_kept(kept, winner)
     assert sum(isinstance(how, NotebookExists) for how in done) == len(texts) - 1
 
 
+async def test_of_many_who_edit_one_notebook_none_is_lost(kept: Kept) -> None:
+    await put(kept, TEXT)
+
+    async def add(name: bytes) -> None:
+        async with kept.storage.hold(PATH):
+            base = await kept.storage.read(PATH)
+            at = base.text.index(b'"# ') + 3
+            await kept.storage.write(PATH, base, [Splice(at, at, name)])
+
+    await asyncio.gather(*[add(name.encode()) for name in "abcdef"])
+    source = _cells((await kept.storage.read(PATH)).text)[1]["source"]
+    assert sorted(source) == sorted("# abcdefTitle")
+
+
 async def test_one_holds_a_notebook_at_a_time_in_the_order_they_came(kept: Kept) -> None:
-    kept.put(b"0")
+    await put(kept, TEXT)
     order: list[str] = []
 
     async def work(name: str) -> None:
@@ -140,16 +205,15 @@ async def test_one_holds_a_notebook_at_a_time_in_the_order_they_came(kept: Kept)
 
 
 async def test_who_fails_while_holding_a_notebook_lets_go_of_it(kept: Kept) -> None:
-    kept.put(b"0")
+    await put(kept, TEXT)
     with pytest.raises(ZeroDivisionError):
         async with kept.storage.hold(PATH):
             raise ZeroDivisionError
     async with kept.storage.hold(PATH):
-        assert (await kept.storage.read(PATH)).text == b"0"
+        assert (await kept.storage.read(PATH)).text == TEXT
 
 
 async def test_a_write_is_announced_without_complaint(kept: Kept) -> None:
-    kept.put(b"{}")
-    base = await kept.storage.read(PATH)
-    written = await kept.storage.write(PATH, base, [Splice(1, 1, b" ")])
+    await put(kept, TEXT)
+    written = await write(kept.storage, title(b"# New"))
     assert await kept.storage.announce(PATH, written) == []

@@ -1,0 +1,85 @@
+"""A bucket on an S3 server of the test's own."""
+
+from __future__ import annotations
+
+import itertools
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from tests.setups.needs import needs
+
+_numbers = itertools.count()
+_lock = threading.Lock()
+_servers: list[Any] = []
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """A bucket, which anybody can write to.
+
+    Parameters
+    ----------
+    client
+        Of boto3, for what somebody else does.
+    options
+        The traits of the contents manager.
+    """
+
+    client: Any
+    options: dict[str, str]
+
+    def put(self, key: str, text: bytes) -> None:
+        self.client.put_object(Bucket=self.options["bucket"], Key=key, Body=text)
+
+    def get(self, key: str) -> bytes:
+        found: bytes = self.client.get_object(Bucket=self.options["bucket"], Key=key)["Body"].read()
+        return found
+
+    def remove(self, key: str) -> None:
+        self.client.delete_object(Bucket=self.options["bucket"], Key=key)
+
+
+@contextmanager
+def bucket() -> Iterator[Bucket]:
+    """Make a new bucket; the server runs as long as the process."""
+    for module in ("s3contents", "moto"):
+        needs(module)
+    import boto3  # noqa: PLC0415 -- is not always there
+
+    options = {
+        "endpoint_url": _server(),
+        "bucket": f"bucket-{next(_numbers)}",
+        "access_key_id": "nobody",
+        "secret_access_key": "nothing",
+    }
+    client = boto3.client(
+        "s3",
+        endpoint_url=options["endpoint_url"],
+        aws_access_key_id=options["access_key_id"],
+        aws_secret_access_key=options["secret_access_key"],
+        region_name="us-east-1",
+    )
+    client.create_bucket(Bucket=options["bucket"])
+    try:
+        yield Bucket(client, options)
+    finally:
+        client.close()
+
+
+def _server() -> str:
+    from moto.server import ThreadedMotoServer  # noqa: PLC0415
+
+    with _lock:
+        if not _servers:
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", 0))
+                port = probe.getsockname()[1]
+            server = ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
+            server.start()
+            _servers.append(f"http://127.0.0.1:{port}")
+        found: str = _servers[0]
+        return found

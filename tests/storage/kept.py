@@ -1,0 +1,164 @@
+"""The ways of keeping notebooks that one contract holds for, each with its real store behind it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
+
+from jupyter_nbedit.storage import Storage
+from jupyter_nbedit.storage.choice import ServerStorages
+from jupyter_nbedit.storage.files import FileStorage
+from jupyter_nbedit.storage.locks import PathLocks
+from tests import samples
+from tests.setups.bucket import bucket
+from tests.setups.needs import needs
+from tests.storage.memory import MemoryStorage
+
+PATH = "folder/a.ipynb"
+TEXT = samples.notebook(
+    samples.code("x = 1\nx", "alpha", execution_count=3, outputs=[samples.HTML_OUTPUT]),
+    samples.markdown("# Title", "beta"),
+    metadata={"kernelspec": {"display_name": "P", "language": "python", "name": "p"}},
+)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A storage, and what somebody else can do to what it keeps at `PATH`.
+
+    Parameters
+    ----------
+    storage
+        The storage.
+    put, now, remove
+        Write, read or remove it, in a way that is none of ours.
+    ticks
+        Whether each write has a newer time than the one before.
+    """
+
+    storage: Storage
+    put: Callable[[bytes], Awaitable[object] | object]
+    now: Callable[[], Awaitable[bytes] | bytes]
+    remove: Callable[[], Awaitable[object] | object]
+    ticks: bool = True
+
+
+#: Opens an empty store in a folder.
+Kind = Callable[[Path], AbstractAsyncContextManager[Kept]]
+
+
+@asynccontextmanager
+async def memory(_folder: Path) -> AsyncIterator[Kept]:
+    """The twin: what it did not keep to, would prove nothing above it."""
+    notebooks: dict[str, bytes] = {}
+    yield Kept(
+        MemoryStorage(notebooks),
+        lambda text: notebooks.update({PATH: text}),
+        lambda: notebooks[PATH],
+        lambda: notebooks.pop(PATH),
+    )
+
+
+@asynccontextmanager
+async def file(folder: Path) -> AsyncIterator[Kept]:
+    """Plain files of the stock manager."""
+    manager = AsyncLargeFileManager(root_dir=str(_root(folder)))
+    yield _on_disk(folder, FileStorage(manager, _locks(folder)))
+
+
+@asynccontextmanager
+async def hook(folder: Path) -> AsyncIterator[Kept]:
+    """The stock manager with a pre-save hook."""
+    manager = AsyncLargeFileManager(root_dir=str(_root(folder)))
+    manager.register_pre_save_hook(lambda **_: None)
+    yield _on_disk(folder, await _storage(manager, folder))
+
+
+@asynccontextmanager
+async def pair(folder: Path) -> AsyncIterator[Kept]:
+    """A pair of Jupytext, by its configuration."""
+    needs("jupytext")
+    from jupytext.async_contentsmanager import (  # noqa: PLC0415 -- is not always there
+        build_async_jupytext_contents_manager_class as derive,
+    )
+
+    (_root(folder) / "jupytext.toml").write_text('formats = "ipynb,py:percent"\n')
+    manager = derive(AsyncLargeFileManager)(root_dir=str(_root(folder)))
+    manager.delete_to_trash = False
+    kept = _on_disk(folder, await _storage(manager, folder))
+    path = _root(folder) / PATH
+
+    def put(text: bytes) -> None:
+        """Write the one half; the other one is out of date, and gone."""
+        path.with_suffix(".py").unlink(missing_ok=True)
+        path.write_bytes(text)
+
+    def remove() -> None:
+        path.unlink()
+        path.with_suffix(".py").unlink(missing_ok=True)
+
+    yield Kept(kept.storage, put, kept.now, remove)
+
+
+@asynccontextmanager
+async def drive(folder: Path) -> AsyncIterator[Kept]:
+    """A local drive of jupyter-fs."""
+    needs("jupyterfs")
+    from jupyterfs.manager import FSSpecManager  # noqa: PLC0415
+
+    manager = FSSpecManager(f"file://{_root(folder)}")
+    yield _on_disk(folder, await _storage(manager, folder))
+
+
+@asynccontextmanager
+async def s3(folder: Path) -> AsyncIterator[Kept]:
+    """A bucket, on a server of the test's own."""
+    with bucket() as store:
+        from s3contents import S3ContentsManager  # noqa: PLC0415
+
+        manager = S3ContentsManager(**store.options)
+        manager.save({"type": "directory"}, "folder")
+        yield Kept(
+            await _storage(manager, folder),
+            lambda text: store.put(PATH, text),
+            lambda: store.get(PATH),
+            lambda: store.remove(PATH),
+            ticks=False,
+        )
+
+
+#: Where notebooks can be created and removed.
+KINDS: dict[str, Kind] = {
+    "memory": memory,
+    "file": file,
+    "hook": hook,
+    "pair": pair,
+    "drive": drive,
+    "s3": s3,
+}
+#: Those that keep any bytes as they are.
+EXACT = ("memory", "file", "drive", "s3")
+
+
+async def _storage(manager: Any, folder: Path) -> Storage:
+    return await ServerStorages({"contents_manager": manager}, _locks(folder)).of(PATH)
+
+
+def _locks(folder: Path) -> PathLocks:
+    return PathLocks(folder / "locks", logging.getLogger(__name__))
+
+
+def _root(folder: Path) -> Path:
+    (folder / "root" / PATH).parent.mkdir(parents=True, exist_ok=True)
+    return folder / "root"
+
+
+def _on_disk(folder: Path, storage: Storage) -> Kept:
+    path = _root(folder) / PATH
+    return Kept(storage, path.write_bytes, path.read_bytes, path.unlink)
