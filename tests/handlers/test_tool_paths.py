@@ -3,112 +3,25 @@
 from __future__ import annotations
 
 import json
-import os
 import unicodedata
-from collections import Counter
 from collections.abc import Iterator
-from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
-from urllib.parse import unquote
 
 import pytest
 
-from jupyter_nbedit.demo import server
 from tests import samples
 from tests.handlers.client import JSON, Answer, Client
 from tests.handlers.refused import assert_says_nothing_of_this_machine, untouched
-from tests.handlers.test_traversal import DEPTH, MARK, NAME, SECRET, aimed
 from tests.handlers.tool_failures import failure
+from tests.handlers.ways_out import CALLS, MARK, SECRET, TEXTS
 
-TEXT = NAME.replace(".ipynb", ".md")
-#: For each tool its path, the rest of an input that would do something there, and whether the path
-#: may be relative.
-CALLS: dict[str, tuple[str, dict[str, Any], bool]] = {
-    "nexo/NotebookEdit": ("notebook_path", {"cell_id": "alpha", "new_source": "new"}, False),
-    "mycode/NotebookEdit": (
-        "notebook_path",
-        {"cell_id": 0, "new_source": "new", "backup": True},
-        True,
-    ),
-    "omp/notebook": ("notebook_path", {"action": "delete", "cell_index": 0}, True),
-    "sections/notebook_edit": ("file", {"action": "read"}, True),
-    "claude_code/Read": ("file_path", {}, False),
-    "claude_code/Write": ("file_path", {"content": "new"}, False),
-    "claude_code/Edit": ("file_path", {"old_string": MARK, "new_string": "new"}, False),
-    "claude_code/NotebookEdit": ("notebook_path", {"cell_id": "alpha", "new_source": "new"}, False),
-}
 LONGEST_NAME = 255
-TEXTS = {"claude_code/Read", "claude_code/Write", "claude_code/Edit"}
 
 
 def send(client: Client, tool: str, path: str) -> Answer:
     name, rest, _ = CALLS[tool]
     body = json.dumps({**rest, name: path}).encode()
     return client.request("POST", f"nbedit/tools/{tool}", body, JSON)
-
-
-@pytest.fixture(scope="module")
-def deep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """Run a server in a deep folder, with secrets in every folder above its root."""
-    top = tmp_path_factory.mktemp("deep")
-    folder = top.joinpath(*"d" * DEPTH)
-    (folder / "notebooks").mkdir(parents=True)
-    (folder / "notebooks-secret").mkdir()
-    for place in (folder / "notebooks-secret", folder, *folder.parents[:DEPTH]):
-        (place / NAME).write_bytes(SECRET)
-        (place / TEXT).write_text(f"# {MARK}\n")
-    with server.running("jupyter_server", folder, "--log-level=ERROR") as running:
-        yield Client(running.port, running.token, running.root)
-
-
-def posted(client: Client, calls: list[tuple[str, str]]) -> Iterator[tuple[str, str, int, bytes]]:
-    """Call tools with paths, over one connection."""
-    connection = HTTPConnection("127.0.0.1", client.port, timeout=60)
-    try:
-        for tool, path in calls:
-            name, rest, _ = CALLS[tool]
-            body = json.dumps({**rest, name: path}).encode()
-            headers = {**JSON, "Authorization": f"token {client.token}"}
-            connection.request("POST", f"/nbedit/tools/{tool}", body, headers)
-            response = connection.getresponse()
-            yield tool, path, response.status, response.read()
-    finally:
-        connection.close()
-
-
-def test_no_spelling_of_a_path_leads_a_tool_out_of_the_root(deep: Client) -> None:
-    ways = sorted({spelling for way in aimed() for spelling in (way, unquote(way))})
-    # Every tool takes its paths the same way; a tenth is spread over all of them.
-    ways = ways[:: 1 if "NBEDIT_NIGHTLY" in os.environ else 10]
-    calls: list[tuple[str, str]] = []
-    for number, way in enumerate(ways):
-        tool = list(CALLS)[number % len(CALLS)]
-        aim = way.replace(NAME, TEXT) if tool in TEXTS and number % 16 < len(CALLS) else way
-        calls.append((tool, f"{deep.root}/{aim}"))
-        calls.append((tool, aim if CALLS[tool][2] else f"/{aim}"))
-    above = list(deep.root.parents[DEPTH].rglob("secret.*"))
-    assert len(above) == 2 * (DEPTH + 2)
-
-    with untouched(*above):
-        answers = list(posted(deep, calls))
-
-    statuses = Counter(status for _, _, status, _ in answers)
-    print(f"{len(answers)} calls of tools out of the root: {dict(statuses)}")
-    assert len(answers) == len(calls) > 1_000
-    for tool, path, status, body in answers:
-        assert MARK.encode() not in body, (tool, path)
-        # A name may look like a way out and be none: a new file of that name is inside the root,
-        # and is then there to be read.
-        if status != 200 or tool not in TEXTS:
-            assert 400 <= status < 500, (tool, path, body)
-            assert str(deep.root).encode() not in body.replace(
-                json.dumps(path, ensure_ascii=False)[1:-1].encode("utf-8", "replace"), b""
-            ), (tool, path, body)
-    assert {path.name for path in deep.root.parent.iterdir()} >= {NAME, TEXT}
-    assert sorted(deep.root.parents[DEPTH].rglob("secret.*")) == sorted(
-        {*above, *deep.root.rglob("secret.*")}
-    )
 
 
 @pytest.fixture

@@ -1,56 +1,46 @@
-"""Every spelling of a path out of the root that anybody has collected: none leads anywhere."""
+"""Every spelling of a path out of the root that anybody has collected: none leads anywhere.
+
+Each of the 23,058 lines is sent as the path of a URL, as the path in a body and as the path of a
+tool. All of the first and of the second go the same way whatever is asked for there, and so do
+those of all tools; the nightly run asks for everything all the same.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import re
-import socket
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO
+from urllib.parse import unquote_to_bytes
 
 import pytest
 
 from jupyter_nbedit.demo import server
-from tests import corpora, samples
+from tests import samples
 from tests.handlers.client import Client
-from tests.handlers.refused import assert_says_nothing_of_this_machine, untouched, with_operation
-
-MARK = "for nobody's eyes"
-SECRET = samples.notebook(samples.markdown(MARK, "alpha"))
-NAME = "secret.ipynb"
-EDIT = with_operation(op="replace", cell="alpha", source="changed")
-# Deeper than the longest ways up, so that each ends in a folder with a notebook to be found.
-DEPTH = 24
-AT_A_TIME = 100
-REASON = re.compile(rb'"reason":"(notebook_not_found|invalid_request)"')
-Answered = tuple[str, str, int, bytes | None]
-# What the collections want to find, with whatever they take for a slash.
-SOUGHT = re.compile(
-    r"\{FILE\}|boot\.ini|etc.{1,12}?(?:passwd|issue)|windows.{1,12}?system32.{1,50}?hosts"
+from tests.handlers.refused import assert_says_nothing_of_this_machine, untouched
+from tests.handlers.ways_out import (
+    CALLS,
+    DEPTH,
+    EDIT,
+    MARK,
+    NAME,
+    SECRET,
+    TEXT,
+    TEXTS,
+    Answered,
+    Request,
+    aimed,
+    aimed_at,
+    asked,
+    collected,
 )
-OWN = [
-    f"{up}{sibling}{NAME}"
-    for up in ("../", "..%2f", "%2e%2e/", "%2e%2e%2f", "./../", "a/../../", "..//", "/../", "..\\")
-    for sibling in ("notebooks-secret/", "notebooks-secret%2f", "")
-]
 
-
-def collected() -> list[str]:
-    """List all lines there are, as they are."""
-    lists = sorted(corpora.corpus("traversal").glob("*.txt"))
-    return [line for path in lists for line in path.read_text().splitlines()]
-
-
-def aimed() -> list[str]:
-    """List all ways out, each leading to a notebook rather than to a file of some system."""
-    ways = set(OWN)
-    for line in collected():
-        way = SOUGHT.sub(NAME, line)
-        # What does not end in .ipynb gets nowhere, whatever comes before.
-        ways.add(way if way.endswith(NAME) else f"{way}{NAME}")
-    return sorted(ways)
+NIGHTLY = "NBEDIT_NIGHTLY" in os.environ
+REASON = re.compile(rb'"reason":"(notebook_not_found|invalid_request)"')
+LINES = 23_058
 
 
 @pytest.fixture(scope="module")
@@ -60,91 +50,167 @@ def deep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder = top.joinpath(*"d" * DEPTH)
     (folder / "notebooks").mkdir(parents=True)
     (folder / "notebooks-secret").mkdir()
-    above = [folder, *folder.parents[:DEPTH]]
-    for place in (folder / "notebooks-secret", *above):
+    for place in (folder / "notebooks-secret", folder, *folder.parents[:DEPTH]):
         (place / NAME).write_bytes(SECRET)
+        (place / TEXT).write_text(f"# {MARK}\n")
     with server.running("jupyter_server", folder, "--log-level=ERROR") as running:
         yield Client(running.port, running.token, running.root)
 
 
-def asked(client: Client, requests: Iterable[tuple[str, str, bytes]]) -> Iterator[Answered]:
-    """Send request lines as they are, which no HTTP library would, many at a time."""
-    pending = list(requests)
-    while pending:
-        batch, pending = pending[:AT_A_TIME], pending[AT_A_TIME:]
-        with socket.create_connection(("127.0.0.1", client.port), timeout=60) as connection:
-            connection.sendall(b"".join(_written(client, *request) for request in batch))
-            stream = connection.makefile("rb")
-            for number, (verb, target, _) in enumerate(batch):
-                status, body = _answer(stream)
-                yield verb, target, status, body
-                if body is None:
-                    # What is no HTTP ends the connection, and what came behind it is not read.
-                    pending = batch[number + 1 :] + pending
-                    break
+@pytest.fixture(scope="module")
+def lines() -> list[str]:
+    found = collected()
+    assert len(found) == LINES
+    return sorted(set(found))
 
 
-def _written(client: Client, verb: str, target: str, body: bytes) -> bytes:
-    head = (
-        f"{verb} /nbedit/notebooks/{target} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-        f"Authorization: token {client.token}\r\n"
-        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
-    return head.encode() + body
+def canaries(deep: Client) -> list[Path]:
+    """List what nobody may read or change: beside the root and in each folder above it."""
+    top = deep.root.parents[DEPTH]
+    found = [path for path in top.rglob("secret.*") if deep.root not in path.parents]
+    assert len(found) == 2 * (DEPTH + 2)
+    return found
 
 
-def _answer(stream: IO[bytes]) -> tuple[int, bytes | None]:
-    status = int(stream.readline().split()[1])
-    length = None
-    while (header := stream.readline().strip()) != b"":
-        name, _, value = header.partition(b":")
-        if name.lower() == b"content-length":
-            length = int(value)
-    return status, None if length is None else stream.read(length)
+def all_answers(deep: Client, requests: Iterable[Request], what: str) -> list[Answered]:
+    """Send requests, none of which may show, do or break anything outside the root."""
+    wanted = list(requests)
+    secrets = canaries(deep)
+    with untouched(*secrets):
+        answers = list(asked(deep, wanted))
+    print(f"{len(answers)} {what}: {dict(Counter(answer.status for answer in answers))}")
+    assert len(answers) == len(wanted)
+    for answer in answers:
+        assert answer.status < 500, answer
+        assert MARK.encode() not in (answer.body or b""), answer
+    assert canaries(deep) == secrets
+    return answers
 
 
-def test_no_spelling_leads_out_of_the_root(deep: Client) -> None:
-    lines, ways = collected(), aimed()
-    assert len(lines) > 23_000
-    assert len(ways) > 5_000
-    requests = [("PATCH", way, EDIT) for way in ways] + [("GET", line, b"") for line in lines]
-    above = deep.root.parents[DEPTH]
-    notebooks = [path for path in above.rglob(NAME) if "runtime" not in path.parts]
-    assert len(notebooks) == DEPTH + 2
-    with untouched(*notebooks, deep.root):
-        answers = list(asked(deep, requests))
-    statuses = Counter(status for _, _, status, _ in answers)
-    print(f"{len(answers)} ways out of the root: {dict(statuses)}")
-    assert len(answers) == len(requests)
-    assert not [answer for answer in answers if not 400 <= answer[2] < 500]
-    for _, target, status, body in answers:
-        if body is None:
-            assert status == 400, target
+def assert_nothing_there(deep: Client, answers: Iterable[Answered]) -> None:
+    """Check that outside, hidden and missing look the same, and only what is no notebook else."""
+    said = set()
+    for answer in answers:
+        if answer.body is None:
+            # The request line is no HTTP.
+            assert answer.status == 400, answer
+            continue
+        assert_says_nothing_of_this_machine(answer.body)
+        assert os.fsencode(deep.root) not in answer.body
+        assert REASON.search(answer.body), answer
+        assert answer.status in {400, 404}, answer
+        if answer.status == 404:
+            said.add(answer.body)
         else:
-            assert_says_nothing_of_this_machine(body)
-            assert MARK.encode() not in body, target
-            assert REASON.search(body), target
+            path = unquote_to_bytes(re.split("[?#]", answer.request.target)[0])
+            assert not path.endswith(b".ipynb") or not _is_utf_8(path), answer
+    assert len(said) == 1, said
 
 
-def test_no_spelling_shows_what_is_outside_the_root(deep: Client) -> None:
+def _is_utf_8(path: bytes) -> bool:
+    try:
+        path.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def test_no_spelling_in_an_address_leads_out_of_the_root(deep: Client, lines: list[str]) -> None:
+    ways = aimed()
+    assert len(ways) > 5_000
+    requests = [Request("GET", f"notebooks/{line}") for line in lines]
+    requests += [Request("PATCH", f"notebooks/{way}", EDIT) for way in ways]
+    with untouched(deep.root):
+        answers = all_answers(deep, requests, "addresses out of the root")
+    assert_nothing_there(deep, answers)
+
+
+def test_no_spelling_in_an_address_shows_what_is_outside_the_root(deep: Client) -> None:
     # A read takes the way of an edit; every fourth is asked for all the same.
-    ways = aimed()[:: 1 if "NBEDIT_NIGHTLY" in os.environ else 4]
-    answers = list(asked(deep, [("GET", way, b"") for way in ways]))
-    assert not [answer for answer in answers if not 400 <= answer[2] < 500]
-    assert not [answer for answer in answers if MARK.encode() in (answer[3] or b"")]
+    ways = aimed()[:: 1 if NIGHTLY else 4]
+    requests = [Request("GET", f"notebooks/{way}") for way in ways]
+    assert_nothing_there(deep, all_answers(deep, requests, "reads out of the root"))
+
+
+def test_no_spelling_in_a_body_leads_a_search_out_of_the_root(
+    deep: Client, lines: list[str]
+) -> None:
+    spellings = dict.fromkeys(lines)
+    if NIGHTLY:
+        spellings |= dict.fromkeys(
+            unquote_to_bytes(line).decode("utf-8", "replace") for line in lines
+        )
+    requests = [
+        Request("POST", "search", json.dumps({"query": MARK, "path": path}).encode())
+        for path in spellings
+    ]
+    with untouched(deep.root):
+        answers = all_answers(deep, requests, "searches out of the root")
+    assert {answer.status for answer in answers} == {404}
+    (body,) = {answer.body for answer in answers}
+    assert b'"notebook_not_found"' in (body or b"")
+
+
+def called(deep: Client, tool: str, number: int, line: str) -> Request:
+    """Call a tool with a path of a notebook or a text: absolute, or relative where it may be."""
+    name, rest, relative = CALLS[tool]
+    way = aimed_at(line, TEXT if tool in TEXTS and number % 2 else NAME)
+    before = ["/", f"{deep.root}/"] + [""] * relative
+    path = before[number // len(CALLS) % len(before)] + way
+    return Request("POST", f"tools/{tool}", json.dumps({**rest, name: path}).encode())
+
+
+def test_no_spelling_leads_a_tool_out_of_the_root(deep: Client, lines: list[str]) -> None:
+    tools = list(CALLS)
+    turns = len(tools) if NIGHTLY else 1
+    requests = [
+        called(deep, tools[(number + turn) % len(tools)], number, line)
+        for turn in range(turns)
+        for number, line in enumerate(lines)
+    ]
+    top = deep.root.parents[DEPTH]
+    beside = sorted(path for path in top.rglob("*.*") if deep.root not in path.parents)
+    for answer in all_answers(deep, requests, "calls of tools out of the root"):
+        tool = answer.request.target.removeprefix("tools/")
+        # A name may look like a way out and be none: a new file of that name is inside the root,
+        # and is then there to be read.
+        if answer.status != 200 or tool not in TEXTS:
+            assert 400 <= answer.status < 500, answer
+            sent = json.loads(answer.request.body)[CALLS[tool][0]]
+            said = (
+                (answer.body or b"")
+                .decode()
+                .replace(json.dumps(sent, ensure_ascii=False)[1:-1], "")
+            )
+            assert str(deep.root) not in said, answer
+    # Nothing was made outside either, but for the server's own files.
+    after = sorted(path for path in top.rglob("*.*") if deep.root not in path.parents)
+    assert {path for path in after if path not in beside and "runtime" not in path.parts} == set()
+    for path in deep.root.rglob("*"):
+        assert path.resolve().is_relative_to(deep.root)
 
 
 def test_the_same_requests_do_reach_what_is_inside_the_root(deep: Client) -> None:
-    inside = deep.root / NAME
+    folder = deep.root / "inside"
+    folder.mkdir()
+    inside = folder / NAME
     inside.write_bytes(SECRET)
-    try:
-        answers = list(asked(deep, [("GET", NAME, b""), ("PATCH", NAME, EDIT)]))
-        assert [status for _, _, status, _ in answers] == [200, 200]
-        assert MARK.encode() in (answers[0][3] or b"")
-        assert _source(inside) == "changed"
-    finally:
-        inside.unlink()
-
-
-def _source(path: Path) -> str:
-    return str(samples.cells_of(path.read_bytes())[0]["source"])
+    requests = [
+        Request("GET", f"notebooks/inside/{NAME}"),
+        Request("PATCH", f"notebooks/inside/{NAME}", EDIT),
+        Request("POST", "search", b'{"query": "changed", "path": "inside"}'),
+        *(
+            Request(
+                "POST",
+                f"tools/{tool}",
+                json.dumps({**CALLS[tool][1], CALLS[tool][0]: str(inside)}).encode(),
+            )
+            for tool in ("claude_code/Read", "nexo/NotebookEdit")
+        ),
+    ]
+    answers = list(asked(deep, requests))
+    assert [answer.status for answer in answers] == [200] * len(requests)
+    assert MARK.encode() in (answers[0].body or b"")
+    assert b'"files":1' in (answers[2].body or b"")
+    assert b"changed" in (answers[3].body or b"")
+    assert str(samples.cells_of(inside.read_bytes())[0]["source"]) == "new"
