@@ -80,11 +80,12 @@ class NotebookEditor:
             Nothing was written.
         """
         self._check_mode(request)
-        async with self.storages.hold(request.path) as storage:
-            for _ in range(_ATTEMPTS):
+        for _ in range(_ATTEMPTS):
+            # What has changed may be the way, too: rooms open and close.
+            async with self.storages.hold(request.path) as storage:
                 reply = await self._attempt(storage, request)
-                if reply is not None:
-                    return reply
+            if reply is not None:
+                return reply
         message = (
             f"Others changed the notebook {_ATTEMPTS} times while the edit was being made. "
             "Nothing was written; try again."

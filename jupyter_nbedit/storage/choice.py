@@ -6,14 +6,17 @@ replace and register them while the server starts, and at any time after.
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from jupyter_nbedit.errors import FolderNotFound, NotebookNotFound
-from jupyter_nbedit.storage import Storage, Walk, asking, listing
+from jupyter_nbedit.errors import Busy, FolderNotFound, NotebookNotFound
+from jupyter_nbedit.storage import Entry, Found, Storage, Walk, asking, listing
 from jupyter_nbedit.storage.contents import ContentsStorage
 from jupyter_nbedit.storage.files import FileStorage
 from jupyter_nbedit.storage.guards import guard
@@ -21,6 +24,11 @@ from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.managers import Way, keeps_plain_files, way_of
 from jupyter_nbedit.storage.mapping import api_path
 from jupyter_nbedit.storage.notebook import NotebookStorage
+from jupyter_nbedit.storage.room import RoomStorage
+from jupyter_nbedit.storage.rooms import live_places, place_of, room_of
+
+# How long a search waits for what is shared in a room.
+_READING_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -44,7 +52,10 @@ class ServerStorages:
     async def of(self, path: str) -> Storage:
         """Choose the way for a notebook as things are now."""
         self._check_inside(path)
-        return await self._beneath(path)
+        manager = self.settings["contents_manager"]
+        beneath = await self._beneath(path)
+        room = room_of(self.settings, manager, path)
+        return beneath if room is None else RoomStorage(room, manager, beneath, self.locks)
 
     async def _beneath(self, path: str) -> Storage:
         """Choose the way in which the contents manager keeps a notebook."""
@@ -85,10 +96,38 @@ class ServerStorages:
         except NotebookNotFound:
             raise FolderNotFound from None
         manager = self.settings["contents_manager"]
+        found = await self._walk(manager, path, recursive=recursive)
+        live = live_places(self.settings, manager)
+        return partial(self._with_rooms, found, live, asyncio.get_running_loop()) if live else found
+
+    async def _walk(self, manager: Any, path: str, *, recursive: bool) -> Walk:
         if keeps_plain_files(manager):
             top = None if self.links_outside_root else os.path.realpath(manager.root_dir)
             return await listing.walk(manager, path, recursive=recursive, top=top)
         return await asking.walk(manager, self.locks, path, recursive=recursive)
+
+    def _with_rooms(
+        self, walk: Walk, live: set[object], loop: asyncio.AbstractEventLoop, start: str
+    ) -> Iterator[Entry]:
+        """Go on a walk, and see what people have open as they do."""
+        for entry in walk(start):
+            place = place_of(self.settings["contents_manager"], entry.path)
+            if isinstance(entry, Found) and place in live:
+                yield Found(entry.path, partial(self._read_in, loop, entry.path))
+            else:
+                yield entry
+
+    def _read_in(self, loop: asyncio.AbstractEventLoop, path: str) -> bytes:
+        """Read from another thread; a shared notebook belongs to the loop's."""
+        reading = asyncio.run_coroutine_threadsafe(self._read(path), loop)
+        try:
+            return reading.result(_READING_SECONDS)
+        except concurrent.futures.TimeoutError:
+            message = "The room that holds this notebook is busy."
+            raise Busy(message) from None
+
+    async def _read(self, path: str) -> bytes:
+        return (await (await self.of(path)).read(path)).text
 
     def _check_inside(self, path: str) -> None:
         """Refuse a path that a link leads out of the root, in whatever way things are kept there.

@@ -1,0 +1,204 @@
+"""People in rooms: servers with real-time collaboration, and clients that speak its protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from tornado.httpclient import HTTPRequest
+from tornado.websocket import WebSocketClientConnection, websocket_connect
+
+from jupyter_nbedit.demo import server
+from tests.handlers.client import JSON, Answer, Client
+
+_SECONDS = 10.0
+_SYNC = 0
+
+
+class Backend(Protocol):
+    """How one kind of rooms is entered."""
+
+    @property
+    def extensions(self) -> list[str]:
+        """The server extensions it consists of."""
+
+    def room(self, client: Client, path: str, contents: str) -> str:
+        """Say where the room of a file is, as a path with a query."""
+
+
+@dataclass(frozen=True)
+class Collaboration:
+    """jupyter-collaboration."""
+
+    extensions = ("jupyter_server_ydoc", "jupyter_server_fileid")
+
+    def room(self, client: Client, path: str, contents: str) -> str:
+        kept_as, kind = contents.split(":")
+        body = json.dumps({"format": kept_as, "type": kind}).encode()
+        answer = client.request("PUT", f"api/collaboration/session/{path}", body, JSON)
+        told = answer.json
+        return f"{contents}:{told['fileId']}?sessionId={told['sessionId']}"
+
+
+@dataclass(frozen=True)
+class Documents:
+    """jupyter-server-documents."""
+
+    extensions = ("jupyter_server_documents", "jupyter_server_fileid")
+
+    def room(self, client: Client, path: str, contents: str) -> str:
+        answer = client.request("POST", f"api/fileid/index?path={path}", b"")
+        return f"{contents}:{answer.json['id']}"
+
+
+@dataclass(frozen=True)
+class House:
+    """A server with rooms in a process of its own."""
+
+    client: Client
+    backend: Collaboration | Documents
+    folder: Path
+
+    @property
+    def root(self) -> Path:
+        return self.client.root
+
+    async def enter(self, path: str, contents: str = "json:notebook") -> Person:
+        """Open a file as a browser does."""
+        return await Person.enter(self, path, contents)
+
+    async def edit(self, path: str, *operations: dict[str, Any], **fields: Any) -> Answer:
+        return await asyncio.to_thread(self.client.patch, path, *operations, **fields)
+
+    async def read(self, path: str, **query: Any) -> Any:
+        answer = await asyncio.to_thread(self.client.read, path, **query)
+        assert answer.status == 200, answer.body
+        return answer.json
+
+    async def contents(self, path: str) -> Any:
+        """GET a notebook from the Contents API."""
+        target = f"api/contents/{path}?hash=1"
+        answer = await asyncio.to_thread(self.client.request, "GET", target)
+        assert answer.status == 200, answer.body
+        return answer.json
+
+    def ids(self) -> set[str]:
+        """Give the paths of the files that have an id."""
+        found: set[str] = set()
+        for file in self.folder.rglob("file_id_manager.db"):
+            with contextlib.closing(sqlite3.connect(file)) as database:
+                found |= {path for (path,) in database.execute("SELECT path FROM Files")}
+        return found
+
+    def log(self) -> str:
+        return (self.folder / "server.log").read_text()
+
+
+@contextlib.contextmanager
+def house(backend: Collaboration | Documents, folder: Path, *options: str) -> Iterator[House]:
+    """Run a server with rooms while the block does."""
+    (folder / "notebooks").mkdir(parents=True)
+    # In the checkout nothing is switched on by being installed.
+    extensions = dict.fromkeys(["jupyter_nbedit", *backend.extensions], True)
+    (folder / "config").mkdir()
+    config = {"ServerApp": {"jpserver_extensions": extensions}}
+    (folder / "config" / "jupyter_server_config.json").write_text(json.dumps(config))
+    with server.running("jupyter_server", folder, *options) as running:
+        yield House(Client(running.port, running.token, running.root), backend, folder)
+
+
+class Person:
+    """Somebody who has a file open in a browser, and shares what they do."""
+
+    def __init__(self, document: Any, socket: WebSocketClientConnection) -> None:
+        self.document = document
+        self.updates: list[bytes] = []
+        self._socket = socket
+        self._told = document.ydoc.observe(self._tell)
+        self._hearing = False
+        self._task = asyncio.create_task(self._listen())
+
+    @classmethod
+    async def enter(cls, rooms: House, path: str, contents: str) -> Person:
+        # Not everywhere there are.
+        import jupyter_ydoc  # noqa: PLC0415
+        from pycrdt import create_sync_message  # noqa: PLC0415
+
+        client = rooms.client
+        room = await asyncio.to_thread(rooms.backend.room, client, path, contents)
+        url = f"ws://127.0.0.1:{client.port}{client.base_url}api/collaboration/room/{room}"
+        headers = {"Authorization": f"token {client.token}"}
+        socket = await websocket_connect(HTTPRequest(url, headers=headers))
+        person = cls(jupyter_ydoc.ydocs[contents.split(":")[1]](), socket)
+        await socket.write_message(create_sync_message(person.document.ydoc), binary=True)
+        kind = person.document
+        await person.until(
+            lambda: bool(len(kind.ycells) if hasattr(kind, "ycells") else kind.get())
+        )
+        return person
+
+    async def __aenter__(self) -> Person:  # noqa: PYI034 -- Python 3.10 has no Self
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.leave()
+
+    async def leave(self) -> None:
+        """Close the browser."""
+        self.document.ydoc.unobserve(self._told)
+        self._socket.close()
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+
+    async def until(self, condition: Callable[[], bool], seconds: float = _SECONDS) -> None:
+        """Wait until what is seen fulfils a condition."""
+        deadline = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < deadline, self.document.get()
+            await asyncio.sleep(0.002)
+
+    def source(self, index: int) -> str:
+        return str(self.document.ycells[index]["source"])
+
+    def sources(self) -> list[str]:
+        return [str(cell["source"]) for cell in self.document.ycells]
+
+    async def say(self, **state: Any) -> None:
+        """Tell the others something about oneself, as JupyterLab tells whether autosave is on."""
+        from pycrdt import Awareness, create_awareness_message  # noqa: PLC0415
+
+        awareness = Awareness(self.document.ydoc)
+        awareness.set_local_state(state)
+        update = awareness.encode_awareness_update([awareness.client_id])
+        await self._socket.write_message(create_awareness_message(update), binary=True)
+
+    def _tell(self, event: Any) -> None:
+        from pycrdt import create_update_message  # noqa: PLC0415
+
+        if not self._hearing:
+            message = create_update_message(event.update)
+            _ = self._socket.write_message(message, binary=True)
+
+    async def _listen(self) -> None:
+        from pycrdt import handle_sync_message  # noqa: PLC0415
+
+        while (message := await self._socket.read_message()) is not None:
+            if not isinstance(message, bytes) or message[0] != _SYNC:
+                continue
+            self.updates.append(message)
+            self._hearing = True
+            try:
+                reply = handle_sync_message(message[1:], self.document.ydoc)
+            finally:
+                self._hearing = False
+            if reply is not None:
+                await self._socket.write_message(reply, binary=True)

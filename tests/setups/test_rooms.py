@@ -1,0 +1,437 @@
+"""Edits of notebooks that people have open together, with both kinds of rooms there are."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.setups.needs import needs
+from tests.setups.people import Collaboration, Documents, House, house
+
+_HTML = {
+    "output_type": "display_data",
+    "metadata": {},
+    "data": {"text/html": "<b>bold</b>", "text/plain": "bold"},
+}
+# Rooms are freed soon, and save late enough that what is typed can be seen before.
+_OPTIONS = {
+    "collaboration": ["--YDocExtension.document_cleanup_delay=1"],
+    "documents": [
+        "--YRoomManager.auto_free_interval=1",
+        "--YRoom.inactivity_timeout=1",
+        "--YRoomFileAPI.min_poll_interval=1.5",
+    ],
+}
+
+
+@pytest.fixture(scope="module", params=["collaboration", "documents"])
+def rooms(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[House]:
+    """Give a server of its own process with one kind of rooms."""
+    backend: Collaboration | Documents
+    if request.param == "collaboration":
+        needs("jupyter_server_ydoc", "setups")
+        backend = Collaboration()
+    else:
+        needs("jupyter_server_documents", "documents")
+        backend = Documents()
+    folder = tmp_path_factory.mktemp(request.param) / "house"
+    with house(backend, folder, *_OPTIONS[request.param]) as running:
+        yield running
+
+
+@pytest.fixture
+def path(request: pytest.FixtureRequest) -> str:
+    """Name a notebook that no other test has."""
+    return f"{hashlib.sha256(request.node.name.encode()).hexdigest()[:8]}.ipynb"
+
+
+def code(name: str, source: str, *outputs: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "cell_type": "code",
+        "execution_count": 1 if outputs else None,
+        "id": name,
+        "metadata": {},
+        "outputs": list(outputs),
+        "source": source,
+    }
+
+
+def markdown(name: str, source: str) -> dict[str, Any]:
+    return {"cell_type": "markdown", "id": name, "metadata": {}, "source": source}
+
+
+def put(rooms: House, path: str, *cells: dict[str, Any], minor: int = 5) -> None:
+    value = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": minor}
+    (rooms.root / path).write_text(json.dumps(value))
+
+
+def on_disk(rooms: House, path: str) -> Any:
+    """Read a file that the room may be writing, in place, at this moment."""
+    while not (text := (rooms.root / path).read_text()).endswith("}\n"):
+        time.sleep(0.001)
+    return json.loads(text)
+
+
+def sources(notebook: Any) -> list[str]:
+    return ["".join(cell["source"]) for cell in notebook["cells"]]
+
+
+async def test_an_edit_reaches_who_has_the_notebook_open_and_is_on_disk_with_the_reply(
+    rooms: House, path: str
+) -> None:
+    put(rooms, path, code("a", "x = 1\ny = '😀'\n", _HTML), markdown("b", "# é 👩‍👩‍👧\r\nhi"))
+    edits: list[dict[str, Any]] = [
+        {"op": "replace_text", "cell": "a", "old": "x = 1", "new": "x = '☃'", "outputs": "keep"},
+        {"op": "replace_text", "cell": "b", "old": "hi", "new": "hello 😀"},
+        {"op": "insert", "after": "a", "cell_type": "code", "source": "new 😀", "id": "c"},
+        {"op": "move", "cell": "b", "at": "start"},
+        {"op": "clear_outputs", "cell": "a"},
+        {"op": "set_metadata", "cell": "a", "patch": {"tags": ["one"], "n": 3}},
+        {"op": "set_metadata", "cell": "a", "patch": {"n": None}},
+        {"op": "set_metadata", "patch": {"title": "ü"}},
+        {"op": "replace", "cell": "c", "cell_type": "markdown"},
+        {"op": "split", "cell": "a", "at_line": 2},
+        {"op": "delete", "cell": "b"},
+    ]
+    async with await rooms.enter(path) as person:
+        inode = (rooms.root / path).stat().st_ino
+        for edit in edits:
+            answer = await rooms.edit(path, edit)
+            kept = (rooms.root / path).read_bytes()
+            told = answer.json
+            assert (answer.status, told["applied_via"], told["persisted"]) == (200, "room", True)
+            assert told["bytes_preserved"] is False
+            assert told["warnings"] == []
+            assert hashlib.sha256(kept).hexdigest() == told["hash"]
+            assert (await rooms.read(path))["hash"] == told["hash"]
+            notebook = json.loads(kept)
+            await person.until(lambda kept=notebook: person.sources() == sources(kept))  # type: ignore[misc]
+        assert (await rooms.contents(path))["hash"] == told["hash"]
+        # The room writes in place; a file that we had put there would be another one.
+        assert (rooms.root / path).stat().st_ino == inode
+        assert sources(notebook) == ["x = '☃'", "y = '😀'\n", "new 😀"]
+        assert notebook["cells"][0]["metadata"] == {"tags": ["one"]}
+        assert notebook["metadata"]["title"] == "ü"
+        assert [cell["cell_type"] for cell in notebook["cells"]] == ["code", "code", "markdown"]
+        assert person.document.ycells[0]["id"] == "a"
+
+
+async def test_an_edit_is_one_change_that_leaves_other_cells_alone(rooms: House, path: str) -> None:
+    put(rooms, path, *[code(f"c{n}", f"x = {n}") for n in range(5)])
+    async with await rooms.enter(path) as person:
+        watched: list[Any] = []
+        kept = person.document.ycells.observe_deep(
+            lambda events: watched.append([event.path for event in events])
+        )
+        edits = [
+            {"op": "replace_text", "cell": f"c{n}", "old": "x", "new": "longer"} for n in (1, 3)
+        ]
+        answer = await rooms.edit(path, *edits)
+        assert answer.json["applied_via"] == "room"
+        await person.until(lambda: person.source(3) == "longer = 3")
+        assert [sorted(paths) for paths in watched] == [[[1, "source"], [3, "source"]]]
+        person.document.ycells.unobserve(kept)
+
+
+async def test_nothing_is_lost_when_somebody_types_while_edits_arrive(
+    rooms: House, path: str
+) -> None:
+    put(rooms, path, code("typed", "# top\n\n\n# 0 😀\n"), *[code(f"c{n}", "") for n in range(10)])
+    characters = "".join(chr(ord("a") + n % 26) if n % 10 else "é" for n in range(200))
+    async with await rooms.enter(path) as person, await rooms.enter(path) as other:
+        typed = 0
+
+        async def typing() -> None:
+            nonlocal typed
+            text = person.document.ycells[0]["source"]
+            for character in characters:
+                text.insert(len(b"# top\n") + typed, character)
+                typed += len(character.encode())
+                await asyncio.sleep(0.02)
+
+        async def editing() -> None:
+            for n in range(50):
+                edit: dict[str, Any] = {"op": "replace", "cell": f"c{n % 10}", "source": f"y = {n}"}
+                if n % 5 == 0:
+                    there = f"# {n // 5} 😀"
+                    edit = {"op": "replace_text", "cell": "typed", "old": there}
+                    edit["new"] = f"# {n // 5 + 1} 😀"
+                answer = await rooms.edit(path, edit)
+                assert answer.status == 200, answer.body
+                assert answer.json["applied_via"] == "room"
+
+        await asyncio.gather(typing(), editing())
+        ended = time.monotonic()
+        expected = [f"# top\n{characters}\n\n# 10 😀\n", *[f"y = {n}" for n in range(40, 50)]]
+        for n in range(10):
+            # Every fifth edit went into the other cell, so the last one of a cell may be older.
+            last = max(k for k in range(n, 50, 10) if k % 5) if n % 5 else None
+            expected[n + 1] = "" if last is None else f"y = {last}"
+        await person.until(lambda: person.sources() == expected, 3)
+        await other.until(lambda: other.sources() == expected, 3)
+        await person.until(lambda: sources(on_disk(rooms, path)) == expected, 3)
+        assert time.monotonic() - ended < 3
+
+
+async def test_trust_is_kept_on_disk_and_never_gained(rooms: House, path: str) -> None:
+    for trusted in (True, False):
+        name = f"{trusted}-{path}"
+        put(rooms, name, code("a", "x", _HTML), code("b", f"{trusted}"))
+        if trusted:
+            target = f"api/contents/{name}/trust"
+            answer = await asyncio.to_thread(rooms.client.request, "POST", target, b"")
+            assert answer.status == 201
+        async with await rooms.enter(name) as person:
+            assert (await rooms.read(name))["trusted"] is trusted
+            for edit in (
+                {"op": "replace", "cell": "b", "source": "z"},
+                {"op": "insert", "at": "end", "cell_type": "code", "source": "n"},
+                {"op": "move", "cell": "a", "at": "end"},
+                {"op": "replace_text", "cell": "a", "old": "x", "new": "w", "outputs": "keep"},
+            ):
+                answer = await rooms.edit(name, edit)
+                assert (answer.status, answer.json["persisted"]) == (200, True)
+                cells = (await rooms.contents(name))["content"]["cells"]
+                by_id = {cell["id"]: cell["metadata"].get("trusted") for cell in cells}
+                assert by_id["a"] is trusted
+                assert (await rooms.read(name))["trusted"] is trusted
+            added = [cell for cell in person.document.ycells if str(cell["source"]) == "n"]
+            assert "trusted" not in added[0]["metadata"]
+
+
+async def test_what_nobody_has_open_gets_no_room_and_no_id(rooms: House, path: str) -> None:
+    put(rooms, path, code("a", "x = 'needle'"))
+    log = rooms.log()
+    assert (await rooms.read(path))["live"] is False
+    answer = await rooms.edit(path, {"op": "replace", "cell": "a", "source": "'needle'"})
+    assert (answer.status, answer.json["applied_via"]) == (200, "file")
+    edit = {"op": "replace", "cell": "a", "source": "y"}
+    assert (await rooms.edit(path, edit, dry_run=True)).json["dry_run"] is True
+    assert [hit["path"] for hit in await _search(rooms, "'needle'")] == [path]
+    assert not any(name.endswith(path) for name in rooms.ids())
+    said = rooms.log().removeprefix(log).lower()
+    assert "room" not in said
+    assert "loader" not in said
+
+
+async def _search(rooms: House, query: str) -> list[dict[str, Any]]:
+    body = json.dumps({"query": query}).encode()
+    headers = {"Content-Type": "application/json"}
+    answer = await asyncio.to_thread(rooms.client.request, "POST", "nbedit/search", body, headers)
+    assert answer.status == 200, answer.body
+    hits: list[dict[str, Any]] = answer.json["hits"]
+    return hits
+
+
+async def test_a_room_is_closed_when_all_have_left_though_we_look_into_it(
+    rooms: House, path: str
+) -> None:
+    put(rooms, path, code("a", "x"))
+    async with await rooms.enter(path):
+        edit = {"op": "replace", "cell": "a", "source": "y"}
+        assert (await rooms.edit(path, edit)).json["applied_via"] == "room"
+    deadline = time.monotonic() + 10
+    while (await rooms.read(path))["live"]:
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.2)
+    answer = await rooms.edit(path, {"op": "replace", "cell": "a", "source": "z"})
+    assert (answer.status, answer.json["applied_via"]) == (200, "file")
+    async with await rooms.enter(path) as person:
+        assert person.sources() == ["z"]
+
+
+async def test_edits_go_through_while_a_room_closes(rooms: House, path: str) -> None:
+    put(rooms, path, markdown("a", ""))
+    ways = set()
+    async with await rooms.enter(path):
+        pass
+    deadline = time.monotonic() + 10
+    done = 0
+    while "file" not in ways:
+        assert time.monotonic() < deadline
+        answer = await rooms.edit(path, {"op": "replace", "cell": "a", "source": f"{done}"})
+        if answer.json.get("edit_id") is None:
+            continue
+        assert answer.status == 200, answer.body
+        ways.add(answer.json["applied_via"])
+        assert sources(on_disk(rooms, path)) == [f"{done}"]
+        if rooms.backend.extensions[0] == "jupyter_server_documents":
+            # There each edit counts as activity.
+            await asyncio.sleep(1 + done / 2)
+        done += 1
+
+
+async def test_a_notebook_without_ids_is_edited_and_gets_none(rooms: House, path: str) -> None:
+    cells = [code("", "one"), markdown("", "two"), code("", "three")]
+    for cell in cells:
+        del cell["id"]
+    put(rooms, path, *cells, minor=4)
+    async with await rooms.enter(path) as person:
+        for edits in (
+            [{"op": "replace_text", "cell": 1, "old": "two", "new": "TWO"}],
+            [{"op": "insert", "at": "start", "cell_type": "code", "source": "zero"}],
+            [{"op": "move", "cell": 3, "at": "start"}, {"op": "delete", "cell": 1}],
+        ):
+            answer = await rooms.edit(path, *edits)
+            assert (answer.status, answer.json["persisted"]) == (200, True), answer.body
+        await person.until(lambda: person.sources() == ["three", "zero", "TWO"])
+    notebook = on_disk(rooms, path)
+    assert sources(notebook) == ["three", "zero", "TWO"]
+    assert not any("id" in cell for cell in notebook["cells"])
+
+
+async def test_a_request_for_another_version_is_refused_and_a_dry_run_shares_nothing(
+    rooms: House, path: str
+) -> None:
+    put(rooms, path, code("a", "x"))
+    async with await rooms.enter(path) as person:
+        before = (await rooms.read(path))["hash"]
+        edit = {"op": "replace", "cell": "a", "source": "y"}
+        told = (await rooms.edit(path, edit, hash=before, dry_run=True)).json
+        assert (told["applied_via"], told["persisted"], person.sources()) == ("room", False, ["x"])
+        assert (await rooms.edit(path, edit, hash=before)).status == 200
+        refused = await rooms.edit(path, {**edit, "source": "z"}, hash=before)
+        assert (refused.status, refused.json["reason"]) == (412, "hash_mismatch")
+        assert refused.json["details"]["hash"] == (await rooms.read(path))["hash"]
+        unchanged = await rooms.edit(path, edit)
+        assert (unchanged.status, unchanged.json["edit_id"]) == (200, None)
+        await person.until(lambda: person.sources() == ["y"])
+
+
+async def test_a_room_is_found_by_every_name_of_its_file(rooms: House, path: str) -> None:
+    put(rooms, path, code("a", "x"))
+    link = f"link-{path}"
+    (rooms.root / link).symlink_to(path)
+    for opened, named in ((path, link), (link, path)):
+        async with await rooms.enter(opened) as person:
+            new = f"through {named}"
+            answer = await rooms.edit(named, {"op": "replace", "cell": "a", "source": new})
+            assert (answer.status, answer.json["applied_via"]) == (200, "room")
+            await person.until(lambda new=new: person.sources() == [new])  # type: ignore[misc]
+        deadline = time.monotonic() + 10
+        while (await rooms.read(path))["live"]:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.2)
+    assert (rooms.root / link).is_symlink()
+
+
+async def test_what_another_program_wrote_and_an_edit_are_both_kept(
+    rooms: House, path: str
+) -> None:
+    put(rooms, path, code("a", "x"), code("b", "y"))
+    async with await rooms.enter(path) as person:
+        put(rooms, path, code("a", "x"), code("b", "from outside"))
+        answer = await rooms.edit(path, {"op": "replace", "cell": "a", "source": "z"})
+        assert (answer.status, answer.json["persisted"]) == (200, True), answer.body
+        assert sources(on_disk(rooms, path)) == ["z", "from outside"]
+        await person.until(lambda: person.sources() == ["z", "from outside"])
+
+
+async def test_a_notebook_that_is_gone_is_not_found_though_its_room_is_there(
+    rooms: House, path: str
+) -> None:
+    for gone in ("deleted", "unlinked", "renamed"):
+        name = f"{gone}-{path}"
+        put(rooms, name, code("a", "x"))
+        async with await rooms.enter(name):
+            if gone == "unlinked":
+                (rooms.root / name).unlink()
+            else:
+                verb, body = ("DELETE", None)
+                if gone == "renamed":
+                    verb, body = ("PATCH", json.dumps({"path": f"to-{name}"}).encode())
+                target = f"api/contents/{name}"
+                await asyncio.to_thread(rooms.client.request, verb, target, body)
+            answer = await rooms.edit(name, {"op": "replace", "cell": "a", "source": "y"})
+            assert (answer.status, answer.json["reason"]) == (404, "notebook_not_found")
+            assert not (rooms.root / name).exists()
+            if gone == "renamed":
+                edit = {"op": "replace", "cell": "a", "source": "z"}
+                answer = await rooms.edit(f"to-{name}", edit)
+                assert (answer.status, answer.json["applied_via"]) == (200, "room")
+                assert sources(on_disk(rooms, f"to-{name}")) == ["z"]
+
+
+async def test_no_notebook_is_created_where_one_is_open(rooms: House, path: str) -> None:
+    put(rooms, path, code("a", "x"))
+    async with await rooms.enter(path) as person:
+        target = f"nbedit/notebooks/{path}"
+        headers = {"Content-Type": "application/json"}
+        answer = await asyncio.to_thread(rooms.client.request, "PUT", target, b"{}", headers)
+        assert (answer.status, answer.json["reason"]) == (409, "notebook_exists")
+        assert person.sources() == ["x"]
+
+
+async def test_reading_and_searching_see_what_is_typed_and_not_saved_yet(
+    rooms: House, path: str
+) -> None:
+    put(rooms, path, code("a", "x"))
+    async with await rooms.enter(path) as person:
+        # Until somebody saves by hand; the other kind of rooms saves after a while in any case.
+        await person.say(autosave=False)
+        word = f"typed{path.partition('.')[0]}"
+        person.document.ycells[0]["source"] += word
+        deadline = time.monotonic() + 5
+        while (read := await rooms.read(path))["cells"][0]["source"] != f"x{word}":
+            assert time.monotonic() < deadline
+        assert read["live"] is True
+        assert [hit["path"] for hit in await _search(rooms, word)] == [path]
+        assert sources(on_disk(rooms, path)) == ["x"]
+
+
+async def test_an_edit_waits_for_a_room_that_is_loading(rooms: House, path: str) -> None:
+    put(rooms, path, *[code(f"c{n}", f"x = {n}") for n in range(400)])
+    entering = asyncio.create_task(rooms.enter(path))
+    ways = []
+    for n in range(400):
+        answer = await rooms.edit(path, {"op": "replace", "cell": f"c{n}", "source": f"y = {n}"})
+        assert answer.status == 200, answer.body
+        ways.append(answer.json["applied_via"])
+        if entering.done():
+            break
+    person = await entering
+    async with person:
+        expected = [f"{'y' if n < len(ways) else 'x'} = {n}" for n in range(400)]
+        await person.until(lambda: person.sources() == expected)
+    assert ways[-1] == "room"
+
+
+async def test_cells_that_a_room_has_twice_are_mended_by_an_edit(rooms: House, path: str) -> None:
+    put(rooms, path, code("a", "x"), code("b", "y"))
+    async with await rooms.enter(path) as person:
+        document = person.document
+        same = document.create_ycell(document.get_cell(1))
+        other = document.create_ycell({**document.get_cell(1), "source": "another"})
+        document.ycells.extend([same, other])
+        edit = {"op": "replace", "cell": "a", "source": "z"}
+        deadline = time.monotonic() + 5
+        while (answer := await rooms.edit(path, edit)).json["total_cells"] != 3:
+            assert time.monotonic() < deadline
+            edit = {**edit, "source": f"{edit['source']}z"}
+        assert (answer.status, answer.json["persisted"]) == (200, True)
+        assert sources(on_disk(rooms, path))[1:] == ["y", "another"]
+
+
+async def test_who_saves_by_hand_is_not_saved_for(rooms: House, path: str) -> None:
+    if isinstance(rooms.backend, Documents):
+        pytest.skip("jupyter-server-documents always saves")
+    put(rooms, path, code("a", "x"))
+    async with await rooms.enter(path) as person:
+        await person.say(autosave=False)
+        await asyncio.sleep(0.2)
+        answer = await rooms.edit(path, {"op": "replace", "cell": "a", "source": "y"})
+        told = answer.json
+        assert (answer.status, told["applied_via"], told["persisted"]) == (200, "room", False)
+        assert len(told["warnings"]) == 1
+        assert "must save" in told["warnings"][0]
+        read = await rooms.read(path)
+        assert (read["hash"], read["cells"][0]["source"]) == (told["hash"], "y")
+        assert sources(on_disk(rooms, path)) == ["x"]
