@@ -15,6 +15,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from jupyter_nbedit.errors import Busy
+from jupyter_nbedit.storage.paths import real_path
 
 if sys.platform != "win32":
     import fcntl
@@ -62,7 +63,7 @@ class PathLocks:
             If another process holds one of them for too long.
         """
         # All take their locks in the same order, or two could wait for each other.
-        reals = sorted({os.path.realpath(path) for path in os_paths})
+        reals = sorted({real_path(path) for path in os_paths})
         mine = asyncio.current_task()
         keys = (*reals, *sorted(set(names)))
         wanted = [key for key in keys if self._holders.get(key) is not mine]

@@ -7,7 +7,7 @@ from typing import Any
 
 from jupyter_nbedit.errors import InvalidRequest, NotAPlainFile
 from jupyter_nbedit.storage.guards import is_rooted
-from jupyter_nbedit.storage.paths import is_odd
+from jupyter_nbedit.storage.paths import is_odd, real_path
 
 _SHOWN = 200
 
@@ -66,7 +66,7 @@ def _below(top: str, given: str) -> str | None:
     # On Windows, only to look at a share would send the server's credentials there.
     if "\0" in path or os.path.splitdrive(path)[0].lower() != os.path.splitdrive(top)[0].lower():
         return None
-    real = os.path.realpath(path)
+    real = real_path(path)
     if os.path.commonpath([top, real]) != top:
         return None
     found = os.path.relpath(real, top)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
 
 SUFFIX = ".ipynb"
+_ATTEMPTS = 20
 _NOWHERE = frozenset(("", ".", ".."))
 
 
@@ -72,6 +74,32 @@ async def visible(manager: AsyncFileContentsManager, path: str) -> str:
     return found
 
 
+def real_path(os_path: str, *, strict: bool = False) -> str:
+    """Follow the links of a path, though others may exchange them for files meanwhile.
+
+    Parameters
+    ----------
+    os_path
+        The path.
+    strict
+        Whether something must be there.
+
+    Raises
+    ------
+    OSError
+        If something must be there and is not.
+    """
+    attempts = _ATTEMPTS
+    while True:
+        try:
+            return os.path.realpath(os_path, strict=strict)
+        except OSError as error:
+            attempts -= 1
+            # EINVAL says that what was a link a moment ago is none to be read.
+            if error.errno != errno.EINVAL or attempts == 0:
+                raise
+
+
 def resolved(os_path: str, top: str | None) -> str:
     """Follow the links of a path to something that exists.
 
@@ -89,7 +117,7 @@ def resolved(os_path: str, top: str | None) -> str:
     NotebookNotFound
         If it is not in the folder.
     """
-    real = os.path.realpath(os_path, strict=True)
+    real = real_path(os_path, strict=True)
     _check_below(real, top)
     return real
 
@@ -107,7 +135,7 @@ def resolved_vacant(os_path: str, top: str | None) -> str:
     folder, name = os.path.split(os_path)
     found = os.path.join(resolved(folder, top), name)
     if top is not None:
-        _check_below(os.path.realpath(found), top)
+        _check_below(real_path(found), top)
     return found
 
 

@@ -1,0 +1,43 @@
+"""Exchanges pairs of names, again and again, until its input ends; then says how often.
+
+    python flipper.py SECONDS ONE OTHER [ONE OTHER]...
+
+Between two exchanges it waits for a time that nobody can foresee, so that each step of somebody
+else's work is hit before or after one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import random
+import sys
+import time
+
+_HERE = -100
+_EXCHANGE = 2
+_LONGEST_WAIT = 0.0004
+
+
+def main() -> None:
+    deadline = time.monotonic() + float(sys.argv[1])
+    names = [os.fsencode(name) for name in sys.argv[2:]]
+    pairs = list(zip(names[::2], names[1::2], strict=True))
+    rename = ctypes.CDLL(None, use_errno=True).renameat2
+    chance = random.Random(0)  # noqa: S311 -- no secret
+    flips = 0
+    print("begun", flush=True)
+    while time.monotonic() < deadline:
+        for one, other in pairs:
+            if rename(_HERE, one, _HERE, other, _EXCHANGE) != 0:
+                raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+            flips += 1
+        pause = time.perf_counter() + chance.random() * _LONGEST_WAIT
+        while time.perf_counter() < pause:
+            # To sleep takes longer than that.
+            pass
+    print(flips, flush=True)
+
+
+if __name__ == "__main__":
+    main()

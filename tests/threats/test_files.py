@@ -1,0 +1,423 @@
+"""Files that somebody has prepared, or changes at the wrong moment: S2, S3, S4 and S6."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_nbedit.demo import server
+from tests import samples
+from tests.handlers.client import JSON, Answer, Client
+from tests.handlers.refused import assert_says_nothing_of_this_machine, details, untouched
+
+GOOD = samples.three_cells()
+MARK = "for nobody's eyes"
+SECRET = samples.notebook(samples.markdown(MARK, "alpha"))
+EDIT = {"op": "replace", "cell": "alpha", "source": "changed"}
+NIGHTLY = "NBEDIT_NIGHTLY" in os.environ
+FLIPPING_SECONDS = 60.0 if NIGHTLY else 4.0
+FLIPS = 100_000 if NIGHTLY else 4_000
+# What an answer may take that needs no more than a look at the file system.
+AT_MOST_SECONDS = 0.05
+
+
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """Run a server that follows no link out of its root."""
+    folder = tmp_path_factory.mktemp("strict")
+    (folder / "notebooks").mkdir()
+    option = "--NbEditApp.links_outside_root=False"
+    with server.running("jupyter_server", folder, option) as running:
+        yield Client(running.port, running.token, running.root)
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way out of the root by links: what to make in the root, and what to ask for then."""
+
+    path: str
+    links: dict[str, str]
+    #: Whether something is there: the Contents API shows it then.
+    leads_somewhere: bool = True
+
+
+WAYS = {
+    "an absolute link": Way("a.ipynb", {"a.ipynb": "{top}/outside/a.ipynb"}),
+    "a relative link": Way("a.ipynb", {"a.ipynb": "../outside/a.ipynb"}),
+    "a folder": Way("door/a.ipynb", {"door": "../outside"}),
+    "the folder above": Way("up/outside/a.ipynb", {"up": ".."}),
+    "the system's root": Way("all{top}/outside/a.ipynb", {"all": "/"}),
+    "a chain": Way(
+        "a.ipynb",
+        {"a.ipynb": "sub/b.ipynb", "sub": "sub2", "sub2/b.ipynb": "../../outside/a.ipynb"},
+    ),
+    "a sibling whose name begins like the root's": Way(
+        "a.ipynb", {"a.ipynb": "../notebooks-secret/a.ipynb"}
+    ),
+    "through the process's root": Way("proc{top}/outside/a.ipynb", {"proc": "/proc/self/root"}),
+    "to nowhere outside": Way(
+        "a.ipynb", {"a.ipynb": "../outside/missing.ipynb"}, leads_somewhere=False
+    ),
+    "to nowhere, through a folder": Way(
+        "door/missing.ipynb", {"door": "../outside"}, leads_somewhere=False
+    ),
+    "to a folder that is missing": Way(
+        "door/a.ipynb", {"door": "../missing"}, leads_somewhere=False
+    ),
+    "to itself": Way("loop.ipynb", {"loop.ipynb": "loop.ipynb"}, leads_somewhere=False),
+    "through itself": Way("loop/a.ipynb", {"loop": "loop"}, leads_somewhere=False),
+    "in circles": Way("x/a.ipynb", {"x": "y", "y": "x"}, leads_somewhere=False),
+    "to an open file": Way("fd.ipynb", {"fd.ipynb": "/proc/self/fd/1"}, leads_somewhere=False),
+    "to an open file's number": Way("fd/1.ipynb", {"fd": "/proc/self/fd"}, leads_somewhere=False),
+}
+
+
+@contextlib.contextmanager
+def led(client: Client, way: Way) -> Iterator[str]:
+    """Make the links of a way, and what is outside; give the path to ask for."""
+    root = client.root
+    top = root.parent
+    for folder in ("outside", "notebooks-secret"):
+        (top / folder).mkdir(exist_ok=True)
+        (top / folder / "a.ipynb").write_bytes(SECRET)
+    made = []
+    for name, target in way.links.items():
+        link = root / name
+        link.parent.mkdir(exist_ok=True)
+        link.symlink_to(target.format(top=top))
+        made.append(link)
+    try:
+        yield way.path.format(top=top)
+    finally:
+        for link in made:
+            link.unlink()
+        if (root / "sub2").exists():
+            (root / "sub2").rmdir()
+
+
+def asked(client: Client, path: str) -> list[Answer]:
+    """Ask for a notebook in all ways that there are."""
+    target = f"nbedit/notebooks/{path}"
+    insert = json.dumps({"cell_type": "raw", "source": "x", "at": "end"}).encode()
+    change = json.dumps({"source": "x"}).encode()
+    return [
+        client.read(path),
+        client.read(path, view="full"),
+        client.patch(path, EDIT),
+        client.patch(path, EDIT, dry_run=True),
+        client.request("POST", f"{target}/cells", insert, JSON),
+        client.request("GET", f"{target}/cells/alpha"),
+        client.request("PATCH", f"{target}/cells/alpha", change, JSON),
+        client.request("DELETE", f"{target}/cells/alpha"),
+    ]
+
+
+def created(client: Client, path: str) -> Answer:
+    return client.request("PUT", f"nbedit/notebooks/{path}", b"{}", JSON)
+
+
+def searched(client: Client, path: str) -> Answer:
+    body = json.dumps({"query": "nobody", "path": path}).encode()
+    return client.request("POST", "nbedit/search", body, JSON)
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_s2_a_link_out_of_the_root_is_as_if_it_was_not_there(strict: Client, way: Way) -> None:
+    with led(strict, way) as path, untouched(strict.root, strict.root.parent / "outside"):
+        missing = asked(strict, "missing.ipynb")
+        assert [answer.status for answer in missing] == [404] * len(missing)
+        assert [answer.body for answer in asked(strict, path)] == [a.body for a in missing]
+        folder = path.rpartition("/")[0]
+        if folder and not way.path.startswith("fd/"):
+            refused = created(strict, f"{folder}/new.ipynb")
+            assert refused.body == created(strict, "missing/new.ipynb").body
+            assert refused.status == 404
+            assert searched(strict, folder).body == searched(strict, "missing").body
+        assert searched(strict, path).body == searched(strict, "missing").body
+        everything = searched(strict, "")
+        assert everything.status == 200
+        assert MARK.encode() not in everything.body
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_s2_by_default_a_link_leads_where_the_contents_api_lets_it(live: Client, way: Way) -> None:
+    with led(live, way) as path:
+        theirs = live.request("GET", f"api/contents/{path}?content=0")
+        ours = live.read(path)
+        assert (ours.status == 200) <= (theirs.status == 200)
+        if not way.leads_somewhere:
+            assert ours.status in {404, 409, 422}, ours.body
+            return
+        assert (theirs.status, ours.status) == (200, 200)
+        assert ours.json["cells"][0]["source"] == MARK
+        assert live.patch(path, EDIT).status == 200
+        kept = (live.root / path).resolve()
+        assert live.root not in kept.parents
+        assert samples.cells_of(kept.read_bytes())[0]["source"] == "changed"
+
+
+@pytest.mark.parametrize("client", ["live", "strict"])
+def test_s2_a_link_within_the_root_is_followed(request: pytest.FixtureRequest, client: str) -> None:
+    here: Client = request.getfixturevalue(client)
+    (here.root / "deep").mkdir()
+    (here.root / "deep" / "real.ipynb").write_bytes(GOOD)
+    (here.root / "near.ipynb").symlink_to("deep/real.ipynb")
+    (here.root / "door").symlink_to(here.root / "deep")
+    # Out and in again: what counts is where it ends.
+    (here.root / "around.ipynb").symlink_to(f"../{here.root.name}/deep/real.ipynb")
+    for number, path in enumerate(("near.ipynb", "door/real.ipynb", "around.ipynb")):
+        answer = here.patch(path, {**EDIT, "source": f"x = {number}"})
+        assert answer.status == 200, answer.body
+        kept = (here.root / "deep" / "real.ipynb").read_bytes()
+        assert f"x = {number}".encode() in kept
+    assert (here.root / "near.ipynb").is_symlink()
+    assert created(here, "door/new.ipynb").status == 201
+    assert (here.root / "deep" / "new.ipynb").is_file()
+
+
+@dataclass
+class Flipped:
+    """A root in which a folder and a file change places with links to what is outside."""
+
+    client: Client
+    outside: Path = field(init=False)
+    answers: Counter[int] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        root = self.client.root
+        self.outside = root.parent / "canaries"
+        self.outside.mkdir()
+        (root / "work").mkdir()
+        for folder in (self.outside, root / "work"):
+            (folder / "a.ipynb").write_bytes(SECRET if folder == self.outside else GOOD)
+        (root / "other").symlink_to(self.outside)
+        (root / "file.ipynb").write_bytes(GOOD)
+        (root / "twin.ipynb").symlink_to(self.outside / "a.ipynb")
+
+    @property
+    def pairs(self) -> list[str]:
+        root = self.client.root
+        return [str(root / name) for name in ("work", "other", "file.ipynb", "twin.ipynb")]
+
+    def inside(self) -> list[bytes]:
+        """Read the two notebooks that are in the root, by whatever name."""
+        root = self.client.root
+        return [_real(root, "work", "other", "a.ipynb"), _real(root, "file.ipynb", "twin.ipynb")]
+
+    def count(self, answer: Answer) -> Answer:
+        self.answers[answer.status] += 1
+        assert answer.status < 500 or answer.status == 503, answer.body
+        if answer.status >= 400:
+            assert_says_nothing_of_this_machine(answer.body)
+        return answer
+
+
+def _real(root: Path, one: str, other: str, below: str | None = None) -> bytes:
+    """Read a file by that one of two names that is no link."""
+    while True:
+        for name in (one, other):
+            flags = os.O_NOFOLLOW | (os.O_DIRECTORY if below else 0)
+            with contextlib.suppress(OSError):
+                descriptor = os.open(root / name, flags)
+                if below is not None:
+                    folder = descriptor
+                    descriptor = os.open(below, os.O_NOFOLLOW, dir_fd=folder)
+                    os.close(folder)
+                with open(descriptor, "rb") as file:  # noqa: PTH123 -- it is open already
+                    return file.read()
+
+
+@pytest.fixture
+def flipping() -> Iterator[Callable[[list[str]], subprocess.Popen[str]]]:
+    processes = []
+
+    def begin(pairs: list[str]) -> subprocess.Popen[str]:
+        script = Path(__file__).with_name("flipper.py")
+        command = [sys.executable, str(script), str(FLIPPING_SECONDS), *pairs]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        processes.append(process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        return process
+
+    yield begin
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux exchanges two names at once")
+def test_s3_no_link_put_in_a_path_in_the_middle_of_an_edit_leads_it_out(
+    strict: Client, flipping: Callable[[list[str]], subprocess.Popen[str]]
+) -> None:
+    place = Flipped(strict)
+    process = flipping(place.pairs)
+    edits = 0
+    with untouched(place.outside):
+        while process.poll() is None:
+            for number, names in enumerate((("work/a", "other/a"), ("file", "twin"))):
+                source = f"turn = {edits}"
+                for name in names:
+                    answer = place.count(strict.patch(f"{name}.ipynb", {**EDIT, "source": source}))
+                    if answer.status == 200:
+                        edits += 1
+                        assert source.encode() in place.inside()[number]
+                        break
+                read = place.count(strict.read(f"{names[0]}.ipynb"))
+                assert MARK.encode() not in read.body
+            found = place.count(searched(strict, "work"))
+            assert MARK.encode() not in found.body
+            place.count(created(strict, f"work/new{edits}.ipynb"))
+    flips = _flips(process)
+    print(f"S3: {flips} flips, {edits} edits, answers {dict(place.answers)}")
+    assert flips >= FLIPS
+    assert edits > 10
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux exchanges two names at once")
+def test_s3_what_was_read_here_is_never_written_there(
+    live: Client, flipping: Callable[[list[str]], subprocess.Popen[str]]
+) -> None:
+    # Links may lead out here, but an edit of one version belongs to the file that has it.
+    place = Flipped(live)
+    hashes: list[str] = [live.read(name).json["hash"] for name in ("work/a.ipynb", "file.ipynb")]
+    process = flipping(place.pairs)
+    edits = 0
+    with untouched(place.outside):
+        while process.poll() is None:
+            for number, name in enumerate(("work/a.ipynb", "file.ipynb")):
+                source = f"turn = {edits}"
+                operation = {**EDIT, "source": source}
+                answer = place.count(live.patch(name, operation, hash=hashes[number]))
+                if answer.status == 200:
+                    edits += 1
+                    hashes[number] = answer.json["hash"]
+                    assert source.encode() in place.inside()[number]
+    flips = _flips(process)
+    print(f"S3: {flips} flips, {edits} edits, answers {dict(place.answers)}")
+    assert flips >= FLIPS
+    assert edits > 10
+
+
+def _flips(process: subprocess.Popen[str]) -> int:
+    assert process.stdout is not None
+    return int(process.stdout.read())
+
+
+def test_s4_a_file_with_a_name_outside_the_root_is_left_alone(live: Client) -> None:
+    other = live.root.parent / "other-name.ipynb"
+    other.write_bytes(GOOD)
+    (live.root / "linked.ipynb").hardlink_to(other)
+    try:
+        with untouched(live.root, other):
+            assert live.read("linked.ipynb").status == 200
+            found = details(live.patch("linked.ipynb", EDIT), 409, "not_a_plain_file")
+            assert found == {"links": 2}
+            assert created(live, "linked.ipynb").status == 409
+        assert other.samefile(live.root / "linked.ipynb")
+        assert other.read_bytes() == GOOD
+    finally:
+        other.unlink()
+
+
+LONG = "a" * 300 + ".ipynb"
+NAMES = {
+    "a NUL": "a%00.ipynb",
+    "a NUL behind a good name": "good.ipynb%00.ipynb",
+    "300 characters": LONG,
+    "a folder of 300 characters": f"{LONG}/a.ipynb",
+    "3000 folders": "a/" * 3000 + "a.ipynb",
+    "half a character of UTF-16": "a%ED%A0%80.ipynb",
+    "no UTF-8": "a%FF%FE.ipynb",
+    "overlong UTF-8": "..%C0%AFa.ipynb",
+    "a space at the end of a folder": "open%20/good.ipynb",
+    "a dot at the end of a folder": "open./good.ipynb",
+    "a control character": "a%1b%5b2J.ipynb",
+    "a line break": "a%0a.ipynb",
+}
+
+
+def quickly(ask: Callable[[], Answer]) -> Answer:
+    """Ask three times, and see how long the quickest answer takes: others use the machine too."""
+    took = []
+    for _ in range(3):
+        began = time.perf_counter()
+        answer = ask()
+        took.append(time.perf_counter() - began)
+    assert min(took) < AT_MOST_SECONDS
+    return answer
+
+
+@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
+def test_s6_an_odd_name_is_refused_at_once(live: Client, name: str) -> None:
+    (live.root / "open").mkdir(exist_ok=True)
+    (live.root / "open" / "good.ipynb").write_bytes(GOOD)
+    body = json.dumps({"operations": [EDIT]}).encode()
+    target = f"nbedit/notebooks/{name}"
+    with untouched(live.root):
+        for verb, sent in (("GET", None), ("PATCH", body)):
+            answer = quickly(partial(live.request, verb, target, sent, JSON))
+            assert answer.status in {400, 404}, answer.body
+            assert_says_nothing_of_this_machine(answer.body)
+
+
+def a_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def a_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(os.path.relpath(path))
+
+
+def a_folder(path: Path) -> None:
+    path.mkdir()
+
+
+def a_character_device(path: Path) -> None:
+    _device(path, stat.S_IFCHR, os.makedev(1, 5))
+
+
+def a_terminal(path: Path) -> None:
+    _device(path, stat.S_IFCHR, os.makedev(5, 0))
+
+
+def a_block_device(path: Path) -> None:
+    _device(path, stat.S_IFBLK, os.makedev(7, 0))
+
+
+def _device(path: Path, kind: int, number: int) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can make a device")
+    os.mknod(path, kind | 0o600, number)
+
+
+@pytest.mark.parametrize(
+    "make", [a_pipe, a_socket, a_folder, a_character_device, a_terminal, a_block_device]
+)
+def test_s6_what_is_no_file_is_refused_at_once(live: Client, make: Any) -> None:
+    path = live.root / f"{make.__name__}.ipynb"
+    make(path)
+    with untouched(live.root):
+        for ask in (
+            lambda: live.read(path.name),
+            lambda: live.patch(path.name, EDIT),
+            lambda: created(live, path.name),
+        ):
+            assert quickly(ask).status == 409
+        if not path.is_dir():
+            assert quickly(lambda: searched(live, path.name)).status == 200
