@@ -1,0 +1,202 @@
+"""A JupyterHub of the tests' own: on loopback, in a scratch folder, with real servers behind it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from tests.handlers.client import Client
+
+PROXY = Path(__file__).parent / "proxy" / "node_modules" / ".bin" / "configurable-http-proxy"
+START_SECONDS = 60
+STOP_SECONDS = 20
+#: What may change contents on a server whose authorizer asks for more than the right to come in.
+WRITE = "custom:contents:write"
+
+
+@dataclass(frozen=True)
+class Hub:
+    """A running hub, spoken to by a service that may do anything."""
+
+    port: int
+    token: str
+    homes: Path
+
+    def request(self, verb: str, path: str, body: Any = None) -> tuple[int, Any]:
+        """Ask the hub's own API."""
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=START_SECONDS)
+        with contextlib.closing(connection):
+            connection.request(
+                verb,
+                f"/hub/api{path}",
+                body=None if body is None else json.dumps(body),
+                headers={"Authorization": f"token {self.token}"},
+            )
+            response = connection.getresponse()
+            answer = response.read()
+        return response.status, json.loads(answer) if answer else None
+
+    def spawn(self, *names: str) -> None:
+        """Start the servers of some users, all at once, and wait for them."""
+        for name in names:
+            status, answer = self.request("POST", f"/users/{quote(name)}/server")
+            assert status in {201, 202}, answer
+        deadline = time.monotonic() + START_SECONDS
+        for name in names:
+            while not self._server(name).get("ready"):
+                assert time.monotonic() < deadline, f"the server of {name} has not started"
+                time.sleep(0.1)
+
+    def token_of(self, name: str, scopes: Sequence[str], **more: Any) -> str:
+        """Make a token for what a user has the right to."""
+        body = {"scopes": scopes, **more}
+        status, answer = self.request("POST", f"/users/{quote(name)}/tokens", body)
+        assert status == 201, answer
+        token: str = answer["token"]
+        return token
+
+    def client(self, server: str, token: str) -> Client:
+        """Speak to a user's server through the proxy, with a token of whoever's."""
+        base_url = urlsplit(self._server(server)["url"]).path
+        return Client(self.port, token, self.root(server), base_url)
+
+    def root(self, name: str) -> Path:
+        """Name the folder that a user's server serves."""
+        return self.homes / name / "work"
+
+    def configure(self, name: str, config: str) -> None:
+        """Lay out a user's home, with a configuration for the server."""
+        self.root(name).mkdir(parents=True)
+        settings = self.homes / name / ".jupyter" / "jupyter_server_config.py"
+        settings.parent.mkdir()
+        settings.write_text(config)
+
+    def processes(self) -> list[int]:
+        """List the numbers of the users' servers."""
+        _, users = self.request("GET", "/users")
+        servers = [server for user in users for server in user["servers"].values()]
+        return [server["state"]["pid"] for server in servers if server["state"]]
+
+    def _server(self, name: str) -> dict[str, Any]:
+        _, user = self.request("GET", f"/users/{quote(name)}")
+        server: dict[str, Any] = user["servers"].get("", {})
+        return server
+
+
+@contextlib.contextmanager
+def running(folder: Path, rights: Mapping[str, Sequence[str]]) -> Iterator[Hub]:
+    """Run a hub while the block does.
+
+    Parameters
+    ----------
+    folder
+        Everything that the hub and the servers write goes in here.
+    rights
+        The users, and what each of them may do beyond what everybody may.
+    """
+    public, internal, proxied = free_ports(3)
+    hub = Hub(public, secrets.token_hex(16), folder / "homes")
+    settings = {
+        "JupyterHub": {
+            "authenticator_class": "dummy",
+            "spawner_class": "simple",
+            "bind_url": f"http://127.0.0.1:{public}/",
+            "hub_bind_url": f"http://127.0.0.1:{internal}/hub/",
+            "db_url": f"sqlite:///{folder / 'hub.sqlite'}",
+            "cookie_secret_file": str(folder / "cookie_secret"),
+            "services": [{"name": "tests", "api_token": hub.token}],
+            # Whoever asks for a server hears at once that it will come, and may ask for the next.
+            "tornado_settings": {"slow_spawn_timeout": 0},
+            "custom_scopes": {WRITE: {"description": "change contents"}},
+            "load_roles": [
+                {
+                    "name": "tests",
+                    "services": ["tests"],
+                    "scopes": ["admin:users", "admin:servers", "admin:server_state", "tokens"],
+                },
+                *(
+                    {"name": f"rights-{number}", "users": [name], "scopes": list(scopes)}
+                    for number, (name, scopes) in enumerate(rights.items())
+                    if scopes
+                ),
+            ],
+        },
+        "Authenticator": {"allowed_users": list(rights)},
+        "ConfigurableHTTPProxy": {
+            "command": [str(PROXY)],
+            "api_url": f"http://127.0.0.1:{proxied}",
+            "pid_file": str(folder / "proxy.pid"),
+        },
+        "Spawner": {
+            "cmd": [sys.executable, "-m", "jupyterhub.singleuser"],
+            "args": ["--allow-root", "--ServerApp.allow_unauthenticated_access=False"],
+            "notebook_dir": str(hub.homes / "{username}" / "work"),
+            "default_url": "/lab",
+        },
+        "SimpleLocalProcessSpawner": {"home_dir_template": str(hub.homes / "{username}")},
+    }
+    config = folder / "jupyterhub_config.json"
+    config.write_text(json.dumps(settings))
+    log = folder / "hub.log"
+    inherited = {name: value for name, value in os.environ.items() if "JUPYTER" not in name}
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "jupyterhub", f"--config={config}"],
+            env=inherited,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            wait_for(hub, process, log)
+            yield hub
+        finally:
+            end(hub, process)
+
+
+def free_ports(count: int) -> list[int]:
+    """Find ports that nobody has."""
+    with contextlib.ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [probe.getsockname()[1] for probe in probes]
+
+
+def wait_for(hub: Hub, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait until the hub answers through the proxy."""
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        with contextlib.suppress(OSError, json.JSONDecodeError):
+            if hub.request("GET", "/users")[0] == 200:
+                return
+        time.sleep(0.1)
+    raise AssertionError(f"The hub has not started. The end of its log:\n{log.read_text()[-4000:]}")
+
+
+def end(hub: Hub, process: subprocess.Popen[bytes]) -> None:
+    """End the hub, which ends its proxy and its servers, and what it has left."""
+    servers = hub.processes() if process.poll() is None else []
+    process.terminate()
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    for server in servers:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(server, signal.SIGKILL)

@@ -1,0 +1,270 @@
+"""Edits through a JupyterHub: each in the name that the hub knows, none without the right."""
+
+from __future__ import annotations
+
+import asyncio
+import http.cookiejar
+import json
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tornado.httpclient import HTTPRequest
+from tornado.websocket import WebSocketClientConnection, websocket_connect
+
+from jupyter_nbedit.events import SCHEMA_ID
+from tests import samples
+from tests.handlers.client import JSON, Answer, Client
+from tests.handlers.refused import details, untouched
+from tests.handlers.routes import ROWS
+from tests.setups.hub import WRITE, Hub, running
+from tests.setups.needs import needs
+
+needs("jupyterhub")
+
+ODD = "ü@b"
+#: As little as will do; the server of `ODD` has all that is installed beside us.
+PLAIN = """
+c.ServerApp.jpserver_extensions = {"jupyter_server_ydoc": False, "jupyterlab_jupytext": False}
+"""
+OWNERS = f'{PLAIN}\nc.NbEditApp.owners = ["ada"]'
+#: As an administrator would write it who lets some people read only.
+READ_ONLY = f"""{PLAIN}
+from jupyterhub.singleuser.extension import JupyterHubAuthorizer
+
+
+class Writers(JupyterHubAuthorizer):
+    def is_authorized(self, handler, user, action, resource):
+        may_write = "{WRITE}" in user.hub_user["scopes"]
+        return super().is_authorized(handler, user, action, resource) and (
+            action != "write" or resource != "contents" or may_write
+        )
+
+
+c.ServerApp.authorizer_class = Writers
+"""
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+    """A hub where Cleo may use Ada's server, too, and Bob's lets only some requests write."""
+    rights = {"ada": [], "bob": [WRITE], "cleo": [access("ada")], ODD: []}
+    with running(tmp_path_factory.mktemp("hub"), rights) as started:
+        for name, config in (("ada", OWNERS), ("bob", READ_ONLY), (ODD, "")):
+            started.configure(name, config)
+        started.spawn("ada", "bob", ODD)
+        yield started
+
+
+@pytest.fixture(autouse=True)
+def _fresh(hub: Hub) -> None:
+    for name in ("ada", "bob", ODD):
+        (hub.root(name) / "a.ipynb").write_bytes(samples.three_cells())
+        (hub.root(name) / "a.txt").write_text("as is")
+
+
+def access(server: str) -> str:
+    return f"access:servers!user={server}"
+
+
+def of(hub: Hub, user: str, server: str, *more: str) -> Client:
+    """Speak to a server with a user's token for it."""
+    return hub.client(server, hub.token_of(user, [access(server), *more]))
+
+
+def replaced(client: Client, source: str, **more: Any) -> Answer:
+    return client.patch("a.ipynb", {"op": "replace", "cell": "alpha", "source": source}, **more)
+
+
+def alpha(hub: Hub, server: str) -> Any:
+    """Give the source of the first cell as the file has it."""
+    cells = json.loads((hub.root(server) / "a.ipynb").read_bytes())["cells"]
+    return "".join(cells[0]["source"])
+
+
+async def subscribed(client: Client) -> WebSocketClientConnection:
+    url = f"ws://127.0.0.1:{client.port}{client.base_url}api/events/subscribe"
+    return await websocket_connect(
+        HTTPRequest(url, headers={"Authorization": f"token {client.token}"})
+    )
+
+
+async def next_edit(socket: WebSocketClientConnection) -> Any:
+    while True:
+        message = await asyncio.wait_for(socket.read_message(), 30)
+        assert message is not None
+        if (event := json.loads(message))["schema_id"] == SCHEMA_ID:
+            return event
+
+
+@pytest.mark.parametrize(("user", "server"), [("ada", "ada"), ("cleo", "ada"), (ODD, ODD)])
+async def test_an_edit_is_told_in_the_name_that_the_hub_knows(
+    hub: Hub, user: str, server: str
+) -> None:
+    client = of(hub, user, server)
+    socket = await subscribed(client)
+
+    answer = await asyncio.to_thread(replaced, client, "by name")
+
+    event = await next_edit(socket)
+    socket.close()
+    assert answer.status == 200, answer.body
+    assert (event["user"], event["path"], event["hash"]) == (user, "a.ipynb", answer.json["hash"])
+    assert alpha(hub, server) == "by name"
+
+
+def stranger(hub: Hub, kind: str) -> Client:
+    """Speak to Ada's server with a token that is not for it."""
+    if kind == "no token":
+        return hub.client("ada", "")
+    if kind == "made up":
+        return hub.client("ada", "0" * 32)
+    if kind == "other user":
+        return hub.client("ada", hub.token_of("bob", [access("bob")]))
+    if kind == "wrong scope":
+        return hub.client("ada", hub.token_of("ada", ["read:users!user=ada"]))
+    token = hub.token_of("ada", [access("ada")], expires_in=1)
+    time.sleep(1.5)
+    return hub.client("ada", token)
+
+
+@pytest.mark.parametrize("kind", ["no token", "made up", "other user", "wrong scope", "expired"])
+def test_whoever_has_no_right_is_refused_on_every_route_and_nothing_is_written(
+    hub: Hub, kind: str
+) -> None:
+    client = stranger(hub, kind)
+
+    with untouched(hub.root("ada")):
+        for (_, verb), row in ROWS.items():
+            target, body, headers = row.sent(client.root)
+            answer = client.request(verb, target, body, headers)
+
+            assert answer.status == 403, (verb, target, answer.body)
+            assert b"alpha" not in answer.body
+
+
+def test_every_route_works_below_the_users_prefix(hub: Hub) -> None:
+    client = of(hub, ODD, ODD)
+
+    for (_, verb), row in ROWS.items():
+        (client.root / "a.ipynb").write_bytes(samples.three_cells())
+        target, body, headers = row.sent(client.root)
+        answer = client.request(verb, target, body, headers)
+
+        assert answer.status == row.status, (verb, target, answer.body)
+
+
+def test_what_the_server_says_of_itself_leads_back_through_the_proxy(hub: Hub) -> None:
+    client = of(hub, ODD, ODD)
+
+    links = client.request("GET", "nbedit").json["links"]
+    document = client.request("GET", "nbedit/openapi.json").json
+    cell = b'{"cell_type": "code", "source": "new", "at": "end"}'
+    inserted = client.request("POST", "nbedit/notebooks/a.ipynb/cells", cell, JSON)
+
+    assert inserted.status == 201, inserted.body
+    assert links["self"] == f"{client.base_url}nbedit"
+    assert [server["url"] for server in document["servers"]] == [client.base_url.rstrip("/")]
+    for address in (links["openapi"], inserted.headers["Location"]):
+        assert address.startswith(client.base_url)
+        found = client.request("GET", address.removeprefix(client.base_url))
+        assert found.status == 200, found.body
+
+
+def test_a_key_of_one_user_is_not_another_users(hub: Hub) -> None:
+    key = {"Idempotency-Key": "once"}
+    ada, cleo = of(hub, "ada", "ada"), of(hub, "cleo", "ada")
+
+    first = replaced(ada, "ada's", headers=key)
+    others = replaced(cleo, "cleo's", headers=key)
+    again = replaced(of(hub, "ada", "ada"), "ada's", headers=key)
+
+    assert (first.status, others.status, again.status) == (200, 200, 200)
+    assert first.json["edit_id"] != others.json["edit_id"]
+    assert again.body == first.body
+    assert alpha(hub, "ada") == "cleo's"
+
+
+def test_what_one_user_has_read_another_one_has_not(hub: Hub) -> None:
+    ada, cleo = of(hub, "ada", "ada"), of(hub, "cleo", "ada")
+    path = str(ada.root / "read.ipynb")
+    (ada.root / "read.ipynb").write_bytes(samples.three_cells())
+    edit = json.dumps({"notebook_path": path, "cell_id": "alpha", "new_source": "read"}).encode()
+    read = json.dumps({"file_path": path}).encode()
+    tool = "nbedit/tools/claude_code/NotebookEdit"
+
+    assert ada.request("POST", "nbedit/tools/claude_code/Read", read, JSON).status == 200
+    assert cleo.request("POST", tool, edit, JSON).status == 428
+    # Another token of the same user's is the same user.
+    assert of(hub, "ada", "ada").request("POST", tool, edit, JSON).status == 200
+
+
+def test_owners_are_named_as_the_hub_names_them(hub: Hub) -> None:
+    runtime = hub.root("ada") / "runtime"
+    runtime.mkdir(exist_ok=True)
+    (runtime / "reminders.md").write_text("# Today\n\n- Rest\n")
+    body = b'{"file": "reminders", "action": "read"}'
+    tool = "nbedit/tools/sections/notebook_edit"
+
+    assert of(hub, "ada", "ada").request("POST", tool, body, JSON).status == 200
+    assert of(hub, "cleo", "ada").request("POST", tool, body, JSON).status == 403
+
+
+def test_an_authorizer_that_lets_some_only_read_is_heeded_on_every_route(hub: Hub) -> None:
+    reader, writer = of(hub, "bob", "bob"), of(hub, "bob", "bob", WRITE)
+
+    with untouched(reader.root):
+        for (_, verb), row in ROWS.items():
+            target, body, headers = row.sent(reader.root)
+            answer = reader.request(verb, target, body, headers)
+
+            expected = row.status if row.action == "read" else 403
+            assert answer.status == expected, (verb, target, answer.body)
+    assert replaced(writer, "may").status == 200
+
+
+class Browser:
+    """Somebody who has signed in at the hub and has cookies, and no token."""
+
+    def __init__(self, hub: Hub, name: str) -> None:
+        self.jar = http.cookiejar.CookieJar()
+        self.client = hub.client(name, "")
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.jar))
+        site = f"http://127.0.0.1:{hub.port}"
+        with opener.open(f"{site}{self.client.base_url}lab", timeout=30) as page:
+            login = page.url
+        form = {"username": name, "password": "", "_xsrf": self.cookie("_xsrf", "/hub/")}
+        with opener.open(login, urllib.parse.urlencode(form).encode(), timeout=30) as page:
+            assert urllib.parse.urlsplit(page.url).path == f"{self.client.base_url}lab"
+
+    def cookie(self, name: str, path: str) -> str:
+        (value,) = (
+            cookie.value for cookie in self.jar if (cookie.name, cookie.path) == (name, path)
+        )
+        assert value is not None
+        return value
+
+    def replace(self, source: str, headers: dict[str, str]) -> Answer:
+        own = [cookie for cookie in self.jar if self.client.base_url.startswith(cookie.path)]
+        cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in own)
+        return replaced(self.client, source, headers={"Cookie": cookies, **headers})
+
+
+async def test_a_browser_that_signed_in_may_edit_if_it_shows_the_xsrf_token(hub: Hub) -> None:
+    browser = await asyncio.to_thread(Browser, hub, "ada")
+    socket = await subscribed(of(hub, "ada", "ada"))
+
+    with untouched(hub.root("ada")):
+        forged = await asyncio.to_thread(browser.replace, "forged", {})
+    token = browser.cookie("_xsrf", browser.client.base_url)
+    answer = await asyncio.to_thread(browser.replace, "signed in", {"X-XSRFToken": token})
+
+    event = await next_edit(socket)
+    socket.close()
+    details(forged, 403, "forbidden")
+    assert answer.status == 200, answer.body
+    assert event["user"] == "ada"
+    assert alpha(hub, "ada") == "signed in"
