@@ -1,0 +1,228 @@
+"""Hooks of the contents manager, in a server as a user would set it up."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import samples
+from tests.handlers.client import JSON, Client
+from tests.handlers.refused import details, untouched
+from tests.setups.serving import assert_edited, contents, save, serving
+
+REPLACE = {"op": "replace", "cell": "beta", "source": "# Changed"}
+TEXT = samples.three_cells()
+# What each hook does depends on the folder, so that one server serves all tests.
+HOOKS = """
+import json
+from pathlib import Path
+from tornado.web import HTTPError
+
+LOG = Path(__file__).parent / "hooks.log"
+
+def note(line):
+    with LOG.open("a") as log:
+        print(json.dumps(line), file=log)
+
+def before(model, path, contents_manager, **kwargs):
+    note(["before", model["type"], path])
+    assert type(model["content"]) in {dict, str}
+    if path.startswith("veto/"):
+        raise HTTPError(409, "Cells must be %s, says the rule.", "short")
+    if path.startswith("secret/"):
+        raise HTTPError(400, f"not in {contents_manager.root_dir}")
+    if path.startswith("broken/"):
+        raise ValueError("the save goes on")
+    if path.startswith("strip/") and model["type"] == "notebook":
+        for cell in model["content"]["cells"]:
+            if cell["cell_type"] == "code":
+                cell["outputs"] = []
+                cell["execution_count"] = None
+
+def after(os_path, model, contents_manager, **kwargs):
+    note(["after", model["type"], model["path"]])
+    if model["path"].startswith("late/"):
+        raise RuntimeError(f"in {os_path}")
+
+"""
+BEFORE = "c.ContentsManager.pre_save_hook = before\n"
+AFTER = "c.FileContentsManager.post_save_hook = after\n"
+_names = (f"{number}.ipynb" for number in itertools.count())
+
+
+@pytest.fixture(scope="module")
+def hooked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    folder = tmp_path_factory.mktemp("hooked") / "server"
+    with serving(folder, HOOKS + BEFORE + AFTER) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """Run a server with a post-save hook only, which keeps its notebooks in plain files."""
+    with serving(tmp_path_factory.mktemp("plain") / "server", HOOKS + AFTER) as client:
+        yield client
+
+
+def keep(client: Client, folder: str, text: bytes = TEXT) -> tuple[str, Path]:
+    path = f"{folder}/{next(_names)}"
+    file = client.root / path
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(text)
+    return path, file
+
+
+def ran(client: Client, path: str) -> list[str]:
+    """List which hooks ran for a path, and on what."""
+    log = client.root.parent / "config" / "hooks.log"
+    lines = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    return [f"{when} {kind}" for when, kind, where in lines if where == path]
+
+
+def test_hooks_run_once_each_and_the_file_is_what_the_reply_says(hooked: Client) -> None:
+    path, file = keep(hooked, "any")
+    reply = assert_edited(hooked.patch(path, REPLACE), "notebook", preserved=False)
+    assert ran(hooked, path) == ["before notebook", "after notebook"]
+    assert reply["hash"] == samples.hash_of(file)
+    assert hooked.read(path).json["hash"] == reply["hash"]
+    assert contents(hooked, path, "hash=1")["hash"] == reply["hash"]
+    assert samples.cells_of(file.read_bytes())[1]["source"] == ["# Changed"]
+
+
+def test_a_hook_that_fails_does_not_keep_the_save_from_going_on(hooked: Client) -> None:
+    path, file = keep(hooked, "broken")
+    assert_edited(hooked.patch(path, REPLACE), "notebook", preserved=False)
+    assert b"# Changed" in file.read_bytes()
+
+
+def test_what_a_hook_takes_away_is_gone_and_told(hooked: Client) -> None:
+    path, file = keep(hooked, "strip")
+    answer = hooked.patch(path, REPLACE)
+    assert answer.status == 200, answer.body
+    assert "has changed what was written" in "".join(answer.json["warnings"])
+    assert answer.json["hash"] == samples.hash_of(file)
+    code, markdown, _ = samples.cells_of(file.read_bytes())
+    assert (code["outputs"], markdown["source"]) == ([], ["# Changed"])
+    # By now there is nothing more to take away.
+    again = {**REPLACE, "source": "# Again"}
+    assert_edited(hooked.patch(path, again, hash=answer.json["hash"]), "notebook", preserved=False)
+
+
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [("veto", "Cells must be short, says the rule."), ("secret", "the server's log says why.")],
+)
+def test_what_a_hook_refuses_is_refused_and_nothing_is_written(
+    hooked: Client, folder: str, said: str
+) -> None:
+    path, file = keep(hooked, folder)
+    with untouched(file.parent):
+        answer = hooked.patch(path, REPLACE)
+        details(answer, 403, "forbidden")
+        assert answer.json["message"].endswith(said)
+        target = f"nbedit/notebooks/{folder}/new.ipynb"
+        details(hooked.request("PUT", target, b"{}", JSON), 403, "forbidden")
+    assert ran(hooked, path) == ["before notebook"]
+
+
+def test_a_dry_run_asks_no_hook(hooked: Client) -> None:
+    path, file = keep(hooked, "veto")
+    with untouched(file.parent):
+        reply = hooked.patch(path, REPLACE, dry_run=True).json
+    assert (reply["dry_run"], reply["persisted"]) == (True, False)
+    assert ran(hooked, path) == []
+
+
+def test_a_notebook_is_created_through_the_hooks(hooked: Client) -> None:
+    path = f"any/{next(_names)}"
+    (hooked.root / "any").mkdir(exist_ok=True)
+    reply = assert_edited(
+        hooked.request("PUT", f"nbedit/notebooks/{path}", b"{}", JSON), "notebook", preserved=False
+    )
+    assert reply["hash"] == samples.hash_of(hooked.root / path)
+    assert ran(hooked, path) == ["before notebook", "after notebook"]
+    refused = hooked.request("PUT", f"nbedit/notebooks/{path}", b"{}", JSON)
+    details(refused, 409, "notebook_exists")
+
+
+@pytest.mark.parametrize("setup", ["hooked", "plain"])
+def test_a_post_save_hook_that_fails_is_a_warning_and_the_edit_stands(
+    setup: str, request: pytest.FixtureRequest
+) -> None:
+    client: Client = request.getfixturevalue(setup)
+    path, file = keep(client, "late")
+    answer = client.patch(path, REPLACE)
+    assert answer.status == 200, answer.body
+    (warning,) = answer.json["warnings"]
+    assert "post-save hook" in warning
+    assert str(client.root) not in answer.body.decode()
+    assert answer.json["hash"] == samples.hash_of(file)
+    assert ran(client, path).count("after notebook") == 1
+    # As with the server's own save, which answers 500 but has saved.
+    assert b"# Changed" in file.read_bytes()
+
+
+def test_a_post_save_hook_runs_once_on_a_plain_file(plain: Client) -> None:
+    path, file = keep(plain, "any")
+    assert_edited(plain.patch(path, REPLACE), "file", preserved=True)
+    assert ran(plain, path) == ["after notebook"]
+    assert file.read_bytes() == TEXT.replace(b'"# Title"', b'"# Changed"')
+
+
+@pytest.mark.parametrize("setup", ["hooked", "plain"])
+def test_the_checkpoint_a_user_made_is_what_reverting_gives(
+    setup: str, request: pytest.FixtureRequest
+) -> None:
+    client: Client = request.getfixturevalue(setup)
+    path, _ = keep(client, "checkpoints")
+    target = f"api/contents/{path}/checkpoints"
+    point = client.request("POST", target, b"").json
+    for title in ("# One", "# Two"):
+        assert client.patch(path, {**REPLACE, "source": title}).status == 200
+    (now,) = client.request("GET", target).json
+    assert now == point
+    assert client.request("POST", f"{target}/{point['id']}", b"").status == 204
+    assert contents(client, path)["content"]["cells"][1]["source"] == "# Title"
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_trust_is_kept_and_never_given(hooked: Client, trusted: bool) -> None:  # noqa: FBT001
+    # Signatures go by what a notebook holds.
+    path, _ = keep(hooked, "any", TEXT.replace(b"as is", b"%d" % trusted))
+    if trusted:
+        model = contents(hooked, path)
+        model["content"]["cells"][0]["metadata"]["trusted"] = True
+        save(hooked, path, model)
+    assert hooked.read(path).json["trusted"] is trusted
+    assert_edited(hooked.patch(path, REPLACE), "notebook", preserved=False)
+    assert hooked.read(path).json["trusted"] is trusted
+    # The manager signs whatever has nothing left that could harm.
+    cleared = hooked.patch(path, {"op": "clear_outputs", "all": True})
+    assert_edited(cleared, "notebook", preserved=False)
+    assert hooked.read(path).json["trusted"] is trusted
+
+
+def test_a_mark_of_trust_in_the_file_is_not_believed(hooked: Client) -> None:
+    smuggled = samples.code("1", "alpha", outputs=[samples.HTML_OUTPUT], metadata={"trusted": True})
+    path, _ = keep(hooked, "any", samples.notebook(smuggled, samples.markdown("# Title", "beta")))
+    assert_edited(hooked.patch(path, REPLACE), "notebook", preserved=False)
+    assert not hooked.read(path).json["trusted"]
+    shown: Any = contents(hooked, path)["content"]["cells"][0]
+    assert shown["metadata"]["trusted"] is False
+
+
+def test_a_notebook_without_ids_is_edited_by_position_and_then_has_ids(hooked: Client) -> None:
+    text = samples.notebook(samples.raw("one"), samples.raw("two"))
+    path, _ = keep(hooked, "any", text)
+    answer = hooked.read(path)
+    assert [cell["id"] for cell in answer.json["cells"]] == [None, None]
+    edit = {"op": "replace", "cell": "cell-1", "source": "2"}
+    assert hooked.patch(path, edit, hash=answer.json["hash"]).status == 200
+    cells = hooked.read(path).json["cells"]
+    assert len({cell["id"] for cell in cells} - {None}) == 2
+    assert [cell["source"] for cell in cells] == ["one", "2"]
