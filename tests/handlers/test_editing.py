@@ -299,17 +299,6 @@ async def test_the_limit_of_a_request_can_be_set(local: Local, notebook: Path) -
     assert sources(notebook)[1] == "# Changed"
 
 
-@pytest.mark.parametrize("jp_base_url", ["/a%40b/", "/%C3%A9%20%2B/", "/x/y/z/"])
-async def test_a_base_url_of_any_characters_is_no_obstacle(
-    jp_base_url: str, local: Local, notebook: Path
-) -> None:
-    about: dict[str, Any] = (await local.request("GET", "nbedit")).json
-    assert about["links"]["self"].endswith("/nbedit")
-    assert (await local.read("a.ipynb")).json["hash"] == sha256(TEXT)
-    assert (await local.patch("a.ipynb", REPLACE)).status == 200, jp_base_url
-    assert sources(notebook)[1] == "# Changed"
-
-
 def test_the_answer_tells_the_language_that_the_edit_has_set(live: Client, path: str) -> None:
     patch = {"op": "set_metadata", "patch": {"language_info": {"name": "R"}}}
     assert live.patch(path, patch).json["language"] == "R"
