@@ -7,6 +7,7 @@ import hashlib
 import os
 import sys
 import time
+import unicodedata
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from logging import Logger
@@ -63,7 +64,7 @@ class PathLocks:
             If another process holds one of them for too long.
         """
         # All take their locks in the same order, or two could wait for each other.
-        reals = sorted({real_path(path) for path in os_paths})
+        reals = sorted({_folded(real_path(path)) for path in os_paths})
         mine = asyncio.current_task()
         keys = (*reals, *sorted(set(names)))
         wanted = [key for key in keys if self._holders.get(key) is not mine]
@@ -108,6 +109,11 @@ class PathLocks:
             # The server's own saves come by here as well; a full disk elsewhere must not stop them.
             self._log.warning("No lock among servers: %s", error)
             return None
+
+
+def _folded(real: str) -> str:
+    """Make one of names that some file system takes for the same; others may share a lock."""
+    return unicodedata.normalize("NFC", real).casefold()
 
 
 def _number(key: str) -> int:

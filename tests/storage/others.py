@@ -27,6 +27,7 @@ from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage import Changed
 from jupyter_nbedit.storage.files import FileStorage
 from jupyter_nbedit.storage.locks import PathLocks
+from tests.storage import mounted
 
 NAME = "a.ipynb"
 
@@ -103,6 +104,11 @@ def hold(root: str, locks: str, marker: str, seconds: float) -> str:
     return "held"
 
 
+def edits_on(kind: str, folder: str) -> dict[str, Any] | str:
+    """Edit notebooks on a file system of some kind."""
+    return mounted.edits_on(kind, folder, storage_in)
+
+
 def _do(number: int, what: Callable[..., Any], arguments: dict[str, Any]) -> None:
     try:
         outcome = what(**arguments)
@@ -120,7 +126,7 @@ def main() -> None:
         Path(folder, NAME).write_text("0")
         count(folder, folder, 1)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    jobs = {job.__name__: job for job in (edit, fill, count, hold)}
+    jobs = {job.__name__: job for job in (edit, fill, count, hold, edits_on)}
     for line in sys.stdin:
         number, what, arguments = json.loads(line)
         if os.fork() == 0:

@@ -27,7 +27,8 @@ async def test_one_path_is_held_by_one_at_a_time_by_whatever_name(
     locks: PathLocks, tmp_path: Path
 ) -> None:
     (tmp_path / "link").symlink_to(tmp_path)
-    names = ("a.ipynb", "./a.ipynb", "link/a.ipynb", "link/link/a.ipynb")
+    # In some folders the last two are the same file as well.
+    names = ("\u00e9", "./\u00e9", "link/\u00e9", "link/link/\u00e9", "\u00c9", "e\u0301")
     inside: list[str] = []
 
     async def work(name: str) -> None:
