@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
@@ -23,22 +23,14 @@ _SECONDS = 10.0
 _SYNC = 0
 
 
-class Backend(Protocol):
-    """How one kind of rooms is entered."""
-
-    @property
-    def extensions(self) -> list[str]:
-        """The server extensions it consists of."""
-
-    def room(self, client: Client, path: str, contents: str) -> str:
-        """Say where the room of a file is, as a path with a query."""
-
-
 @dataclass(frozen=True)
 class Collaboration:
     """jupyter-collaboration."""
 
     extensions = ("jupyter_server_ydoc", "jupyter_server_fileid")
+
+    def options(self, folder: Path) -> list[str]:
+        return [f"--SQLiteYStore.db_path={folder / 'ystore.db'}"]
 
     def room(self, client: Client, path: str, contents: str) -> str:
         kept_as, kind = contents.split(":")
@@ -53,6 +45,9 @@ class Documents:
     """jupyter-server-documents."""
 
     extensions = ("jupyter_server_documents", "jupyter_server_fileid")
+
+    def options(self, _folder: Path) -> list[str]:
+        return []
 
     def room(self, client: Client, path: str, contents: str) -> str:
         answer = client.request("POST", f"api/fileid/index?path={path}", b"")
@@ -111,7 +106,7 @@ def house(backend: Collaboration | Documents, folder: Path, *options: str) -> It
     (folder / "config").mkdir()
     config = {"ServerApp": {"jpserver_extensions": extensions}}
     (folder / "config" / "jupyter_server_config.json").write_text(json.dumps(config))
-    with server.running("jupyter_server", folder, *options) as running:
+    with server.running("jupyter_server", folder, *backend.options(folder), *options) as running:
         yield House(Client(running.port, running.token, running.root), backend, folder)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import nbformat
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
 from jupyter_nbedit.storage import Storage
@@ -16,15 +17,28 @@ from jupyter_nbedit.storage.choice import ServerStorages
 from jupyter_nbedit.storage.files import FileStorage
 from jupyter_nbedit.storage.locks import PathLocks
 from tests import samples
+from tests.setups import live_rooms
 from tests.setups.bucket import bucket
 from tests.setups.needs import needs
 from tests.storage.memory import MemoryStorage
 
 PATH = "folder/a.ipynb"
-TEXT = samples.notebook(
+# Rooms add what of this is missing.
+METADATA = {
+    "kernelspec": {"display_name": "P", "language": "python", "name": "p"},
+    "language_info": {"name": "python"},
+}
+
+
+def written(*cells: dict[str, Any]) -> bytes:
+    """Write a notebook as nbformat does, which is how rooms do."""
+    text = samples.notebook(*cells, metadata=METADATA).decode()
+    return f"{nbformat.writes(nbformat.reads(text, as_version=4))}\n".encode()
+
+
+TEXT = written(
     samples.code("x = 1\nx", "alpha", execution_count=3, outputs=[samples.HTML_OUTPUT]),
     samples.markdown("# Title", "beta"),
-    metadata={"kernelspec": {"display_name": "P", "language": "python", "name": "p"}},
 )
 
 
@@ -133,7 +147,25 @@ async def s3(folder: Path) -> AsyncIterator[Kept]:
         )
 
 
-#: Where notebooks can be created and removed.
+@asynccontextmanager
+async def collaboration(folder: Path) -> AsyncIterator[Kept]:
+    """A live room of jupyter-collaboration."""
+    async with live_rooms.collaboration(folder, _root(folder), PATH) as live:
+        yield _live(live)
+
+
+@asynccontextmanager
+async def documents(folder: Path) -> AsyncIterator[Kept]:
+    """A live room of jupyter-server-documents."""
+    async with live_rooms.documents(folder, _root(folder), PATH) as live:
+        yield _live(live)
+
+
+def _live(live: live_rooms.LiveNotebook) -> Kept:
+    return Kept(live.storage(), live.put, live.file.read_bytes, live.file.unlink)
+
+
+#: All of them.
 KINDS: dict[str, Kind] = {
     "memory": memory,
     "file": file,
@@ -141,7 +173,11 @@ KINDS: dict[str, Kind] = {
     "pair": pair,
     "drive": drive,
     "s3": s3,
+    "collaboration": collaboration,
+    "documents": documents,
 }
+#: Those that know a notebook as a whole, and not what in it has changed.
+WHOLE = ("memory", "file", "hook", "pair", "drive", "s3")
 #: Those that keep any bytes as they are.
 EXACT = ("memory", "file", "drive", "s3")
 

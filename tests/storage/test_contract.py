@@ -16,9 +16,9 @@ from jupyter_nbedit.errors import NotebookExists, NotebookNotFound
 from jupyter_nbedit.notebook.splices import Splice, join
 from jupyter_nbedit.storage import Changed, Storage, Written
 from tests import samples
-from tests.storage.kept import EXACT, KINDS, PATH, TEXT, Kept
+from tests.storage.kept import EXACT, KINDS, PATH, TEXT, WHOLE, Kept, written
 
-OTHER = samples.notebook(samples.markdown("# Other", "gamma"))
+OTHER = written(samples.markdown("# Other", "gamma"))
 # What other packages still use is their business.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -118,6 +118,7 @@ async def test_each_write_is_newer_than_the_one_before(kept: Kept) -> None:
         before = after
 
 
+@only(WHOLE)
 @pytest.mark.parametrize("now", [OTHER, TEXT + b"\n", TEXT.replace(b"x = 1", b"x = 2")])
 async def test_what_has_changed_since_it_was_read_is_not_written_over(
     kept: Kept, now: bytes

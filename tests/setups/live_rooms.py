@@ -1,0 +1,178 @@
+"""Rooms without browsers, for the contract of all storages: made and filled by the tests."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import nbformat
+from jupyter_events import EventLogger
+from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
+
+from jupyter_nbedit.notebook.splices import Splice
+from jupyter_nbedit.storage import Content, Storage, Written
+from jupyter_nbedit.storage.choice import ServerStorages
+from jupyter_nbedit.storage.locks import PathLocks
+from tests.setups.needs import needs
+
+#: Opens the room of a notebook and gives its shared document.
+Open = Callable[[str], Awaitable[Any]]
+
+
+@dataclass
+class LiveNotebook:
+    """One notebook in a folder, and the room that somebody has it open in.
+
+    Parameters
+    ----------
+    path
+        Its API path.
+    file
+        The file.
+    storages
+        The ways of the server.
+    open
+        Opens the room.
+    """
+
+    path: str
+    file: Path
+    storages: ServerStorages
+    open: Open
+    document: Any = None
+
+    async def put(self, text: bytes) -> None:
+        """Open the room, or be somebody who types a whole notebook in it, and saves."""
+        if self.document is None:
+            self.file.write_bytes(text)
+            self.document = await self.open(self.path)
+            return
+        self.document.source = nbformat.from_dict(nbformat.reads(text.decode(), as_version=4))
+        storage: Any = await self.storages.of(self.path)
+        await storage.room.save()
+
+    def storage(self) -> Storage:
+        return _Chosen(self.storages)
+
+
+@dataclass
+class _Chosen:
+    """The storage there is at any time: before the room is opened, and after it is gone."""
+
+    storages: ServerStorages
+    read_with: dict[int, Storage] = field(default_factory=dict)
+
+    kind = "room"
+    preserves_bytes = False
+
+    @asynccontextmanager
+    async def hold(self, path: str) -> AsyncIterator[None]:
+        async with self.storages.hold(path):
+            yield
+
+    async def read(self, path: str) -> Content:
+        storage = await self.storages.of(path)
+        content = await storage.read(path)
+        self.read_with[id(content)] = storage
+        return content
+
+    async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> Written:
+        return await self.read_with[id(base)].write(path, base, splices)
+
+    async def check_vacant(self, path: str) -> None:
+        await (await self.storages.of(path)).check_vacant(path)
+
+    async def create(self, path: str, text: bytes) -> Written:
+        return await (await self.storages.of(path)).create(path, text)
+
+    async def announce(self, path: str, written: Written) -> list[str]:
+        return await (await self.storages.of(path)).announce(path, written)
+
+
+def _settings(root: Path, folder: Path) -> dict[str, Any]:
+    from jupyter_server_fileid.manager import ArbitraryFileIdManager  # noqa: PLC0415
+
+    ids = ArbitraryFileIdManager(root_dir=str(root), db_path=str(folder / "ids.db"))
+    manager = AsyncLargeFileManager(root_dir=str(root))
+    return {"contents_manager": manager, "file_id_manager": ids}
+
+
+def _storages(settings: dict[str, Any], folder: Path) -> ServerStorages:
+    return ServerStorages(settings, PathLocks(folder / "locks", logging.getLogger(__name__)))
+
+
+@asynccontextmanager
+async def collaboration(folder: Path, root: Path, path: str) -> AsyncIterator[LiveNotebook]:
+    """A room of jupyter-collaboration."""
+    needs("jupyter_server_ydoc")
+    from jupyter_server_ydoc.loaders import FileLoaderMapping  # noqa: PLC0415
+    from jupyter_server_ydoc.rooms import DocumentRoom  # noqa: PLC0415
+    from jupyter_server_ydoc.websocketserver import JupyterWebsocketServer  # noqa: PLC0415
+
+    settings = _settings(root, folder)
+    log = logging.getLogger(__name__)
+    loaders = FileLoaderMapping(settings, log, 0.1)
+    server = JupyterWebsocketServer(lambda **_: None, rooms_ready=False, auto_clean_rooms=False)
+    settings["jupyter_server_ydoc"] = SimpleNamespace(ywebsocket_server=server)
+
+    async def opened(path: str) -> Any:
+        file_id = settings["file_id_manager"].index(path)
+        name = f"json:notebook:{file_id}"
+        room = DocumentRoom(
+            name, "json", "notebook", loaders[file_id], EventLogger(), None, log, save_delay=60
+        )
+        await server.start_room(room)
+        server.add_room(name, room)
+        await room.initialize()
+        return room._document
+
+    serving = asyncio.create_task(server.start())
+    await server.started.wait()
+    try:
+        yield LiveNotebook(path, root / path, _storages(settings, folder), opened)
+    finally:
+        await loaders.clear()
+        await server.stop()
+        await serving
+        settings["file_id_manager"].con.close()
+
+
+@asynccontextmanager
+async def documents(folder: Path, root: Path, path: str) -> AsyncIterator[LiveNotebook]:
+    """A room of jupyter-server-documents."""
+    needs("jupyter_server_documents", "documents")
+    from jupyter_server_documents.app import ServerDocsApp  # noqa: PLC0415
+    from jupyter_server_documents.rooms.yroom_manager import YRoomManager  # noqa: PLC0415
+
+    settings = _settings(root, folder)
+    app = ServerDocsApp()
+    app.serverapp = SimpleNamespace(
+        web_app=SimpleNamespace(settings=settings),
+        contents_manager=settings["contents_manager"],
+        event_logger=EventLogger(),
+    )
+    manager = YRoomManager(parent=app)
+    settings["yroom_manager"] = manager
+
+    async def opened(path: str) -> Any:
+        file_id = settings["file_id_manager"].index(path)
+        return await manager.get_room(f"json:notebook:{file_id}").get_jupyter_ydoc()
+
+    try:
+        yield LiveNotebook(path, root / path, _storages(settings, folder), opened)
+    finally:
+        await manager.stop()
+        settings["file_id_manager"].con.close()
+
+
+#: The kinds of rooms there are.
+ROOMS: dict[str, Callable[[Path, Path, str], AbstractAsyncContextManager[LiveNotebook]]] = {
+    "collaboration": collaboration,
+    "documents": documents,
+}
