@@ -89,6 +89,7 @@ class NbEditApp(ExtensionApp):
         a token, so that names make sense with JupyterHub or another provider only.""",
     )
 
+    storages: ServerStorages
     editor: NotebookEditor
     reader: NotebookReader
     search: NotebookSearch
@@ -109,7 +110,7 @@ class NbEditApp(ExtensionApp):
             logger.register_event_schema(SCHEMA_PATH)
         locks = PathLocks(Path(jupyter_runtime_dir()) / "nbedit" / "locks", self.log)
         settings: dict[str, Any] = serverapp.web_app.settings
-        storages = ServerStorages(settings, locks, self.links_outside_root)
+        self.storages = storages = ServerStorages(settings, locks, self.links_outside_root)
 
         def notary() -> NotebookNotary:
             found: NotebookNotary = settings["contents_manager"].notary

@@ -43,7 +43,11 @@ class AboutReply(msgspec.Struct, frozen=True, kw_only=True):
     ]
     limits: Limits
     storage: Annotated[
-        list[str], Meta(description="What this server can edit; a reply's `applied_via`.")
+        list[str],
+        Meta(
+            description="The ways in which it keeps notebooks now: `file`, `contents`, `notebook`, "
+            "`room`; a reply's `applied_via` names the one that was taken."
+        ),
     ]
     tools: Annotated[
         list[str],
@@ -81,7 +85,7 @@ class AboutHandler(NbEditHandler):
                 mode=app.mode,
                 epoch=self.editor.events.epoch,
                 limits=Limits(app.max_request_bytes, MOST_OPERATIONS, MOST_HITS),
-                storage=["file"],
+                storage=self.extensionapp.storages.kinds(),
                 tools=list(ADDRESSES),
                 links={
                     "self": root,

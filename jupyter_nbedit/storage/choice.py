@@ -21,11 +21,11 @@ from jupyter_nbedit.storage.contents import ContentsStorage
 from jupyter_nbedit.storage.files import FileStorage
 from jupyter_nbedit.storage.guards import guard
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.managers import Way, keeps_plain_files, way_of
+from jupyter_nbedit.storage.managers import Way, keeps_plain_files, kinds_of, way_of
 from jupyter_nbedit.storage.mapping import api_path
 from jupyter_nbedit.storage.notebook import NotebookStorage
 from jupyter_nbedit.storage.room import RoomStorage
-from jupyter_nbedit.storage.rooms import live_places, place_of, room_of
+from jupyter_nbedit.storage.rooms import has_rooms, live_places, place_of, room_of
 
 # How long a search waits for what is shared in a room.
 _READING_SECONDS = 5.0
@@ -48,6 +48,11 @@ class ServerStorages:
     settings: Mapping[str, Any]
     locks: PathLocks
     links_outside_root: bool = True
+
+    def kinds(self) -> list[str]:
+        """List the ways in which this server keeps notebooks now, as ``applied_via`` names them."""
+        rooms = ["room"] if has_rooms(self.settings) else []
+        return [*kinds_of(self.settings["contents_manager"]), *rooms]
 
     async def of(self, path: str) -> Storage:
         """Choose the way for a notebook as things are now."""

@@ -84,6 +84,16 @@ async def way_of(manager: Any, locks: PathLocks, path: str) -> Way:
     return Way.FILE if keeps_plain_files(manager) else Way.TEXT
 
 
+def kinds_of(manager: Any) -> list[str]:
+    """List the ways in which a manager keeps notebooks now, as ``applied_via`` names them."""
+    if not isinstance(manager, ContentsManager):
+        return []
+    if _has_pre_save_hook(manager):
+        return ["notebook"]
+    pairs = [] if pairs_of(manager) is None else ["notebook"]
+    return ["file" if keeps_plain_files(manager) else "contents", *pairs]
+
+
 def keeps_plain_files(manager: object) -> bool:
     """Tell whether a manager keeps notebooks that are no pairs as the stock manager does."""
     return isinstance(manager, AsyncFileContentsManager) and all(

@@ -157,6 +157,12 @@ class DocumentsRoom:
         return getattr(self.room.file_api, "_last_modified", None)
 
 
+def has_rooms(settings: Mapping[str, Any]) -> bool:
+    """Tell whether people can open a notebook in a room on this server."""
+    server = getattr(settings.get("jupyter_server_ydoc"), "ywebsocket_server", None)
+    return server is not None or settings.get("yroom_manager") is not None
+
+
 def room_of(
     settings: Mapping[str, Any], manager: Any, path: str, contents: str = NOTEBOOK
 ) -> Room | None:

@@ -174,6 +174,16 @@ def test_what_the_server_says_of_itself_leads_back_through_the_proxy(hub: Hub) -
         assert found.status == 200, found.body
 
 
+@pytest.mark.parametrize(("name", "ways"), [("ada", ["file"]), (ODD, ["file", "notebook", "room"])])
+def test_a_server_tells_the_ways_in_which_it_keeps_notebooks(
+    hub: Hub, name: str, ways: list[str]
+) -> None:
+    client = of(hub, name, name)
+
+    assert client.request("GET", "nbedit").json["storage"] == ways
+    assert replaced(client, "by file").json["applied_via"] == "file"
+
+
 def test_a_key_of_one_user_is_not_another_users(hub: Hub) -> None:
     key = {"Idempotency-Key": "once"}
     ada, cleo = of(hub, "ada", "ada"), of(hub, "cleo", "ada")

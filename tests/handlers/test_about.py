@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
+
+from tests import samples
+from tests.handlers.client import Local
+
+
+class Archive(AsyncLargeFileManager):
+    """Keeps files in a way of its own."""
+
+    async def _read_notebook(self, *given: Any, **named: Any) -> Any:
+        return await super()._read_notebook(*given, **named)
+
+
+async def ways(local: Local) -> tuple[list[str], str]:
+    """Give the ways that the server tells of, and the one in which it then edits."""
+    (local.root / "a.ipynb").write_bytes(samples.three_cells())
+    told = (await local.request("GET", "nbedit")).json["storage"]
+    edited = await local.patch("a.ipynb", {"op": "delete", "cell": "alpha"})
+    assert edited.status == 200, edited.body
+    return told, edited.json["applied_via"]
+
+
+async def test_the_stock_manager_keeps_files(local: Local) -> None:
+    assert await ways(local) == (["file"], "file")
+
+
+@pytest.mark.parametrize(
+    "jp_server_config", [{"ServerApp": {"contents_manager_class": Archive}}], indirect=True
+)
+async def test_another_manager_keeps_contents(local: Local) -> None:
+    assert await ways(local) == (["contents"], "contents")
+
+
+async def test_once_a_hook_is_registered_the_manager_saves_notebooks(
+    local: Local, jp_serverapp: Any
+) -> None:
+    assert await ways(local) == (["file"], "file")
+
+    jp_serverapp.contents_manager.register_pre_save_hook(lambda **_: None)
+
+    assert await ways(local) == (["notebook"], "notebook")
