@@ -29,7 +29,8 @@ _BY_ERRNO: dict[int, Callable[[], NbEditError]] = {
     errno.EDQUOT: lambda: NoSpace(_NO_SPACE),
 }
 _NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL}
-_HOOK_RUNNERS = {"run_pre_save_hook", "run_pre_save_hooks"}
+_BEFORE = {"run_pre_save_hook", "run_pre_save_hooks"}
+_AFTER = {"run_post_save_hook", "run_post_save_hooks"}
 _MOST_SHOWN = 300
 # An absolute path, one of a home folder or of Windows, an address, a traceback.
 _NOT_TO_SHOW = re.compile(r"(?:^|[^\w.])[/~\\]|\\\\|\w:[\\/]|Traceback|[\x00-\x08\x0b-\x1f]")
@@ -101,19 +102,29 @@ def _said(error: HTTPError) -> str:
         return said.strip()
 
 
-def _veto(error: BaseException | None) -> HTTPError | None:
+def is_afterthought(error: BaseException) -> bool:
+    """Tell whether it was a post-save hook that failed, when what it was to be told was saved."""
+    return any(_came_through(_AFTER, one.__traceback__) for one in _chain(error))
+
+
+def _veto(error: BaseException) -> HTTPError | None:
     """Find what a pre-save hook raised; some managers wrap it in a failure of their own."""
-    while error is not None:
-        if isinstance(error, HTTPError) and _from_hook(error.__traceback__):
-            return error
-        error = error.__cause__ or error.__context__
+    for one in _chain(error):
+        if isinstance(one, HTTPError) and _came_through(_BEFORE, one.__traceback__):
+            return one
     return None
 
 
-def _from_hook(trace: TracebackType | None) -> bool:
-    """Tell whether an exception came out of a hook, by who called it."""
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _came_through(callers: set[str], trace: TracebackType | None) -> bool:
+    """Tell whether an exception came out of a hook, by who had called it."""
     while trace is not None:
-        if trace.tb_frame.f_code.co_name in _HOOK_RUNNERS:
+        if trace.tb_frame.f_code.co_name in callers:
             return True
         trace = trace.tb_next
     return False

@@ -18,6 +18,8 @@ _NBFORMAT = 4
 # nbformat 4.5 gave cells their ids.
 _MINOR_WITH_IDS = 5
 _ID_CHARACTERS = 8
+# What Jupytext notes in the metadata about the text that it has written.
+_NOTES = frozenset(("main_language", "text_representation"))
 
 #: A notebook as the Contents API has it: plain JSON values, sources in one piece.
 Notebook = dict[str, Any]
@@ -92,9 +94,8 @@ def is_same(one: bytes, other: bytes) -> bool:
 def _meaning(notebook: Notebook) -> Notebook:
     """Give what a notebook says, without what saving it adds and takes away."""
     metadata = dict(notebook["metadata"])
-    # Jupytext notes there how it has written the text.
-    jupytext = dict(metadata.pop("jupytext", {}))
-    jupytext.pop("text_representation", None)
+    noted = metadata.pop("jupytext", {})
+    jupytext = {name: value for name, value in noted.items() if name not in _NOTES}
     cells = [
         {
             **{name: value for name, value in cell.items() if name != "id"},

@@ -19,7 +19,7 @@ from jupyter_nbedit.errors import (
 from jupyter_nbedit.notebook.splices import Splice, join
 from jupyter_nbedit.storage import Changed, Content, Written
 from jupyter_nbedit.storage.contents import check_vacant
-from jupyter_nbedit.storage.failures import failures, refusal
+from jupyter_nbedit.storage.failures import failures, is_afterthought, refusal
 from jupyter_nbedit.storage.guards import save_of_holder
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.managed import (
@@ -167,8 +167,8 @@ class NotebookStorage:
         try:
             await told.during(save_of_holder(self._manager, self._locks), model)
         except Exception as error:
-            if await self._has(file.path, text):
-                # A post-save hook fails when all is written.
+            # Of a pair, a hook that fails after the first half keeps the other from being written.
+            if is_afterthought(error) and await self._has(file.path, text):
                 return [HOOK_FAILED], told.heard
             await self._take_back(file, before)
             raise refusal(error, file.missing) from error

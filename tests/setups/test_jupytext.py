@@ -1,0 +1,321 @@
+"""Pairs of Jupytext: after an edit both halves agree and open without an error."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat.reader
+import pytest
+
+from tests import samples
+from tests.handlers.client import JSON, Client
+from tests.handlers.refused import details, untouched
+from tests.setups.needs import needs
+from tests.setups.serving import assert_edited, contents, save, serving, tool
+
+needs("jupytext")
+
+REPLACE = {"op": "replace", "cell": "beta", "source": "# Changed"}
+PERCENT = {"jupytext": {"formats": "ipynb,py:percent"}}
+# How each folder's notebooks become pairs.
+CONFIGURATIONS = {
+    "metadata": ("", ""),
+    "toml": ("jupytext.toml", 'formats = "ipynb,py:percent"\n'),
+    "pyproject": ("pyproject.toml", '[tool.jupytext]\nformats = "ipynb,py:light"\n'),
+    "markdown": ("jupytext.toml", 'formats = "ipynb,md"\n'),
+    "apart": ("jupytext.toml", '[formats]\n"notebooks/" = "ipynb"\n"scripts/" = "py:percent"\n'),
+    "single": ("", ""),
+}
+HOOKS = """
+from tornado.web import HTTPError
+
+def before(model, path, **_):
+    if path.startswith("veto") and path.endswith(".py"):
+        raise HTTPError(400, "No scripts here.")
+
+def after(os_path, model, **_):
+    if model["path"].startswith("late"):
+        raise ValueError("in " + os_path)
+
+c.ContentsManager.pre_save_hook = before
+c.FileContentsManager.post_save_hook = after
+"""
+_names = (f"n{number}" for number in itertools.count())
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A notebook and its text.
+
+    Parameters
+    ----------
+    client
+        Of its server.
+    path, twin
+        The API paths of both halves.
+    """
+
+    client: Client
+    path: str
+    twin: str
+
+    @property
+    def file(self) -> Path:
+        return self.client.root / self.path
+
+    @property
+    def text(self) -> Path:
+        return self.client.root / self.twin
+
+    def sources(self) -> list[str]:
+        """Give the sources, on which both halves agree; either opens."""
+        found = [
+            [
+                cell["source"]
+                for cell in contents(self.client, path, "type=notebook")["content"]["cells"]
+            ]
+            for path in (self.path, self.twin)
+        ]
+        on_disk = ["".join(cell["source"]) for cell in samples.cells_of(self.file.read_bytes())]
+        assert found == [on_disk, on_disk]
+        read = self.client.read(self.path).json
+        assert [cell["source"] for cell in read["cells"]] == on_disk
+        return on_disk
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    folder = tmp_path_factory.mktemp("jupytext") / "server"
+    with serving(folder, "", "jupyterlab_jupytext") as found:
+        yield found
+
+
+def text_of(name: str, metadata: object = None) -> bytes:
+    return samples.notebook(
+        samples.code(f"x = '{name}'", "alpha", execution_count=3, outputs=[samples.HTML_OUTPUT]),
+        samples.markdown("# Title", "beta"),
+        samples.code("y = 2", "gamma"),
+        metadata={
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            **(metadata if isinstance(metadata, dict) else {}),
+        },
+    )
+
+
+def pair(client: Client, kind: str = "metadata") -> Pair:
+    """Make a pair as a user does: have JupyterLab save a notebook."""
+    folder, name = kind, next(_names)
+    configuration, said = CONFIGURATIONS[kind]
+    (client.root / folder).mkdir(exist_ok=True)
+    if configuration:
+        (client.root / folder / configuration).write_text(said)
+    inner, outer = ("notebooks/", "scripts/") if kind == "apart" else ("", "")
+    suffix = "md" if kind == "markdown" else "py"
+    found = Pair(client, f"{folder}/{inner}{name}.ipynb", f"{folder}/{outer}{name}.{suffix}")
+    for half in (found.file, found.text):
+        half.parent.mkdir(exist_ok=True)
+    notebook = json.loads(text_of(name, PERCENT if kind == "metadata" else None))
+    save(client, found.path, {"type": "notebook", "format": "json", "content": notebook})
+    assert found.text.exists() is (kind != "single")
+    return found
+
+
+@pytest.mark.parametrize("kind", ["metadata", "toml", "pyproject", "markdown", "apart"])
+def test_after_an_edit_both_halves_agree_and_open(client: Client, kind: str) -> None:
+    found = pair(client, kind)
+    for title in ("# One", "# Two"):
+        reply = assert_edited(
+            client.patch(found.path, {**REPLACE, "source": title}), "notebook", preserved=False
+        )
+        assert found.sources()[1:] == [title, "y = 2"]
+        assert title.encode() in found.text.read_bytes()
+        assert client.read(found.path).json["hash"] == reply["hash"]
+    cells = nbformat.reader.reads(found.file.read_text())["cells"]
+    assert [cell["id"] for cell in cells] == ["alpha", "beta", "gamma"]
+    assert cells[0]["outputs"] == [samples.HTML_OUTPUT]
+
+
+def test_a_notebook_that_is_no_pair_is_edited_in_its_file(client: Client) -> None:
+    found = pair(client, "single")
+    before = found.file.read_bytes()
+    assert_edited(client.patch(found.path, REPLACE), "file", preserved=True)
+    assert found.file.read_bytes() == before.replace(b"# Title", b"# Changed")
+    assert not found.text.exists()
+
+
+@pytest.mark.parametrize("age", [0.0, 30.0, -30.0])
+def test_what_was_changed_in_the_text_is_seen_and_kept(client: Client, age: float) -> None:
+    found = pair(client)
+    seen = client.read(found.path).json["hash"]
+    found.text.write_text(found.text.read_text().replace("y = 2", "y = 'by hand'"))
+    if age:
+        # As if the notebook were so much older, or, within what Jupytext allows, newer.
+        now = time.time()
+        os.utime(found.file, (now - age, now - age) if age > 0 else (now + 0.5, now + 0.5))
+    read = client.read(found.path).json
+    assert read["hash"] != seen
+    assert read["cells"][2]["source"] == "y = 'by hand'"
+    assert client.read(found.path).json == read
+    refused = client.patch(found.path, REPLACE, hash=seen)
+    assert details(refused, 412, "hash_mismatch")["hash"] == read["hash"]
+    # What was read, ids included, holds in the next request.
+    edits = [REPLACE, {"op": "replace", "cell": read["cells"][2]["id"], "source": "y = 3"}]
+    assert_edited(client.patch(found.path, *edits, hash=read["hash"]), "notebook", preserved=False)
+    assert found.sources()[1:] == ["# Changed", "y = 3"]
+
+
+def test_cells_that_only_the_text_has_are_addressed_by_ids_that_stay(client: Client) -> None:
+    found = pair(client)
+    with found.text.open("a") as text:
+        text.write("\n# %%\nz = 1\n\n# %%\nz = 1\n")
+    cells = client.read(found.path).json["cells"]
+    assert [cell["source"] for cell in cells[3:]] == ["z = 1", "z = 1"]
+    assert len({cell["id"] for cell in cells}) == 5
+    edit = {"op": "replace", "cell": cells[4]["id"], "source": "z = 2"}
+    assert_edited(client.patch(found.path, edit), "notebook", preserved=False)
+    assert found.sources()[3:] == ["z = 1", "z = 2"]
+    assert [cell["id"] for cell in client.read(found.path).json["cells"]] == [
+        cell["id"] for cell in cells
+    ]
+
+
+def test_a_pair_whose_halves_disagree_is_left_alone(client: Client) -> None:
+    found = pair(client)
+    found.file.write_bytes(found.file.read_bytes().replace(b"y = 2", b"y = 4"))
+    later = time.time() + 5
+    os.utime(found.file, (later, later))
+    assert client.request("GET", f"api/contents/{found.path}").status == 400
+    with untouched(found.file.parent):
+        for answer in (client.read(found.path), client.patch(found.path, REPLACE)):
+            details(answer, 409, "not_a_plain_file")
+            assert "jupytext --sync" in answer.json["message"]
+
+
+@pytest.mark.parametrize("kind", ["metadata", "single"])
+@pytest.mark.parametrize("trusted", [True, False])
+def test_trust_is_kept_and_never_given(
+    client: Client,
+    kind: str,
+    trusted: bool,  # noqa: FBT001 -- a parameter of the test
+) -> None:
+    found = pair(client, kind)
+    if trusted:
+        model = contents(client, found.path)
+        model["content"]["cells"][0]["metadata"]["trusted"] = True
+        save(client, found.path, model)
+    assert client.read(found.path).json["trusted"] is trusted
+    assert client.patch(found.path, REPLACE).status == 200
+    assert client.read(found.path).json["trusted"] is trusted
+    cell = contents(client, found.path)["content"]["cells"][0]
+    assert cell["metadata"]["trusted"] is trusted
+    assert client.patch(found.path, {"op": "clear_outputs", "all": True}).status == 200
+    last = contents(client, found.path)["content"]["cells"][0]
+    assert last["metadata"]["trusted"] is trusted
+
+
+def test_a_new_notebook_is_a_pair_where_the_configuration_says_so(client: Client) -> None:
+    model = pair(client, "toml")
+    for kind, halves in (("toml", {".ipynb", ".py"}), ("single", {".ipynb"})):
+        name = next(_names)
+        (client.root / kind).mkdir(exist_ok=True)
+        body = json.dumps({"cells": [{"cell_type": "code", "source": "1"}]}).encode()
+        target = f"nbedit/notebooks/{kind}/{name}.ipynb"
+        answer = client.request("PUT", target, body, JSON)
+        via = ("notebook", False) if kind == "toml" else ("file", True)
+        assert_edited(answer, via[0], preserved=via[1])
+        assert {path.suffix for path in (client.root / kind).glob(f"{name}.*")} == halves
+        details(client.request("PUT", target, body, JSON), 409, "notebook_exists")
+        assert contents(client, f"{kind}/{name}.ipynb")["content"]["cells"][0]["source"] == "1"
+    assert model.sources()
+
+
+def test_the_checkpoint_a_user_made_stays(client: Client) -> None:
+    found = pair(client)
+    target = f"api/contents/{found.path}/checkpoints"
+    point = client.request("POST", target, b"").json
+    assert_edited(client.patch(found.path, REPLACE), "notebook", preserved=False)
+    assert client.request("GET", target).json == [point]
+
+
+def test_saves_of_an_open_tab_and_edits_do_not_mix(client: Client) -> None:
+    found = pair(client)
+    model = contents(client, found.path)
+
+    def saves() -> None:
+        for n in range(15):
+            model["content"]["cells"][2]["source"] = f"y = 'tab {n}'"
+            save(client, found.path, model)
+
+    def edits() -> list[int]:
+        return [
+            client.patch(found.path, {**REPLACE, "source": f"# Agent {n}"}).status
+            for n in range(15)
+        ]
+
+    with ThreadPoolExecutor(2) as pool:
+        saving, editing = pool.submit(saves), pool.submit(edits)
+        saving.result()
+        assert set(editing.result()) == {200}
+    assert_edited(client.patch(found.path, REPLACE), "notebook", preserved=False)
+    assert found.sources()[1] == "# Changed"
+
+
+def test_tools_and_the_search_know_pairs(client: Client) -> None:
+    found = pair(client)
+    for path in (found.path, str(found.file)):
+        answer = tool(
+            client,
+            "mycode/NotebookEdit",
+            notebook_path=path,
+            cell_id="beta",
+            new_source=f"# {path}",
+        )
+        assert answer.status == 200, answer.body
+        assert found.sources()[1] == f"# {path}"
+    body = json.dumps({"query": str(found.file), "path": "metadata"}).encode()
+    answer = client.request("POST", "nbedit/search", body, JSON)
+    assert [hit["path"] for hit in answer.json["hits"]] == [found.path]
+
+
+@pytest.fixture(scope="module")
+def hooked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    folder = tmp_path_factory.mktemp("veto") / "server"
+    with serving(folder, HOOKS, "jupyterlab_jupytext") as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    ("folder", "status", "reason"), [("veto", 403, "forbidden"), ("late", 500, "io_error")]
+)
+def test_a_hook_that_spoils_one_half_leaves_both_as_they_were(
+    hooked: Client, folder: str, status: int, reason: str
+) -> None:
+    made = pair(hooked)
+    found = Pair(hooked, f"{folder}/a.ipynb", f"{folder}/a.py")
+    found.file.parent.mkdir()
+    for half, copy in ((made.file, found.file), (made.text, found.text)):
+        copy.write_bytes(half.read_bytes())
+        time.sleep(0.01)
+    before = found.file.read_bytes(), found.text.read_bytes()
+    details(hooked.patch(found.path, REPLACE), status, reason)
+    assert (found.file.read_bytes(), found.text.read_bytes()) == before
+    assert found.sources()[1] == "# Title"
+
+
+def test_what_a_hook_says_of_one_half_is_told(hooked: Client) -> None:
+    (hooked.root / "veto-too").mkdir()
+    (hooked.root / "veto-too" / "a.ipynb").write_bytes(text_of("a", PERCENT))
+    answer = hooked.patch("veto-too/a.ipynb", REPLACE)
+    details(answer, 403, "forbidden")
+    assert answer.json["message"].endswith(": No scripts here.")
+    (hooked.root / "veto-too" / "jupytext.toml").write_text(CONFIGURATIONS["toml"][1])
+    target = "nbedit/notebooks/veto-too/new.ipynb"
+    details(hooked.request("PUT", target, b"{}", JSON), 403, "forbidden")
+    assert not list((hooked.root / "veto-too").glob("new.*"))
