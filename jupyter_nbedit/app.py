@@ -116,7 +116,7 @@ class NbEditApp(ExtensionApp):
             found: NotebookNotary = settings["contents_manager"].notary
             return found
 
-        self.readings = Readings()
+        self.readings = Readings(storages.name)
         self.retries = Retries()
         self.versions = Versions()
         self.reader = NotebookReader(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from jupyter_nbedit.errors import HashMismatch, ReadRequired
@@ -19,8 +20,14 @@ class Readings:
 
     A session is what an editor says it is in the header ``X-NbEdit-Session``, within its user; the
     user alone, if it says nothing. Those that are not heard of for longest are forgotten first.
+
+    Parameters
+    ----------
+    name
+        Gives one name for all by which a file may be called: a tool follows links before it asks.
     """
 
+    name: Callable[[str], str] = str
     _seen: OrderedDict[str, OrderedDict[str, str]] = field(default_factory=OrderedDict)
 
     def note(self, session: str, path: str, digest: str) -> None:
@@ -37,8 +44,9 @@ class Readings:
         """
         files = self._seen.setdefault(session, OrderedDict())
         self._seen.move_to_end(session)
-        files[path] = digest
-        files.move_to_end(path)
+        name = self.name(path)
+        files[name] = digest
+        files.move_to_end(name)
         if len(files) > _MOST_FILES:
             files.popitem(last=False)
         if len(self._seen) > _MOST_SESSIONS:
@@ -55,7 +63,7 @@ class Readings:
             If it has, but the file has changed since.
         """
         files = self._seen.get(session)
-        seen = None if files is None else files.get(path)
+        seen = None if files is None else files.get(self.name(path))
         if seen is None:
             message = (
                 f"{path!r} has not been read in this session, and it would be changed unseen. Read "

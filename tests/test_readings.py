@@ -34,6 +34,14 @@ def test_a_file_that_changed_since_is_not_the_one_that_was_read() -> None:
     seen.require("ann", "a.ipynb", "2")
 
 
+def test_a_file_that_was_read_under_one_name_may_be_changed_under_another() -> None:
+    seen = Readings({"link.ipynb": "a.ipynb", "a.ipynb": "a.ipynb"}.__getitem__)
+    seen.note("ann", "link.ipynb", "1")
+    seen.require("ann", "a.ipynb", "1")
+    seen.note("ann", "a.ipynb", "2")
+    seen.require("ann", "link.ipynb", "2")
+
+
 def test_the_oldest_file_and_the_oldest_session_are_forgotten_first() -> None:
     seen = Readings()
     for n in range(readings._MOST_FILES):

@@ -134,6 +134,11 @@ class ServerStorages:
     async def _read(self, path: str) -> bytes:
         return (await (await self.of(path)).read(path)).text
 
+    def name(self, path: str) -> str:
+        """Give the one path of a file that may have several, by links: the one without."""
+        manager = self.settings["contents_manager"]
+        return api_path(manager, path.strip("/"), relative=True) or path
+
     def _check_inside(self, path: str) -> None:
         """Refuse a path that a link leads out of the root, in whatever way things are kept there.
 

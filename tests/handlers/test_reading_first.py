@@ -127,3 +127,31 @@ async def tool(local: Local, name: str, given: dict[str, Any]) -> Any:
     return await local.request(
         "POST", "nbedit", "tools", *name.split("/"), body=body, headers=headers
     )
+
+
+async def test_who_has_read_a_notebook_through_a_link_may_edit_it_under_its_own_name(
+    local: Local,
+) -> None:
+    (local.root / "link.ipynb").symlink_to("a.ipynb")
+    (local.root / "door").symlink_to(".")
+    for path in ("link.ipynb", "door/a.ipynb"):
+        session = {"X-NbEdit-Session": path}
+        answer = await local.request("GET", "nbedit", "notebooks", path, headers=session)
+        assert answer.status == 200
+        # The tool is given an absolute path, and follows the links of it.
+        body = json.dumps(
+            {
+                "notebook_path": str(local.root / path),
+                "cell_id": "alpha",
+                "new_source": "x = 2",
+            }
+        ).encode()
+        answer = await local.request(
+            "POST",
+            *("nbedit", "tools", "claude_code", "NotebookEdit"),
+            body=body,
+            headers={**JSON, **session},
+        )
+        assert answer.status == 200, answer.body
+        assert b"has not been read" not in answer.body
+        assert (await edit(local, path)).status == 200
