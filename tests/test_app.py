@@ -73,6 +73,7 @@ def test_options_may_be_given_on_the_command_line(jp_configurable_serverapp: Any
         ("max_request_bytes", 0),
         ("max_request_bytes", -1),
         ("max_request_bytes", "many"),
+        ("links_outside_root", "sometimes"),
     ],
 )
 def test_an_option_with_a_value_that_means_nothing_is_refused(option: str, value: Any) -> None:
@@ -83,7 +84,8 @@ def test_an_option_with_a_value_that_means_nothing_is_refused(option: str, value
 def test_every_option_says_what_it_does() -> None:
     own = NbEditApp.class_own_traits(config=True)
     tools = {"owners", "section_files"}
-    assert set(own) == {"mode", "max_request_bytes", "read_before_edit", *tools}
+    rules = {"links_outside_root", "mode", "read_before_edit"}
+    assert set(own) == {"max_request_bytes", *rules, *tools}
     for trait in own.values():
         assert "default" in " ".join(trait.help.split())
 
