@@ -1,0 +1,447 @@
+"""Trust over whole lives of notebooks: kept by every edit, won by none.
+
+A history is a notebook and a few steps: edits of every kind, refused and dry ones, what outsiders
+write over it, what its user trusts and saves in Jupyter, copies, moves, and edits taken back.
+Files, storage, editor and notary with its database are real. Two oracles watch that know nothing of
+signatures:
+
+- every output has a mark of its own, and is shown as trusted only if its user has trusted, or made,
+  the output of that mark;
+- an edit leaves trust as it found it, except where it leads to what was trusted before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import multiprocessing
+import os
+import random
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import nbformat.reader
+import pytest
+from jupyter_events import EventLogger
+from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
+from nbformat.sign import NotebookNotary
+
+from jupyter_nbedit import trust
+from jupyter_nbedit.editor import NotebookEditor
+from jupyter_nbedit.errors import InvalidOperation, NbEditError
+from jupyter_nbedit.events import SCHEMA_PATH, EditEvents
+from jupyter_nbedit.messages import EditRequest
+from jupyter_nbedit.notebook.operations import Operation
+from jupyter_nbedit.notebook.splices import Splice, backwards
+from jupyter_nbedit.readings import Readings
+from jupyter_nbedit.storage.choice import ServerStorages
+from jupyter_nbedit.storage.locks import PathLocks
+from jupyter_nbedit.versions import Versions
+from tests import samples
+
+HISTORIES = 100_000 if "NBEDIT_NIGHTLY" in os.environ else 10_000
+MOST_STEPS = 4
+PROCESSES = 2
+MARK = re.compile(rb"mark-\d+")
+TRUSTED: list[dict[str, Any]] = [
+    {"trusted": True},
+    {"a": {"trusted": True}},
+    {"a": [[{"b": {"trusted": True}}]]},
+    {"jupyter": {"trusted": False}},
+]
+
+
+@dataclass
+class House:
+    """A root, its contents manager, its notary and the editor, all of them real."""
+
+    folder: Path
+    root: Path = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.root = self.folder / "root"
+        self.root.mkdir()
+        self.manager = AsyncLargeFileManager(root_dir=str(self.root))
+        # It warns of each notebook that is not trusted.
+        self.manager.log = logging.getLogger(f"{__name__}.quiet")
+        self.manager.log.setLevel(logging.CRITICAL)
+        self.notary = NotebookNotary(
+            parent=self.manager,
+            db_file=str(self.folder / "signatures.db"),
+            data_dir=str(self.folder),
+        )
+        self.manager.notary = self.notary
+        log = logging.getLogger(__name__)
+        locks = PathLocks(self.folder / "locks", log)
+        logger = EventLogger()
+        logger.register_event_schema(SCHEMA_PATH)
+        self.storages = ServerStorages({"contents_manager": self.manager}, locks)
+        self.editor = NotebookEditor(
+            storages=self.storages,
+            notary=lambda: self.notary,
+            events=EditEvents(logger),
+            readings=Readings(),
+            versions=Versions(),
+            log=log,
+        )
+
+    def judged(self, text: bytes) -> tuple[bool, str]:
+        """Ask the notary as the contents manager does; give also what the notebook says."""
+        # As the manager reads it, but for the check of the form, which takes longer than all else.
+        notebook = nbformat.reader.reads(text.decode())
+        said = json.dumps(notebook, sort_keys=True)
+        return bool(self.notary.check_signature(notebook)), said
+
+
+@contextmanager
+def opened() -> Iterator[House]:
+    # Where files are in memory, if there is such a place: it is the order of things that counts.
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 -- a folder of its own in it
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
+        house = House(Path(folder))
+        yield house
+        house.notary.store.close()
+
+
+@pytest.fixture
+def house() -> Iterator[House]:
+    with opened() as house:
+        yield house
+
+
+def operations(*given: dict[str, Any]) -> list[Operation]:
+    return msgspec.convert(list(given), list[Operation])
+
+
+class History:
+    """One notebook's life, from a number."""
+
+    def __init__(self, house: House, number: int, counts: Counter[str]) -> None:
+        self.house = house
+        self.random = random.Random(number)  # noqa: S311 -- it shall be predictable
+        self.counts = counts
+        self.marks = 0
+        self.number = number
+        self.path = house.root / "a.ipynb"
+        #: The marks of outputs that the user has trusted or made.
+        self.accepted: set[bytes] = set()
+        self.trusted = False
+        #: All that the notebook ever was, and what of it was trusted.
+        self.versions: list[bytes] = []
+        self.signed: set[str] = set()
+        #: What takes the newest edit back, as long as nobody has written since.
+        self.undo: tuple[bytes, list[Splice]] | None = None
+
+    def output(self) -> dict[str, Any]:
+        self.marks += 1
+        mark = f"mark-{self.number}{self.marks:03}"
+        html = f"<script>window.__pwned = '{mark}'</script>"
+        return {"output_type": "display_data", "data": {"text/html": html}, "metadata": {}}
+
+    def notebook(self) -> bytes:
+        cells = [
+            samples.code("x = 1\nx", "c0", outputs=[self.output()], execution_count=1),
+            samples.markdown(f"# A {self.number}\n\n- one\n- two", "c1"),
+            samples.code("y", "c2", outputs=[self.output()] * self.random.randrange(2)),
+            samples.code("z", "c3"),
+        ]
+        return samples.notebook(*cells)
+
+    @property
+    def text(self) -> bytes:
+        return self.path.read_bytes()
+
+    @text.setter
+    def text(self, text: bytes) -> None:
+        self.path.write_bytes(text)
+
+    # What happens -------------------------------------------------------------------------------
+
+    def operation(self) -> dict[str, Any]:
+        cells = samples.cells_of(self.text)
+        at = self.random.randrange(len(cells)) if cells else 0
+        pick = self.random.choice
+        source = f"# A\n- new {self.random.randrange(100)}"
+        return pick(
+            [
+                {"op": "replace", "cell": at, "source": source, "outputs": pick(["clear", "keep"])},
+                {"op": "replace", "cell": at, "cell_type": pick(["code", "markdown", "raw"])},
+                {"op": "replace_text", "cell": at, "old": "x", "new": "xx", "all": True},
+                {"op": "replace_text", "cell": at, "old": "one", "new": "1", "outputs": "keep"},
+                {
+                    "op": "insert",
+                    "cell_type": pick(["code", "markdown"]),
+                    "source": source,
+                    "index": at,
+                },
+                {
+                    "op": "insert",
+                    "cell_type": "code",
+                    "source": json.dumps(self.output()),
+                    "at": "end",
+                },
+                {"op": "delete", "cell": at},
+                {"op": "move", "cell": at, "at": pick(["start", "end"])},
+                {"op": "split", "cell": at, "at_line": 2},
+                {"op": "merge", "cells": [at, at + 1]},
+                {"op": "clear_outputs", "cell": at},
+                {"op": "clear_outputs", "all": True},
+                {"op": "set_metadata", "patch": {"signature": "x", "outputs": [self.output()]}},
+                {"op": "set_metadata", "cell": at, "patch": {"outputs": [self.output()]}},
+                {"op": "append_to_section", "section": "A", "source": "- three"},
+                {"op": "replace_section", "section": "A", "source": source},
+                {"op": "remove_entry", "section": "A", "match": "one"},
+            ]
+        )
+
+    async def edited(self, *batch: dict[str, Any], **more: Any) -> bool:
+        """Edit; whatever comes of it, the notebook is trusted as much as before."""
+        before, trusted = self.text, self.trusted
+        wanted = operations(*batch)
+        request = EditRequest(path=self.path.name, operations=wanted, **more)
+        try:
+            reply = await self.house.editor.edit(request)
+        except NbEditError:
+            assert self.text == before
+            return False
+        assert reply.warnings == []
+        after = self.text
+        if request.dry_run:
+            assert after == before
+        self.trusted, said = self.house.judged(after)
+        # An edit may lead to what was trusted before, and cannot lose trust.
+        assert self.trusted == (trusted or said in self.signed)
+        if after != before:
+            self.undo = (after, backwards(before, [change(before, after)]))
+        return True
+
+    async def edit(self) -> None:
+        batch = [self.operation() for _ in range(self.random.choice([1, 1, 2, 3]))]
+        done = await self.edited(*batch)
+        self.counts["edits" if done else "refused edits"] += 1
+
+    async def dry_run(self) -> None:
+        await self.edited(self.operation(), dry_run=True)
+
+    async def refused(self) -> None:
+        kinds: list[dict[str, Any]] = [
+            {"op": "delete", "cell": "nobody"},
+            {"op": "set_metadata", "patch": self.random.choice(TRUSTED)},
+            {"op": "set_metadata", "cell": 0, "patch": self.random.choice(TRUSTED)},
+            {
+                "op": "insert",
+                "at": "end",
+                "cell_type": "code",
+                "source": "",
+                "metadata": self.random.choice(TRUSTED),
+            },
+        ]
+        assert not await self.edited(self.operation(), self.random.choice(kinds))
+
+    async def stale(self) -> None:
+        assert not await self.edited(self.operation(), hash="0" * 64)
+
+    async def take_back(self) -> None:
+        """Write the newest edit's splices backwards; nothing is signed by that."""
+        if self.undo is None or self.undo[0] != self.text:
+            # Somebody has written since; an edit more, then.
+            self.versions.append(self.text)
+            if not await self.edited(self.operation()):
+                return
+        if self.undo is None or self.undo[0] != self.text:
+            return
+        after, splices = self.undo
+        async with self.house.storages.hold(self.path.name) as storage:
+            content = await storage.read(self.path.name)
+            assert content.text == after
+            await storage.write(self.path.name, content, splices)
+        assert self.text in self.versions
+        # It is what it was, and so is its trust.
+        self.trusted, said = self.house.judged(self.text)
+        assert self.trusted == (said in self.signed)
+        self.counts["taken back"] += 1
+
+    async def outsider_restores(self) -> None:
+        self.text = self.random.choice(self.versions)
+
+    async def outsider_smuggles(self) -> None:
+        found = json.loads(self.text)
+        for cell in found["cells"]:
+            if cell["cell_type"] == "code":
+                cell["outputs"] = [*cell["outputs"], self.output()]
+                cell["metadata"]["trusted"] = True
+        found["metadata"]["trusted"] = True
+        self.text = json.dumps(found, indent=1).encode()
+
+    async def outsider_lays_out(self) -> None:
+        self.text = json.dumps(json.loads(self.text), indent=self.random.choice([0, 2])).encode()
+
+    async def user_trusts(self) -> None:
+        await self.house.manager.trust_notebook(self.path.name)
+        self.accepted |= set(outputs(self.text))
+
+    async def user_saves(self) -> None:
+        """Save as JupyterLab does, what was shown, with one more output of the user's own."""
+        model = await self.house.manager.get(self.path.name)
+        shown = [cell for cell in model["content"]["cells"] if cell["cell_type"] == "code"]
+        if shown:
+            cell = self.random.choice(shown)
+            made = self.output()
+            # Running a cell replaces its outputs, and makes them trusted.
+            cell["outputs"], cell["metadata"]["trusted"] = [nbformat.from_dict(made)], True
+            self.accepted |= set(MARK.findall(json.dumps(made).encode()))
+        await self.house.manager.save(
+            {"type": "notebook", "format": "json", "content": model["content"]}, self.path.name
+        )
+
+    async def duplicate(self) -> None:
+        copied = await self.house.manager.copy(self.path.name)
+        (self.house.root / copied["path"]).replace(self.path)
+
+    async def move(self) -> None:
+        other = "b.ipynb" if self.path.name == "a.ipynb" else "a.ipynb"
+        await self.house.manager.rename_file(self.path.name, other)
+        self.path = self.house.root / other
+
+    # What must hold -----------------------------------------------------------------------------
+
+    async def check(self) -> None:
+        text = self.text
+        self.trusted, said = self.house.judged(text)
+        if self.random.random() < 0.1:
+            assert self.trusted == await trust.is_trusted(self.house.notary, text)
+        self.versions.append(text)
+        if self.trusted:
+            self.signed.add(said)
+            assert set(outputs(text)) <= self.accepted
+        self.counts["trusted" if self.trusted else "untrusted"] += 1
+
+    async def live(self) -> None:
+        self.text = self.notebook()
+        await self.check()
+        assert not self.trusted
+        if self.random.random() < 0.5:
+            await self.user_trusts()
+            await self.check()
+        for _ in range(self.random.randrange(2, MOST_STEPS + 1)):
+            step = self.random.choices(list(STEPS), list(STEPS.values()))[0]
+            self.counts[step.__name__] += 1
+            await step(self)
+            await self.check()
+        self.path.unlink()
+
+
+STEPS: dict[Callable[[History], Awaitable[None]], int] = {
+    History.edit: 10,
+    History.take_back: 4,
+    History.dry_run: 1,
+    History.refused: 1,
+    History.stale: 1,
+    History.outsider_restores: 2,
+    History.outsider_smuggles: 2,
+    History.outsider_lays_out: 1,
+    History.user_trusts: 2,
+    History.user_saves: 1,
+    History.duplicate: 1,
+    History.move: 1,
+}
+
+
+def outputs(text: bytes) -> list[bytes]:
+    """List the marks of what a page would run."""
+    cells = samples.cells_of(text)
+    return MARK.findall(json.dumps([cell.get("outputs", []) for cell in cells]).encode())
+
+
+def change(before: bytes, after: bytes) -> Splice:
+    """Give the smallest splice that an edit was."""
+    start = _alike(before, after)
+    rest = _alike(before[start:][::-1], after[start:][::-1])
+    return Splice(start, len(before) - rest, after[start : len(after) - rest])
+
+
+def _alike(one: bytes, other: bytes) -> int:
+    return next(
+        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+        min(len(one), len(other)),
+    )
+
+
+def lives(numbers: range) -> Counter[str]:
+    """Live histories, each from its number; in a process of its own."""
+    counts: Counter[str] = Counter()
+
+    async def all_of_them(house: House) -> None:
+        for number in numbers:
+            history = History(house, number, counts)
+            try:
+                await history.live()
+            except BaseException as error:
+                versions = [version.decode() for version in history.versions]
+                message = f"history {number}: {versions}"
+                raise AssertionError(message) from error
+
+    with opened() as house:
+        asyncio.run(all_of_them(house))
+    return counts
+
+
+def test_no_history_wins_trust_and_no_edit_loses_it() -> None:
+    seed = int(os.environ.get("NBEDIT_SEED", random.SystemRandom().getrandbits(32)))
+    print(f"to see the same histories again: NBEDIT_SEED={seed}")
+    size = HISTORIES // PROCESSES
+    ranges = [range(start, start + size) for start in range(seed, seed + HISTORIES, size)]
+    with ProcessPoolExecutor(PROCESSES, multiprocessing.get_context("spawn")) as pool:
+        counts = sum(pool.map(lives, ranges), Counter[str]())
+    print(f"{HISTORIES} histories: {dict(counts)}")
+    assert counts["trusted"] > HISTORIES
+    assert counts["untrusted"] > HISTORIES
+    assert counts["taken back"] > HISTORIES / 10
+    assert all(counts[step.__name__] > HISTORIES / 20 for step in STEPS)
+
+
+def test_taking_back_an_edit_does_not_trust_what_the_edit_had_taken_out(house: House) -> None:
+    async def life() -> None:
+        history = History(house, 1, Counter())
+        history.text = history.notebook()
+        await history.check()
+        evil = outputs(history.text)
+        assert await history.edited({"op": "clear_outputs", "all": True})
+        await history.check()
+        # Nothing is left that could do harm, and the user trusts what is left.
+        await history.user_trusts()
+        await history.check()
+        assert await history.edited({"op": "replace", "cell": "c1", "source": "# B"})
+        assert history.trusted
+        back = change(history.text, history.versions[0])
+        history.undo = (history.text, [back])
+        await history.take_back()
+        assert outputs(history.text) == evil
+        assert not history.trusted
+
+    asyncio.run(life())
+
+
+@pytest.mark.parametrize("patch", TRUSTED)
+@pytest.mark.parametrize("cell", [{}, {"cell": "c0"}])
+def test_no_patch_says_trusted_at_any_depth(
+    house: House, patch: dict[str, Any], cell: dict[str, Any]
+) -> None:
+    path = house.root / "a.ipynb"
+    path.write_bytes(History(house, 1, Counter()).notebook())
+    before = path.read_bytes()
+    request = EditRequest(
+        path=path.name, operations=operations({"op": "set_metadata", "patch": patch, **cell})
+    )
+    with pytest.raises(InvalidOperation):
+        asyncio.run(house.editor.edit(request))
+    assert path.read_bytes() == before
