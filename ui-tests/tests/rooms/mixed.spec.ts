@@ -1,0 +1,56 @@
+import type { Page } from '@playwright/test';
+import { expect, test } from '../fixtures';
+import { many, notebook } from '../notebooks';
+
+/** Let a page that is yet to be opened do without collaboration, as a setting of the server does. */
+async function withoutRooms(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    const observer = new MutationObserver(() => {
+      const config = document.getElementById('jupyter-config-data');
+      if (config?.textContent.trim().endsWith('}')) {
+        observer.disconnect();
+        const options = JSON.parse(config.textContent) as object;
+        config.textContent = JSON.stringify({ ...options, disableRTC: true });
+      }
+    });
+    observer.observe(document, { childList: true, subtree: true });
+  });
+}
+
+test('A page in the room and one without collaboration both follow', async ({
+  agent,
+  anotherWindow,
+  folder,
+  open
+}) => {
+  const rooms = process.env.NBEDIT_ROOMS!;
+  test.skip(rooms !== 'jupyter_collaboration', `With ${rooms} no page can save by itself.`);
+  folder.write('mixed.ipynb', notebook(many(6)));
+  const path = folder.path('mixed.ipynb');
+  const expected = folder.sources('mixed.ipynb');
+  const inRoom = await open('mixed.ipynb');
+  const page = await anotherWindow();
+  await withoutRooms(page);
+  const alone = await open('mixed.ipynb', { page });
+  expect(await inRoom.isCollaborative()).toBe(true);
+  expect(await alone.isCollaborative()).toBe(false);
+
+  await alone.type(0, '  # alone');
+  await agent.edit(path, [
+    { op: 'replace', cell: 'cell-id-3', source: 'theirs = 3' },
+    { op: 'insert', at: 'end', cell_type: 'code', source: 'theirs = 6' }
+  ]);
+  expected[3] = 'theirs = 3';
+  expected.push('theirs = 6');
+  await expect.poll(async () => inRoom.sources()).toEqual(expected);
+  expected[0] += '  # alone';
+  await expect.poll(async () => alone.sources()).toEqual(expected);
+
+  expect(await alone.save()).toContain('completed');
+  await expect.poll(async () => inRoom.sources()).toEqual(expected);
+  await inRoom.type(1, '  # in the room');
+  expected[1] += '  # in the room';
+  await expect(() => expect(folder.sources('mixed.ipynb')).toEqual(expected)).toPass();
+  await expect.poll(async () => alone.sources()).toEqual(expected);
+  expect(await alone.dirty()).toBe(false);
+});

@@ -1,0 +1,75 @@
+import type { IDocumentWidget } from '@jupyterlab/docregistry';
+import { expect, test } from '../fixtures';
+import { code, many, notebook } from '../notebooks';
+
+/** Wait until it holds of the file: a room writes in place, and half a file is to be seen then. */
+async function agreed(look: () => void): Promise<void> {
+  await expect(look).toPass({ timeout: 3000, intervals: [50] });
+}
+
+test.describe('In a collaborative tab', () => {
+  test('an edit of the cell its user types in is merged, and the caret stays', async ({
+    agent,
+    folder,
+    open
+  }) => {
+    const lines = ['a = 1', 'b = 1', 'c = 1', 'd = 1', 'e = 1'];
+    folder.write('lines.ipynb', notebook([code('one', lines.join('\n')), code('two', 'x = 1')]));
+    const tab = await open('lines.ipynb');
+    await tab.type(0, '  # mine');
+    await agent.edit(folder.path('lines.ipynb'), [
+      { op: 'replace_text', cell: 'one', old: 'a = 1', new: 'import os\na = 2' }
+    ]);
+    await expect(tab.editor(0)).toContainText('a = 2');
+    expect(await tab.caret()).toMatchObject({ line: 5, before: 'e = 1  # mine', after: '' });
+    await tab.page.keyboard.type(' still');
+    const expected = ['import os', 'a = 2', ...lines.slice(1)].join('\n') + '  # mine still';
+    expect(await tab.source(0)).toBe(expected);
+    await agreed(() => expect(folder.sources('lines.ipynb')).toEqual([expected, 'x = 1']));
+  });
+
+  test('edits are followed after a rename', async ({ agent, folder, open, page }) => {
+    folder.write('before.ipynb', notebook(many(3)));
+    const tab = await open('before.ipynb');
+    await tab.type(0, '  # mine');
+    await agreed(() => expect(folder.sources('before.ipynb')[0]).toContain('# mine'));
+    await page.evaluate(
+      async ([from, to]) => window.jupyterapp.serviceManager.contents.rename(from, to),
+      [folder.path('before.ipynb'), folder.path('after.ipynb')]
+    );
+    await agent.edit(
+      folder.path('after.ipynb'),
+      [{ op: 'replace', cell: 'cell-id-1', source: 'theirs = 1' }],
+      'Renaming bot'
+    );
+    await expect(tab.editor(1)).toHaveText('theirs = 1');
+    await expect(page.locator('.Toastify__toast')).toContainText(
+      'Renaming bot edited after.ipynb: cell 2'
+    );
+    const sources = await tab.sources();
+    await agreed(() => expect(folder.sources('after.ipynb')).toEqual(sources));
+  });
+
+  test('of a text file nothing is done by us', async ({ agent, folder, page }) => {
+    folder.write('notes.md', 'one\ntwo\n');
+    await page.goto('');
+    const widget = await page.evaluateHandle(async path => {
+      const widget = (await window.jupyterapp.commands.execute('docmanager:open', {
+        path,
+        factory: 'Editor'
+      })) as IDocumentWidget;
+      await widget.context.ready;
+      return widget;
+    }, folder.path('notes.md'));
+    expect(await widget.evaluate(widget => widget.context.model.collaborative)).toBe(true);
+    const editor = page.locator('.jp-FileEditor .cm-content');
+    await expect(editor).toContainText('two');
+    await agent.put(folder.path('notes.md'), {
+      type: 'file',
+      format: 'text',
+      content: 'one\nchanged\n'
+    });
+    await expect(editor).toContainText('changed');
+    await expect(page.locator('.Toastify__toast')).toHaveCount(0);
+  });
+});

@@ -1,0 +1,134 @@
+import type { Page } from '@playwright/test';
+import { expect, test } from '../fixtures';
+import { code, content, html, many } from '../notebooks';
+
+const FLASH = /jp-nbedit-flash/;
+const EDITS = 50;
+const AGENTS = [0, 1, 2, 3, 4];
+const CELLS = 12;
+/** How long file and room may take to agree, in milliseconds. */
+const AGREEMENT = 3000;
+
+const OUTPUT = html('<b>rendered</b><script>window.nbeditScriptRan = true;</script>');
+
+interface Model {
+  content: { cells: { source: string; metadata: { trusted?: boolean } }[] };
+}
+
+async function scriptRan(page: Page): Promise<boolean> {
+  return page.evaluate(() => 'nbeditScriptRan' in window);
+}
+
+test(`Two pages type in one cell while ${EDITS} edits arrive in others`, async ({
+  agent,
+  anotherWindow,
+  folder,
+  open
+}) => {
+  const name = 'together.ipynb';
+  const path = folder.path(name);
+  const cells = [...many(CELLS), code('shown', 'show()', [OUTPUT], 1)].map(cell => ({
+    ...cell,
+    metadata: { trusted: true }
+  }));
+  await agent.put(path, { type: 'notebook', format: 'json', content: content(cells) });
+  const expected = folder.sources(name);
+  const one = await open(name, { kernel: true });
+  const two = await open(name, { page: await anotherWindow() });
+  for (const tab of [one, two]) {
+    expect(await tab.isCollaborative()).toBe(true);
+    await expect(tab.output(CELLS).locator('b')).toHaveText('rendered');
+    expect(await scriptRan(tab.page)).toBe(true);
+  }
+  const kernel = await one.kernelId();
+  const output = await one.output(CELLS).locator('b').elementHandle();
+
+  const words = [
+    '# the quick brown fox jumps over the lazy dog, and then does it again',
+    '# but the dog sleeps on, and dreams of lazy foxes. '
+  ];
+  await one.enter(1);
+  await two.enter(1);
+  await two.page.keyboard.press('Control+Home');
+  const typists = { areDone: false };
+  const typing = Promise.all([
+    one.page.keyboard.type(words[0], { delay: 60 }),
+    two.page.keyboard.type(words[1], { delay: 80 })
+  ]).then(() => {
+    typists.areDone = true;
+  });
+  let during = 0;
+  const edit = async (at: number, source: string) => {
+    const { answeredAt } = await agent.edit(path, [
+      { op: 'replace', cell: `cell-id-${at}`, source }
+    ]);
+    during += typists.areDone ? 0 : 1;
+    expected[at] = source;
+    return answeredAt;
+  };
+  const painted = Promise.all([one, two].map(async tab => tab.paintedAt(2, 'first = 2')));
+  const answered = await edit(2, 'first = 2');
+  const times = (await painted).map(time => time - answered);
+  await Promise.all(
+    AGENTS.map(async lane => {
+      for (let round = 1; round <= EDITS / AGENTS.length; round++) {
+        await edit(2 + lane + AGENTS.length * (round % 2), `agent = ${lane}\nround = ${round}`);
+      }
+    })
+  );
+  await typing;
+  const since = Date.now();
+  expected[1] = words[1] + expected[1] + words[0];
+
+  for (const tab of [one, two]) {
+    await expect.poll(async () => tab.sources()).toEqual(expected);
+  }
+  // A contents manager that writes in place shows half a file now and then.
+  await expect(() => expect(folder.sources(name)).toEqual(expected)).toPass({
+    timeout: Math.max(AGREEMENT - (Date.now() - since), 1),
+    intervals: [50]
+  });
+  console.log(
+    `    ${during} of ${EDITS + 1} edits while both typed; answer of the PATCH to text on screen: ` +
+      `${times.join(', ')} ms; file and room agree ${Date.now() - since} ms after`
+  );
+  expect(during).toBeGreaterThan(EDITS / 3);
+  expect(await one.caret()).toMatchObject({ line: 2, before: `print(1)${words[0]}`, after: '' });
+  expect(await two.caret()).toMatchObject({ line: 0, before: words[1] });
+
+  for (const tab of [one, two]) {
+    expect(await tab.output(CELLS).locator('b').textContent()).toBe('rendered');
+    await tab.page.keyboard.press('Control+s');
+  }
+  expect(await output!.evaluate(node => node.isConnected)).toBe(true);
+  expect(await one.kernelId()).toBe(kernel);
+  expect(kernel).toBeTruthy();
+
+  await agent.edit(
+    path,
+    [
+      { op: 'replace', cell: 'cell-id-3', source: 'last = 3' },
+      { op: 'insert', before: 'cell-id-4', cell_type: 'code', source: 'new = 4' },
+      { op: 'delete', cell: 'cell-id-5' }
+    ],
+    'Refactoring bot'
+  );
+  for (const tab of [one, two]) {
+    await expect(tab.cell(3)).toHaveClass(FLASH);
+    await expect(tab.cell(4)).toHaveClass(FLASH);
+    for (const index of [1, 2, 5, 6]) {
+      await expect(tab.cell(index)).not.toHaveClass(FLASH);
+    }
+    const toast = tab.page.locator('.Toastify__toast', { hasText: 'Refactoring bot' });
+    await expect(toast).toContainText('edited together.ipynb: cells 4 and 5, 1 cell removed');
+    await expect(tab.editor(4)).toHaveText('new = 4');
+  }
+  expect(await one.place()).toMatchObject({ activeCellId: 'cell-id-1', mode: 'edit' });
+
+  await expect(async () => {
+    const model = (await agent.get(`/api/contents/${path}`)) as Model;
+    expect(model.content.cells.map(({ source }) => source)).toEqual(await one.sources());
+    const trusted = model.content.cells.map(({ metadata }) => metadata.trusted);
+    expect(trusted).toEqual(trusted.map(() => true));
+  }).toPass({ timeout: AGREEMENT });
+});
