@@ -16,11 +16,12 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
+from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.notebook.splices import Splice
@@ -54,6 +55,44 @@ def edit(root: str, user: int | None = None, limit: int = 0) -> str:
         os.setresuid(user, user, user)
     asyncio.run(_edited(storage, b" " * (2 * limit or 1)))
     return "edited"
+
+
+def rights(root: str, user: int, paths: list[str]) -> dict[str, list[bool]]:
+    """Read and write notebooks as another user, as we do it and as the contents manager does.
+
+    Returns
+    -------
+    For each whether we could read, the manager could read, we could edit, the manager could save.
+    """
+    os.setgroups([])
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)
+    storage = storage_in(root)
+    manager = AsyncLargeFileManager(root_dir=root)
+
+    async def could(doing: Awaitable[Any]) -> bool:
+        try:
+            await doing
+        except (NbEditError, HTTPError, OSError):
+            return False
+        return True
+
+    async def edited(path: str) -> None:
+        await storage.write(path, await storage.read(path), [Splice(1, 1, b" ")])
+
+    async def main() -> dict[str, list[bool]]:
+        model = {"type": "file", "format": "text", "content": "{}"}
+        return {
+            path: [
+                await could(storage.read(path)),
+                await could(manager.get(path, type="file")),
+                await could(edited(path)),
+                await could(manager.save(dict(model), path)),
+            ]
+            for path in paths
+        }
+
+    return asyncio.run(main())
 
 
 def fill(root: str) -> list[Any]:
@@ -126,7 +165,7 @@ def main() -> None:
         Path(folder, NAME).write_text("0")
         count(folder, folder, 1)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    jobs = {job.__name__: job for job in (edit, fill, count, hold, edits_on)}
+    jobs = {job.__name__: job for job in (edit, rights, fill, count, hold, edits_on)}
     for line in sys.stdin:
         number, what, arguments = json.loads(line)
         if os.fork() == 0:
