@@ -148,12 +148,17 @@ def test_an_id_that_looks_like_an_index_is_an_id_first(live: Client, path: str) 
 
 
 @pytest.mark.parametrize(
-    "cell", ["nobody", "", " alpha", "alpha ", "3", "-1", "+1", "01", "1.0", "٣", "1" * 5000]
+    "cell",
+    ["nobody", "", " alpha", "alpha ", "3", "--1", "-01", "+1", "01", "1.0", "٣", "1" * 5000],
 )
 def test_a_cell_that_is_not_there_is_not_guessed(live: Client, path: str, cell: str) -> None:
     for asked in ([cell], ["alpha", cell]):
         found = details(live.read(path, cell=asked), 404, "cell_not_found")
         assert found["available_ids"] == ["alpha", "beta", "gamma"]
+
+
+def test_an_index_below_zero_is_none_here_either(live: Client, path: str) -> None:
+    details(live.read(path, cell="-1"), 400, "invalid_request")
 
 
 def test_a_cell_that_could_be_two_is_not_guessed(live: Client, path: str) -> None:
