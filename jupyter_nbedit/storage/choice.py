@@ -11,7 +11,7 @@ import concurrent.futures
 import os
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -20,6 +20,7 @@ from jupyter_nbedit.storage import Entry, Found, Storage, Walk, asking, listing
 from jupyter_nbedit.storage.contents import ContentsStorage
 from jupyter_nbedit.storage.files import FileStorage
 from jupyter_nbedit.storage.guards import guard
+from jupyter_nbedit.storage.leftovers import Leftovers
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.managers import Way, keeps_plain_files, kinds_of, way_of
 from jupyter_nbedit.storage.mapping import api_path
@@ -43,11 +44,14 @@ class ServerStorages:
         Shared with the manager's own saves.
     links_outside_root
         Whether links may lead out of the root, as they may for the contents manager.
+    leftovers
+        Removes what killed processes have left.
     """
 
     settings: Mapping[str, Any]
     locks: PathLocks
     links_outside_root: bool = True
+    leftovers: Leftovers = field(default_factory=Leftovers)
 
     def kinds(self) -> list[str]:
         """List the ways in which this server keeps notebooks now, as ``applied_via`` names them."""
@@ -73,6 +77,7 @@ class ServerStorages:
                 self.locks,
                 links_outside_root=self.links_outside_root,
                 file_ids=self.settings.get("file_id_manager"),
+                leftovers=self.leftovers,
             )
         if way is Way.TEXT:
             return ContentsStorage(manager, self.locks)

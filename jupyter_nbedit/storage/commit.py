@@ -19,6 +19,7 @@ from jupyter_nbedit.notebook.splices import Splice, pieces
 from jupyter_nbedit.storage import Changed, Content, Written
 from jupyter_nbedit.storage.attributes import copy_attributes, newer
 from jupyter_nbedit.storage.folders import Folder, opened
+from jupyter_nbedit.storage.leftovers import TEMPORARY, show_as_held
 from jupyter_nbedit.storage.oserrors import refusals
 from jupyter_nbedit.storage.snapshots import Snapshot, is_unchanged, last_modified
 
@@ -184,7 +185,7 @@ def _copy_attributes(folder: Folder, name: str, made: int, snapshot: Snapshot) -
 @contextmanager
 def _beside(folder: Folder) -> Iterator[str]:
     """Give a name for a temporary file; a failure leaves nothing under it."""
-    temporary = f".nbedit-{secrets.token_hex(8)}.tmp"
+    temporary = TEMPORARY.format(secrets.token_hex(8))
     try:
         yield temporary
     except BaseException:
@@ -197,6 +198,7 @@ def _beside(folder: Folder) -> Iterator[str]:
 def _made(folder: Folder, temporary: str, mode: int) -> Iterator[int]:
     descriptor = folder.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
+        show_as_held(descriptor)
         yield descriptor
     finally:
         os.close(descriptor)

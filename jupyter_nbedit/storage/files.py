@@ -16,6 +16,7 @@ from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage import Changed, Content, Written
 from jupyter_nbedit.storage.commit import Exchange, at_once, check_vacant, create, replace
 from jupyter_nbedit.storage.file_ids import KeptIds, go_by_inode
+from jupyter_nbedit.storage.leftovers import Leftovers
 from jupyter_nbedit.storage.oserrors import refusals
 from jupyter_nbedit.storage.paths import os_path, resolved, resolved_vacant
 from jupyter_nbedit.storage.snapshots import read
@@ -44,6 +45,8 @@ class FileStorage:
         Whether links may lead out of the root, as they may for the manager.
     file_ids
         The server's manager of file ids; None if it has none.
+    leftovers
+        Of this server; None to leave them where they are.
     """
 
     kind: ClassVar[str] = "file"
@@ -56,11 +59,13 @@ class FileStorage:
         *,
         links_outside_root: bool = True,
         file_ids: object = None,
+        leftovers: Leftovers | None = None,
     ) -> None:
         self._manager = manager
         self._locks = locks
         self._links_outside_root = links_outside_root
         self._file_ids = file_ids
+        self._leftovers = leftovers
 
     def hold(self, path: str) -> AbstractAsyncContextManager[None]:
         """Keep this server's other writers, and those of its user's other servers, away."""
@@ -108,9 +113,12 @@ class FileStorage:
     ) -> Written:
         real = self._resolved(given)
         try:
-            return replace(real, base, splices, exchange)
+            written = replace(real, base, splices, exchange)
         except NotebookNotFound:
             raise Changed from None
+        if self._leftovers is not None:
+            self._leftovers.sweep(os.path.dirname(real))
+        return written
 
     async def check_vacant(self, path: str) -> None:
         """See whether there is nothing of that name, in a folder that may be written."""
