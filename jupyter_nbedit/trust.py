@@ -54,6 +54,13 @@ async def sign(notary: NotebookNotary, text: bytes) -> None:
         notary.store.store_signature(digest, notary.algorithm)
 
 
+async def unsign(notary: NotebookNotary, text: bytes) -> None:
+    """Take a notebook's signature away, which was given though nobody had trusted it before."""
+    digest = await asyncio.to_thread(_digest, notary, text)
+    if digest is not None:
+        notary.store.remove_signature(digest, notary.algorithm)
+
+
 def _digest(notary: NotebookNotary, text: bytes) -> str | None:
     """Compute what the notary signs; None for a notebook that Jupyter cannot open or sign."""
     try:
