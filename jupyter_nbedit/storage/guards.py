@@ -98,6 +98,11 @@ def guard(manager: Any, locks: PathLocks) -> None:
             setattr(manager, name, _Guarded(manager, name, method, locks))
 
 
+def is_asynchronous(manager: object) -> bool:
+    """Tell whether others have a turn while a manager saves."""
+    return inspect.iscoroutinefunction(getattr(type(manager), "save", None))
+
+
 def save_of_holder(manager: Any, locks: PathLocks) -> Callable[..., Any]:
     """Give the manager's save for who holds the lock of the path."""
     guard(manager, locks)

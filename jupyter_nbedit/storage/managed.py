@@ -94,17 +94,23 @@ class Managed:
         if hidden:
             raise self.missing()
 
-    async def read(self) -> Content:
-        """Read the file whole."""
+    async def read(self, *, at_once: bool = False) -> Content:
+        """Read the file whole.
+
+        Parameters
+        ----------
+        at_once
+            Whether nothing else shall have a turn meanwhile, if the manager gives it none.
+        """
         with failures(self.missing):
             if await ensure_async(self.manager.dir_exists(self.path)):
                 message = "There is a folder at this path. Expected the path of a file."
                 raise NotAPlainFile(message)
             if not await ensure_async(self.manager.file_exists(self.path)):
                 raise self.missing()
-            return await self._read()
+            return await self._read(at_once=at_once)
 
-    async def _read(self) -> Content:
+    async def _read(self, *, at_once: bool) -> Content:
         manager, limit = self.manager, self.limit
         if limit is not None:
             model = await ensure_async(manager.get(self.path, content=False, type="file"))
@@ -114,7 +120,7 @@ class Managed:
                 raise TooLarge(message, bytes=size, limit=limit)
         more = {"require_hash": True} if takes_hash(manager) else {}
         model = await ensure_async(manager.get(self.path, content=True, type="file", **more))
-        text = await away(len(model["content"]), _bytes_of, model)
+        text = await away(0 if at_once else len(model["content"]), _bytes_of, model)
         return Content(text, when(model["last_modified"]), model.get("hash"))
 
     async def is_vacant(self) -> bool:

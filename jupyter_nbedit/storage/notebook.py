@@ -20,7 +20,7 @@ from jupyter_nbedit.notebook.splices import Splice, join
 from jupyter_nbedit.storage import Changed, Content, Written
 from jupyter_nbedit.storage.contents import check_vacant
 from jupyter_nbedit.storage.failures import failures, is_afterthought, refusal
-from jupyter_nbedit.storage.guards import save_of_holder
+from jupyter_nbedit.storage.guards import is_asynchronous, save_of_holder
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.managed import (
     CHANGED_MEANWHILE,
@@ -89,10 +89,10 @@ class NotebookStorage:
             return await file.read()
         # In the middle of a save the one half is newer than the other.
         async with file.held():
-            return await self._read_pair(file)
+            return await self._read_pair(file, at_once=False)
 
-    async def _read_pair(self, file: Managed) -> Content:
-        own = await file.read()
+    async def _read_pair(self, file: Managed, *, at_once: bool) -> Content:
+        own = await file.read(at_once=at_once)
         with failures(file.missing):
             try:
                 model = await ensure_async(
@@ -105,7 +105,8 @@ class NotebookStorage:
                     # It is none of the pair's faults, and who parses it can say more.
                     return own
                 raise NotAPlainFile(_DISAGREE) from error
-        text = await away(len(own.text), lambda own: text_of(model["content"], own), own.text)
+        size = 0 if at_once else len(own.text)
+        text = await away(size, lambda own: text_of(model["content"], own), own.text)
         trusted = is_trusted(model["content"])
         return Content(text, when(model["last_modified"]), own.text, trusted)
 
@@ -114,9 +115,6 @@ class NotebookStorage:
         file = self._file(path)
         text = join(base.text, splices)
         notebook = await away(len(text), _saveable, text)
-        before = await file.read()
-        if (await self.read(path)).text != base.text:
-            raise Changed
         notary = self._manager.notary
         trusted = base.trusted
         if trusted is None:
@@ -124,6 +122,12 @@ class NotebookStorage:
         mark(notebook, trusted=trusted)
         # The manager signs whatever has no outputs; what was not trusted shall not become so.
         keep = trusted or await trust.is_trusted(notary, text)
+        # From here to a save that is not asynchronous nobody else has a turn.
+        at_once = not is_asynchronous(self._manager)
+        before = await file.read(at_once=at_once)
+        shown = await self._read_pair(file, at_once=at_once) if self._paired else before
+        if shown.text != base.text:
+            raise Changed
         warnings, told = await self._save(file, text, notebook, before)
         if not keep:
             await trust.unsign(notary, (await file.read()).text)

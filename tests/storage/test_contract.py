@@ -218,3 +218,22 @@ async def test_a_write_is_announced_without_complaint(kept: Kept) -> None:
     await put(kept, TEXT)
     written = await write(kept.storage, title(b"# New"))
     assert await kept.storage.announce(PATH, written) == []
+
+
+@only(["file", "hook", "pair", "drive", "s3"])
+async def test_a_write_is_told_to_those_who_listen_once(kept: Kept) -> None:
+    await put(kept, TEXT)
+    manager = vars(kept.storage)["_manager"]
+    told: list[str] = []
+
+    async def hear(logger: Any, schema_id: str, data: dict[str, str]) -> None:
+        assert (logger, schema_id) == (manager.event_logger, manager.event_schema_id)
+        if data["action"] == "save" and data["path"] == PATH:
+            told.append(data["path"])
+
+    manager.event_logger.add_listener(schema_id=manager.event_schema_id, listener=hear)
+    for turn in range(1, 3):
+        outcome = await write(kept.storage, title(b"# %d" % turn, await ensure_async(kept.now())))
+        await kept.storage.announce(PATH, outcome)
+        await asyncio.sleep(0)
+        assert told == [PATH] * turn

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import logging
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,8 @@ from jupyter_server.services.contents.largefilemanager import (
 )
 
 from jupyter_nbedit.errors import NotAPlainFile
+from jupyter_nbedit.notebook.splices import Splice
+from jupyter_nbedit.storage import Changed
 from jupyter_nbedit.storage.choice import ServerStorages
 from jupyter_nbedit.storage.guards import guard
 from jupyter_nbedit.storage.locks import PathLocks
@@ -245,6 +249,42 @@ async def test_a_hook_that_comes_while_an_edit_waits_is_noticed(
         manager.register_pre_save_hook(anything)
     await asyncio.wait_for(waiting, 30)
     assert kinds == ["notebook"]
+
+
+# What is large is worked on elsewhere, where others have their turns.
+@pytest.mark.parametrize(("hooked", "size"), [(False, 1000), (True, 1000), (True, 200_000)])
+@pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
+async def test_what_a_manager_without_locks_saves_meanwhile_is_not_overwritten(
+    tmp_path: Path,
+    locks: PathLocks,
+    hooked: bool,  # noqa: FBT001 -- a parameter of the test
+    size: int,
+) -> None:
+    text = samples.notebook(samples.markdown("# Title", "beta"), samples.raw("x" * size, "gamma"))
+    manager = LargeFileManager(root_dir=str(tmp_path))
+    if hooked:
+        manager.register_pre_save_hook(anything)
+    storages = ServerStorages({"contents_manager": manager}, locks)
+    (tmp_path / NAME).write_bytes(text.replace(b"xxx", b"x- ", 1))
+
+    async def save(turn: int) -> None:
+        for _ in range(turn):
+            await asyncio.sleep(0 if size < 100_000 else 0.001)
+        model = manager.get(NAME, type="file")
+        manager.save(
+            {**model, "content": re.sub("x(-|[0-9]+) ", f"x{turn} ", model["content"])}, NAME
+        )
+
+    for turn in range(25):
+        async with storages.hold(NAME) as storage:
+            base = await storage.read(NAME)
+            start = base.text.index(b'"# ') + 1
+            edit = Splice(start, base.text.index(b'"', start), b"# %d" % turn)
+            saving = asyncio.create_task(save(turn))
+            with contextlib.suppress(Changed):
+                await storage.write(NAME, base, [edit])
+            await saving
+        assert b"x%d " % turn in (tmp_path / NAME).read_bytes()
 
 
 def test_a_server_that_swaps_its_manager_is_asked_anew(tmp_path: Path, locks: PathLocks) -> None:

@@ -1,0 +1,130 @@
+"""What a walk brings where only the contents manager can be asked: the same as on disk."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jupyter_server.services.contents.largefilemanager import (
+    AsyncLargeFileManager,
+    LargeFileManager,
+)
+
+from jupyter_nbedit.errors import FolderNotFound, NotebookNotFound
+from jupyter_nbedit.storage import Entry, Found, PassedOver, Walk, asking, listing
+from jupyter_nbedit.storage.locks import PathLocks
+from tests.storage.conftest import TEXT, Place
+from tests.storage.test_listing import TREE, make
+
+# What managers that are not asynchronous are told at every turn.
+pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
+
+
+@pytest.fixture(params=[AsyncLargeFileManager, LargeFileManager])
+def tree(request: pytest.FixtureRequest, place: Place) -> Place:
+    make(place.root, *TREE, "b/notes.txt", "c.py")
+    manager = request.param(root_dir=str(place.root))
+    return Place(place.root, manager, place.locks, place.storage)
+
+
+async def walked(place: Place, path: str = "", start: str = "", *, recursive: bool = True) -> Any:
+    """Walk as the search does: the loop prepares it, and another thread goes."""
+    walk = await asking.walk(place.manager, place.locks, path, recursive=recursive)
+    return await asyncio.to_thread(_gone, walk, start)
+
+
+def _gone(walk: Walk, start: str) -> list[tuple[Any, ...]]:
+    return list(map(_told, walk(start)))
+
+
+def _told(entry: Entry) -> tuple[Any, ...]:
+    if isinstance(entry, Found):
+        return entry.path, entry.read()
+    return (entry.path, entry.reason) if isinstance(entry, PassedOver) else (entry.path,)
+
+
+async def on_disk(place: Place, path: str = "", start: str = "", *, recursive: bool = True) -> Any:
+    manager = AsyncLargeFileManager(root_dir=str(place.root))
+    manager.allow_hidden = place.manager.allow_hidden
+    manager.hide_globs = place.manager.hide_globs
+    return _gone(await listing.walk(manager, path, recursive=recursive), start)
+
+
+async def test_a_walk_brings_what_one_on_disk_brings(tree: Place) -> None:
+    for path in ("", "b", "/b/c/", "b/c/d.ipynb", "b.ipynb", "a.ipynb"):
+        for recursive in (True, False):
+            found = await walked(tree, path, recursive=recursive)
+            assert found == await on_disk(tree, path, recursive=recursive)
+    assert ("b/a.ipynb", TEXT) in await walked(tree)
+
+
+async def test_a_walk_begins_wherever_it_is_told_to(tree: Place) -> None:
+    for start in {*TREE, "b", "b/c", "b/c/d", "a", "b.ipynb", "c", "z", "b/z", "a.ipynb/x", "d/e"}:
+        assert await walked(tree, start=start) == await on_disk(tree, start=start)
+
+
+def _show_all(manager: Any) -> None:
+    manager.allow_hidden = True
+
+
+def _hide_more(manager: Any) -> None:
+    manager.hide_globs = ["b*"]
+
+
+@pytest.mark.parametrize("change", [lambda _: None, _show_all, _hide_more])
+async def test_hidden_things_are_not_looked_into(
+    tree: Place, change: Callable[[Any], None]
+) -> None:
+    make(tree.root, ".a.ipynb", ".b/a.ipynb", "b/.ipynb_checkpoints/a.ipynb", "__pycache__/a.ipynb")
+    change(tree.manager)
+    # What the manager does not list is not even known to be hidden.
+    known = [entry for entry in await on_disk(tree) if "hidden" not in entry]
+    assert [entry for entry in await walked(tree) if "hidden" not in entry] == known
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("nobody", ".b", ".b/c", "b/.c", "..", "../root", "b/..", ".", "b/./c", "b//c"),
+        *("c.py", "c.py/x", "a.ipynb/x", "nobody.ipynb", "../outside.ipynb", "\0", "x" * 5000),
+    ],
+)
+async def test_what_may_not_be_seen_is_not_there(tree: Place, path: str) -> None:
+    make(tree.root, ".b/c/a.ipynb", "b/.c/a.ipynb")
+    make(tree.root.parent, "outside.ipynb")
+    with pytest.raises(FolderNotFound):
+        await walked(tree, path)
+
+
+async def test_a_notebook_that_has_gone_since_it_was_listed_is_not_found(tree: Place) -> None:
+    walk = await asking.walk(tree.manager, tree.locks, "", recursive=True)
+    first = await asyncio.to_thread(lambda: next(iter(walk(""))))
+    assert isinstance(first, Found)
+    (tree.root / first.path).unlink()
+    with pytest.raises(NotebookNotFound):
+        await asyncio.to_thread(first.read)
+
+
+class Failing(AsyncLargeFileManager):
+    """A manager that cannot list one of its folders."""
+
+    async def get(self, path: str, *args: Any, **kwargs: Any) -> Any:
+        if path == "b":
+            message = f"in {self.root_dir}"
+            raise RuntimeError(message)
+        return await super().get(path, *args, **kwargs)  # type: ignore[no-untyped-call]
+
+
+async def test_a_folder_that_cannot_be_listed_is_told_of(place: Place, tmp_path: Path) -> None:
+    make(place.root, *TREE)
+    manager = Failing(root_dir=str(place.root))
+    locks: PathLocks = place.locks
+    walk = await asking.walk(manager, locks, "", recursive=True)
+    entries = await asyncio.to_thread(lambda: list(walk("")))
+    (passed,) = [entry for entry in entries if isinstance(entry, PassedOver)]
+    assert (passed.path, passed.reason) == ("b", "io_error")
+    assert str(tmp_path) not in passed.message
+    assert "d/e/f/g.ipynb" in [entry.path for entry in entries]
