@@ -19,7 +19,7 @@ export class Arrivals {
     // Without a name it was a kernel of another tab that wrote its language down.
     const isByName = result.hasNewMetadata && clients.length > 0;
     if (cells.length > 0 || result.removed > 0 || isByName) {
-      this._notebook.tell(cells, result.removed, clients);
+      this._notebook.tell({ cells, removed: result.removed, clients, isCut: false });
     }
     this.keepQuestions(keys);
     for (const conflict of result.conflicts) {

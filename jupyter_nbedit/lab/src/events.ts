@@ -24,6 +24,8 @@ export interface FileChange {
   readonly client: string | null;
   /** What is said to have been done to it, as far as it was said. */
   readonly done: readonly Done[];
+  /** Whether more was done than is said. */
+  readonly isCut: boolean;
 }
 
 /** What wants to know about files on disk. */
@@ -70,12 +72,13 @@ export class FileFeed {
       const isNext = this._isNext(emission.epoch, emission.seq);
       const hash = textOrNull(emission.hash);
       const client = textOrNull(emission.client) ?? textOrNull(emission.user);
-      this._tell({ path, hash, client, done: listed(emission.operations) });
+      const done = listed(emission.operations);
+      this._tell({ path, hash, client, done, isCut: emission.truncated === true });
       if (!isNext) {
         this._resync();
       }
     } else if (schema === CONTENTS_SCHEMA && emission.action === 'save') {
-      this._tell({ path, hash: null, client: null, done: [] });
+      this._tell({ path, hash: null, client: null, done: [], isCut: false });
     }
   }
 

@@ -36,6 +36,8 @@ export interface Arrival {
   readonly cells: readonly string[];
   /** How many cells were removed. */
   readonly removed: number;
+  /** Whether there may be more of both. */
+  readonly isCut: boolean;
 }
 
 /** The sides of a conflict. */
@@ -68,35 +70,36 @@ export class ArrivalToast {
   ): void {
     const who = names(arrival.clients);
     const now = Date.now();
-    const last = this._last;
-    const isSame = last?.who === who && now - last.time < TOAST_TIME;
-    const cells = [...new Set([...(isSame ? last.cells : []), ...arrival.cells])];
-    const removed = (isSame ? last.removed : 0) + arrival.removed;
+    const last = this._last?.who === who && now - this._last.time < TOAST_TIME ? this._last : null;
+    const cells = [...new Set([...(last?.cells ?? []), ...arrival.cells])];
+    const removed = (last?.removed ?? 0) + arrival.removed;
+    const isCut = last?.isCut === true || arrival.isCut;
     const positions = cells
       .map(position)
       .filter(index => index >= 0)
       .sort((a, b) => a - b);
-    const message = describe(who, arrival.file, positions, removed);
+    const message = describe(who, { ...arrival, removed, isCut }, positions);
     const options = {
       autoClose: TOAST_TIME,
       actions: [{ label: 'View', caption: 'Show the changed cells', callback: () => view(cells) }]
     };
-    if (!isSame || !Notification.update({ id: last.id, message, ...options })) {
-      if (last !== null) {
-        Notification.dismiss(last.id);
+    let id = last?.id;
+    if (id === undefined || !Notification.update({ id, message, ...options })) {
+      if (this._last !== null) {
+        Notification.dismiss(this._last.id);
       }
-      this._last = { id: Notification.info(message, options), who, time: now, cells, removed };
-    } else {
-      this._last = { ...last, time: now, cells, removed };
+      id = Notification.info(message, options);
     }
+    this._last = { id, who, time: now, cells, removed, isCut };
   }
 
   private _last: {
-    id: string;
-    who: string;
-    time: number;
-    cells: readonly string[];
-    removed: number;
+    readonly id: string;
+    readonly who: string;
+    readonly time: number;
+    readonly cells: readonly string[];
+    readonly removed: number;
+    readonly isCut: boolean;
   } | null = null;
 }
 
@@ -188,10 +191,15 @@ function side(className: string, title: string, source: string | null): HTMLElem
   return section;
 }
 
-function describe(who: string, file: string, cells: readonly number[], removed: number): string {
+function describe(
+  who: string,
+  { file, removed, isCut }: Omit<Arrival, 'cells'>,
+  positions: readonly number[]
+): string {
   const parts = [
-    ...(cells.length > 0 ? [listCells(cells)] : []),
-    ...(removed > 0 ? [`${removed} ${removed === 1 ? 'cell' : 'cells'} removed`] : [])
+    ...(positions.length > 0 ? [listCells(positions)] : []),
+    ...(removed > 0 ? [`${removed} ${removed === 1 ? 'cell' : 'cells'} removed`] : []),
+    ...(isCut ? ['and others'] : [])
   ];
   const what = parts.length > 0 ? parts.join(', ') : 'the metadata';
   return who === ''

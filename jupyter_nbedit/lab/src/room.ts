@@ -22,16 +22,21 @@ export class RoomNotebook {
   }
 
   /** Hear that the file is said to have changed. */
-  heard({ client, done }: FileChange): void {
-    if (done.length > 0) {
-      void this._arrival(() => isThere(done, this._notebook.keys())).then(() => {
-        if (!this._context.isDisposed) {
-          const { cells, removed, isOfNotebook } = told(done, this._notebook.keys());
-          if (cells.length > 0 || removed > 0 || isOfNotebook) {
-            this._notebook.tell(cells, removed, client === null ? [] : [client]);
-          }
-        }
-      });
+  heard(change: FileChange): void {
+    if (change.done.length > 0) {
+      void this._tell(change);
+    }
+  }
+
+  private async _tell({ client, done, isCut }: FileChange): Promise<void> {
+    await this._arrival(() => isThere(done, this._notebook.keys()));
+    if (this._context.isDisposed) {
+      return;
+    }
+    const { cells, removed, isOfNotebook } = told(done, this._notebook.keys());
+    if (cells.length > 0 || removed > 0 || isOfNotebook) {
+      const clients = client === null ? [] : [client];
+      this._notebook.tell({ cells, removed, clients, isCut });
     }
   }
 

@@ -4,7 +4,7 @@ import { applyMerge, readTab, tabKeys } from './apply';
 import type { Tab } from './baseline';
 import { difference, type Merge } from './merge';
 import type { Notebook } from './notebook';
-import { ArrivalToast } from './notice';
+import { ArrivalToast, type Arrival } from './notice';
 import type { RunningCells } from './running';
 import type { Views } from './views';
 
@@ -46,17 +46,11 @@ export class OpenNotebook {
     return tabKeys(this._context.model.sharedModel);
   }
 
-  /**
-   * Tell of what came from outside, and flash it.
-   *
-   * @param cells Keys of the cells that changed.
-   * @param removed How many cells are gone.
-   * @param clients Who is said to have done it.
-   */
-  tell(cells: readonly string[], removed: number, clients: readonly string[]): void {
-    this.views.flash(cells);
+  /** Tell of what came from outside, and flash it. */
+  tell(arrival: Omit<Arrival, 'file'>): void {
+    this.views.flash(arrival.cells);
     this._toast.show(
-      { file: this.file, clients, cells, removed },
+      { file: this.file, ...arrival },
       key => this.position(key),
       all => void this.views.goTo(all)
     );

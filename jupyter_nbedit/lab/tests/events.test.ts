@@ -39,8 +39,8 @@ test('an edit is told with its hash and who made it', () => {
   emit(edit(1));
   emit({ ...edit(2), client: null });
   expect(changes).toEqual([
-    { path: 'a.ipynb', hash: 'h', client: 'robo', done: [] },
-    { path: 'a.ipynb', hash: 'h', client: 'u', done: [] }
+    { path: 'a.ipynb', hash: 'h', client: 'robo', done: [], isCut: false },
+    { path: 'a.ipynb', hash: 'h', client: 'u', done: [], isCut: false }
   ]);
 });
 
@@ -49,11 +49,14 @@ test('an edit is told with what it did', () => {
     { op: 'replace', cell_id: 'a', index: 3 },
     { op: 'set_metadata', cell_id: null, index: null }
   ];
-  emit({ ...edit(1), operations });
-  expect(changes[0]?.done).toEqual([
-    { op: 'replace', cell: 'a', index: 3 },
-    { op: 'set_metadata', cell: null, index: null }
-  ]);
+  emit({ ...edit(1), operations, truncated: true });
+  expect(changes[0]).toMatchObject({
+    done: [
+      { op: 'replace', cell: 'a', index: 3 },
+      { op: 'set_metadata', cell: null, index: null }
+    ],
+    isCut: true
+  });
 });
 
 test('events in a row ask for no resync, the first, a gap and a new server do', () => {
@@ -74,7 +77,9 @@ test('of the events of the contents service only saves are told', () => {
   for (const action of ['get', 'create', 'save', 'rename', 'delete', 'copy']) {
     emit({ schema_id: CONTENTS, action, path: `/${action}.ipynb` });
   }
-  expect(changes).toEqual([{ path: 'save.ipynb', hash: null, client: null, done: [] }]);
+  expect(changes).toEqual([
+    { path: 'save.ipynb', hash: null, client: null, done: [], isCut: false }
+  ]);
 });
 
 test('forged events of other shapes change nothing', () => {

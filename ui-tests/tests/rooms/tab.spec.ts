@@ -1,4 +1,5 @@
 import type { IDocumentWidget } from '@jupyterlab/docregistry';
+import type { Operation } from '../agent';
 import { expect, test } from '../fixtures';
 import { code, many, notebook } from '../notebooks';
 
@@ -26,6 +27,22 @@ test.describe('In a collaborative tab', () => {
     const expected = ['import os', 'a = 2', ...lines.slice(1)].join('\n') + '  # mine still';
     expect(await tab.source(0)).toBe(expected);
     await agreed(() => expect(folder.sources('lines.ipynb')).toEqual([expected, 'x = 1']));
+  });
+
+  test('an edit of more cells than its event names is told of as one', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('many.ipynb', notebook(many(2)));
+    const tab = await open('many.ipynb');
+    const insert = { op: 'insert', at: 'end', cell_type: 'code', source: 'theirs' };
+    await agent.edit(folder.path('many.ipynb'), Array<Operation>(25).fill(insert), 'Busy bot');
+    await expect(tab.cells).toHaveCount(27);
+    await expect(page.locator('.Toastify__toast')).toHaveText(
+      /Busy bot edited many.ipynb: cells 3, 4, 5, 6 and 16 more, and others/
+    );
   });
 
   test('edits are followed after a rename', async ({ agent, folder, open, page }) => {
