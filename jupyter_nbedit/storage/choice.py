@@ -27,6 +27,7 @@ from jupyter_nbedit.storage.mapping import api_path
 from jupyter_nbedit.storage.notebook import NotebookStorage
 from jupyter_nbedit.storage.room import RoomStorage
 from jupyter_nbedit.storage.rooms import has_rooms, live_places, place_of, room_of
+from jupyter_nbedit.storage.shared_cells import Sights
 
 # How long a search waits for what is shared in a room.
 _READING_SECONDS = 5.0
@@ -46,12 +47,15 @@ class ServerStorages:
         Whether links may lead out of the root, as they may for the contents manager.
     leftovers
         Removes what killed processes have left.
+    sights
+        Remembers what is shared in rooms.
     """
 
     settings: Mapping[str, Any]
     locks: PathLocks
     links_outside_root: bool = True
     leftovers: Leftovers = field(default_factory=Leftovers)
+    sights: Sights = field(default_factory=Sights)
 
     def kinds(self) -> list[str]:
         """List the ways in which this server keeps notebooks now, as ``applied_via`` names them."""
@@ -64,7 +68,11 @@ class ServerStorages:
         manager = self.settings["contents_manager"]
         beneath = await self._beneath(path)
         room = room_of(self.settings, manager, path)
-        return beneath if room is None else RoomStorage(room, manager, beneath, self.locks)
+        return (
+            beneath
+            if room is None
+            else RoomStorage(room, manager, beneath, self.locks, self.sights)
+        )
 
     async def _beneath(self, path: str) -> Storage:
         """Choose the way in which the contents manager keeps a notebook."""

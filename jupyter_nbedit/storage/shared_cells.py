@@ -5,10 +5,12 @@ The document is one of ``jupyter_ydoc``: an array of cells, each a map with a sh
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import nbformat
 
@@ -44,29 +46,45 @@ class Sight:
     sound: bool
 
 
-def sight(document: Any) -> Callable[[Callable[[Any], bool]], Sight]:
-    """Take hold of a shared notebook as it is now.
+@dataclass(frozen=True)
+class Sights:
+    """What shared notebooks looked like when they were looked at last.
 
-    Returns
-    -------
-    What shows it, given the notary's ``check_cells``; for another thread, because it takes long.
+    To make a text of many cells takes long, and who reads a notebook often edits it next.
     """
-    kind, update = type(document), document.ydoc.get_update()
 
-    def show(check_cells: Callable[[Any], bool]) -> Sight:
-        # A document may be used in the thread only that made it, so this one is made here.
-        copy = kind()
-        copy.ydoc.apply_update(update)
-        shared = _ids(copy)
-        notebook = nbformat.from_dict(copy.get())
-        trusted = check_cells(notebook)
-        text: str = nbformat.versions[notebook.nbformat].writes_json(notebook)
-        text += "" if text.endswith("\n") else "\n"
-        # Of cells with one id, `get` leaves out those that are the same, and names others anew.
-        sound = len(shared) == len(notebook.cells) and max(Counter(shared).values(), default=1) == 1
-        return Sight(text.encode(), shared, trusted, sound)
+    _last: WeakKeyDictionary[Any, tuple[bytes, Sight]] = field(default_factory=WeakKeyDictionary)
 
-    return show
+    async def of(self, document: Any, check_cells: Callable[[Any], bool]) -> Sight:
+        """Look at a shared notebook as it is now.
+
+        Parameters
+        ----------
+        document
+            The shared notebook; nobody may be in the middle of a change.
+        check_cells
+            The notary's.
+        """
+        update = document.ydoc.get_update()
+        before, seen = self._last.get(document, (b"", None))
+        if seen is None or before != update:
+            seen = await asyncio.to_thread(_shown, type(document), update, check_cells)
+            self._last[document] = update, seen
+        return seen
+
+
+def _shown(kind: Callable[[], Any], update: bytes, check_cells: Callable[[Any], bool]) -> Sight:
+    # A document may only be used in the thread that made it, so this one is made here.
+    copy = kind()
+    copy.ydoc.apply_update(update)
+    shared = _ids(copy)
+    notebook = nbformat.from_dict(copy.get())
+    trusted = check_cells(notebook)
+    text: str = nbformat.versions[notebook.nbformat].writes_json(notebook)
+    text += "" if text.endswith("\n") else "\n"
+    # Of cells with one id, `get` leaves out those that are the same, and names others anew.
+    sound = len(shared) == len(notebook.cells) and max(Counter(shared).values(), default=1) == 1
+    return Sight(text.encode(), shared, trusted, sound)
 
 
 def mend(document: Any) -> None:

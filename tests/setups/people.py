@@ -103,6 +103,7 @@ def house(backend: Collaboration | Documents, folder: Path, *options: str) -> It
     (folder / "notebooks").mkdir(parents=True)
     # In the checkout nothing is switched on by being installed.
     extensions = dict.fromkeys(["jupyter_nbedit", *backend.extensions], True)
+    extensions |= dict.fromkeys(("jupytext", "jupyterlab_jupytext"), False)
     (folder / "config").mkdir()
     config = {"ServerApp": {"jpserver_extensions": extensions}}
     (folder / "config" / "jupyter_server_config.json").write_text(json.dumps(config))
