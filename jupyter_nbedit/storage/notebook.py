@@ -14,6 +14,7 @@ from jupyter_nbedit.errors import (
     InvalidNotebook,
     NbEditError,
     NotAPlainFile,
+    NotebookExists,
     NotebookNotFound,
 )
 from jupyter_nbedit.notebook.splices import Splice, join
@@ -42,6 +43,7 @@ from jupyter_nbedit.storage.merged import (
     text_of,
     with_ids,
 )
+from jupyter_nbedit.storage.pairs import others_of
 from jupyter_nbedit.storage.paths import check_suffix
 
 _DISAGREE = (
@@ -141,14 +143,23 @@ class NotebookStorage:
         return Saved(digest, now.last_modified, warnings, now.text, signed=True, told=told)
 
     async def check_vacant(self, path: str) -> None:
-        """See whether there is nothing of that name, in a folder that there is."""
-        await check_vacant(self._file(path))
+        """See whether there is nothing of that name, nor the other half of a pair."""
+        file = self._file(path)
+        await check_vacant(file)
+        with failures(file.missing):
+            for other in await others_of(self._manager, path) if self._paired else ():
+                if await ensure_async(self._manager.exists(other)):
+                    message = (
+                        f"This notebook would be one of a Jupytext pair, and its other half {other!r} "
+                        "is there already. Nothing is ever overwritten; choose another path."
+                    )
+                    raise NotebookExists(message)
 
     async def create(self, path: str, text: bytes) -> Written:
         """Save a notebook where there was nothing; of a pair, both halves."""
         file = self._file(path)
         notebook = _saveable(text)
-        await check_vacant(file)
+        await self.check_vacant(path)
         warnings, told = await self._save(file, text, notebook, None)
         return await self._saved(path, text, warnings, told=told)
 

@@ -46,13 +46,25 @@ async def is_pair(manager: Any, path: str) -> bool:
 
 
 async def _would_be_pair(manager: Any, path: str) -> bool:
-    ask = getattr(manager, "get_config", None)
-    if ask is None:
-        return False
     try:
-        config = await ensure_async(ask(path))
+        return bool(await _formats(manager, path))
     except HTTPError:
         # The configuration cannot be read. Saving through Jupytext will say so.
         return True
-    formats = getattr(config, "default_formats", None)
-    return formats is not None and bool(formats(path))
+
+
+async def others_of(manager: Any, path: str) -> list[str]:
+    """Name the other halves that a notebook would get if it were created."""
+    known = pairs_of(manager)
+    formats = await _formats(manager, path)
+    if known is None or not formats:
+        return []
+    before = dict(known)
+    manager.update_paired_notebooks(path, formats)
+    return [name for name, one in known.items() if one is not before.get(name) and name != path]
+
+
+async def _formats(manager: Any, path: str) -> Any:
+    """Give the formats that the configuration says for a notebook; None if it says nothing."""
+    config = await ensure_async(manager.get_config(path))
+    return config.default_formats(path)

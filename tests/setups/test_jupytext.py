@@ -236,6 +236,23 @@ def test_a_new_notebook_is_a_pair_where_the_configuration_says_so(client: Client
     assert model.sources()
 
 
+@pytest.mark.parametrize(
+    ("kind", "script"), [("toml", "toml/{}.py"), ("apart", "apart/scripts/{}.py")]
+)
+def test_a_script_is_not_overwritten_by_creating_the_notebook_it_would_pair_with(
+    client: Client, kind: str, script: str
+) -> None:
+    made = pair(client, kind)
+    name = next(_names)
+    (client.root / script.format(name)).write_text("print('mine')\n")
+    path = made.path.rpartition("/")[0] + f"/{name}.ipynb"
+    with untouched(client.root / kind):
+        for body in (b"{}", b'{"dry_run": true}'):
+            answer = client.request("PUT", f"nbedit/notebooks/{path}", body, JSON)
+            details(answer, 409, "notebook_exists")
+            assert script.format(name) in answer.json["message"]
+
+
 def test_the_checkpoint_a_user_made_stays(client: Client) -> None:
     found = pair(client)
     target = f"api/contents/{found.path}/checkpoints"

@@ -102,9 +102,21 @@ async def pair(folder: Path) -> AsyncIterator[Kept]:
         build_async_jupytext_contents_manager_class as derive,
     )
 
+    yield await _paired(folder, derive(AsyncLargeFileManager))
+
+
+@asynccontextmanager
+async def pair_at_once(folder: Path) -> AsyncIterator[Kept]:
+    """The same of a manager that is not asynchronous."""
+    needs("jupytext")
+    from jupytext.sync_contentsmanager import TextFileContentsManager  # noqa: PLC0415
+
+    yield await _paired(folder, TextFileContentsManager)
+
+
+async def _paired(folder: Path, manager_class: Callable[..., Any]) -> Kept:
     (_root(folder) / "jupytext.toml").write_text('formats = "ipynb,py:percent"\n')
-    manager = derive(AsyncLargeFileManager)(root_dir=str(_root(folder)))
-    manager.delete_to_trash = False
+    manager = manager_class(root_dir=str(_root(folder)), delete_to_trash=False)
     kept = _on_disk(folder, await _storage(manager, folder))
     path = _root(folder) / PATH
 
@@ -117,7 +129,7 @@ async def pair(folder: Path) -> AsyncIterator[Kept]:
         path.unlink()
         path.with_suffix(".py").unlink(missing_ok=True)
 
-    yield Kept(kept.storage, put, kept.now, remove)
+    return Kept(kept.storage, put, kept.now, remove)
 
 
 @asynccontextmanager
@@ -171,13 +183,14 @@ KINDS: dict[str, Kind] = {
     "file": file,
     "hook": hook,
     "pair": pair,
+    "pair at once": pair_at_once,
     "drive": drive,
     "s3": s3,
     "collaboration": collaboration,
     "documents": documents,
 }
 #: Those that know a notebook as a whole, and not what in it has changed.
-WHOLE = ("memory", "file", "hook", "pair", "drive", "s3")
+WHOLE = ("memory", "file", "hook", "pair", "pair at once", "drive", "s3")
 #: Those that keep any bytes as they are.
 EXACT = ("memory", "file", "drive", "s3")
 
