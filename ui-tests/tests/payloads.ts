@@ -28,7 +28,7 @@ export const PAYLOADS = [
 export interface Harm {
   /** Elements that were made of payloads at any time, scripts that ran, violations of the CSP. */
   found: string[];
-  /** What the console has as errors. */
+  /** What the console has as errors that speak of us, of payloads or of the CSP. */
   errors: string[];
 }
 
@@ -50,11 +50,17 @@ export async function watch(page: Page): Promise<Harm> {
       }
     }).observe(document, { childList: true, subtree: true, attributes: true });
   });
+  // JupyterLab has errors of its own there.
+  const note = (error: string) => {
+    if (/nbedit|pwned|Refused|Content Security/.test(error)) {
+      harm.errors.push(error);
+    }
+  };
   page.on('console', message => {
-    if (message.type() === 'error') {
-      harm.errors.push(message.text());
+    if (['error', 'warning'].includes(message.type())) {
+      note(message.text());
     }
   });
-  page.on('pageerror', error => harm.errors.push(error.message));
+  page.on('pageerror', error => note(error.stack ?? error.message));
   return harm;
 }
