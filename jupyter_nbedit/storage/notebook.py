@@ -150,8 +150,9 @@ class NotebookStorage:
             for other in await others_of(self._manager, path) if self._paired else ():
                 if await ensure_async(self._manager.exists(other)):
                     message = (
-                        f"This notebook would be one of a Jupytext pair, and its other half {other!r} "
-                        "is there already. Nothing is ever overwritten; choose another path."
+                        f"This notebook would be one of a Jupytext pair, and its other half "
+                        f"{other!r} is there already. Nothing is ever overwritten; choose another "
+                        "path."
                     )
                     raise NotebookExists(message)
 
