@@ -135,7 +135,7 @@ class NbEditApp(ExtensionApp):
         self.tool_services = Services(
             editor=self.editor,
             reader=self.reader,
-            texts=TextFiles(lambda: settings["contents_manager"], locks),
+            texts=TextFiles(lambda: settings["contents_manager"], locks, settings),
             readings=self.readings,
             read_before_edit=self.read_before_edit,
             section_files=self.section_files,

@@ -26,8 +26,9 @@ from jupyter_nbedit.storage.managers import Way, keeps_plain_files, kinds_of, wa
 from jupyter_nbedit.storage.mapping import api_path
 from jupyter_nbedit.storage.notebook import NotebookStorage
 from jupyter_nbedit.storage.room import RoomStorage
-from jupyter_nbedit.storage.rooms import has_rooms, live_places, place_of, room_of
+from jupyter_nbedit.storage.rooms import TEXT, has_rooms, live_places, place_of, room_of
 from jupyter_nbedit.storage.shared_cells import Sights
+from jupyter_nbedit.storage.shared_text import SharedText, TextRoomStorage
 
 # How long a search waits for what is shared in a room.
 _READING_SECONDS = 5.0
@@ -67,12 +68,13 @@ class ServerStorages:
         self._check_inside(path)
         manager = self.settings["contents_manager"]
         beneath = await self._beneath(path)
-        room = room_of(self.settings, manager, path)
-        return (
-            beneath
-            if room is None
-            else RoomStorage(room, manager, beneath, self.locks, self.sights)
-        )
+        if (room := room_of(self.settings, manager, path)) is not None:
+            return RoomStorage(room, manager, beneath, self.locks, self.sights)
+        if (room := room_of(self.settings, manager, path, TEXT)) is not None:
+            kept, held = partial(beneath.read, path), partial(beneath.hold, path)
+            shared = SharedText(room, manager, self.locks, kept, held, NotebookNotFound)
+            return TextRoomStorage(shared)
+        return beneath
 
     async def _beneath(self, path: str) -> Storage:
         """Choose the way in which the contents manager keeps a notebook."""

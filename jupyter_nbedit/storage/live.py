@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from jupyter_server.utils import ensure_async
 from tornado.web import HTTPError
 
-from jupyter_nbedit.errors import Busy, Forbidden, NbEditError
+from jupyter_nbedit.errors import Busy, Forbidden, HashMismatch, NbEditError
 from jupyter_nbedit.storage import Changed, Content
 from jupyter_nbedit.storage.failures import Missing
 from jupyter_nbedit.storage.rooms import Room
@@ -20,6 +21,10 @@ _LOADING_SECONDS = 10.0
 # How long a reply waits for the room's save.
 _SAVING_SECONDS = 4.0
 _POLL_SECONDS = 0.02
+EXISTS = (
+    "A notebook of this name is open in a room of real-time collaboration, and it is never "
+    "overwritten. Choose another path, or edit the notebook with PATCH."
+)
 _NOT_SAVED = (
     "The edit is in the room, where everybody who has the file open sees it, but not on disk yet: "
 )
@@ -120,3 +125,13 @@ async def saved(
 def not_saved(room: Room) -> str:
     """Say that an edit is not on disk yet, and when it will be."""
     return _NOT_SAVED + (_LATER if room.saves_itself() else _BY_HAND)
+
+
+def overtaken(base: Content, digest: str) -> HashMismatch:
+    """Make the refusal for an edit that somebody else has undone before it was saved."""
+    message = (
+        "Something else was done to the file at the same moment, in its room or on disk, and the "
+        "edit is gone or not as it was made. Read the file again."
+    )
+    expected = hashlib.sha256(base.text).hexdigest()
+    return HashMismatch(message, expected=expected, hash=digest)

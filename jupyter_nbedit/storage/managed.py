@@ -94,6 +94,11 @@ class Managed:
         if hidden:
             raise self.missing()
 
+    async def shown(self) -> Content:
+        """Read the file for who has not held it."""
+        async with self.held():
+            return await self.read()
+
     async def read(self, *, at_once: bool = False) -> Content:
         """Read the file whole.
 

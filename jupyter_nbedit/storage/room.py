@@ -14,20 +14,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from jupyter_nbedit.errors import HashMismatch, InvalidNotebook, NotebookExists, NotebookNotFound
+from jupyter_nbedit.errors import InvalidNotebook, NotebookExists, NotebookNotFound
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.script import Script, is_in, script
 from jupyter_nbedit.notebook.splices import Splice, join
 from jupyter_nbedit.storage import Changed, Content, Storage, Written
-from jupyter_nbedit.storage.live import not_saved, saved, settled, up_to_date
+from jupyter_nbedit.storage.live import EXISTS, not_saved, overtaken, saved, settled, up_to_date
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.rooms import Room
 from jupyter_nbedit.storage.shared_cells import Sight, Sights, edit, mend
-
-_EXISTS = (
-    "A notebook of this name is open in a room of real-time collaboration, and it is never "
-    "overwritten. Choose another path, or edit the notebook with PATCH."
-)
 
 
 @dataclass(frozen=True)
@@ -99,11 +94,11 @@ class RoomStorage:
 
     async def check_vacant(self, path: str) -> None:  # noqa: ARG002 -- the room is there
         """Refuse: a room holds a notebook of that name."""
-        raise NotebookExists(_EXISTS)
+        raise NotebookExists(EXISTS)
 
     async def create(self, path: str, text: bytes) -> Written:  # noqa: ARG002 -- the room is there
         """Refuse: a room holds a notebook of that name."""
-        raise NotebookExists(_EXISTS)
+        raise NotebookExists(EXISTS)
 
     async def announce(self, path: str, written: Written) -> list[str]:  # noqa: ARG002 -- all know
         """Do nothing: the room saves with the contents manager, which tells everybody itself."""
@@ -120,11 +115,7 @@ class RoomStorage:
                 raise Changed
         seen = await self._sight()
         if not await asyncio.to_thread(_is_in, steps, seen.text):
-            message = (
-                "Something else was done to the notebook at the same moment, in its room or in its "
-                "file, and the edit is gone or not as it was made. Read the notebook again."
-            )
-            raise HashMismatch(message, expected=_sha256(base.text), hash=_sha256(seen.text))
+            raise overtaken(base, _sha256(seen.text))
         warnings = [not_saved(self.room)]
         digest = _sha256(seen.text)
         return Written(

@@ -201,9 +201,9 @@ def room_of(
 
 
 def live_places(settings: Mapping[str, Any], manager: Any) -> set[object]:
-    """Give `place_of` all notebooks that live rooms hold."""
-    live = [room for room in _rooms(settings) if room.id.startswith(f"{NOTEBOOK}:")]
-    return {place_of(manager, room.path) for room in live if room.path is not None}
+    """Give `place_of` all files that live rooms hold."""
+    paths = [room.path for room in _rooms(settings)]
+    return {place_of(manager, path) for path in paths if path is not None}
 
 
 def place_of(manager: Any, path: str) -> object:

@@ -191,11 +191,7 @@ def _looked_at(steps: Script, count: int) -> set[int]:
 
 
 def _change(cell: Any, change: CellChange, source: Sequence[Hunk]) -> None:
-    text = cell["source"]
-    for start, stop, new in _in_bytes(source, str(text)):
-        del text[start:stop]
-        if new:
-            text.insert(start, new)
+    replace(cell["source"], source)
     if change.metadata is not None:
         _merge(cell["metadata"], *change.metadata)
     for name, value in change.members.items():
@@ -207,6 +203,14 @@ def _change(cell: Any, change: CellChange, source: Sequence[Hunk]) -> None:
             cell[name].clear()
         else:
             cell[name] = value
+
+
+def replace(shared: Any, changes: Sequence[Hunk]) -> None:
+    """Change a shared text, and leave in place what does not change."""
+    for start, stop, new in _in_bytes(changes, str(shared)):
+        del shared[start:stop]
+        if new:
+            shared.insert(start, new)
 
 
 def _in_bytes(changes: Sequence[Hunk], text: str) -> list[tuple[int, int, str]]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 from jupyter_nbedit.errors import Busy, FileNotFound
 from jupyter_nbedit.storage import Changed, Content, Written
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.managed import Managed, away, tell
+from jupyter_nbedit.storage.rooms import TEXT, room_of
+from jupyter_nbedit.storage.shared_text import SharedText
 
 #: Larger files are not read: they would be held several times over, and nobody reads them.
 MOST_BYTES = 32 * 1024 * 1024
@@ -28,10 +31,13 @@ class TextFiles:
         Gives the contents manager; looked up each time, because servers swap it.
     locks
         Shared with the manager's own saves.
+    settings
+        Those of the server's web application, which know its rooms.
     """
 
     manager: Callable[[], Any]
     locks: PathLocks
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     async def read(self, path: str) -> Content:
         """Read a file whole.
@@ -42,9 +48,8 @@ class TextFiles:
             If it is missing, hidden or outside the root.
         NotAPlainFile, TooLarge, Forbidden, StorageFailure
         """
-        file = self._file(path)
         # The manager truncates a file and writes it anew, so that even a reader must wait.
-        async with file.held():
+        async with self._held(path) as file:
             return await file.read()
 
     async def rewrite(self, path: str, change: Callable[[Content], bytes]) -> Written | None:
@@ -68,17 +73,14 @@ class TextFiles:
         NbEditError
             Of reading, of writing, or of the change; nothing was written.
         """
-        file = self._file(path)
-        async with file.held():
-            for _ in range(_ATTEMPTS):
+        for _ in range(_ATTEMPTS):
+            async with self._held(path) as file:
                 content = await file.read()
                 text = await away(len(content.text), change, content)
                 if text == content.text:
                     return None
-                try:
-                    return await self._saved(file, text, content)
-                except Changed:
-                    continue
+                with suppress(Changed):
+                    return await self._saved(path, file, text, content)
         message = (
             f"Others changed the file {_ATTEMPTS} times while it was being edited. Nothing was "
             "written; try again."
@@ -105,14 +107,32 @@ class TextFiles:
             If the folder is missing, hidden or outside the root.
         Busy, Forbidden, NoSpace, StorageFailure
         """
-        file = self._file(path)
-        async with file.held():
-            return await self._saved(file, text, base)
+        async with self._held(path) as file:
+            return await self._saved(path, file, text, base)
 
-    async def _saved(self, file: Managed, text: bytes, base: Content | None) -> Written:
+    @asynccontextmanager
+    async def _held(self, path: str) -> AsyncIterator[Managed | SharedText]:
+        """Keep others away from a file, wherever it is then."""
+        file = self._file(path)
+        while True:
+            async with file.held():
+                # While it waited, a room may have been opened or closed.
+                if (now := self._file(path)) == file:
+                    yield file
+                    return
+            file = now
+
+    async def _saved(
+        self, path: str, file: Managed | SharedText, text: bytes, base: Content | None
+    ) -> Written:
         written = await file.save(text, base)
-        tell(file.manager, file.path, written)
+        tell(file.manager, path, written)
         return written
 
-    def _file(self, path: str) -> Managed:
-        return Managed(self.manager(), self.locks, path, FileNotFound, MOST_BYTES)
+    def _file(self, path: str) -> Managed | SharedText:
+        manager = self.manager()
+        file = Managed(manager, self.locks, path, FileNotFound, MOST_BYTES)
+        room = room_of(self.settings, manager, path, TEXT)
+        if room is None:
+            return file
+        return SharedText(room, manager, self.locks, file.shown, file.held, FileNotFound)

@@ -1,0 +1,102 @@
+"""Edits of texts that people have open together: of other files, and of notebooks as texts."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from tests import samples
+from tests.handlers.client import Answer
+from tests.setups.people import House
+
+_JSON = {"Content-Type": "application/json", "X-NbEdit-Session": "one"}
+
+
+async def call(rooms: House, tool: str, **fields: Any) -> Answer:
+    body = json.dumps(fields).encode()
+    target = f"nbedit/tools/claude_code/{tool}"
+    return await asyncio.to_thread(rooms.client.request, "POST", target, body, _JSON)
+
+
+def named(rooms: House, path: str, text: str) -> Path:
+    file = rooms.root / path.replace(".ipynb", ".md")
+    file.write_text(text)
+    return file
+
+
+async def test_a_text_that_somebody_has_open_is_edited_before_their_eyes(
+    rooms: House, path: str
+) -> None:
+    file = named(rooms, path, "# Title 😀\n\n- one\n- two\n")
+    inode = file.stat().st_ino
+    async with await rooms.enter(file.name, "text:file") as person:
+        person.document.ydoc["source"].insert(0, "typed\n")
+        await person.until(lambda: "typed" in file.read_text())
+        assert (await call(rooms, "Read", file_path=str(file))).status == 200
+        for old, new in (("two", "2 ☃"), ("one", "1 é")):
+            answer = await call(rooms, "Edit", file_path=str(file), old_string=old, new_string=new)
+            assert answer.status == 200, answer.body
+            assert new in file.read_text()
+        expected = "typed\n# Title 😀\n\n- 1 é\n- 2 ☃\n"
+        await person.until(lambda: person.document.get() == expected)
+        assert (file.read_text(), file.stat().st_ino) == (expected, inode)
+        answer = await call(rooms, "Write", file_path=str(file), content="all\nnew\n")
+        assert answer.status == 200, answer.body
+        await person.until(lambda: person.document.get() == "all\nnew\n")
+        assert file.read_text() == "all\nnew\n"
+
+
+async def test_nothing_is_lost_when_somebody_types_into_a_text_while_edits_arrive(
+    rooms: House, path: str
+) -> None:
+    file = named(rooms, path, "\n\n# 0\n")
+    typed = "".join(chr(ord("a") + n % 26) for n in range(60))
+    async with await rooms.enter(file.name, "text:file") as person:
+
+        async def typing() -> None:
+            for n, character in enumerate(typed):
+                person.document.ydoc["source"].insert(n, character)
+                await asyncio.sleep(0.03)
+
+        async def editing() -> None:
+            for n in range(10):
+                assert (await call(rooms, "Read", file_path=str(file))).status == 200
+                fields = {"file_path": str(file), "old_string": f"# {n}\n"}
+                answer = await call(rooms, "Edit", **fields, new_string=f"# {n + 1}\n")
+                while answer.status == 412:
+                    # It was typed between the two.
+                    assert (await call(rooms, "Read", file_path=str(file))).status == 200
+                    answer = await call(rooms, "Edit", **fields, new_string=f"# {n + 1}\n")
+                assert answer.status == 200, answer.body
+
+        await asyncio.gather(typing(), editing())
+        expected = f"{typed}\n\n# 10\n"
+        await person.until(lambda: person.document.get() == expected, 3)
+        await person.until(lambda: file.read_text() == expected, 3)
+
+
+async def test_a_notebook_that_somebody_has_open_as_a_text_is_edited_there(
+    rooms: House, path: str
+) -> None:
+    text = samples.notebook(
+        samples.code("x = 1", "a", outputs=[samples.HTML_OUTPUT]), samples.markdown("ü", "b")
+    )
+    file = rooms.root / path
+    file.write_bytes(text)
+    target = f"api/contents/{path}/trust"
+    assert (await asyncio.to_thread(rooms.client.request, "POST", target, b"")).status == 201
+    async with await rooms.enter(path, "text:file") as person:
+        read = await rooms.read(path)
+        assert (read["live"], read["hash"]) == (True, hashlib.sha256(text).hexdigest())
+        edit = {"op": "replace", "cell": "b", "source": "😀"}
+        answer = await rooms.edit(path, edit)
+        told = answer.json
+        assert (answer.status, told["applied_via"], told["persisted"]) == (200, "room", True)
+        assert file.read_bytes() == text.replace("ü".encode(), "😀".encode())
+        assert hashlib.sha256(file.read_bytes()).hexdigest() == told["hash"]
+        await person.until(lambda: person.document.get() == file.read_text())
+        cells = (await rooms.contents(path))["content"]["cells"]
+        assert cells[0]["metadata"]["trusted"] is True
