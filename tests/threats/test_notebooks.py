@@ -1,0 +1,283 @@
+"""Notebooks that are meant to break something: S8 to S11, S21, S23, S26 and S27."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_nbedit.errors import InvalidNotebook
+from jupyter_nbedit.notebook.batch import apply
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.operations import Replace
+from jupyter_nbedit.notebook.splices import join
+from tests import corpora, samples
+from tests.handlers.client import Client, Local
+from tests.handlers.refused import details, untouched
+
+NAME = "a.ipynb"
+GOOD = samples.three_cells()
+EDIT = {"op": "replace", "cell": "beta", "source": "changed"}
+
+
+def put(live: Client, text: bytes) -> Path:
+    path = live.root / NAME
+    path.write_bytes(text)
+    # Nobody can take it for one that is being written, and wait for the rest.
+    yesterday = time.time() - 86400
+    os.utime(path, (yesterday, yesterday))
+    return path
+
+
+# S8: JSON that is JSON, and trips up its readers -------------------------------------------------
+
+ODD_VALUES = {
+    "an integer of 5,000 digits": b"1" * 5000,
+    "a number beyond all numbers": b"1e999999999",
+    "lists 900 deep": b"[" * 900 + b"]" * 900,
+    "10,000 keys": b"{" + b", ".join(b'"k%d": 1' % n for n in range(10_000)) + b"}",
+    "no number": b"NaN",
+}
+
+
+@pytest.mark.parametrize("kind", ODD_VALUES)
+def test_s8_an_odd_value_in_a_cell_that_is_not_touched_stays_as_it_is(
+    live: Client, kind: str
+) -> None:
+    odd = b'"metadata": {"odd": ' + ODD_VALUES[kind] + b"}, "
+    text = GOOD.replace(b'"outputs"', odd + b'"outputs"', 1).replace(b'"metadata": {},\n', b"", 1)
+    path = put(live, text)
+    assert live.patch(NAME, EDIT).status == 200
+    assert path.read_bytes() == text.replace(b"# Title", b"changed")
+
+
+# S9: time ----------------------------------------------------------------------------------------
+
+GROWING: dict[str, Callable[[int], bytes]] = {
+    "cells": lambda n: samples.notebook(*(samples.raw("x", f"c{i}") for i in range(n))),
+    "cells of one id": lambda n: samples.notebook(
+        *[samples.raw("x", "twin")] * n, samples.raw("y", "c0")
+    ),
+    "escapes": lambda n: samples.notebook(samples.raw('\n\t"\\' * n, "c0")),
+    "a string without end": lambda n: b'{"cells": [{"source": "' + b"x\\n" * n,
+    "brackets": lambda n: b'{"cells": ' + b"[" * n,
+}
+
+
+def spent(text: bytes) -> float:
+    """Read and edit, as often as it takes to be measured."""
+    best = float("inf")
+    for _ in range(3):
+        began = time.process_time()
+        with contextlib.suppress(InvalidNotebook):
+            document = Document.parse(text)
+            edit = Replace(cell="c0", source="changed")
+            join(text, apply(document, [edit], fresh_id=lambda: "x").splices)
+        best = min(best, time.process_time() - began)
+    return best
+
+
+@pytest.mark.parametrize("kind", GROWING)
+def test_s9_twice_as_much_takes_about_twice_as_long(kind: str) -> None:
+    make = GROWING[kind]
+    small, large = make(4_000), make(32_000)
+    # Eight times as much; were it the square, it would take 64 times as long.
+    assert spent(large) < 40 * max(spent(small), 0.001)
+
+
+# S10, S11: what two programs read in two ways ----------------------------------------------------
+
+
+def test_s10_what_stands_twice_is_not_edited_and_elsewhere_stays(live: Client) -> None:
+    twice = {
+        "cells": (GOOD.replace(b'{\n "cells"', b'{\n "cells": [],\n "cells"'), EDIT),
+        "source": (GOOD.replace(b'"source": "# T', b'"source": "x", "source": "# T'), EDIT),
+        "id": (GOOD.replace(b'"id": "beta"', b'"id": "beta", "id": "beta"'), EDIT),
+    }
+    for name, (text, edit) in twice.items():
+        path = put(live, text)
+        with untouched(live.root):
+            # What nbformat takes is the last; what others take, nobody knows.
+            assert details(live.patch(NAME, edit), 422, "invalid_notebook"), name
+        if name != "cells":
+            other = {**edit, "cell": "gamma"}
+            assert live.patch(NAME, other).status == 200
+            assert path.read_bytes() == text.replace(b"as is", b"changed")
+
+
+ENCODINGS = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "latin-1")
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_s11_what_is_no_utf_8_is_refused_and_never_recoded(live: Client, encoding: str) -> None:
+    text = GOOD.decode().replace("# Title", "# Café").encode(encoding)
+    put(live, text)
+    with untouched(live.root):
+        details(live.read(NAME), 422, "invalid_notebook")
+        details(live.patch(NAME, EDIT), 422, "invalid_notebook")
+
+
+def test_s11_bytes_that_others_take_for_characters_are_refused(live: Client) -> None:
+    for odd in (b"\xc0\xae", b"\xed\xa0\x80", b"\xe2\x82", b"\xf4\x90\x80\x80", b"\xff"):
+        put(live, GOOD.replace(b"as is", odd))
+        with untouched(live.root):
+            details(live.patch(NAME, EDIT), 422, "invalid_notebook")
+
+
+def test_s11_a_byte_order_mark_stays(live: Client) -> None:
+    text = b"\xef\xbb\xbf" + GOOD
+    path = put(live, text)
+    assert live.patch(NAME, EDIT).status == 200
+    assert path.read_bytes() == text.replace(b"# Title", b"changed")
+
+
+# S21: trust --------------------------------------------------------------------------------------
+# Ten thousand lives of notebooks are in tests/test_trust_histories.py; here is what is smuggled.
+
+EVIL = {
+    "output_type": "display_data",
+    "data": {"text/html": "<script>__pwned</script>"},
+    "metadata": {},
+}
+SMUGGLED: dict[str, list[dict[str, Any]]] = {
+    "outputs of a new cell": [
+        {"op": "insert", "cell_type": "code", "source": "", "at": "end", "outputs": [EVIL]}
+    ],
+    "outputs of a replaced cell": [
+        {"op": "replace", "cell": "alpha", "source": "", "outputs": [EVIL]}
+    ],
+    "trusted in a new cell": [
+        {
+            "op": "insert",
+            "cell_type": "code",
+            "source": "",
+            "at": "end",
+            "metadata": {"trusted": True},
+        }
+    ],
+    "trusted in a patch": [{"op": "set_metadata", "cell": "alpha", "patch": {"trusted": True}}],
+    "trusted in a patch of the notebook": [{"op": "set_metadata", "patch": {"trusted": True}}],
+    "trusted further down": [
+        {"op": "set_metadata", "cell": "alpha", "patch": {"a": [[{"b": {"trusted": True}}]]}}
+    ],
+    "trusted at the end of a batch": [
+        EDIT,
+        {"op": "move", "cell": "alpha", "at": "end"},
+        {"op": "merge", "cells": ["beta", "beta"]},
+        {"op": "set_metadata", "cell": "alpha", "patch": {"trusted": True}},
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", SMUGGLED)
+async def test_s21_outputs_and_trust_cannot_be_smuggled_in(local: Local, kind: str) -> None:
+    (local.root / NAME).write_bytes(GOOD)
+    with untouched(local.root):
+        answer = await local.patch(NAME, *SMUGGLED[kind])
+        assert answer.status == 400, answer.body
+    assert (await local.read(NAME)).json["trusted"] is False
+
+
+async def test_s21_outputs_that_look_like_metadata_are_shown_by_nobody(local: Local) -> None:
+    (local.root / NAME).write_bytes(GOOD)
+    patch = {"op": "set_metadata", "cell": "alpha", "patch": {"outputs": [EVIL]}}
+    for operations in ([patch], [{"op": "move", "cell": "alpha", "at": "end"}, EDIT]):
+        assert (await local.patch(NAME, *operations)).status == 200
+    cells = samples.cells_of((local.root / NAME).read_bytes())
+    assert [cell.get("outputs", []) for cell in cells] == [[], [], [samples.HTML_OUTPUT]]
+    model = await local.contents(NAME)
+    assert [c["metadata"]["trusted"] for c in model["content"]["cells"] if "outputs" in c] == [
+        False
+    ]
+
+
+# S23: names that mean something to JavaScript ----------------------------------------------------
+
+
+async def test_s23_names_of_prototypes_are_names_like_any_others(
+    local: Local, jp_ws_fetch: Any
+) -> None:
+    polluting = {"__proto__": {"x": 1}, "constructor": {"prototype": {"x": 1}}, "toString": "x"}
+    text = samples.notebook(
+        samples.code("x", "__proto__", metadata=polluting),
+        samples.raw("y", "constructor", metadata=polluting),
+        metadata=polluting,
+    )
+    (local.root / NAME).write_bytes(text)
+    socket = await jp_ws_fetch("api", "events", "subscribe")
+    operation = {"op": "replace", "cell": "__proto__", "source": "changed"}
+    assert (await local.patch(NAME, operation)).status == 200
+    assert (local.root / NAME).read_bytes() == text.replace(
+        b'"source": "x"', b'"source": "changed"'
+    )
+    patch = {"op": "set_metadata", "cell": "constructor", "patch": {"__proto__": {"x": 2}}}
+    assert (await local.patch(NAME, patch)).status == 200
+    (_, second) = samples.cells_of((local.root / NAME).read_bytes())
+    assert second["metadata"] == {**polluting, "__proto__": {"x": 2}}
+    # What is told of it has ids as values, never as names.
+    event: dict[str, Any] = {}
+    while event.get("total_cells") is None:
+        event = json.loads(await socket.read_message())
+    socket.close()
+    assert event["operations"] == [{"op": "replace", "cell_id": "__proto__", "index": 0}]
+    assert not {"__proto__", "constructor", "prototype"} & set(names(event))
+
+
+def names(value: Any) -> list[str]:
+    """List the names of all members at any depth."""
+    if isinstance(value, dict):
+        return [*value, *(name for inner in value.values() for name in names(inner))]
+    return [name for inner in value for name in names(inner)] if isinstance(value, list) else []
+
+
+# S26, S27: which cell is meant -------------------------------------------------------------------
+
+
+def test_s26_an_index_with_a_stale_hash_is_refused(live: Client) -> None:
+    put(live, GOOD)
+    read = live.read(NAME).json
+    insert = {"op": "insert", "cell_type": "raw", "source": "new", "at": "start"}
+    assert live.patch(NAME, insert).status == 200
+    by_index = {"op": "replace", "cell": 1, "source": "meant for beta"}
+    with untouched(live.root):
+        details(live.patch(NAME, by_index, hash=read["hash"]), 412, "hash_mismatch")
+        guard = {"source_hash": read["cells"][1]["source_hash"]}
+        details(live.patch(NAME, {**by_index, "expect": guard}), 409, "cell_changed")
+    assert live.patch(NAME, {**by_index, "cell": "beta", "expect": guard}).status == 200
+
+
+def test_s27_an_id_of_two_cells_is_nobodys(live: Client) -> None:
+    put(live, samples.notebook(*[samples.raw("a", "twin")] * 2, samples.raw("b")))
+    with untouched(live.root):
+        for operation in (
+            {"op": "replace", "cell": "twin", "source": "x"},
+            {"op": "delete", "cells": ["twin"]},
+            {"op": "insert", "cell_type": "raw", "source": "", "after": "twin"},
+        ):
+            found = details(live.patch(NAME, operation), 409, "ambiguous_cell")
+            assert found["indexes"] == [0, 1]
+    assert live.patch(NAME, {"op": "replace", "cell": 1, "source": "x"}).status == 200
+
+
+def test_s27_ids_of_real_notebooks_are_never_guessed(live: Client) -> None:
+    missing = doubled = 0
+    for path in corpora.notebooks():
+        found = json.loads(path.read_bytes()) if b'"cells"' in path.read_bytes() else {}
+        if found.get("nbformat") != 4:
+            continue
+        ids = [cell.get("id") for cell in found["cells"]]
+        missing += None in ids
+        named = [cell_id for cell_id in ids if cell_id is not None]
+        for twin in {cell_id for cell_id in named if named.count(cell_id) > 1}:
+            doubled += 1
+            put(live, path.read_bytes())
+            answer = live.patch(NAME, {"op": "delete", "cell": twin}, dry_run=True)
+            details(answer, 409, "ambiguous_cell")
+    print(f"{missing} real notebooks with cells that have no id; {doubled} ids that stand twice")
+    assert missing

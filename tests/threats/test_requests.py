@@ -1,0 +1,405 @@
+"""Requests that are meant to break something: S1, S5 to S8, S12 to S17 and S30."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from jupyter_nbedit.demo import server
+from tests import corpora, samples
+from tests.handlers.client import JSON, Client
+from tests.handlers.refused import assert_says_nothing_of_this_machine, details, nested, untouched
+from tests.handlers.routes import ROWS
+
+NIGHTLY = "NBEDIT_NIGHTLY" in os.environ
+NAME = "a.ipynb"
+GOOD = samples.three_cells()
+EDIT = {"op": "replace", "cell": "alpha", "source": "changed"}
+END = {"op": "insert", "cell_type": "code", "source": "x", "at": "end"}
+LIMIT = 16 * 1024 * 1024
+# The table asks for 50 ms of an idle machine; by day tests share theirs. What they look for takes
+# many seconds, or has no end.
+STALL_SECONDS = 0.1 if NIGHTLY else 2.0
+AT_ONCE_SECONDS = 0.1 if NIGHTLY else 2.0
+BREATH_SECONDS = 0.02
+
+
+@pytest.fixture
+def notebook(live: Client) -> Path:
+    path = live.root / NAME
+    path.write_bytes(GOOD)
+    return path
+
+
+@contextmanager
+def others_are_served(live: Client) -> Iterator[list[float]]:
+    """Ask the server something small all the time; give how long each answer took."""
+    seconds: list[float] = []
+    over = threading.Event()
+
+    def ask() -> None:
+        while not over.is_set():
+            began = time.monotonic()
+            assert live.request("GET", "nbedit").status == 200
+            seconds.append(time.monotonic() - began)
+            over.wait(BREATH_SECONDS)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    try:
+        yield seconds
+    finally:
+        over.set()
+        asking.join()
+    assert seconds
+    assert max(seconds) < STALL_SECONDS, max(seconds)
+
+
+# S1: ways out of the root ------------------------------------------------------------------------
+
+WAYS = [
+    "../outside.ipynb",
+    "%2e%2e/outside.ipynb",
+    "..%2foutside.ipynb",
+    "%252e%252e%252foutside.ipynb",
+    "..%5coutside.ipynb",
+    "%c0%ae%c0%ae/outside.ipynb",
+    "%E2%80%A5/outside.ipynb",
+    "%EF%BC%8E%EF%BC%8E/outside.ipynb",
+    "/outside.ipynb",
+    "//outside.ipynb",
+    "C:/outside.ipynb",
+    "C%3A%5Coutside.ipynb",
+    "../notebooks-secret/outside.ipynb",
+    "..%2fnotebooks-secret%2foutside.ipynb",
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_s1_no_spelling_leads_out_of_the_root(live: Client, way: str) -> None:
+    top = live.root.parent
+    secret = top / "notebooks-secret"
+    secret.mkdir(exist_ok=True)
+    for path in (top / "outside.ipynb", secret / "outside.ipynb"):
+        path.write_bytes(GOOD)
+    missing = live.request("GET", "nbedit/notebooks/missing.ipynb").body
+    with untouched(live.root, secret, top / "outside.ipynb"):
+        for verb, body in (("GET", None), ("PATCH", json.dumps({"operations": [EDIT]}).encode())):
+            answer = live.request(verb, f"nbedit/notebooks/{way}", body, JSON)
+            # What is no UTF-8 is no path at all.
+            assert answer.status == (400 if "%c0" in way else 404)
+            assert answer.status == 400 or answer.body == missing
+
+
+# S5: hidden files --------------------------------------------------------------------------------
+
+HIDDEN = [
+    ".hidden.ipynb",
+    ".git/a.ipynb",
+    ".ssh/a.ipynb",
+    "open/.hidden/a.ipynb",
+    ".ipynb_checkpoints/a-checkpoint.ipynb",
+    ".~a.ipynb",
+]
+
+
+@pytest.mark.parametrize("hidden", HIDDEN)
+def test_s5_what_is_hidden_is_as_if_it_was_not_there_to_every_verb(
+    live: Client, hidden: str
+) -> None:
+    path = live.root / hidden
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(GOOD)
+    with untouched(live.root):
+        for (pattern, verb), row in ROWS.items():
+            if "/tools/" in pattern or NAME not in row.target:
+                continue
+            target, body, headers = row.sent(live.root, hidden)
+            there = live.request(verb, target, body, headers)
+            target, body, headers = row.sent(live.root, "missing.ipynb")
+            assert there.status == 404
+            assert there.body == live.request(verb, target, body, headers).body
+        created = live.request("PUT", f"nbedit/notebooks/{hidden}", b"{}", JSON)
+        assert details(created, 404, "notebook_not_found") == {}
+        found = live.request("POST", "nbedit/search", b'{"query": "Title"}', JSON).json
+        assert hidden not in [hit["path"] for hit in found["hits"]]
+        inside = json.dumps({"query": "Title", "path": str(Path(hidden).parent)}).encode()
+        if "/" in hidden:
+            details(live.request("POST", "nbedit/search", inside, JSON), 404, "notebook_not_found")
+    # A backup of the server's own would be taken for a save that goes on.
+    path.unlink()
+
+
+# S6: odd names -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["a\0.ipynb", "a" * 300 + ".ipynb", "a/" * 3000 + "a.ipynb", "\udc80.ipynb"]
+)
+def test_s6_an_odd_name_is_refused_in_a_body_as_in_an_address(live: Client, name: str) -> None:
+    body = json.dumps({"query": "x", "path": name}).encode()
+    began = time.monotonic()
+    answer = live.request("POST", "nbedit/search", body, JSON)
+    assert answer.status in {400, 404}
+    assert time.monotonic() - began < AT_ONCE_SECONDS
+
+
+# S7: too much ------------------------------------------------------------------------------------
+
+
+def test_s7_a_body_beyond_the_limit_is_refused_while_others_are_served(
+    live: Client, notebook: Path
+) -> None:
+    body = json.dumps({"operations": [END]}).encode().ljust(LIMIT + 1)
+    with others_are_served(live), untouched(notebook.parent):
+        for _ in range(3):
+            answer = live.send(NAME, body)
+            assert details(answer, 413, "too_large") == {"bytes": LIMIT + 1, "limit": LIMIT}
+
+
+def test_s7_more_operations_than_a_batch_may_have_are_refused_at_once(
+    live: Client, notebook: Path
+) -> None:
+    body = json.dumps({"operations": [END] * 100_000}).encode()
+    with others_are_served(live), untouched(notebook.parent):
+        details(live.send(NAME, body), 400, "invalid_request")
+
+
+def test_s7_a_client_that_never_ends_its_request_keeps_nobody_waiting(
+    live: Client, notebook: Path
+) -> None:
+    head = (
+        f"PATCH /nbedit/notebooks/{NAME} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        f"Authorization: token {live.token}\r\nContent-Type: application/json\r\n"
+    )
+    endings = [
+        "",
+        "Content-Length: 1000000\r\n\r\n{",
+        "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
+    ]
+    slow = [socket.create_connection(("127.0.0.1", live.port)) for _ in range(30)]
+    try:
+        for number, connection in enumerate(slow):
+            connection.sendall(f"{head}{endings[number % len(endings)]}".encode())
+        with others_are_served(live):
+            assert live.patch(NAME, EDIT).status == 200
+    finally:
+        for connection in slow:
+            connection.close()
+    assert samples.cells_of(notebook.read_bytes())[0]["source"] == "changed"
+
+
+# S8, S12: JSON that trips up who reads it --------------------------------------------------------
+
+MANY_KEYS = b'{"operations": [], ' + b", ".join(b'"k%d": 1' % n for n in range(200_000)) + b"}"
+TRICKY = {
+    "lists 100,000 deep": nested(100_000),
+    "lists 100,000 deep in metadata": b'{"operations": [{"op": "set_metadata", "patch": {"a": '
+    + nested(100_000)
+    + b"}}]}",
+    "an integer of 5,000 digits": b'{"operations": [{"op": "delete", "cell": '
+    + b"1" * 5000
+    + b"}]}",
+    "a number beyond all numbers": b'{"operations": [{"op": "delete", "cell": 1e999999999}]}',
+    "200,000 keys": MANY_KEYS,
+    "a key twice": b'{"operations": [], "operations": [{"op": "delete", "cell": 0}]}',
+}
+
+
+@pytest.mark.parametrize("kind", TRICKY)
+def test_s8_json_that_trips_up_its_readers_is_refused(
+    live: Client, notebook: Path, kind: str
+) -> None:
+    with others_are_served(live), untouched(notebook.parent):
+        answer = live.send(NAME, TRICKY[kind])
+        assert answer.status == 400
+        details(answer, 400, answer.json["reason"])
+
+
+def test_s8_what_is_no_json_is_refused_whatever_is_wrong_with_it(
+    live: Client, notebook: Path
+) -> None:
+    texts = sorted((corpora.corpus("JSONTestSuite") / "test_parsing").glob("*.json"))
+    assert len(texts) > 300
+    with untouched(notebook.parent):
+        for path in texts:
+            for body in (
+                path.read_bytes(),
+                b'{"operations": [{"op": "set_metadata", "patch": {"x": %s}}], "dry_run": true}'
+                % path.read_bytes(),
+            ):
+                answer = live.send(NAME, body)
+                # A text that is JSON is none of our requests, but may be metadata in one of them.
+                ends = {400} if body is path.read_bytes() or path.name[0] == "n" else {200, 400}
+                assert answer.status in ends, (path.name, answer.body)
+                assert_says_nothing_of_this_machine(answer.body)
+
+
+@pytest.mark.parametrize("source", ["\ud800", "a\udfffb", "\udc00\ud800"])
+def test_s12_a_lone_surrogate_cannot_come_in(live: Client, notebook: Path, source: str) -> None:
+    for operation in (
+        {**END, "source": source},
+        {**END, "metadata": {source: [source]}},
+        {"op": "replace_text", "cell": "alpha", "old": "x", "new": source, "all": True},
+    ):
+        with untouched(notebook.parent):
+            details(live.patch(NAME, operation), 400, "invalid_request")
+
+
+def test_s12_one_that_is_there_stays(live: Client, notebook: Path) -> None:
+    text = GOOD.replace(b"# Title", b"\\ud800")
+    notebook.write_bytes(text)
+    assert live.patch(NAME, EDIT).status == 200
+    assert b'"\\ud800"' in notebook.read_bytes()
+
+
+# S13: regular expressions ------------------------------------------------------------------------
+
+LONG = 1_000_000 if NIGHTLY else 100_000
+EVIL = [
+    "(a+)+b",
+    "(a*)*b",
+    "(a|aa)+b",
+    "(a|a?)+b",
+    "(.*a){20}b",
+    "([a-zA-Z]+)*b",
+    "(a?){50}a{50}b",
+    "^(a+)*$b",
+    "(x+x+)+y",
+    "(?:a{1,100}){1,10}b",
+    *(f"(a{{{n}}}|a{{{n + 1}}})*b" for n in range(1, 11)),
+    *(f"({'a?' * n})*{'a' * n}b" for n in range(1, 11)),
+    *("(" * n + "a*" + ")*" * n + "b" for n in range(1, 11)),
+    *(f"(.*){{{n}}}b" for n in range(1, 11)),
+]
+
+
+def test_s13_no_expression_keeps_others_from_being_served(live: Client) -> None:
+    folder = live.root / "evil"
+    folder.mkdir()
+    (folder / NAME).write_bytes(samples.notebook(samples.raw("a" * LONG, "a")))
+    assert len(EVIL) == 50
+    with others_are_served(live) as seconds:
+        for pattern in EVIL if NIGHTLY else EVIL[::5]:
+            body = json.dumps({"regex": pattern, "path": "evil"}).encode()
+            answer = live.request("POST", "nbedit/search", body, JSON)
+            # Some are more than RE2 takes, and are refused as they are.
+            assert answer.status in {200, 400}, answer.body
+            assert answer.status == 400 or answer.json["hits"] == []
+    print(f"the longest of {len(seconds)} other answers took {max(seconds) * 1000:.0f} ms")
+
+
+# S14 to S17: pages of other sites ----------------------------------------------------------------
+# What each route does there is in tests/handlers/test_auth.py, by enumeration.
+
+
+def test_s14_a_simple_request_is_none_of_ours_even_with_the_token(
+    live: Client, notebook: Path
+) -> None:
+    body = json.dumps({"operations": [EDIT]}).encode()
+    simple = ["text/plain", "application/x-www-form-urlencoded", ""]
+    with untouched(notebook.parent):
+        for content_type in simple:
+            answer = live.send(NAME, body, {"Content-Type": content_type, "Origin": "http://evil"})
+            details(answer, 415, "unsupported_media_type")
+        # Nor does anything change by being looked at.
+        for (_, verb), row in ROWS.items():
+            if verb == "GET":
+                assert live.request("GET", row.target).status == 200
+
+
+def test_s15_a_name_that_is_rebound_to_this_machine_is_not_served(
+    live: Client, notebook: Path
+) -> None:
+    with untouched(notebook.parent):
+        for key, row in ROWS.items():
+            target, body, headers = row.sent(live.root)
+            answer = live.request(key[1], target, body, {**headers, "Host": "evil.example"})
+            assert answer.status == 403, key
+
+
+WEBSOCKET = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+}
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "http://127.0.0.1.evil.example", "null"])
+def test_s16_no_page_of_another_site_hears_of_edits(live: Client, origin: str) -> None:
+    # We have no socket of our own: the server's tells of edits, and asks who listens.
+    headers = {**WEBSOCKET, "Origin": origin}
+    for said in (headers, WEBSOCKET):
+        answer = live.request("GET", "api/events/subscribe", headers=said, token="")
+        # Away to the page where one logs in, or nowhere: in no case a socket.
+        assert answer.status in {302, 403}
+
+
+def test_s17_the_token_is_in_no_log_and_no_answer(tmp_path: Path) -> None:
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks" / NAME).write_bytes(GOOD)
+    with server.running("jupyter_server", tmp_path, "--log-level=DEBUG") as running:
+        client = Client(running.port, running.token, running.root)
+        before = (tmp_path / "server.log").read_bytes().count(running.token.encode())
+        for (_, verb), row in ROWS.items():
+            target, body, headers = row.sent(client.root)
+            for where in (target, f"{target}?token={client.token}"):
+                token = "" if "?" in where else None
+                answer = client.request(verb, where, body, headers, token=token)
+                assert client.token.encode() not in answer.body
+                assert client.token not in str(list(answer.headers.get_all()))
+        client.request("GET", f"nbedit/notebooks/missing.ipynb?token={client.token}", token="")
+    log = (tmp_path / "server.log").read_bytes()
+    # The server itself prints it once more, in the address it is to be opened at.
+    assert log.count(client.token.encode()) == before
+    assert b"missing.ipynb?token=[secret]" in log
+
+
+# S30: headers and forms --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"X-Long": "x" * 60_000},
+        {f"X-{n}": "x" for n in range(2_000)},
+        {"If-Match": '"x", ' * 12_000},
+        {"If-None-Match": "," * 60_000},
+        {"Content-Type": "application/json" + ";a=b" * 15_000},
+        {"Content-Type": "multipart/form-data; boundary=" + "x" * 60_000},
+        {"Cookie": "a=b; " * 12_000},
+        {"Idempotency-Key": "x" * 60_000},
+        {"X-NbEdit-Session": "x" * 60_000},
+    ],
+    ids=lambda header: next(iter(header)),
+)
+def test_s30_headers_of_64_kilobytes_are_dealt_with_at_once(
+    live: Client, notebook: Path, header: dict[str, str]
+) -> None:
+    body = json.dumps({"operations": [EDIT], "dry_run": True}).encode()
+    with untouched(notebook.parent):
+        began = time.monotonic()
+        answer = live.send(NAME, body, header)
+        assert time.monotonic() - began < AT_ONCE_SECONDS
+    assert answer.status in {200, 400, 415, 431}
+    assert_says_nothing_of_this_machine(answer.body)
+
+
+def test_s30_a_form_of_many_parts_is_refused_before_it_is_taken_apart(
+    live: Client, notebook: Path
+) -> None:
+    part = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n'
+    with others_are_served(live), untouched(notebook.parent):
+        headers = {"Content-Type": "multipart/form-data; boundary=x"}
+        details(live.send(NAME, part * 90 + b"--x--\r\n", headers), 415, "unsupported_media_type")
+        # Of more parts than the web server takes it makes a refusal of its own.
+        assert live.send(NAME, part * 50_000 + b"--x--\r\n", headers).status in {400, 415}
