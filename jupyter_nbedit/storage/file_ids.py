@@ -10,11 +10,16 @@ moment in which the file gets it. Managers that go by path need nothing of the k
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import os
 import sqlite3
+import threading
 from collections.abc import Callable
 from typing import Any
 
+from jupyter_nbedit.errors import Busy
+
+_PATIENCE_SECONDS = 10.0
 _DELETE = "DELETE FROM Files WHERE ino = ?"
 _MOVE = "UPDATE Files SET ino = ?, crtime = ?, mtime = ? WHERE ino = ?"
 
@@ -27,7 +32,7 @@ def go_by_inode(manager: Any) -> bool:
 
 
 class KeptIds:
-    """Exchanges a file for another under the same id; see `commit.Exchange`.
+    """Exchanges a file for another under the same id, once; see `commit.Exchange`.
 
     Parameters
     ----------
@@ -41,16 +46,35 @@ class KeptIds:
     def __init__(self, manager: Any, loop: asyncio.AbstractEventLoop) -> None:
         self._manager = manager
         self._loop = loop
+        # Taken once, by who makes the exchange or by who gives it up.
+        self._turn = threading.Lock()
 
     def __call__(
         self, put: Callable[[], None], old: os.stat_result, new: os.stat_result
     ) -> list[str]:
-        """Make the exchange; called on another thread than the loop's."""
-        return asyncio.run_coroutine_threadsafe(self._exchange(put, old, new), self._loop).result()
+        """Make the exchange; called on another thread than the loop's.
+
+        Raises
+        ------
+        Busy
+            If the loop does not come to it, as one that ends never does.
+        """
+        made = asyncio.run_coroutine_threadsafe(self._exchange(put, old, new), self._loop)
+        try:
+            return made.result(_PATIENCE_SECONDS)
+        except concurrent.futures.TimeoutError:
+            if not self._turn.acquire(blocking=False):
+                # It has begun, and it will end.
+                return made.result()
+            message = "The server is too busy, or ends. Nothing was written; try again."
+            raise Busy(message) from None
 
     async def _exchange(
         self, put: Callable[[], None], old: os.stat_result, new: os.stat_result
     ) -> list[str]:
+        if not self._turn.acquire(blocking=False):
+            # Nobody waits for it any more.
+            return []
         put()
         connection: sqlite3.Connection = self._manager.con
         known = self._manager._parse_raw_stat(new)  # noqa: SLF001 -- so it will compare it
