@@ -14,9 +14,10 @@ export default defineConfig({
   outputDir: 'test-results/artifacts',
   timeout: 45_000,
   expect: { timeout: 10_000 },
-  // One server, one browser; and a test that passes the second time has failed.
-  workers: 1,
+  // Most of a test's time goes into bringing up a page, which is the work of one core.
+  workers: 2,
   fullyParallel: false,
+  // A test that passes the second time has failed.
   retries: 0,
   forbidOnly: true,
   reporter: [['list'], ['json', { outputFile: setting('NBEDIT_REPORT') }]],

@@ -29,7 +29,7 @@ test('S22: nothing of a path, a client, a message or a source becomes markup', a
       ],
       payload
     );
-    await expect.poll(async () => tab.hash()).toBe(hash);
+    await expect.poll(async () => tab.hash(), { intervals: [20] }).toBe(hash);
     expect(await tab.source(0)).toBe(payload);
     await expect(toast.last()).toContainText(/edited <img data-pwned src.*cells 1 and 2/);
     expect(await toast.last().textContent()).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
