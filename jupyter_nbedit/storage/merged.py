@@ -19,7 +19,7 @@ _NBFORMAT = 4
 _MINOR_WITH_IDS = 5
 _ID_CHARACTERS = 8
 # What Jupytext notes in the metadata about the text that it has written.
-_NOTES = frozenset(("main_language", "text_representation"))
+_NOTES = frozenset(("encoding", "main_language", "text_representation"))
 
 #: A notebook as the Contents API has it: plain JSON values, sources in one piece.
 Notebook = dict[str, Any]
@@ -31,6 +31,7 @@ def parsed(text: bytes) -> Notebook | None:
         notebook = _plain(nbformat.reader.reads(text.decode()))
         cells = notebook["cells"] if notebook["nbformat"] == _NBFORMAT else None
         whole = cells is not None and all("metadata" in cell for cell in cells)
+        whole = whole and isinstance(notebook["nbformat_minor"], int)
     except Exception:  # noqa: BLE001 -- nbformat raises whatever its reader stumbles over
         return None
     return notebook if whole else None

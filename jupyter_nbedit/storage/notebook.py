@@ -51,6 +51,10 @@ _DISAGREE = (
     "changed after the text, by another program. Make them agree first, with `jupytext --sync` or "
     "by deleting the half that is out of date; nothing was written."
 )
+_CHANGED_AS_TEXT = (
+    "What was written reads differently by now: Jupytext's text cannot hold it as it is, or a hook "
+    "of this server or another program has changed it. Read the notebook again before you edit it."
+)
 
 
 class NotebookStorage:
@@ -138,7 +142,7 @@ class NotebookStorage:
     async def _saved(self, path: str, text: bytes, warnings: list[str], *, told: bool) -> Saved:
         now = await self.read(path)
         if not await away(len(text), lambda text: is_same(text, now.text), text):
-            warnings.append(CHANGED_MEANWHILE)
+            warnings.append(_CHANGED_AS_TEXT if self._paired else CHANGED_MEANWHILE)
         digest = await away(len(now.text), sha256, now.text)
         return Saved(digest, now.last_modified, warnings, now.text, signed=True, told=told)
 
