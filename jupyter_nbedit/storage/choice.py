@@ -26,7 +26,7 @@ from jupyter_nbedit.storage.managers import Way, keeps_plain_files, kinds_of, wa
 from jupyter_nbedit.storage.mapping import api_path
 from jupyter_nbedit.storage.notebook import NotebookStorage
 from jupyter_nbedit.storage.room import RoomStorage
-from jupyter_nbedit.storage.rooms import TEXT, has_rooms, live_places, place_of, room_of
+from jupyter_nbedit.storage.rooms import TEXT, RoomsThen, has_rooms, live_places, place_of, room_of
 from jupyter_nbedit.storage.shared_cells import Sights
 from jupyter_nbedit.storage.shared_text import SharedText, TextRoomStorage
 
@@ -88,6 +88,7 @@ class ServerStorages:
                 links_outside_root=self.links_outside_root,
                 file_ids=self.settings.get("file_id_manager"),
                 leftovers=self.leftovers,
+                rooms=RoomsThen.of(self.settings) if has_rooms(self.settings) else None,
             )
         if way is Way.TEXT:
             return ContentsStorage(manager, self.locks)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from tornado.web import HTTPError
@@ -19,6 +20,7 @@ from jupyter_nbedit.storage.file_ids import KeptIds, go_by_inode
 from jupyter_nbedit.storage.leftovers import Leftovers
 from jupyter_nbedit.storage.oserrors import refusals
 from jupyter_nbedit.storage.paths import os_path, resolved, resolved_vacant
+from jupyter_nbedit.storage.rooms import RoomsThen
 from jupyter_nbedit.storage.snapshots import read
 
 if TYPE_CHECKING:
@@ -47,12 +49,14 @@ class FileStorage:
         The server's manager of file ids; None if it has none.
     leftovers
         Of this server; None to leave them where they are.
+    rooms
+        The rooms of which none holds the notebook; None if there never are any.
     """
 
     kind: ClassVar[str] = "file"
     preserves_bytes: ClassVar[bool] = True
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- all but two may be left out
         self,
         manager: AsyncFileContentsManager,
         locks: PathLocks,
@@ -60,12 +64,14 @@ class FileStorage:
         links_outside_root: bool = True,
         file_ids: object = None,
         leftovers: Leftovers | None = None,
+        rooms: RoomsThen | None = None,
     ) -> None:
         self._manager = manager
         self._locks = locks
         self._links_outside_root = links_outside_root
         self._file_ids = file_ids
         self._leftovers = leftovers
+        self._rooms = rooms
 
     def hold(self, path: str) -> AbstractAsyncContextManager[None]:
         """Keep this server's other writers, and those of its user's other servers, away."""
@@ -106,6 +112,8 @@ class FileStorage:
         exchange: Exchange = at_once
         if go_by_inode(self._file_ids):
             exchange = KeptIds(self._file_ids, asyncio.get_running_loop())
+        if self._rooms is not None:
+            exchange = partial(_unless_opened, self._rooms, exchange)
         return await asyncio.to_thread(self._write, given, base, splices, exchange)
 
     def _write(
@@ -160,3 +168,15 @@ class FileStorage:
                 )
         manager.emit(data={"action": "save", "path": path})
         return warnings
+
+
+def _unless_opened(
+    rooms: RoomsThen,
+    exchange: Exchange,
+    put: Callable[[], None],
+    old: os.stat_result,
+    new: os.stat_result,
+) -> list[str]:
+    """Exchange the files, unless a room may have read the old one just now."""
+    rooms.check()
+    return exchange(put, old, new)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
 from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import NotAPlainFile
+from jupyter_nbedit.storage import Changed
 from jupyter_nbedit.storage.guards import is_rooted
 
 #: What the rooms hold files as, the way their ids begin.
@@ -206,6 +207,42 @@ def live_places(settings: Mapping[str, Any], manager: Any) -> set[object]:
     return {place_of(manager, path) for path in paths if path is not None}
 
 
+@dataclass(frozen=True)
+class RoomsThen:
+    """The rooms there were when a file was chosen to be written, which no room held.
+
+    Parameters
+    ----------
+    settings
+        Those of the server's web application.
+    ids
+        What the rooms were called.
+    """
+
+    settings: Mapping[str, Any] = field(compare=False, repr=False)
+    ids: frozenset[str]
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> RoomsThen:
+        """Note the rooms there are."""
+        return cls(settings, _ids(settings))
+
+    def check(self) -> None:
+        """Refuse to write if any room has opened since, in any thread.
+
+        Raises
+        ------
+        Changed
+        """
+        try:
+            opened = not _ids(self.settings) <= self.ids
+        except RuntimeError:
+            # One opens at this very moment.
+            opened = True
+        if opened:
+            raise Changed
+
+
 def place_of(manager: Any, path: str) -> object:
     """Tell a file from all others, also where it has several names."""
     if not is_rooted(manager):
@@ -238,6 +275,13 @@ def _rooms(settings: Mapping[str, Any]) -> Iterator[Room]:
         if room_id.count(":") >= _COLONS:
             document = getattr(room, "_document", None)
             yield CollaborationRoom(room_id, path_of(room_id), document, room, rooms)
+
+
+def _ids(settings: Mapping[str, Any]) -> frozenset[str]:
+    manager = settings.get("yroom_manager")
+    server = getattr(settings.get("jupyter_server_ydoc"), "ywebsocket_server", None)
+    ids = [] if manager is None else [room.room_id for room in manager.list_document_rooms()]
+    return frozenset([*ids, *([] if server is None else server.rooms)])
 
 
 def _is_at_rest(document: Any, *locks: asyncio.Lock | None) -> bool:
