@@ -21,12 +21,12 @@ import random
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import nbformat.reader
@@ -43,10 +43,12 @@ from jupyter_nbedit.messages import EditRequest
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.splices import Splice, backwards
 from jupyter_nbedit.readings import Readings
+from jupyter_nbedit.storage import Storages
 from jupyter_nbedit.storage.choice import ServerStorages
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.versions import Versions
 from tests import samples
+from tests.handlers.client import Local
 
 HISTORIES = 100_000 if "NBEDIT_NIGHTLY" in os.environ else 10_000
 MOST_STEPS = 4
@@ -62,37 +64,42 @@ TRUSTED: list[dict[str, Any]] = [
 
 @dataclass
 class House:
-    """A root, its contents manager, its notary and the editor, all of them real."""
+    """A root, its contents manager with its notary, and the editor, all of them real."""
 
-    folder: Path
-    root: Path = field(init=False)
+    root: Path
+    manager: AsyncLargeFileManager
+    storages: Storages
+    editor: NotebookEditor
 
-    def __post_init__(self) -> None:
-        self.root = self.folder / "root"
-        self.root.mkdir()
-        self.manager = AsyncLargeFileManager(root_dir=str(self.root))
+    @classmethod
+    def built(cls, folder: Path) -> House:
+        root = folder / "root"
+        root.mkdir()
+        manager = AsyncLargeFileManager(root_dir=str(root))
         # It warns of each notebook that is not trusted.
-        self.manager.log = logging.getLogger(f"{__name__}.quiet")
-        self.manager.log.setLevel(logging.CRITICAL)
-        self.notary = NotebookNotary(
-            parent=self.manager,
-            db_file=str(self.folder / "signatures.db"),
-            data_dir=str(self.folder),
+        manager.log = logging.getLogger(f"{__name__}.quiet")
+        manager.log.setLevel(logging.CRITICAL)
+        manager.notary = NotebookNotary(
+            parent=manager, db_file=str(folder / "signatures.db"), data_dir=str(folder)
         )
-        self.manager.notary = self.notary
         log = logging.getLogger(__name__)
-        locks = PathLocks(self.folder / "locks", log)
         logger = EventLogger()
         logger.register_event_schema(SCHEMA_PATH)
-        self.storages = ServerStorages({"contents_manager": self.manager}, locks)
-        self.editor = NotebookEditor(
-            storages=self.storages,
-            notary=lambda: self.notary,
+        storages = ServerStorages({"contents_manager": manager}, PathLocks(folder / "locks", log))
+        editor = NotebookEditor(
+            storages=storages,
+            notary=lambda: manager.notary,
             events=EditEvents(logger),
             readings=Readings(),
             versions=Versions(),
             log=log,
         )
+        return cls(root, manager, storages, editor)
+
+    @property
+    def notary(self) -> NotebookNotary:
+        found: NotebookNotary = self.manager.notary
+        return found
 
     def judged(self, text: bytes) -> tuple[bool, str]:
         """Ask the notary as the contents manager does; give also what the notebook says."""
@@ -107,7 +114,7 @@ def opened() -> Iterator[House]:
     # Where files are in memory, if there is such a place: it is the order of things that counts.
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 -- a folder of its own in it
     with tempfile.TemporaryDirectory(dir=memory) as folder:
-        house = House(Path(folder))
+        house = House.built(Path(folder))
         yield house
         house.notary.store.close()
 
@@ -203,19 +210,25 @@ class History:
             ]
         )
 
-    async def edited(self, *batch: dict[str, Any], **more: Any) -> bool:
-        """Edit; whatever comes of it, the notebook is trusted as much as before."""
-        before, trusted = self.text, self.trusted
+    async def send(self, batch: Sequence[dict[str, Any]], more: dict[str, Any]) -> list[str] | None:
+        """Ask for an edit; give its warnings, None if it is refused."""
         wanted = operations(*batch)
         request = EditRequest(path=self.path.name, operations=wanted, **more)
         try:
-            reply = await self.house.editor.edit(request)
+            return (await self.house.editor.edit(request)).warnings
         except NbEditError:
+            return None
+
+    async def edited(self, *batch: dict[str, Any], **more: Any) -> bool:
+        """Edit; whatever comes of it, the notebook is trusted as much as before."""
+        before, trusted = self.text, self.trusted
+        warnings = await self.send(batch, more)
+        if warnings is None:
             assert self.text == before
             return False
-        assert reply.warnings == []
+        assert warnings == []
         after = self.text
-        if request.dry_run:
+        if "dry_run" in more:
             assert after == before
         self.trusted, said = self.house.judged(after)
         # An edit may lead to what was trusted before, and cannot lose trust.
@@ -340,6 +353,22 @@ class History:
         self.path.unlink()
 
 
+class HistoryOverHTTP(History):
+    """The same on a server, as an agent asks for it."""
+
+    local: ClassVar[Local]
+
+    async def send(self, batch: Sequence[dict[str, Any]], more: dict[str, Any]) -> list[str] | None:
+        """PATCH; what HTTP has a word for besides must be right, too."""
+        answer = await self.local.patch(self.path.name, *batch, **more)
+        if answer.status >= 400:
+            return None
+        shown = (await self.local.read(self.path.name)).json["trusted"]
+        assert shown == self.house.judged(self.text)[0]
+        warnings: list[str] = answer.json["warnings"]
+        return warnings
+
+
 STEPS: dict[Callable[[History], Awaitable[None]], int] = {
     History.edit: 10,
     History.take_back: 4,
@@ -407,6 +436,20 @@ def test_no_history_wins_trust_and_no_edit_loses_it() -> None:
     assert counts["untrusted"] > HISTORIES
     assert counts["taken back"] > HISTORIES / 10
     assert all(counts[step.__name__] > HISTORIES / 20 for step in STEPS)
+
+
+async def test_no_history_wins_trust_over_http_either(local: Local, jp_serverapp: Any) -> None:
+    app = jp_serverapp.extension_manager.extension_apps["jupyter_nbedit"].copy().pop()
+    editor = app.editor
+    house = House(local.root, jp_serverapp.contents_manager, editor.storages, editor)
+    HistoryOverHTTP.local = local
+    counts: Counter[str] = Counter()
+    seed = int(os.environ.get("NBEDIT_SEED", random.SystemRandom().getrandbits(32)))
+    print(f"to see the same histories again: NBEDIT_SEED={seed}")
+    for number in range(HISTORIES // 100):
+        await HistoryOverHTTP(house, seed + number, counts).live()
+    print(dict(counts))
+    assert counts["trusted"] > HISTORIES / 100
 
 
 def test_taking_back_an_edit_does_not_trust_what_the_edit_had_taken_out(house: House) -> None:
