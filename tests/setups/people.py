@@ -98,12 +98,14 @@ class House:
 
 
 @contextlib.contextmanager
-def house(backend: Collaboration | Documents, folder: Path, *options: str) -> Iterator[House]:
+def house(
+    backend: Collaboration | Documents, folder: Path, *options: str, pairs: bool = False
+) -> Iterator[House]:
     """Run a server with rooms while the block does."""
     (folder / "notebooks").mkdir(parents=True)
-    # In the checkout nothing is switched on by being installed.
+    # In the checkout nothing is switched on by being installed, and Jupytext is for those who ask.
     extensions = dict.fromkeys(["jupyter_nbedit", *backend.extensions], True)
-    extensions |= dict.fromkeys(("jupytext", "jupyterlab_jupytext"), False)
+    extensions |= dict.fromkeys(("jupytext", "jupyterlab_jupytext"), pairs)
     (folder / "config").mkdir()
     config = {"ServerApp": {"jpserver_extensions": extensions}}
     (folder / "config" / "jupyter_server_config.json").write_text(json.dumps(config))

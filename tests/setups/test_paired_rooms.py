@@ -1,0 +1,38 @@
+"""Notebooks with another half, open in a room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests import samples
+from tests.setups.needs import needs
+from tests.setups.people import Collaboration, House, house
+
+
+@pytest.fixture(scope="module")
+def rooms(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """Give a server of its own process with rooms and pairs."""
+    needs("jupyter_server_ydoc")
+    needs("jupytext")
+    folder = tmp_path_factory.mktemp("pairs") / "house"
+    formats = "--ContentsManager.formats=ipynb,py:percent"
+    with house(Collaboration(), folder, formats, pairs=True) as running:
+        yield running
+
+
+async def test_both_halves_of_a_pair_have_what_was_edited_in_the_room(rooms: House) -> None:
+    file = rooms.root / "pair.ipynb"
+    file.write_bytes(samples.notebook(samples.code("x = 1", "a"), samples.markdown("# one", "b")))
+    async with await rooms.enter("pair.ipynb") as person:
+        for n in range(3):
+            edit = {"op": "replace", "cell": "b", "source": f"# no. {n} 😀"}
+            answer = await rooms.edit("pair.ipynb", edit)
+            told = answer.json
+            assert (answer.status, told["applied_via"], told["persisted"]) == (200, "room", True)
+            assert f"# no. {n} 😀" in file.read_text()
+            assert f"# # no. {n} 😀" in file.with_suffix(".py").read_text()
+        await person.until(lambda: person.source(1) == "# no. 2 😀")
+    cells = (await rooms.contents("pair.ipynb"))["content"]["cells"]
+    assert cells[1]["source"] == "# no. 2 😀"
