@@ -1,7 +1,9 @@
 """The contents manager's own writes wait for ours, and ours for them.
 
 The stock manager writes in place: a file renamed over its target in the middle of a save would send
-the rest of that save to a file without a name. Jupytext writes two files for one notebook.
+the rest of that save to a file without a name. Who reads a notebook in the middle of a save takes
+it for broken, and the manager puts another file in its place. Jupytext writes two files for one
+notebook.
 """
 
 from __future__ import annotations
@@ -21,12 +23,14 @@ from tornado.web import HTTPError
 from jupyter_nbedit.errors import Busy
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.pairs import pairs_of
+from jupyter_nbedit.storage.paths import SUFFIX
 
 _STOCK = "jupyter_server.services.contents."
 # What decides where a manager looks for a file. Some inherit a root folder that means nothing.
 _ROOTED = ("_get_os_path", "dir_exists", "file_exists")
-# The methods that write, and what they are given, in order.
+# The methods that write, or may, and what they are given, in order.
 _LOCKED = {
+    "get": ("path", "content", "type"),
     "save": ("model", "path"),
     "rename_file": ("old_path", "new_path"),
     "delete_file": ("path",),
@@ -117,12 +121,17 @@ class _Guarded:
         self, manager: Any, name: str, method: Callable[..., Any], locks: PathLocks
     ) -> None:
         self._manager = manager
+        self._name = name
         self._names = _LOCKED[name]
         self._method = method
         self._locks = locks
+        # Others look there for what the method can be asked.
+        self.__signature__ = inspect.signature(method)
 
     async def __call__(self, *args: Any, **kwargs: Any) -> Any:
         given = self._given(args, kwargs)
+        if self._name == "get" and not _may_recover(given):
+            return await self._method(*args, **kwargs)
         paths = [str(path) for name, path in given.items() if name in _PATHS]
         async with AsyncExitStack() as held:
             try:
@@ -170,6 +179,12 @@ class _Guarded:
             return None
         found: str | None = model.get("hash")
         return found
+
+
+def _may_recover(given: dict[str, Any]) -> bool:
+    """Tell whether a `get` parses a notebook, and restores an older one if that fails."""
+    whole = given.get("content", True) and given.get("type") in {None, "notebook"}
+    return bool(whole) and str(given.get("path", "")).endswith(SUFFIX)
 
 
 def takes_hash(manager: Any) -> bool:

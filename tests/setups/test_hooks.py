@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -188,6 +189,25 @@ def test_the_checkpoint_a_user_made_is_what_reverting_gives(
     assert now == point
     assert client.request("POST", f"{target}/{point['id']}", b"").status == 204
     assert contents(client, path)["content"]["cells"][1]["source"] == "# Title"
+
+
+def test_who_opens_a_notebook_while_it_is_edited_never_finds_it_broken(hooked: Client) -> None:
+    cells = [samples.code(f"x = {n}\n" * 50, f"c{n}") for n in range(60)]
+    path, file = keep(hooked, "busy", samples.notebook(*cells))
+
+    def opens() -> set[int]:
+        return {hooked.request("GET", f"api/contents/{path}").status for _ in range(100)}
+
+    with ThreadPoolExecutor(2) as pool:
+        opening = [pool.submit(opens) for _ in range(2)]
+        n = 0
+        while not all(one.done() for one in opening):
+            n += 1
+            edit = {"op": "replace", "cell": f"c{n % 60}", "source": f"y = {n}\n" * (1 + n % 80)}
+            assert_edited(hooked.patch(path, edit), "notebook", preserved=False)
+        assert set.union(*[one.result() for one in opening]) == {200}
+    left = {found.name for found in file.parent.iterdir()}
+    assert left == {file.name, ".ipynb_checkpoints"}
 
 
 @pytest.mark.parametrize("trusted", [True, False])

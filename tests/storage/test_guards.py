@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import inspect
 import json
 import logging
 import os
@@ -86,6 +87,26 @@ async def test_what_the_manager_does_to_a_notebook_waits_for_our_edit(
             await asyncio.wait_for(task, 30)
     else:
         await asyncio.wait_for(task, 30)
+
+
+async def test_who_reads_a_notebook_whole_waits_for_its_save(
+    manager: AsyncLargeFileManager, locks: PathLocks
+) -> None:
+    whole = [{}, {"content": True}, {"type": "notebook"}, {"content": 1, "require_hash": True}]
+    async with locks.hold(str(Path(manager.root_dir, NAME))):
+        reading = [
+            asyncio.create_task(manager.get(NAME, **how))  # type: ignore[arg-type]
+            for how in whole
+        ]
+        await asyncio.sleep(0.1)
+        assert not [task for task in reading if task.done()]
+        # Who has it may read it, and other looks can do no harm.
+        assert (await manager.get(NAME))["content"]
+        looks = manager.get(NAME, content=False), manager.get(NAME, type="file"), manager.get("")
+        await asyncio.wait_for(asyncio.gather(*map(asyncio.ensure_future, looks)), 30)
+    for model in await asyncio.wait_for(asyncio.gather(*reading), 30):
+        assert len(model["content"]["cells"]) == 3
+    assert "require_hash" in inspect.signature(manager.get).parameters
 
 
 async def test_our_edit_waits_for_what_the_manager_is_doing(
