@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import stat
+import threading
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -222,6 +224,37 @@ def test_s25_what_we_leave_behind_only_its_owner_can_read(live: Client) -> None:
         assert mode == (0o700 if path.is_dir() else 0o600), (path, oct(mode))
         # A lock says that there is one, and nothing of notebooks.
         assert path.is_dir() or path.read_bytes() == b""
+
+
+async def test_s25_what_is_written_of_a_private_notebook_is_private_from_the_first_byte(
+    local: Local,
+) -> None:
+    path = local.root / NAME
+    path.write_bytes(
+        samples.notebook(samples.raw("x" * 4_000_000, "large"), samples.raw("", "beta"))
+    )
+    path.chmod(0o600)
+    modes, over = set(), threading.Event()
+
+    def look() -> None:
+        while not over.is_set():
+            for found in os.scandir(local.root):
+                with contextlib.suppress(FileNotFoundError):
+                    modes.add((found.name == NAME, stat.S_IMODE(found.stat().st_mode)))
+
+    looking = threading.Thread(target=look)
+    before = os.umask(0)
+    looking.start()
+    try:
+        for number in range(20):
+            edit = {**EDIT, "source": str(number)}
+            assert (await local.patch(NAME, edit)).status == 200
+    finally:
+        over.set()
+        looking.join()
+        os.umask(before)
+    # Temporary files were seen, and all were as private as the notebook.
+    assert modes == {(True, 0o600), (False, 0o600)}
 
 
 # S28: again -------------------------------------------------------------------------------------
