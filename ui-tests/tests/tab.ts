@@ -118,6 +118,26 @@ export class Tab {
     }, before);
   }
 
+  /** Watch for cells that begin to flash; the answer gives their ids so far, in their order. */
+  async watchFlashes(): Promise<() => Promise<string[]>> {
+    const seen = await this.panel.evaluateHandle(panel => {
+      const seen = new Set<string>();
+      new MutationObserver(() => {
+        for (const { model, node } of panel.content.widgets) {
+          if (node.classList.contains('jp-nbedit-flash')) {
+            seen.add(model.id);
+          }
+        }
+      }).observe(panel.node, { attributes: true, attributeFilter: ['class'], subtree: true });
+      return seen;
+    });
+    return async () => {
+      const order = await this.ids();
+      const ids = await seen.evaluate(seen => [...seen]);
+      return ids.sort((a, b) => order.indexOf(a) - order.indexOf(b));
+    };
+  }
+
   async place(): Promise<Place> {
     return this.panel.evaluate(panel => {
       const { content } = panel;
