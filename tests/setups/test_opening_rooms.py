@@ -1,25 +1,32 @@
-"""Rooms that open or close while an edit is on its way."""
+"""Rooms that open while an edit is on its way, that do not save, and that are not known."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import NotAPlainFile
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage import Changed
+from jupyter_nbedit.storage import live as live_module
 from jupyter_nbedit.storage.rooms import room_of
 from tests import samples
 from tests.setups.live_rooms import ROOMS, LiveNotebook
 
 _PATH = "a.ipynb"
 _TEXT = samples.notebook(samples.markdown("# Title", "a"))
-_AT = _TEXT.index(b"Title")
-_SPLICES = [Splice(_AT, _AT + 5, b"Topic")]
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+def _splices(text: bytes) -> list[Splice]:
+    at = text.index(b"Title")
+    return [Splice(at, at + 5, b"Topic")]
 
 
 @pytest.fixture(params=ROOMS)
@@ -35,13 +42,25 @@ def live(
     jp_asyncio_loop.run_until_complete(store.__aexit__(None, None, None))
 
 
+async def _begin_to_open(live: LiveNotebook, path: str) -> asyncio.Future[Any]:
+    """Open a room, which can read the file only when nobody writes it."""
+    opening = asyncio.ensure_future(live.open(path))
+    settings = live.storages.settings
+    deadline = time.monotonic() + 5
+    while room_of(settings, settings["contents_manager"], path) is None:
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.001)
+    return opening
+
+
 async def test_a_file_is_not_written_under_a_room_that_has_just_opened(live: LiveNotebook) -> None:
     async with live.storages.hold(_PATH) as storage:
         assert storage.kind == "file"
         base = await storage.read(_PATH)
-        await live.open(_PATH)
+        opening = await _begin_to_open(live, _PATH)
         with pytest.raises(Changed):
-            await storage.write(_PATH, base, _SPLICES)
+            await storage.write(_PATH, base, _splices(_TEXT))
+    await opening
     assert live.file.read_bytes() == _TEXT
     async with live.storages.hold(_PATH) as storage:
         assert storage.kind == "room"
@@ -50,11 +69,12 @@ async def test_a_file_is_not_written_under_a_room_that_has_just_opened(live: Liv
 async def test_a_room_of_another_notebook_delays_an_edit_and_no_more(live: LiveNotebook) -> None:
     async with live.storages.hold(_PATH) as storage:
         base = await storage.read(_PATH)
-        await live.open("b.ipynb")
+        opening = await _begin_to_open(live, "b.ipynb")
         with pytest.raises(Changed):
-            await storage.write(_PATH, base, _SPLICES)
+            await storage.write(_PATH, base, _splices(_TEXT))
+    await opening
     async with live.storages.hold(_PATH) as storage:
-        written = await storage.write(_PATH, await storage.read(_PATH), _SPLICES)
+        written = await storage.write(_PATH, await storage.read(_PATH), _splices(_TEXT))
     assert (storage.kind, written.persisted) == ("file", True)
     assert b"Topic" in live.file.read_bytes()
 
@@ -69,8 +89,9 @@ async def test_who_has_waited_for_a_file_is_given_the_room_that_has_opened(
     async with live.storages.hold(_PATH):
         waiting = asyncio.create_task(kind())
         await asyncio.sleep(0.05)
-        await live.open(_PATH)
+        opening = await _begin_to_open(live, _PATH)
     assert await waiting == "room"
+    await opening
 
 
 async def test_a_room_whose_document_is_out_of_reach_is_left_alone(live: LiveNotebook) -> None:
@@ -88,3 +109,22 @@ async def test_a_room_whose_document_is_out_of_reach_is_left_alone(live: LiveNot
         await live.storages.of(_PATH)
     setattr(room, kept, held)
     assert (await live.storages.of(_PATH)).kind == "room"
+
+
+async def test_what_a_room_could_not_save_is_not_called_saved(
+    live: LiveNotebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(**_: object) -> None:
+        raise HTTPError(403, "No more.")
+
+    monkeypatch.setattr(live_module, "_SAVING_SECONDS", 0.3)
+    document = await live.open(_PATH)
+    live.storages.settings["contents_manager"].register_pre_save_hook(refuse)
+    async with live.storages.hold(_PATH) as storage:
+        written = await storage.write(_PATH, base := await storage.read(_PATH), _splices(base.text))
+        after = await storage.read(_PATH)
+    assert (storage.kind, written.persisted) == ("room", False)
+    assert "not on disk yet" in written.warnings[0]
+    assert written.text == after.text
+    assert str(document.ycells[0]["source"]) == "# Topic"
+    assert live.file.read_bytes() == _TEXT

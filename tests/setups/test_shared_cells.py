@@ -1,0 +1,121 @@
+"""Scripts done to real shared documents, alone and while others change them."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jupyter_nbedit.notebook.script import Script, script
+from jupyter_nbedit.storage import Changed
+from jupyter_nbedit.storage.shared_cells import edit
+from tests.notebook.test_script import Cells, edits, notebook
+from tests.setups.needs import needs
+
+
+def shared(cells: Cells) -> tuple[Any, list[str]]:
+    """Share cells; a room never has none."""
+    import jupyter_ydoc  # noqa: PLC0415 -- not everywhere
+
+    document = jupyter_ydoc.ydocs["notebook"]()
+    minor = 5 if all("id" in cell for cell in cells) else 4
+    value = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": minor}
+    document.set(copy.deepcopy(value))
+    return document, [cell["id"] for cell in document.ycells]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _rooms() -> None:
+    """Both kinds of rooms share such documents; one of them is enough here."""
+    needs("jupyter_server_ydoc")
+
+
+@given(edits())
+def test_the_shared_cells_are_what_the_script_makes_of_them(edit_: tuple[Cells, Cells]) -> None:
+    before, after = edit_
+    if before:
+        document, ids = shared(before)
+        edit(document, script(notebook(before), notebook(after)), ids)
+        assert document.get()["cells"] == after
+
+
+@given(edits(), st.data())
+def test_a_cell_that_somebody_has_put_in_meanwhile_stops_the_edit(
+    edit_: tuple[Cells, Cells], data: st.DataObject
+) -> None:
+    before, after = edit_
+    steps = script(notebook(before), notebook(after))
+    if before and steps != script(notebook(before), notebook(before)):
+        document, ids = shared(before)
+        at = data.draw(st.integers(0, len(before)))
+        fresh = {"cell_type": "raw", "source": "mine", "metadata": {}, "id": "mine"}
+        document.ycells.insert(at, document.create_ycell(fresh))
+        _assert_stopped(document, steps, ids)
+
+
+def _assert_stopped(document: Any, steps: Script, ids: list[str]) -> None:
+    now = document.get()
+    with pytest.raises(Changed):
+        edit(document, steps, ids)
+    assert document.get() == now
+
+
+_CELLS: Cells = [
+    {"cell_type": "markdown", "id": name, "source": f"# {name}\n\n", "metadata": {"k": 1}}
+    for name in "abcd"
+]
+_EDITS: dict[str, Cells] = {
+    "change": [_CELLS[0], {**_CELLS[1], "source": "# B\n\n"}, *_CELLS[2:]],
+    "metadata": [_CELLS[0], {**_CELLS[1], "metadata": {"k": 2}}, *_CELLS[2:]],
+    "insert": [*_CELLS[:2], {**_CELLS[0], "id": "new"}, *_CELLS[2:]],
+    "delete": [_CELLS[0], *_CELLS[2:]],
+    "move": [_CELLS[0], _CELLS[2], _CELLS[3], _CELLS[1]],
+}
+
+
+@pytest.mark.parametrize("name", _EDITS)
+def test_cells_that_have_changed_places_stop_the_edit(name: str) -> None:
+    document, ids = shared(_CELLS)
+    swapped = document.get_cell(1)
+    del document.ycells[1]
+    document.ycells.insert(2, document.create_ycell(swapped))
+    _assert_stopped(document, script(notebook(_CELLS), notebook(_EDITS[name])), ids)
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("change", "source"), ("delete", "source"), ("delete", "metadata"), ("metadata", "metadata")],
+)
+def test_what_somebody_did_to_the_edited_cell_stops_the_edit(name: str, what: str) -> None:
+    document, ids = shared(_CELLS)
+    if what == "source":
+        document.ycells[1]["source"].insert(2, "typed")
+    else:
+        document.ycells[1]["metadata"]["k"] = 3
+    _assert_stopped(document, script(notebook(_CELLS), notebook(_EDITS[name])), ids)
+
+
+@pytest.mark.parametrize("name", _EDITS)
+def test_what_somebody_types_elsewhere_stays(name: str) -> None:
+    document, ids = shared(_CELLS)
+    document.ycells[0]["source"].insert(0, "typed")
+    document.ycells[3]["metadata"]["trusted"] = True
+    edit(document, script(notebook(_CELLS), notebook(_EDITS[name])), ids)
+    after = [dict(cell) for cell in copy.deepcopy(_EDITS[name])]
+    for cell in after:
+        if cell["id"] == "a":
+            cell["source"] = f"typed{cell['source']}"
+        elif cell["id"] == "d":
+            cell["metadata"]["trusted"] = True
+    assert document.get()["cells"] == after
+
+
+def test_what_is_typed_at_the_end_of_the_edited_cell_stays() -> None:
+    document, ids = shared(_CELLS)
+    text = document.ycells[1]["source"]
+    text += "typed 😀"
+    edit(document, script(notebook(_CELLS), notebook(_EDITS["change"])), ids)
+    assert document.get()["cells"][1]["source"] == "# B\n\ntyped 😀"
