@@ -130,7 +130,8 @@ class _Guarded:
 
     async def __call__(self, *args: Any, **kwargs: Any) -> Any:
         given = self._given(args, kwargs)
-        if self._name == "get" and not _may_recover(given):
+        if self._name == "get" and (self._locks.is_holder or not self._may_recover(given)):
+            # Who holds one thing must not wait for another; Jupytext reads one half for the other.
             return await self._method(*args, **kwargs)
         paths = [str(path) for name, path in given.items() if name in _PATHS]
         async with AsyncExitStack() as held:
@@ -152,6 +153,13 @@ class _Guarded:
 
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         return {**dict(zip(self._names, args, strict=False)), **kwargs}
+
+    def _may_recover(self, given: dict[str, Any]) -> bool:
+        """Tell whether a `get` parses a notebook, and restores an older one if that fails."""
+        whole = given.get("content", True) and given.get("type") in {None, "notebook"}
+        # The other half of a pair is a notebook as well, by any name.
+        named = str(given.get("path", "")).endswith(SUFFIX) or pairs_of(self._manager) is not None
+        return bool(whole) and named
 
     async def _check_expected(self, expected: object, path: str) -> None:
         """Refuse a save that was made for another version than the one there is.
@@ -179,12 +187,6 @@ class _Guarded:
             return None
         found: str | None = model.get("hash")
         return found
-
-
-def _may_recover(given: dict[str, Any]) -> bool:
-    """Tell whether a `get` parses a notebook, and restores an older one if that fails."""
-    whole = given.get("content", True) and given.get("type") in {None, "notebook"}
-    return bool(whole) and str(given.get("path", "")).endswith(SUFFIX)
 
 
 def takes_hash(manager: Any) -> bool:

@@ -8,8 +8,10 @@ import os
 import sys
 import time
 import unicodedata
+from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
 from logging import Logger
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,15 @@ _POLL_SECONDS = 0.005
 _LOCK_FILES = 256
 
 
+@dataclass
+class _LockFile:
+    """A lock file, and how many in this process hold what it stands for, or wait to."""
+
+    opening: asyncio.Lock = field(default_factory=asyncio.Lock)
+    users: int = 0
+    descriptor: int | None = None
+
+
 class PathLocks:
     """The locks of one server.
 
@@ -44,6 +55,12 @@ class PathLocks:
         self._log = log
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._holders: dict[str, asyncio.Task[Any] | None] = {}
+        self._files: defaultdict[int, _LockFile] = defaultdict(_LockFile)
+
+    @property
+    def is_holder(self) -> bool:
+        """Whether the task that asks holds anything."""
+        return asyncio.current_task() in self._holders.values()
 
     @asynccontextmanager
     async def hold(self, *os_paths: str, names: Iterable[str] = ()) -> AsyncIterator[None]:
@@ -89,16 +106,33 @@ class PathLocks:
 
     @asynccontextmanager
     async def _among_processes(self, number: int) -> AsyncIterator[None]:
+        # Names that share a lock file have locks of their own in this process, and must not wait
+        # for each other: a task may hold both.
+        file = self._files[number]
+        file.users += 1
+        try:
+            async with file.opening:
+                if file.descriptor is None:
+                    await self._lock(file, number)
+            yield
+        finally:
+            file.users -= 1
+            if not file.users:
+                del self._files[number]
+                if file.descriptor is not None:
+                    os.close(file.descriptor)
+
+    async def _lock(self, file: _LockFile, number: int) -> None:
         descriptor = None if sys.platform == "win32" else self._open(number)
         if descriptor is None:
             # Only the comparison before the write guards against other processes then.
-            yield
             return
         try:
             await _lock(descriptor)
-            yield
-        finally:
+        except BaseException:
             os.close(descriptor)
+            raise
+        file.descriptor = descriptor
 
     def _open(self, number: int) -> int | None:
         try:

@@ -7,6 +7,7 @@ import logging
 import os
 import time
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,18 @@ async def test_paths_that_share_a_lock_file_are_held_together(
     began = time.monotonic()
     async with locks.hold(*paths):
         pass
+    assert time.monotonic() - began < 5
+
+
+async def test_what_shares_a_lock_file_may_be_held_one_after_the_other_in_one_process(
+    locks: PathLocks,
+) -> None:
+    began = time.monotonic()
+    async with AsyncExitStack() as held:
+        for n in range(300):
+            await held.enter_async_context(locks.hold(names=[str(n)]))
+        # Another task, too, that the first may wait for.
+        await asyncio.gather(*[_hold(locks, names=[f"other {n}"]) for n in range(300)])
     assert time.monotonic() - began < 5
 
 
