@@ -14,12 +14,14 @@ from weakref import WeakKeyDictionary
 
 import nbformat
 
+from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.hunks import Hunk, hunks, rebased
 from jupyter_nbedit.notebook.script import ABSENT, CellChange, Moved, Script
 from jupyter_nbedit.storage import Changed
 
 #: By whom a change was made, for those who watch a shared document.
 ORIGIN = "nbedit"
+_NBFORMAT = 4
 # What nbformat does not write.
 _TRANSIENT = frozenset(("trusted", "signature", "orig_nbformat", "orig_nbformat_minor"))
 
@@ -79,8 +81,14 @@ def _shown(kind: Callable[[], Any], update: bytes, check_cells: Callable[[Any], 
     copy.ydoc.apply_update(update)
     shared = _ids(copy)
     notebook = nbformat.from_dict(copy.get())
+    if notebook.nbformat != _NBFORMAT:
+        message = (
+            f"What the room shares is no notebook that can be edited: its nbformat is "
+            f"{notebook.nbformat}, expected {_NBFORMAT}. Close it everywhere, and mend the file."
+        )
+        raise InvalidNotebook(message, nbformat=notebook.nbformat)
     trusted = check_cells(notebook)
-    text: str = nbformat.versions[notebook.nbformat].writes_json(notebook)
+    text: str = nbformat.versions[_NBFORMAT].writes_json(notebook)
     text += "" if text.endswith("\n") else "\n"
     # Of cells with one id, `get` leaves out those that are the same, and names others anew.
     sound = len(shared) == len(notebook.cells) and max(Counter(shared).values(), default=1) == 1

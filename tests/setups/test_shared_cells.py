@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.script import Script, script
 from jupyter_nbedit.storage import Changed
-from jupyter_nbedit.storage.shared_cells import edit
+from jupyter_nbedit.storage.shared_cells import Sights, edit
 from tests.notebook.test_script import Cells, edits, notebook
 from tests.setups.needs import needs
 
@@ -119,3 +120,10 @@ def test_what_is_typed_at_the_end_of_the_edited_cell_stays() -> None:
     text += "typed 😀"
     edit(document, script(notebook(_CELLS), notebook(_EDITS["change"])), ids)
     assert document.get()["cells"][1]["source"] == "# B\n\ntyped 😀"
+
+
+async def test_a_document_without_a_notebook_in_it_is_refused() -> None:
+    import jupyter_ydoc  # noqa: PLC0415 -- not everywhere
+
+    with pytest.raises(InvalidNotebook, match="its nbformat is 0"):
+        await Sights().of(jupyter_ydoc.ydocs["notebook"](), lambda _: True)
