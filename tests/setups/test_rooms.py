@@ -235,7 +235,7 @@ async def test_edits_go_through_while_a_room_closes(rooms: House, path: str) -> 
         assert sources(on_disk(rooms, path)) == [f"{done}"]
         if rooms.backend.extensions[0] == "jupyter_server_documents":
             # There each edit counts as activity.
-            await asyncio.sleep(1 + done)
+            await asyncio.sleep(0.8 + done / 2)
         done += 1
 
 
