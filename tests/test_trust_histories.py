@@ -161,7 +161,8 @@ class History:
             samples.code("y", "c2", outputs=[self.output()] * self.random.randrange(2)),
             samples.code("z", "c3"),
         ]
-        return samples.notebook(*cells)
+        # The notary remembers what others have trusted: no two histories may come to the same.
+        return samples.notebook(*cells, metadata={"history": self.number})
 
     @property
     def text(self) -> bytes:
