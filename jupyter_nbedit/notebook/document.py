@@ -248,8 +248,10 @@ class Document:
         """The language of the code cells, as the metadata tells it."""
         for section, name in (("language_info", "name"), ("kernelspec", "language")):
             found = self.metadata.get(section)
-            if isinstance(found, dict) and isinstance(found.get(name), str):
-                return str(found[name])
+            language = found.get(name) if isinstance(found, dict) else None
+            # Rooms write an empty name where there was none.
+            if isinstance(language, str) and language:
+                return language
         return None
 
     @cached_property

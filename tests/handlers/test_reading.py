@@ -89,6 +89,22 @@ def test_a_notebook_is_read_as_documented(live: Client, path: str) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("metadata", "language"),
+    [
+        ({"language_info": {"name": "r"}, "kernelspec": {"language": "julia"}}, "r"),
+        ({"language_info": {"name": ""}, "kernelspec": {"language": "julia"}}, "julia"),
+        ({"language_info": {"name": ""}, "kernelspec": {"name": "", "display_name": ""}}, None),
+        ({"language_info": "r"}, None),
+    ],
+)
+def test_the_language_is_what_the_metadata_name_and_an_empty_name_is_none(
+    live: Client, metadata: dict[str, Any], language: str | None
+) -> None:
+    (live.root / "language.ipynb").write_bytes(samples.notebook(metadata=metadata))
+    assert live.read("language.ipynb").json["language"] == language
+
+
 def test_hash_and_time_are_those_of_the_contents_api(live: Client, path: str) -> None:
     read = live.read(path).json
     model = live.request("GET", f"api/contents/{path}?hash=1").json

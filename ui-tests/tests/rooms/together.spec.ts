@@ -15,6 +15,10 @@ interface Model {
   content: { cells: { source: string; metadata: { trusted?: boolean } }[] };
 }
 
+interface Hashed {
+  hash: string;
+}
+
 async function scriptRan(page: Page): Promise<boolean> {
   return page.evaluate(() => 'nbeditScriptRan' in window);
 }
@@ -93,11 +97,17 @@ test(`Two pages type in one cell while ${EDITS} edits arrive in others`, async (
     `    answer of the PATCH to text on screen: ${times.join(', ')} ms; pages, file and room agree ` +
       `${Date.now() - since} ms after the last key`
   );
+  const hashOnDisk = async () => {
+    const model = (await agent.get(`/api/contents/${path}?content=0&hash=1`)) as Hashed;
+    return model.hash;
+  };
   expect(await one.caret()).toMatchObject({ line: 2, before: `print(1)${last}`, after: '' });
   expect(await two.caret()).toMatchObject({ line: 0, before: first });
 
   for (const tab of [one, two]) {
     expect(await tab.output(CELLS).locator('b').textContent()).toBe('rendered');
+    // A page that has not heard of the room's last save yet would ask, with and without agents.
+    await expect.poll(async () => tab.hash()).toBe(await hashOnDisk());
     await tab.page.keyboard.press('Control+s');
     // What the edits before have set alight is to go out.
     await expect(tab.root.locator('.jp-nbedit-flash')).toHaveCount(0);
