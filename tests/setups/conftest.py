@@ -4,38 +4,48 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.setups.needs import needs
 from tests.setups.people import Collaboration, Documents, House, house
 
-# Rooms are freed soon, and save late enough that what is typed can be seen before.
-_OPTIONS = {
+KINDS = ["collaboration", "documents"]
+# A room of jupyter-collaboration that closes in the middle of a write leaves the database of all
+# rooms locked, and each of them waits 5 seconds for it from then on.
+_CLOSING = {
     "collaboration": ["--YDocExtension.document_cleanup_delay=1"],
-    "documents": [
-        "--YRoomManager.auto_free_interval=1",
-        "--YRoom.inactivity_timeout=1",
-        "--YRoomFileAPI.min_poll_interval=1.5",
-    ],
+    "documents": ["--YRoomManager.auto_free_interval=1", "--YRoom.inactivity_timeout=1"],
 }
+# Rooms save late enough that what is typed can be seen before.
+_SAVING = {"collaboration": [], "documents": ["--YRoomFileAPI.min_poll_interval=1.5"]}
 
 
-@pytest.fixture(scope="module", params=["collaboration", "documents"])
+@pytest.fixture(scope="module", params=KINDS)
 def rooms(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[House]:
     """Give a server of its own process with one kind of rooms."""
-    backend: Collaboration | Documents
-    if request.param == "collaboration":
-        needs("jupyter_server_ydoc", "setups")
-        backend = Collaboration()
-    else:
-        needs("jupyter_server_documents", "documents")
-        backend = Documents()
-    folder = tmp_path_factory.mktemp(request.param) / "house"
-    with house(backend, folder, *_OPTIONS[request.param]) as running:
+    folder = tmp_path_factory.mktemp(request.param)
+    with house(_backend(request.param), folder / "house", *_SAVING[request.param]) as running:
         yield running
+
+
+@pytest.fixture(params=KINDS)
+def closing_rooms(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
+    """Give a server for one test, whose rooms close as soon as everybody has left."""
+    options = (*_SAVING[request.param], *_CLOSING[request.param])
+    with house(_backend(request.param), tmp_path / "house", *options) as running:
+        yield running
+
+
+def _backend(kind: str) -> Collaboration | Documents:
+    if kind == "collaboration":
+        needs("jupyter_server_ydoc", "setups")
+        return Collaboration()
+    needs("jupyter_server_documents", "documents")
+    return Documents()
 
 
 @pytest.fixture

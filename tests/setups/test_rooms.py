@@ -202,38 +202,38 @@ async def _search(rooms: House, query: str) -> list[dict[str, Any]]:
 
 
 async def test_a_room_is_closed_when_all_have_left_though_we_look_into_it(
-    rooms: House, path: str
+    closing_rooms: House, path: str
 ) -> None:
-    put(rooms, path, code("a", "x"))
-    async with await rooms.enter(path):
+    put(closing_rooms, path, code("a", "x"))
+    async with await closing_rooms.enter(path):
         edit = {"op": "replace", "cell": "a", "source": "y"}
-        assert (await rooms.edit(path, edit)).json["applied_via"] == "room"
+        assert (await closing_rooms.edit(path, edit)).json["applied_via"] == "room"
     deadline = time.monotonic() + 10
-    while (await rooms.read(path))["live"]:
+    while (await closing_rooms.read(path))["live"]:
         assert time.monotonic() < deadline
         await asyncio.sleep(0.2)
-    answer = await rooms.edit(path, {"op": "replace", "cell": "a", "source": "z"})
+    answer = await closing_rooms.edit(path, {"op": "replace", "cell": "a", "source": "z"})
     assert (answer.status, answer.json["applied_via"]) == (200, "file")
-    async with await rooms.enter(path) as person:
+    async with await closing_rooms.enter(path) as person:
         assert person.sources() == ["z"]
 
 
-async def test_edits_go_through_while_a_room_closes(rooms: House, path: str) -> None:
-    put(rooms, path, markdown("a", ""))
+async def test_edits_go_through_while_a_room_closes(closing_rooms: House, path: str) -> None:
+    put(closing_rooms, path, markdown("a", ""))
     ways = set()
-    async with await rooms.enter(path):
+    async with await closing_rooms.enter(path):
         pass
     deadline = time.monotonic() + 40
     done = 0
     while "file" not in ways:
         assert time.monotonic() < deadline
-        answer = await rooms.edit(path, {"op": "replace", "cell": "a", "source": f"{done}"})
+        answer = await closing_rooms.edit(path, {"op": "replace", "cell": "a", "source": f"{done}"})
         if answer.json.get("edit_id") is None:
             continue
         assert answer.status == 200, answer.body
         ways.add(answer.json["applied_via"])
-        assert sources(on_disk(rooms, path)) == [f"{done}"]
-        if rooms.backend.extensions[0] == "jupyter_server_documents":
+        assert sources(on_disk(closing_rooms, path)) == [f"{done}"]
+        if closing_rooms.backend.extensions[0] == "jupyter_server_documents":
             # There each edit counts as activity.
             await asyncio.sleep(0.8 + done / 2)
         done += 1
@@ -276,21 +276,21 @@ async def test_a_request_for_another_version_is_refused_and_a_dry_run_shares_not
         await person.until(lambda: person.sources() == ["y"])
 
 
-async def test_a_room_is_found_by_every_name_of_its_file(rooms: House, path: str) -> None:
-    put(rooms, path, code("a", "x"))
+async def test_a_room_is_found_by_every_name_of_its_file(closing_rooms: House, path: str) -> None:
+    put(closing_rooms, path, code("a", "x"))
     link = f"link-{path}"
-    (rooms.root / link).symlink_to(path)
+    (closing_rooms.root / link).symlink_to(path)
     for opened, named in ((path, link), (link, path)):
-        async with await rooms.enter(opened) as person:
+        async with await closing_rooms.enter(opened) as person:
             new = f"through {named}"
-            answer = await rooms.edit(named, {"op": "replace", "cell": "a", "source": new})
+            answer = await closing_rooms.edit(named, {"op": "replace", "cell": "a", "source": new})
             assert (answer.status, answer.json["applied_via"]) == (200, "room")
             await person.until(lambda new=new: person.sources() == [new])  # type: ignore[misc]
         deadline = time.monotonic() + 10
-        while (await rooms.read(path))["live"]:
+        while (await closing_rooms.read(path))["live"]:
             assert time.monotonic() < deadline
             await asyncio.sleep(0.2)
-    assert (rooms.root / link).is_symlink()
+    assert (closing_rooms.root / link).is_symlink()
 
 
 async def test_what_another_program_wrote_and_an_edit_are_both_kept(
