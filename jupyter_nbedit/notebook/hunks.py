@@ -58,6 +58,28 @@ def rebased(changes: Sequence[Hunk], before: str, now: str) -> list[Hunk] | None
     return moved
 
 
+def outlives(before: str, after: str, now: str) -> bool:
+    """Tell whether a change of a text is in it still, whatever else was typed beside the change.
+
+    What may as well be the text before, with something typed into it, does not count.
+    """
+    return now == after or (
+        _spared(hunks(after, before), after, now) and not _spared(hunks(before, after), before, now)
+    )
+
+
+def _spared(changes: Sequence[Hunk], before: str, now: str) -> bool:
+    """Tell whether what changes would take away, or where they would put something, is there."""
+    start = _common(before, now)
+    end = len(before) - _common(before[start:][::-1], now[start:][::-1])
+    return all(
+        change.stop < start
+        or change.start > end
+        or (change.start < change.stop and (change.stop <= start or change.start >= end))
+        for change in changes
+    )
+
+
 def _differences(before: str, after: str, part: re.Pattern[str]) -> Iterator[Hunk]:
     """Compare texts part by part."""
     old, new = part.findall(before), part.findall(after)

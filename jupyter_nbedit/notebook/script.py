@@ -7,12 +7,13 @@ mention stays as it is, and whoever works there notices nothing.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Final
 
 from jupyter_nbedit.notebook import spans
 from jupyter_nbedit.notebook.document import Cell, Document
-from jupyter_nbedit.notebook.hunks import hunks, rebased
+from jupyter_nbedit.notebook.hunks import outlives
 from jupyter_nbedit.notebook.pairing import paired, same_ends, written
 
 #: What a script says of a member that goes.
@@ -57,21 +58,26 @@ class Removed:
 
 @dataclass(frozen=True)
 class Moved:
-    """A cell that stands elsewhere after: where, behind which other one, and where it stood."""
+    """A cell that stands elsewhere after: where, between which others, and where it stood."""
 
     index: int
     cell_id: str | None
     behind: str | None
+    ahead: str | None
     origin: int
 
 
 @dataclass(frozen=True)
 class Inserted:
-    """A cell that is new: where it stands, and all of it, with its source as one string."""
+    """A cell that is new: where it stands, and all of it, with its source as one string.
+
+    And what it was before, if it is one that had to be made anew.
+    """
 
     index: int
     cell_id: str | None
     cell: dict[str, Any]
+    was: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -95,19 +101,30 @@ class Script:
         return sorted([*moved, *(step.index for step in self.removed)])
 
 
-def script(before: Document, after: Document) -> Script:
-    """Work out the steps from one notebook to another; only their cells and metadata count."""
+def script(before: Document, after: Document, taken: Collection[int] = ()) -> Script:
+    """Work out the steps from one notebook to another; only their cells and metadata count.
+
+    Parameters
+    ----------
+    before, after
+        The notebooks.
+    taken
+        The indexes before of the cells that the edit took. If some must move, these do.
+    """
     pairs = paired(before, after)
     kept = {there: here for here, there in pairs.items()}
+    remade: dict[int, dict[str, Any]] = {}
     changes: list[CellChange] = []
     for here, there in sorted(pairs.items()):
         if written(before, here) != written(after, there):
-            change = _change((here, there), _value(before, here), _value(after, there))
+            value = _value(before, here)
+            change = _change((here, there), value, _value(after, there))
             if change is None:
                 del kept[there]
+                remade[there] = value
             elif change.source or change.metadata or change.members:
                 changes.append(change)
-    staying = _longest_rise([(there, kept[there]) for there in sorted(kept)])
+    staying = _staying(sorted(kept.items()), taken)
     gone = set(range(len(before))) - set(kept.values())
     removed = []
     for index in sorted(gone):
@@ -119,10 +136,12 @@ def script(before: Document, after: Document) -> Script:
     first, last = same_ends(before, after)
     for there in range(first, len(after) - last):
         if there not in kept:
-            placed.append(Inserted(there, after.heads[there][0], _value(after, there)))
+            fresh = _value(after, there)
+            placed.append(Inserted(there, after.heads[there][0], fresh, remade.get(there)))
         elif there not in staying:
             behind = after.heads[there - 1][0] if there else None
-            placed.append(Moved(there, after.heads[there][0], behind, kept[there]))
+            ahead = after.heads[there + 1][0] if there + 1 < len(after) else None
+            placed.append(Moved(there, after.heads[there][0], behind, ahead, kept[there]))
     of_notebook = (before.metadata, after.metadata)
     return Script(
         changes,
@@ -140,8 +159,10 @@ def is_in(steps: Script, document: Document) -> bool:
     """
     placed = {step.cell_id for step in steps.placed}
     gone = {step.cell_id for step in steps.removed} - {None, *placed}
+    named = all(step.cell_id is not None for step in steps.removed)
     return (
         gone.isdisjoint(document.ids)
+        and (named or len(document) == steps.total_cells)
         and all(_has(change, _found(steps, document, change)) for change in steps.changes)
         and all(_stands(step, _found(steps, document, step), document) for step in steps.placed)
         and (steps.metadata is None or _merged(*steps.metadata, document.metadata))
@@ -165,7 +186,7 @@ def _has(change: CellChange, cell: Cell | None) -> bool:
     if change.source is not None:
         before, after = change.source
         # What was typed since must leave the change alone.
-        if rebased(hunks(after, before), after, cell.source) is None:
+        if not outlives(before, after, cell.source):
             return False
     if change.metadata is not None and not _merged(*change.metadata, cell.metadata):
         return False
@@ -177,9 +198,21 @@ def _stands(step: Moved | Inserted, cell: Cell | None, document: Document) -> bo
     if cell is None:
         return False
     if isinstance(step, Inserted):
+        if step.was is not None and not _remade(step.was, step.cell, cell):
+            return False
         return step.cell_id is not None or cell.source == step.cell["source"]
     behind = [] if step.behind is None else document.ids.get(step.behind, [])
-    return all(index < cell.index for index in behind)
+    ahead = [] if step.ahead is None else document.ids.get(step.ahead, [])
+    return all(at < cell.index for at in behind) and all(at > cell.index for at in ahead)
+
+
+def _remade(before: dict[str, Any], after: dict[str, Any], now: Cell) -> bool:
+    """Tell whether a cell no longer is of the type and with the outputs for which it was remade."""
+    return all(
+        now.value(name, ABSENT) != before.get(name, ABSENT)
+        for name in ("cell_type", "outputs")
+        if before.get(name, ABSENT) != after.get(name, ABSENT)
+    )
 
 
 def _change(
@@ -217,6 +250,24 @@ def _merged(before: dict[str, Any], after: dict[str, Any], now: dict[str, Any]) 
         now.get(name, ABSENT) == after.get(name, ABSENT)
         for name in before.keys() | after.keys()
         if before.get(name, ABSENT) != after.get(name, ABSENT)
+    )
+
+
+def _staying(kept: list[tuple[int, int]], taken: Collection[int]) -> set[int]:
+    """Give the places after of the cells that need not move: of those not taken, then of others."""
+    staying = _longest_rise(kept)
+    if len(staying) == len(kept) or not taken:
+        return staying
+    staying = _longest_rise([pair for pair in kept if pair[1] not in taken])
+    ends = [pair for pair in kept if pair[0] in staying]
+    there, here = [pair[0] for pair in ends], [pair[1] for pair in ends]
+    return _longest_rise(
+        [
+            pair
+            for pair in kept
+            if pair[0] in staying
+            or (pair[1] in taken and bisect_left(there, pair[0]) == bisect_left(here, pair[1]))
+        ]
     )
 
 

@@ -18,6 +18,8 @@ from jupyter_nbedit.storage.rooms import Room
 
 # How long a room may take to load a file, or to take over what another program wrote.
 _LOADING_SECONDS = 10.0
+# How long who only reads waits for a room that has not loaded its file.
+_BEGINNING_SECONDS = 2.0
 # How long a reply waits for the room's save.
 _SAVING_SECONDS = 4.0
 _POLL_SECONDS = 0.02
@@ -29,7 +31,23 @@ _NOT_SAVED = (
     "The edit is in the room, where everybody who has the file open sees it, but not on disk yet: "
 )
 _BY_HAND = "the room's users have switched saving by itself off, so one of them must save it."
-_LATER = "the room saves it as soon as it can, usually when nobody has typed for a second."
+_LATER = (
+    "the room saves it as soon as it can, usually when nobody has typed for a second, or a hook of "
+    "the server refuses it; the server's log says why."
+)
+
+
+async def has_begun(room: Room) -> bool:
+    """Wait a little for a room to load its file; while it has not, nothing is shared there.
+
+    It never does if the file is broken, or if nobody came after the room was asked for.
+    """
+    deadline = time.monotonic() + _BEGINNING_SECONDS
+    while room.is_live() and not room.has_loaded():
+        if time.monotonic() > deadline:
+            return False
+        await asyncio.sleep(_POLL_SECONDS)
+    return True
 
 
 async def settled(room: Room) -> None:

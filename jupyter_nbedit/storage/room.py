@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from bisect import bisect_left
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -19,7 +20,15 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.script import Script, is_in, script
 from jupyter_nbedit.notebook.splices import Splice, join
 from jupyter_nbedit.storage import Changed, Content, Storage, Written
-from jupyter_nbedit.storage.live import EXISTS, not_saved, overtaken, saved, settled, up_to_date
+from jupyter_nbedit.storage.live import (
+    EXISTS,
+    has_begun,
+    not_saved,
+    overtaken,
+    saved,
+    settled,
+    up_to_date,
+)
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.rooms import Room
 from jupyter_nbedit.storage.shared_cells import Sight, Sights, edit, mend
@@ -73,6 +82,8 @@ class RoomStorage:
         """Show what is shared, as the text that the room's save would make of it."""
         # What may be seen of a notebook, and whether it is there, does not depend on rooms.
         kept = await self.beneath.read(path)
+        if not await has_begun(self.room):
+            return kept
         await settled(self.room)
         if not self.room.is_live():
             return kept
@@ -83,6 +94,8 @@ class RoomStorage:
         """Do to the shared cells what the splices do, and see that the room saves it."""
         seen = base.version
         if not isinstance(seen, Sight):
+            # It was read before the room had loaded anything; only then can it be edited there.
+            await settled(self.room)
             raise Changed
         steps = await asyncio.to_thread(_steps, base.text, splices)
         await up_to_date(self.room, self.manager, NotebookNotFound)
@@ -127,7 +140,20 @@ class RoomStorage:
 
 
 def _steps(base: bytes, splices: Sequence[Splice]) -> Script:
-    return script(Document.parse(base), Document.parse(join(base, splices)))
+    before = Document.parse(base)
+    return script(before, Document.parse(join(base, splices)), _taken(before, splices))
+
+
+def _taken(document: Document, splices: Sequence[Splice]) -> set[int]:
+    """Give the indexes of the cells that splices take out whole."""
+    starts = [span.start for span in document.cell_spans]
+    found: set[int] = set()
+    for cut in splices:
+        index = bisect_left(starts, cut.start)
+        while index < len(starts) and document.cell_spans[index].stop <= cut.stop:
+            found.add(index)
+            index += 1
+    return found
 
 
 def _is_in(steps: Script, text: bytes) -> bool:

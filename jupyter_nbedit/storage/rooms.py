@@ -43,6 +43,9 @@ class Room(Protocol):
     def is_live(self) -> bool:
         """Tell whether the room still is the one that clients get."""
 
+    def has_loaded(self) -> bool:
+        """Tell whether the document has been loaded, so that people may have changed it."""
+
     def is_ready(self) -> bool:
         """Tell whether the document is loaded, and nobody is reading the file into it anew."""
 
@@ -84,11 +87,15 @@ class CollaborationRoom:
         """Tell whether the server still has the room."""
         return self.rooms.get(self.id) is self.room
 
+    def has_loaded(self) -> bool:
+        """Tell whether the room lets its clients in."""
+        return bool(self.room.ready)
+
     def is_ready(self) -> bool:
         """Tell whether nobody loads the document; what is changed meanwhile would be lost."""
         file = getattr(self.room, "_file", None)
         locks = (getattr(self.room, "_update_lock", None), getattr(file, "_lock", None))
-        return bool(self.room.ready) and _is_at_rest(self.document, *locks)
+        return self.has_loaded() and _is_at_rest(self.document, *locks)
 
     def saves_itself(self) -> bool:
         """Tell whether one of the clients at least has autosave on, as the room does."""
@@ -138,11 +145,14 @@ class DocumentsRoom:
         live = any(room is self.room for room in self.manager.list_document_rooms())
         return live and not self.room.stopped
 
+    def has_loaded(self) -> bool:
+        """Tell whether the file's content is in the document."""
+        return bool(self.room.file_api.content_loaded)
+
     def is_ready(self) -> bool:
         """Tell whether the document is loaded; it is read anew in one go."""
-        file = self.room.file_api
-        lock = getattr(file, "_content_lock", None)
-        return bool(file.content_loaded) and _is_at_rest(self.document, lock)
+        lock = getattr(self.room.file_api, "_content_lock", None)
+        return self.has_loaded() and _is_at_rest(self.document, lock)
 
     def saves_itself(self) -> bool:
         """Say that it does; there is no switch."""

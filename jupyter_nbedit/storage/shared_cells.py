@@ -6,6 +6,7 @@ The document is one of ``jupyter_ydoc``: an array of cells, each a map with a sh
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -97,8 +98,9 @@ def _shown(kind: Callable[[], Any], update: bytes, check_cells: Callable[[Any], 
 
 def mend(document: Any) -> None:
     """Make each shared cell one of the text, as the room's save means them."""
-    # This gives another id to what is not the same under one.
-    document.get()
+    # This gives another id to what is not the same under one, and leaves out what is. It does so
+    # only where ids are the format's; where they are not, the room writes all of them.
+    repeats = len(document.get()["cells"]) < len(document.ycells)
     seen: set[str] = set()
     double = []
     for index, cell_id in enumerate(_ids(document)):
@@ -107,7 +109,10 @@ def mend(document: Any) -> None:
         seen.add(cell_id)
     with document.ydoc.transaction(origin=ORIGIN):
         for index in reversed(double):
-            del document.ycells[index]
+            if repeats:
+                del document.ycells[index]
+            else:
+                document.ycells[index]["id"] = str(uuid.uuid4())
 
 
 def edit(document: Any, steps: Script, ids: Sequence[str]) -> None:

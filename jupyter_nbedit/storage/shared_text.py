@@ -13,12 +13,13 @@ from functools import partial
 from typing import Any, ClassVar
 
 from jupyter_nbedit.errors import NotebookExists
-from jupyter_nbedit.notebook.hunks import hunks, rebased
+from jupyter_nbedit.notebook.hunks import hunks, outlives
 from jupyter_nbedit.notebook.splices import Splice, join
 from jupyter_nbedit.storage import Changed, Content, Written
 from jupyter_nbedit.storage.failures import Missing
 from jupyter_nbedit.storage.live import (
     EXISTS,
+    has_begun,
     not_saved,
     overtaken,
     saved,
@@ -72,6 +73,8 @@ class SharedText:
     async def read(self) -> Content:
         """Read what is shared."""
         kept = await self.kept()
+        if not await has_begun(self.room):
+            return kept
         await settled(self.room)
         if not self.room.is_live():
             return kept
@@ -161,7 +164,7 @@ def _text(room: Room) -> str:
 def _is_in(before: str, after: str, text: bytes) -> bool:
     """Tell whether a change is in a text, though others may have typed in it since."""
     try:
-        return rebased(hunks(after, before), after, text.decode()) is not None
+        return outlives(before, after, text.decode())
     except UnicodeDecodeError:
         return False
 

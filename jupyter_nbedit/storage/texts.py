@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from jupyter_nbedit.errors import Busy, FileNotFound
+from jupyter_nbedit.errors import Busy, FileNotFound, NotAPlainFile
 from jupyter_nbedit.storage import Changed, Content, Written
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.managed import Managed, away, tell
@@ -125,6 +125,12 @@ class TextFiles:
     async def _saved(
         self, path: str, file: Managed | SharedText, text: bytes, base: Content | None
     ) -> Written:
+        if isinstance(file, Managed) and room_of(self.settings, file.manager, path) is not None:
+            message = (
+                "This file is open as a notebook in a room of real-time collaboration, which would "
+                "not notice. Nothing was written; close it everywhere first."
+            )
+            raise NotAPlainFile(message)
         written = await file.save(text, base)
         tell(file.manager, path, written)
         return written

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_nbedit.notebook.hunks import Hunk, hunks, rebased
+from jupyter_nbedit.notebook.hunks import Hunk, hunks, outlives, rebased
 
 texts = st.text(st.sampled_from("ab \n(😀é\ŕx"), max_size=40)
 sources = st.one_of(texts, st.lists(texts, max_size=6).map("\n".join), st.text(max_size=30))
@@ -62,6 +63,30 @@ def test_what_somebody_else_typed_elsewhere_and_the_change_are_both_kept(
         assert changed(now, found) == edited + middle + typed
     # It may touch what is typed only if the common middle repeats itself there.
     assert found is not None or "\n" in typed + right or "#" in typed + right
+
+
+@given(sources, sources)
+def test_a_change_is_found_in_the_text_after_it_and_not_in_the_one_before(
+    before: str, after: str
+) -> None:
+    assert outlives(before, after, after)
+    assert outlives(before, after, before) == (before == after)
+
+
+@pytest.mark.parametrize(
+    ("now", "found"),
+    [
+        ("x = 20 + y\n", True),
+        ("x = y20\n", True),
+        ("x = 20\ny\n", True),
+        ("x = 2y0\n", False),
+        ("x = 1 + y\n", False),
+        ("x = y1\n", False),
+        ("", False),
+    ],
+)
+def test_what_is_typed_right_beside_a_change_does_not_hide_it(now: str, found: bool) -> None:  # noqa: FBT001
+    assert outlives("x = 1\n", "x = 20\n", now) is found
 
 
 def test_what_somebody_typed_into_the_changed_place_is_not_overwritten() -> None:

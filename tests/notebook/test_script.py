@@ -104,6 +104,26 @@ def test_what_a_script_did_is_found_in_the_outcome(edit: tuple[Cells, Cells]) ->
 
 
 @given(edits())
+def test_what_a_script_did_is_not_found_in_the_notebook_before_it(
+    edit: tuple[Cells, Cells],
+) -> None:
+    before, after = edit
+    # Without ids, cells that are the same may stand for each other.
+    assume(all("id" in one for one in [*before, *after]))
+    assert is_in(script(notebook(before), notebook(after)), notebook(before)) == (before == after)
+
+
+@given(edits(), st.sets(st.integers(0, 6)))
+def test_the_script_does_the_same_whichever_cells_the_edit_took(
+    edit: tuple[Cells, Cells], taken: set[int]
+) -> None:
+    before, after = edit
+    steps = script(notebook(before), notebook(after), taken)
+    assert played(before, steps) == after
+    assert is_in(steps, notebook(after))
+
+
+@given(edits())
 def test_a_cell_that_did_not_change_is_not_mentioned_unless_it_moves(
     edit: tuple[Cells, Cells],
 ) -> None:
@@ -130,12 +150,32 @@ def test_a_notebook_is_compared_by_what_it_says_not_by_how_it_is_written(
     assert steps == Script([], [], [], None, len(cells))
 
 
+def raw(*ids: str) -> Cells:
+    return [{"id": name, "cell_type": "raw", "source": "", "metadata": {}} for name in ids]
+
+
 def test_the_fewest_cells_move() -> None:
-    cells: Cells = [
-        {"id": f"c{n}", "cell_type": "raw", "source": "", "metadata": {}} for n in range(9)
-    ]
+    cells = raw(*"abcdefghi")
     steps = script(notebook(cells), notebook([*cells[1:], cells[0]]))
-    assert [(step.index, step.cell_id) for step in steps.placed] == [(8, "c0")]
+    assert [(step.index, step.cell_id) for step in steps.placed] == [(8, "a")]
+
+
+@pytest.mark.parametrize(
+    ("after", "taken", "moved"), [("ba", {0}, "a"), ("ba", {1}, "b"), ("bacd", {0, 2, 3}, "a")]
+)
+def test_the_cells_move_that_the_edit_took_and_no_others(
+    after: str, taken: set[int], moved: str
+) -> None:
+    before = raw(*sorted(after))
+    steps = script(notebook(before), notebook(raw(*after)), taken)
+    assert [step.cell_id for step in steps.placed] == list(moved)
+
+
+def test_a_cell_without_an_id_that_is_to_be_gone_is_not_taken_for_gone() -> None:
+    cells = [{**one, "source": one.pop("id")} for one in raw("a", "b")]
+    steps = script(notebook(cells), notebook(cells[:1]))
+    assert is_in(steps, notebook(cells[:1]))
+    assert not is_in(steps, notebook(cells))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tornado.web import HTTPError
 
-from jupyter_nbedit.errors import NotAPlainFile
+from jupyter_nbedit.errors import Busy, NotAPlainFile
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage import Changed
 from jupyter_nbedit.storage import live as live_module
@@ -77,6 +77,28 @@ async def test_a_room_of_another_notebook_delays_an_edit_and_no_more(live: LiveN
         written = await storage.write(_PATH, await storage.read(_PATH), _splices(_TEXT))
     assert (storage.kind, written.persisted) == ("file", True)
     assert b"Topic" in live.file.read_bytes()
+
+
+async def test_a_room_that_never_loads_keeps_nobody_from_reading(
+    live: LiveNotebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_module, "_BEGINNING_SECONDS", 0.1)
+    monkeypatch.setattr(live_module, "_LOADING_SECONDS", 0.3)
+    await live.open(_PATH)
+    room = (await live.storages.of(_PATH)).room  # type: ignore[attr-defined]
+    monkeypatch.setattr(type(room), "has_loaded", lambda _: False)
+    async with live.storages.hold(_PATH) as storage:
+        base = await storage.read(_PATH)
+        assert (storage.kind, base.text) == ("room", _TEXT)
+        with pytest.raises(Busy, match="has been loading"):
+            await storage.write(_PATH, base, _splices(_TEXT))
+    monkeypatch.undo()
+    async with live.storages.hold(_PATH) as storage:
+        with pytest.raises(Changed):
+            await storage.write(_PATH, base, _splices(_TEXT))
+        written = await storage.write(_PATH, now := await storage.read(_PATH), _splices(now.text))
+    assert written.persisted
+    assert live.file.read_bytes() == written.text
 
 
 async def test_who_has_waited_for_a_file_is_given_the_room_that_has_opened(

@@ -78,6 +78,20 @@ async def test_nothing_is_lost_when_somebody_types_into_a_text_while_edits_arriv
         await person.until(lambda: file.read_text() == expected, 3)
 
 
+async def test_a_file_that_somebody_has_open_as_a_notebook_is_not_written_as_a_text(
+    rooms: House, path: str
+) -> None:
+    # Jupytext opens texts as notebooks; without it, what is in the text decides.
+    file = named(rooms, path, samples.notebook(samples.markdown("one", "a")).decode())
+    kept = file.read_bytes()
+    assert (await call(rooms, "Read", file_path=str(file))).status == 200
+    async with await rooms.enter(file.name):
+        fields = {"old_string": "one", "new_string": "two"}
+        answer = await call(rooms, "Edit", file_path=str(file), **fields)
+        assert "open as a notebook" in answer.json["content"][0]["text"], answer.body
+        assert file.read_bytes() == kept
+
+
 async def test_a_notebook_that_somebody_has_open_as_a_text_is_edited_there(
     rooms: House, path: str
 ) -> None:
