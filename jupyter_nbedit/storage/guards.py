@@ -9,6 +9,7 @@ notebook.
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import inspect
 from collections.abc import Callable
@@ -49,7 +50,7 @@ def is_stock(manager: object, name: str) -> bool:
 
 def is_from(package: str, manager: object, name: str) -> bool:
     """Tell whether a method is of some package, by where it is defined and where written."""
-    if name in vars(manager) and not isinstance(vars(manager)[name], _Guarded):
+    if name in vars(manager) and _guard_of(vars(manager)[name]) is None:
         return False
     owner = next((kind for kind in type(manager).__mro__ if name in vars(kind)), object)
     # functools.wraps copies a function's module, a class's is its own.
@@ -91,6 +92,12 @@ def _os_path(manager: Any, path: str) -> str | None:
     return found
 
 
+def is_link(manager: Any, path: str) -> bool:
+    """Tell whether what a manager keeps at an API path is a link of a file system."""
+    os_path = _os_path(manager, path) if is_rooted(manager) else None
+    return os_path is not None and Path(os_path).is_symlink()
+
+
 def guard(manager: Any, locks: PathLocks) -> None:
     """Make a manager's own writes hold the locks.
 
@@ -99,7 +106,14 @@ def guard(manager: Any, locks: PathLocks) -> None:
     for name in _LOCKED:
         method = getattr(manager, name, None)
         if name not in vars(manager) and inspect.iscoroutinefunction(method):
-            setattr(manager, name, _Guarded(manager, name, method, locks))
+            setattr(manager, name, _Guarded(manager, name, method, locks).function)
+
+
+def _guard_of(method: object) -> _Guarded | None:
+    """Give the guard that is all there is to a method; None if it has none, or does more."""
+    found = getattr(method, "guarded", None)
+    # functools.wraps copies attributes to what does more.
+    return found if isinstance(found, _Guarded) and found.function is method else None
 
 
 def is_asynchronous(manager: object) -> bool:
@@ -110,8 +124,8 @@ def is_asynchronous(manager: object) -> bool:
 def save_of_holder(manager: Any, locks: PathLocks) -> Callable[..., Any]:
     """Give the manager's save for who holds the lock of the path."""
     guard(manager, locks)
-    save = manager.save
-    return save.by_holder if isinstance(save, _Guarded) else save
+    guarded = _guard_of(manager.save)
+    return manager.save if guarded is None else guarded.by_holder
 
 
 class _Guarded:
@@ -125,14 +139,22 @@ class _Guarded:
         self._names = _LOCKED[name]
         self._method = method
         self._locks = locks
-        # Others look there for what the method can be asked.
-        self.__signature__ = inspect.signature(method)
+        self.function = self._put_in_place_of(method)
 
-    async def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def _put_in_place_of(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        # Others ask whether it is a coroutine function; jupyter_core's run_sync takes nothing else.
+        @functools.wraps(method)
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            return await self._alone(*args, **kwargs)
+
+        call.guarded = self  # type: ignore[attr-defined]
+        return call
+
+    async def _alone(self, *args: Any, **kwargs: Any) -> Any:
         given = self._given(args, kwargs)
         if self._name == "get" and (self._locks.is_holder or not self._may_recover(given)):
             # Who holds one thing must not wait for another; Jupytext reads one half for the other.
-            return await self._method(*args, **kwargs)
+            return await self._shared(*args, **kwargs)
         paths = [str(path) for name, path in given.items() if name in _PATHS]
         async with AsyncExitStack() as held:
             try:
@@ -149,7 +171,12 @@ class _Guarded:
             expected = model.pop(EXPECTED_HASH, None)
             if expected is not None:
                 await self._check_expected(expected, str(given.get("path", "")))
-        return await self._method(*args, **kwargs)
+        return await self._shared(*args, **kwargs)
+
+    async def _shared(self, *args: Any, **kwargs: Any) -> Any:
+        # A manager may do its work in several tasks, and wait for them.
+        with self._locks.shared():
+            return await self._method(*args, **kwargs)
 
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         return {**dict(zip(self._names, args, strict=False)), **kwargs}

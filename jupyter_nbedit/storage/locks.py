@@ -9,8 +9,9 @@ import sys
 import time
 import unicodedata
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from logging import Logger
 from pathlib import Path
@@ -28,6 +29,16 @@ _POLL_SECONDS = 0.005
 # Lock files are never removed, for removing one while another process opens it would split the
 # lock in two. So there is a fixed number of them, and paths share.
 _LOCK_FILES = 256
+
+
+@dataclass
+class _Shared:
+    """Tasks whose locks count as those of the tasks they start, until they are done with that."""
+
+    tasks: frozenset[asyncio.Task[Any] | None] = frozenset()
+
+
+_SHARED: ContextVar[_Shared] = ContextVar("nbedit_shared_locks", default=_Shared())  # noqa: B039 -- never changed
 
 
 @dataclass
@@ -60,7 +71,20 @@ class PathLocks:
     @property
     def is_holder(self) -> bool:
         """Whether the task that asks holds anything."""
-        return asyncio.current_task() in self._holders.values()
+        return not _ours().isdisjoint(self._holders.values())
+
+    @staticmethod
+    @contextmanager
+    def shared() -> Iterator[None]:
+        """Let the tasks that are started in here have what this one holds, until it leaves."""
+        shared = _Shared(_ours())
+        token = _SHARED.set(shared)
+        try:
+            yield
+        finally:
+            # Tasks that go on keep the variable as it was when they began.
+            shared.tasks = frozenset()
+            _SHARED.reset(token)
 
     @asynccontextmanager
     async def hold(self, *os_paths: str, names: Iterable[str] = ()) -> AsyncIterator[None]:
@@ -82,9 +106,9 @@ class PathLocks:
         """
         # All take their locks in the same order, or two could wait for each other.
         reals = sorted({_folded(real_path(path)) for path in os_paths})
-        mine = asyncio.current_task()
+        ours = _ours()
         keys = (*reals, *sorted(set(names)))
-        wanted = [key for key in keys if self._holders.get(key) is not mine]
+        wanted = [key for key in keys if self._holders.get(key) not in ours]
         async with AsyncExitStack() as held:
             for key in wanted:
                 await held.enter_async_context(self._within_process(key))
@@ -129,6 +153,11 @@ class PathLocks:
             return
         try:
             await _lock(descriptor)
+        except OSError as error:
+            # Some file systems of a network have no locks; saves must not fail for that.
+            os.close(descriptor)
+            self._log.warning("No lock among servers: %s", error)
+            return
         except BaseException:
             os.close(descriptor)
             raise
@@ -143,6 +172,10 @@ class PathLocks:
             # The server's own saves come by here as well; a full disk elsewhere must not stop them.
             self._log.warning("No lock among servers: %s", error)
             return None
+
+
+def _ours() -> frozenset[asyncio.Task[Any] | None]:
+    return _SHARED.get().tasks | {asyncio.current_task()}
 
 
 def _folded(real: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import inspect
 import json
@@ -14,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jupyter_core.utils import run_sync
 from jupyter_server.services.contents.filecheckpoints import AsyncGenericFileCheckpoints
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 from tornado.web import HTTPError
 
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage.files import FileStorage
-from jupyter_nbedit.storage.guards import guard
+from jupyter_nbedit.storage.guards import guard, is_stock, save_of_holder
 from jupyter_nbedit.storage.locks import PathLocks
 from tests import samples
 from tests.handlers.refused import untouched
@@ -204,3 +206,56 @@ async def test_a_method_that_calls_another_does_not_wait_for_itself(
     assert [cell["id"] for cell in samples.cells_of((tmp_path / NAME).read_bytes())] == [
         cell["id"] for cell in samples.cells_of(TEXT)
     ]
+
+
+class Verifying(AsyncLargeFileManager):
+    """Reads each save back, in a task of its own, and may do so once more later."""
+
+    later: asyncio.Task[Any] | None = None
+
+    async def save(self, model: dict[str, Any], path: str = "") -> Any:
+        saved = await super().save(model, path)  # type: ignore[no-untyped-call]
+        await asyncio.create_task(self.get(path))  # type: ignore[no-untyped-call]
+        self.later = asyncio.create_task(self._read_later(path))
+        return saved
+
+    async def _read_later(self, path: str) -> Any:
+        await asyncio.sleep(0.05)
+        return await self.get(path)  # type: ignore[no-untyped-call]
+
+
+async def test_a_save_that_is_done_in_several_tasks_does_not_wait_for_itself(
+    locks: PathLocks, tmp_path: Path
+) -> None:
+    (tmp_path / NAME).write_bytes(TEXT)
+    manager = Verifying(root_dir=str(tmp_path))
+    guard(manager, locks)
+    await asyncio.wait_for(manager.save(model(SAVED), NAME), 5)
+    # What goes on after the save waits like everybody else.
+    assert manager.later is not None
+    async with locks.hold(str(tmp_path / NAME)):
+        await asyncio.sleep(0.2)
+        assert not manager.later.done()
+    await asyncio.wait_for(manager.later, 5)
+
+
+def test_a_guarded_method_is_a_coroutine_function_as_before(
+    manager: AsyncLargeFileManager,
+) -> None:
+    assert inspect.iscoroutinefunction(manager.save)
+    assert run_sync(manager.get)(NAME)["name"] == NAME
+
+
+def test_what_wraps_a_guarded_method_is_not_taken_for_the_guard(
+    manager: AsyncLargeFileManager, locks: PathLocks
+) -> None:
+    inner = manager.save
+
+    @functools.wraps(inner)
+    async def save(*args: Any, **kwargs: Any) -> Any:
+        return await inner(*args, **kwargs)  # type: ignore[no-untyped-call]
+
+    assert is_stock(manager, "save")
+    manager.save = save  # type: ignore[method-assign] # as extensions do
+    assert not is_stock(manager, "save")
+    assert save_of_holder(manager, locks) is save

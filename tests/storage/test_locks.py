@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import fcntl
 import logging
 import os
 import time
@@ -153,6 +155,27 @@ async def test_where_no_lock_file_can_be_made_the_server_goes_on_and_says_so(
             inside.remove(number)
 
     await asyncio.gather(*[work(number) for number in range(3)])
+    assert "No lock among servers" in caplog.text
+
+
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
+async def test_where_the_file_system_has_no_locks_the_server_goes_on_and_says_so(
+    locks: PathLocks,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    code: int,
+) -> None:
+    def flock(*_: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    path = str(tmp_path / "a")
+    async with locks.hold(path):
+        other = asyncio.create_task(_hold(locks, path))
+        await asyncio.sleep(0.05)
+        assert not other.done()
+    await asyncio.wait_for(other, 5)
     assert "No lock among servers" in caplog.text
 
 
