@@ -67,7 +67,8 @@ class NbEditApp(ExtensionApp):
         help="""Whether a symbolic link below the root may lead to a notebook or a folder outside of
         it. On by default, for so it is with Jupyter's own Contents API, which whoever may edit may
         use as well. If it is off, what such a link leads to is refused like what does not exist, in
-        edits, reads and searches. The tools never follow such links.""",
+        edits, reads and searches. The tools never follow such links. With the MetaManager of
+        jupyter-fs all of them follow such links, whether it is on or off.""",
     )
 
     section_files = List(

@@ -151,7 +151,8 @@ class NotebookEditor:
         reply = done.reply(storage, written, next(self._edit_ids))
         if self.versions.knows(read.hash):
             # Who has read what was there may ask what has changed since.
-            await away(len(read.content.text), self._note, written, read, splices)
+            with self._after_the_fact(reply, "what has changed could not be noted"):
+                await away(len(read.content.text), self._note, written, read, splices)
         if trusted and not written.signed:
             with self._after_the_fact(reply, "its trust could not be kept"):
                 await trust.sign(self.notary(), join(read.content.text, splices))

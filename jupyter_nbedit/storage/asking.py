@@ -16,7 +16,8 @@ from jupyter_server.utils import ensure_async
 from jupyter_nbedit.errors import FolderNotFound, NbEditError, NotebookNotFound
 from jupyter_nbedit.storage import Entered, Entry, Found, PassedOver, Walk
 from jupyter_nbedit.storage.failures import failures
-from jupyter_nbedit.storage.listing import CHECKPOINTS, is_before, through
+from jupyter_nbedit.storage.guards import is_link
+from jupyter_nbedit.storage.listing import CHECKPOINTS, LINK, is_before, through
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.managed import Managed
 from jupyter_nbedit.storage.paths import SUFFIX, is_odd
@@ -83,6 +84,8 @@ class _Asking:
             return None
         if name == CHECKPOINTS or not self._ask(partial(self._shows, name, path)):
             return PassedOver(path, "hidden", "It is hidden.")
+        if is_link(self._manager, path):
+            return PassedOver(path, "link", LINK)
         return Entered(path) if is_folder else self._found(path)
 
     def _found(self, path: str) -> Found:

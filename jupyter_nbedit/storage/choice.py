@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from jupyter_nbedit.errors import Busy, FolderNotFound, NotebookNotFound
+from jupyter_nbedit.errors import Busy, FolderNotFound, NotAPlainFile, NotebookNotFound
 from jupyter_nbedit.storage import Entry, Found, Storage, Walk, asking, listing
 from jupyter_nbedit.storage.contents import ContentsStorage
 from jupyter_nbedit.storage.files import FileStorage
@@ -32,6 +32,13 @@ from jupyter_nbedit.storage.shared_text import SharedText, TextRoomStorage
 
 # How long a search waits for what is shared in a room.
 _READING_SECONDS = 5.0
+# How often a way is chosen that is another one as soon as the notebook is held.
+_ATTEMPTS = 8
+_UNSETTLED = (
+    f"The way in which this server keeps the notebook has changed {_ATTEMPTS} times while it was "
+    "chosen. Most likely its Jupytext metadata name another half that cannot be; correct `formats` "
+    "in them. Nothing was written."
+)
 
 
 @dataclass(frozen=True)
@@ -101,7 +108,7 @@ class ServerStorages:
     @asynccontextmanager
     async def _hold(self, path: str) -> AsyncIterator[Storage]:
         storage = await self.of(path)
-        while True:
+        for _ in range(_ATTEMPTS):
             async with storage.hold(path):
                 # While it waited, a hook may have come, or the other half of a pair.
                 now = await self.of(path)
@@ -109,6 +116,7 @@ class ServerStorages:
                     yield storage
                     return
             storage = now
+        raise NotAPlainFile(_UNSETTLED)
 
     async def walk(self, path: str, *, recursive: bool) -> Walk:
         """Prepare to go through what the Contents API shows of a folder."""
@@ -162,7 +170,8 @@ class ServerStorages:
         ------
         NotebookNotFound
         """
-        if self.links_outside_root:
+        # The root is inside, in whatever way it is kept.
+        if self.links_outside_root or not path.strip("/"):
             return
         if api_path(self.settings["contents_manager"], path.strip("/"), relative=True) is None:
             raise NotebookNotFound

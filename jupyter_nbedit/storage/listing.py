@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: Older versions of what is beside them, which Jupyter keeps; not hidden if hidden files are shown.
 CHECKPOINTS = ".ipynb_checkpoints"
+#: Why a walk passes over a link, which may lead out of the root or in a circle.
+LINK = "It is a link; name it as the `path` to search what it leads to."
 _ATTEMPTS = 3
 _POLL_SECONDS = 0.02
 
@@ -114,8 +116,7 @@ class _Listing:
             shown = path.encode("utf-8", "replace").decode()
             return PassedOver(shown, "invalid_request", "Its name is not UTF-8; no request has it.")
         if link:
-            message = "It is a link; name it as the `path` to search what it leads to."
-            return PassedOver(path, "link", message)
+            return PassedOver(path, "link", LINK)
         return Entered(path) if folder else Found(path, partial(_read, os_path))
 
     def _shows(self, os_path: str, name: str, status: os.stat_result) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -17,7 +17,7 @@ from jupyter_server.utils import ensure_async
 from jupyter_nbedit.errors import NbEditError, NotAPlainFile, TooLarge
 from jupyter_nbedit.storage import Changed, Content, Written
 from jupyter_nbedit.storage.failures import Missing, failures, refusal
-from jupyter_nbedit.storage.guards import hold, save_of_holder, takes_hash
+from jupyter_nbedit.storage.guards import guard, hold, save_of_holder, takes_hash
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.paths import is_odd
 
@@ -29,6 +29,10 @@ _SMALL_BYTES = 100_000
 HOOK_FAILED = (
     "The file is written, but a post-save hook of this server failed afterwards; the server's log "
     "says why."
+)
+_NOT_READ_BACK = (
+    "The file is written, but it could not be read back, so its hash and its time are not certain; "
+    "read it again before you edit it."
 )
 CHANGED_MEANWHILE = (
     "A hook of this server, or another program, has changed what was written; read the file again "
@@ -77,6 +81,7 @@ class Managed:
     async def held(self) -> AsyncIterator[None]:
         """Keep this server's other writers away, the manager's own saves among them."""
         await self.check_visible()
+        guard(self.manager, self.locks)
         async with hold(self.manager, self.locks, self.path):
             yield
 
@@ -176,7 +181,10 @@ class Managed:
             if not await self._holds(text):
                 raise refusal(error, self.missing) from error
             warnings.append(HOOK_FAILED)
-        now = await self.read()
+        try:
+            now = await self.read()
+        except NbEditError:
+            return await not_read_back(text, warnings, told=told.heard)
         if now.text != text:
             warnings.append(CHANGED_MEANWHILE)
         digest = await away(len(now.text), sha256, now.text)
@@ -188,6 +196,13 @@ class Managed:
             return (await self.read()).text == text
         except NbEditError:
             return False
+
+
+async def not_read_back(text: bytes, warnings: Sequence[str], *, told: bool) -> Saved:
+    """Tell of a file that is written, but cannot be read: a refusal would say that it is not."""
+    digest = await away(len(text), sha256, text)
+    now = datetime.now(tz=timezone.utc)
+    return Saved(digest, now, [*warnings, _NOT_READ_BACK], told=told)
 
 
 @dataclass

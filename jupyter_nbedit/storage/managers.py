@@ -13,6 +13,7 @@ from jupyter_server.services.contents.filemanager import AsyncFileContentsManage
 from jupyter_server.services.contents.manager import ContentsManager
 
 from jupyter_nbedit.errors import NotAPlainFile, NotebookNotFound
+from jupyter_nbedit.storage.failures import failures
 from jupyter_nbedit.storage.guards import is_from, is_stock
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.managed import Managed, drives_of
@@ -77,8 +78,10 @@ async def way_of(manager: Any, locks: PathLocks, path: str) -> Way:
         raise NotAPlainFile(message)
     if pairs_of(manager) is not None:
         await Managed(manager, locks, path, NotebookNotFound).check_visible()
-        if await is_pair(manager, path):
-            return Way.PAIR
+        # Jupytext stumbles over metadata that it did not write.
+        with failures(NotebookNotFound):
+            if await is_pair(manager, path):
+                return Way.PAIR
     if _has_pre_save_hook(manager):
         return Way.HOOKED
     return Way.FILE if keeps_plain_files(manager) else Way.TEXT

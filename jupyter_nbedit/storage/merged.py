@@ -95,7 +95,9 @@ def is_same(one: bytes, other: bytes) -> bool:
 def _meaning(notebook: Notebook) -> Notebook:
     """Give what a notebook says, without what saving it adds and takes away."""
     metadata = dict(notebook["metadata"])
-    noted = metadata.pop("jupytext", {})
+    noted = metadata.get("jupytext", {})
+    if not isinstance(noted, Mapping):
+        noted = {"jupytext": noted}
     jupytext = {name: value for name, value in noted.items() if name not in _NOTES}
     cells = [
         {

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from jupyter_server.utils import ensure_async
@@ -30,6 +32,7 @@ from jupyter_nbedit.storage.managed import (
     Saved,
     Told,
     away,
+    not_read_back,
     sha256,
     tell,
     when,
@@ -136,11 +139,21 @@ class NotebookStorage:
             raise Changed
         warnings, told = await self._save(file, text, notebook, before)
         if not keep:
-            await trust.unsign(notary, (await file.read()).text)
+            await trust.unsign(notary, await self._kept(file, text))
         return await self._saved(path, text, warnings, told=told)
 
+    async def _kept(self, file: Managed, text: bytes) -> bytes:
+        """Give what was written of a text, as far as can be seen."""
+        try:
+            return (await file.read()).text
+        except NbEditError:
+            return text
+
     async def _saved(self, path: str, text: bytes, warnings: list[str], *, told: bool) -> Saved:
-        now = await self.read(path)
+        try:
+            now = await self.read(path)
+        except NbEditError:
+            return replace(await not_read_back(text, warnings, told=told), signed=True)
         if not await away(len(text), lambda text: is_same(text, now.text), text):
             warnings.append(_CHANGED_AS_TEXT if self._paired else CHANGED_MEANWHILE)
         digest = await away(len(now.text), sha256, now.text)
@@ -183,14 +196,16 @@ class NotebookStorage:
         What did not go as it should, and whether the manager has told its listeners.
         """
         told = Told(self._manager, file.path)
-        model = {"type": "notebook", "format": "json", "content": notebook}
+        model: dict[str, Any] = {"type": "notebook", "format": "json", "content": notebook}
         try:
             await told.during(save_of_holder(self._manager, self._locks), model)
         except Exception as error:
             # Of a pair, a hook that fails after the first half keeps the other from being written.
             if is_afterthought(error) and await self._has(file.path, text):
                 return [HOOK_FAILED], told.heard
-            await self._take_back(file, before)
+            # A hook may have changed the one half, and refused the other.
+            ours = (text, json.dumps(model["content"], default=str).encode())
+            await self._take_back(file, ours, before)
             raise refusal(error, file.missing) from error
         return [], told.heard
 
@@ -200,13 +215,20 @@ class NotebookStorage:
         except NbEditError:
             return False
 
-    async def _take_back(self, file: Managed, before: Content | None) -> None:
+    async def _take_back(
+        self, file: Managed, ours: Sequence[bytes], before: Content | None
+    ) -> None:
         """Restore the ``.ipynb`` half of a pair whose other half could not be saved."""
         with failures(file.missing):
+            if not await ensure_async(self._manager.file_exists(file.path)):
+                return
+            now = await file.read()
+            # Anything else somebody else has written meanwhile.
+            if not any(is_same(now.text, text) for text in ours):
+                return
             if before is None:
-                if await ensure_async(self._manager.file_exists(file.path)):
-                    await ensure_async(self._manager.delete_file(file.path))
-            elif (now := await file.read()).text != before.text:
+                await ensure_async(self._manager.delete_file(file.path))
+            elif now.text != before.text:
                 await file.save(before.text, now)
 
     def _file(self, path: str) -> Managed:

@@ -8,7 +8,6 @@ file, and only Jupytext knows; it is asked, and never imported.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 from jupyter_server.utils import ensure_async
@@ -39,9 +38,12 @@ async def is_pair(manager: Any, path: str) -> bool:
     if not await ensure_async(manager.file_exists(path)):
         return await _would_be_pair(manager, path)
     # A pair whose halves disagree is one; what is no notebook can only be an old entry.
-    with suppress(HTTPError):
+    try:
         # Only when it reads a notebook whole does Jupytext see what its metadata say.
         await ensure_async(manager.get(path, content=True, type="notebook"))
+    except HTTPError:
+        # It may have failed at the configuration, which then says nothing of pairs.
+        return path in known or await _would_be_pair(manager, path)
     return path in known
 
 

@@ -128,7 +128,8 @@ class TextFiles:
         if isinstance(file, Managed) and room_of(self.settings, file.manager, path) is not None:
             message = (
                 "This file is open as a notebook in a room of real-time collaboration, which would "
-                "not notice. Nothing was written; close it everywhere first."
+                "not notice. Nothing was written; close it everywhere, and try again when the room "
+                "is gone, a minute later."
             )
             raise NotAPlainFile(message)
         written = await file.save(text, base)

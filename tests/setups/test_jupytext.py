@@ -253,6 +253,25 @@ def test_a_script_is_not_overwritten_by_creating_the_notebook_it_would_pair_with
             assert script.format(name) in answer.json["message"]
 
 
+def test_a_pair_whose_other_half_cannot_be_is_refused(client: Client) -> None:
+    path = client.root / "astray" / "a.ipynb"
+    path.parent.mkdir()
+    path.write_bytes(text_of("a", {"jupytext": {"formats": "ipynb,../../x//py"}}))
+    with untouched(client.root):
+        answer = client.patch("astray/a.ipynb", REPLACE)
+        details(answer, 409, "not_a_plain_file")
+        assert "Jupytext metadata" in answer.json["message"]
+
+
+@pytest.mark.parametrize("said", ["words", {"formats": 5}])
+def test_what_jupytext_stumbles_over_is_told_in_our_words(client: Client, said: object) -> None:
+    path = client.root / "faulty" / f"{next(_names)}.ipynb"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(text_of("a", {"jupytext": said}))
+    with untouched(path.parent):
+        details(client.patch(f"faulty/{path.name}", REPLACE), 500, "io_error")
+
+
 def test_the_checkpoint_a_user_made_stays(client: Client) -> None:
     found = pair(client)
     target = f"api/contents/{found.path}/checkpoints"

@@ -54,6 +54,21 @@ def test_jupytext_changes_nothing_for_what_is_no_pair(tmp_path: Path, locks: Pat
     )
 
 
+def test_a_pair_stays_one_while_its_configuration_cannot_be_read(
+    tmp_path: Path, locks: PathLocks
+) -> None:
+    needs("jupytext")
+    from jupytext.async_contentsmanager import (  # noqa: PLC0415 -- is not always there
+        build_async_jupytext_contents_manager_class as derive,
+    )
+
+    (tmp_path / NAME).write_bytes(TEXT)
+    for said in ('formats = "ipynb,py:percent"\n', "formats = [\n"):
+        (tmp_path / "jupytext.toml").write_text(said)
+        # As after a restart, it has seen nothing before.
+        assert way(derive(AsyncLargeFileManager)(root_dir=str(tmp_path)), locks) is Way.PAIR
+
+
 @pytest.mark.parametrize("name", [*DECISIVE, "save "])
 def test_who_overrides_more_than_jupytext_does_keeps_texts(
     tmp_path: Path, locks: PathLocks, name: str

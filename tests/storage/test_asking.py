@@ -15,6 +15,7 @@ from jupyter_server.services.contents.largefilemanager import (
 
 from jupyter_nbedit.errors import FolderNotFound, NotebookNotFound
 from jupyter_nbedit.storage import Entry, Found, PassedOver, Walk, asking, listing
+from jupyter_nbedit.storage.choice import ServerStorages
 from jupyter_nbedit.storage.locks import PathLocks
 from tests.storage.conftest import TEXT, Place
 from tests.storage.test_listing import TREE, make
@@ -128,3 +129,31 @@ async def test_a_folder_that_cannot_be_listed_is_told_of(place: Place, tmp_path:
     assert (passed.path, passed.reason) == ("b", "io_error")
     assert str(tmp_path) not in passed.message
     assert "d/e/f/g.ipynb" in [entry.path for entry in entries]
+
+
+async def test_links_are_told_of_and_not_followed(tree: Place) -> None:
+    make(tree.root.parent, "outside/secret.ipynb")
+    (tree.root / "away").symlink_to(tree.root.parent / "outside")
+    (tree.root / "b" / "circle").symlink_to(tree.root)
+    (tree.root / "one.ipynb").symlink_to(tree.root.parent / "outside" / "secret.ipynb")
+    found = await walked(tree)
+    assert found == await on_disk(tree)
+    links = [path for path, *how in found if how == ["link"]]
+    assert links == ["away", "b/circle", "one.ipynb"]
+    assert await walked(tree, "away") == [("away/secret.ipynb", TEXT)]
+
+
+class Elsewhere(AsyncLargeFileManager):
+    """A manager that says itself where its files are, so that it has no root of its own."""
+
+    def _get_os_path(self, path: str) -> str:
+        return super()._get_os_path(path)  # type: ignore[no-untyped-call, no-any-return]
+
+
+@pytest.mark.parametrize("path", ["", "/"])
+async def test_the_root_is_searched_where_links_may_not_leave_it(place: Place, path: str) -> None:
+    make(place.root, "b/a.ipynb")
+    settings = {"contents_manager": Elsewhere(root_dir=str(place.root))}
+    storages = ServerStorages(settings, place.locks, links_outside_root=False)
+    walk = await storages.walk(path, recursive=True)
+    assert await asyncio.to_thread(_gone, walk, "") == [("b",), ("b/a.ipynb", TEXT)]

@@ -20,8 +20,9 @@ from jupyter_server.services.contents.largefilemanager import (
     AsyncLargeFileManager,
     LargeFileManager,
 )
+from tornado.web import HTTPError
 
-from jupyter_nbedit.errors import NotAPlainFile
+from jupyter_nbedit.errors import Forbidden, NotAPlainFile
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage import Changed
 from jupyter_nbedit.storage.choice import ServerStorages
@@ -285,6 +286,64 @@ async def test_what_a_manager_without_locks_saves_meanwhile_is_not_overwritten(
                 await storage.write(NAME, base, [edit])
             await saving
         assert b"x%d " % turn in (tmp_path / NAME).read_bytes()
+
+
+async def test_what_another_program_wrote_while_a_hook_refused_stays(
+    tmp_path: Path, locks: PathLocks
+) -> None:
+    manager = AsyncLargeFileManager(root_dir=str(tmp_path))
+    theirs = TEXT.replace(b"# Title", b"# Theirs")
+    storages = ServerStorages({"contents_manager": manager}, locks)
+    (tmp_path / NAME).write_bytes(TEXT)
+
+    def hook(path: str, **_: Any) -> None:
+        (tmp_path / path).write_bytes(theirs)
+        raise HTTPError(403, "No.")
+
+    manager.register_pre_save_hook(hook)
+    async with storages.hold(NAME) as storage:
+        base = await storage.read(NAME)
+        with pytest.raises(Forbidden):
+            await storage.write(NAME, base, [Splice(0, 0, b" ")])
+    async with storages.hold("new.ipynb") as storage:
+        with pytest.raises(Forbidden):
+            await storage.create("new.ipynb", TEXT)
+    for name in (NAME, "new.ipynb"):
+        assert (tmp_path / name).read_bytes() == theirs
+
+
+class Tired(AsyncLargeFileManager):
+    """A manager that gives nothing any more once it has saved, as stores in a network may."""
+
+    has_saved = False
+
+    async def save(self, model: Any, path: str = "") -> Any:
+        saved = await super().save(model, path)  # type: ignore[no-untyped-call]
+        self.has_saved = True
+        return saved
+
+    async def get(self, path: str, content: bool = True, *args: Any, **kwargs: Any) -> Any:  # noqa: FBT001, FBT002 -- as its parent's
+        if self.has_saved and content:
+            raise HTTPError(503, "Slow down")
+        return await super().get(path, content, *args, **kwargs)  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize("hooked", [False, True])
+@pytest.mark.parametrize(
+    "jp_server_config", [{"ServerApp": {"contents_manager_class": Tired}}], indirect=True
+)
+async def test_what_is_written_and_cannot_be_read_back_is_told_as_written(
+    local: Local,
+    notebook: Path,
+    jp_serverapp: Any,
+    hooked: bool,  # noqa: FBT001 -- a parameter of the test
+) -> None:
+    if hooked:
+        jp_serverapp.contents_manager.register_pre_save_hook(anything)
+    answer = await local.patch(NAME, REPLACE)
+    assert answer.status == 200, answer.body
+    assert "could not be read back" in "".join(answer.json["warnings"])
+    assert b"# Changed" in notebook.read_bytes()  # noqa: ASYNC240 -- there is nothing else to do
 
 
 def test_a_server_that_swaps_its_manager_is_asked_anew(tmp_path: Path, locks: PathLocks) -> None:

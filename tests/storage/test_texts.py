@@ -311,3 +311,24 @@ async def test_what_the_disk_says_is_told_without_its_paths(
         await files.save(NAME, b"x", None)
     assert refused.value.reason == kind
     assert str(root) not in str(refused.value)
+
+
+async def test_who_reads_a_text_first_of_all_does_not_see_half_of_a_save(
+    stock: TextFiles, root: Path
+) -> None:
+    text = "a line of text\n" * 500_000
+    (root / NAME).write_text(text)
+    manager = stock.manager()
+    model = {"type": "file", "format": "text", "content": text}
+
+    async def saves() -> None:
+        for _ in range(4):
+            await manager.save(dict(model), NAME)
+
+    await stock.read(NAME)
+    saving, sizes = asyncio.create_task(saves()), set()
+    while not saving.done():
+        sizes.add(len((await stock.read(NAME)).text))
+        await asyncio.sleep(0)
+    await saving
+    assert sizes == {len(text)}
