@@ -172,7 +172,7 @@ def test_the_cells_move_that_the_edit_took_and_no_others(
 
 
 def test_a_cell_without_an_id_that_is_to_be_gone_is_not_taken_for_gone() -> None:
-    cells = [{**one, "source": one.pop("id")} for one in raw("a", "b")]
+    cells: Cells = [{"cell_type": "raw", "source": name, "metadata": {}} for name in "ab"]
     steps = script(notebook(cells), notebook(cells[:1]))
     assert is_in(steps, notebook(cells[:1]))
     assert not is_in(steps, notebook(cells))
