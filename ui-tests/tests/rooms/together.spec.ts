@@ -106,8 +106,10 @@ test(`Two pages type in one cell while ${EDITS} edits arrive in others`, async (
 
   for (const tab of [one, two]) {
     expect(await tab.output(CELLS).locator('b').textContent()).toBe('rendered');
-    // A page that has not heard of the room's last save yet would ask, with and without agents.
-    await expect.poll(async () => tab.hash()).toBe(await hashOnDisk());
+    if (process.env.NBEDIT_ROOMS === 'jupyter_collaboration') {
+      // A page that has not heard of the room's last save yet would ask, with and without agents.
+      await expect.poll(async () => (await tab.hash()) === (await hashOnDisk())).toBe(true);
+    }
     await tab.page.keyboard.press('Control+s');
     // What the edits before have set alight is to go out.
     await expect(tab.root.locator('.jp-nbedit-flash')).toHaveCount(0);
