@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, ClassVar
 
 from jupyter_nbedit.errors import NotebookExists, NotebookNotFound
@@ -39,12 +39,7 @@ class ContentsStorage:
 
     def hold(self, path: str) -> AbstractAsyncContextManager[None]:
         """Keep this server's other writers away, the manager's own saves among them."""
-        return self._hold(path)
-
-    @asynccontextmanager
-    async def _hold(self, path: str) -> AsyncIterator[None]:
-        async with self._file(path).held():
-            yield
+        return self._file(path).held()
 
     async def read(self, path: str) -> Content:
         """Read a notebook's text."""

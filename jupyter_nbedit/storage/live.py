@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -14,6 +13,7 @@ from tornado.web import HTTPError
 from jupyter_nbedit.errors import Busy, Forbidden, HashMismatch, NbEditError
 from jupyter_nbedit.storage import Changed, Content
 from jupyter_nbedit.storage.failures import Missing
+from jupyter_nbedit.storage.managed import sha256
 from jupyter_nbedit.storage.rooms import Room
 
 # How long a room may take to load a file, or to take over what another program wrote.
@@ -151,5 +151,4 @@ def overtaken(base: Content, digest: str) -> HashMismatch:
         "Something else was done to the file at the same moment, in its room or on disk, and the "
         "edit is gone or not as it was made. Read the file again."
     )
-    expected = hashlib.sha256(base.text).hexdigest()
-    return HashMismatch(message, expected=expected, hash=digest)
+    return HashMismatch(message, expected=sha256(base.text), hash=digest)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -83,12 +83,7 @@ class NotebookStorage:
 
     def hold(self, path: str) -> AbstractAsyncContextManager[None]:
         """Keep this server's other writers away, the manager's own saves among them."""
-        return self._hold(path)
-
-    @asynccontextmanager
-    async def _hold(self, path: str) -> AsyncIterator[None]:
-        async with self._file(path).held():
-            yield
+        return self._file(path).held()
 
     async def read(self, path: str) -> Content:
         """Read a notebook's file, or of a pair what the manager makes of both halves."""

@@ -7,7 +7,6 @@ meanwhile. So an edit goes into the shared document, and only the room's own sav
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from bisect import bisect_left
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
@@ -30,6 +29,7 @@ from jupyter_nbedit.storage.live import (
     up_to_date,
 )
 from jupyter_nbedit.storage.locks import PathLocks
+from jupyter_nbedit.storage.managed import sha256
 from jupyter_nbedit.storage.rooms import Room
 from jupyter_nbedit.storage.shared_cells import Sight, Sights, edit, mend
 
@@ -121,16 +121,16 @@ class RoomStorage:
         """See that an edit gets to disk, and stays in the room."""
         kept = await saved(self.room, partial(self.beneath.read, path), partial(_is_in, steps))
         if kept is not None:
-            return Written(_sha256(kept.text), kept.last_modified, [], kept.text, signed=True)
+            return Written(sha256(kept.text), kept.last_modified, [], kept.text, signed=True)
         if not self.room.is_live():
             # With a save that the room has begun the edit would be made twice.
             async with self.beneath.hold(path):
                 raise Changed
         seen = await self._sight()
         if not await asyncio.to_thread(_is_in, steps, seen.text):
-            raise overtaken(base, _sha256(seen.text))
+            raise overtaken(base, sha256(seen.text))
         warnings = [not_saved(self.room)]
-        digest = _sha256(seen.text)
+        digest = sha256(seen.text)
         return Written(
             digest, base.last_modified, warnings, seen.text, persisted=False, signed=True
         )
@@ -161,7 +161,3 @@ def _is_in(steps: Script, text: bytes) -> bool:
         return is_in(steps, Document.parse(text))
     except InvalidNotebook:
         return False
-
-
-def _sha256(text: bytes) -> str:
-    return hashlib.sha256(text).hexdigest()

@@ -5,7 +5,6 @@ Also a notebook may be, in an editor for texts; then its bytes are what is share
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from jupyter_nbedit.storage.live import (
     up_to_date,
 )
 from jupyter_nbedit.storage.locks import PathLocks
+from jupyter_nbedit.storage.managed import sha256
 from jupyter_nbedit.storage.rooms import Room
 from jupyter_nbedit.storage.shared_cells import ORIGIN, replace
 
@@ -105,16 +105,16 @@ class SharedText:
     async def _saved(self, base: Content, is_in: Callable[[bytes], bool]) -> Written:
         kept = await saved(self.room, self.kept, is_in)
         if kept is not None:
-            return Written(_sha256(kept.text), kept.last_modified, [], kept.text)
+            return Written(sha256(kept.text), kept.last_modified, [], kept.text)
         if not self.room.is_live():
             # With a save that the room has begun the edit would be made twice.
             async with self.kept_held():
                 raise Changed
         text = _text(self.room).encode()
         if not is_in(text):
-            raise overtaken(base, _sha256(text))
+            raise overtaken(base, sha256(text))
         warnings = [not_saved(self.room)]
-        return Written(_sha256(text), base.last_modified, warnings, text, persisted=False)
+        return Written(sha256(text), base.last_modified, warnings, text, persisted=False)
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,3 @@ def _is_in(before: str, after: str, text: bytes) -> bool:
         return outlives(before, after, text.decode())
     except UnicodeDecodeError:
         return False
-
-
-def _sha256(text: bytes) -> str:
-    return hashlib.sha256(text).hexdigest()

@@ -114,13 +114,18 @@ class TextFiles:
     async def _held(self, path: str) -> AsyncIterator[Managed | SharedText]:
         """Keep others away from a file, wherever it is then."""
         file = self._file(path)
-        while True:
+        for _ in range(_ATTEMPTS):
             async with file.held():
                 # While it waited, a room may have been opened or closed.
                 if (now := self._file(path)) == file:
                     yield file
                     return
             file = now
+        message = (
+            f"Where this file is kept has changed {_ATTEMPTS} times while it was waited for, as "
+            "when rooms that hold it are opened and closed. Nothing was written; try again."
+        )
+        raise Busy(message)
 
     async def _saved(
         self, path: str, file: Managed | SharedText, text: bytes, base: Content | None

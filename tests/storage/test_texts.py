@@ -166,6 +166,16 @@ async def test_a_change_that_is_overtaken_forever_gives_up(files: TextFiles, roo
     assert b"never" not in (root / NAME).read_bytes()
 
 
+async def test_a_file_that_is_kept_elsewhere_each_time_is_not_waited_for_forever(
+    root: Path, tmp_path: Path
+) -> None:
+    (root / "a.md").write_bytes(b"old")
+    locks = PathLocks(tmp_path / "locks", logging.getLogger())
+    files = TextFiles(lambda: AsyncLargeFileManager(root_dir=str(root)), locks)
+    with untouched(root), pytest.raises(Busy, match="try again"):
+        await asyncio.wait_for(files.save("a.md", b"new", None), 10)
+
+
 async def test_a_change_of_nothing_writes_nothing(files: TextFiles, root: Path) -> None:
     (root / NAME).write_text("a")
     with untouched(root):
