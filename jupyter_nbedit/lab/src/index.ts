@@ -3,9 +3,9 @@ import { IDocumentManager } from '@jupyterlab/docmanager';
 import type { DocumentRegistry, IDocumentWidget } from '@jupyterlab/docregistry';
 import { IEditorTracker, type FileEditor } from '@jupyterlab/fileeditor';
 import { INotebookTracker, type INotebookModel, type NotebookPanel } from '@jupyterlab/notebook';
-import { Token } from '@lumino/coreutils';
 import { ExpectantSaves } from './accept';
-import { FileFeed, type FileChange } from './events';
+import type { FileChange, FileFeed } from './events';
+import { feed, IFileFeed } from './feed';
 import { RoomNotebook } from './room';
 import { RunningCells } from './running';
 import { NotebookSync, type Surroundings } from './sync';
@@ -19,19 +19,6 @@ interface Follower {
   /** Look at the disk soon; not for notebooks to which all changes come by themselves. */
   request?(): void;
 }
-
-const IFileFeed = new Token<FileFeed>(
-  'jupyter-nbedit:IFileFeed',
-  'Tells of files that change on disk.'
-);
-
-const feed: JupyterFrontEndPlugin<FileFeed> = {
-  id: 'jupyter-nbedit:feed',
-  description: 'Tells of files that change on disk.',
-  autoStart: true,
-  provides: IFileFeed,
-  activate: ({ serviceManager }: JupyterFrontEnd) => new FileFeed(serviceManager.events)
-};
 
 const notebooks: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:notebooks',
