@@ -9,7 +9,7 @@ from jupyter_core.paths import jupyter_runtime_dir
 from jupyter_server.extension.application import ExtensionApp
 from traitlets import Bool, Enum, Integer, List, Unicode
 
-from jupyter_nbedit.editor import NotebookEditor
+from jupyter_nbedit.editor import Always, NotebookEditor
 from jupyter_nbedit.events import SCHEMA_ID, SCHEMA_PATH, EditEvents
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.retries import Retries
@@ -131,7 +131,7 @@ class NbEditApp(ExtensionApp):
             readings=self.readings,
             versions=self.versions,
             log=self.log,
-            mode=self.mode,
+            modes=Always(self.mode),
         )
         self.tool_services = Services(
             editor=self.editor,

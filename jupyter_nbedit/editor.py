@@ -1,30 +1,26 @@
-"""The service: lock, read, check, apply, write, sign, tell."""
+"""The service: lock, read, check, work out, write, sign, tell."""
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from logging import Logger
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
-from msgspec import UNSET
 
 from jupyter_nbedit import trust
 from jupyter_nbedit.errors import Busy, HashMismatch, PlanMode
 from jupyter_nbedit.loading import Loaded, away, is_trusted, settled, sha256
-from jupyter_nbedit.messages import CreateRequest, EditReply, EditRequest
-from jupyter_nbedit.notebook.batch import Applied, apply
+from jupyter_nbedit.messages import Asked, CreateRequest, EditReply, EditRequest, Errand
+from jupyter_nbedit.notebook.batch import Applied
 from jupyter_nbedit.notebook.blank import blank
-from jupyter_nbedit.notebook.diff import unified
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.operations import Operation, SetMetadata
-from jupyter_nbedit.notebook.splices import Splice, join, pieces
+from jupyter_nbedit.notebook.splices import Splice, join
+from jupyter_nbedit.outcome import Job, Outcome, batch, digest_of
 from jupyter_nbedit.readings import Readings
 from jupyter_nbedit.storage import Changed, Content, Storage, Storages, Written
 from jupyter_nbedit.versions import Versions
@@ -34,10 +30,43 @@ if TYPE_CHECKING:
 
     from jupyter_nbedit.events import EditEvents
 
-# How often a batch is applied anew because somebody else wrote meanwhile.
+# How often a change is worked out anew because somebody else wrote meanwhile.
 _ATTEMPTS = 8
-# What one operation costs to work out, in bytes of a notebook to read.
-_OPERATION_WEIGHT = 2_000
+
+#: Prepares a change in view of the notebook as it is when it is changed. Called again if somebody
+#: else writes meanwhile; what it refuses is the answer.
+Prepare = Callable[[Loaded], Awaitable[Job]]
+
+
+class Modes(Protocol):
+    """What requests may do."""
+
+    @property
+    def server(self) -> str:
+        """The server's mode: ``edit``, ``review`` or ``plan``."""
+
+    async def of(self, path: str) -> str:
+        """Give the mode that holds for a notebook: its own, or else the server's."""
+
+
+class Proposer(Protocol):
+    """Keeps changes until a person has decided."""
+
+    async def propose(
+        self, asked: EditRequest | CreateRequest, applied: Applied, reply: EditReply
+    ) -> int:
+        """Keep a change, and give its number; ``reply`` says what is kept of the notebook now."""
+
+
+@dataclass(frozen=True)
+class Always:
+    """One mode for all notebooks."""
+
+    server: str = "edit"
+
+    async def of(self, path: str) -> str:  # noqa: ARG002 -- it is the same for all
+        """Give it."""
+        return self.server
 
 
 @dataclass
@@ -58,8 +87,11 @@ class NotebookEditor:
         Knows what versions looked like that somebody has read.
     log
         The server's; each edit leaves a line there.
-    mode
-        ``edit``, or ``plan`` to refuse every change that is not a dry run.
+    modes
+        What requests may do: ``edit`` notebooks; have their edits kept as proposals in ``review``;
+        nothing but dry runs in ``plan``.
+    proposer
+        Keeps the proposals.
     """
 
     storages: Storages
@@ -68,7 +100,8 @@ class NotebookEditor:
     readings: Readings
     versions: Versions
     log: Logger
-    mode: str = "edit"
+    modes: Modes = field(default_factory=Always)
+    proposer: Proposer | None = None
     _edit_ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     async def edit(self, request: EditRequest) -> EditReply:
@@ -79,11 +112,26 @@ class NotebookEditor:
         NbEditError
             Nothing was written.
         """
-        self._check_mode(request)
+
+        async def prepare(read: Loaded) -> Job:
+            operations = request.operations
+            return batch(read, operations(read.document) if callable(operations) else operations)
+
+        return await self.make(request, prepare)
+
+    async def make(self, errand: Errand, prepare: Prepare) -> EditReply:
+        """Change a notebook in a way that is worked out when it is locked and read.
+
+        Raises
+        ------
+        NbEditError
+            Nothing was written.
+        """
+        await self.check_mode(errand)
         for _ in range(_ATTEMPTS):
             # What has changed may be the way, too: rooms open and close.
-            async with self.storages.hold(request.path) as storage:
-                reply = await self._attempt(storage, request)
+            async with self.storages.hold(errand.path) as storage:
+                reply = await self._attempt(storage, errand, prepare)
             if reply is not None:
                 return reply
         message = (
@@ -100,52 +148,89 @@ class NotebookEditor:
         NbEditError
             Nothing was written.
         """
-        self._check_mode(request)
+        await self.check_mode(request)
         text = blank(request.language, request.kernelspec)
         base = Loaded(Content(text, datetime.now(tz=timezone.utc)), Document.parse(text), "")
-        done = await away(_weight(base, request.cells), _Done.of, request, base, request.cells)
+        job = batch(base, request.cells)
+        done = await away(job.weight, Outcome.of, request, base, job)
         text = join(text, done.applied.splices)
         async with self.storages.hold(request.path) as storage:
-            if request.dry_run:
+            would_be = Written(sha256(text), base.content.last_modified)
+            if request.dry_run or await self._is_reviewed(request):
                 await storage.check_vacant(request.path)
-                return done.reply(storage, Written(sha256(text), base.content.last_modified), None)
+                if request.dry_run:
+                    return done.reply(storage, would_be)
+                return await self._propose(request, done, done.reply(storage, would_be))
             written = await storage.create(request.path, text)
             reply = done.reply(storage, written, next(self._edit_ids))
             await self._finish(storage, request, reply, written)
         return reply
 
-    def _check_mode(self, request: EditRequest | CreateRequest) -> None:
-        if self.mode == "plan" and not request.dry_run:
+    async def check_mode(self, asked: Asked) -> None:
+        """Refuse a change that the mode does not allow.
+
+        A notebook's own plan mode is how a person pauses agents there: it does not stop what
+        people do then, which is to take back and to accept.
+
+        Raises
+        ------
+        PlanMode
+        """
+        if asked.dry_run or await self.modes.of(asked.path) != "plan":
+            return
+        if self.modes.server == "plan":
             message = (
                 "This server is in plan mode: notebooks are not changed. Send `dry_run: true` "
                 "to see what the edit would do."
             )
             raise PlanMode(message)
+        if not asked.is_decision:
+            message = (
+                "Edits of this notebook are paused by a person who works on it. Ask them, or send "
+                "`dry_run: true` to see what the edit would do."
+            )
+            raise PlanMode(message)
 
-    async def _attempt(self, storage: Storage, request: EditRequest) -> EditReply | None:
-        """Edit what is there now; None if somebody else wrote meanwhile."""
-        read = await settled(storage, request.path)
-        if request.hash not in {None, read.hash}:
+    async def _is_reviewed(self, asked: Asked) -> bool:
+        """Tell whether a person decides first."""
+        return not asked.is_decision and await self.modes.of(asked.path) == "review"
+
+    async def _propose(
+        self, asked: EditRequest | CreateRequest, done: Outcome, reply: EditReply
+    ) -> EditReply:
+        if self.proposer is None:
+            message = "An editor needs somewhere to keep proposals, or no notebook in review mode."
+            raise TypeError(message)
+        number = await self.proposer.propose(asked, done.applied, reply)
+        return msgspec.structs.replace(reply, proposal_id=number, persisted=False)
+
+    async def _attempt(
+        self, storage: Storage, errand: Errand, prepare: Prepare
+    ) -> EditReply | None:
+        """Change what is there now; None if somebody else wrote meanwhile."""
+        read = await settled(storage, errand.path)
+        if errand.hash not in {None, read.hash}:
             message = (
                 "The notebook is not the version the request was made for. Read it again, and "
                 "send the edit anew with the hash you then get."
             )
-            raise HashMismatch(message, expected=request.hash, hash=read.hash)
-        if request.must_have_read and not request.dry_run:
-            self.readings.require(request.session, request.path, read.hash)
-        operations = request.operations
-        if callable(operations):
-            operations = operations(read.document)
-        done = await away(_weight(read, operations), _Done.of, request, read, operations)
+            raise HashMismatch(message, expected=errand.hash, hash=read.hash)
+        if errand.must_have_read and not errand.dry_run:
+            self.readings.require(errand.session, errand.path, read.hash)
+        job = await prepare(read)
+        done = await away(job.weight, Outcome.of, errand, read, job)
         splices = done.applied.splices
+        current = Written(read.hash, read.content.last_modified)
         if not splices:
-            return done.reply(storage, Written(read.hash, read.content.last_modified), None)
-        if request.dry_run:
-            digest = await away(len(read.content.text), _hash_of, read.content.text, splices)
-            return done.reply(storage, Written(digest, read.content.last_modified), None)
+            return done.reply(storage, current)
+        if errand.dry_run:
+            digest = await away(len(read.content.text), digest_of, read.content.text, splices)
+            return done.reply(storage, Written(digest, read.content.last_modified))
+        if isinstance(errand, EditRequest) and await self._is_reviewed(errand):
+            return await self._propose(errand, done, done.reply(storage, current))
         trusted = await is_trusted(self.notary, read.content)
         try:
-            written = await storage.write(request.path, read.content, splices)
+            written = await storage.write(errand.path, read.content, splices)
         except Changed:
             return None
         reply = done.reply(storage, written, next(self._edit_ids))
@@ -153,10 +238,10 @@ class NotebookEditor:
             # Who has read what was there may ask what has changed since.
             with self._after_the_fact(reply, "what has changed could not be noted"):
                 await away(len(read.content.text), self._note, written, read, splices)
-        if trusted and not written.signed:
+        if trusted and job.may_sign and not written.signed:
             with self._after_the_fact(reply, "its trust could not be kept"):
                 await trust.sign(self.notary(), join(read.content.text, splices))
-        await self._finish(storage, request, reply, written)
+        await self._finish(storage, errand, reply, written)
         return reply
 
     def _note(self, written: Written, read: Loaded, splices: Sequence[Splice]) -> None:
@@ -167,23 +252,23 @@ class NotebookEditor:
     async def _finish(
         self,
         storage: Storage,
-        request: EditRequest | CreateRequest,
+        asked: Asked,
         reply: EditReply,
         written: Written,
     ) -> None:
         """Tell everybody that a notebook was written."""
-        self.readings.note(request.session, request.path, written.hash)
+        self.readings.note(asked.session, asked.path, written.hash)
         with self._after_the_fact(reply, "the contents manager could not be told"):
-            reply.warnings.extend(await storage.announce(request.path, written))
+            reply.warnings.extend(await storage.announce(asked.path, written))
         with self._after_the_fact(reply, "open tabs could not be told"):
-            self._tell(request, reply)
+            self._tell(asked, reply)
         self.log.info(
             "Edit %s of %r by %r, client %r: %r",
             reply.edit_id,
-            request.path,
-            request.user,
-            request.client,
-            request.message,
+            asked.path,
+            asked.user,
+            asked.client,
+            asked.message,
         )
 
     @contextmanager
@@ -197,7 +282,7 @@ class NotebookEditor:
                 f"The edit is in the file, but {what}; the server's log says why."
             )
 
-    def _tell(self, request: EditRequest | CreateRequest, reply: EditReply) -> None:
+    def _tell(self, asked: Asked, reply: EditReply) -> None:
         self.events.emit(
             [entry for done in reply.operations for entry in done.entries()],
             edit_id=reply.edit_id,
@@ -205,65 +290,7 @@ class NotebookEditor:
             hash_before=reply.hash_before,
             hash=reply.hash,
             last_modified=msgspec.to_builtins(reply.last_modified),
-            user=request.user,
-            client=request.client,
+            user=asked.user,
+            client=asked.client,
             total_cells=reply.total_cells,
-        )
-
-
-def _weight(read: Loaded, operations: Sequence[Operation]) -> int:
-    """Guess how much work a batch is, in bytes of a notebook that are as much."""
-    sources = sum(len(getattr(operation, "source", None) or "") for operation in operations)
-    return len(read.content.text) + sources + len(operations) * _OPERATION_WEIGHT
-
-
-def _hash_of(text: bytes, splices: Sequence[Splice]) -> str:
-    digest = hashlib.sha256()
-    for piece in pieces(text, splices):
-        digest.update(piece)
-    return digest.hexdigest()
-
-
-@dataclass(frozen=True)
-class _Done:
-    """A batch worked out, and all that is said of it whether it is written or not."""
-
-    request: EditRequest | CreateRequest
-    read: Loaded
-    applied: Applied
-    diff: str
-    language: str | None
-
-    @classmethod
-    def of(
-        cls,
-        request: EditRequest | CreateRequest,
-        read: Loaded,
-        operations: Sequence[Operation],
-    ) -> _Done:
-        applied = apply(read.document, operations, fresh_id=lambda: uuid.uuid4().hex[:8])
-        after = read.document
-        if any(isinstance(done, SetMetadata) and done.cell is UNSET for done in operations):
-            after = Document.parse(join(read.content.text, applied.splices))
-        diff = unified(request.path, applied.changes)
-        return cls(request, read, applied, diff, after.language)
-
-    def reply(self, storage: Storage, written: Written, edit_id: int | None) -> EditReply:
-        total = self.applied.total_cells
-        return EditReply(
-            path=self.request.path,
-            edit_id=edit_id,
-            hash_before=self.read.hash or None,
-            hash=written.hash,
-            last_modified=written.last_modified,
-            applied_via=storage.kind,
-            bytes_preserved=storage.preserves_bytes,
-            persisted=written.persisted and not self.request.dry_run,
-            dry_run=self.request.dry_run,
-            total_cells=total,
-            cells_delta=total - len(self.read.document),
-            language=self.language,
-            operations=self.applied.results,
-            diff=self.diff,
-            warnings=written.warnings,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from typing import Annotated
 
@@ -21,17 +21,13 @@ Plan = Callable[[Document], Sequence[Operation]]
 
 
 @dataclass(frozen=True)
-class EditRequest:
-    """One batch of operations on one notebook.
+class Asked:
+    """What is asked of a notebook, and by whom.
 
     Parameters
     ----------
     path
         The notebook's API path.
-    operations
-        At least one; or a plan that gives them.
-    hash
-        The only version of the notebook the batch is for; None takes whatever is there.
     dry_run
         Answer what would be, and write nothing.
     user
@@ -39,27 +35,82 @@ class EditRequest:
     client
         What the editor calls itself.
     message
-        Why the edit is made; for the log.
+        Why the edit is made.
     session
         Whose reading counts if the notebook must have been read; see `Readings`.
-    must_have_read
-        Refuse the edit unless the session has read the notebook as it is.
+    accepted_by
+        The user who accepted the edit when it was a proposal.
     """
 
     path: str
-    operations: Sequence[Operation] | Plan
-    hash: str | None = None
+    _: KW_ONLY
     dry_run: bool = False
     user: str = ""
     client: str | None = None
     message: str | None = None
     session: str = ""
+    accepted_by: str | None = None
+
+    @property
+    def is_decision(self) -> bool:
+        """Whether a person has decided on it."""
+        return self.accepted_by is not None
+
+
+@dataclass(frozen=True)
+class Errand(Asked):
+    """A change of a notebook that is there; what is not said here is as in `Asked`.
+
+    Parameters
+    ----------
+    hash
+        The only version of the notebook the change is for; None takes whatever is there.
+    must_have_read
+        Refuse the change unless the session has read the notebook as it is.
+    """
+
+    _: KW_ONLY
+    hash: str | None = None
     must_have_read: bool = False
 
 
 @dataclass(frozen=True)
-class CreateRequest:
-    """A notebook to be created; what is not said here is as in `EditRequest`.
+class EditRequest(Errand):
+    """One batch of operations on one notebook; what is not said here is as in `Errand`.
+
+    Parameters
+    ----------
+    operations
+        At least one; or a plan that gives them.
+    """
+
+    operations: Sequence[Operation] | Plan
+
+
+@dataclass(frozen=True)
+class UndoRequest(Errand):
+    """An edit to be taken back; what is not said here is as in `Errand`.
+
+    Parameters
+    ----------
+    edit_id
+        The edit's number in the ledger; None for the newest that can be.
+    redo
+        Whether what was taken back is to be made again.
+    """
+
+    edit_id: int | None = None
+    redo: bool = False
+
+    @property
+    def is_decision(self) -> bool:
+        """Whether a person has decided on it: taking back brings nothing new."""
+        return True
+
+
+@dataclass(frozen=True)
+class CreateRequest(Asked):
+    """A notebook to be created; what is not said here is as in `Asked`.
 
     Parameters
     ----------
@@ -69,21 +120,18 @@ class CreateRequest:
         What its metadata say; see `blank`.
     """
 
-    path: str
     cells: Sequence[Insert]
+    _: KW_ONLY
     language: str | None = None
     kernelspec: str | None = None
-    dry_run: bool = False
-    user: str = ""
-    client: str | None = None
-    message: str | None = None
-    session: str = ""
 
 
 class EditReply(msgspec.Struct, frozen=True, kw_only=True):
     """What an edit did: what is kept now, under which hash, and how it got there.
 
-    ``edit_id`` is null if nothing was written, ``hash_before`` if the edit created the notebook.
+    ``edit_id`` is null if nothing was written or the ledger could not keep the edit, as a warning
+    then says; ``hash_before`` is null if the edit created the notebook. ``proposal_id`` is there if
+    nothing was written because a person decides first.
     """
 
     path: str
@@ -101,6 +149,9 @@ class EditReply(msgspec.Struct, frozen=True, kw_only=True):
     operations: list[Result]
     diff: str
     warnings: list[str]
+    proposal_id: (
+        Annotated[int, Meta(description="The proposal that the edit has become.")] | UnsetType
+    ) = UNSET
 
 
 class Kernelspec(msgspec.Struct, frozen=True):

@@ -21,7 +21,7 @@ from jupyter_events import EventLogger
 from nbformat.sign import NotebookNotary
 
 from jupyter_nbedit import trust
-from jupyter_nbedit.editor import NotebookEditor
+from jupyter_nbedit.editor import Always, NotebookEditor
 from jupyter_nbedit.errors import (
     Busy,
     CellChanged,
@@ -91,7 +91,7 @@ class Service:
             readings=readings,
             versions=versions,
             log=logging.getLogger(__name__),
-            mode=mode,
+            modes=Always(mode),
         )
 
     async def edit(self, *operations: Operation, **more: Any) -> EditReply:
@@ -233,7 +233,7 @@ async def test_in_plan_mode_the_storage_is_not_even_asked(notary: NotebookNotary
         versions=Versions(),
         events=EditEvents(EventLogger()),
         log=logging.getLogger(__name__),
-        mode="plan",
+        modes=Always("plan"),
     )
     with pytest.raises(PlanMode):
         await editor.edit(EditRequest(NAME, [REPLACE]))

@@ -135,13 +135,13 @@ class CellsHandler(OneOperationHandler):
         body = await self.decode(InsertBody)
         await self.edit(path, [_operation(Insert, body)], body, HTTPStatus.CREATED)
 
-    def more_headers(self, path: str, reply: EditReply) -> dict[str, str]:
+    def more_headers(self, reply: EditReply) -> dict[str, str]:
         """Say where the new cell is."""
         if reply.dry_run:
             return {}
         done = reply.operations[0]
         cell = done.cell_id if done.cell_id is not None else f"cell-{done.index}"
-        parts = ("nbedit/notebooks", url_escape(path), "cells", url_escape(cell))
+        parts = ("nbedit/notebooks", url_escape(reply.path), "cells", url_escape(cell))
         return {"Location": url_path_join(self.base_url, *parts)}
 
 

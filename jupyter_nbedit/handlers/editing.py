@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from http import HTTPStatus
 from typing import Annotated, Any, TypeVar
 
@@ -108,26 +108,50 @@ class EditingHandler(NbEditHandler):
         status
             Of the answer, if the edit is made.
         """
-        request = EditRequest(
-            path=path,
-            operations=operations,
-            hash=self._expected_hash(given(getattr(change, "hash", UNSET))),
-            session=self.session,
-            must_have_read=self.extensionapp.read_before_edit,
-            **self.note(change),
-        )
+        request = EditRequest(path, operations, **self.errand(change))
+        await self.send(lambda: self.editor.edit(request), status)
+
+    async def send(
+        self, change: Callable[[], Awaitable[EditReply]], status: HTTPStatus = HTTPStatus.OK
+    ) -> None:
+        """Make a change, unless this is a retry, and send what it did.
+
+        Parameters
+        ----------
+        change
+            Makes it.
+        status
+            Of the answer, if it is made.
+        """
 
         async def work() -> Answer:
-            reply = await self.editor.edit(request)
-            return Answer(
-                encoded(reply),
-                HTTPStatus.OK if request.dry_run else status,
-                {"ETag": f'"{reply.hash}"', **self.more_headers(path, reply)},
-            )
+            reply = await change()
+            said = HTTPStatus.OK if reply.dry_run else status
+            headers = {"ETag": f'"{reply.hash}"', **self.more_headers(reply)}
+            if reply.proposal_id is not UNSET:
+                said = HTTPStatus.ACCEPTED
+                place = f"{self.base_url}nbedit/proposals/{reply.proposal_id}"
+                headers = {"ETag": headers["ETag"], "Location": place}
+            return Answer(encoded(reply), said, headers)
 
         await self.once(work)
 
-    def more_headers(self, path: str, reply: EditReply) -> dict[str, str]:  # noqa: ARG002 -- for those that have some
+    def errand(self, change: Note) -> dict[str, Any]:
+        """Give what the editor is told of a change of a notebook that is there.
+
+        Raises
+        ------
+        InvalidRequest
+            If the request names no version where it should.
+        """
+        return {
+            "hash": self._expected_hash(given(getattr(change, "hash", UNSET))),
+            "session": self.session,
+            "must_have_read": self.extensionapp.read_before_edit,
+            **self.note(change),
+        }
+
+    def more_headers(self, reply: EditReply) -> dict[str, str]:  # noqa: ARG002 -- for those that have some
         """Give the headers of an answer besides its tag."""
         return {}
 

@@ -47,8 +47,7 @@ from jupyter_nbedit.handlers.editing import (
 )
 from jupyter_nbedit.handlers.reading import SHOWN, ReadingHandler, ReadQuery
 from jupyter_nbedit.handlers.refusals import ErrorBody
-from jupyter_nbedit.handlers.requests import LONGEST_LABEL, encoded
-from jupyter_nbedit.handlers.retries import Answer
+from jupyter_nbedit.handlers.requests import LONGEST_LABEL
 from jupyter_nbedit.messages import CreateRequest, EditReply
 from jupyter_nbedit.notebook.operations import Operation
 
@@ -169,16 +168,15 @@ class NotebookHandler(EditingHandler, ReadingHandler):
             session=self.session,
             **self.note(body),
         )
-        address = url_path_join(self.base_url, "nbedit/notebooks", url_escape(path))
+        await self.send(lambda: self.editor.create(request), HTTPStatus.CREATED)
 
-        async def work() -> Answer:
-            reply = await self.editor.create(request)
-            headers = {"ETag": f'"{reply.hash}"'}
-            if request.dry_run:
-                return Answer(encoded(reply), headers=headers)
-            return Answer(encoded(reply), HTTPStatus.CREATED, {**headers, "Location": address})
-
-        await self.once(work)
+    def more_headers(self, reply: EditReply) -> dict[str, str]:
+        """Say where a new notebook is."""
+        if self.request.method != "PUT" or reply.dry_run:
+            return {}
+        return {
+            "Location": url_path_join(self.base_url, "nbedit/notebooks", url_escape(reply.path))
+        }
 
     def refusal(self, body: ErrorBody) -> ErrorBody:
         """Blame a cell of a new notebook, not the operation that would insert it."""

@@ -111,7 +111,7 @@ class Services:
         ------
         PlanMode
         """
-        if self.editor.mode == "plan":
+        if self.editor.modes.server == "plan":
             message = (
                 "This server is in plan mode: nothing is changed. Describe the change instead, and "
                 "make it once the user has left plan mode."

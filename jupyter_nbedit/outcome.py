@@ -1,0 +1,133 @@
+"""An edit worked out: what it does, and all that is said of it whether it is written or not."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from msgspec import UNSET, UnsetType
+
+from jupyter_nbedit.loading import Loaded
+from jupyter_nbedit.messages import Asked, EditReply
+from jupyter_nbedit.notebook.batch import Applied, apply
+from jupyter_nbedit.notebook.diff import MetadataChange, unified
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.operations import Operation
+from jupyter_nbedit.notebook.splices import Splice, join, pieces
+from jupyter_nbedit.storage import Storage, Written
+
+# What one operation costs to work out, in bytes of a notebook to read.
+_OPERATION_WEIGHT = 2_000
+
+
+@dataclass(frozen=True)
+class Job:
+    """How a change of a notebook is worked out.
+
+    Parameters
+    ----------
+    run
+        Works it out, which may take time; refuses it by raising an `NbEditError`.
+    weight
+        How much work that is, in bytes of a notebook that are as much.
+    kind
+        What the ledger calls it: ``edit``, ``undo`` or ``redo``.
+    undoes
+        The number of the edit that it takes back.
+    may_sign
+        Whether nothing comes into the notebook that was not in a trusted one.
+    """
+
+    run: Callable[[], Applied]
+    weight: int
+    kind: str = "edit"
+    undoes: int | None = None
+    may_sign: bool = True
+
+
+def batch(read: Loaded, operations: Sequence[Operation]) -> Job:
+    """Prepare to apply a batch of operations."""
+    sources = sum(len(getattr(operation, "source", None) or "") for operation in operations)
+
+    def run() -> Applied:
+        return apply(read.document, operations, fresh_id=lambda: uuid.uuid4().hex[:8])
+
+    return Job(run, len(read.content.text) + sources + len(operations) * _OPERATION_WEIGHT)
+
+
+def digest_of(text: bytes, splices: Sequence[Splice]) -> str:
+    """Give the sha256 of a spliced text."""
+    digest = hashlib.sha256()
+    for piece in pieces(text, splices):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A change worked out.
+
+    Parameters
+    ----------
+    asked
+        What was asked.
+    read
+        The notebook it was worked out for.
+    applied
+        What it does.
+    diff
+        The same, for people.
+    language
+        The language of the code cells after it.
+    """
+
+    asked: Asked
+    read: Loaded
+    applied: Applied
+    diff: str
+    language: str | None
+
+    @classmethod
+    def of(cls, asked: Asked, read: Loaded, job: Job) -> Outcome:
+        """Work a change out.
+
+        Raises
+        ------
+        NbEditError
+            If it is refused.
+        """
+        applied = job.run()
+        after = read.document
+        if any(isinstance(change, MetadataChange) for change in applied.changes):
+            after = Document.parse(join(read.content.text, applied.splices))
+        return cls(asked, read, applied, unified(asked.path, applied.changes), after.language)
+
+    def reply(
+        self,
+        storage: Storage,
+        written: Written,
+        edit_id: int | None = None,
+        proposal_id: int | UnsetType = UNSET,
+    ) -> EditReply:
+        """Say what was done, or what would be."""
+        total = self.applied.total_cells
+        return EditReply(
+            path=self.asked.path,
+            edit_id=edit_id,
+            hash_before=self.read.hash or None,
+            hash=written.hash,
+            last_modified=written.last_modified,
+            applied_via=storage.kind,
+            bytes_preserved=storage.preserves_bytes,
+            persisted=written.persisted and not self.asked.dry_run,
+            dry_run=self.asked.dry_run,
+            total_cells=total,
+            cells_delta=total - len(self.read.document),
+            language=self.language,
+            operations=self.applied.results,
+            diff=self.diff,
+            warnings=written.warnings,
+            proposal_id=proposal_id,
+        )
