@@ -22,6 +22,8 @@ export interface FileChange {
   readonly hash: string | null;
   /** Who is said to have changed it, if it was said. */
   readonly client: string | null;
+  /** Which edit of the server's history it was, if it was one and is in there. */
+  readonly edit: number | null;
   /** What is said to have been done to it, as far as it was said. */
   readonly done: readonly Done[];
   /** Whether more was done than is said. */
@@ -73,12 +75,13 @@ export class FileFeed {
       const hash = textOrNull(emission.hash);
       const client = textOrNull(emission.client) ?? textOrNull(emission.user);
       const done = listed(emission.operations);
-      this._tell({ path, hash, client, done, isCut: emission.truncated === true });
+      const edit = wholeOrNull(emission.edit_id);
+      this._tell({ path, hash, client, edit, done, isCut: emission.truncated === true });
       if (!isNext) {
         this._resync();
       }
     } else if (schema === CONTENTS_SCHEMA && emission.action === 'save') {
-      this._tell({ path, hash: null, client: null, done: [], isCut: false });
+      this._tell({ path, hash: null, client: null, edit: null, done: [], isCut: false });
     }
   }
 
@@ -114,6 +117,10 @@ function textOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
+function wholeOrNull(value: unknown): number | null {
+  return Number.isInteger(value) ? (value as number) : null;
+}
+
 /** The operations of an event, as far as they have the shape of one. */
 function listed(operations: unknown): Done[] {
   return Array.isArray(operations) ? operations.flatMap(asDone) : [];
@@ -121,7 +128,5 @@ function listed(operations: unknown): Done[] {
 
 function asDone(operation: unknown): Done[] {
   const { op, cell_id: cell, index } = (operation ?? {}) as Record<string, unknown>;
-  return typeof op === 'string'
-    ? [{ op, cell: textOrNull(cell), index: Number.isInteger(index) ? (index as number) : null }]
-    : [];
+  return typeof op === 'string' ? [{ op, cell: textOrNull(cell), index: wholeOrNull(index) }] : [];
 }

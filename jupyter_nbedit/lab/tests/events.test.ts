@@ -32,15 +32,24 @@ beforeEach(() => {
 });
 
 function edit(seq: number, epoch = 'e'): object {
-  return { schema_id: EDIT, epoch, seq, path: 'a.ipynb', hash: 'h', client: 'robo', user: 'u' };
+  return {
+    schema_id: EDIT,
+    epoch,
+    seq,
+    path: 'a.ipynb',
+    hash: 'h',
+    client: 'robo',
+    user: 'u',
+    edit_id: seq
+  };
 }
 
 test('an edit is told with its hash and who made it', () => {
   emit(edit(1));
-  emit({ ...edit(2), client: null });
+  emit({ ...edit(2), client: null, edit_id: null });
   expect(changes).toEqual([
-    { path: 'a.ipynb', hash: 'h', client: 'robo', done: [], isCut: false },
-    { path: 'a.ipynb', hash: 'h', client: 'u', done: [], isCut: false }
+    { path: 'a.ipynb', hash: 'h', client: 'robo', edit: 1, done: [], isCut: false },
+    { path: 'a.ipynb', hash: 'h', client: 'u', edit: null, done: [], isCut: false }
   ]);
 });
 
@@ -78,7 +87,7 @@ test('of the events of the contents service only saves are told', () => {
     emit({ schema_id: CONTENTS, action, path: `/${action}.ipynb` });
   }
   expect(changes).toEqual([
-    { path: 'save.ipynb', hash: null, client: null, done: [], isCut: false }
+    { path: 'save.ipynb', hash: null, client: null, edit: null, done: [], isCut: false }
   ]);
 });
 
@@ -88,8 +97,10 @@ test('forged events of other shapes change nothing', () => {
   emit({ schema_id: 'https://example.org/other', path: 'a.ipynb' });
   expect(changes).toEqual([]);
   emit({ ...edit(1), operations: { length: 3 } });
-  emit({ ...edit(2), operations: [null, 3, [], { op: 7 }, { op: 'x', cell_id: {}, index: 0.5 }] });
+  const operations = [null, 3, [], { op: 7 }, { op: 'x', cell_id: {}, index: 0.5 }];
+  emit({ ...edit(2), edit_id: '2', operations });
   expect(changes.map(({ done }) => done)).toEqual([[], [{ op: 'x', cell: null, index: null }]]);
+  expect(changes.map(({ edit }) => edit)).toEqual([1, null]);
 });
 
 test('coming back, waking up and time itself ask for a resync, but only in a visible page', () => {
