@@ -122,6 +122,18 @@ def test_the_wheel_carries_the_labextension_once_where_jupyterlab_looks(
     assert entries[0].parent.parent / "install.json" in map(PurePosixPath, members)
 
 
+def test_the_wheel_carries_the_settings_where_jupyterlab_looks(
+    wheel: Path, members: list[str]
+) -> None:
+    (schema,) = (name for name in members if name.endswith("/schemas/jupyter-nbedit/plugin.json"))
+
+    assert PurePosixPath(schema).parts[1:6] == (
+        *("data", "share", "jupyter", "labextensions", "jupyter-nbedit"),
+    )
+    with zipfile.ZipFile(wheel) as archive:
+        assert archive.read(schema) == (PACKAGE_JSON.parent / "schema/plugin.json").read_bytes()
+
+
 def test_the_wheel_enables_the_server_extension(wheel: Path, members: list[str]) -> None:
     (config,) = (
         name for name in members if name.endswith("jupyter_server_config.d/jupyter_nbedit.json")
