@@ -37,7 +37,7 @@ export default tseslint.config(
   },
   {
     // The merge is a function of values: it knows nothing of JupyterLab.
-    files: ['src/{align,cell,merge,notebook,order,sequence,text}.ts'],
+    files: ['src/{align,cell,merge,names,notebook,order,sequence,text}.ts'],
     rules: {
       'no-restricted-imports': [
         'error',

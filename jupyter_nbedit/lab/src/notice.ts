@@ -13,6 +13,7 @@ import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
 import type { Cell as CellWidget } from '@jupyterlab/cells';
 import { Widget } from '@lumino/widgets';
 import type { ConflictKind } from './cell';
+import { clean } from './names';
 
 const FLASH = 'jp-nbedit-flash';
 const CONFLICT = 'jp-nbedit-conflict';
@@ -23,9 +24,6 @@ const FLASH_TIME = 2500;
 
 /** More cells than this are counted, not listed. */
 const LISTED_CELLS = 4;
-
-/** Longest name shown. A toast has room for 140 characters. */
-const LONGEST_NAME = 32;
 
 /** What came into a notebook from outside. */
 export interface Arrival {
@@ -230,13 +228,4 @@ function listCells(cells: readonly number[]): string {
 
 function names(clients: readonly string[]): string {
   return [...new Set(clients.map(clean))].filter(name => name !== '').join(', ');
-}
-
-/** A name as it may be shown: no control or direction characters, and not too long. */
-function clean(name: string): string {
-  const visible = name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '').trim();
-  const characters = Array.from(visible);
-  return characters.length > LONGEST_NAME
-    ? `${characters.slice(0, LONGEST_NAME - 1).join('')}…`
-    : visible;
 }
