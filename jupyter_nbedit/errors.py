@@ -20,6 +20,7 @@
     ├── AmbiguousSection            more than one heading does
     ├── TextMismatch                the text to act on is not there, or not once
     ├── CellChanged                 a guard names a cell that reads differently by now
+    ├── UndoConflict                what is to be taken back has been changed since
     ├── HashMismatch                the notebook is not the version the request was made for
     ├── ReadRequired                the editor has not read what it wants to change
     ├── VersionUnknown              nobody remembers the version the reader has
@@ -180,6 +181,15 @@ class CellChanged(NbEditError):
     """The cell's source is not the one the guard expects."""
 
     reason = "cell_changed"
+
+
+class UndoConflict(NbEditError):
+    """What is to be taken back was changed since; ``details["cells"]`` says where, and how.
+
+    ``details["metadata"]`` are the names in the notebook's own metadata of which this is so.
+    """
+
+    reason = "undo_conflict"
 
 
 class HashMismatch(NbEditError):

@@ -31,6 +31,7 @@ STATUS: dict[type[errors.NbEditError], HTTPStatus] = {
     errors.TextMismatch: HTTPStatus.CONFLICT,
     errors.NotebookExists: HTTPStatus.CONFLICT,
     errors.CellChanged: HTTPStatus.CONFLICT,
+    errors.UndoConflict: HTTPStatus.CONFLICT,
     errors.NotAPlainFile: HTTPStatus.CONFLICT,
     errors.VersionUnknown: HTTPStatus.GONE,
     errors.HashMismatch: HTTPStatus.PRECONDITION_FAILED,

@@ -30,6 +30,7 @@ DOCUMENTED = {
     "text_mismatch": 409,
     "notebook_exists": 409,
     "cell_changed": 409,
+    "undo_conflict": 409,
     "not_a_plain_file": 409,
     "version_unknown": 410,
     "hash_mismatch": 412,
