@@ -53,9 +53,21 @@ class Proposer(Protocol):
     """Keeps changes until a person has decided."""
 
     async def propose(
-        self, asked: EditRequest | CreateRequest, applied: Applied, reply: EditReply
+        self, asked: Asked, applied: Applied, reply: EditReply, text: bytes | None
     ) -> int:
-        """Keep a change, and give its number; ``reply`` says what is kept of the notebook now."""
+        """Keep a change, and give its number.
+
+        Parameters
+        ----------
+        asked
+            What was asked, and by whom.
+        applied
+            What it does.
+        reply
+            What is said of it; the hash is that of what is kept of the notebook now.
+        text
+            The whole notebook, if it is a new one.
+        """
 
 
 @dataclass(frozen=True)
@@ -148,22 +160,32 @@ class NotebookEditor:
         NbEditError
             Nothing was written.
         """
-        await self.check_mode(request)
         text = blank(request.language, request.kernelspec)
+        return await self.put(request, text, lambda base: batch(base, request.cells))
+
+    async def put(self, asked: Asked, text: bytes, prepare: Callable[[Loaded], Job]) -> EditReply:
+        """Create a notebook in a way that begins with one without cells; see `create`.
+
+        Raises
+        ------
+        NbEditError
+            Nothing was written.
+        """
+        await self.check_mode(asked)
         base = Loaded(Content(text, datetime.now(tz=timezone.utc)), Document.parse(text), "")
-        job = batch(base, request.cells)
-        done = await away(job.weight, Outcome.of, request, base, job)
+        job = prepare(base)
+        done = await away(job.weight, Outcome.of, asked, base, job)
         text = join(text, done.applied.splices)
-        async with self.storages.hold(request.path) as storage:
+        async with self.storages.hold(asked.path) as storage:
             would_be = Written(sha256(text), base.content.last_modified)
-            if request.dry_run or await self._is_reviewed(request):
-                await storage.check_vacant(request.path)
-                if request.dry_run:
+            if asked.dry_run or await self._is_reviewed(asked):
+                await storage.check_vacant(asked.path)
+                if asked.dry_run:
                     return done.reply(storage, would_be)
-                return await self._propose(request, done, done.reply(storage, would_be))
-            written = await storage.create(request.path, text)
+                return await self._propose(asked, done, done.reply(storage, would_be), text)
+            written = await storage.create(asked.path, text)
             reply = done.reply(storage, written, next(self._edit_ids))
-            await self._finish(storage, request, reply, written)
+            await self._finish(storage, asked, reply, written)
         return reply
 
     async def check_mode(self, asked: Asked) -> None:
@@ -196,12 +218,12 @@ class NotebookEditor:
         return not asked.is_decision and await self.modes.of(asked.path) == "review"
 
     async def _propose(
-        self, asked: EditRequest | CreateRequest, done: Outcome, reply: EditReply
+        self, asked: Asked, done: Outcome, reply: EditReply, text: bytes | None = None
     ) -> EditReply:
         if self.proposer is None:
             message = "An editor needs somewhere to keep proposals, or no notebook in review mode."
             raise TypeError(message)
-        number = await self.proposer.propose(asked, done.applied, reply)
+        number = await self.proposer.propose(asked, done.applied, reply, text)
         return msgspec.structs.replace(reply, proposal_id=number, persisted=False)
 
     async def _attempt(

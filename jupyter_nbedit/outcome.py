@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from msgspec import UNSET, UnsetType
 
 from jupyter_nbedit.loading import Loaded
 from jupyter_nbedit.messages import Asked, EditReply
-from jupyter_nbedit.notebook.batch import Applied, apply
-from jupyter_nbedit.notebook.diff import MetadataChange, unified
+from jupyter_nbedit.notebook.batch import Applied, Result, apply
+from jupyter_nbedit.notebook.diff import Change, MetadataChange, unified
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.splices import Splice, join, pieces
@@ -55,6 +55,56 @@ def batch(read: Loaded, operations: Sequence[Operation]) -> Job:
         return apply(read.document, operations, fresh_id=lambda: uuid.uuid4().hex[:8])
 
     return Job(run, len(read.content.text) + sources + len(operations) * _OPERATION_WEIGHT)
+
+
+def as_given(text: bytes) -> Callable[[Loaded], Job]:
+    """Prepare to create a notebook that is given as a whole.
+
+    Raises
+    ------
+    InvalidNotebook
+        If it is none.
+    """
+
+    def prepare(base: Loaded) -> Job:
+        return Job(lambda: _exchanged(base.document, Document.parse(text)), len(text))
+
+    return prepare
+
+
+def _exchanged(base: Document, given: Document) -> Applied:
+    """Put a notebook in the place of one without cells."""
+    cells = [given.cell(index) for index in range(len(given))]
+    inserted = [
+        Change(
+            cell_id=cell.id,
+            index_before=None,
+            index_after=cell.index,
+            cell_type_before=None,
+            cell_type_after=cell.cell_type,
+            before="",
+            after=cell.source,
+            moved=False,
+            outputs_cleared=False,
+        )
+        for cell in cells
+    ]
+    return replace(
+        apply(base, [], fresh_id=str),
+        splices=[Splice(0, len(base.text), given.text)],
+        results=[
+            Result(
+                op="insert",
+                cell_id=cell.id,
+                index=cell.index,
+                cell_type=cell.cell_type,
+                source_hash=cell.source_hash,
+            )
+            for cell in cells
+        ],
+        changes=[MetadataChange(base.metadata, given.metadata), *inserted],
+        total_cells=len(given),
+    )
 
 
 def digest_of(text: bytes, splices: Sequence[Splice]) -> str:

@@ -189,16 +189,15 @@ async def _write_notebook(
     path = services.notebook(given.file_path, relative=False)
     await away(len(text), _check_notebook, text)
     try:
-        written = await services.texts.save(path, text, None)
-    except Changed:
+        reply = await services.create(path, text, caller, "claude_code/Write")
+    except NotebookExists:
         message = (
             "There is something at this path already, and Write does not overwrite notebooks: "
             "their outputs and their trust would be lost. Change its cells with NotebookEdit, or "
             "choose another name."
         )
         raise NotebookExists(message) from None
-    _note(services, caller, path, text, written)
-    return _said(f"Created the notebook {given.file_path}.", written.warnings)
+    return _said(f"Created the notebook {given.file_path}.", reply.warnings)
 
 
 def _check_notebook(text: bytes) -> None:

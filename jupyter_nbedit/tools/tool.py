@@ -10,7 +10,9 @@ import msgspec
 
 from jupyter_nbedit.editor import NotebookEditor
 from jupyter_nbedit.errors import FileNotFound, InvalidRequest, NotebookNotFound, PlanMode
-from jupyter_nbedit.messages import EditReply, EditRequest, Plan
+from jupyter_nbedit.messages import Asked, EditReply, EditRequest, Plan
+from jupyter_nbedit.notebook.blank import blank
+from jupyter_nbedit.outcome import as_given
 from jupyter_nbedit.reader import NotebookReader
 from jupyter_nbedit.readings import Readings
 from jupyter_nbedit.storage.mapping import api_path
@@ -181,6 +183,11 @@ class Services:
             **more,
         )
         return await self.editor.edit(request)
+
+    async def create(self, path: str, text: bytes, caller: Caller, tool: str) -> EditReply:
+        """Create a notebook, which is given as a whole, for a caller of a tool."""
+        asked = Asked(path, user=caller.user, session=caller.session, client=tool)
+        return await self.editor.put(asked, blank(None, None), as_given(text))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from jupyter_events.schema import EventSchema
 
 from jupyter_nbedit.events import SCHEMA_ID, SCHEMA_PATH
 from tests import samples
-from tests.handlers.client import Local
+from tests.handlers.client import JSON, Local
 from tests.handlers.refused import details
 
 SAVE_ID = "https://events.jupyter.org/jupyter_server/contents_service/v1"
@@ -111,6 +111,23 @@ async def test_no_event_holds_a_source_or_an_output(
     told = json.dumps(listener.heard)
     for inside in (KEPT, "x = 1", "Title", "script"):
         assert inside not in told
+
+
+async def test_a_notebook_that_a_tool_writes_is_told_of_as_one_that_is_created(
+    local: Local, jp_ws_fetch: Any
+) -> None:
+    given = {"file_path": f"{local.root}/new.ipynb", "content": TEXT.decode()}
+    target = ("nbedit", "tools", "claude_code", "Write")
+    async with listening(jp_ws_fetch) as listener:
+        answer = await local.request("POST", *target, body=json.dumps(given).encode(), headers=JSON)
+        assert answer.status == 200
+        (event,) = await listener.edits(1)
+    assert (local.root / "new.ipynb").read_bytes() == TEXT
+    assert event["path"] == "new.ipynb"
+    assert event["client"] == "claude_code/Write"
+    assert event["hash_before"] is None
+    assert event["hash"] == hashlib.sha256(TEXT).hexdigest()
+    assert [entry["cell_id"] for entry in event["operations"]] == ["alpha", "beta", "gamma"]
 
 
 async def test_the_save_is_told_before_the_edit(
