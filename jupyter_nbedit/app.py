@@ -19,6 +19,7 @@ from jupyter_nbedit.search import NotebookSearch
 from jupyter_nbedit.storage.choice import ServerStorages
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.texts import TextFiles
+from jupyter_nbedit.tabs import Tabs
 from jupyter_nbedit.tools.tool import Services
 from jupyter_nbedit.versions import Versions
 
@@ -98,6 +99,7 @@ class NbEditApp(ExtensionApp):
     readings: Readings
     versions: Versions
     retries: Retries
+    tabs: Tabs
 
     def initialize_settings(self) -> None:
         """Build the house: everything above the ground floor gets what is below it."""
@@ -119,6 +121,7 @@ class NbEditApp(ExtensionApp):
 
         self.readings = Readings(storages.name)
         self.retries = Retries()
+        self.tabs = Tabs(storages.name)
         self.versions = Versions()
         self.reader = NotebookReader(
             storages=storages, notary=notary, readings=self.readings, versions=self.versions

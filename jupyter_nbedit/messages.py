@@ -14,6 +14,7 @@ from jupyter_nbedit.notebook.batch import Result
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Insert, Operation
 from jupyter_nbedit.notebook.view import CellView, Show
+from jupyter_nbedit.tabs import TabCounts
 
 #: Decides on the operations in view of the notebook as it is when it is edited. Called again if
 #: somebody else changes the notebook meanwhile; what it refuses is the answer.
@@ -152,6 +153,13 @@ class EditReply(msgspec.Struct, frozen=True, kw_only=True):
     proposal_id: (
         Annotated[int, Meta(description="The proposal that the edit has become.")] | UnsetType
     ) = UNSET
+    tabs: TabCounts = TabCounts()
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the notebook is another one than before."""
+        is_made = not self.dry_run and self.proposal_id is UNSET
+        return is_made and self.hash != self.hash_before
 
 
 class Kernelspec(msgspec.Struct, frozen=True):

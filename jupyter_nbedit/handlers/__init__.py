@@ -7,6 +7,7 @@ from jupyter_nbedit.handlers.cells import CellHandler, CellsHandler
 from jupyter_nbedit.handlers.notebooks import NotebookHandler
 from jupyter_nbedit.handlers.openapi import OpenAPIHandler
 from jupyter_nbedit.handlers.search import SearchHandler
+from jupyter_nbedit.handlers.tabs import TabsHandler
 from jupyter_nbedit.handlers.tools import ToolHandler, ToolsHandler
 
 default_handlers = [
@@ -17,6 +18,7 @@ default_handlers = [
     (r"/nbedit/notebooks/(?P<path>.*\.ipynb)/cells/(?P<cell>[^/]+)(?<!\.ipynb)", CellHandler),
     (r"/nbedit/notebooks/(?P<path>.*)", NotebookHandler),
     (r"/nbedit/search", SearchHandler),
+    (r"/nbedit/tabs", TabsHandler),
     (r"/nbedit/tools", ToolsHandler),
     (r"/nbedit/tools/(?P<address>.*)", ToolHandler),
     (r"/nbedit/.*", NothingHandler),

@@ -92,6 +92,7 @@ class AboutHandler(NbEditHandler):
                     "openapi": f"{root}/openapi.json",
                     "notebook": f"{root}/notebooks/{{path}}",
                     "search": f"{root}/search",
+                    "tabs": f"{root}/tabs",
                     "tools": f"{root}/tools",
                     "tool": f"{root}/tools/{{dialect}}/{{tool}}",
                     "events": f"{self.base_url}api/events/subscribe",

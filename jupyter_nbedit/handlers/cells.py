@@ -33,7 +33,15 @@ from jupyter_nbedit.handlers.contract import (
     Contract,
     Reply,
 )
-from jupyter_nbedit.handlers.editing import Change, EditingHandler, Note, given, part_of
+from jupyter_nbedit.handlers.editing import (
+    Change,
+    EditingHandler,
+    Note,
+    TabsQuery,
+    WaitTabs,
+    given,
+    part_of,
+)
 from jupyter_nbedit.handlers.reading import SHOWN, CellQuery, ReadingHandler
 from jupyter_nbedit.handlers.refusals import ErrorBody
 from jupyter_nbedit.messages import EditReply, Plan
@@ -104,6 +112,7 @@ class DeleteQuery(Note, frozen=True, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
+    wait_tabs: WaitTabs = 0
 
 
 class OneOperationHandler(EditingHandler):
@@ -120,6 +129,7 @@ class CellsHandler(OneOperationHandler):
 
     @Contract(
         "Insert a cell",
+        query=TabsQuery,
         body=InsertBody,
         headers=_HEADERS,
         replies={
@@ -163,6 +173,7 @@ class CellHandler(OneOperationHandler, ReadingHandler):
 
     @Contract(
         "Change a cell",
+        query=TabsQuery,
         body=ReplaceBody,
         headers=_HEADERS,
         replies={HTTPStatus.OK: Reply(EditReply, "What the edit did.", [ETAG])},

@@ -11,12 +11,26 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import InvalidRequest
+from jupyter_nbedit.handlers.contract import contract_of
 from jupyter_nbedit.handlers.requests import LONGEST_LABEL, NbEditHandler, encoded
 from jupyter_nbedit.handlers.retries import Answer
 from jupyter_nbedit.messages import EditReply, EditRequest, Plan
 from jupyter_nbedit.notebook.operations import Insert, Operation, Position
 
 Value = TypeVar("Value")
+
+#: How long the answer to a change may wait for open tabs, in milliseconds.
+LONGEST_WAIT = 10_000
+WaitTabs = Annotated[
+    int,
+    Meta(
+        ge=0,
+        le=LONGEST_WAIT,
+        description="How many milliseconds to wait, after the change is made, until every open tab "
+        "of the notebook has told what it made of it; the reply's `tabs` counts them. Tabs that "
+        "have not told when the time is up are in `open` alone.",
+    ),
+]
 
 _WEAK = re.compile(r'W/"[^"]+"')
 
@@ -41,6 +55,12 @@ class Note(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True
         ]
         | UnsetType
     ) = UNSET
+
+
+class TabsQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The query of a change that may wait for open tabs."""
+
+    wait_tabs: WaitTabs = 0
 
 
 class Change(Note, frozen=True, kw_only=True):
@@ -114,7 +134,9 @@ class EditingHandler(NbEditHandler):
     async def send(
         self, change: Callable[[], Awaitable[EditReply]], status: HTTPStatus = HTTPStatus.OK
     ) -> None:
-        """Make a change, unless this is a retry, and send what it did.
+        """Make a change, unless this is a retry, and send what it did and who shows it.
+
+        A verb whose contract has a query with ``wait_tabs`` waits for open tabs.
 
         Parameters
         ----------
@@ -123,9 +145,16 @@ class EditingHandler(NbEditHandler):
         status
             Of the answer, if it is made.
         """
+        contract = contract_of(getattr(self, str(self.request.method).lower()))
+        form = None if contract is None else contract.query
+        wait = 0 if form is None else getattr(self.query(form), "wait_tabs", 0)
+        tabs = self.extensionapp.tabs
 
         async def work() -> Answer:
+            since = tabs.heard
             reply = await change()
+            told = await tabs.told(reply, since=since, seconds=wait / 1000)
+            reply = msgspec.structs.replace(reply, tabs=told)
             said = HTTPStatus.OK if reply.dry_run else status
             headers = {"ETag": f'"{reply.hash}"', **self.more_headers(reply)}
             if reply.proposal_id is not UNSET:

@@ -42,6 +42,7 @@ from jupyter_nbedit.handlers.editing import (
     EditingHandler,
     NewCell,
     Note,
+    TabsQuery,
     given,
     insertion,
 )
@@ -132,6 +133,7 @@ class NotebookHandler(EditingHandler, ReadingHandler):
 
     @Contract(
         "Edit a notebook",
+        query=TabsQuery,
         body=EditBody,
         headers=[IF_MATCH, IDEMPOTENCY_KEY, SESSION],
         replies={HTTPStatus.OK: Reply(EditReply, "What the edit did.", [ETAG])},

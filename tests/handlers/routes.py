@@ -80,6 +80,8 @@ ROWS = {
     (_CELL, "PATCH"): Row(f"{_NOTEBOOK}/cells/alpha", "write", b'{"source": "changed"}'),
     (_CELL, "DELETE"): Row(f"{_NOTEBOOK}/cells/gamma", "write"),
     (r"/nbedit/search", "POST"): Row("nbedit/search", "read", b'{"query": "x"}'),
+    # Behind the gate a request that is no WebSocket's is told so.
+    (r"/nbedit/tabs", "GET"): Row("nbedit/tabs", "read", status=400),
     (r"/nbedit/tools", "GET"): Row("nbedit/tools", "read"),
     ("/nbedit/tools/nexo/NotebookEdit", "POST"): Row(
         "nbedit/tools/nexo/NotebookEdit", "write", _edit("~/a.ipynb", **_NEW)

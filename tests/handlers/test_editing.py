@@ -34,6 +34,7 @@ FIELDS = [
     "operations",
     "diff",
     "warnings",
+    "tabs",
 ]
 
 
@@ -64,6 +65,7 @@ def test_an_edit_is_answered_as_documented_and_is_on_disk(live: Client, path: st
     reply = answer.json
     assert list(reply) == FIELDS
     assert reply.pop("edit_id") > 0
+    assert set(reply.pop("tabs").values()) == {0}
     model = live.request("GET", f"api/contents/{path}?hash=1").json
     assert model["hash"] == reply["hash"]
     assert model["last_modified"] == reply.pop("last_modified")

@@ -67,7 +67,8 @@ async def test_the_document_names_the_base_url_it_is_served_under(
     for path, verbs in answer.json["paths"].items():
         if "{" not in path and "get" in verbs:
             found = await local.request("GET", *path.strip("/").split("/"))
-            assert found.status == 200
+            # What is a WebSocket's says so to a plain request.
+            assert found.status == (200 if "200" in verbs["get"]["responses"] else 400)
 
 
 def test_every_reference_leads_somewhere() -> None:

@@ -313,7 +313,7 @@ def test_s14_a_simple_request_is_none_of_ours_even_with_the_token(
         # Nor does anything change by being looked at.
         for (_, verb), row in ROWS.items():
             if verb == "GET":
-                assert live.request("GET", row.target).status == 200
+                assert live.request("GET", row.target).status == row.status
 
 
 def test_s15_a_name_that_is_rebound_to_this_machine_is_not_served(
@@ -335,8 +335,21 @@ WEBSOCKET = {
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "http://127.0.0.1.evil.example", "null"])
-def test_s16_no_page_of_another_site_hears_of_edits(live: Client, origin: str) -> None:
-    # We have no socket of our own: the server's tells of edits, and asks who listens.
+def test_s16_no_page_of_another_site_gets_a_socket(live: Client, origin: str) -> None:
+    # The server's own tells of edits, and asks who listens; ours tells nothing to anybody.
+    cookies = live.request("GET", "api/status").headers.get_list("Set-Cookie")
+    cookie = {"Cookie": "; ".join(cookie.split(";")[0] for cookie in cookies)}
+    own = {**WEBSOCKET, "Origin": f"http://127.0.0.1:{live.port}"}
+    for said, status in (
+        ({**WEBSOCKET, "Origin": origin}, 403),
+        (WEBSOCKET, 403),
+        # A browser sends its user's cookies with what any page asks.
+        ({**WEBSOCKET, **cookie, "Origin": origin}, 404),
+        ({**own, **cookie, "Host": "evil.example"}, 403),
+        ({**own, **cookie}, 101),
+    ):
+        answer = live.request("GET", "nbedit/tabs", headers=said, token="")
+        assert answer.status == status, said
     headers = {**WEBSOCKET, "Origin": origin}
     for said in (headers, WEBSOCKET):
         answer = live.request("GET", "api/events/subscribe", headers=said, token="")

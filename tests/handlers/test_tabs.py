@@ -1,0 +1,307 @@
+"""The socket of the tabs, and what the reply to an edit says of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from tornado.httpclient import HTTPClientError, HTTPRequest
+from tornado.websocket import WebSocketClientConnection, websocket_connect
+
+from jupyter_nbedit.handlers import tabs as handler
+from tests import samples
+from tests.handlers.client import JSON, Answer, Local
+from tests.handlers.refused import details
+from tests.handlers.test_rights import USERS, Gate, may
+
+TEXT = samples.three_cells()
+NAME = "a.ipynb"
+NOBODY = {"open": 0, "shown": 0, "merged": 0, "waiting": 0}
+
+
+class Window:
+    """A page of JupyterLab, as far as the server sees it."""
+
+    def __init__(self, socket: WebSocketClientConnection) -> None:
+        self.socket = socket
+
+    async def say(self, **message: Any) -> None:
+        await self.socket.write_message(json.dumps(message))
+
+    async def opens(self, *paths: str) -> None:
+        await self.say(tabs=dict.fromkeys(paths, 1))
+
+    async def saw(self, edit: Answer, state: str = "shown", **fields: Any) -> None:
+        said = {"path": NAME, "state": state, "hash": edit.json["hash"], **fields}
+        await self.say(saw={"edit_id": edit.json["edit_id"], **said})
+
+    async def close_code(self) -> tuple[int | None, str | None]:
+        """Wait until the server closes."""
+        assert await asyncio.wait_for(self.socket.read_message(), 20) is None
+        return self.socket.close_code, self.socket.close_reason
+
+
+@asynccontextmanager
+async def window(fetch: Any, *paths: str) -> AsyncIterator[Window]:
+    found = Window(await fetch("nbedit", "tabs"))
+    try:
+        await found.opens(*paths)
+        yield found
+    finally:
+        found.socket.close()
+
+
+async def edit(
+    local: Local, source: str = "changed", wait: int | None = None, **fields: Any
+) -> Answer:
+    body = {"operations": [{"op": "replace", "cell": "beta", "source": source}], **fields}
+    params = {} if wait is None else {"wait_tabs": wait}
+    target = ("nbedit", "notebooks", NAME)
+    return await local.request(
+        "PATCH", *target, body=json.dumps(body).encode(), headers=JSON, params=params
+    )
+
+
+async def counted(local: Local, **counts: int) -> Answer:
+    """Edit until the tabs are counted so: what a page says takes a moment to arrive."""
+    for _ in range(400):
+        answer = await edit(local, dry_run=True)
+        if answer.json["tabs"] == {**NOBODY, **counts}:
+            return answer
+        await asyncio.sleep(0.025)
+    raise AssertionError(answer.json["tabs"])
+
+
+@pytest.fixture
+def notebook(local: Local) -> Path:
+    path = local.root / NAME
+    path.write_bytes(TEXT)
+    return path
+
+
+@pytest.mark.usefixtures("notebook")
+async def test_every_reply_to_an_edit_says_how_many_tabs_are_open(
+    local: Local, jp_ws_fetch: Any
+) -> None:
+    assert (await edit(local, "1")).json["tabs"] == NOBODY
+    async with window(jp_ws_fetch, NAME, "b.ipynb"):
+        await counted(local, open=1)
+        async with window(jp_ws_fetch, NAME) as other:
+            await counted(local, open=2)
+            await other.opens("b.ipynb")
+            await counted(local, open=1)
+        cells = ("nbedit", "notebooks", NAME, "cells")
+        insert = b'{"cell_type": "code", "source": "x", "at": "end", "id": "new"}'
+        asked: list[tuple[str, tuple[str, ...], bytes | None]] = [
+            ("POST", cells, insert),
+            ("PATCH", (*cells, "new"), b'{"source": "y"}'),
+            ("DELETE", (*cells, "new"), None),
+        ]
+        for verb, parts, body in asked:
+            headers = {} if body is None else JSON
+            answer = await local.request(verb, *parts, body=body, headers=headers)
+            assert answer.json["tabs"] == {**NOBODY, "open": 1}, answer.body
+    await counted(local, open=0)
+
+
+@pytest.mark.usefixtures("notebook")
+@pytest.mark.parametrize("state", ["shown", "merged", "waiting"])
+async def test_an_edit_waits_until_the_tab_has_told_what_it_made_of_it(
+    local: Local, jp_ws_fetch: Any, state: str
+) -> None:
+    async with window(jp_ws_fetch, NAME) as page:
+        first = await counted(local, open=1)
+        waiting = asyncio.create_task(edit(local, wait=10_000))
+        await asyncio.sleep(0.3)
+        assert not waiting.done()
+        # It is made already, and others can edit: nobody waits under the lock.
+        assert (local.root / NAME).read_bytes() != TEXT
+        second = await edit(local, "later")
+        assert second.json["hash_before"] != first.json["hash_before"]
+        await page.saw(second, state)
+        answer = await asyncio.wait_for(waiting, 5)
+        assert answer.json["tabs"] == {**NOBODY, "open": 1, state: 1}
+        assert answer.json["edit_id"] < second.json["edit_id"]
+
+
+@pytest.mark.usefixtures("notebook")
+async def test_the_wait_ends_when_its_time_is_up(local: Local, jp_ws_fetch: Any) -> None:
+    async with window(jp_ws_fetch, NAME):
+        await counted(local, open=1)
+        began = time.monotonic()
+        answer = await edit(local, wait=300)
+        assert answer.json["tabs"] == {**NOBODY, "open": 1}
+        assert 0.3 <= time.monotonic() - began < 5
+
+
+@pytest.mark.usefixtures("notebook")
+async def test_nobody_waits_where_nothing_is_open_or_nothing_was_written(
+    local: Local, jp_ws_fetch: Any
+) -> None:
+    began = time.monotonic()
+    assert (await edit(local, "same", wait=10_000)).json["tabs"] == NOBODY
+    async with window(jp_ws_fetch, NAME):
+        await counted(local, open=1)
+        assert (await edit(local, dry_run=True, wait=10_000)).json["tabs"]["open"] == 1
+        assert (await edit(local, "same", wait=10_000)).json["edit_id"] is None
+    assert time.monotonic() - began < 8
+
+
+@pytest.mark.usefixtures("notebook")
+@pytest.mark.parametrize("wait", ["-1", "10001", "1.5", "soon", ""])
+async def test_a_wait_that_is_none_is_refused_and_nothing_is_written(
+    local: Local, wait: Any
+) -> None:
+    details(await edit(local, wait=wait), 400, "invalid_request")
+    assert (local.root / NAME).read_bytes() == TEXT
+
+
+@pytest.mark.usefixtures("notebook")
+async def test_a_retry_gets_the_first_answer_without_waiting_again(
+    local: Local, jp_ws_fetch: Any
+) -> None:
+    body = b'{"operations": [{"op": "delete", "cell": "beta"}]}'
+    sent = {"body": body, "headers": {**JSON, "Idempotency-Key": "k"}, "params": {"wait_tabs": 200}}
+    async with window(jp_ws_fetch, NAME):
+        await counted(local, open=1)
+        first = await local.request("PATCH", "nbedit", "notebooks", NAME, **sent)  # type: ignore[arg-type]
+    again = await local.request("PATCH", "nbedit", "notebooks", NAME, **sent)  # type: ignore[arg-type]
+    assert again.body == first.body
+    assert again.json["tabs"]["open"] == 1
+
+
+@pytest.mark.usefixtures("notebook")
+@pytest.mark.parametrize(
+    "message",
+    [
+        "",
+        "[]",
+        "{",
+        "[" * 100_000,
+        '{"tabs": ["a.ipynb"]}',
+        '{"tabs": {"a.ipynb": 0}}',
+        '{"tabs": {"": 1}}',
+        json.dumps({"tabs": {f"{n}.ipynb": 1 for n in range(handler.MOST_PATHS + 1)}}),
+        '{"saw": {"path": "a.ipynb"}}',
+        '{"saw": {"path": "a.ipynb", "state": "seen"}}',
+        '{"saw": {"path": "a.ipynb", "state": "shown", "edit_id": "1"}}',
+        '{"saw": {"path": "a.ipynb", "state": "shown", "source": "x"}}',
+        '{"saw": {"path": "a.ipynb", "state": "shown", "hash": "' + "0" * 200 + '"}}',
+        '{"opened": {"\\ud83d\\ude00": 1}}',
+    ],
+)
+async def test_a_message_that_makes_no_sense_closes_the_socket_and_says_so(
+    local: Local, jp_ws_fetch: Any, message: str
+) -> None:
+    async with window(jp_ws_fetch, NAME) as page:
+        await counted(local, open=1)
+        await page.socket.write_message(message)
+        code, reason = await page.close_code()
+        assert code == 1007
+        assert reason is not None
+        assert reason.startswith("Not understood: ")
+        await counted(local, open=0)
+
+
+@pytest.mark.usefixtures("notebook")
+async def test_bytes_and_long_messages_close_the_socket(local: Local, jp_ws_fetch: Any) -> None:
+    async with window(jp_ws_fetch, NAME) as page:
+        await page.socket.write_message(b"{}", binary=True)
+        assert (await page.close_code())[0] == 1003
+    async with window(jp_ws_fetch, NAME) as page:
+        await page.say(tabs={"x" * handler.MOST_BYTES: 1})
+        assert (await page.close_code())[0] in {1009, 1006}
+    await counted(local, open=0)
+
+
+@pytest.mark.usefixtures("notebook")
+async def test_a_page_that_says_too_much_is_slowed_down_and_holds_up_nobody(
+    local: Local, jp_ws_fetch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handler, "MOST_MESSAGES", 5)
+    async with window(jp_ws_fetch) as page:
+        for _ in range(12):
+            await page.opens()
+        await page.opens(NAME)
+        began = time.monotonic()
+        assert (await edit(local)).json["tabs"]["open"] == 0
+        assert time.monotonic() - began < 1
+        await counted(local, open=1)
+        assert time.monotonic() - began > 1
+
+
+@pytest.mark.usefixtures("notebook")
+async def test_paths_that_lead_nowhere_trip_up_nothing(local: Local, jp_ws_fetch: Any) -> None:
+    odd = ["\0", "../a.ipynb", "/etc/passwd", "x" * 5000, "a\\b", "\ud83d\ude00", "a.ipynb/b"]
+    async with window(jp_ws_fetch, *odd) as page:
+        for path in odd:
+            await page.say(saw={"path": path, "state": "shown"})
+        await page.opens(NAME)
+        await counted(local, open=1)
+
+
+@pytest.mark.usefixtures("notebook")
+async def test_a_page_that_is_gone_without_a_word_is_not_counted_for_long(
+    local: Local, address: str, token: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handler, "PING_SECONDS", 0.2)
+    # A connection of our own: tornado's would answer the pings.
+    url = urlsplit(address)
+    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    head = {**token, "Host": url.netloc, "Upgrade": "websocket", "Connection": "Upgrade"}
+    head |= {"Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="}
+    lines = [f"GET {url.path} HTTP/1.1", *(f"{name}: {value}" for name, value in head.items())]
+    writer.write("\r\n".join([*lines, "", ""]).encode())
+    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101 ")
+    text = json.dumps({"tabs": {NAME: 1}}).encode()
+    mask = bytes(4)
+    writer.write(bytes([0x81, 0x80 | len(text)]) + mask + text)
+    await counted(local, open=1)
+    await counted(local, open=0)
+    writer.close()
+
+
+@pytest.mark.parametrize(
+    "jp_server_config", [{"ServerApp": {"authorizer_class": Gate}}], indirect=True
+)
+@pytest.mark.parametrize("user", USERS)
+async def test_a_page_is_let_in_if_its_user_may_read(
+    jp_ws_fetch: Any, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Gate, "user", user, raising=False)
+    monkeypatch.setattr(Gate, "asked", set(), raising=False)
+    if may(user, "read", "nbedit") and may(user, "read", "contents"):
+        async with window(jp_ws_fetch):
+            return
+    with pytest.raises(HTTPClientError) as refused:
+        await jp_ws_fetch("nbedit", "tabs")
+    assert refused.value.code == 403
+
+
+@pytest.fixture
+def address(jp_serverapp: Any, jp_http_port: int, jp_base_url: str) -> str:
+    assert jp_serverapp
+    return f"ws://127.0.0.1:{jp_http_port}{jp_base_url}nbedit/tabs"
+
+
+@pytest.fixture
+def token(jp_serverapp: Any) -> dict[str, str]:
+    return {"Authorization": f"token {jp_serverapp.identity_provider.token}"}
+
+
+async def test_a_page_without_the_token_is_not_let_in(
+    address: str, token: dict[str, str], http_server_client: Any
+) -> None:
+    assert http_server_client
+    for headers in ({}, {"Authorization": "token wrong"}, {"Origin": "http://evil.example"}):
+        with pytest.raises(HTTPClientError) as refused:
+            await websocket_connect(HTTPRequest(address, headers=headers))
+        assert refused.value.code == 403, headers
+    (await websocket_connect(HTTPRequest(address, headers=token))).close()
