@@ -30,6 +30,8 @@
     ├── InvalidNotebook             the file is not a notebook that can be edited
     ├── Busy                        somebody else is writing; trying again helps
     ├── NoSpace                     the disk is full
+    ├── EditNotFound                the history has no such edit of the notebook
+    ├── LedgerError                 the history cannot be read or written now
     └── StorageFailure              the operating system failed; ``applied`` says what is on disk
 
 An error knows no HTTP: which status it becomes is the handlers' business. Its message is a sentence
@@ -244,6 +246,18 @@ class NoSpace(NbEditError):
     """There is no space left where the notebook is stored."""
 
     reason = "no_space"
+
+
+class EditNotFound(NbEditError):
+    """The history of a notebook has no edit with that number, or has it no longer."""
+
+    reason = "edit_not_found"
+
+
+class LedgerError(NbEditError):
+    """The file that keeps the history of edits is locked, full, or not to be read or written."""
+
+    reason = "history_unavailable"
 
 
 class StorageFailure(NbEditError):

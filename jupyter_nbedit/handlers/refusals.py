@@ -26,6 +26,7 @@ STATUS: dict[type[errors.NbEditError], HTTPStatus] = {
     errors.CellNotFound: HTTPStatus.NOT_FOUND,
     errors.SectionNotFound: HTTPStatus.NOT_FOUND,
     errors.ToolNotFound: HTTPStatus.NOT_FOUND,
+    errors.EditNotFound: HTTPStatus.NOT_FOUND,
     errors.AmbiguousCell: HTTPStatus.CONFLICT,
     errors.AmbiguousSection: HTTPStatus.CONFLICT,
     errors.TextMismatch: HTTPStatus.CONFLICT,
@@ -41,6 +42,7 @@ STATUS: dict[type[errors.NbEditError], HTTPStatus] = {
     errors.IdempotencyMismatch: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.ReadRequired: HTTPStatus.PRECONDITION_REQUIRED,
     errors.Busy: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.LedgerError: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.NoSpace: HTTPStatus.INSUFFICIENT_STORAGE,
     errors.StorageFailure: HTTPStatus.INTERNAL_SERVER_ERROR,
 }

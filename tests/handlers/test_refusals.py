@@ -24,6 +24,7 @@ DOCUMENTED = {
     "file_not_found": 404,
     "cell_not_found": 404,
     "section_not_found": 404,
+    "edit_not_found": 404,
     "tool_not_found": 404,
     "ambiguous_cell": 409,
     "ambiguous_section": 409,
@@ -42,6 +43,7 @@ DOCUMENTED = {
     "busy": 503,
     "no_space": 507,
     # What the design has no word for: the operating system fails, by nobody's fault.
+    "history_unavailable": 503,
     "io_error": 500,
 }
 
