@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jupyter_core.paths import jupyter_runtime_dir
+from jupyter_core.paths import jupyter_data_dir, jupyter_runtime_dir
 from jupyter_server.extension.application import ExtensionApp
 from traitlets import Bool, Enum, Integer, List, Unicode
 
+from jupyter_nbedit.database import Database
 from jupyter_nbedit.editor import Always, NotebookEditor
 from jupyter_nbedit.events import SCHEMA_ID, SCHEMA_PATH, EditEvents
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.retries import Retries
+from jupyter_nbedit.history import Ledger
 from jupyter_nbedit.reader import NotebookReader
 from jupyter_nbedit.readings import Readings
 from jupyter_nbedit.search import NotebookSearch
@@ -91,7 +93,29 @@ class NbEditApp(ExtensionApp):
         a token, so that names make sense with JupyterHub or another provider only.""",
     )
 
+    history_max_bytes = Integer(
+        256 * 1024 * 1024,
+        min=1024 * 1024,
+        config=True,
+        help="""How many bytes of edits the history keeps, those of all servers of one user and all
+        notebooks together; default 256 MiB, at least 1 MiB. The oldest edits go first, and what is
+        gone cannot be taken back. An edit that needs more than half of it by itself is kept without
+        what it would take to take it back.""",
+    )
+
+    history_max_days = Integer(
+        30,
+        min=1,
+        config=True,
+        help="""For how many days the history keeps an edit; default 30. With the history, what was
+        deleted from notebooks is still on disk, in `nbedit/history.sqlite3` in Jupyter's data
+        folder (`jupyter --data-dir`), which is yours alone; DELETE of a notebook's `history` purges
+        it.""",
+    )
+
     storages: ServerStorages
+    database: Database
+    ledger: Ledger
     editor: NotebookEditor
     reader: NotebookReader
     search: NotebookSearch
@@ -123,6 +147,19 @@ class NbEditApp(ExtensionApp):
         self.retries = Retries()
         self.tabs = Tabs(storages.name)
         self.versions = Versions()
+        self.database = Database(
+            Path(jupyter_data_dir()) / "nbedit",
+            self.log,
+            is_exposed=storages.shows,
+            keep_days=self.history_max_days,
+        )
+        self.ledger = Ledger(
+            self.database,
+            name=storages.name,
+            root=storages.root,
+            max_bytes=self.history_max_bytes,
+            max_days=self.history_max_days,
+        )
         self.reader = NotebookReader(
             storages=storages, notary=notary, readings=self.readings, versions=self.versions
         )
@@ -145,6 +182,10 @@ class NbEditApp(ExtensionApp):
             section_files=self.section_files,
             owners=self.owners,
         )
+
+    async def stop_extension(self) -> None:
+        """Close what is open."""
+        await self.database.close()
 
     def initialize_handlers(self) -> None:
         """Mount the routes."""

@@ -85,7 +85,8 @@ def test_every_option_says_what_it_does() -> None:
     own = NbEditApp.class_own_traits(config=True)
     tools = {"owners", "section_files"}
     rules = {"links_outside_root", "mode", "read_before_edit"}
-    assert set(own) == {"max_request_bytes", *rules, *tools}
+    history = {"history_max_bytes", "history_max_days"}
+    assert set(own) == {"max_request_bytes", *rules, *tools, *history}
     for trait in own.values():
         assert "default" in " ".join(trait.help.split())
 

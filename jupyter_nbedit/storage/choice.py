@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from jupyter_nbedit.errors import Busy, FolderNotFound, NotAPlainFile, NotebookNotFound
@@ -23,7 +24,7 @@ from jupyter_nbedit.storage.guards import guard
 from jupyter_nbedit.storage.leftovers import Leftovers
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.managers import Way, keeps_plain_files, kinds_of, way_of
-from jupyter_nbedit.storage.mapping import api_path
+from jupyter_nbedit.storage.mapping import api_path, root_name, shows
 from jupyter_nbedit.storage.notebook import NotebookStorage
 from jupyter_nbedit.storage.room import RoomStorage
 from jupyter_nbedit.storage.rooms import TEXT, RoomsThen, has_rooms, live_places, place_of, room_of
@@ -162,6 +163,29 @@ class ServerStorages:
         """Give the one path of a file that may have several, by links: the one without."""
         manager = self.settings["contents_manager"]
         return api_path(manager, path.strip("/"), relative=True) or path
+
+    def root(self) -> str:
+        """Name what the paths are relative to; the servers of one user may have several roots."""
+        return root_name(self.settings["contents_manager"])
+
+    def shows(self, folder: Path) -> bool:
+        """Tell whether the Contents API shows a folder of the file system."""
+        return shows(self.settings["contents_manager"], str(folder))
+
+    async def check(self, path: str) -> None:
+        """Refuse a notebook that cannot be read now, in whatever way it is kept; it is not read.
+
+        Raises
+        ------
+        InvalidRequest, NotebookNotFound, NotAPlainFile, Forbidden, StorageFailure
+        """
+        self._check_inside(path)
+        manager = self.settings["contents_manager"]
+        if keeps_plain_files(manager):
+            storage = FileStorage(manager, self.locks, links_outside_root=self.links_outside_root)
+            await storage.check(path)
+        else:
+            await ContentsStorage(manager, self.locks).check(path)
 
     def _check_inside(self, path: str) -> None:
         """Refuse a path that a link leads out of the root, in whatever way things are kept there.

@@ -41,6 +41,12 @@ class ContentsStorage:
         """Keep this server's other writers away, the manager's own saves among them."""
         return self._file(path).held()
 
+    async def check(self, path: str) -> None:
+        """Refuse what cannot be read, as far as that shows without reading it."""
+        file = self._file(path)
+        await file.check_visible()
+        await file.check()
+
     async def read(self, path: str) -> Content:
         """Read a notebook's text."""
         file = self._file(path)

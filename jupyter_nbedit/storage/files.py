@@ -21,7 +21,7 @@ from jupyter_nbedit.storage.leftovers import Leftovers
 from jupyter_nbedit.storage.oserrors import refusals
 from jupyter_nbedit.storage.paths import os_path, resolved, resolved_vacant
 from jupyter_nbedit.storage.rooms import RoomsThen
-from jupyter_nbedit.storage.snapshots import read
+from jupyter_nbedit.storage.snapshots import check, read
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -97,6 +97,11 @@ class FileStorage:
                 )
                 raise Busy(message)
             await asyncio.sleep(_POLL_SECONDS)
+
+    async def check(self, path: str) -> None:
+        """Refuse what cannot be read, as far as that shows without reading it."""
+        given = await os_path(self._manager, path)
+        await asyncio.to_thread(lambda: check(self._resolved(given)))
 
     def _read(self, given: str) -> Content | None:
         real = self._resolved(given)

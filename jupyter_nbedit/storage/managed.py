@@ -99,6 +99,15 @@ class Managed:
         if hidden:
             raise self.missing()
 
+    async def check(self) -> None:
+        """Refuse what is no file."""
+        with failures(self.missing):
+            if await ensure_async(self.manager.dir_exists(self.path)):
+                message = "There is a folder at this path. Expected the path of a file."
+                raise NotAPlainFile(message)
+            if not await ensure_async(self.manager.file_exists(self.path)):
+                raise self.missing()
+
     async def shown(self) -> Content:
         """Read the file for who has not held it."""
         async with self.held():
@@ -113,11 +122,7 @@ class Managed:
             Whether nothing else shall have a turn meanwhile, if the manager gives it none.
         """
         with failures(self.missing):
-            if await ensure_async(self.manager.dir_exists(self.path)):
-                message = "There is a folder at this path. Expected the path of a file."
-                raise NotAPlainFile(message)
-            if not await ensure_async(self.manager.file_exists(self.path)):
-                raise self.missing()
+            await self.check()
             return await self._read(at_once=at_once)
 
     async def _read(self, *, at_once: bool) -> Content:

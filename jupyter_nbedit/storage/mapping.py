@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any
+
+from jupyter_core.paths import is_hidden
 
 from jupyter_nbedit.errors import InvalidRequest, NotAPlainFile
 from jupyter_nbedit.storage.guards import is_rooted
 from jupyter_nbedit.storage.paths import is_odd, real_path
 
 _SHOWN = 200
+# What tells one root from another where there is no folder: of Jupyter, s3contents and the like.
+_WHERE = ("root_dir", "endpoint_url", "bucket", "prefix")
 
 
 def api_path(manager: Any, given: str, *, relative: bool) -> str | None:
@@ -58,6 +63,38 @@ def api_path(manager: Any, given: str, *, relative: bool) -> str | None:
 def _root_of(manager: Any) -> str | None:
     """Give the folder in which a manager keeps its files; None if there is no such folder."""
     return str(manager.root_dir) if is_rooted(manager) else None
+
+
+def root_name(manager: Any) -> str:
+    """Name what API paths are relative to, so that it can be told from the roots of other servers.
+
+    Parameters
+    ----------
+    manager
+        The contents manager.
+
+    Returns
+    -------
+    The path of the root folder without links; if the manager has none, its class and where it
+    says that it keeps its files.
+    """
+    root = _root_of(manager)
+    if root is not None:
+        return os.path.realpath(root)
+    kind = type(manager)
+    where = {name: str(getattr(manager, name, "")) for name in _WHERE}
+    return f"{kind.__module__}.{kind.__qualname__} {json.dumps(where)}"
+
+
+def shows(manager: Any, folder: str) -> bool:
+    """Tell whether the Contents API shows a folder of the file system, which need not be there."""
+    root = _root_of(manager)
+    if root is None:
+        return False
+    top, real = os.path.realpath(root), os.path.realpath(folder)
+    if not f"{real}{os.sep}".startswith(f"{top.rstrip(os.sep)}{os.sep}"):
+        return False
+    return manager.allow_hidden or not is_hidden(real, top)
 
 
 def _below(top: str, given: str) -> str | None:

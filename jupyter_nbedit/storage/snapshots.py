@@ -67,14 +67,36 @@ def read(real: str) -> Content | None:
         return None if is_being_saved(folder, name) else _read(folder, name)
 
 
-def _read(folder: Folder, name: str) -> Content | None:
-    read_ns = time.time_ns()
+def check(real: str) -> None:
+    """Refuse what is no file that can be read.
+
+    Parameters
+    ----------
+    real
+        Its path without links; one that has come to stand on it leads nowhere.
+
+    Raises
+    ------
+    NotebookNotFound, NotAPlainFile, Forbidden, StorageFailure
+    """
+    path, name = os.path.split(real)
+    with refusals(), opened(path) as folder:
+        _check_regular(folder, name)
+        os.close(folder.open(name, _READING))
+
+
+def _check_regular(folder: Folder, name: str) -> None:
     mode = folder.status(name).st_mode
     if stat.S_ISLNK(mode):
         # Links were followed to get here: this one is new, and leads elsewhere.
         raise NotebookNotFound
     if not stat.S_ISREG(mode):
         raise _not_plain()
+
+
+def _read(folder: Folder, name: str) -> Content | None:
+    read_ns = time.time_ns()
+    _check_regular(folder, name)
     descriptor = folder.open(name, _READING)
     with open(descriptor, "rb", buffering=0) as file:
         before = os.fstat(descriptor)

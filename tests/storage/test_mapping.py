@@ -11,7 +11,7 @@ from jupyter_server.services.contents.largefilemanager import AsyncLargeFileMana
 from jupyter_server.services.contents.manager import AsyncContentsManager
 
 from jupyter_nbedit.errors import InvalidRequest, NotAPlainFile
-from jupyter_nbedit.storage.mapping import api_path
+from jupyter_nbedit.storage.mapping import api_path, root_name, shows
 
 
 @pytest.fixture
@@ -144,3 +144,34 @@ def test_a_manager_without_a_folder_knows_no_absolute_path_and_no_way_up(kind: t
     assert api_path(manager, "sub/a.ipynb", relative=True) == "sub/a.ipynb"
     for given in ("../a.ipynb", "sub/../a.ipynb", "./a.ipynb", "a\0.ipynb", "sub//a.ipynb", ""):
         assert api_path(manager, given, relative=True) is None
+
+
+def test_a_root_has_one_name_however_it_is_spelled_and_another_one_than_others(
+    root: Path,
+) -> None:
+    alias = AsyncLargeFileManager(root_dir=str(root.parent / "alias"))
+    other = AsyncLargeFileManager(root_dir=str(root / "sub"))
+    assert root_name(AsyncLargeFileManager(root_dir=str(root))) == str(root)
+    assert root_name(alias) == str(root)
+    assert root_name(other) == str(root / "sub")
+
+
+def test_where_there_is_no_folder_the_root_is_named_by_class_and_place() -> None:
+    class Elsewhere(AsyncContentsManager):
+        bucket = "one"
+
+    one, other = Elsewhere(), Elsewhere()
+    other.bucket = "other"
+    assert root_name(one) == root_name(Elsewhere())
+    assert len({root_name(one), root_name(other), root_name(AsyncContentsManager())}) == 3
+
+
+def test_a_folder_is_shown_if_it_is_below_the_root_and_not_hidden(root: Path) -> None:
+    manager = AsyncLargeFileManager(root_dir=str(root))
+    for folder in ("sub", "not/there/yet", "in", ".", "../alias/sub"):
+        assert shows(manager, str(root / folder)), folder
+    for folder in (".hidden", "sub/.data/nbedit", "..", "../rooté", "../root_evil", "out"):
+        assert not shows(manager, str(root / folder)), folder
+    assert not shows(AsyncContentsManager(), str(root))
+    manager.allow_hidden = True
+    assert shows(manager, str(root / ".hidden"))

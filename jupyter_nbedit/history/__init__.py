@@ -1,0 +1,258 @@
+"""The ledger: who did what to which notebook, and what it takes to take it back."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+from typing import Any
+
+from jupyter_nbedit.database import Database
+from jupyter_nbedit.errors import EditNotFound
+from jupyter_nbedit.history.entries import Entry, NewEntry, encoded, made_of
+from jupyter_nbedit.history.rows import COLUMNS, TABLES, below, forget, place_of, reckon
+
+_DAY_SECONDS = 86_400.0
+# How often it is looked whether something is too old, beside each start.
+_AGING_SECONDS = 60.0
+# What a row costs beside its texts.
+_ROW_BYTES = 200
+
+
+class Ledger:
+    """Keeps the edits of all notebooks; the oldest go first.
+
+    **Taking back.** An edit is in effect unless an edit in effect takes it back, and ``undone_by``
+    is the newest that does, or None. So an undo U of E makes ``E.undone_by = U``; a redo R, which
+    takes back U, makes ``U.undone_by = R`` and E is in effect again; an undo by number of R makes U
+    count again, and so on down the chain.
+
+    Parameters
+    ----------
+    database
+        Where.
+    name
+        Gives one name for all by which a notebook may be called.
+    root
+        Tells what the names are relative to: the servers of one user may have different roots.
+    max_bytes, max_days
+        How much is kept for how long, of all roots together.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        name: Callable[[str], str] = str,
+        root: Callable[[], str] = str,
+        max_bytes: int = 256 * 1024 * 1024,
+        max_days: float = 30,
+    ) -> None:
+        database.define(TABLES)
+        self._database = database
+        self._name = name
+        self._root = root
+        self._max_bytes = max_bytes
+        self._max_seconds = max_days * _DAY_SECONDS
+        self._aged = float("-inf")
+
+    async def add(self, entry: NewEntry, record: bytes | None) -> int:
+        """Keep an edit, and do the bookkeeping for the one that it takes back.
+
+        An edit that creates a notebook is its first: what an older notebook of that path has left
+        is forgotten.
+
+        Parameters
+        ----------
+        entry
+            The edit.
+        record
+            What it takes to take the edit back, or to show it; None if that is not known.
+
+        Returns
+        -------
+        The edit's number.
+
+        Raises
+        ------
+        LedgerError
+            If it cannot be kept.
+        """
+        where = self._root(), self._name(entry.path)
+        said = encoded(entry)
+        # One that is larger would push out all others.
+        kept = None if record is None or len(record) > self._max_bytes // 2 else record
+
+        def add(connection: sqlite3.Connection) -> int:
+            place = place_of(connection, *where)
+            if entry.kind == "create":
+                forget(connection, "place = ?", place)
+                place = place_of(connection, *where)
+            made = connection.execute(
+                "INSERT INTO edits (place, time, kind, undoes, size, said, has_record, record)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    place,
+                    time.time(),
+                    entry.kind,
+                    entry.undoes,
+                    _ROW_BYTES + len(said) + len(kept or b""),
+                    said,
+                    kept is not None,
+                    kept,
+                ),
+            ).lastrowid
+            reckon(connection, entry.undoes)
+            self._trim(connection)
+            return int(made or 0)
+
+        return await self._database.write(add, forget=entry.kind == "create")
+
+    async def page(self, path: str | None, *, limit: int, before: int | None = None) -> list[Entry]:
+        """List edits, newest first.
+
+        Parameters
+        ----------
+        path
+            Of a notebook; None for all of this root.
+        limit
+            How many at most.
+        before
+            Only those with a smaller number.
+
+        Raises
+        ------
+        LedgerError
+        """
+        root = self._root()
+        condition = "root = ?" if path is None else "root = ? AND name = ?"
+        values = [root] if path is None else [root, self._name(path)]
+        # The last edits of all are found from the end, not by sorting those of each notebook.
+        join = "CROSS JOIN" if path is None else "JOIN"
+
+        def page(connection: sqlite3.Connection) -> list[Any]:
+            return connection.execute(
+                f"SELECT {COLUMNS}, name FROM edits {join} places USING (place) WHERE {condition}"  # noqa: S608 -- ours
+                " AND time > ? AND edit < ? ORDER BY edit DESC LIMIT ?",
+                (*values, self._oldest(), (1 << 62) if before is None else before, limit),
+            ).fetchall()
+
+        rows = await self._database.read(page)
+        return [made_of(row[:-1], row[-1] if path is None else path) for row in rows]
+
+    async def entry(self, path: str, edit_id: int) -> tuple[Entry, bytes | None]:
+        """Give an edit of a notebook and its record.
+
+        Raises
+        ------
+        EditNotFound
+            If the notebook's history has none of that number.
+        LedgerError
+        """
+        where = self._root(), self._name(path)
+
+        def entry(connection: sqlite3.Connection) -> Any:
+            return connection.execute(
+                f"SELECT {COLUMNS}, record FROM edits JOIN places USING (place)"  # noqa: S608 -- ours
+                " WHERE root = ? AND name = ? AND time > ? AND edit = ?",
+                (*where, self._oldest(), edit_id),
+            ).fetchone()
+
+        row = await self._database.read(entry)
+        if row is None:
+            message = (
+                f"The history of this notebook has no edit {edit_id}, or has it no longer. "
+                "GET its `history` for those it has."
+            )
+            raise EditNotFound(message, edit_id=edit_id)
+        return made_of(row[:-1], path), row[-1]
+
+    async def newest(self, path: str, *, undone: bool) -> int | None:
+        """Give the number of the edit that is next to be taken back; None if there is none.
+
+        Parameters
+        ----------
+        path
+            The notebook's.
+        undone
+            False for the newest edit in effect that is neither an undo nor a redo, nor made the
+            notebook; True for the newest undo in effect, which a redo takes back.
+
+        Raises
+        ------
+        LedgerError
+        """
+        where = self._root(), self._name(path), "undo" if undone else "edit"
+
+        def newest(connection: sqlite3.Connection) -> int | None:
+            row = connection.execute(
+                "SELECT edit FROM edits JOIN places USING (place) WHERE root = ? AND name = ?"
+                " AND kind = ? AND undone_by IS NULL AND time > ? ORDER BY edit DESC LIMIT 1",
+                (*where, self._oldest()),
+            ).fetchone()
+            return None if row is None else int(row[0])
+
+        return await self._database.read(newest)
+
+    async def purge(self, path: str) -> int:
+        """Forget all edits of a notebook, or of all notebooks in a folder, and leave no trace.
+
+        Returns
+        -------
+        How many they were.
+
+        Raises
+        ------
+        LedgerError
+        """
+        where = self._root(), self._name(path)
+
+        def purge(connection: sqlite3.Connection) -> int:
+            places = [place for place, _ in below(connection, *where)]
+            return sum(forget(connection, "place = ?", place) for place in places)
+
+        return await self._database.write(purge, forget=True)
+
+    async def gone(self, path: str) -> None:
+        """Forget what was deleted.
+
+        Raises
+        ------
+        LedgerError
+        """
+        await self.purge(path)
+
+    async def renamed(self, old: str, new: str) -> None:
+        """Go along with a notebook, or with all notebooks in a folder.
+
+        What is left of an older notebook that had the new name stays, for who says that something
+        was renamed may be wrong.
+
+        Raises
+        ------
+        LedgerError
+        """
+        root, was, now = self._root(), self._name(old), self._name(new)
+
+        def rename(connection: sqlite3.Connection) -> None:
+            for place, name in below(connection, root, was):
+                there = place_of(connection, root, now + name[len(was) :])
+                connection.execute("UPDATE edits SET place = ? WHERE place = ?", (there, place))
+                connection.execute("DELETE FROM places WHERE place = ?", (place,))
+
+        await self._database.write(rename)
+
+    def _oldest(self) -> float:
+        return time.time() - self._max_seconds
+
+    def _trim(self, connection: sqlite3.Connection) -> None:
+        """Let the oldest go."""
+        if time.monotonic() > self._aged + _AGING_SECONDS:
+            self._aged = time.monotonic()
+            forget(connection, "time <= ?", self._oldest())
+        while True:
+            (size,) = connection.execute("SELECT bytes FROM edits_size").fetchone()
+            if size <= self._max_bytes:
+                return
+            if not forget(connection, "edit = (SELECT min(edit) FROM edits)"):
+                return
