@@ -69,6 +69,20 @@ export class Tab {
     return this.cell(index).locator('.cm-content');
   }
 
+  /** What says beside a cell that it was changed from outside. */
+  mark(index: number): Locator {
+    return this.cell(index).locator('.jp-nbedit-mark');
+  }
+
+  /** The positions of the cells that have such a mark, in sight or not. */
+  async marked(): Promise<number[]> {
+    return this.panel.evaluate(panel =>
+      panel.content.widgets.flatMap(({ node }, index) =>
+        node.querySelector('.jp-nbedit-mark') ? [index] : []
+      )
+    );
+  }
+
   output(index: number): Locator {
     return this.cell(index).locator('.jp-OutputArea-output');
   }

@@ -1,6 +1,8 @@
+import type { FileChange } from './events';
 import type { Conflict, Merge } from './merge';
-import { ask, type Choice } from './notice';
+import { ask, tellChoice, type Question } from './notice';
 import type { OpenNotebook } from './tab';
+import type { Choice } from './wording';
 
 /** Tells of what arrives in a notebook from outside, and asks where both sides changed a cell. */
 export class Arrivals {
@@ -12,18 +14,18 @@ export class Arrivals {
 
   /**
    * @param keys The keys of the merged cells.
-   * @param clients Who is said to have changed the file.
+   * @param changes What was said of the changes.
    */
-  tell(result: Merge, keys: readonly string[], clients: readonly string[]): void {
+  show(result: Merge, keys: readonly string[], changes: readonly FileChange[]): void {
     const cells = result.touched.flatMap(index => keys[index] ?? []);
+    const clients = changes.flatMap(({ client }) => client ?? []);
     // Without a name it was a kernel of another tab that wrote its language down.
-    const isByName = result.hasNewMetadata && clients.length > 0;
-    if (cells.length > 0 || result.removed > 0 || isByName) {
-      this._notebook.tell({ cells, removed: result.removed, clients, isCut: false });
-    }
+    const isOfNotebook = result.hasNewMetadata && clients.length > 0;
+    const arrived = { cells, removed: result.removed, isOfNotebook, isCut: false };
+    void this._notebook.tell(arrived, changes, keys);
     this.keepQuestions(keys);
     for (const conflict of result.conflicts) {
-      this._ask(keys[conflict.at] ?? '', conflict, clients);
+      this._settle(keys[conflict.at] ?? '', conflict, clients);
     }
     this._mark();
   }
@@ -40,9 +42,8 @@ export class Arrivals {
     this._mark();
   }
 
-  /** Ask about a cell; a question that was open about it is taken back. */
-  private _ask(key: string, conflict: Conflict, clients: readonly string[]): void {
-    this._open.get(key)?.();
+  /** Ask about a cell, or do what is set for such cells. */
+  private _settle(key: string, conflict: Conflict, clients: readonly string[]): void {
     const { kind, at, mine, theirs } = conflict;
     const question = {
       file: this._notebook.file,
@@ -52,6 +53,21 @@ export class Arrivals {
       mine: mine?.source ?? null,
       theirs: theirs?.source ?? null
     };
+    const { conflict: rule, toasts } = this._notebook.settings.now;
+    this._open.get(key)?.();
+    this._open.delete(key);
+    if (rule === 'ask') {
+      this._ask(key, conflict, question);
+      return;
+    }
+    const choice = rule === 'keepMine' ? 'mine' : 'theirs';
+    this._choose(key, conflict, choice);
+    if (toasts !== 'none') {
+      tellChoice(question, choice, () => this._notebook.view([key]));
+    }
+  }
+
+  private _ask(key: string, conflict: Conflict, question: Question): void {
     const close = ask(question, choice => {
       this._open.delete(key);
       close();
@@ -62,7 +78,7 @@ export class Arrivals {
   }
 
   private _mark(): void {
-    this._notebook.views.mark(new Set(this._open.keys()));
+    this._notebook.views.markConflicts(new Set(this._open.keys()));
   }
 
   private readonly _open = new Map<string, () => void>();

@@ -8,6 +8,8 @@ import type { FileChange, FileFeed } from './events';
 import { IFileFeed } from './feed';
 import { RoomNotebook } from './room';
 import { RunningCells } from './running';
+import { Server } from './server';
+import { INbEditSettings, type Settings } from './settings';
 import { NotebookSync, type Surroundings } from './sync';
 import { TextFileSync } from './textfile';
 import { Views } from './views';
@@ -24,47 +26,68 @@ export const notebooks: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:notebooks',
   description: 'Open notebooks follow edits made to their files.',
   autoStart: true,
-  requires: [IFileFeed, INotebookTracker],
+  requires: [IFileFeed, INotebookTracker, INbEditSettings],
   optional: [IDocumentManager],
   activate: (
     app: JupyterFrontEnd,
     files: FileFeed,
     tracker: INotebookTracker,
+    settings: Settings,
     documents: IDocumentManager | null
   ) => {
     const { contents } = app.serviceManager;
     const saves = new ExpectantSaves(contents);
     const running = new RunningCells();
-    const around = (context: DocumentRegistry.IContext<INotebookModel>): Surroundings => ({
+    const server = new Server(app.serviceManager.serverSettings);
+    const around = (views: Views): Surroundings => ({
       contents,
       saves,
       running,
-      views: new Views(
-        () => tracker.filter(panel => panel.context === context),
-        panel => app.shell.activateById(panel.id)
-      ),
+      views,
+      settings,
+      undo: (path, edit) => server.undo(contents.localPath(path), edit),
       autosaveInterval: () =>
         documents?.autosave === true ? documents.autosaveInterval * 1000 : null
     });
-    const opened = new Map<DocumentRegistry.IContext<INotebookModel>, Follower>();
-    const follow = ({ context }: NotebookPanel): void => {
-      if (!opened.has(context)) {
+    const viewsOf = (context: DocumentRegistry.IContext<INotebookModel>): Views =>
+      new Views(
+        () => tracker.filter(panel => panel.context === context),
+        {
+          reveal: panel => app.shell.activateById(panel.id),
+          isCurrent: panel => app.shell.currentWidget === panel
+        },
+        settings
+      );
+    const opened = new Map<
+      DocumentRegistry.IContext<INotebookModel>,
+      { readonly follower: Follower; readonly views: Views }
+    >();
+    const follow = (panel: NotebookPanel): void => {
+      const { context } = panel;
+      let known = opened.get(context);
+      if (known === undefined) {
+        const views = viewsOf(context);
         const Kind = context.model.collaborative ? RoomNotebook : NotebookSync;
-        opened.set(context, new Kind(context, around(context)));
-        context.disposed.connect(() => opened.delete(context));
+        known = { views, follower: new Kind(context, around(views)) };
+        opened.set(context, known);
+        context.disposed.connect(() => {
+          opened.delete(context);
+          views.dispose();
+        });
       }
+      known.views.add(panel);
     };
     tracker.forEach(follow);
     tracker.widgetAdded.connect((_, panel) => follow(panel));
     files.listen({
       changed: change => {
-        for (const [context, follower] of opened) {
+        for (const [context, { follower }] of opened) {
           if (contents.localPath(context.path) === change.path) {
             follower.heard(change);
           }
         }
       },
-      mayHaveChanged: () => opened.forEach(follower => follower.request?.())
+      mayHaveChanged: () => opened.forEach(({ follower }) => follower.request?.())
     });
   }
 };

@@ -6,40 +6,23 @@
  * - `.jp-Cell.jp-nbedit-conflict`: a cell that both sides changed, until somebody has chosen
  * - `.jp-nbedit-compare`: the body of the dialog "Show both", with
  *   `.jp-nbedit-mine pre` and `.jp-nbedit-theirs pre`
- * - toasts are JupyterLab's (`.Toastify__toast`), their buttons are called `View`, and for a
- *   conflict `Keep mine`, `Take theirs` and `Show both`
+ * - `.jp-nbedit-mark` in a cell: it was changed from outside, and not looked at since
+ * - toasts are JupyterLab's (`.Toastify__toast`), their buttons are called `View` and `Undo`, and
+ *   for a conflict `Keep mine`, `Take theirs` and `Show both`
  */
 import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
 import type { Cell as CellWidget } from '@jupyterlab/cells';
 import { Widget } from '@lumino/widgets';
 import type { ConflictKind } from './cell';
 import { clean } from './names';
+import { TOAST_TIME } from './toast';
+import { conflictText, names, type Choice } from './wording';
 
 const FLASH = 'jp-nbedit-flash';
 const CONFLICT = 'jp-nbedit-conflict';
 
-/** How long a toast and a flash are shown, in milliseconds. */
-const TOAST_TIME = 8000;
+/** How long a flash is shown, in milliseconds. */
 const FLASH_TIME = 2500;
-
-/** More cells than this are counted, not listed. */
-const LISTED_CELLS = 4;
-
-/** What came into a notebook from outside. */
-export interface Arrival {
-  readonly file: string;
-  /** Who changed it, if anybody said so. */
-  readonly clients: readonly string[];
-  /** Names of the cells that changed. */
-  readonly cells: readonly string[];
-  /** How many cells were removed. */
-  readonly removed: number;
-  /** Whether there may be more of both. */
-  readonly isCut: boolean;
-}
-
-/** The sides of a conflict. */
-export type Choice = 'mine' | 'theirs';
 
 /** A cell that both sides changed, as it is shown to the one who has to choose. */
 export interface Question {
@@ -52,61 +35,13 @@ export interface Question {
   readonly theirs: string | null;
 }
 
-/** The toast about what came into one notebook. */
-export class ArrivalToast {
-  /**
-   * Tell that something arrived. What comes from the same clients while the last toast is in sight
-   * is added to it.
-   *
-   * @param position Where a cell stands now, from 0, or -1 if it is gone.
-   * @param view Shows these cells.
-   */
-  show(
-    arrival: Arrival,
-    position: (cell: string) => number,
-    view: (cells: readonly string[]) => void
-  ): void {
-    const who = names(arrival.clients);
-    const now = Date.now();
-    const last = this._last?.who === who && now - this._last.time < TOAST_TIME ? this._last : null;
-    const cells = [...new Set([...(last?.cells ?? []), ...arrival.cells])];
-    const removed = (last?.removed ?? 0) + arrival.removed;
-    const isCut = last?.isCut === true || arrival.isCut;
-    const positions = cells
-      .map(position)
-      .filter(index => index >= 0)
-      .sort((a, b) => a - b);
-    const message = describe(who, { ...arrival, removed, isCut }, positions);
-    const options = {
-      autoClose: TOAST_TIME,
-      actions: [{ label: 'View', caption: 'Show the changed cells', callback: () => view(cells) }]
-    };
-    let id = last?.id;
-    if (id === undefined || !Notification.update({ id, message, ...options })) {
-      if (this._last !== null) {
-        Notification.dismiss(this._last.id);
-      }
-      id = Notification.info(message, options);
-    }
-    this._last = { id, who, time: now, cells, removed, isCut };
-  }
-
-  private _last: {
-    readonly id: string;
-    readonly who: string;
-    readonly time: number;
-    readonly cells: readonly string[];
-    readonly removed: number;
-    readonly isCut: boolean;
-  } | null = null;
-}
-
 /**
  * Ask which side of a conflict to keep.
  *
  * @returns Takes the question back.
  */
 export function ask(question: Question, choose: (choice: Choice) => void): () => void {
+  const { clients, file, kind, position } = question;
   let id = '';
   let open = true;
   const close = (): void => {
@@ -114,7 +49,7 @@ export function ask(question: Question, choose: (choice: Choice) => void): () =>
     Notification.dismiss(id);
   };
   const show = (): void => {
-    id = Notification.warning(conflictText(question), {
+    id = Notification.warning(conflictText(clients, file, kind, position, null), {
       autoClose: false,
       actions: [
         { label: 'Keep mine', callback: () => choose('mine') },
@@ -133,6 +68,15 @@ export function ask(question: Question, choose: (choice: Choice) => void): () =>
   };
   show();
   return close;
+}
+
+/** Tell what was chosen for the user, as he has set it. */
+export function tellChoice(question: Question, choice: Choice, view: () => void): void {
+  const { clients, file, kind, position } = question;
+  Notification.info(conflictText(clients, file, kind, position, choice), {
+    autoClose: TOAST_TIME,
+    actions: [{ label: 'View', caption: 'Show the cell', callback: view }]
+  });
 }
 
 /** Tell once that a text file with unsaved changes has changed on disk. */
@@ -187,45 +131,4 @@ function side(className: string, title: string, source: string | null): HTMLElem
   text.tabIndex = 0;
   section.append(heading, text);
   return section;
-}
-
-function describe(
-  who: string,
-  { file, removed, isCut }: Omit<Arrival, 'cells'>,
-  positions: readonly number[]
-): string {
-  const parts = [
-    ...(positions.length > 0 ? [listCells(positions)] : []),
-    ...(removed > 0 ? [`${removed} ${removed === 1 ? 'cell' : 'cells'} removed`] : []),
-    ...(isCut ? ['and others'] : [])
-  ];
-  const what = parts.length > 0 ? parts.join(', ') : 'the metadata';
-  return who === ''
-    ? `${clean(file)} changed on disk: ${what}`
-    : `${who} edited ${clean(file)}: ${what}`;
-}
-
-function conflictText({ file, clients, kind, position }: Question): string {
-  const who = names(clients) || 'Somebody';
-  const cell = `cell ${position + 1} of ${clean(file)}`;
-  switch (kind) {
-    case 'changed':
-      return `${who} changed ${cell}, and so did you. Your text was kept.`;
-    case 'deleted-on-disk':
-      return `${who} deleted ${cell}, which you changed. It was kept.`;
-    case 'deleted-here':
-      return `${who} changed ${cell}, which you deleted. It was put back.`;
-  }
-}
-
-function listCells(cells: readonly number[]): string {
-  const listed = cells.slice(0, LISTED_CELLS).map(index => `${index + 1}`);
-  const more = cells.length - listed.length;
-  const last = more > 0 ? `${more} more` : listed.pop();
-  const text = listed.length > 0 ? `${listed.join(', ')} and ${last}` : last;
-  return `${cells.length === 1 ? 'cell' : 'cells'} ${text}`;
-}
-
-function names(clients: readonly string[]): string {
-  return [...new Set(clients.map(clean))].filter(name => name !== '').join(', ');
 }

@@ -2,8 +2,7 @@ import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { INotebookModel } from '@jupyterlab/notebook';
 import { isThere, told } from './done';
 import type { FileChange } from './events';
-import type { Surroundings } from './sync';
-import { OpenNotebook } from './tab';
+import { OpenNotebook, type Around } from './tab';
 
 /** How long an edit may take to come through the room after its event, in milliseconds. */
 const PATIENCE = 5000;
@@ -16,9 +15,9 @@ const PATIENCE = 5000;
 export class RoomNotebook {
   constructor(
     private readonly _context: DocumentRegistry.IContext<INotebookModel>,
-    { running, views }: Pick<Surroundings, 'running' | 'views'>
+    around: Around
   ) {
-    this._notebook = new OpenNotebook(_context, running, views);
+    this._notebook = new OpenNotebook(_context, around);
   }
 
   /** Hear that the file is said to have changed. */
@@ -28,15 +27,12 @@ export class RoomNotebook {
     }
   }
 
-  private async _tell({ client, done, isCut }: FileChange): Promise<void> {
-    await this._arrival(() => isThere(done, this._notebook.keys()));
-    if (this._context.isDisposed) {
-      return;
-    }
-    const { cells, removed, isOfNotebook } = told(done, this._notebook.keys());
-    if (cells.length > 0 || removed > 0 || isOfNotebook) {
-      const clients = client === null ? [] : [client];
-      this._notebook.tell({ cells, removed, clients, isCut });
+  private async _tell(change: FileChange): Promise<void> {
+    await this._arrival(() => isThere(change.done, this._notebook.keys()));
+    if (!this._context.isDisposed) {
+      const keys = this._notebook.keys();
+      const arrived = { ...told(change.done, keys), isCut: change.isCut };
+      void this._notebook.tell(arrived, [change], keys);
     }
   }
 

@@ -1,6 +1,7 @@
 import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
 import type { About, EditDetail, EditReply, Mode, ModeReply, Page, Proposal } from './answers';
+import { ownEdits } from './own';
 
 /** What we call ourselves in the history. */
 const CLIENT = 'JupyterLab';
@@ -59,12 +60,16 @@ export class Server {
 
   /** Take back an edit, or the newest that is in effect. */
   async undo(path: string, id?: number, options?: ChangeOptions): Promise<EditReply> {
-    return this._change('POST', `${notebook(path)}/undo`, { edit_id: id }, options);
+    return ownEdits.during(
+      this._change('POST', `${notebook(path)}/undo`, { edit_id: id }, options)
+    );
   }
 
   /** Take back an undo, or the newest that is in effect. */
   async redo(path: string, id?: number, options?: ChangeOptions): Promise<EditReply> {
-    return this._change('POST', `${notebook(path)}/redo`, { edit_id: id }, options);
+    return ownEdits.during(
+      this._change('POST', `${notebook(path)}/redo`, { edit_id: id }, options)
+    );
   }
 
   /** Forget a notebook's history; answers how many edits that were. */
@@ -109,7 +114,7 @@ export class Server {
 
   /** @param parts Which parts; all that are pending, if not given. */
   async accept(id: number, parts?: readonly number[], options?: ChangeOptions): Promise<EditReply> {
-    return this._change('POST', `${proposal(id)}/accept`, { parts }, options);
+    return ownEdits.during(this._change('POST', `${proposal(id)}/accept`, { parts }, options));
   }
 
   /** @param parts Which parts; all that are pending, if not given. */

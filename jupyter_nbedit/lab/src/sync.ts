@@ -8,21 +8,17 @@ import { Baseline } from './baseline';
 import { fetchNotebook, isCurrent } from './disk';
 import type { FileChange } from './events';
 import { merge, type Conflict, type Merge } from './merge';
-import type { Choice } from './notice';
 import { readFile, type Notebook } from './notebook';
-import type { RunningCells } from './running';
-import { OpenNotebook } from './tab';
-import type { Views } from './views';
+import { OpenNotebook, type Around } from './tab';
+import type { Choice } from './wording';
 
 /** How often a sync or a save starts over because the other side was faster. */
 const ATTEMPTS = 5;
 
 /** What a sync needs to know of the application. */
-export interface Surroundings {
+export interface Surroundings extends Around {
   readonly contents: Contents.IManager;
   readonly saves: ExpectantSaves;
-  readonly running: RunningCells;
-  readonly views: Views;
   /** Milliseconds between autosaves, or null if there are none. */
   readonly autosaveInterval: () => number | null;
 }
@@ -39,7 +35,7 @@ export class NotebookSync {
     private readonly _context: DocumentRegistry.IContext<INotebookModel>,
     private readonly _around: Surroundings
   ) {
-    this._notebook = new OpenNotebook(_context, _around.running, _around.views);
+    this._notebook = new OpenNotebook(_context, _around);
     this._arrivals = new Arrivals(this._notebook, (key, conflict, choice) =>
       this._start(() => this._choose(key, conflict, choice))
     );
@@ -178,15 +174,13 @@ export class NotebookSync {
     heard: number
   ): Promise<void> {
     const last = this._heard.map(({ hash }) => hash).lastIndexOf(fetched.hash ?? '');
-    const clients = this._heard
-      .splice(0, Math.max(heard, last + 1))
-      .flatMap(({ client }) => client ?? []);
+    const changes = this._heard.splice(0, Math.max(heard, last + 1));
     const wasDirty = this._context.model.dirty;
     this._isMerging = true;
     try {
       await takeOver(this._context, fetched, this._revert, content => {
         baseline.take(readFile(content), this._notebook.read(), result =>
-          this._show(result, clients)
+          this._show(result, changes)
         );
       });
       this._notebook.settleDirty(wasDirty, baseline.common);
@@ -208,9 +202,9 @@ export class NotebookSync {
   }
 
   /** Show a merge in the tab, and tell of it. */
-  private _show(result: Merge, clients: readonly string[]): string[] {
+  private _show(result: Merge, changes: readonly FileChange[]): string[] {
     const keys = this._notebook.apply(result);
-    this._arrivals.tell(result, keys, clients);
+    this._arrivals.show(result, keys, changes);
     return keys;
   }
 

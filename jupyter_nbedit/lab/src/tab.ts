@@ -2,22 +2,43 @@ import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { INotebookModel } from '@jupyterlab/notebook';
 import { applyMerge, readTab, tabKeys } from './apply';
 import type { Tab } from './baseline';
+import type { FileChange } from './events';
 import { difference, type Merge } from './merge';
 import type { Notebook } from './notebook';
-import { ArrivalToast, type Arrival } from './notice';
+import { ownEdits } from './own';
 import type { RunningCells } from './running';
+import type { Settings } from './settings';
+import { isEdit, shares, toldOf, type Arrived, type Share } from './shares';
+import { takeBack, type Outcome } from './takeback';
+import { ArrivalToasts } from './toast';
 import type { Views } from './views';
 
 /** How much it takes to move a cell: any number of others are moved around a running one. */
 const WEIGHT = { running: 1e12, active: 1e6, other: 1 };
 
+/** What an open notebook needs to know of the application. */
+export interface Around {
+  readonly running: RunningCells;
+  readonly views: Views;
+  readonly settings: Settings;
+  /** Take one edit of the notebook with this path back. */
+  readonly undo: (path: string, edit: number) => Promise<unknown>;
+}
+
 /** An open notebook with all its views. */
 export class OpenNotebook {
   constructor(
     private readonly _context: DocumentRegistry.IContext<INotebookModel>,
-    private readonly _running: RunningCells,
-    readonly views: Views
+    private readonly _around: Around
   ) {}
+
+  get views(): Views {
+    return this._around.views;
+  }
+
+  get settings(): Settings {
+    return this._around.settings;
+  }
 
   /** The name of the file, to be shown. */
   get file(): string {
@@ -46,14 +67,39 @@ export class OpenNotebook {
     return tabKeys(this._context.model.sharedModel);
   }
 
-  /** Tell of what came from outside, and flash it. */
-  tell(arrival: Omit<Arrival, 'file'>): void {
-    this.views.flash(arrival.cells);
-    this._toast.show(
-      { file: this.file, ...arrival },
-      key => this.position(key),
-      all => void this.views.goTo(all)
-    );
+  /**
+   * Flash and mark what came from outside, and tell of it, but not to who has asked for it here.
+   *
+   * @param changes What was said of it, oldest first.
+   * @param keys The keys of the cells that the notebook has with it.
+   */
+  async tell(
+    arrived: Arrived,
+    changes: readonly FileChange[],
+    keys: readonly string[]
+  ): Promise<void> {
+    this.views.flash(arrived.cells);
+    await ownEdits.known();
+    const isOwn = ({ edit }: FileChange): boolean => edit !== null && ownEdits.has(edit);
+    const own = toldOf(changes.filter(isOwn), keys).cells;
+    const others = changes.filter(change => !isOwn(change));
+    const byOthers = new Set(toldOf(others, keys).cells);
+    const seen = new Set(own.filter(cell => !byOthers.has(cell)));
+    this.views.unmark([...seen]);
+    if (!changes.some(isOwn) || others.some(isEdit)) {
+      const cells = arrived.cells.filter(cell => !seen.has(cell));
+      shares({ ...arrived, cells }, others, keys).forEach(share => this._tell(share));
+    }
+  }
+
+  /** Show these cells. */
+  view(keys: readonly string[]): void {
+    void this.views.goTo(keys);
+  }
+
+  /** Take edits back, oldest first as they are given. */
+  takeBack(edits: readonly number[]): Promise<Outcome> {
+    return takeBack(edits, edit => this._around.undo(this._context.path, edit));
   }
 
   /** Where a cell stands, from 0, or -1 if it is gone. */
@@ -68,12 +114,21 @@ export class OpenNotebook {
     this._context.model.dirty = differs === 'text' || (differs === 'data' && wasDirty);
   }
 
+  private _tell(share: Share): void {
+    const { toasts } = this.settings.now;
+    this.views.mark(share.cells, share.clients);
+    void this.views.follow(share.cells);
+    if (toasts === 'all' || (toasts === 'background' && !this.views.areInSight)) {
+      this._toasts.show(share);
+    }
+  }
+
   /** The keys of the cells that are running. */
   private _pinned(): Set<string> {
     const { cells, sharedModel } = this._context.model;
     const keys = tabKeys(sharedModel);
-    return new Set(keys.filter((_, index) => this._running.has(cells.get(index))));
+    return new Set(keys.filter((_, index) => this._around.running.has(cells.get(index))));
   }
 
-  private readonly _toast = new ArrivalToast();
+  private readonly _toasts = new ArrivalToasts(this);
 }

@@ -12,8 +12,10 @@ const GOES_ELSEWHERE = ['wheel', 'pointerdown', 'keydown', 'touchstart'];
 /**
  * Change a notebook's cells under its reader's eyes: the same cell stays active, in the same mode,
  * selected cells stay selected, and what the reader looks at stays where it is in the window.
+ *
+ * @returns Lets go of that place before the cells have taken their sizes.
  */
-export function keepView(notebook: Notebook, change: () => void): void {
+export function keepView(notebook: Notebook, change: () => void): () => void {
   const activeId = notebook.activeCell?.model.id;
   const { mode } = notebook;
   const hadFocus = notebook.node.contains(document.activeElement);
@@ -35,7 +37,16 @@ export function keepView(notebook: Notebook, change: () => void): void {
     notebook.mode = mode;
     notebook.activate();
   }
-  hold();
+  return hold();
+}
+
+/** Whether a part of a cell can be seen in its notebook's window. */
+export function isInSight(notebook: Notebook, node: Element): boolean {
+  const outer = notebook.outerNode.getBoundingClientRect();
+  const { top, bottom } = node.getBoundingClientRect();
+  const isThere = bottom > outer.top && top < outer.bottom && bottom > top;
+  // A windowed notebook keeps its active cell, out of sight, invisible within sight.
+  return isThere && getComputedStyle(node).opacity !== '0';
 }
 
 /**
@@ -43,18 +54,12 @@ export function keepView(notebook: Notebook, change: () => void): void {
  *
  * The browser's own scroll anchoring is absent in some browsers and drifts in windowed notebooks.
  *
- * @returns Puts it back there, now and while cells take their sizes, until the reader moves on.
+ * @returns Puts it back there, now and while cells take their sizes, until the reader moves on or
+ * what it returns is called.
  */
-function held(notebook: Notebook): () => void {
+function held(notebook: Notebook): () => () => void {
   const scroller = notebook.outerNode;
-  const window_ = scroller.getBoundingClientRect();
-  const inSight = (node: Element): boolean => {
-    const { top, bottom } = node.getBoundingClientRect();
-    const isThere = bottom > window_.top && top < window_.bottom && bottom > top;
-    // A windowed notebook keeps its active cell, out of sight, invisible within sight.
-    return isThere && getComputedStyle(node).opacity !== '0';
-  };
-  const inSightNow = notebook.widgets.filter(cell => inSight(cell.node));
+  const inSightNow = notebook.widgets.filter(({ node }) => isInSight(notebook, node));
   const active = inSightNow.filter(cell => cell === notebook.activeCell);
   // Of several, since one may be scrolled out by the change itself.
   const anchors = [...active, ...inSightNow].map(({ model, node }) => ({
@@ -97,5 +102,6 @@ function held(notebook: Notebook): () => void {
     } else {
       restore();
     }
+    return release;
   };
 }

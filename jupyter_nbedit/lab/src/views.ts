@@ -1,39 +1,82 @@
 import type { NotebookPanel } from '@jupyterlab/notebook';
+import { Marks } from './marks';
 import { flash, markConflict } from './notice';
-import { keepView } from './view';
+import type { Settings } from './settings';
+import { isInSight, keepView } from './view';
+
+/** How many places at most are held at a time. */
+const HOLDS = 50;
 
 /** The views of one notebook, of which there may be several. */
 export class Views {
   constructor(
     private readonly _panels: () => NotebookPanel[],
-    private readonly _reveal: (panel: NotebookPanel) => void
-  ) {}
+    private readonly _shell: {
+      /** Bring a view to the front. */
+      reveal(panel: NotebookPanel): void;
+      /** Whether it is the one that the user works in. */
+      isCurrent(panel: NotebookPanel): boolean;
+    },
+    private readonly _settings: Settings
+  ) {
+    _settings.changed.connect(this._onSettingsChanged);
+  }
+
+  dispose(): void {
+    this._settings.changed.disconnect(this._onSettingsChanged);
+  }
+
+  /** Show in one more view what is marked. */
+  add(panel: NotebookPanel): void {
+    this._marks.addView(panel);
+  }
 
   /** The keys of the cells that are active in some view. */
   active(): Set<string> {
     return new Set(this._panels().flatMap(({ content }) => content.activeCell?.model.id ?? []));
   }
 
+  /** Whether one of them can be seen now. */
+  get areInSight(): boolean {
+    return document.visibilityState === 'visible' && this._panels().some(panel => panel.isVisible);
+  }
+
   /** Change the notebook's model, and keep what each view shows in place. */
   keep(change: () => void): void {
+    this._held.splice(0, Math.max(0, this._held.length - HOLDS));
     const keepAll = this._panels().reduce(
       (inner, { content }) =>
-        () =>
-          keepView(content, inner),
+        () => {
+          this._held.push(keepView(content, inner));
+        },
       change
     );
     keepAll();
   }
 
   flash(keys: readonly string[]): void {
-    const changed = new Set(keys);
-    for (const { content } of this._panels()) {
-      content.widgets.filter(({ model }) => changed.has(model.id)).forEach(flash);
+    if (this._settings.now.flash) {
+      const changed = new Set(keys);
+      for (const { content } of this._panels()) {
+        content.widgets.filter(({ model }) => changed.has(model.id)).forEach(flash);
+      }
     }
   }
 
+  /** Mark cells as changed from outside, until they were looked at. */
+  mark(keys: readonly string[], clients: readonly string[]): void {
+    if (this._settings.now.marks) {
+      this._marks.add(keys, clients);
+    }
+  }
+
+  /** Take such marks away. */
+  unmark(keys: readonly string[]): void {
+    this._marks.remove(keys);
+  }
+
   /** Mark exactly these cells as ones that both sides changed. */
-  mark(keys: ReadonlySet<string>): void {
+  markConflicts(keys: ReadonlySet<string>): void {
     for (const { content } of this._panels()) {
       for (const cell of content.widgets) {
         markConflict(cell, keys.has(cell.model.id));
@@ -41,14 +84,43 @@ export class Views {
     }
   }
 
+  /**
+   * Scroll to cells that were edited, if that is wished, in the view the user works in and unless
+   * he is at it. The focus and the caret stay where they are.
+   */
+  async follow(keys: readonly string[]): Promise<void> {
+    const panel = this._panels().find(each => this._shell.isCurrent(each));
+    if (!this._settings.now.follow || panel?.isVisible !== true || this._marks.isBusy(panel)) {
+      return;
+    }
+    const { content } = panel;
+    const first = content.widgets.findIndex(({ model }) => keys.includes(model.id));
+    const cell = content.widgets[first];
+    if (cell !== undefined && !isInSight(content, cell.node)) {
+      this._held.splice(0).forEach(release => release());
+      await content.scrollToItem(first, 'center');
+    }
+  }
+
   /** Bring a view to the front and show these cells in it. */
   async goTo(keys: readonly string[]): Promise<void> {
-    const panel = this._panels()[0];
+    const panels = this._panels();
+    const panel = panels.find(each => this._shell.isCurrent(each)) ?? panels[0];
     const first = panel?.content.widgets.find(({ model }) => keys.includes(model.id));
     if (panel !== undefined && first !== undefined) {
-      this._reveal(panel);
+      this._shell.reveal(panel);
       await panel.content.scrollToCell(first, 'center');
       this.flash(keys);
     }
   }
+
+  private readonly _onSettingsChanged = (): void => {
+    if (!this._settings.now.marks) {
+      this._marks.clear();
+    }
+  };
+
+  private readonly _marks = new Marks();
+  /** Each lets go of the place in the window that a view is held at. */
+  private readonly _held: (() => void)[] = [];
 }
