@@ -12,6 +12,7 @@ from traitlets import Bool, Enum, Integer, List, Unicode
 from jupyter_nbedit.database import Database
 from jupyter_nbedit.editor import Always, NotebookEditor
 from jupyter_nbedit.events import SCHEMA_ID, SCHEMA_PATH, EditEvents
+from jupyter_nbedit.following import CONTENTS, Following
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.retries import Retries
 from jupyter_nbedit.history import Ledger
@@ -160,6 +161,8 @@ class NbEditApp(ExtensionApp):
             max_bytes=self.history_max_bytes,
             max_days=self.history_max_days,
         )
+        following = Following(storages, [self.ledger], self.log)
+        logger.add_listener(schema_id=CONTENTS, listener=following.heard)
         self.reader = NotebookReader(
             storages=storages, notary=notary, readings=self.readings, versions=self.versions
         )

@@ -16,9 +16,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from jupyter_server.utils import ensure_async
+
 from jupyter_nbedit.errors import Busy, FolderNotFound, NotAPlainFile, NotebookNotFound
 from jupyter_nbedit.storage import Entry, Found, Storage, Walk, asking, listing
 from jupyter_nbedit.storage.contents import ContentsStorage
+from jupyter_nbedit.storage.failures import failures
 from jupyter_nbedit.storage.files import FileStorage
 from jupyter_nbedit.storage.guards import guard
 from jupyter_nbedit.storage.leftovers import Leftovers
@@ -26,6 +29,7 @@ from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.managers import Way, keeps_plain_files, kinds_of, way_of
 from jupyter_nbedit.storage.mapping import api_path, root_name, shows
 from jupyter_nbedit.storage.notebook import NotebookStorage
+from jupyter_nbedit.storage.paths import is_odd
 from jupyter_nbedit.storage.room import RoomStorage
 from jupyter_nbedit.storage.rooms import TEXT, RoomsThen, has_rooms, live_places, place_of, room_of
 from jupyter_nbedit.storage.shared_cells import Sights
@@ -186,6 +190,21 @@ class ServerStorages:
             await storage.check(path)
         else:
             await ContentsStorage(manager, self.locks).check(path)
+
+    async def is_there(self, path: str) -> bool:
+        """Tell whether there is anything at a path, be it a notebook, another file or a folder.
+
+        Raises
+        ------
+        NotebookNotFound
+            If nothing of ours is spelled like that.
+        StorageFailure, Forbidden
+            If that cannot be told.
+        """
+        if is_odd(path) or not path:
+            raise NotebookNotFound
+        with failures(NotebookNotFound):
+            return bool(await ensure_async(self.settings["contents_manager"].exists(path)))
 
     def _check_inside(self, path: str) -> None:
         """Refuse a path that a link leads out of the root, in whatever way things are kept there.
