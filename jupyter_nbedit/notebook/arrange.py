@@ -175,6 +175,11 @@ class Order:
             for at, token in enumerate(tokens)
         }
 
+    @property
+    def moved(self) -> set[int]:
+        """The cells of the document that stand elsewhere after the batch."""
+        return {token for each in self._stretches() for token in each.tokens if token >= 0}
+
     def splices(self, style: Style, written: Callable[[int], bytes]) -> list[Splice]:
         """Give the splices that put the cells in order.
 

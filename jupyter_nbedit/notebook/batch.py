@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 import msgspec
@@ -15,6 +16,7 @@ from jupyter_nbedit.notebook.arrange import Order
 from jupyter_nbedit.notebook.diff import Change, MetadataChange
 from jupyter_nbedit.notebook.document import Document, source_hash
 from jupyter_nbedit.notebook.drafts import Draft, decoded
+from jupyter_nbedit.notebook.edits import Edit, State, Step
 from jupyter_nbedit.notebook.forms import check_form
 from jupyter_nbedit.notebook.operations import (
     ClearOutputs,
@@ -25,6 +27,7 @@ from jupyter_nbedit.notebook.operations import (
     Split,
     name_of,
 )
+from jupyter_nbedit.notebook.record import Record
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.notebook.workspace import Workspace
 
@@ -107,12 +110,27 @@ class Applied:
         What a reader of a diff is shown.
     total_cells
         How many cells there are afterwards.
+    edit
+        Gives what the batch does, cell by cell.
     """
 
     splices: list[Splice]
     results: list[Result]
     changes: list[Change | MetadataChange]
     total_cells: int
+    edit: Callable[[], Edit]
+
+    def record(self) -> Record:
+        """Give what is to be kept so that the batch can be taken back."""
+        return self.edit().record()
+
+    def offer(self) -> Record:
+        """Give what is to be kept so that the batch can be done later, or a part of it.
+
+        It is the record of the opposite edit, on the notebook as the batch would leave it: to take
+        that back is to do the batch. The notebook is parsed for it.
+        """
+        return self.edit().opposite().record()
 
 
 def apply(
@@ -145,11 +163,63 @@ def apply(
             refusal.details.setdefault("operation", number)
             raise
     order = workspace.arrangement.order()
+    return worked_out(workspace, order, [_result(order, *each) for each in done])
+
+
+def worked_out(
+    workspace: Workspace,
+    order: Order,
+    results: list[Result],
+    exact: Sequence[Splice] | None = None,
+) -> Applied:
+    """Say what has been done to a notebook.
+
+    Parameters
+    ----------
+    workspace
+        The notebook, with all its cells and its metadata as they shall be.
+    order
+        The order in which they shall stand.
+    results
+        What is answered.
+    exact
+        Splices that do the same, to be taken instead of those that would be made.
+    """
+    splices = _splices(workspace, order) if exact is None else list(exact)
     return Applied(
-        splices=_splices(workspace, order),
-        results=[_result(order, *each) for each in done],
+        splices=splices,
+        results=results,
         changes=list(_changes(workspace, order)),
         total_cells=len(order),
+        edit=partial(_edit, workspace, order, splices),
+    )
+
+
+def _edit(workspace: Workspace, order: Order, splices: list[Splice]) -> Edit:
+    moved = order.moved
+    steps = [
+        step
+        for draft in workspace.drafts.values()
+        if (step := _step(draft, order, moved)) is not None
+    ]
+    return Edit(workspace.document, splices, steps, workspace.metadata, len(order))
+
+
+def _step(draft: Draft, order: Order, moved: Collection[int]) -> Step | None:
+    if draft.gone_by is not None:
+        return None if draft.cell is None else Step(draft.id, draft.cell, None, None)
+    touched = draft.touched
+    if draft.cell is not None and not touched and draft.token not in moved:
+        return None
+    return Step(
+        draft.id,
+        draft.cell,
+        State(draft.cell_type, draft.source, draft.metadata, draft.attachments),
+        order.index(draft.token),
+        moved=draft.token in moved,
+        touched=touched,
+        cleared=draft.outputs_cleared,
+        returned=draft.outputs_returned,
     )
 
 
@@ -167,8 +237,10 @@ def _splices(workspace: Workspace, order: Order) -> list[Splice]:
         if draft.gone_by is None and draft.token not in written:
             splices += draft.changes(style)
     document, metadata = workspace.document, workspace.metadata
-    if metadata is not None and metadata != document.written_metadata:
-        if document.metadata_span is not None:
+    if metadata != document.written_metadata:
+        if metadata is None:
+            splices.append(_without_metadata(document))
+        elif document.metadata_span is not None:
             splices.append(Splice(*document.metadata_span, metadata))
         else:
             end = document.members[-1].value.stop
@@ -176,6 +248,14 @@ def _splices(workspace: Workspace, order: Order) -> list[Splice]:
             member = own.object.separator + own.member("metadata", metadata)
             splices.append(Splice(end, end, member))
     return sorted(splices)
+
+
+def _without_metadata(document: Document) -> Splice:
+    members = document.members
+    at = next(at for at, member in enumerate(members) if member.name == "metadata")
+    if at:
+        return Splice(members[at - 1].value.stop, members[at].value.stop, b"")
+    return Splice(members[at].name_span.start, members[at + 1].name_span.start, b"")
 
 
 def _result(order: Order, number: int, operation: Operation, touched: Touched) -> Result:

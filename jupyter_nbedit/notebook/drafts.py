@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,6 +59,13 @@ class Draft:
         """Its metadata; empty if it is missing or not an object."""
         return decoded(self.member("metadata"))
 
+    @property
+    def attachments(self) -> object:
+        """Its attachments, which a cell that becomes code loses."""
+        becomes = self.cell is None or self.cell.cell_type != "code"
+        value = None if becomes and self.cell_type == "code" else self.member("attachments")
+        return None if value is None else spans.decode(value, Span(0, len(value)))
+
     def become(self, cell_type: str) -> None:
         """Change the type; what the new one must not have is lost, even if it changes back."""
         if cell_type != "code":
@@ -80,10 +88,21 @@ class Draft:
 
     def changes(self, style: Style) -> list[Splice]:
         """Give the splices that change the cell where it is."""
-        if self.cell is None:
-            return []
-        wanted = rewrite.Wanted(self.source, self.cell_type, self.members, self.clear)
-        return rewrite.changed_cell(self.cell, style, wanted)
+        return [] if self.cell is None else rewrite.changed_cell(self.cell, style, self._wanted)
+
+    @property
+    def touched(self) -> Collection[str]:
+        """The names of the members of the cell it was that change, come or go."""
+        return () if self.cell is None else rewrite.touched(self.cell, self._wanted)
+
+    @property
+    def outputs_returned(self) -> bool:
+        """Whether it has outputs or a count, and had none."""
+        return False
+
+    @property
+    def _wanted(self) -> rewrite.Wanted:
+        return rewrite.Wanted(self.source, self.cell_type, self.members, self.clear)
 
     def style(self, notebook: Style) -> CellStyle:
         """Give the style that it is written in."""

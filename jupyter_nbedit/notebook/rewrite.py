@@ -14,6 +14,8 @@ from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.notebook.style import CellStyle, Style
 
 _CLEARED = {"execution_count": b"null", "outputs": b"[]"}
+#: The members that a run of the cell fills.
+OF_A_RUN = frozenset(_CLEARED)
 # https://nbformat.readthedocs.io/en/latest/format_description.html: what each type must not have.
 _FOREIGN = {
     "code": ("attachments",),
@@ -48,6 +50,17 @@ def has_outputs(cell: Cell) -> bool:
     return bool(_stale(cell))
 
 
+def is_left(value: bytes | None) -> bool:
+    """Tell whether a written value of such a member is something that clearing would change."""
+    return value is not None and _is_left(value, Span(0, len(value)))
+
+
+def _is_left(text: bytes, value: Span) -> bool:
+    if spans.is_array(text, value):
+        return bool(spans.elements(text, value))
+    return spans.decode(text, value) is not None
+
+
 @dataclass(frozen=True)
 class Wanted:
     """What a cell becomes.
@@ -67,6 +80,23 @@ class Wanted:
     cell_type: str
     members: Mapping[str, bytes | None]
     clear: bool
+
+
+def touched(cell: Cell, wanted: Wanted) -> set[str]:
+    """Name the members whose values `changed_cell` makes others, puts in or takes out."""
+    names = {name for name, value in wanted.members.items() if value != cell.written(name)}
+    if wanted.source != cell.source:
+        names.add("source")
+    if wanted.clear:
+        names.update(member.name for member in _stale(cell))
+    if wanted.cell_type != cell.cell_type:
+        names.add("cell_type")
+        if wanted.cell_type == "code":
+            names |= _CLEARED.keys() - cell.members.keys()
+        # What is foreign to the type is out, even if the batch has set it.
+        foreign = set(_FOREIGN.get(wanted.cell_type, ()))
+        names = names - foreign | foreign & cell.members.keys()
+    return names
 
 
 def changed_cell(cell: Cell, style: Style, wanted: Wanted) -> list[Splice]:
@@ -102,16 +132,8 @@ def changed_cell(cell: Cell, style: Style, wanted: Wanted) -> list[Splice]:
 
 def _stale(cell: Cell) -> list[Member]:
     """List the members that clearing the outputs changes."""
-    found = []
-    for name in _CLEARED:
-        member = cell.members.get(name)
-        if member is None:
-            continue
-        array = spans.is_array(cell.text, member.value)
-        value = spans.elements(cell.text, member.value) if array else cell.value(name)
-        if value if array else value is not None:
-            found.append(member)
-    return found
+    found = [cell.members[name] for name in _CLEARED if name in cell.members]
+    return [member for member in found if _is_left(cell.text, member.value)]
 
 
 def _rewritten(

@@ -1,0 +1,393 @@
+"""Take back what an edit did, at once or after others have worked on the notebook."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from msgspec import UNSET
+
+from jupyter_nbedit.errors import UndoConflict
+from jupyter_nbedit.notebook import rewrite, spans
+from jupyter_nbedit.notebook.arrange import Order
+from jupyter_nbedit.notebook.batch import Applied, Result, TouchedCell, worked_out
+from jupyter_nbedit.notebook.document import Cell, Document, source_hash
+from jupyter_nbedit.notebook.drafts import Draft
+from jupyter_nbedit.notebook.objects import with_members, with_ranked_members
+from jupyter_nbedit.notebook.record import Part, Record, mark, same
+from jupyter_nbedit.notebook.spans import Span
+from jupyter_nbedit.notebook.splices import Splice
+from jupyter_nbedit.notebook.style import Style
+from jupyter_nbedit.notebook.whereabouts import Lost, Whereabouts
+from jupyter_nbedit.notebook.workspace import Workspace
+
+
+def take_back(
+    document: Document,
+    record: Record,
+    *,
+    op: str,
+    exact: bool = False,
+    only: Collection[int] | None = None,
+) -> Applied:
+    """Take an edit back, or a part of it, or nothing.
+
+    A cell gets back what it was if it still is as the edit left it; what the edit did not touch
+    stays as it is now, such as outputs of a later run. That a cell says `editable: false` does not
+    matter: it gets back what it was when somebody said so, or what it was before.
+
+    Parameters
+    ----------
+    document
+        The notebook as it is now.
+    record
+        What the edit did.
+    op
+        What the answer calls this.
+    exact
+        Whether the document is, byte for byte, what the edit left. Then it becomes, byte for byte,
+        what it was before the edit.
+    only
+        The numbers of the parts to be taken back; None for all.
+
+    Raises
+    ------
+    UndoConflict
+        Something of it has been changed since. All of that is in the details.
+    InvalidNotebook
+        As `Cell` does.
+    """
+    chosen = [n for n in range(len(record.parts)) if only is None or n in only]
+    plan = _Plan.of(document, record, [record.parts[n] for n in chosen], exact=exact)
+    workspace, order = plan.carried_out()
+    whole = exact and record.back is not None and len(chosen) == len(record.parts)
+    return worked_out(
+        workspace,
+        order,
+        [_result(op, workspace, order)],
+        _back(document, record) if whole else None,
+    )
+
+
+def _back(document: Document, record: Record) -> list[Splice]:
+    """Give the splices that make the document what it was, byte for byte."""
+    kept, now = memoryview(record.blob), memoryview(document.text)
+    return [
+        Splice(
+            start,
+            stop,
+            b"".join((now if run.there else kept)[run.start : run.stop] for run in reverse.runs),
+        )
+        for reverse in record.back or ()
+        for start, stop in [(reverse.start, reverse.stop)]
+    ]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is to be done: where the cells of the parts are, where they go, and the metadata."""
+
+    document: Document
+    record: Record
+    parts: Sequence[Part]
+    cells: dict[int, int]
+    gaps: dict[int, int]
+    metadata: bytes | None
+
+    @classmethod
+    def of(cls, document: Document, record: Record, parts: Sequence[Part], *, exact: bool) -> _Plan:
+        """Find everything, or refuse with all that was not found."""
+        if exact:
+            cells = {n: part.index for n, part in enumerate(parts) if part.index is not None}
+            gaps = {
+                n: record.places[part.place].gap
+                for n, part in enumerate(parts)
+                if part.place is not None
+            }
+            lost: list[Lost] = []
+        else:
+            cells, gaps, lost = _found(document, record, parts)
+        metadata, names = _metadata(document, record, parts, exact=exact)
+        if lost or names:
+            _refuse(lost, names)
+        return cls(document, record, parts, cells, gaps, metadata)
+
+    def carried_out(self) -> tuple[Workspace, Order]:
+        """Make every cell what it was, and put it where it was."""
+        workspace = Workspace(self.document, fresh_id=_no_id)
+        workspace.metadata = self.metadata
+        gone: list[int] = []
+        placed: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for number, part in enumerate(self.parts):
+            if part.of_notebook:
+                continue
+            token = self.cells.get(number, -1 - number)
+            draft = self._draft(part, token, number, workspace.style)
+            workspace.drafts[token] = draft
+            if token >= 0 and (part.moved or draft.gone_by is not None):
+                gone.append(token)
+            if number in self.gaps:
+                placed[self.gaps[number]].append((part.index_before or 0, token))
+        in_order = {gap: [token for _, token in sorted(placed[gap])] for gap in sorted(placed)}
+        return workspace, Order(self.document, sorted(gone), in_order)
+
+    def _draft(self, part: Part, token: int, number: int, style: Style) -> Draft:
+        if token < 0:
+            return _Restored.anew(self.record, part, token, self.gaps[number])
+        cell = self.document.cell(token)
+        if part.former is not None:
+            draft: Draft = _Restored.of(self.record, part, cell, style)
+        else:
+            draft = Draft(token, cell, token, cell.id, cell.cell_type, cell.source)
+        draft.moved = part.moved
+        if part.before is None:
+            draft.gone_by = 0
+        return draft
+
+
+def _no_id() -> NoReturn:
+    message = "Taking back gives cells the ids they had, and makes up none."
+    raise AssertionError(message)
+
+
+def _found(
+    document: Document, record: Record, parts: Sequence[Part]
+) -> tuple[dict[int, int], dict[int, int], list[Lost]]:
+    """Find the cells and the places of parts."""
+    whereabouts = Whereabouts(document, record.total_cells)
+    cells, lost = whereabouts.cells(parts)
+    going = {cells[n] for n, part in enumerate(parts) if n in cells and part.before is None}
+    known: dict[int, int | None] = {}
+    gaps: dict[int, int] = {}
+    for number, part in enumerate(parts):
+        if part.place is None:
+            continue
+        if part.place not in known:
+            known[part.place] = whereabouts.gap(record.places[part.place])
+        gap = known[part.place]
+        others = [] if part.cell_id is None else document.ids.get(part.cell_id, [])
+        if part.index is None and not going.issuperset(others):
+            # A cell with its id is there already.
+            source = document.cell(others[0]).source
+            lost.append(Lost(part, "ambiguous", others[0], source))
+        elif gap is not None:
+            gaps[number] = gap
+        elif part.index is None or number in cells:
+            lost.append(Lost(part, "no_place", cells.get(number)))
+    return cells, gaps, lost
+
+
+def _refuse(lost: Sequence[Lost], names: list[str]) -> NoReturn:
+    cells = [one.conflict for one in lost]
+    called = [repr(one["index"] if one["cell_id"] is None else one["cell_id"]) for one in cells]
+    what = [f"the cell {name}" for name in called[:3] if name != "None"]
+    what += [f"{len(cells) - len(what)} more cells"] if len(cells) > len(what) else []
+    what += [f"{name!r} in the notebook's metadata" for name in names[:3]]
+    message = (
+        f"This cannot be taken back: since then somebody has changed {', '.join(what)}. Nothing "
+        "was written. The details say what it is like now; take back later edits first, or change "
+        "it by an edit of your own."
+    )
+    raise UndoConflict(message, cells=cells, metadata=names)
+
+
+@dataclass
+class _Restored(Draft):
+    """A cell that becomes what it was.
+
+    Parameters
+    ----------
+    pieces
+        Its text: bytes, and ranges of the document that stay as they are.
+    """
+
+    pieces: Sequence[bytes | Span] = ()
+    names: Collection[str] = field(default=())
+
+    @classmethod
+    def anew(cls, record: Record, part: Part, token: int, gap: int) -> _Restored:
+        """Make a cell that is not there any more."""
+        cell_type, source = _said(part)
+        return cls(
+            token,
+            None,
+            gap,
+            part.cell_id,
+            cell_type,
+            source,
+            members=_kept(record, part),
+            moved=part.moved,
+            pieces=[_blob(record, one.kept) for one in part.former or () if one.kept is not None],
+        )
+
+    @classmethod
+    def of(cls, record: Record, part: Part, cell: Cell, style: Style) -> _Restored:
+        """Make a cell what it was, but for what the edit did not touch."""
+        kept = _kept(record, part)
+        members = {**dict.fromkeys(part.added), **kept}
+        cell_type, source = _said(part)
+        return cls(
+            cell.index,
+            cell,
+            cell.index,
+            cell.id,
+            cell_type if "cell_type" in members else cell.cell_type,
+            source if "source" in members else cell.source,
+            members=members,
+            pieces=_pieces(record, part, cell, style),
+            names=members.keys(),
+        )
+
+    @property
+    def attachments(self) -> object:
+        value = self.member("attachments")
+        return None if value is None else spans.decode(value, Span(0, len(value)))
+
+    @property
+    def touched(self) -> Collection[str]:
+        return self.names
+
+    @property
+    def outputs_cleared(self) -> bool:
+        had, has = self._outputs
+        return had and not has
+
+    @property
+    def outputs_returned(self) -> bool:
+        had, has = self._outputs
+        return has and not had
+
+    @property
+    def _outputs(self) -> tuple[bool, bool]:
+        """Whether the cell had outputs or a count, and has them; both False if they stay."""
+        if self.cell is None or rewrite.OF_A_RUN.isdisjoint(self.names):
+            return False, False
+        has = any(rewrite.is_left(self.member(name)) for name in rewrite.OF_A_RUN)
+        return rewrite.has_outputs(self.cell), has
+
+    def changes(self, _style: Style) -> list[Splice]:
+        return [] if self.cell is None else _between(self.cell, self.pieces)
+
+    def written(self, style: Style) -> bytes:
+        if self.cell is None:
+            return b"".join(one for one in self.pieces if isinstance(one, bytes))
+        return super().written(style)
+
+
+def _said(part: Part) -> tuple[str, str]:
+    """Give the type and the source that a cell had."""
+    before = part.before
+    return ("", "") if before is None else (before.cell_type or "", before.source or "")
+
+
+def _blob(record: Record, kept: tuple[int, int]) -> bytes:
+    start, stop = kept
+    return record.blob[start:stop]
+
+
+def _kept(record: Record, part: Part) -> dict[str, bytes | None]:
+    """Give the values of members that the record has, by their names."""
+    return {
+        piece.name: _blob(record, piece.kept)
+        for piece in part.former or ()
+        if piece.name is not None and piece.kept is not None
+    }
+
+
+def _pieces(record: Record, part: Part, cell: Cell, style: Style) -> Sequence[bytes | Span]:
+    """Fill the holes in a former text with what stands in the cell now."""
+    pieces: list[bytes | Span] = []
+    gone: list[str] = []
+    for piece in part.former or ():
+        if piece.kept is not None:
+            pieces.append(_blob(record, piece.kept))
+        elif piece.name in cell.members:
+            pieces.append(cell.members[piece.name].value)
+        else:
+            # Somebody has taken out since what the edit had left alone.
+            gone.append(piece.name or "")
+            pieces.append(b"null")
+    known = {*part.added, *(piece.name for piece in part.former or ())}
+    more = {name: cell.written(name) for name in cell.members if name not in known}
+    if not gone and not more:
+        return pieces
+    own = style.of_cell(cell)
+    text = b"".join(one if isinstance(one, bytes) else cell.text[slice(*one)] for one in pieces)
+    return [with_ranked_members(text, {**dict.fromkeys(gone), **more}, own, own.order_key)]
+
+
+def _between(cell: Cell, pieces: Sequence[bytes | Span]) -> list[Splice]:
+    """Give the splices that make a cell of pieces; the ranges that can stay where they are do."""
+    ranges = [one for one in pieces if isinstance(one, Span)]
+    if ranges != sorted(ranges):
+        # Somebody has written the members in another order.
+        ranges = [max(ranges, key=lambda one: one.stop - one.start)]
+    staying = set(ranges)
+    splices: list[Splice] = []
+    at, text = cell.span.start, b""
+    for one in (*pieces, Span(cell.span.stop, cell.span.stop)):
+        if isinstance(one, bytes):
+            text += one
+        elif one in staying or one.start == cell.span.stop:
+            if cell.text[at : one.start] != text:
+                splices.append(Splice(at, one.start, text))
+            at, text = one.stop, b""
+        else:
+            text += cell.text[one.start : one.stop]
+    return splices
+
+
+def _metadata(
+    document: Document, record: Record, parts: Sequence[Part], *, exact: bool
+) -> tuple[bytes | None, list[str]]:
+    """Give what becomes of the notebook's metadata, and the names that somebody changed since."""
+    now = document.written_metadata
+    part = next((part for part in parts if part.of_notebook), None)
+    if part is None or part.before is None or part.after is None:
+        return now, []
+    former = None if part.former is None else _blob(record, part.former[0].kept or (0, 0))
+    if exact or (None if now is None else mark(now)) == part.fingerprint:
+        return former, []
+    before, after, current = part.before.metadata, part.after.metadata, document.metadata
+    names = [name for name in {**before, **after} if not _same(before, after, name)]
+    lost = [name for name in names if not _same(current, after, name)]
+    text = now if now is not None and spans.is_object(now, Span(0, len(now))) else b"{}"
+    values = _values(former)
+    return with_members(
+        text, {name: values.get(name) for name in names}, Style(document).of_notebook()
+    ), lost
+
+
+def _same(first: dict[str, Any], second: dict[str, Any], name: str) -> bool:
+    return (name in first) == (name in second) and same(first.get(name), second.get(name))
+
+
+def _values(text: bytes | None) -> dict[str, bytes]:
+    if text is None or not spans.is_object(text, Span(0, len(text))):
+        return {}
+    found = spans.members(text, Span(0, len(text)))
+    return {one.name: text[one.value.start : one.value.stop] for one in found}
+
+
+def _result(op: str, workspace: Workspace, order: Order) -> Result:
+    """Say what was done to each cell."""
+    drafts = list(workspace.drafts.values())
+    told = [_told(order, draft) for draft in drafts]
+    if len(told) == 1:
+        return Result(op=op, **told[0])
+    nothing: dict[str, Any] = dict.fromkeys(("cell_id", "index", "cell_type", "source_hash"))
+    return Result(op=op, **nothing, cells=[TouchedCell(**one) for one in told] if told else UNSET)
+
+
+def _told(order: Order, draft: Draft) -> dict[str, Any]:
+    gone = draft.gone_by is not None
+    return {
+        "cell_id": draft.id,
+        "index": draft.near if gone else order.index(draft.token),
+        "cell_type": draft.cell_type,
+        "source_hash": source_hash(draft.source),
+        "outputs_cleared": UNSET if gone else draft.outputs_cleared,
+        "source": draft.source if gone else UNSET,
+    }
