@@ -9,6 +9,7 @@ from jupyter_core.paths import jupyter_data_dir, jupyter_runtime_dir
 from jupyter_server.extension.application import ExtensionApp
 from traitlets import Bool, Enum, Integer, List, Unicode
 
+from jupyter_nbedit.afterwards import Afterwards
 from jupyter_nbedit.database import Database
 from jupyter_nbedit.editor import Always, NotebookEditor
 from jupyter_nbedit.events import SCHEMA_ID, SCHEMA_PATH, EditEvents
@@ -169,11 +170,14 @@ class NbEditApp(ExtensionApp):
         self.search = NotebookSearch(storages=storages)
         self.editor = NotebookEditor(
             storages=storages,
-            notary=notary,
-            events=EditEvents(logger),
-            readings=self.readings,
-            versions=self.versions,
-            log=self.log,
+            afterwards=Afterwards(
+                notary=notary,
+                ledger=self.ledger,
+                readings=self.readings,
+                versions=self.versions,
+                events=EditEvents(logger),
+                log=self.log,
+            ),
             modes=Always(self.mode),
         )
         self.tool_services = Services(

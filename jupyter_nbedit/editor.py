@@ -1,34 +1,24 @@
-"""The service: lock, read, check, work out, write, sign, tell."""
+"""The service: lock, read, check, work out, write, and what follows."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from logging import Logger
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import msgspec
 
-from jupyter_nbedit import trust
+from jupyter_nbedit.afterwards import Afterwards
 from jupyter_nbedit.errors import Busy, HashMismatch, PlanMode
 from jupyter_nbedit.loading import Loaded, away, is_trusted, settled, sha256
 from jupyter_nbedit.messages import Asked, CreateRequest, EditReply, EditRequest, Errand
 from jupyter_nbedit.notebook.batch import Applied
 from jupyter_nbedit.notebook.blank import blank
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.splices import Splice, join
+from jupyter_nbedit.notebook.splices import join
 from jupyter_nbedit.outcome import Job, Outcome, batch, digest_of
-from jupyter_nbedit.readings import Readings
 from jupyter_nbedit.storage import Changed, Content, Storage, Storages, Written
-from jupyter_nbedit.versions import Versions
-
-if TYPE_CHECKING:
-    from nbformat.sign import NotebookNotary
-
-    from jupyter_nbedit.events import EditEvents
 
 # How often a change is worked out anew because somebody else wrote meanwhile.
 _ATTEMPTS = 8
@@ -89,16 +79,8 @@ class NotebookEditor:
     ----------
     storages
         The ways in which notebooks are kept.
-    notary
-        Gives the notary that knows which notebooks are trusted.
-    events
-        Tells of edits.
-    readings
-        Knows who has read what.
-    versions
-        Knows what versions looked like that somebody has read.
-    log
-        The server's; each edit leaves a line there.
+    afterwards
+        Does what follows when something was written.
     modes
         What requests may do: ``edit`` notebooks; have their edits kept as proposals in ``review``;
         nothing but dry runs in ``plan``.
@@ -107,14 +89,9 @@ class NotebookEditor:
     """
 
     storages: Storages
-    notary: Callable[[], NotebookNotary]
-    events: EditEvents
-    readings: Readings
-    versions: Versions
-    log: Logger
+    afterwards: Afterwards
     modes: Modes = field(default_factory=Always)
     proposer: Proposer | None = None
-    _edit_ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     async def edit(self, request: EditRequest) -> EditReply:
         """Apply a batch of operations, all of them or none.
@@ -184,9 +161,8 @@ class NotebookEditor:
                     return done.reply(storage, would_be)
                 return await self._propose(asked, done, done.reply(storage, would_be), text)
             written = await storage.create(asked.path, text)
-            reply = done.reply(storage, written, next(self._edit_ids))
-            await self._finish(storage, asked, reply, written)
-        return reply
+            job = replace(job, kind="create")
+            return await self.afterwards.of(storage, done, job, written, trusted=False)
 
     async def check_mode(self, asked: Asked) -> None:
         """Refuse a change that the mode does not allow.
@@ -238,7 +214,7 @@ class NotebookEditor:
             )
             raise HashMismatch(message, expected=errand.hash, hash=read.hash)
         if errand.must_have_read and not errand.dry_run:
-            self.readings.require(errand.session, errand.path, read.hash)
+            self.afterwards.readings.require(errand.session, errand.path, read.hash)
         job = await prepare(read)
         done = await away(job.weight, Outcome.of, errand, read, job)
         splices = done.applied.splices
@@ -250,69 +226,9 @@ class NotebookEditor:
             return done.reply(storage, Written(digest, read.content.last_modified))
         if isinstance(errand, EditRequest) and await self._is_reviewed(errand):
             return await self._propose(errand, done, done.reply(storage, current))
-        trusted = await is_trusted(self.notary, read.content)
+        trusted = await is_trusted(self.afterwards.notary, read.content)
         try:
             written = await storage.write(errand.path, read.content, splices)
         except Changed:
             return None
-        reply = done.reply(storage, written, next(self._edit_ids))
-        if self.versions.knows(read.hash):
-            # Who has read what was there may ask what has changed since.
-            with self._after_the_fact(reply, "what has changed could not be noted"):
-                await away(len(read.content.text), self._note, written, read, splices)
-        if trusted and job.may_sign and not written.signed:
-            with self._after_the_fact(reply, "its trust could not be kept"):
-                await trust.sign(self.notary(), join(read.content.text, splices))
-        await self._finish(storage, errand, reply, written)
-        return reply
-
-    def _note(self, written: Written, read: Loaded, splices: Sequence[Splice]) -> None:
-        text = written.text
-        after = join(read.content.text, splices) if text is None else text
-        self.versions.note(written.hash, Document.parse(after))
-
-    async def _finish(
-        self,
-        storage: Storage,
-        asked: Asked,
-        reply: EditReply,
-        written: Written,
-    ) -> None:
-        """Tell everybody that a notebook was written."""
-        self.readings.note(asked.session, asked.path, written.hash)
-        with self._after_the_fact(reply, "the contents manager could not be told"):
-            reply.warnings.extend(await storage.announce(asked.path, written))
-        with self._after_the_fact(reply, "open tabs could not be told"):
-            self._tell(asked, reply)
-        self.log.info(
-            "Edit %s of %r by %r, client %r: %r",
-            reply.edit_id,
-            asked.path,
-            asked.user,
-            asked.client,
-            asked.message,
-        )
-
-    @contextmanager
-    def _after_the_fact(self, reply: EditReply, what: str) -> Iterator[None]:
-        """Turn any failure into a warning: the edit is in, and an error would say it is not."""
-        try:
-            yield
-        except Exception:
-            self.log.exception("After edit %s of %r, %s", reply.edit_id, reply.path, what)
-            reply.warnings.append(
-                f"The edit is in the file, but {what}; the server's log says why."
-            )
-
-    def _tell(self, asked: Asked, reply: EditReply) -> None:
-        self.events.emit(
-            [entry for done in reply.operations for entry in done.entries()],
-            edit_id=reply.edit_id,
-            path=reply.path,
-            hash_before=reply.hash_before,
-            hash=reply.hash,
-            last_modified=msgspec.to_builtins(reply.last_modified),
-            user=asked.user,
-            client=asked.client,
-            total_cells=reply.total_cells,
-        )
+        return await self.afterwards.of(storage, done, job, written, trusted=trusted)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-
-from msgspec import UNSET, UnsetType
+from typing import Any, Literal
 
 from jupyter_nbedit.loading import Loaded
 from jupyter_nbedit.messages import Asked, EditReply
@@ -33,7 +32,7 @@ class Job:
     weight
         How much work that is, in bytes of a notebook that are as much.
     kind
-        What the ledger calls it: ``edit``, ``undo`` or ``redo``.
+        What the ledger calls it: ``edit``, ``create``, ``undo`` or ``redo``.
     undoes
         The number of the edit that it takes back.
     may_sign
@@ -42,7 +41,7 @@ class Job:
 
     run: Callable[[], Applied]
     weight: int
-    kind: str = "edit"
+    kind: Literal["edit", "create", "undo", "redo"] = "edit"
     undoes: int | None = None
     may_sign: bool = True
 
@@ -154,18 +153,17 @@ class Outcome:
             after = Document.parse(join(read.content.text, applied.splices))
         return cls(asked, read, applied, unified(asked.path, applied.changes), after.language)
 
-    def reply(
-        self,
-        storage: Storage,
-        written: Written,
-        edit_id: int | None = None,
-        proposal_id: int | UnsetType = UNSET,
-    ) -> EditReply:
-        """Say what was done, or what would be."""
+    def entries(self) -> Iterator[dict[str, Any]]:
+        """Give what an event tells of the operations: one entry for each cell."""
+        for result in self.applied.results:
+            yield from result.entries()
+
+    def reply(self, storage: Storage, written: Written) -> EditReply:
+        """Say what was done, or what would be; nobody has given it a number yet."""
         total = self.applied.total_cells
         return EditReply(
             path=self.asked.path,
-            edit_id=edit_id,
+            edit_id=None,
             hash_before=self.read.hash or None,
             hash=written.hash,
             last_modified=written.last_modified,
@@ -179,5 +177,4 @@ class Outcome:
             operations=self.applied.results,
             diff=self.diff,
             warnings=written.warnings,
-            proposal_id=proposal_id,
         )

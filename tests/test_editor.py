@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from jupyter_events import EventLogger
 from nbformat.sign import NotebookNotary
 
 from jupyter_nbedit import trust
+from jupyter_nbedit.afterwards import Afterwards
 from jupyter_nbedit.editor import Always, NotebookEditor
 from jupyter_nbedit.errors import (
     Busy,
@@ -29,11 +31,13 @@ from jupyter_nbedit.errors import (
     HashMismatch,
     InvalidNotebook,
     InvalidRequest,
+    LedgerError,
     NbEditError,
     NotebookNotFound,
     PlanMode,
 )
 from jupyter_nbedit.events import SCHEMA_ID, SCHEMA_PATH, EditEvents
+from jupyter_nbedit.history.entries import NewEntry
 from jupyter_nbedit.messages import EditReply, EditRequest, ReadReply, Selection
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Delete, Expect, Insert, Move, Operation, Replace
@@ -43,6 +47,7 @@ from jupyter_nbedit.readings import Readings
 from jupyter_nbedit.storage import Content, Written
 from jupyter_nbedit.versions import Versions
 from tests import samples
+from tests.ledgers import MemoryLedger
 from tests.storage.memory import MemoryStorage, Only
 
 NAME = "a.ipynb"
@@ -71,6 +76,19 @@ def notary(tmp_path: Path) -> Iterator[NotebookNotary]:
     notary.store.close()
 
 
+def afterwards(
+    notary: NotebookNotary, heard: Heard, readings: Readings, versions: Versions
+) -> Afterwards:
+    return Afterwards(
+        notary=lambda: notary,
+        ledger=MemoryLedger(),
+        readings=readings,
+        versions=versions,
+        events=EditEvents(heard.logger),
+        log=logging.getLogger(__name__),
+    )
+
+
 class Service:
     """An editor on a storage, and what it tells."""
 
@@ -86,11 +104,7 @@ class Service:
         )
         self.editor = NotebookEditor(
             storages=Only(storage),
-            notary=lambda: notary,
-            events=EditEvents(self.heard.logger),
-            readings=readings,
-            versions=versions,
-            log=logging.getLogger(__name__),
+            afterwards=afterwards(notary, self.heard, readings, versions),
             modes=Always(mode),
         )
 
@@ -228,11 +242,7 @@ async def test_in_plan_mode_the_storage_is_not_even_asked(notary: NotebookNotary
 
     editor = NotebookEditor(
         storages=Nowhere(MemoryStorage({})),
-        notary=lambda: notary,
-        readings=Readings(),
-        versions=Versions(),
-        events=EditEvents(EventLogger()),
-        log=logging.getLogger(__name__),
+        afterwards=afterwards(notary, Heard(), Readings(), Versions()),
         modes=Always("plan"),
     )
     with pytest.raises(PlanMode):
@@ -252,11 +262,7 @@ async def test_the_storage_is_chosen_for_each_request(notary: NotebookNotary) ->
 
     editor = NotebookEditor(
         storages=Changing(MemoryStorage({})),
-        notary=lambda: notary,
-        readings=Readings(),
-        versions=Versions(),
-        events=EditEvents(Heard().logger),
-        log=logging.getLogger(__name__),
+        afterwards=afterwards(notary, Heard(), Readings(), Versions()),
     )
     await editor.edit(EditRequest(NAME, [REPLACE]))
     with pytest.raises(NotebookNotFound):
@@ -270,6 +276,27 @@ class Complaining(MemoryStorage):
         if written.hash:
             raise OSError(5, "I/O error", f"/secret/{path}")
         return ["never"]
+
+
+class Full(MemoryLedger):
+    """Has no room for anything."""
+
+    async def add(self, entry: NewEntry, record: bytes | None) -> int:
+        message = f"no room for {entry.path} and {record!r}"
+        raise LedgerError(message)
+
+
+async def test_an_edit_that_cannot_be_recorded_is_made_and_says_so(notary: NotebookNotary) -> None:
+    service = Service(MemoryStorage({NAME: TEXT}), notary)
+    service.editor.afterwards = replace(service.editor.afterwards, ledger=Full())
+    reply = await service.edit(REPLACE)
+    assert b'"ours"' in service.storage.notebooks[NAME]
+    assert reply.edit_id is None
+    (warning,) = reply.warnings
+    assert "could not be recorded" in warning
+    # Tabs must hear of it all the same.
+    (event,) = service.heard.events
+    assert (event["edit_id"], event["hash"]) == (None, reply.hash)
 
 
 async def test_what_fails_after_the_write_is_a_warning(notary: NotebookNotary) -> None:

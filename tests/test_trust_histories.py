@@ -36,6 +36,7 @@ from jupyter_server.services.contents.largefilemanager import AsyncLargeFileMana
 from nbformat.sign import NotebookNotary
 
 from jupyter_nbedit import trust
+from jupyter_nbedit.afterwards import Afterwards
 from jupyter_nbedit.editor import NotebookEditor
 from jupyter_nbedit.errors import InvalidOperation, NbEditError
 from jupyter_nbedit.events import SCHEMA_PATH, EditEvents
@@ -49,6 +50,7 @@ from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.versions import Versions
 from tests import samples
 from tests.handlers.client import Local
+from tests.ledgers import MemoryLedger
 
 HISTORIES = 100_000 if "NBEDIT_NIGHTLY" in os.environ else 10_000
 MOST_STEPS = 4
@@ -88,11 +90,14 @@ class House:
         storages = ServerStorages({"contents_manager": manager}, PathLocks(folder / "locks", log))
         editor = NotebookEditor(
             storages=storages,
-            notary=lambda: manager.notary,
-            events=EditEvents(logger),
-            readings=Readings(),
-            versions=Versions(),
-            log=log,
+            afterwards=Afterwards(
+                notary=lambda: manager.notary,
+                ledger=MemoryLedger(),
+                events=EditEvents(logger),
+                readings=Readings(),
+                versions=Versions(),
+                log=log,
+            ),
         )
         return cls(root, manager, storages, editor)
 

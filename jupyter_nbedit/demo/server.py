@@ -111,7 +111,7 @@ def _environment(folder: Path) -> dict[str, str]:
         "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
     }
     news = folder / "settings" / "@jupyterlab" / "apputils-extension"
-    news.mkdir(parents=True)
+    news.mkdir(parents=True, exist_ok=True)
     # JupyterLab's question about news would cover our notices.
     (news / "notification.jupyterlab-settings").write_text(
         '{"fetchNews": "false", "checkForUpdates": false}'

@@ -83,7 +83,7 @@ class AboutHandler(NbEditHandler):
                 name=app.name,
                 version=__version__,
                 mode=app.mode,
-                epoch=self.editor.events.epoch,
+                epoch=self.editor.afterwards.events.epoch,
                 limits=Limits(app.max_request_bytes, MOST_OPERATIONS, MOST_HITS),
                 storage=self.extensionapp.storages.kinds(),
                 tools=list(ADDRESSES),

@@ -50,7 +50,8 @@ class Note(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True
         Annotated[
             str,
             Meta(
-                max_length=LONGEST_LABEL, description="Why the edit is made; for the server's log."
+                max_length=LONGEST_LABEL,
+                description="Why the edit is made; for its history and the log.",
             ),
         ]
         | UnsetType
