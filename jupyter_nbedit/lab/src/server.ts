@@ -58,6 +58,15 @@ export class Server {
     return this._ask('GET', `${notebook(path)}/history/${id}`);
   }
 
+  /** The language of a notebook's code, if it is known. */
+  async language(path: string): Promise<string | null> {
+    const query = { view: 'outline', limit: 1 };
+    const { language } = await this._ask<{ language: string | null }>('GET', notebook(path), {
+      query
+    });
+    return language;
+  }
+
   /** Take back an edit, or the newest that is in effect. */
   async undo(path: string, id?: number, options?: ChangeOptions): Promise<EditReply> {
     return ownEdits.during(

@@ -1,0 +1,164 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import { describe, expect, test, vi } from 'vitest';
+import type { Edit, OperationEntry, Part } from '../../src/answers';
+import { actionOf } from '../../src/history/action';
+import {
+  ago,
+  cellsOf,
+  changesOf,
+  hindrancesOf,
+  messageOf,
+  placeOf,
+  titleOf,
+  whoOf
+} from '../../src/history/wording';
+import { edit } from './edits';
+
+const trans = nullTranslator.load('jupyter_nbedit');
+
+const done = (op: string, ...places: (number | null)[]): OperationEntry[] =>
+  places.map(index => ({ op, cell_id: index === null ? null : `cell-${index}`, index }));
+
+describe('The title of an edit', () => {
+  const titles: [string, Partial<Edit>, string][] = [
+    ['names one cell', { operations: done('replace', 2) }, 'cell 3 changed'],
+    [
+      'names cells in their order',
+      { operations: done('replace', 6, 2, 4) },
+      'cells 3, 5 and 7 changed'
+    ],
+    ['names each cell once', { operations: done('replace_text', 2, 2) }, 'cell 3 changed'],
+    [
+      'counts the rest',
+      { operations: done('insert', 0, 1, 2, 3, 4, 5, 6) },
+      'cells 1, 2, 3, 4, 5 and 2 more added'
+    ],
+    [
+      'tells of each deed',
+      { operations: [...done('replace', 0), ...done('insert', 1), ...done('delete', 4)] },
+      'cell 1 changed, cell 2 added, cell 5 deleted'
+    ],
+    [
+      'tells metadata from cells',
+      { operations: done('set_metadata', null) },
+      'metadata of the notebook changed'
+    ],
+    [
+      'says that there is more',
+      { operations: done('replace', 0), truncated: true, cells_changed: 30 },
+      'cell 1 changed, and others'
+    ],
+    [
+      'takes a new operation for a change',
+      { operations: done('of tomorrow', 0) },
+      'cell 1 changed'
+    ],
+    ['of a new notebook', { kind: 'create', total_cells: 1 }, 'Created with 1 cell'],
+    ['of an undo', { kind: 'undo', operations: done('undo', 1), undoes: 1 }, 'Undo: cell 2'],
+    [
+      'of a redo',
+      { kind: 'redo', operations: done('redo', 1, 2), cells_changed: 2 },
+      'Redo: cells 2 and 3'
+    ]
+  ];
+  test.each(titles)('%s', (_, given, title) => {
+    expect(titleOf(edit(3, given), trans)).toBe(title);
+  });
+});
+
+test('cells that are not listed are counted', () => {
+  expect(cellsOf(edit(1, { operations: done('undo', 3), cells_changed: 21 }), trans)).toBe(
+    'cells 4 and 20 more'
+  );
+  expect(cellsOf({ operations: [] }, trans)).toBe('the notebook’s metadata');
+});
+
+test('what a client calls itself is in quotes, and who was verified is not', () => {
+  expect(whoOf(edit(1, { client: 'An agent' }), trans)).toBe('“An agent”, by anna');
+  expect(whoOf(edit(1), trans)).toBe('anna');
+});
+
+test('names and messages are shown without what reverses or hides text', () => {
+  const evil = 'txt.\u202Eexe\u0007\u2028';
+  expect(whoOf(edit(1, { client: evil }), trans)).toBe('“txt.exe”, by anna');
+  expect(messageOf(edit(1, { message: evil }))).toBe('txt.exe');
+});
+
+test('a name of a translation’s place is no place', () => {
+  expect(whoOf(edit(1, { client: '%2 %1', user: 'anna' }), trans)).toBe('“%2 %1”, by anna');
+});
+
+const part = (given: Partial<Part>): Part => ({
+  part: 0,
+  cell_id: 'c',
+  index_before: 2,
+  index: 2,
+  moved: false,
+  outputs_cleared: false,
+  before: { cell_type: 'code', source: 'a', metadata: {} },
+  after: { cell_type: 'code', source: 'b', metadata: {} },
+  ...given
+});
+
+test('a part says which cell it is and what else became of it', () => {
+  expect(placeOf(part({}), trans)).toBe('Cell 3');
+  expect(placeOf(part({ index: null, after: null }), trans)).toBe('Cell 3');
+  expect(placeOf(part({ cell_id: null, index: null, index_before: null }), trans)).toBe(
+    'Notebook metadata'
+  );
+  expect(changesOf(part({ before: null, index_before: null }), trans)).toEqual(['added']);
+  expect(changesOf(part({ after: null, index: null }), trans)).toEqual(['deleted']);
+  expect(
+    changesOf(
+      part({
+        moved: true,
+        index_before: 4,
+        outputs_cleared: true,
+        after: { cell_type: 'markdown', source: 'a', metadata: {} }
+      }),
+      trans
+    )
+  ).toEqual(['code to markdown', 'moved from 5', 'outputs cleared']);
+});
+
+test('each cell in the way of an undo is told with its reason', () => {
+  expect(
+    hindrancesOf(
+      [
+        { cell_id: 'a', index: 2, why: 'changed' },
+        { cell_id: 'b', index: null, why: 'gone' },
+        { cell_id: null, index: 3, why: 'ambiguous' },
+        { cell_id: 'c', index: null, why: 'no_place' }
+      ],
+      ['kernelspec', 'authors'],
+      trans
+    )
+  ).toEqual([
+    'Cell 3 was changed since.',
+    'A cell (b) is gone.',
+    'Cell 4 is not the only one like it.',
+    'A cell (c) has no place left: the cells around it are gone.',
+    'The notebook’s metadata was changed since: kernelspec, authors.'
+  ]);
+});
+
+test('a time is told from now, and never lies in the future', () => {
+  vi.stubGlobal('document', { documentElement: { lang: 'en' } });
+  const at = (seconds: number): string => new Date(Date.now() - seconds * 1000).toISOString();
+  expect([at(-30), at(5), at(59), at(125), at(2 * 3600 + 60), at(25 * 3600)].map(ago)).toEqual([
+    'now',
+    'now',
+    'now',
+    '2 minutes ago',
+    '2 hours ago',
+    'yesterday'
+  ]);
+});
+
+test('what can be done to an edit goes by what became of it', () => {
+  expect(actionOf(edit(1))).toBe('undo');
+  expect(actionOf(edit(1, { undone_by: 2, undoable: false }))).toBe('redo');
+  expect(actionOf(edit(2, { kind: 'undo', undoes: 1 }))).toBe('redo');
+  expect(actionOf(edit(3, { kind: 'redo', undoes: 2 }))).toBe('undo');
+  expect(actionOf(edit(1, { undoable: false }))).toBeNull();
+});
