@@ -6,6 +6,7 @@ export interface Answer {
   edit_id: number | null;
   total_cells: number;
   operations: { op: string; cell_id: string | null; index: number | null }[];
+  tabs: { open: number; shown: number; merged: number; waiting: number };
 }
 
 /** An agent that edits notebooks over HTTP with the server's token, and has no browser. */
@@ -19,9 +20,11 @@ export class Agent {
   async edit(
     path: string,
     operations: Operation[],
-    client = 'Test agent'
+    client = 'Test agent',
+    waitTabs = 0
   ): Promise<Answer & { answeredAt: number }> {
-    const address = `/nbedit/notebooks/${encodePath(path)}`;
+    const wait = waitTabs > 0 ? `?wait_tabs=${waitTabs}` : '';
+    const address = `/nbedit/notebooks/${encodePath(path)}${wait}`;
     const { body, at } = await this.send('PATCH', address, { operations, client });
     return { ...(body as Answer), answeredAt: at };
   }

@@ -30,6 +30,11 @@ export class Arrivals {
     this._mark();
   }
 
+  /** Whether a question is open. */
+  get isAsking(): boolean {
+    return this._open.size > 0;
+  }
+
   /** Take back the questions about all other cells. */
   keepQuestions(keys: readonly string[]): void {
     const kept = new Set(keys);

@@ -8,9 +8,10 @@ import type { FileChange, FileFeed } from './events';
 import { IFileFeed } from './feed';
 import { RoomNotebook } from './room';
 import { RunningCells } from './running';
-import { Server } from './server';
+import { Refusal, Server } from './server';
 import { INbEditSettings, type Settings } from './settings';
 import { NotebookSync, type Surroundings } from './sync';
+import { OpenTabs, type OpenTab } from './tabs';
 import { TextFileSync } from './textfile';
 import { Views } from './views';
 
@@ -38,11 +39,14 @@ export const notebooks: JupyterFrontEndPlugin<void> = {
     const { contents } = app.serviceManager;
     const saves = new ExpectantSaves(contents);
     const running = new RunningCells();
-    const server = new Server(app.serviceManager.serverSettings);
-    const around = (views: Views): Surroundings => ({
+    const { serverSettings } = app.serviceManager;
+    const server = new Server(serverSettings);
+    const tabs = new OpenTabs(serverSettings, async () => isThere(server));
+    const around = (views: Views, tab: OpenTab): Surroundings => ({
       contents,
       saves,
       running,
+      tab,
       views,
       settings,
       undo: (path, edit) => server.undo(contents.localPath(path), edit),
@@ -68,10 +72,13 @@ export const notebooks: JupyterFrontEndPlugin<void> = {
       if (known === undefined) {
         const views = viewsOf(context);
         const Kind = context.model.collaborative ? RoomNotebook : NotebookSync;
-        known = { views, follower: new Kind(context, around(views)) };
+        const tab = tabs.open(contents.localPath(context.path));
+        known = { views, follower: new Kind(context, around(views, tab)) };
         opened.set(context, known);
+        context.pathChanged.connect((_, path) => tab.moved(contents.localPath(path)));
         context.disposed.connect(() => {
           opened.delete(context);
+          tabs.close(tab);
           views.dispose();
         });
       }
@@ -122,3 +129,13 @@ export const textFiles: JupyterFrontEndPlugin<void> = {
     });
   }
 };
+
+/** Whether the server has our routes; a server that does not answer may have them. */
+async function isThere(server: Server): Promise<boolean> {
+  try {
+    await server.about();
+    return true;
+  } catch (error) {
+    return !(error instanceof Refusal && error.status === 404);
+  }
+}

@@ -2,6 +2,7 @@ import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { INotebookModel } from '@jupyterlab/notebook';
 import { isThere, told } from './done';
 import type { FileChange } from './events';
+import type { Surroundings } from './sync';
 import { OpenNotebook, type Around } from './tab';
 
 /** How long an edit may take to come through the room after its event, in milliseconds. */
@@ -15,15 +16,16 @@ const PATIENCE = 5000;
 export class RoomNotebook {
   constructor(
     private readonly _context: DocumentRegistry.IContext<INotebookModel>,
-    around: Around
+    private readonly _around: Around & Pick<Surroundings, 'tab'>
   ) {
-    this._notebook = new OpenNotebook(_context, around);
+    this._notebook = new OpenNotebook(_context, _around);
   }
 
   /** Hear that the file is said to have changed. */
   heard(change: FileChange): void {
     if (change.done.length > 0) {
       void this._tell(change);
+      void this._report(change);
     }
   }
 
@@ -36,13 +38,35 @@ export class RoomNotebook {
     }
   }
 
+  /** Tell the server once the edit is here: in a room nobody has changes to themselves. */
+  private async _report(change: FileChange): Promise<void> {
+    const isHere = (): boolean =>
+      isThere(change.done, this._notebook.keys()) && this._hasVersion(change.hash);
+    await this._arrival(isHere);
+    if (!this._context.isDisposed && isThere(change.done, this._notebook.keys())) {
+      this._around.tab.took([change]);
+      this._around.tab.shows(null, 'shown');
+    }
+  }
+
+  /**
+   * Whether the room's last save was that of a version: what is saved has come here before that.
+   * Not every back end says what it saved; then cells' names have to do.
+   */
+  private _hasVersion(hash: string | null): boolean {
+    const shared = this._context.model.sharedModel as { getState?: (key: string) => unknown };
+    const saved = shared.getState?.('hash');
+    return typeof saved !== 'string' || saved === hash;
+  }
+
   /** Wait until what is looked for is in the notebook, but not for ever: an event may be wrong. */
   private _arrival(isHere: () => boolean): Promise<void> {
-    const { cells } = this._context.model;
+    const { cells, sharedModel } = this._context.model;
     return new Promise(resolve => {
       const settle = (): void => {
         clearTimeout(timer);
         cells.changed.disconnect(look);
+        sharedModel.changed.disconnect(look);
         this._context.disposed.disconnect(settle);
         resolve();
       };
@@ -53,6 +77,7 @@ export class RoomNotebook {
       };
       const timer = setTimeout(settle, PATIENCE);
       cells.changed.connect(look);
+      sharedModel.changed.connect(look);
       this._context.disposed.connect(settle);
       look();
     });

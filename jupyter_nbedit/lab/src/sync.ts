@@ -10,6 +10,7 @@ import type { FileChange } from './events';
 import { merge, type Conflict, type Merge } from './merge';
 import { readFile, type Notebook } from './notebook';
 import { OpenNotebook, type Around } from './tab';
+import type { OpenTab } from './tabs';
 import type { Choice } from './wording';
 
 /** How often a sync or a save starts over because the other side was faster. */
@@ -21,6 +22,8 @@ export interface Surroundings extends Around {
   readonly saves: ExpectantSaves;
   /** Milliseconds between autosaves, or null if there are none. */
   readonly autosaveInterval: () => number | null;
+  /** Tells the server what the tab shows. */
+  readonly tab: OpenTab;
 }
 
 /**
@@ -37,7 +40,10 @@ export class NotebookSync {
   ) {
     this._notebook = new OpenNotebook(_context, _around);
     this._arrivals = new Arrivals(this._notebook, (key, conflict, choice) =>
-      this._start(() => this._choose(key, conflict, choice))
+      this._start(() => {
+        this._choose(key, conflict, choice);
+        this._tell();
+      })
     );
     this._save = _context.save.bind(_context);
     this._revert = _context.revert.bind(_context);
@@ -72,6 +78,7 @@ export class NotebookSync {
       this._start(async () => {
         this._isRequested = false;
         await this._sync();
+        this._tell();
         this._saveIfOverdue();
       });
     }
@@ -120,6 +127,7 @@ export class NotebookSync {
   private async _isMerged(): Promise<boolean> {
     try {
       await this._sync();
+      this._tell();
     } catch (error) {
       this._warn(error);
       return false;
@@ -154,7 +162,7 @@ export class NotebookSync {
       const isNews = this._heard.some(({ hash }) => hash !== null && hash !== this._mergedHash);
       const { path } = this._context;
       if (!isNews && (await isCurrent(contents, path, this._context.contentsModel))) {
-        this._heard.splice(0, heard);
+        this._around.tab.took(this._heard.splice(0, heard));
         return;
       }
       const fetched = await fetchNotebook(contents, path, this._baseline.common);
@@ -188,6 +196,15 @@ export class NotebookSync {
       this._isMerging = false;
     }
     this._mergedHash = this._context.contentsModel?.hash ?? null;
+    this._around.tab.took(changes);
+  }
+
+  /** Tell the server what the tab shows, unless part of it waits for running cells. */
+  private _tell(): void {
+    if (this._baseline?.isWaiting === false && !this._context.isDisposed) {
+      const own = this._context.model.dirty ? 'merged' : 'shown';
+      this._around.tab.shows(this._mergedHash, this._arrivals.isAsking ? 'waiting' : own);
+    }
   }
 
   private _catchUp(baseline: Baseline): void {
@@ -248,6 +265,7 @@ export class NotebookSync {
       this._baseline.saved(this._saved);
       // The hash JupyterLab has now was fetched after the save: it may be of a later version.
       this._mergedHash = null;
+      this._tell();
     }
   };
 
