@@ -93,7 +93,7 @@ class Afterwards:
             with self._kept(reply, "its trust could not be kept"):
                 await trust.sign(self.notary(), join(read.content.text, done.applied.splices))
         with self._kept(reply, "it could not be recorded, so that it cannot be taken back"):
-            number = await self._record(done, job, reply, trusted=trusted)
+            number = await self._record(done, job, reply, written, trusted=trusted)
             reply = msgspec.structs.replace(reply, edit_id=number)
         with self._kept(reply, "the contents manager could not be told"):
             reply.warnings.extend(await storage.announce(asked.path, written))
@@ -125,8 +125,17 @@ class Afterwards:
         after = join(done.read.content.text, done.applied.splices) if text is None else text
         self.versions.note(written.hash, Document.parse(after))
 
-    async def _record(self, done: Outcome, job: Job, reply: EditReply, *, trusted: bool) -> int:
+    async def _record(
+        self, done: Outcome, job: Job, reply: EditReply, written: Written, *, trusted: bool
+    ) -> int:
         asked, applied = done.asked, done.applied
+
+        def encoded() -> bytes:
+            record = applied.record()
+            if written.text is not None:
+                # The splices backwards would be for bytes that were never kept.
+                record = msgspec.structs.replace(record, back=None)
+            return record.encode()
 
         entry = NewEntry(
             path=asked.path,
@@ -145,7 +154,8 @@ class Afterwards:
             undoes=job.undoes,
             trusted=trusted,
         )
-        return await self.ledger.add(entry, None)
+        weight = len(done.read.content.text)
+        return await self.ledger.add(entry, await away(weight, encoded))
 
     def _tell(self, done: Outcome, reply: EditReply) -> None:
         self.events.emit(

@@ -25,6 +25,7 @@ from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.texts import TextFiles
 from jupyter_nbedit.tabs import Tabs
 from jupyter_nbedit.tools.tool import Services
+from jupyter_nbedit.undoing import Undoing
 from jupyter_nbedit.versions import Versions
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ class NbEditApp(ExtensionApp):
     database: Database
     ledger: Ledger
     editor: NotebookEditor
+    undoing: Undoing
     reader: NotebookReader
     search: NotebookSearch
     tool_services: Services
@@ -180,6 +182,7 @@ class NbEditApp(ExtensionApp):
             ),
             modes=Always(self.mode),
         )
+        self.undoing = Undoing(self.editor, self.ledger)
         self.tool_services = Services(
             editor=self.editor,
             reader=self.reader,

@@ -30,6 +30,7 @@
     ├── InvalidNotebook             the file is not a notebook that can be edited
     ├── Busy                        somebody else is writing; trying again helps
     ├── NoSpace                     the disk is full
+    ├── NothingToUndo               there is no edit that could be taken back, or made again
     ├── EditNotFound                the history has no such edit of the notebook
     ├── LedgerError                 the history cannot be read or written now
     └── StorageFailure              the operating system failed; ``applied`` says what is on disk
@@ -246,6 +247,12 @@ class NoSpace(NbEditError):
     """There is no space left where the notebook is stored."""
 
     reason = "no_space"
+
+
+class NothingToUndo(NbEditError):
+    """There is no edit that could be taken back, or made again."""
+
+    reason = "nothing_to_undo"
 
 
 class EditNotFound(NbEditError):

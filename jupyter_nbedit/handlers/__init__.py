@@ -9,6 +9,7 @@ from jupyter_nbedit.handlers.openapi import OpenAPIHandler
 from jupyter_nbedit.handlers.search import SearchHandler
 from jupyter_nbedit.handlers.tabs import TabsHandler
 from jupyter_nbedit.handlers.tools import ToolHandler, ToolsHandler
+from jupyter_nbedit.handlers.undoing import RedoHandler, UndoHandler
 
 default_handlers = [
     (r"/nbedit/?", AboutHandler),
@@ -16,6 +17,8 @@ default_handlers = [
     # What ends in .ipynb is a notebook, even in folders called like one and like `cells`.
     (r"/nbedit/notebooks/(?P<path>.*\.ipynb)/cells", CellsHandler),
     (r"/nbedit/notebooks/(?P<path>.*\.ipynb)/cells/(?P<cell>[^/]+)(?<!\.ipynb)", CellHandler),
+    (r"/nbedit/notebooks/(?P<path>.*\.ipynb)/undo", UndoHandler),
+    (r"/nbedit/notebooks/(?P<path>.*\.ipynb)/redo", RedoHandler),
     (r"/nbedit/notebooks/(?P<path>.*)", NotebookHandler),
     (r"/nbedit/search", SearchHandler),
     (r"/nbedit/tabs", TabsHandler),

@@ -91,6 +91,8 @@ class AboutHandler(NbEditHandler):
                     "self": root,
                     "openapi": f"{root}/openapi.json",
                     "notebook": f"{root}/notebooks/{{path}}",
+                    "undo": f"{root}/notebooks/{{path}}/undo",
+                    "redo": f"{root}/notebooks/{{path}}/redo",
                     "search": f"{root}/search",
                     "tabs": f"{root}/tabs",
                     "tools": f"{root}/tools",

@@ -34,6 +34,7 @@ STATUS: dict[type[errors.NbEditError], HTTPStatus] = {
     errors.CellChanged: HTTPStatus.CONFLICT,
     errors.UndoConflict: HTTPStatus.CONFLICT,
     errors.NotAPlainFile: HTTPStatus.CONFLICT,
+    errors.NothingToUndo: HTTPStatus.CONFLICT,
     errors.VersionUnknown: HTTPStatus.GONE,
     errors.HashMismatch: HTTPStatus.PRECONDITION_FAILED,
     errors.TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,

@@ -59,6 +59,8 @@ def _edit(path: str, **more: Any) -> bytes:
 
 _CELLS = r"/nbedit/notebooks/(?P<path>.*\.ipynb)/cells"
 _CELL = r"/nbedit/notebooks/(?P<path>.*\.ipynb)/cells/(?P<cell>[^/]+)(?<!\.ipynb)"
+_UNDO = r"/nbedit/notebooks/(?P<path>.*\.ipynb)/undo"
+_REDO = r"/nbedit/notebooks/(?P<path>.*\.ipynb)/redo"
 _NEW = {"cell_id": "alpha", "new_source": "changed"}
 #: A route or verb that is not here, or a tool, fails a test.
 ROWS = {
@@ -79,6 +81,9 @@ ROWS = {
     (_CELL, "GET"): Row(f"{_NOTEBOOK}/cells/alpha", "read"),
     (_CELL, "PATCH"): Row(f"{_NOTEBOOK}/cells/alpha", "write", b'{"source": "changed"}'),
     (_CELL, "DELETE"): Row(f"{_NOTEBOOK}/cells/gamma", "write"),
+    # The only edit there is has made the notebook; that is said behind the gate.
+    (_UNDO, "POST"): Row(f"{_NOTEBOOK}/undo", "write", b"{}", 409),
+    (_REDO, "POST"): Row(f"{_NOTEBOOK}/redo", "write", b"{}", 409),
     (r"/nbedit/search", "POST"): Row("nbedit/search", "read", b'{"query": "x"}'),
     # Behind the gate a request that is no WebSocket's is told so.
     (r"/nbedit/tabs", "GET"): Row("nbedit/tabs", "read", status=400),

@@ -106,6 +106,31 @@ def _key_used(client: Client) -> Iterator[None]:
 
 
 @contextmanager
+def _replaced(client: Client) -> Iterator[None]:
+    operation = {"op": "replace", "cell": "limit", "source": "wet = 120  # in mm"}
+    assert client.patch(NOTEBOOK, operation).status == 200
+    yield
+
+
+@contextmanager
+def _replaced_and_changed(client: Client) -> Iterator[None]:
+    def change(content: Any) -> None:
+        content["cells"][3]["source"] = "wet = 110"
+
+    with _replaced(client):
+        _change(client.root / NOTEBOOK, change)
+        yield
+
+
+@contextmanager
+def _taken_back(client: Client) -> Iterator[None]:
+    with _replaced(client):
+        target = f"nbedit/notebooks/{NOTEBOOK}/undo"
+        assert client.request("POST", target, b"{}", JSON).status == 200
+        yield
+
+
+@contextmanager
 def _written(client: Client) -> Iterator[None]:
     _call(client, "Write", file_path=f"{client.root}/notes.md", content="# Notes\n")
     yield
@@ -154,6 +179,11 @@ ARRANGEMENTS: Mapping[str, Callable[[Client], AbstractContextManager[None]]] = {
     "The file is on a disk that fails.": _failing_disk,
     "Another program is in the midst of writing the file.": _being_saved,
     "The key was sent before, with another request.": _key_used,
+    "An edit has replaced the source of the cell `limit`.": _replaced,
+    "An edit has replaced the source of the cell `limit`, and somebody has changed it since.": (
+        _replaced_and_changed
+    ),
+    "An edit of the cell `limit` was taken back.": _taken_back,
     "The session has written the file `notes.md`, with the content `# Notes`.": _written,
     f"The session has read the notebook `{NOTEBOOK}`.": _read,
     "The server may write no files larger than 1024 bytes.": _full,

@@ -1,0 +1,113 @@
+"""Take edits back, and make again what was taken back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from jupyter_nbedit.editor import NotebookEditor
+from jupyter_nbedit.errors import EditNotFound, LedgerError, NothingToUndo, UndoConflict
+from jupyter_nbedit.history import Ledger
+from jupyter_nbedit.history.entries import Entry
+from jupyter_nbedit.loading import Loaded
+from jupyter_nbedit.messages import EditReply, UndoRequest
+from jupyter_nbedit.notebook.batch import Applied
+from jupyter_nbedit.notebook.record import Record
+from jupyter_nbedit.notebook.taking_back import take_back
+from jupyter_nbedit.outcome import Job
+
+
+@dataclass(frozen=True)
+class Undoing:
+    """Takes edits back that the ledger knows.
+
+    Parameters
+    ----------
+    editor
+        Makes the change: taking back is an edit itself, and may be taken back.
+    ledger
+        Knows what was done.
+    """
+
+    editor: NotebookEditor
+    ledger: Ledger
+
+    async def undo(self, request: UndoRequest) -> EditReply:
+        """Take an edit back; of an older one only its cells, if nobody has changed them since.
+
+        Raises
+        ------
+        EditNotFound
+            If the ledger does not have the edit.
+        NothingToUndo
+            If there is none, or it was taken back already, or made the notebook.
+        UndoConflict
+            If somebody has changed since what the edit did.
+        NbEditError
+            As `NotebookEditor.edit` does. Nothing was written.
+        """
+
+        async def prepare(read: Loaded) -> Job:
+            # With the lock held: who asks for the newest edit twice at once takes two of them back.
+            entry, kept = await self._found(request)
+            op: Literal["undo", "redo"] = "redo" if entry.kind == "undo" else "undo"
+
+            def run() -> Applied:
+                exact = read.hash == entry.hash
+                try:
+                    return take_back(read.document, _decoded(entry, kept), op=op, exact=exact)
+                except UndoConflict as conflict:
+                    conflict.details["edit_id"] = entry.edit_id
+                    raise
+
+            return Job(
+                run,
+                weight=len(read.content.text) + len(kept),
+                kind=op,
+                undoes=entry.edit_id,
+                # What comes back was in the notebook before the edit, and is worth no more than
+                # the notebook was then.
+                may_sign=entry.trusted,
+            )
+
+        return await self.editor.make(request, prepare)
+
+    async def _found(self, request: UndoRequest) -> tuple[Entry, bytes]:
+        """Find what is to be taken back."""
+        path, edit_id = request.path, request.edit_id
+        if edit_id is None:
+            edit_id = await self.ledger.newest(path, undone=request.redo)
+        if edit_id is None:
+            done = "was taken back" if request.redo else "could be taken back"
+            message = f"The ledger has no edit of this notebook that {done}. Look at its history."
+            raise NothingToUndo(message)
+        entry, kept = await self.ledger.entry(path, edit_id)
+        if request.redo and entry.kind != "undo":
+            if entry.undone_by is None:
+                message = f"Edit {edit_id} was not taken back, so there is nothing to make again."
+                raise NothingToUndo(message, edit_id=edit_id)
+            entry, kept = await self.ledger.entry(path, entry.undone_by)
+        if entry.undone_by is not None:
+            message = (
+                f"Edit {entry.edit_id} is taken back already, by edit {entry.undone_by}. Take that "
+                "one back to make it again."
+            )
+            raise NothingToUndo(message, edit_id=entry.edit_id, undone_by=entry.undone_by)
+        if entry.kind == "create":
+            message = (
+                f"Edit {edit_id} made the notebook. If you do not want it, delete it through "
+                "Jupyter's Contents API."
+            )
+            raise NothingToUndo(message, edit_id=edit_id)
+        if kept is None:
+            message = f"The ledger does not keep what edit {edit_id} changed."
+            raise EditNotFound(message, edit_id=edit_id)
+        return entry, kept
+
+
+def _decoded(entry: Entry, kept: bytes) -> Record:
+    try:
+        return Record.decode(kept)
+    except ValueError as error:
+        message = f"What edit {entry.edit_id} changed cannot be taken back. {error}"
+        raise LedgerError(message, edit_id=entry.edit_id) from None
