@@ -166,6 +166,7 @@ export class Server {
     const init: RequestInit = { method, cache: 'no-cache' };
     if (body !== undefined) {
       init.body = JSON.stringify(body);
+      init.headers = { 'Content-Type': 'application/json' };
     }
     let response: Response;
     try {

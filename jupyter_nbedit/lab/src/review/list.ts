@@ -1,0 +1,161 @@
+import type { Message } from '@lumino/messaging';
+import { Widget } from '@lumino/widgets';
+import type { Proposal, ProposalPart } from '../answers';
+import type { Comparison } from '../compare';
+import { clean } from '../names';
+import { button, element, enable, tell } from './elements';
+import type { Proposals } from './proposals';
+import { counted, identity, pendingParts, proposer, purpose } from './wording';
+
+/** Longest path shown; its end is what tells notebooks apart. */
+const LONGEST_PATH = 200;
+
+/** What the list needs of the application. */
+export interface ListActions {
+  /** Open the notebook of a proposal. */
+  readonly open: (proposal: Proposal) => void;
+  /** Draw what a part of a new notebook has in it. */
+  readonly draw: (part: ProposalPart) => Comparison | null;
+}
+
+/** All that is proposed, of notebooks that are open, that are not, and that are not there yet. */
+export class ProposalList extends Widget {
+  constructor(
+    private readonly _proposals: Proposals,
+    private readonly _actions: ListActions
+  ) {
+    super();
+    this.addClass('jp-nbedit-proposals');
+    this.node.setAttribute('role', 'region');
+    this.node.setAttribute('aria-label', 'Proposed changes of all notebooks');
+    this.node.append(this._none, this._list);
+    _proposals.changed.connect(this._refresh);
+    this.update();
+  }
+
+  override dispose(): void {
+    this._proposals.changed.disconnect(this._refresh);
+    this._items.forEach(item => item.dispose());
+    super.dispose();
+  }
+
+  protected override onActivateRequest(message: Message): void {
+    super.onActivateRequest(message);
+    (this.node.querySelector('button') ?? this.node).focus();
+  }
+
+  protected override onUpdateRequest(message: Message): void {
+    super.onUpdateRequest(message);
+    const { pending } = this._proposals;
+    const known = new Map(this._items.map(item => [item.is, item]));
+    this._items = pending.map(proposal => {
+      const is = JSON.stringify(proposal);
+      const item = known.get(is) ?? new Item(proposal, is, this._proposals, this._actions);
+      known.delete(is);
+      return item;
+    });
+    known.forEach(item => item.dispose());
+    this._items.forEach(({ node }, index) => {
+      if (this._list.children[index] !== node) {
+        this._list.insertBefore(node, this._list.children[index] ?? null);
+      }
+    });
+    tell(this._none, pending.length === 0 ? 'Nothing is proposed.' : '');
+  }
+
+  private readonly _refresh = (): void => this.update();
+  private readonly _none = element('p', 'jp-nbedit-none');
+  private readonly _list = element('ul', 'jp-nbedit-list');
+  private _items: Item[] = [];
+}
+
+/** One proposal of the list. */
+class Item {
+  readonly node = element('li', 'jp-nbedit-item');
+
+  /** @param is What tells it from the same proposal at another time. */
+  constructor(
+    private readonly _proposal: Proposal,
+    readonly is: string,
+    proposals: Proposals,
+    private readonly _actions: ListActions
+  ) {
+    const { path, kind } = _proposal;
+    const parts = pendingParts(_proposal);
+    const shownPath = clean(path, LONGEST_PATH);
+    const title = element('div', 'jp-nbedit-proposal-title');
+    const what =
+      kind === 'create'
+        ? `proposes a new notebook of ${counted(parts.length, 'cell')}`
+        : `proposes ${counted(parts.length, 'change')}`;
+    title.append(element('strong', '', proposer(_proposal)), ` ${what}`);
+    title.title = identity(_proposal);
+    const time = element('time', 'jp-nbedit-time', new Date(_proposal.created).toLocaleString());
+    time.dateTime = _proposal.created;
+    this._buttons = [
+      button('Reject', `Reject what is proposed for ${shownPath}`, 'reject', () => {
+        void this._decide(() => proposals.reject(_proposal));
+      }),
+      button('Accept', `Accept what is proposed for ${shownPath}`, 'accept', () => {
+        void this._decide(() => proposals.accept(_proposal));
+      })
+    ];
+    const actions = element('div', 'jp-nbedit-actions');
+    actions.append(...this._buttons);
+    this._notice.setAttribute('role', 'alert');
+    tell(this._notice, '');
+    this.node.append(
+      kind === 'create' ? element('div', 'jp-nbedit-path', shownPath) : this._link(shownPath),
+      title,
+      ...[purpose(_proposal)]
+        .filter(Boolean)
+        .map(text => element('div', 'jp-nbedit-purpose', text)),
+      time,
+      ...(kind === 'create' ? [this._contents(parts)] : []),
+      this._notice,
+      actions
+    );
+  }
+
+  dispose(): void {
+    this._drawn.forEach(comparison => comparison.dispose());
+    this.node.remove();
+  }
+
+  private _link(path: string): HTMLElement {
+    const link = element('button', 'jp-nbedit-path', path);
+    link.type = 'button';
+    link.title = 'Open the notebook';
+    link.addEventListener('click', () => this._actions.open(this._proposal));
+    return link;
+  }
+
+  /** The cells of a new notebook, drawn when somebody wants to see them. */
+  private _contents(parts: readonly ProposalPart[]): HTMLElement {
+    const details = element('details', 'jp-nbedit-contents');
+    details.append(element('summary', '', `Show ${counted(parts.length, 'cell')}`));
+    details.addEventListener('toggle', () => {
+      if (details.open && this._drawn.length === 0) {
+        this._drawn = parts.flatMap(part => this._actions.draw(part) ?? []);
+        details.append(...this._drawn.map(({ node }) => node));
+      }
+    });
+    return details;
+  }
+
+  private async _decide(ask: () => Promise<void>): Promise<void> {
+    enable(this._buttons, false);
+    tell(this._notice, '');
+    try {
+      await ask();
+    } catch (error) {
+      tell(this._notice, error instanceof Error ? error.message : String(error));
+    } finally {
+      enable(this._buttons, true);
+    }
+  }
+
+  private readonly _buttons: HTMLButtonElement[];
+  private readonly _notice = element('div', 'jp-nbedit-notice');
+  private _drawn: Comparison[] = [];
+}

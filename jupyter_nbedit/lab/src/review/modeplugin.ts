@@ -1,0 +1,95 @@
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ICommandPalette, Notification } from '@jupyterlab/apputils';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { IStatusBar } from '@jupyterlab/statusbar';
+import { Signal } from '@lumino/signaling';
+import type { Mode } from '../answers';
+import type { FileFeed } from '../events';
+import { IFileFeed } from '../feed';
+import { Server } from '../server';
+import { Modes, type Choice } from './modes';
+import { CATEGORY, Commands, IProposals } from './plugin';
+import type { Proposals } from './proposals';
+import { ModeStatus } from './status';
+import { pendingParts } from './wording';
+
+/** Commands that give the notebook in front a mode of its own, or take it away. */
+const TOGGLES: readonly { readonly id: string; readonly label: string; readonly mode: Mode }[] = [
+  { id: 'nbedit:pause-notebook', label: 'Pause Agent Edits for This Notebook', mode: 'plan' },
+  { id: 'nbedit:review-notebook', label: 'Review Agent Edits of This Notebook', mode: 'review' }
+];
+
+export const modes: JupyterFrontEndPlugin<void> = {
+  id: 'jupyter-nbedit:modes',
+  description: 'Shows and changes how edits are taken: at once, after a review, or not at all.',
+  autoStart: true,
+  requires: [IFileFeed, IProposals, INotebookTracker],
+  optional: [ICommandPalette, IStatusBar],
+  activate: (
+    app: JupyterFrontEnd,
+    files: FileFeed,
+    pending: Proposals,
+    tracker: INotebookTracker,
+    palette: ICommandPalette | null,
+    statusBar: IStatusBar | null
+  ) => {
+    const { commands, serviceManager, shell } = app;
+    const { contents, events, serverSettings } = serviceManager;
+    const known = new Modes(new Server(serverSettings), events);
+    files.listen({ changed: () => undefined, mayHaveChanged: () => known.refresh() });
+
+    const look = (): void => {
+      const panel = tracker.find(each => each === shell.currentWidget);
+      known.path = panel === undefined ? null : contents.localPath(panel.context.path);
+    };
+    tracker.widgetAdded.connect((_, { context }) => context.pathChanged.connect(look));
+    shell.currentChanged?.connect(look);
+    look();
+    known.refresh();
+
+    const set = async (scope: Choice['scope'], mode: Mode | null): Promise<void> => {
+      try {
+        await known.set(scope, mode);
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error);
+        Notification.error(`The mode was not changed. ${message}`, { autoClose: 8000 });
+      }
+    };
+    for (const { id, label, mode } of TOGGLES) {
+      commands.addCommand(id, {
+        label,
+        isToggleable: true,
+        isToggled: () => known.now?.own === mode,
+        isEnabled: () => known.now?.path != null && known.obstacle === '',
+        execute: () => set('notebook', known.now?.own === mode ? null : mode)
+      });
+      palette?.addItem({ command: id, category: CATEGORY });
+    }
+    known.changed.connect(() => {
+      TOGGLES.forEach(({ id }) => commands.notifyCommandChanged(id));
+    });
+
+    if (statusBar !== null) {
+      const count = (): number =>
+        pending.pending.reduce((sum, proposal) => sum + pendingParts(proposal).length, 0);
+      const item = new ModeStatus(known, count, {
+        set: (scope, mode) => void set(scope, mode),
+        review: () => void commands.execute(Commands.review)
+      });
+      const changed = new Signal<ModeStatus, void>(item);
+      const show = (): void => {
+        item.refresh();
+        changed.emit();
+      };
+      known.changed.connect(show);
+      pending.changed.connect(show);
+      statusBar.registerStatusItem(modes.id, {
+        item,
+        align: 'right',
+        rank: 100,
+        isActive: () => known.now !== null,
+        activeStateChanged: changed
+      });
+    }
+  }
+};

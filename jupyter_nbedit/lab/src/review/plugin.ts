@@ -1,0 +1,150 @@
+import {
+  ILayoutRestorer,
+  type JupyterFrontEnd,
+  type JupyterFrontEndPlugin
+} from '@jupyterlab/application';
+import { ICommandPalette } from '@jupyterlab/apputils';
+import { IEditorLanguageRegistry, IEditorThemeRegistry } from '@jupyterlab/codemirror';
+import { INotebookTracker, type NotebookPanel } from '@jupyterlab/notebook';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { listIcon } from '@jupyterlab/ui-components';
+import { Token } from '@lumino/coreutils';
+import type { ProposalPart } from '../answers';
+import { Comparison, languageOf } from '../compare';
+import type { FileFeed } from '../events';
+import { IFileFeed } from '../feed';
+import { Server } from '../server';
+import { ProposalList } from './list';
+import { NotebookReview } from './notebook';
+import { isAboutNotebook } from './places';
+import { Proposals } from './proposals';
+import { texts } from './wording';
+
+/** The ids of our commands; those that take no arguments are in the palette. */
+export const Commands = {
+  review: 'nbedit:review-proposals',
+  next: 'nbedit:next-proposal',
+  acceptAll: 'nbedit:accept-proposals',
+  rejectAll: 'nbedit:reject-proposals'
+} as const;
+
+/** Where our commands are in the palette. */
+export const CATEGORY = 'Agent Edits';
+
+/** The language of the code in a notebook that is not there yet. */
+const USUAL_LANGUAGE = 'text/x-python';
+
+export const IProposals = new Token<Proposals>(
+  'jupyter-nbedit:IProposals',
+  'The changes that wait for somebody to accept or reject them.'
+);
+
+export const proposals: JupyterFrontEndPlugin<Proposals> = {
+  id: 'jupyter-nbedit:proposals',
+  description: 'Knows the changes that wait for somebody to accept or reject them.',
+  autoStart: true,
+  provides: IProposals,
+  requires: [IFileFeed],
+  activate: ({ serviceManager }: JupyterFrontEnd, files: FileFeed) => {
+    const { events, serverSettings } = serviceManager;
+    const pending = new Proposals(new Server(serverSettings), events);
+    files.listen({ changed: () => undefined, mayHaveChanged: () => pending.refresh() });
+    pending.refresh();
+    return pending;
+  }
+};
+
+export const review: JupyterFrontEndPlugin<void> = {
+  id: 'jupyter-nbedit:review',
+  description: 'Shows proposed changes at their cells, to be accepted or rejected.',
+  autoStart: true,
+  requires: [IProposals, INotebookTracker, IEditorLanguageRegistry],
+  optional: [IEditorThemeRegistry, ICommandPalette, ILayoutRestorer, ITranslator],
+  activate: (
+    app: JupyterFrontEnd,
+    pending: Proposals,
+    tracker: INotebookTracker,
+    languages: IEditorLanguageRegistry,
+    themes: IEditorThemeRegistry | null,
+    palette: ICommandPalette | null,
+    restorer: ILayoutRestorer | null,
+    translator: ITranslator | null
+  ) => {
+    const { commands, shell } = app;
+    const { contents } = app.serviceManager;
+    const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
+
+    const draw = (part: ProposalPart, code: string): Comparison | null => {
+      const { before, after, isMetadata } = texts(part);
+      if (before === null && after === null) {
+        return null;
+      }
+      const type = isMetadata ? null : ((part.after ?? part.before)?.cell_type ?? null);
+      const label = isAboutNotebook(part)
+        ? 'Metadata of the notebook'
+        : `Cell ${(part.index_before ?? part.index ?? 0) + 1}`;
+      return new Comparison({
+        texts: { before, after, language: languageOf(type, code), label },
+        layout: 'inline',
+        languages,
+        themes,
+        trans
+      });
+    };
+
+    const reviews = new Map<NotebookPanel, NotebookReview>();
+    const follow = (panel: NotebookPanel): void => {
+      const path = (): string => contents.localPath(panel.context.path);
+      const drawn = (part: ProposalPart): Comparison | null =>
+        draw(part, panel.content.codeMimetype);
+      reviews.set(panel, new NotebookReview(panel, pending, path, drawn));
+      panel.disposed.connect(() => reviews.delete(panel));
+    };
+    tracker.forEach(follow);
+    tracker.widgetAdded.connect((_, panel) => follow(panel));
+    // What has come while a notebook was out of sight is shown when it is in sight.
+    shell.currentChanged?.connect(() => reviews.forEach(each => each.update()));
+
+    const list = new ProposalList(pending, {
+      open: ({ path }) => void commands.execute('docmanager:open', { path, factory: 'Notebook' }),
+      draw: part => draw(part, USUAL_LANGUAGE)
+    });
+    list.id = 'jp-nbedit-proposals';
+    list.title.icon = listIcon;
+    list.title.caption = 'Proposed Changes';
+    restorer?.add(list, list.id);
+
+    const current = (): NotebookReview | undefined => {
+      const panel = tracker.currentWidget;
+      return panel === null ? undefined : reviews.get(panel);
+    };
+    const isEnabled = (): boolean => (current()?.count ?? 0) > 0;
+    commands.addCommand(Commands.review, {
+      label: 'Review Proposals',
+      caption: 'List all changes that are proposed',
+      execute: () => {
+        if (!list.isAttached) {
+          shell.add(list, 'right', { rank: 1000 });
+        }
+        shell.activateById(list.id);
+      }
+    });
+    commands.addCommand(Commands.next, {
+      label: 'Go to Next Proposed Change',
+      isEnabled,
+      execute: () => current()?.next()
+    });
+    commands.addCommand(Commands.acceptAll, {
+      label: 'Accept All Proposed Changes of This Notebook',
+      isEnabled,
+      execute: () => current()?.decideAll(true)
+    });
+    commands.addCommand(Commands.rejectAll, {
+      label: 'Reject All Proposed Changes of This Notebook',
+      isEnabled,
+      execute: () => current()?.decideAll(false)
+    });
+    Object.values(Commands).forEach(command => palette?.addItem({ command, category: CATEGORY }));
+    pending.changed.connect(() => commands.notifyCommandChanged());
+  }
+};
