@@ -12,6 +12,7 @@ function setting(name: string): string {
 export default defineConfig({
   testDir: 'tests',
   outputDir: 'test-results/artifacts',
+  snapshotPathTemplate: '{testDir}/references/{arg}{ext}',
   timeout: 45_000,
   expect: { timeout: 10_000 },
   // Most of a test's time goes into bringing up a page, which is the work of one core.

@@ -21,11 +21,11 @@ export class Agent {
     path: string,
     operations: Operation[],
     client = 'Test agent',
-    waitTabs = 0
+    { waitTabs = 0, message }: { waitTabs?: number; message?: string } = {}
   ): Promise<Answer & { answeredAt: number }> {
     const wait = waitTabs > 0 ? `?wait_tabs=${waitTabs}` : '';
     const address = `/nbedit/notebooks/${encodePath(path)}${wait}`;
-    const { body, at } = await this.send('PATCH', address, { operations, client });
+    const { body, at } = await this.send('PATCH', address, { operations, client, message });
     return { ...(body as Answer), answeredAt: at };
   }
 
