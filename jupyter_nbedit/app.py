@@ -10,6 +10,7 @@ from jupyter_server.extension.application import ExtensionApp
 from traitlets import Bool, Enum, Integer, List, Unicode
 
 from jupyter_nbedit.afterwards import Afterwards
+from jupyter_nbedit.api import ForExtensions
 from jupyter_nbedit.database import Database
 from jupyter_nbedit.editor import Always, NotebookEditor
 from jupyter_nbedit.events import SCHEMA_ID, SCHEMA_PATH, EditEvents
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from nbformat.sign import NotebookNotary
 
 
-class NbEditApp(ExtensionApp):
+class NbEditApp(ForExtensions, ExtensionApp):
     """Mounts ``/nbedit``."""
 
     name = "jupyter_nbedit"
@@ -128,6 +129,7 @@ class NbEditApp(ExtensionApp):
     versions: Versions
     retries: Retries
     tabs: Tabs
+    events: EditEvents
 
     def initialize_settings(self) -> None:
         """Build the house: everything above the ground floor gets what is below it."""
@@ -151,6 +153,7 @@ class NbEditApp(ExtensionApp):
         self.retries = Retries()
         self.tabs = Tabs(storages.name)
         self.versions = Versions()
+        self.events = EditEvents(logger)
         self.database = Database(
             Path(jupyter_data_dir()) / "nbedit",
             self.log,
@@ -177,7 +180,7 @@ class NbEditApp(ExtensionApp):
                 ledger=self.ledger,
                 readings=self.readings,
                 versions=self.versions,
-                events=EditEvents(logger),
+                events=self.events,
                 log=self.log,
             ),
             modes=Always(self.mode),

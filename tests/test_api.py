@@ -1,0 +1,202 @@
+"""What other extensions of the server can do through its settings, in Python."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_nbedit.app import NbEditApp
+from jupyter_nbedit.errors import (
+    CellNotFound,
+    HashMismatch,
+    InvalidOperation,
+    InvalidRequest,
+    PlanMode,
+)
+from jupyter_nbedit.notebook.operations import Replace
+from jupyter_nbedit.tabs import Seen, TabCounts
+from tests import samples
+from tests.handlers.client import Local
+
+NAME = "a.ipynb"
+TEXT = samples.three_cells()
+REPLACE = {"op": "replace", "cell": "beta", "source": "# Changed"}
+
+
+@pytest.fixture
+def notebook(local: Local) -> Path:
+    path = local.root / NAME
+    path.write_bytes(TEXT)
+    return path
+
+
+@pytest.fixture
+def app(jp_serverapp: Any) -> NbEditApp:
+    found: NbEditApp = jp_serverapp.web_app.settings["jupyter_nbedit"]
+    return found
+
+
+def text(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def sources(path: Path) -> list[str]:
+    return [cell["source"] for cell in samples.cells_of(text(path))]
+
+
+async def test_an_edit_is_answered_and_kept_as_one_over_http(
+    app: NbEditApp, local: Local, notebook: Path
+) -> None:
+    reply = await app.edit(NAME, [REPLACE], user="ada", client="an extension", message="why")
+    assert sources(notebook)[1] == "# Changed"
+    assert reply.operations[0].cell_id == "beta"
+    entry, _ = await app.ledger.entry(NAME, reply.edit_id or 0)
+    assert (entry.user, entry.client, entry.message) == ("ada", "an extension", "why")
+    over_http = await local.patch(NAME, {**REPLACE, "source": "again"})
+    assert over_http.json["hash_before"] == reply.hash
+
+
+async def test_operations_may_be_structs(app: NbEditApp, notebook: Path) -> None:
+    await app.edit(NAME, [Replace(cell="alpha", source="x = 2"), REPLACE], user="ada")
+    assert sources(notebook)[:2] == ["x = 2", "# Changed"]
+
+
+async def test_a_dry_run_writes_nothing(app: NbEditApp, notebook: Path) -> None:
+    reply = await app.edit(NAME, [REPLACE], user="ada", dry_run=True)
+    assert reply.dry_run
+    assert "# Changed" in reply.diff
+    assert text(notebook) == TEXT
+
+
+async def test_what_is_refused_is_raised_and_nothing_is_written(
+    app: NbEditApp, notebook: Path
+) -> None:
+    for operations, said, failure in (
+        ([{**REPLACE, "cell": "nobody"}], {}, CellNotFound),
+        ([REPLACE], {"hash": "0" * 64}, HashMismatch),
+        ([REPLACE, {"op": "explode"}], {}, InvalidOperation),
+        ([{**REPLACE, "source": "\ud800"}], {}, InvalidRequest),
+        ([], {}, InvalidRequest),
+        ([REPLACE], {"client": "x" * 1000}, InvalidRequest),
+    ):
+        with pytest.raises(failure):
+            await app.edit(NAME, operations, user="ada", **said)  # type: ignore[arg-type]
+    with pytest.raises(InvalidRequest):
+        await app.undo(NAME, 0, user="ada")
+    assert text(notebook) == TEXT
+
+
+@pytest.mark.parametrize("jp_server_config", [{"NbEditApp": {"mode": "plan"}}], indirect=True)
+async def test_plan_mode_holds_for_extensions_too(app: NbEditApp, notebook: Path) -> None:
+    with pytest.raises(PlanMode):
+        await app.edit(NAME, [REPLACE], user="ada")
+    assert text(notebook) == TEXT
+
+
+async def test_an_edit_is_taken_back_and_made_again(app: NbEditApp, notebook: Path) -> None:
+    first = await app.edit(NAME, [REPLACE], user="ada")
+    changed = text(notebook)
+    undone = await app.undo(NAME, user="ada", client="an extension")
+    assert text(notebook) == TEXT
+    assert undone.operations[0].op == "undo"
+    await app.undo(NAME, undone.edit_id, user="ada", redo=True)
+    assert text(notebook) == changed
+    assert first.edit_id is not None
+
+
+async def test_open_tabs_are_waited_for(app: NbEditApp, notebook: Path) -> None:
+    page = app.tabs.enter()
+    app.tabs.opened(page, {notebook.name: 1})
+    waiting = asyncio.create_task(app.edit(NAME, [REPLACE], user="ada", wait_tabs=10_000))
+    await asyncio.sleep(0.5)
+    assert text(notebook) != TEXT
+    assert not waiting.done()
+    app.tabs.saw(page, NAME, Seen(1_000, None, "shown"))
+    assert (await waiting).tabs == TabCounts(open=1, shown=1)
+    assert (await app.undo(NAME, user="ada")).tabs.open == 1
+
+
+async def heard(told: list[Any], count: int) -> None:
+    for _ in range(500):
+        if len(told) >= count:
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError(told)
+
+
+@pytest.mark.usefixtures("notebook")
+async def test_a_listener_hears_of_every_edit_until_it_stops(app: NbEditApp, local: Local) -> None:
+    told: list[dict[str, Any]] = []
+    stop = app.on_edit(told.append)
+    over_http = await local.patch(NAME, REPLACE, client="robo")
+    reply = await app.edit(NAME, [{**REPLACE, "source": "2"}], user="ada")
+    await heard(told, 2)
+    assert [event["edit_id"] for event in told] == [over_http.json["edit_id"], reply.edit_id]
+    assert (told[0]["client"], told[1]["user"]) == ("robo", "ada")
+    assert told[1]["operations"] == [{"op": "replace", "cell_id": "beta", "index": 1}]
+    assert "source" not in str(told)
+    stop()
+    stop()
+    await app.edit(NAME, [{**REPLACE, "source": "3"}], user="ada")
+    await asyncio.sleep(0.05)
+    assert len(told) == 2
+
+
+@pytest.mark.usefixtures("notebook")
+async def test_an_event_that_somebody_forges_is_not_told(app: NbEditApp, local: Local) -> None:
+    told: list[dict[str, Any]] = []
+    app.on_edit(told.append)
+    await app.edit(NAME, [REPLACE], user="ada")
+    await heard(told, 1)
+    schema = "https://schema.jupyter.org/jupyter_nbedit/edit/v1"
+    app.serverapp.event_logger.emit(schema_id=schema, data={**told[0], "client": "forged"})  # type: ignore[union-attr]
+    await local.patch(NAME, {**REPLACE, "source": "2"})
+    await heard(told, 2)
+    assert "forged" not in str(told)
+
+
+async def test_a_listener_that_fails_is_logged_and_hurts_nobody(
+    app: NbEditApp, notebook: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    told: list[dict[str, Any]] = []
+
+    def fail(event: dict[str, Any]) -> None:
+        event.clear()
+        message = "a listener's own"
+        raise ValueError(message)
+
+    async def fail_later(event: dict[str, Any]) -> None:
+        event["operations"].clear()
+        await asyncio.sleep(0)
+        message = "a coroutine's own"
+        raise ValueError(message)
+
+    app.on_edit(fail)
+    app.on_edit(fail_later)
+    app.on_edit(told.append)
+    reply = await app.edit(NAME, [REPLACE], user="ada")
+    assert reply.warnings == []
+    assert sources(notebook)[1] == "# Changed"
+    await heard(told, 1)
+    assert told[0]["operations"]
+    assert f"A listener failed to hear of edit {reply.edit_id}" in caplog.text
+    assert "a coroutine's own" in caplog.text
+    assert "a listener's own" in caplog.text
+    assert caplog.text.count("A listener failed") == 2
+
+
+async def test_a_listener_may_edit(app: NbEditApp, notebook: Path) -> None:
+    done: list[Any] = []
+
+    async def answer(event: dict[str, Any]) -> None:
+        if event["client"] != "echo":
+            replace = {"op": "replace", "cell": "alpha", "source": "# seen"}
+            done.append(await app.edit(event["path"], [replace], user="echo", client="echo"))
+
+    app.on_edit(answer)
+    await app.edit(NAME, [REPLACE], user="ada")
+    await heard(done, 1)
+    assert sources(notebook)[:2] == ["# seen", "# Changed"]
