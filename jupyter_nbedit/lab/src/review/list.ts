@@ -2,7 +2,7 @@ import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 import type { Proposal, ProposalPart } from '../answers';
 import type { Comparison } from '../compare';
-import { clean } from '../names';
+import { cleanText } from '../names';
 import { button, element, enable, tell } from './elements';
 import type { Proposals } from './proposals';
 import { counted, identity, pendingParts, proposer, purpose } from './wording';
@@ -28,7 +28,7 @@ export class ProposalList extends Widget {
     this.addClass('jp-nbedit-proposals');
     this.node.setAttribute('role', 'region');
     this.node.setAttribute('aria-label', 'Proposed changes of all notebooks');
-    this.node.append(this._none, this._list);
+    this.node.append(element('h2', '', 'Proposed changes'), this._none, this._list);
     _proposals.changed.connect(this._refresh);
     this.update();
   }
@@ -82,7 +82,7 @@ class Item {
   ) {
     const { path, kind } = _proposal;
     const parts = pendingParts(_proposal);
-    const shownPath = clean(path, LONGEST_PATH);
+    const shownPath = cleanText(path, LONGEST_PATH);
     const title = element('div', 'jp-nbedit-proposal-title');
     const what =
       kind === 'create'

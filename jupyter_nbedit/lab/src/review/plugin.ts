@@ -7,13 +7,13 @@ import { ICommandPalette } from '@jupyterlab/apputils';
 import { IEditorLanguageRegistry, IEditorThemeRegistry } from '@jupyterlab/codemirror';
 import { INotebookTracker, type NotebookPanel } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
-import { listIcon } from '@jupyterlab/ui-components';
 import { Token } from '@lumino/coreutils';
 import type { ProposalPart } from '../answers';
 import { Comparison, languageOf } from '../compare';
 import type { FileFeed } from '../events';
 import { IFileFeed } from '../feed';
 import { Server } from '../server';
+import { reviewIcon } from './icons';
 import { ProposalList } from './list';
 import { NotebookReview } from './notebook';
 import { isAboutNotebook } from './places';
@@ -110,7 +110,7 @@ export const review: JupyterFrontEndPlugin<void> = {
       draw: part => draw(part, USUAL_LANGUAGE)
     });
     list.id = 'jp-nbedit-proposals';
-    list.title.icon = listIcon;
+    list.title.icon = reviewIcon;
     list.title.caption = 'Proposed Changes';
     restorer?.add(list, list.id);
 

@@ -1,16 +1,11 @@
-import { editIcon, LabIcon, notTrustedIcon, stopIcon } from '@jupyterlab/ui-components';
+import { MenuSvg } from '@jupyterlab/ui-components';
 import { CommandRegistry } from '@lumino/commands';
-import { Menu, Widget } from '@lumino/widgets';
+import { Widget, type Menu } from '@lumino/widgets';
 import type { Mode } from '../answers';
 import { element } from './elements';
+import { MODE_ICONS } from './icons';
 import { choicesOf, nameOf, type Choice, type Modes } from './modes';
 import { counted } from './wording';
-
-const ICONS: Readonly<Record<Mode, LabIcon>> = {
-  edit: editIcon,
-  review: notTrustedIcon,
-  plan: stopIcon
-};
 
 /** What can be done from the status bar. */
 export interface StatusActions {
@@ -57,7 +52,7 @@ export class ModeStatus extends Widget {
     this._text.textContent = shown.join(' · ');
     this._text.hidden = shown.length === 0;
     this._icon.replaceChildren();
-    ICONS[mode].element({ container: this._icon, stylesheet: 'statusBar' });
+    MODE_ICONS[mode].element({ container: this._icon, stylesheet: 'statusBar' });
   }
 
   private _open(): void {
@@ -92,7 +87,7 @@ function menuOf(
 ): Menu {
   // Of its own, so that its lines are no commands of the palette.
   const commands = new CommandRegistry();
-  const menu = new Menu({ commands });
+  const menu = new MenuSvg({ commands });
   menu.addClass('jp-nbedit-mode-menu');
   if (count > 0) {
     commands.addCommand('review', {

@@ -1,5 +1,5 @@
 import type { InTheWay, Part, Proposal, ProposalPart } from '../answers';
-import { clean } from '../names';
+import { clean, cleanText } from '../names';
 import { isAboutNotebook, isInsert, type Place } from './places';
 
 /** More proposers than this are counted, not listed. */
@@ -23,7 +23,7 @@ export function identity({ client, user }: Proposal): string {
 
 /** Why it is proposed, as far as the proposer says. */
 export function purpose({ message }: Proposal): string {
-  return clean(message ?? '', LONGEST_MESSAGE);
+  return cleanText(message ?? '', LONGEST_MESSAGE);
 }
 
 /** What a part would do, as it is said at its cell after the proposer's name. */

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest';
+import * as wording from '../../src/review/wording';
+import { changed, deleted, inserted, part, proposal, version } from './parts';
+
+describe('What a part would do is said', () => {
+  test('for each kind of change', () => {
+    expect(wording.intention(inserted('n', 1))).toBe('proposes a new code cell here');
+    expect(wording.intention(deleted('a', 1))).toBe('proposes to delete this cell');
+    expect(wording.intention(changed('a', 1))).toBe('proposes to change this cell');
+    const same = { before: version('a'), after: version('a') };
+    expect(wording.intention(changed('a', 1, { ...same, index: 4, moved: true }))).toBe(
+      'proposes to move this cell to position 5'
+    );
+    expect(wording.intention(changed('a', 1, { ...same, outputs_cleared: true }))).toBe(
+      'proposes to clear the outputs of this cell'
+    );
+    expect(wording.intention(changed('a', 1, same))).toBe(
+      'proposes to change the metadata of this cell'
+    );
+    const notebook = { before: version(''), after: version('') };
+    expect(wording.intention(part(notebook))).toBe(
+      'proposes to change the metadata of the notebook'
+    );
+  });
+
+  test('for several changes of one cell at once', () => {
+    const all = changed('a', 1, {
+      after: version('b', { cell_type: 'markdown' }),
+      index: 0,
+      moved: true,
+      outputs_cleared: true
+    });
+    expect(wording.intention(all)).toBe(
+      'proposes to change this cell, make it a markdown cell, move it to position 1 and ' +
+        'clear its outputs'
+    );
+  });
+});
+
+test('the bar counts the changes and names at most two who propose them', () => {
+  expect(wording.summary(['Claude'], 1)).toBe('Claude proposes 1 change');
+  expect(wording.summary(['Claude', 'Claude'], 3)).toBe('Claude proposes 3 changes');
+  expect(wording.summary(['Claude', 'Codex'], 3)).toBe('Claude and Codex propose 3 changes');
+  expect(wording.summary(['a', 'b', 'c'], 5)).toBe('3 agents propose 5 changes');
+});
+
+test('what a client calls itself is told apart from the user that the server knows', () => {
+  expect(wording.proposer(proposal([]))).toBe('Claude');
+  expect(wording.identity(proposal([]))).toBe('Signed in as alice, and calls itself Claude');
+  const nameless = proposal([], { client: '\u202E' });
+  expect(wording.proposer(nameless)).toBe('alice');
+  expect(wording.identity(nameless)).toBe('Signed in as alice');
+  expect(wording.proposer(proposal([], { client: null, user: '' }))).toBe('Somebody');
+});
+
+test('a purpose is shown without control characters, and cut', () => {
+  expect(wording.purpose(proposal([], { message: 'why\u202E\n?' }))).toBe('why?');
+  expect(wording.purpose(proposal([], { message: 'x'.repeat(300) }))).toHaveLength(200);
+  expect(wording.purpose(proposal([]))).toBe('');
+});
+
+describe('The texts that are compared', () => {
+  test('are the sources, of which a new and a deleted cell have one', () => {
+    expect(wording.texts(inserted('n', 1))).toMatchObject({ before: null, after: 'new n' });
+    expect(wording.texts(deleted('a', 1))).toMatchObject({ before: 'a', after: null });
+    expect(wording.texts(changed('a', 1))).toEqual({
+      before: 'a',
+      after: 'other',
+      isMetadata: false
+    });
+  });
+
+  test('are the metadata that differ where the source stays', () => {
+    const tagged = changed('a', 1, {
+      before: version('a', { metadata: { kept: 1, gone: true, tags: [] } }),
+      after: version('a', { metadata: { kept: 1, tags: ['x'] } })
+    });
+    const { before, after, isMetadata } = wording.texts(tagged);
+    expect(isMetadata).toBe(true);
+    expect(JSON.parse(before ?? '')).toEqual({ gone: true, tags: [] });
+    expect(JSON.parse(after ?? '')).toEqual({ tags: ['x'] });
+  });
+
+  test('are none for a cell that is only moved', () => {
+    const moved = changed('a', 1, { after: version('a'), moved: true });
+    expect(wording.texts(moved)).toMatchObject({ before: null, after: null });
+  });
+});
+
+test('a cell in the way is that of the part with its id, or with its index where it has none', () => {
+  const part = changed('a', 3);
+  expect(wording.isInTheWay({ cell_id: 'a', index: null, why: 'gone' }, part)).toBe(true);
+  expect(wording.isInTheWay({ cell_id: 'b', index: 3, why: 'changed' }, part)).toBe(false);
+  expect(wording.isInTheWay({ cell_id: null, index: 3, why: 'changed' }, part)).toBe(true);
+});
