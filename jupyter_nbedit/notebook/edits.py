@@ -170,6 +170,8 @@ def _part(step: Step, shelf: Shelf, places: _Places) -> Part:
         after=None if after is None else after.side,
         fingerprint=None if after is None else after.fingerprint,
     )
+    if step.id is None and step.index is not None:
+        part.beside = places.beside(step.index)
     if before is not None:
         part.index_before, part.before = before.index, State.of(before).side
         if after is None:
@@ -209,15 +211,14 @@ class _Others:
 
 
 class _Places:
-    """The places that cells have left, each between cells that stayed where they were."""
+    """The places of cells: those they have left, each between cells that stayed where they were."""
 
     def __init__(self, edit: Edit) -> None:
         self.known: list[Place] = []
         self._numbers: dict[int, int] = {}
         self._document = edit.document
-        self._states = {
-            step.before.index: step.after for step in edit.steps if step.before is not None
-        }
+        self._total_cells = edit.total_cells
+        self._states = {step.index: step.after for step in edit.steps if step.index is not None}
         left = [
             step.before.index
             for step in edit.steps
@@ -244,14 +245,22 @@ class _Places:
             )
         return self._numbers[rank]
 
+    def beside(self, index: int) -> tuple[str, str]:
+        """Tell the neighbours that a cell has after the edit."""
+        return self._key(index - 1), self._key(index + 1)
+
     def _anchor(self, rank: int) -> Anchor:
-        index = self._before.at(rank)
-        cell = self._document.cell(index)
-        if cell.id is not None:
-            return Anchor(cell.id, None)
-        key = None
-        # Whether the neighbours can be read is not the edit's concern.
-        with suppress(InvalidNotebook):
-            state = self._states.get(index) or State.of(cell)
-            key = likeness(state.cell_type, state.source)
-        return Anchor(None, key)
+        cell_id, _ = self._document.heads[self._before.at(rank)]
+        if cell_id is not None:
+            return Anchor(cell_id, None)
+        return Anchor(None, self._key(self._after.at(rank)))
+
+    def _key(self, index: int) -> str:
+        """Tell a cell apart by its index after the edit; empty if there is none to be read."""
+        state = self._states.get(index)
+        if state is None and 0 <= index < self._total_cells:
+            # Whether the neighbours can be read is not the edit's concern.
+            with suppress(InvalidNotebook):
+                rank = self._after.rank(index)
+                state = State.of(self._document.cell(self._before.at(rank)))
+        return "" if state is None else likeness(state.cell_type, state.source)

@@ -96,6 +96,9 @@ class Part(msgspec.Struct, kw_only=True):
         The number of the place it had, if it is not there any more.
     fingerprint
         Tells whether the cell, or the text of the metadata, still is as the edit left it.
+    beside
+        What tells its neighbours from others, before and after it, if the cell has no id to be
+        found by; empty where there is none.
     """
 
     cell_id: str | None = None
@@ -110,6 +113,7 @@ class Part(msgspec.Struct, kw_only=True):
     added: list[str] = []
     place: int | None = None
     fingerprint: str | None = None
+    beside: tuple[str, str] | None = None
 
     @property
     def of_notebook(self) -> bool:
@@ -205,7 +209,16 @@ def fingerprint(
 ) -> str:
     """Tell cells apart by what they mean: written otherwise, or run again, one stays the same."""
     kept = {name: value for name, value in metadata.items() if name not in _VOLATILE}
-    return _digest([cell_type, source, kept, attachments or {}])
+    return _digest([cell_type, source, kept, _joined(attachments)])
+
+
+def _joined(attachments: object) -> object:
+    """Write texts in one way: nbformat keeps them as strings or as lists of lines."""
+    if isinstance(attachments, dict):
+        return {name: _joined(one) for name, one in attachments.items()}
+    if isinstance(attachments, list) and all(isinstance(line, str) for line in attachments):
+        return "".join(attachments)
+    return attachments or {}
 
 
 def likeness(cell_type: str, source: str) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
+from operator import eq
 from typing import Any
 
 from jupyter_nbedit.errors import InvalidNotebook
@@ -49,24 +50,15 @@ class Whereabouts:
         """Find the cells of parts: indexes by the numbers of the parts, and what was not found."""
         found: dict[int, int] = {}
         lost: list[Lost] = []
-        unnamed = []
         for number, part in enumerate(parts):
             if part.index is None:
                 continue
             try:
-                if part.cell_id is not None:
-                    found[number] = self._by_id(part)
-                elif self._is_as_left(part, part.index):
-                    found[number] = part.index
-                else:
-                    unnamed.append(number)
+                found[number] = self._by_likeness(part) if part.beside else self._by_id(part)
             except Lost as failure:
                 lost.append(failure)
-        for number in unnamed:
-            try:
-                found[number] = self._by_likeness(parts[number], set(found.values()))
-            except Lost as failure:
-                lost.append(failure)
+        claims = Counter(found.values())
+        lost += [Lost(parts[n], "ambiguous", None) for n, at in found.items() if claims[at] > 1]
         return found, lost
 
     def gap(self, place: Place) -> int | None:
@@ -118,15 +110,14 @@ class Whereabouts:
         anchor = anchors[rank]
         if anchor.id is not None:
             return self._document.ids.get(anchor.id, [])
-        return [] if anchor.key is None else self._keys.get(anchor.key, [])
+        return self._keys.get(anchor.key or "", [])
 
     @cached_property
     def _keys(self) -> dict[str, list[int]]:
         found: dict[str, list[int]] = defaultdict(list)
         for index in range(len(self._document)):
-            state = self._state(index)
-            if state is not None:
-                found[likeness(state.cell_type, state.source)].append(index)
+            if key := self._key(index):
+                found[key].append(index)
         return dict(found)
 
     def _by_id(self, part: Part) -> int:
@@ -138,22 +129,38 @@ class Whereabouts:
             raise Lost(part, "changed", index, self._document.cell(index).source)
         return index
 
-    def _by_likeness(self, part: Part, taken: set[int]) -> int:
-        index, document = part.index or 0, self._document
-        cell_type = part.after.cell_type if part.after else None
-        candidates = [
-            at
-            for at, (_, its_type) in enumerate(document.heads)
-            if its_type == cell_type and at not in taken and self._is_as_left(part, at)
-        ]
-        if len(candidates) == 1:
-            return candidates[0]
-        if candidates:
+    def _by_likeness(self, part: Part) -> int:
+        """Find a cell that is as it was left and stands where it did, or beside a neighbour.
+
+        That there is but one such cell is not enough: the one that is meant may have been changed,
+        and this be another that says the same.
+        """
+        document, index = self._document, part.index or 0
+        same_size = len(document) == self._total_cells
+        after = part.after
+        key = likeness(after.cell_type or "", after.source or "") if after else ""
+        alike = [at for at in self._keys.get(key, []) if self._is_as_left(part, at)]
+        stays = same_size or len(alike) == 1
+        scores = {at: self._beside(part, at) + (stays and at == index) for at in alike}
+        most = max(scores.values(), default=0)
+        best = [at for at, score in scores.items() if score == most]
+        if most and len(best) == 1:
+            return best[0]
+        if best:
             raise Lost(part, "ambiguous", None)
-        state = self._state(index) if len(document) == self._total_cells else None
+        state = self._state(index) if same_size else None
         if state is None:
             raise Lost(part, "gone", None)
         raise Lost(part, "changed", index, state.source)
+
+    def _beside(self, part: Part, index: int) -> int:
+        """Count the neighbours that a cell still has."""
+        neighbours = (self._key(index - 1), self._key(index + 1))
+        return sum(map(eq, neighbours, part.beside or ()))
+
+    def _key(self, index: int) -> str:
+        state = self._state(index) if 0 <= index < len(self._document) else None
+        return "" if state is None else likeness(state.cell_type, state.source)
 
     def _is_as_left(self, part: Part, index: int) -> bool:
         state = self._state(index) if index < len(self._document) else None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from jupyter_nbedit.errors import NbEditError
+from jupyter_nbedit.errors import NbEditError, UndoConflict
 from jupyter_nbedit.notebook.batch import Applied
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.record import Record
@@ -15,6 +18,9 @@ from jupyter_nbedit.notebook.splices import join
 from jupyter_nbedit.notebook.taking_back import take_back
 from tests.notebook import model
 from tests.notebook.oracle import edit
+
+Batch = list[dict[str, Any]]
+Save = Callable[[bytes], bytes]
 
 
 def kept(record: Record) -> Record:
@@ -34,6 +40,11 @@ def cell_bytes(text: bytes) -> list[bytes]:
     return [text[span.start : span.stop] for span in document.cell_spans]
 
 
+def cell_meanings(text: bytes) -> list[bytes]:
+    """What the cells say, however they are written."""
+    return [json.dumps(cell, sort_keys=True).encode() for cell in meaning(text)["cells"]]
+
+
 def done(document: Document, applied: Applied) -> bytes:
     """What an edit gives; it says so truly."""
     text = join(document.text, applied.splices)
@@ -49,7 +60,7 @@ def done(document: Document, applied: Applied) -> bytes:
 
 
 def check_newest(
-    label: str, document: Document, operations: list[dict[str, Any]]
+    label: str, document: Document, operations: Batch
 ) -> tuple[Document, Record] | None:
     """Check that a batch can be taken back, done again, and offered; None if it is refused."""
     label = f"{label}: {operations}"
@@ -80,3 +91,49 @@ def check_newest(
     assert by_cells.changes == undone.changes, label
     assert by_cells.total_cells == undone.total_cells, label
     return after, record
+
+
+def taken_back(text: bytes, record: Record) -> bytes:
+    """What undo gives of a notebook that is not what the edit left."""
+    document = Document.parse(text)
+    return done(document, take_back(document, record, op="undo"))
+
+
+def ids(document: Document) -> list[str]:
+    """The ids of the cells, in order."""
+    return [cell_id for cell_id, _ in document.heads if cell_id is not None]
+
+
+def check_older(
+    before: Document, left: Document, record: Record, text: bytes, save: Save | None = None
+) -> set[str] | None:
+    """Check that an edit can be taken back after others; give what is in the way, if something is.
+
+    ``left`` is the notebook that the edit left, ``text`` is what others have made of it since, on
+    other cells; ``save`` is how they have written it anew, if they have.
+    """
+    try:
+        gives = taken_back(text, record)
+    except UndoConflict as refusal:
+        conflict = refusal
+    else:
+
+        def cells(text: bytes) -> list[bytes]:
+            return cell_bytes(text) if save is None else cell_meanings(save(text))
+
+        parts = [part for part in record.parts if not part.of_notebook]
+        was = [part.index_before for part in parts if part.index_before is not None]
+        now = [part.index for part in parts if part.index is not None]
+        expected = Counter(cells(text))
+        expected.subtract(cells(left.text)[at] for at in now)
+        expected.update(cells(before.text)[at] for at in was)
+        assert Counter(cells(gives)) == +expected
+        if before.has_ids:
+            both = set(ids(before)) & set(ids(Document.parse(gives)))
+            after = [one for one in ids(Document.parse(gives)) if one in both]
+            assert after == [one for one in ids(before) if one in both]
+        return None
+    assert not conflict.details["metadata"]
+    reasons = {cell["why"] for cell in conflict.details["cells"]}
+    assert reasons <= {"ambiguous", "no_place"}, conflict.details
+    return reasons
