@@ -37,20 +37,20 @@ from nbformat.sign import NotebookNotary
 
 from jupyter_nbedit import trust
 from jupyter_nbedit.afterwards import Afterwards
+from jupyter_nbedit.database import Database
 from jupyter_nbedit.editor import NotebookEditor
 from jupyter_nbedit.errors import InvalidOperation, NbEditError
 from jupyter_nbedit.events import SCHEMA_PATH, EditEvents
-from jupyter_nbedit.messages import EditRequest
+from jupyter_nbedit.history import Ledger
+from jupyter_nbedit.messages import EditRequest, UndoRequest
 from jupyter_nbedit.notebook.operations import Operation
-from jupyter_nbedit.notebook.splices import Splice, backwards
 from jupyter_nbedit.readings import Readings
-from jupyter_nbedit.storage import Storages
 from jupyter_nbedit.storage.choice import ServerStorages
 from jupyter_nbedit.storage.locks import PathLocks
+from jupyter_nbedit.undoing import Undoing
 from jupyter_nbedit.versions import Versions
 from tests import samples
-from tests.handlers.client import Local
-from tests.ledgers import MemoryLedger
+from tests.handlers.client import JSON, Local
 
 HISTORIES = 100_000 if "NBEDIT_NIGHTLY" in os.environ else 10_000
 MOST_STEPS = 4
@@ -70,8 +70,9 @@ class House:
 
     root: Path
     manager: AsyncLargeFileManager
-    storages: Storages
     editor: NotebookEditor
+    ledger: Ledger
+    undoing: Undoing
 
     @classmethod
     def built(cls, folder: Path) -> House:
@@ -88,18 +89,19 @@ class House:
         logger = EventLogger()
         logger.register_event_schema(SCHEMA_PATH)
         storages = ServerStorages({"contents_manager": manager}, PathLocks(folder / "locks", log))
+        ledger = Ledger(Database(folder / "ledger", log, is_exposed=lambda _: False))
         editor = NotebookEditor(
             storages=storages,
             afterwards=Afterwards(
                 notary=lambda: manager.notary,
-                ledger=MemoryLedger(),
+                ledger=ledger,
                 events=EditEvents(logger),
                 readings=Readings(),
                 versions=Versions(),
                 log=log,
             ),
         )
-        return cls(root, manager, storages, editor)
+        return cls(root, manager, editor, ledger, Undoing(editor, ledger))
 
     @property
     def notary(self) -> NotebookNotary:
@@ -150,8 +152,6 @@ class History:
         #: All that the notebook ever was, and what of it was trusted.
         self.versions: list[bytes] = []
         self.signed: set[str] = set()
-        #: What takes the newest edit back, as long as nobody has written since.
-        self.undo: tuple[bytes, list[Splice]] | None = None
 
     def output(self) -> dict[str, Any]:
         self.marks += 1
@@ -239,8 +239,6 @@ class History:
         self.trusted, said = self.house.judged(after)
         # An edit may lead to what was trusted before, and cannot lose trust.
         assert self.trusted == (trusted or said in self.signed)
-        if after != before:
-            self.undo = (after, backwards(before, [change(before, after)]))
         return True
 
     async def edit(self) -> None:
@@ -269,25 +267,42 @@ class History:
     async def stale(self) -> None:
         assert not await self.edited(self.operation(), hash="0" * 64)
 
-    async def take_back(self) -> None:
-        """Write the newest edit's splices backwards; nothing is signed by that."""
-        if self.undo is None or self.undo[0] != self.text:
-            # Somebody has written since; an edit more, then.
-            self.versions.append(self.text)
-            if not await self.edited(self.operation()):
-                return
-        if self.undo is None or self.undo[0] != self.text:
-            return
-        after, splices = self.undo
-        async with self.house.storages.hold(self.path.name) as storage:
-            content = await storage.read(self.path.name)
-            assert content.text == after
-            await storage.write(self.path.name, content, splices)
-        assert self.text in self.versions
-        # It is what it was, and so is its trust.
+    async def ask(self, request: UndoRequest) -> bool:
+        """Ask for an edit to be taken back; tell whether it was."""
+        try:
+            await self.house.undoing.undo(request)
+        except NbEditError:
+            return False
+        return True
+
+    async def taken_back(self, request: UndoRequest) -> bool:
+        """Take an edit back; the notebook is trusted as it was, and what came back may be."""
+        before, trusted = self.text, self.trusted
+        if not await self.ask(request) or self.text == before:
+            # It is refused, or an outsider has restored what was there before.
+            assert self.text == before
+            return False
+        (newest,) = await self.house.ledger.page(self.path.name, limit=1)
+        assert newest.undoes is not None
+        taken, _ = await self.house.ledger.entry(self.path.name, newest.undoes)
         self.trusted, said = self.house.judged(self.text)
-        assert self.trusted == (said in self.signed)
-        self.counts["taken back"] += 1
+        assert self.trusted == (said in self.signed or (trusted and taken.trusted))
+        self.counts["made again" if newest.kind == "redo" else "taken back"] += 1
+        return True
+
+    async def take_back(self) -> None:
+        path = self.path.name
+        if self.random.random() < 0.5 and await self.taken_back(UndoRequest(path, redo=True)):
+            return
+        edits = [edit.edit_id for edit in await self.house.ledger.page(path, limit=5)]
+        for edit in [None, self.random.choice([*edits, None])]:
+            if await self.taken_back(UndoRequest(path, edit)):
+                await self.check()
+                return
+        # Somebody has written since; an edit more, then.
+        if await self.edited(self.operation()):
+            await self.check()
+            await self.taken_back(UndoRequest(path))
 
     async def outsider_restores(self) -> None:
         self.text = self.random.choice(self.versions)
@@ -357,6 +372,9 @@ class History:
             await step(self)
             await self.check()
         self.path.unlink()
+        # The next one is another notebook, and has the name of this one.
+        await self.house.ledger.gone("a.ipynb")
+        await self.house.ledger.gone("b.ipynb")
 
 
 class HistoryOverHTTP(History):
@@ -373,6 +391,14 @@ class HistoryOverHTTP(History):
         assert shown == self.house.judged(self.text)[0]
         warnings: list[str] = answer.json["warnings"]
         return warnings
+
+    async def ask(self, request: UndoRequest) -> bool:
+        """POST."""
+        parts = ("nbedit", "notebooks", self.path.name, "redo" if request.redo else "undo")
+        body = {} if request.edit_id is None else {"edit_id": request.edit_id}
+        sent = json.dumps(body).encode()
+        answer = await self.local.request("POST", *parts, body=sent, headers=JSON)
+        return answer.status < 400
 
 
 STEPS: dict[Callable[[History], Awaitable[None]], int] = {
@@ -395,20 +421,6 @@ def outputs(text: bytes) -> list[bytes]:
     """List the marks of what a page would run."""
     cells = samples.cells_of(text)
     return MARK.findall(json.dumps([cell.get("outputs", []) for cell in cells]).encode())
-
-
-def change(before: bytes, after: bytes) -> Splice:
-    """Give the smallest splice that an edit was."""
-    start = _alike(before, after)
-    rest = _alike(before[start:][::-1], after[start:][::-1])
-    return Splice(start, len(before) - rest, after[start : len(after) - rest])
-
-
-def _alike(one: bytes, other: bytes) -> int:
-    return next(
-        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
-        min(len(one), len(other)),
-    )
 
 
 def lives(numbers: range) -> Counter[str]:
@@ -441,13 +453,14 @@ def test_no_history_wins_trust_and_no_edit_loses_it() -> None:
     assert counts["trusted"] > HISTORIES
     assert counts["untrusted"] > HISTORIES
     assert counts["taken back"] > HISTORIES / 10
+    assert counts["made again"] > HISTORIES / 50
     assert all(counts[step.__name__] > HISTORIES / 20 for step in STEPS)
 
 
 async def test_no_history_wins_trust_over_http_either(local: Local, jp_serverapp: Any) -> None:
     app = jp_serverapp.extension_manager.extension_apps["jupyter_nbedit"].copy().pop()
-    editor = app.editor
-    house = House(local.root, jp_serverapp.contents_manager, editor.storages, editor)
+    manager = jp_serverapp.contents_manager
+    house = House(local.root, manager, app.editor, app.ledger, app.undoing)
     HistoryOverHTTP.local = local
     counts: Counter[str] = Counter()
     seed = int(os.environ.get("NBEDIT_SEED", random.SystemRandom().getrandbits(32)))
@@ -471,9 +484,8 @@ def test_taking_back_an_edit_does_not_trust_what_the_edit_had_taken_out(house: H
         await history.check()
         assert await history.edited({"op": "replace", "cell": "c1", "source": "# B"})
         assert history.trusted
-        back = change(history.text, history.versions[0])
-        history.undo = (history.text, [back])
-        await history.take_back()
+        edits = await house.ledger.page(history.path.name, limit=2)
+        assert await history.taken_back(UndoRequest(history.path.name, edits[-1].edit_id))
         assert outputs(history.text) == evil
         assert not history.trusted
 
