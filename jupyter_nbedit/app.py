@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from jupyter_core.paths import jupyter_data_dir, jupyter_runtime_dir
 from jupyter_server.extension.application import ExtensionApp
-from traitlets import Bool, Enum, Integer, List, Unicode
+from traitlets import Bool, Enum, Float, Integer, List, Unicode
 
 from jupyter_nbedit.afterwards import Afterwards
 from jupyter_nbedit.api import ForExtensions
 from jupyter_nbedit.database import Database
-from jupyter_nbedit.editor import Always, NotebookEditor
-from jupyter_nbedit.events import SCHEMA_ID, SCHEMA_PATH, EditEvents
+from jupyter_nbedit.editor import NotebookEditor
+from jupyter_nbedit.events import SCHEMAS, DecisionEvents, EditEvents
 from jupyter_nbedit.following import CONTENTS, Following
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.retries import Retries
 from jupyter_nbedit.history import Ledger
+from jupyter_nbedit.modes import ServerModes
+from jupyter_nbedit.proposals.board import ProposalBoard
+from jupyter_nbedit.proposals.store import ProposalStore
 from jupyter_nbedit.reader import NotebookReader
 from jupyter_nbedit.readings import Readings
+from jupyter_nbedit.review import Review
 from jupyter_nbedit.search import NotebookSearch
 from jupyter_nbedit.storage.choice import ServerStorages
 from jupyter_nbedit.storage.locks import PathLocks
@@ -32,6 +36,8 @@ from jupyter_nbedit.versions import Versions
 if TYPE_CHECKING:
     from nbformat.sign import NotebookNotary
 
+    from jupyter_nbedit.modes import Mode
+
 
 class NbEditApp(ForExtensions, ExtensionApp):
     """Mounts ``/nbedit``."""
@@ -41,12 +47,40 @@ class NbEditApp(ForExtensions, ExtensionApp):
     open_browser = False
 
     mode = Enum(
-        ["edit", "plan"],
+        ["edit", "review", "plan"],
         default_value="edit",
         config=True,
-        help="""What requests may do. "edit" (the default) lets them change notebooks. In "plan"
-        mode every change is refused with 403 `plan_mode`, unless it is a dry run, which shows what
-        the change would be.""",
+        help="""What requests may do. "edit" (the default) lets them change notebooks. In "review"
+        mode a change becomes a proposal, which a person accepts or rejects, whole or cell by cell.
+        In "plan" mode every change is refused with 403 `plan_mode`, unless it is a dry run, which
+        shows what the change would be. Whoever may write can give the server another mode while it
+        runs, and single notebooks one of their own; see `mode_is_fixed`.""",
+    )
+
+    mode_is_fixed = Bool(
+        default_value=False,
+        config=True,
+        help="""Whether requests may not change modes, neither the server's nor a notebook's own,
+        and are refused with 403 `forbidden`. Off by default. Modes that notebooks have been given
+        before still hold.""",
+    )
+
+    proposal_hours = Float(
+        24.0,
+        min=0.01,
+        max=24.0 * 365,
+        config=True,
+        help="""How long a proposal can be accepted or rejected, in hours; default 24. Afterwards it
+        is expired, and after as long again it is forgotten.""",
+    )
+
+    max_proposals = Integer(
+        1_000,
+        min=1,
+        config=True,
+        help="""How many proposals may wait for a decision at the same time; default 1000. A change
+        beyond that is refused with 409 `too_many_proposals`. All together they may take 256
+        MiB.""",
     )
 
     max_request_bytes = Integer(
@@ -128,6 +162,9 @@ class NbEditApp(ForExtensions, ExtensionApp):
     readings: Readings
     versions: Versions
     retries: Retries
+    modes: ServerModes
+    proposals: ProposalBoard
+    review: Review
     tabs: Tabs
     events: EditEvents
 
@@ -138,9 +175,10 @@ class NbEditApp(ForExtensions, ExtensionApp):
             message = "jupyter_nbedit is an extension of a running Jupyter Server."
             raise RuntimeError(message)
         logger = serverapp.event_logger
-        # Tests start several servers in one process, and a schema may be registered only once.
-        if SCHEMA_ID not in logger.schemas:
-            logger.register_event_schema(SCHEMA_PATH)
+        for schema_id, schema in SCHEMAS.items():
+            # Tests start several servers in one process, and a schema may be registered only once.
+            if schema_id not in logger.schemas:
+                logger.register_event_schema(schema)
         locks = PathLocks(Path(jupyter_runtime_dir()) / "nbedit" / "locks", self.log)
         settings: dict[str, Any] = serverapp.web_app.settings
         self.storages = storages = ServerStorages(settings, locks, self.links_outside_root)
@@ -167,7 +205,29 @@ class NbEditApp(ForExtensions, ExtensionApp):
             max_bytes=self.history_max_bytes,
             max_days=self.history_max_days,
         )
-        following = Following(storages, [self.ledger], self.log)
+        decisions = DecisionEvents(logger, self.events.epoch)
+        self.modes = ServerModes(
+            self.database,
+            decisions,
+            self.log,
+            root=storages.root,
+            name=storages.name,
+            configured=cast("Mode", self.mode),
+            is_fixed=self.mode_is_fixed,
+        )
+        self.proposals = ProposalBoard(
+            ProposalStore(
+                self.database,
+                root=storages.root,
+                name=storages.name,
+                hours=self.proposal_hours,
+                most=self.max_proposals,
+            ),
+            storages,
+            decisions,
+            self.log,
+        )
+        following = Following(storages, [self.ledger, self.modes, self.proposals], self.log)
         logger.add_listener(schema_id=CONTENTS, listener=following.heard)
         self.reader = NotebookReader(
             storages=storages, notary=notary, readings=self.readings, versions=self.versions
@@ -183,9 +243,11 @@ class NbEditApp(ForExtensions, ExtensionApp):
                 events=self.events,
                 log=self.log,
             ),
-            modes=Always(self.mode),
+            modes=self.modes,
         )
         self.undoing = Undoing(self.editor, self.ledger)
+        self.review = Review(self.editor, self.proposals)
+        self.editor.proposer = self.review
         self.tool_services = Services(
             editor=self.editor,
             reader=self.reader,
@@ -198,6 +260,7 @@ class NbEditApp(ForExtensions, ExtensionApp):
 
     async def stop_extension(self) -> None:
         """Close what is open."""
+        self.proposals.close()
         await self.database.close()
 
     def initialize_handlers(self) -> None:

@@ -32,6 +32,9 @@
     ├── NoSpace                     the disk is full
     ├── NothingToUndo               there is no edit that could be taken back, or made again
     ├── EditNotFound                the history has no such edit of the notebook
+    ├── ProposalNotFound            there is no such proposal, or none that may be seen
+    ├── ProposalClosed              the proposal was decided already, or has expired
+    ├── TooManyProposals            a person has to decide on others first
     ├── LedgerError                 the history cannot be read or written now
     └── StorageFailure              the operating system failed; ``applied`` says what is on disk
 
@@ -259,6 +262,31 @@ class EditNotFound(NbEditError):
     """The history of a notebook has no edit with that number, or has it no longer."""
 
     reason = "edit_not_found"
+
+
+class ProposalNotFound(NbEditError):
+    """There is no proposal with that number, or none for a notebook that may be seen."""
+
+    reason = "proposal_not_found"
+
+    def __init__(self) -> None:
+        # One body for all, as of notebooks.
+        super().__init__(
+            "There is no proposal with this number. Expected one that GET /nbedit/proposals lists; "
+            "those that were decided or have expired are forgotten after a time."
+        )
+
+
+class ProposalClosed(NbEditError):
+    """The proposal, or a part of it that is to be decided, was decided already or has expired."""
+
+    reason = "proposal_closed"
+
+
+class TooManyProposals(NbEditError):
+    """So many proposals wait for a decision that no more are kept."""
+
+    reason = "too_many_proposals"
 
 
 class LedgerError(NbEditError):

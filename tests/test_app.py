@@ -84,9 +84,10 @@ def test_an_option_with_a_value_that_means_nothing_is_refused(option: str, value
 def test_every_option_says_what_it_does() -> None:
     own = NbEditApp.class_own_traits(config=True)
     tools = {"owners", "section_files"}
-    rules = {"links_outside_root", "mode", "read_before_edit"}
+    rules = {"links_outside_root", "mode", "mode_is_fixed", "read_before_edit"}
+    review = {"proposal_hours", "max_proposals"}
     history = {"history_max_bytes", "history_max_days"}
-    assert set(own) == {"max_request_bytes", *rules, *tools, *history}
+    assert set(own) == {"max_request_bytes", *rules, *review, *tools, *history}
     for trait in own.values():
         assert "default" in " ".join(trait.help.split())
 

@@ -1,4 +1,4 @@
-"""The event that tells of an edit, and its emitter."""
+"""The events that tell of edits, proposals and modes, and their emitters."""
 
 from __future__ import annotations
 
@@ -14,6 +14,14 @@ if TYPE_CHECKING:
 
 SCHEMA_ID = "https://schema.jupyter.org/jupyter_nbedit/edit/v1"
 SCHEMA_PATH = Path(__file__).with_name("edit.yaml")
+PROPOSAL_SCHEMA_ID = "https://schema.jupyter.org/jupyter_nbedit/proposal/v1"
+MODE_SCHEMA_ID = "https://schema.jupyter.org/jupyter_nbedit/mode/v1"
+#: All there are, by their ids.
+SCHEMAS = {
+    SCHEMA_ID: SCHEMA_PATH,
+    PROPOSAL_SCHEMA_ID: Path(__file__).with_name("proposal.yaml"),
+    MODE_SCHEMA_ID: Path(__file__).with_name("mode.yaml"),
+}
 
 _MOST_OPERATIONS = 20
 
@@ -71,3 +79,39 @@ class EditEvents:
         for listener in tuple(self._listeners):
             listener(event)
         self._logger.emit(schema_id=SCHEMA_ID, data=event)
+
+
+class DecisionEvents:
+    """Emits an event for each step of a proposal and each change of a mode.
+
+    Parameters
+    ----------
+    logger
+        The server's event logger; see `EditEvents`.
+    epoch
+        Names this run of the server.
+    """
+
+    def __init__(self, logger: EventLogger, epoch: str) -> None:
+        self._logger = logger
+        self._epoch = epoch
+
+    def proposal(self, **data: Any) -> None:
+        """Tell that a proposal was made, decided in part or whole, or has expired.
+
+        Parameters
+        ----------
+        **data
+            The other properties of the schema.
+        """
+        self._logger.emit(schema_id=PROPOSAL_SCHEMA_ID, data={"epoch": self._epoch, **data})
+
+    def mode(self, **data: Any) -> None:
+        """Tell that a notebook or the server has another mode.
+
+        Parameters
+        ----------
+        **data
+            The other properties of the schema.
+        """
+        self._logger.emit(schema_id=MODE_SCHEMA_ID, data={"epoch": self._epoch, **data})

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from jupyter_nbedit.handlers.about import AboutHandler, NothingHandler
 from jupyter_nbedit.handlers.cells import CellHandler, CellsHandler
+from jupyter_nbedit.handlers.mode import ModeHandler
 from jupyter_nbedit.handlers.notebooks import NotebookHandler
 from jupyter_nbedit.handlers.openapi import OpenAPIHandler
+from jupyter_nbedit.handlers.proposals import (
+    AcceptanceHandler,
+    ProposalHandler,
+    ProposalsHandler,
+    RejectionHandler,
+)
 from jupyter_nbedit.handlers.search import SearchHandler
 from jupyter_nbedit.handlers.tabs import TabsHandler
 from jupyter_nbedit.handlers.tools import ToolHandler, ToolsHandler
@@ -20,6 +27,11 @@ default_handlers = [
     (r"/nbedit/notebooks/(?P<path>.*\.ipynb)/undo", UndoHandler),
     (r"/nbedit/notebooks/(?P<path>.*\.ipynb)/redo", RedoHandler),
     (r"/nbedit/notebooks/(?P<path>.*)", NotebookHandler),
+    (r"/nbedit/mode", ModeHandler),
+    (r"/nbedit/proposals", ProposalsHandler),
+    (r"/nbedit/proposals/(?P<proposal_id>[0-9]+)", ProposalHandler),
+    (r"/nbedit/proposals/(?P<proposal_id>[0-9]+)/accept", AcceptanceHandler),
+    (r"/nbedit/proposals/(?P<proposal_id>[0-9]+)/reject", RejectionHandler),
     (r"/nbedit/search", SearchHandler),
     (r"/nbedit/tabs", TabsHandler),
     (r"/nbedit/tools", ToolsHandler),

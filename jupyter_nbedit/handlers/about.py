@@ -34,8 +34,9 @@ class AboutReply(msgspec.Struct, frozen=True, kw_only=True):
     mode: Annotated[
         str,
         Meta(
-            extra_json_schema={"enum": ["edit", "plan"]},
-            description="In `plan` mode every change is refused that is not a dry run.",
+            extra_json_schema={"enum": ["edit", "review", "plan"]},
+            description="In `review` mode a change becomes a proposal, in `plan` mode it is "
+            "refused unless it is a dry run. A notebook may have a mode of its own: `links.mode`.",
         ),
     ]
     epoch: Annotated[
@@ -82,7 +83,7 @@ class AboutHandler(NbEditHandler):
             AboutReply(
                 name=app.name,
                 version=__version__,
-                mode=app.mode,
+                mode=app.modes.server,
                 epoch=self.editor.afterwards.events.epoch,
                 limits=Limits(app.max_request_bytes, MOST_OPERATIONS, MOST_HITS),
                 storage=self.extensionapp.storages.kinds(),
@@ -93,6 +94,9 @@ class AboutHandler(NbEditHandler):
                     "notebook": f"{root}/notebooks/{{path}}",
                     "undo": f"{root}/notebooks/{{path}}/undo",
                     "redo": f"{root}/notebooks/{{path}}/redo",
+                    "mode": f"{root}/mode",
+                    "proposals": f"{root}/proposals",
+                    "proposal": f"{root}/proposals/{{proposal_id}}",
                     "search": f"{root}/search",
                     "tabs": f"{root}/tabs",
                     "tools": f"{root}/tools",

@@ -34,6 +34,7 @@ from jupyter_nbedit.handlers.contract import (
     Reply,
 )
 from jupyter_nbedit.handlers.editing import (
+    PROPOSED,
     Change,
     EditingHandler,
     Note,
@@ -135,6 +136,7 @@ class CellsHandler(OneOperationHandler):
         replies={
             HTTPStatus.OK: Reply(EditReply, "What a dry run would do.", [ETAG]),
             HTTPStatus.CREATED: Reply(EditReply, "The cell is there.", [ETAG, LOCATION]),
+            **PROPOSED,
         },
         refusals=_REFUSALS,
     )
@@ -176,7 +178,7 @@ class CellHandler(OneOperationHandler, ReadingHandler):
         query=TabsQuery,
         body=ReplaceBody,
         headers=_HEADERS,
-        replies={HTTPStatus.OK: Reply(EditReply, "What the edit did.", [ETAG])},
+        replies={HTTPStatus.OK: Reply(EditReply, "What the edit did.", [ETAG]), **PROPOSED},
         refusals=_REFUSALS,
     )
     @web.authenticated
@@ -199,7 +201,7 @@ class CellHandler(OneOperationHandler, ReadingHandler):
         "Delete a cell",
         query=DeleteQuery,
         headers=_HEADERS,
-        replies={HTTPStatus.OK: Reply(EditReply, "What the edit did.", [ETAG])},
+        replies={HTTPStatus.OK: Reply(EditReply, "What the edit did.", [ETAG]), **PROPOSED},
         refusals=_REFUSALS,
     )
     @web.authenticated

@@ -34,6 +34,7 @@ OF_READING: tuple[type[NbEditError], ...] = (
 #: What may be in the way of writing one.
 OF_WRITING: tuple[type[NbEditError], ...] = (
     errors.PlanMode,
+    errors.TooManyProposals,
     errors.NoSpace,
     errors.IdempotencyMismatch,
 )

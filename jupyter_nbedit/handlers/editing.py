@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import InvalidRequest
-from jupyter_nbedit.handlers.contract import contract_of
+from jupyter_nbedit.handlers.contract import ETAG, LOCATION, Reply, contract_of
 from jupyter_nbedit.handlers.requests import LONGEST_LABEL, NbEditHandler, encoded
 from jupyter_nbedit.handlers.retries import Answer
 from jupyter_nbedit.messages import EditReply, EditRequest, Plan
@@ -56,6 +56,17 @@ class Note(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True
         ]
         | UnsetType
     ) = UNSET
+
+
+#: What a change of a notebook in review mode is answered with.
+PROPOSED = {
+    HTTPStatus.ACCEPTED: Reply(
+        EditReply,
+        "The notebook is in review mode: nothing is changed, and a person decides. `Location` "
+        "is the proposal's address.",
+        [ETAG, LOCATION],
+    )
+}
 
 
 class TabsQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -175,7 +186,7 @@ class EditingHandler(NbEditHandler):
             If the request names no version where it should.
         """
         return {
-            "hash": self._expected_hash(given(getattr(change, "hash", UNSET))),
+            "hash": self.expected_hash(given(getattr(change, "hash", UNSET))),
             "session": self.session,
             "must_have_read": self.extensionapp.read_before_edit,
             **self.note(change),
@@ -194,7 +205,7 @@ class EditingHandler(NbEditHandler):
             "message": given(note.message),
         }
 
-    def _expected_hash(self, in_body: str | None) -> str | None:
+    def expected_hash(self, in_body: str | None) -> str | None:
         """Take the hash from ``If-Match`` or the body; a browser may not be allowed the header."""
         header = self.request.headers.get("If-Match")
         if header is None or (found := tags(header)) == ["*"]:

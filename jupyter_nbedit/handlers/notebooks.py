@@ -38,6 +38,7 @@ from jupyter_nbedit.handlers.contract import (
     Reply,
 )
 from jupyter_nbedit.handlers.editing import (
+    PROPOSED,
     Change,
     EditingHandler,
     NewCell,
@@ -136,7 +137,7 @@ class NotebookHandler(EditingHandler, ReadingHandler):
         query=TabsQuery,
         body=EditBody,
         headers=[IF_MATCH, IDEMPOTENCY_KEY, SESSION],
-        replies={HTTPStatus.OK: Reply(EditReply, "What the edit did.", [ETAG])},
+        replies={HTTPStatus.OK: Reply(EditReply, "What the edit did.", [ETAG]), **PROPOSED},
         refusals=[*OF_READING, *OF_WRITING, *OF_OPERATIONS, HashMismatch, ReadRequired],
     )
     @web.authenticated
@@ -153,6 +154,7 @@ class NotebookHandler(EditingHandler, ReadingHandler):
         replies={
             HTTPStatus.OK: Reply(EditReply, "What a dry run would do.", [ETAG]),
             HTTPStatus.CREATED: Reply(EditReply, "The notebook is there.", [ETAG, LOCATION]),
+            **PROPOSED,
         },
         refusals=[*OF_CREATING, *OF_WRITING, InvalidOperation],
     )

@@ -37,6 +37,10 @@ _PARAMETERS: Mapping[str, Mapping[str, Any]] = {
         "from 0.",
         "schema": {"type": "string", "minLength": 1},
     },
+    "proposal_id": {
+        "description": "The proposal's number.",
+        "schema": {"type": "integer", "minimum": 0},
+    },
 }
 
 

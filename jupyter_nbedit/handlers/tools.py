@@ -13,6 +13,7 @@ from tornado import web
 from jupyter_nbedit.errors import FileNotFound, HashMismatch, ReadRequired
 from jupyter_nbedit.handlers.contract import (
     IDEMPOTENCY_KEY,
+    LOCATION,
     OF_OPERATIONS,
     OF_READING,
     OF_WRITING,
@@ -79,12 +80,18 @@ def _contract(tool: Tool[Any]) -> Contract:
         return tool.refuse(Refusal(body.reason, body.message, body.details, {}))
 
     answer = get_type_hints(tool.call)["return"]
+    waiting = Reply(
+        answer, "In review mode: nothing is changed, but a change is proposed.", [LOCATION]
+    )
     return Contract(
         f"{tool.name}, as {tool.dialect} has it",
         description=tool.description,
         body=tool.form,
         headers=[IDEMPOTENCY_KEY, SESSION],
-        replies={HTTPStatus.OK: Reply(answer, "What the tool did, in the dialect's form.")},
+        replies={
+            HTTPStatus.OK: Reply(answer, "What the tool did, in the dialect's form."),
+            **({HTTPStatus.ACCEPTED: waiting} if tool.proposes else {}),
+        },
         refusals=[
             *OF_READING,
             *OF_WRITING,
@@ -119,7 +126,11 @@ class ToolHandler(NbEditHandler):
         async def call() -> Answer:
             caller = Caller(self.current_user.username, self.session)
             given = await self.decode(tool.form)
-            return Answer(encoded(await tool.call(self.extensionapp.tool_services, caller, given)))
+            body = encoded(await tool.call(self.extensionapp.tool_services, caller, given))
+            if not caller.proposed:
+                return Answer(body)
+            place = f"{self.base_url}nbedit/proposals/{caller.proposed[-1]}"
+            return Answer(body, HTTPStatus.ACCEPTED, {"Location": place})
 
         await self.once(call)
 

@@ -213,6 +213,14 @@ class Storages(Protocol):
             As `of` and `Storage.hold`.
         """
 
+    async def check(self, path: str) -> None:
+        """Refuse a notebook that cannot be read now, in whatever way it is kept; it is not read.
+
+        Raises
+        ------
+        InvalidRequest, NotebookNotFound, NotAPlainFile, Forbidden, StorageFailure
+        """
+
     async def walk(self, path: str, *, recursive: bool) -> Walk:
         """Prepare to go through the notebooks of a folder, or to the only one at a path.
 

@@ -28,7 +28,7 @@ from jupyter_nbedit.notebook.view import Show
 from jupyter_nbedit.storage import Changed, Content, Written
 from jupyter_nbedit.tools import showing
 from jupyter_nbedit.tools.content import Block, TextBlock
-from jupyter_nbedit.tools.done import Done
+from jupyter_nbedit.tools.done import Done, proposed
 from jupyter_nbedit.tools.encoding import data_of, text_of
 from jupyter_nbedit.tools.notebook_edit import (
     OUTPUTS,
@@ -164,10 +164,10 @@ class WriteInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
 
 
 async def _write(services: Services, caller: Caller, given: WriteInput) -> Output:
-    services.check_mode()
     text = data_of(given.content)
     if given.file_path.endswith(_NOTEBOOK):
         return await _write_notebook(services, caller, given, text)
+    await services.check_mode()
     path = services.file(given.file_path, relative=False)
     for _ in range(_ATTEMPTS):
         base = await _read_before(services, caller, path)
@@ -187,6 +187,7 @@ async def _write_notebook(
     services: Services, caller: Caller, given: WriteInput, text: bytes
 ) -> Output:
     path = services.notebook(given.file_path, relative=False)
+    await services.check_mode(path)
     await away(len(text), _check_notebook, text)
     try:
         reply = await services.create(path, text, caller, "claude_code/Write")
@@ -197,6 +198,8 @@ async def _write_notebook(
             "choose another name."
         )
         raise NotebookExists(message) from None
+    if reply.proposal_id is not UNSET:
+        return _said(f"Proposed the notebook {given.file_path}. {proposed(reply)}", reply.warnings)
     return _said(f"Created the notebook {given.file_path}.", reply.warnings)
 
 
@@ -267,7 +270,7 @@ class EditInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
 
 
 async def _edit(services: Services, caller: Caller, given: EditInput) -> Output:
-    services.check_mode()
+    await services.check_mode()
     if given.file_path.endswith(_NOTEBOOK):
         message = "Edit does not change notebooks, whose text is JSON. Use NotebookEdit."
         raise InvalidRequest(message)
@@ -357,9 +360,9 @@ def _busy() -> Busy:
     return Busy(message)
 
 
-READ = Tool("claude_code", "Read", _READ, ReadInput, _read, _refuse)
+READ = Tool("claude_code", "Read", _READ, ReadInput, _read, _refuse, proposes=False)
 WRITE = Tool("claude_code", "Write", _WRITE, WriteInput, _write, _refuse)
-EDIT = Tool("claude_code", "Edit", _EDIT, EditInput, _edit, _refuse)
+EDIT = Tool("claude_code", "Edit", _EDIT, EditInput, _edit, _refuse, proposes=False)
 NOTEBOOK_EDIT = Tool(
     "claude_code", "NotebookEdit", _NOTEBOOK_EDIT, NotebookEditInput, _notebook_edit, _refuse
 )

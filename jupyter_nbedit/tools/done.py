@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from msgspec import UNSET
+from msgspec import UNSET, Meta
 
 from jupyter_nbedit.messages import EditReply
 
 _VERBS = {"replace": "Replaced", "insert": "Inserted", "delete": "Deleted"}
+
+#: What tells a proposal from an edit, in every dialect's answer.
+ProposalId = Annotated[
+    int,
+    Meta(
+        description="There if nothing was changed yet, because a person decides first: the number "
+        "of the proposal that they are shown."
+    ),
+]
+
+
+def proposed(reply: EditReply) -> str:
+    """Tell people and models that an edit was not made, and how to learn what becomes of it."""
+    return (
+        "Nothing is changed yet: a person decides first. This is proposal "
+        f"{reply.proposal_id}; GET /nbedit/proposals/{reply.proposal_id}?wait=60 tells what has "
+        "become of it."
+    )
 
 
 @dataclass(frozen=True)
@@ -65,11 +84,16 @@ class Done:
             Further sentences; those that the edit has as warnings come behind them.
         """
         cell = f"{self.cell_type} cell {self.cell_id} (index {self.index})"
-        if self.reply.edit_id is None:
-            said = [f"Nothing to change: {cell} of {notebook} says this already."]
-        else:
+        clears = self.reply.operations[0].outputs_cleared is True
+        if self.reply.proposal_id is not UNSET:
+            outputs = ["Its outputs would be cleared."] if clears else []
+            said = [f"Proposed to {self.op} {cell} of {notebook}.", *outputs, proposed(self.reply)]
+            return " ".join([*said, *more, *self.reply.warnings])
+        if self.reply.is_written:
             total = self.reply.total_cells
             said = [f"{_VERBS[self.op]} {cell} of {notebook}, which has {total} cells now."]
-        if self.reply.operations[0].outputs_cleared is True:
+        else:
+            said = [f"Nothing to change: {cell} of {notebook} says this already."]
+        if clears:
             said.append("Its outputs were cleared.")
         return " ".join([*said, *more, *self.reply.warnings])

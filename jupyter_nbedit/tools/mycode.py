@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 from jupyter_nbedit.errors import Busy, HashMismatch
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER, CellType
 from jupyter_nbedit.storage import Changed
-from jupyter_nbedit.tools.done import Done
+from jupyter_nbedit.tools.done import Done, ProposalId
 from jupyter_nbedit.tools.notebook_edit import (
     OUTPUTS,
     TYPE_OF_CELL,
@@ -73,6 +73,7 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     error: str | UnsetType = UNSET
     summary: str
     backup_path: str | UnsetType = UNSET
+    proposal_id: ProposalId | UnsetType = UNSET
 
 
 async def _edit(services: Services, caller: Caller, given: Input) -> Output:
@@ -81,7 +82,8 @@ async def _edit(services: Services, caller: Caller, given: Input) -> Output:
     path = services.notebook(given.notebook_path, relative=True)
     only: dict[str, Any] = {}
     copy = None
-    if given.backup:
+    is_reviewed = await services.is_reviewed(path)
+    if given.backup and not is_reviewed:
         # What will be refused leaves no copy behind.
         would = await services.edit(path, plan, caller, "mycode/NotebookEdit", dry_run=True)
         services.check_read(caller, path, would.hash_before)
@@ -97,12 +99,15 @@ async def _edit(services: Services, caller: Caller, given: Input) -> Output:
     done = Done.of(reply)
     where = None if copy is None else _beside(given.notebook_path, copy)
     more = [] if where is None else [f"A copy of the file as it was is {where}."]
+    if given.backup and is_reviewed:
+        more = ["No copy of the file was made."]
     return Output(
         success=True,
         cell_id=done.cell_id,
         cell_index=done.index,
         summary=done.sentence(given.notebook_path, *more),
         backup_path=UNSET if where is None else where,
+        proposal_id=reply.proposal_id,
     )
 
 

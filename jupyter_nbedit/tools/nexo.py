@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from jupyter_nbedit.tools.done import Done
+from jupyter_nbedit.tools.done import Done, ProposalId, proposed
 from jupyter_nbedit.tools.notebook_edit import (
     OUTPUTS,
     TYPE_OF_CELL,
@@ -63,6 +63,7 @@ class Output(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     total_cells: int
     cells_delta: int
     warnings: list[str] = []
+    proposal_id: ProposalId | UnsetType = UNSET
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +88,8 @@ async def _edit(services: Services, caller: Caller, given: Input) -> Output:
         language=reply.language,
         total_cells=reply.total_cells,
         cells_delta=reply.cells_delta,
-        warnings=reply.warnings,
+        warnings=reply.warnings + ([] if reply.proposal_id is UNSET else [proposed(reply)]),
+        proposal_id=reply.proposal_id,
     )
 
 

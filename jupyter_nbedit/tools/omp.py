@@ -20,7 +20,7 @@ from jupyter_nbedit.notebook.operations import (
     Replace,
 )
 from jupyter_nbedit.tools.content import TextBlock
-from jupyter_nbedit.tools.done import Done
+from jupyter_nbedit.tools.done import Done, ProposalId
 from jupyter_nbedit.tools.notebook_edit import OUTPUTS, AnyPath
 from jupyter_nbedit.tools.tool import Caller, Refusal, Services, Tool
 
@@ -84,6 +84,7 @@ class Details(msgspec.Struct, frozen=True, kw_only=True):
     cell_type: str = msgspec.field(name="cellType")
     total_cells: int = msgspec.field(name="totalCells")
     cell_source: str = msgspec.field(name="cellSource")
+    proposal_id: ProposalId | UnsetType = msgspec.field(name="proposalId", default=UNSET)
 
 
 class Output(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,6 +116,7 @@ async def _edit(services: Services, caller: Caller, given: Input) -> Output:
             cell_type=done.cell_type,
             total_cells=reply.total_cells,
             cell_source="" if source is UNSET else source,
+            proposal_id=reply.proposal_id,
         ),
     )
 

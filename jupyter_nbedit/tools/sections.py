@@ -20,6 +20,7 @@ from jupyter_nbedit.notebook.operations import (
 )
 from jupyter_nbedit.notebook.view import Show
 from jupyter_nbedit.storage import Content
+from jupyter_nbedit.tools.done import ProposalId, proposed
 from jupyter_nbedit.tools.encoding import data_of, text_of
 from jupyter_nbedit.tools.tool import Caller, Refusal, Services, Tool
 
@@ -95,6 +96,7 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     success: bool
     message: str
     content: str | UnsetType = UNSET
+    proposal_id: ProposalId | UnsetType = UNSET
 
 
 async def _call(services: Services, caller: Caller, given: Input) -> Output:
@@ -104,10 +106,10 @@ async def _call(services: Services, caller: Caller, given: Input) -> Output:
     name = _path_of(services, given.file)
     if given.action == "read":
         return await _read(services, caller, given, name)
-    services.check_mode()
     wanted = _wanted(given)
     if name.endswith(_NOTEBOOK):
         return await _edit_notebook(services, caller, given, wanted)
+    await services.check_mode()
     path = services.file(name, relative=True)
 
     def change(content: Content) -> bytes:
@@ -175,8 +177,12 @@ async def _edit_notebook(
 ) -> Output:
     path = services.notebook(given.file, relative=True)
     reply = await services.edit(path, lambda _: [wanted.on_notebook], caller, _NAME)
-    said = _nothing(given) if reply.edit_id is None else _done(given)
-    return Output(success=True, message=" ".join([said, *reply.warnings]))
+    if reply.proposal_id is not UNSET:
+        said = f"{_proposal(given)} {proposed(reply)}"
+    else:
+        said = _done(given) if reply.is_written else _nothing(given)
+    message = " ".join([said, *reply.warnings])
+    return Output(success=True, message=message, proposal_id=reply.proposal_id)
 
 
 async def _read(services: Services, caller: Caller, given: Input, name: str) -> Output:
@@ -222,6 +228,17 @@ _DONE = {
 
 def _done(given: Input) -> str:
     return f"{_DONE[given.action]} {given.section!r} of {given.file}."
+
+
+_PROPOSED = {
+    "append_to_section": "Proposed to append to the section",
+    "replace_section": "Proposed to replace the section",
+    "remove_entry": "Proposed to remove the entry from the section",
+}
+
+
+def _proposal(given: Input) -> str:
+    return f"{_PROPOSED[given.action]} {given.section!r} of {given.file}."
 
 
 def _nothing(given: Input) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import msgspec
+from msgspec import UNSET
 
 from jupyter_nbedit.editor import NotebookEditor
 from jupyter_nbedit.errors import FileNotFound, InvalidRequest, NotebookNotFound, PlanMode
@@ -72,10 +73,13 @@ class Caller:
         The user name the server knows the caller by.
     session
         Whose reading counts; see `Readings`.
+    proposed
+        The number of the proposal that the call has made, if it has.
     """
 
     user: str
     session: str
+    proposed: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -106,19 +110,32 @@ class Services:
     section_files: Sequence[str]
     owners: Sequence[str]
 
-    def check_mode(self) -> None:
+    async def check_mode(self, notebook: str | None = None) -> None:
         """Refuse a change in plan mode.
+
+        Parameters
+        ----------
+        notebook
+            The API path of the notebook to be changed, which may have a mode of its own; None for
+            any other file.
 
         Raises
         ------
         PlanMode
         """
-        if self.editor.modes.server == "plan":
+        modes = self.editor.modes
+        mode = modes.server if notebook is None else await modes.of(notebook)
+        if mode == "plan":
+            whose = "This server is" if modes.server == "plan" else "A person has put this notebook"
             message = (
-                "This server is in plan mode: nothing is changed. Describe the change instead, and "
+                f"{whose} in plan mode: nothing is changed. Describe the change instead, and "
                 "make it once the user has left plan mode."
             )
             raise PlanMode(message)
+
+    async def is_reviewed(self, notebook: str) -> bool:
+        """Tell whether edits of a notebook become proposals."""
+        return await self.editor.modes.of(notebook) == "review"
 
     def check_read(self, caller: Caller, path: str, digest: str | None) -> None:
         """Refuse early what `edit` would refuse because it was not read.
@@ -171,8 +188,8 @@ class Services:
     async def edit(
         self, path: str, plan: Plan, caller: Caller, tool: str, **more: Any
     ) -> EditReply:
-        """Edit a notebook for a caller of a tool."""
-        self.check_mode()
+        """Edit a notebook for a caller of a tool, or propose the edit."""
+        await self.check_mode(path)
         more.setdefault("must_have_read", self.read_before_edit)
         request = EditRequest(
             path=path,
@@ -182,12 +199,19 @@ class Services:
             client=tool,
             **more,
         )
-        return await self.editor.edit(request)
+        return self._noted(caller, await self.editor.edit(request))
 
     async def create(self, path: str, text: bytes, caller: Caller, tool: str) -> EditReply:
-        """Create a notebook, which is given as a whole, for a caller of a tool."""
+        """Create a notebook, given as a whole, for a caller of a tool, or propose it."""
+        await self.check_mode(path)
         asked = Asked(path, user=caller.user, session=caller.session, client=tool)
-        return await self.editor.put(asked, blank(None, None), as_given(text))
+        reply = await self.editor.put(asked, blank(None, None), as_given(text))
+        return self._noted(caller, reply)
+
+    def _noted(self, caller: Caller, reply: EditReply) -> EditReply:
+        if reply.proposal_id is not UNSET:
+            caller.proposed.append(reply.proposal_id)
+        return reply
 
 
 @dataclass(frozen=True)
@@ -206,6 +230,8 @@ class Tool(Generic[Form]):
         Does what it does, and answers in the dialect's form.
     refuse
         Tells in the dialect's form why it did not.
+    proposes
+        Whether what it does may become a proposal: it changes notebooks.
     """
 
     dialect: str
@@ -214,3 +240,4 @@ class Tool(Generic[Form]):
     form: type[Form]
     call: Callable[[Services, Caller, Form], Awaitable[msgspec.Struct]]
     refuse: Callable[[Refusal], msgspec.Struct]
+    proposes: bool = True

@@ -61,6 +61,7 @@ _CELLS = r"/nbedit/notebooks/(?P<path>.*\.ipynb)/cells"
 _CELL = r"/nbedit/notebooks/(?P<path>.*\.ipynb)/cells/(?P<cell>[^/]+)(?<!\.ipynb)"
 _UNDO = r"/nbedit/notebooks/(?P<path>.*\.ipynb)/undo"
 _REDO = r"/nbedit/notebooks/(?P<path>.*\.ipynb)/redo"
+_PROPOSAL = r"/nbedit/proposals/(?P<proposal_id>[0-9]+)"
 _NEW = {"cell_id": "alpha", "new_source": "changed"}
 #: A route or verb that is not here, or a tool, fails a test.
 ROWS = {
@@ -84,6 +85,13 @@ ROWS = {
     # The only edit there is has made the notebook; that is said behind the gate.
     (_UNDO, "POST"): Row(f"{_NOTEBOOK}/undo", "write", b"{}", 409),
     (_REDO, "POST"): Row(f"{_NOTEBOOK}/redo", "write", b"{}", 409),
+    (r"/nbedit/mode", "GET"): Row("nbedit/mode", "read"),
+    (r"/nbedit/mode", "PUT"): Row("nbedit/mode", "write", b'{"mode": "edit", "path": "a.ipynb"}'),
+    (r"/nbedit/proposals", "GET"): Row("nbedit/proposals", "read"),
+    # There is none; 404 is the route's own word, said behind the gate.
+    (_PROPOSAL, "GET"): Row("nbedit/proposals/1", "read", status=404),
+    (f"{_PROPOSAL}/accept", "POST"): Row("nbedit/proposals/1/accept", "write", b"{}", 404),
+    (f"{_PROPOSAL}/reject", "POST"): Row("nbedit/proposals/1/reject", "write", b"{}", 404),
     (r"/nbedit/search", "POST"): Row("nbedit/search", "read", b'{"query": "x"}'),
     # Behind the gate a request that is no WebSocket's is told so.
     (r"/nbedit/tabs", "GET"): Row("nbedit/tabs", "read", status=400),

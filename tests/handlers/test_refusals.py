@@ -25,6 +25,7 @@ DOCUMENTED = {
     "cell_not_found": 404,
     "section_not_found": 404,
     "edit_not_found": 404,
+    "proposal_not_found": 404,
     "tool_not_found": 404,
     "ambiguous_cell": 409,
     "ambiguous_section": 409,
@@ -33,6 +34,8 @@ DOCUMENTED = {
     "cell_changed": 409,
     "undo_conflict": 409,
     "not_a_plain_file": 409,
+    "proposal_closed": 409,
+    "too_many_proposals": 409,
     "version_unknown": 410,
     "hash_mismatch": 412,
     "too_large": 413,
@@ -55,7 +58,7 @@ def refusals(of: type[NbEditError] = NbEditError) -> Iterator[type[NbEditError]]
 
 
 def made(kind: type[NbEditError]) -> NbEditError:
-    if issubclass(kind, errors.NotebookNotFound | errors.FileNotFound):
+    if issubclass(kind, errors.NotebookNotFound | errors.FileNotFound | errors.ProposalNotFound):
         return kind()
     return kind("Why, and what to do.", fact=1)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -21,17 +22,28 @@ from tests.handlers.client import JSON, Answer, Client
 ROOT = "/home/you/notebooks"
 #: What is another each time; an example has a value that could be.
 VOLATILE: Mapping[str, Any] = {
+    "created": "2026-11-21T09:30:00.123456Z",
+    "decided_by": "6bb1f8b9d2f54a14ba2a5a6c2d1f0a37",
     "edit_id": 17,
+    "edit_ids": [17],
     "epoch": "6f0e3d8c5a7b4c1f9e2d1a0b3c4d5e6f",
+    "expires": "2026-11-22T09:30:00.123456Z",
     "last_modified": "2026-11-21T09:30:00.123456Z",
+    "proposalId": 3,
+    "proposal_id": 3,
+    "user": "91c0c5e7d30f4d0d9a4c57c7b0a0b6ee",
     "version": "0.1.0",
 }
 NOTEBOOK = "rainfall.ipynb"
+_ONE_PROPOSAL = "The server has `NbEditApp.max_proposals = 1`, and one proposal waits."
+# The proposal of an example, in the address and in what is said of it.
+_PROPOSAL = re.compile(r"(proposals?[ /])\d+")
 #: Settings of servers by what an example says of them.
 SETTINGS = {
     'The server has `NbEditApp.mode = "plan"`.': ("--NbEditApp.mode=plan",),
     "The server has `NbEditApp.read_before_edit = True`.": ("--NbEditApp.read_before_edit=True",),
     "The server has `NbEditApp.max_request_bytes = 1024`.": ("--NbEditApp.max_request_bytes=1024",),
+    _ONE_PROPOSAL: ("--NbEditApp.mode=review", "--NbEditApp.max_proposals=1"),
 }
 
 
@@ -148,6 +160,57 @@ def _call(client: Client, tool: str, **given: str) -> None:
     assert done.status == 200, done.body
 
 
+_HIGHER = {"op": "replace", "cell": "limit", "source": "wet = 200  # mm"}
+
+
+@contextmanager
+def _reviewed(client: Client) -> Iterator[None]:
+    def change(mode: str | None) -> None:
+        body = json.dumps({"mode": mode}).encode()
+        assert client.request("PUT", "nbedit/mode", body, JSON).status == 200
+
+    change("review")
+    yield
+    change(None)
+
+
+@contextmanager
+def _reviewed_and_read(client: Client) -> Iterator[None]:
+    with _reviewed(client), _read(client):
+        yield
+
+
+@contextmanager
+def _proposed(client: Client) -> Iterator[int]:
+    with _reviewed(client):
+        proposed = client.patch(NOTEBOOK, _HIGHER, client="an agent", message="it was too low")
+    proposal: int = proposed.json["proposal_id"]
+    yield proposal
+    # It is accepted or rejected by now, or is not to be listed with the next one.
+    client.request("POST", f"nbedit/proposals/{proposal}/reject", b"{}", JSON)
+
+
+@contextmanager
+def _accepted(client: Client) -> Iterator[int]:
+    with _proposed(client) as proposal:
+        done = client.request("POST", f"nbedit/proposals/{proposal}/accept", b"{}", JSON)
+        assert done.status == 200
+        yield proposal
+
+
+@contextmanager
+def _overtaken(client: Client) -> Iterator[int]:
+    with _proposed(client) as proposal:
+        client.patch(NOTEBOOK, {**_HIGHER, "source": "wet = 90"})
+        yield proposal
+
+
+@contextmanager
+def _one_waits(client: Client) -> Iterator[None]:
+    assert client.patch(NOTEBOOK, _HIGHER).status in {202, 409}
+    yield
+
+
 def _process(client: Client) -> int:
     (info,) = client.root.parent.glob("runtime/jpserver-*.json")
     found: int = json.loads(info.read_bytes())["pid"]
@@ -170,7 +233,15 @@ def _full(client: Client) -> AbstractContextManager[None]:
 
 
 #: What is done at a server by what an example says of it.
-ARRANGEMENTS: Mapping[str, Callable[[Client], AbstractContextManager[None]]] = {
+ARRANGEMENTS: Mapping[str, Callable[[Client], AbstractContextManager[int | None]]] = {
+    _ONE_PROPOSAL: _one_waits,
+    "The server is in review mode.": _reviewed,
+    f"The server is in review mode, and the session has read the notebook `{NOTEBOOK}`.": (
+        _reviewed_and_read
+    ),
+    "Proposal 3 waits for a decision.": _proposed,
+    "Proposal 3 was accepted.": _accepted,
+    "Proposal 3 waits, but the cell `limit` was changed since.": _overtaken,
     'The cell `question` has `"editable": false` in its metadata.': _protected,
     "Two cells have the id `question`.": _same_ids,
     "Two headings say `Through the year`.": _same_headings,
@@ -220,14 +291,17 @@ class Stage:
         shutil.rmtree(client.root)
         shutil.copytree(SAMPLES, client.root)
         arrange = ARRANGEMENTS.get(exchange.given or "")
-        with nullcontext() if arrange is None else arrange(client):
+        with nullcontext() if arrange is None else arrange(client) as proposal:
+            target = exchange.target.removeprefix("/")
+            if proposal is not None:
+                target = _PROPOSAL.sub(rf"\g<1>{proposal}", target)
             headers = (
                 {**JSON, **exchange.headers} if exchange.body is not None else exchange.headers
             )
             body = None if exchange.body is None else json.dumps(exchange.body)
             return client.request(
                 exchange.verb,
-                exchange.target.removeprefix("/"),
+                target,
                 None if body is None else body.replace(ROOT, str(client.root)).encode(),
                 headers,
                 token="" if "Authorization" in headers else None,
@@ -237,7 +311,8 @@ class Stage:
         """Give status and body of the answer, as an example would show them."""
         answer = self.play(exchange)
         root = str(self.client(exchange.given).root)
-        body = json.loads(answer.body.decode().replace(root, ROOT)) if answer.body else None
+        said = _PROPOSAL.sub(r"\g<1>3", answer.body.decode().replace(root, ROOT))
+        body = json.loads(said) if said else None
         return answer.status, abridged(
             steady(body), exchange.answer
         ) if exchange.abridged else steady(body)
@@ -250,7 +325,7 @@ def steady(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        name: VOLATILE[name] if name in VOLATILE and item is not None else steady(item)
+        name: VOLATILE[name] if name in VOLATILE and item not in (None, []) else steady(item)
         for name, item in value.items()
     }
 

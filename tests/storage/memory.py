@@ -95,5 +95,8 @@ class Only:
         async with self.storage.hold(path):
             yield self.storage
 
+    async def check(self, path: str) -> None:
+        await self.storage.read(path)
+
     async def walk(self, path: str, *, recursive: bool) -> Walk:
         return await self.storage.walk(path, recursive=recursive)

@@ -1,0 +1,127 @@
+"""What requests may do: read it, change it."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated
+
+import msgspec
+from jupyter_server.auth.decorator import authorized
+from msgspec import UNSET, Meta, UnsetType
+from tornado import web
+
+from jupyter_nbedit.errors import NotebookNotFound
+from jupyter_nbedit.handlers.contract import Contract, Reply
+from jupyter_nbedit.handlers.editing import given
+from jupyter_nbedit.handlers.requests import NbEditHandler
+from jupyter_nbedit.modes import Mode
+
+_Path = Annotated[
+    str,
+    Meta(description="The API path of a notebook; without it the request is about the server."),
+]
+_MODE = (
+    "In `review` mode an edit is kept as a proposal until a person has decided; in `plan` mode "
+    "every change is refused that is not a dry run."
+)
+
+
+class ModeQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The query of a GET."""
+
+    path: _Path | UnsetType = UNSET
+
+
+class ModeBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The body of a PUT."""
+
+    mode: Annotated[
+        Mode | None,
+        Meta(
+            description=f"{_MODE} Null takes a notebook's own mode away, and gives the server the "
+            "one that it is configured with."
+        ),
+    ]
+    path: _Path | UnsetType = UNSET
+
+
+class ModeReply(msgspec.Struct, frozen=True, kw_only=True):
+    """What requests may do to a notebook, or to all that have no mode of their own."""
+
+    path: str | None
+    mode: Annotated[
+        Mode,
+        Meta(description=f"What holds: the notebook's own mode, or else the server's. {_MODE}"),
+    ]
+    own: Annotated[
+        Mode | None,
+        Meta(description="The notebook's own, which outlasts a restart; null if it has none."),
+    ]
+    server: Annotated[
+        Mode, Meta(description="The server's; after a restart it is as configured again.")
+    ]
+    fixed: Annotated[
+        bool, Meta(description="Whether modes cannot be changed here (`NbEditApp.mode_is_fixed`).")
+    ]
+
+
+class ModeHandler(NbEditHandler):
+    """``/nbedit/mode``."""
+
+    @Contract(
+        "What requests may do",
+        query=ModeQuery,
+        replies={HTTPStatus.OK: Reply(ModeReply, "The mode.")},
+        refusals=[NotebookNotFound],
+    )
+    @web.authenticated
+    @authorized
+    async def get(self) -> None:
+        """Tell the mode of a notebook, or of the server."""
+        await self._tell(given(self.query(ModeQuery).path))
+
+    @Contract(
+        "Change what requests may do",
+        body=ModeBody,
+        replies={HTTPStatus.OK: Reply(ModeReply, "The mode as it is now.")},
+        refusals=[NotebookNotFound],
+    )
+    @web.authenticated
+    @authorized
+    async def put(self) -> None:
+        """Give a notebook a mode of its own, or the server another one."""
+        body = await self.decode(ModeBody)
+        path = given(body.path)
+        modes, user = self.extensionapp.modes, self.current_user.username
+        if path is None:
+            modes.change_server(body.mode, user)
+        else:
+            await self.check(path)
+            await modes.change(path, body.mode, user)
+        await self._tell(path)
+
+    async def _tell(self, path: str | None) -> None:
+        if path is not None:
+            await self.check(path)
+        modes = self.extensionapp.modes
+        own = None if path is None else await modes.own(path)
+        self.answer(
+            ModeReply(
+                path=path,
+                mode=own or modes.server,
+                own=own,
+                server=modes.server,
+                fixed=modes.is_fixed,
+            )
+        )
+
+    async def check(self, path: str) -> None:
+        """Refuse a path that is no notebook's.
+
+        Raises
+        ------
+        NotebookNotFound
+        """
+        if not path.endswith(".ipynb"):
+            raise NotebookNotFound
+        await self.extensionapp.storages.check(path)

@@ -1,0 +1,248 @@
+"""Proposals: list them, wait for a decision, decide."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import msgspec
+from jupyter_server.auth.decorator import authorized
+from msgspec import UNSET, Meta, UnsetType
+from tornado import web
+
+from jupyter_nbedit.errors import (
+    CellChanged,
+    HashMismatch,
+    IdempotencyMismatch,
+    NotebookExists,
+    ProposalClosed,
+    ProposalNotFound,
+)
+from jupyter_nbedit.handlers.contract import (
+    ETAG,
+    IDEMPOTENCY_KEY,
+    IF_MATCH,
+    OF_READING,
+    OF_WRITING,
+    SESSION,
+    Contract,
+    Reply,
+)
+from jupyter_nbedit.handlers.editing import EditingHandler, TabsQuery, given
+from jupyter_nbedit.handlers.requests import LONGEST_LABEL, NbEditHandler, encoded
+from jupyter_nbedit.handlers.retries import Answer
+from jupyter_nbedit.messages import EditReply
+from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
+from jupyter_nbedit.proposals import Proposal
+from jupyter_nbedit.proposals.board import LONGEST_WAIT
+from jupyter_nbedit.review import Decision
+
+if TYPE_CHECKING:
+    from jupyter_nbedit.proposals.board import ProposalBoard
+
+_MOST_LISTED = 200
+
+_Parts = Annotated[
+    list[Annotated[int, Meta(ge=0, le=LARGEST_INTEGER)]],
+    Meta(
+        min_length=1,
+        description="The numbers of the parts that are meant; all that are pending, if it is left "
+        "out, as it must be for a new notebook.",
+    ),
+]
+_Client = Annotated[
+    str, Meta(max_length=LONGEST_LABEL, description="What you decide with; not verified.")
+]
+
+
+class ProposalsQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The query of a GET of all."""
+
+    path: (
+        Annotated[str, Meta(description="Only those for the notebook with this API path.")]
+        | UnsetType
+    ) = UNSET
+    status: Annotated[
+        Literal["pending", "all"],
+        Meta(description="Those that wait for a decision, or all that are remembered."),
+    ] = "pending"
+    limit: Annotated[
+        int, Meta(ge=1, le=_MOST_LISTED, description="How many at most, the newest.")
+    ] = 50
+
+
+class ProposalsReply(msgspec.Struct, frozen=True):
+    """Proposals, the newest first."""
+
+    proposals: list[Proposal]
+
+
+class ProposalQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The query of a GET of one."""
+
+    wait: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=LONGEST_WAIT,
+            description="How many seconds the answer may take: it comes when the proposal is no "
+            "longer pending, or when they are over.",
+        ),
+    ] = 0
+
+
+class AcceptBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The body of a POST to accept."""
+
+    parts: _Parts | UnsetType = UNSET
+    hash: (
+        Annotated[
+            str,
+            Meta(description="The version they may be accepted for; the same as `If-Match`."),
+        ]
+        | UnsetType
+    ) = UNSET
+    dry_run: Annotated[bool, Meta(description="Answer what would be, do nothing.")] = False
+    client: _Client | UnsetType = UNSET
+
+
+class RejectBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The body of a POST to reject."""
+
+    parts: _Parts | UnsetType = UNSET
+    client: _Client | UnsetType = UNSET
+
+
+class ProposalsHandler(NbEditHandler):
+    """``/nbedit/proposals``."""
+
+    @Contract(
+        "List proposals",
+        query=ProposalsQuery,
+        replies={HTTPStatus.OK: Reply(ProposalsReply, "The proposals, the newest first.")},
+    )
+    @web.authenticated
+    @authorized
+    async def get(self) -> None:
+        """List proposals for notebooks that can be read now."""
+        query = self.query(ProposalsQuery)
+        found = await self.extensionapp.proposals.newest(
+            given(query.path), only_pending=query.status == "pending", limit=query.limit
+        )
+        self.answer(ProposalsReply(found))
+
+
+class ProposalHandler(NbEditHandler):
+    """``/nbedit/proposals/{proposal_id}``."""
+
+    _waiting: asyncio.Task[Proposal] | None = None
+
+    @Contract(
+        "See what became of a proposal",
+        query=ProposalQuery,
+        replies={HTTPStatus.OK: Reply(Proposal, "The proposal as it is now.")},
+        refusals=[ProposalNotFound],
+    )
+    @web.authenticated
+    @authorized
+    async def get(self, proposal_id: str) -> None:
+        """Tell what was proposed and decided; wait for the decision, if that is asked for."""
+        query = self.query(ProposalQuery)
+        board: ProposalBoard = self.extensionapp.proposals
+        waiting = asyncio.ensure_future(board.wait(_number(proposal_id), query.wait))
+        self._waiting = waiting
+        try:
+            await asyncio.wait([waiting])
+        finally:
+            waiting.cancel()
+        if not waiting.cancelled():
+            self.answer(waiting.result())
+
+    def on_connection_close(self) -> None:
+        """Wait no longer for whom nobody answers any more."""
+        super().on_connection_close()
+        if self._waiting is not None:
+            self._waiting.cancel()
+
+
+class DecidingHandler(EditingHandler):
+    """A handler with a verb that decides."""
+
+    def decision(self, body: AcceptBody | RejectBody, **more: Any) -> Decision:
+        """Say who decides, and on what."""
+        return Decision(
+            user=self.current_user.username,
+            client=given(body.client),
+            parts=given(body.parts),
+            session=self.session,
+            **more,
+        )
+
+
+class AcceptanceHandler(DecidingHandler):
+    """``/nbedit/proposals/{proposal_id}/accept``."""
+
+    @Contract(
+        "Accept a proposal",
+        query=TabsQuery,
+        body=AcceptBody,
+        headers=[IF_MATCH, IDEMPOTENCY_KEY, SESSION],
+        replies={HTTPStatus.OK: Reply(EditReply, "What the edit did.", [ETAG])},
+        refusals=[
+            *OF_READING,
+            *OF_WRITING,
+            ProposalNotFound,
+            ProposalClosed,
+            CellChanged,
+            NotebookExists,
+            HashMismatch,
+        ],
+    )
+    @web.authenticated
+    @authorized
+    async def post(self, proposal_id: str) -> None:
+        """Make the edit that was proposed, or parts of it, on the notebook as it is now."""
+        body = await self.decode(AcceptBody)
+        decision = self.decision(
+            body, dry_run=body.dry_run, hash=self.expected_hash(given(body.hash))
+        )
+        number = _number(proposal_id)
+        await self.send(lambda: self.extensionapp.review.accept(number, decision))
+
+
+class RejectionHandler(DecidingHandler):
+    """``/nbedit/proposals/{proposal_id}/reject``."""
+
+    @Contract(
+        "Reject a proposal",
+        body=RejectBody,
+        headers=[IDEMPOTENCY_KEY],
+        replies={HTTPStatus.OK: Reply(Proposal, "The proposal as it is now.")},
+        refusals=[ProposalNotFound, ProposalClosed, IdempotencyMismatch],
+    )
+    @web.authenticated
+    @authorized
+    async def post(self, proposal_id: str) -> None:
+        """Do without the edit that was proposed, or without parts of it."""
+        body = await self.decode(RejectBody)
+        decision, number = self.decision(body), _number(proposal_id)
+
+        async def work() -> Answer:
+            return Answer(encoded(await self.extensionapp.review.reject(number, decision)))
+
+        await self.once(work)
+
+
+def _number(text: str) -> int:
+    """Read a number of a route.
+
+    Raises
+    ------
+    ProposalNotFound
+        If it is larger than any.
+    """
+    number = int(text)
+    if number > LARGEST_INTEGER:
+        raise ProposalNotFound
+    return number

@@ -1,0 +1,214 @@
+"""Proposals as everybody sees them: who may see which, who waits, what is told, what expires."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from logging import Logger
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+from jupyter_nbedit.errors import LedgerError, NbEditError, ProposalNotFound
+from jupyter_nbedit.parts import Part
+from jupyter_nbedit.proposals import Proposal, Proposed, Ruling
+
+if TYPE_CHECKING:
+    from jupyter_nbedit.events import DecisionEvents
+    from jupyter_nbedit.proposals.store import ProposalStore
+    from jupyter_nbedit.storage import Storages
+
+#: The longest that a request waits for a decision, in seconds.
+LONGEST_WAIT = 60
+
+_LAST = 2**63 - 1
+_NEVER = datetime.max.replace(tzinfo=timezone.utc)
+# How long the loop is asked to wait at most; what is due later is looked at then.
+_LONGEST_ALARM_SECONDS = 86_400.0
+
+
+@dataclass
+class ProposalBoard:
+    """Shows proposals, and tells what becomes of them. It may fail with a `LedgerError` anywhere.
+
+    Parameters
+    ----------
+    store
+        Keeps them.
+    storages
+        Tell which notebooks can be seen.
+    events
+        Tells of proposals.
+    log
+        The server's.
+    """
+
+    store: ProposalStore
+    storages: Storages
+    events: DecisionEvents
+    log: Logger
+    _changes: WeakValueDictionary[int, asyncio.Event] = field(default_factory=WeakValueDictionary)
+    # When the next one expires; None while nobody has looked.
+    _due: datetime | None = None
+    _alarm: asyncio.TimerHandle | None = None
+    _expiring: asyncio.Task[None] | None = None
+
+    def close(self) -> None:
+        """Look for what expires no longer."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+        if self._expiring is not None:
+            self._expiring.cancel()
+
+    async def add(
+        self, path: str, proposed: Proposed, parts: Sequence[Part], work: bytes
+    ) -> Proposal:
+        """Keep a proposal and tell of it; see `ProposalStore.add`.
+
+        Raises
+        ------
+        TooManyProposals
+        """
+        await self.expire()
+        proposal = await self.store.add(path, proposed, parts, work)
+        self._tell(proposal, proposal.user, proposal.client)
+        self._await(min(self._due or _NEVER, proposal.expires))
+        return proposal
+
+    async def get(self, proposal_id: int) -> Proposal:
+        """Give a proposal, if its notebook can be seen.
+
+        Raises
+        ------
+        ProposalNotFound
+        """
+        await self.expire()
+        proposal = await self.store.get(proposal_id)
+        if not await self._is_seen(proposal):
+            raise ProposalNotFound
+        return proposal
+
+    async def wait(self, proposal_id: int, seconds: float) -> Proposal:
+        """Give a proposal once it waits no longer, or so many seconds have gone by.
+
+        Raises
+        ------
+        ProposalNotFound
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + min(seconds, LONGEST_WAIT)
+        while True:
+            # Asked for before the proposal is read, lest a change between the two is missed.
+            change = self._changes.setdefault(proposal_id, asyncio.Event())
+            proposal = await self.get(proposal_id)
+            left = deadline - loop.time()
+            if proposal.status != "pending" or left <= 0:
+                return proposal
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(change.wait(), left)
+
+    async def newest(
+        self, path: str | None = None, *, only_pending: bool = True, limit: int
+    ) -> list[Proposal]:
+        """List proposals for notebooks that can be seen, the newest first."""
+        await self.expire()
+        found: list[Proposal] = []
+        before = _LAST
+        while len(found) < limit:
+            page = await self.store.newest(
+                path=path, only_pending=only_pending, before=before, limit=limit
+            )
+            found += [proposal for proposal in page if await self._is_seen(proposal)]
+            if len(page) < limit:
+                break
+            before = page[-1].proposal_id
+        return found[:limit]
+
+    async def decide(self, proposal_id: int, ruling: Ruling) -> Proposal:
+        """Keep what was decided and tell of it; see `ProposalStore.decide`.
+
+        Raises
+        ------
+        ProposalNotFound
+        """
+        after = await self.store.decide(proposal_id, ruling)
+        self.log.info(
+            "Proposal %d of %r by %r is %s, by %r",
+            proposal_id,
+            after.path,
+            after.user,
+            after.status,
+            ruling.user,
+        )
+        self._tell(after, ruling.user, ruling.client)
+        return after
+
+    async def renamed(self, old: str, new: str) -> None:
+        """Follow a notebook, or all that are in a folder, to another path."""
+        await self.store.renamed(old, new)
+
+    async def gone(self, path: str) -> None:
+        """Forget the proposals for a notebook, or for all that are in a folder."""
+        for proposal in await self.store.forget(path):
+            self._tell(proposal, None, None, is_over=True)
+
+    async def expire(self) -> None:
+        """End those whose time is over."""
+        if self._due is not None and self.store.clock() < self._due:
+            return
+        for proposal in await self.store.expire():
+            self._tell(proposal, None, None)
+        self._await(await self.store.due() or _NEVER)
+
+    def _await(self, due: datetime) -> None:
+        """Look again when the next one is over, though nobody asks."""
+        self._due = due
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        if due == _NEVER:
+            return
+        seconds = (due - self.store.clock()).total_seconds()
+        loop = asyncio.get_running_loop()
+        delay = max(0.0, min(seconds, _LONGEST_ALARM_SECONDS))
+        self._alarm = loop.call_later(delay, self._ring)
+
+    def _ring(self) -> None:
+        self._expiring = asyncio.get_running_loop().create_task(self._expire_quietly())
+
+    async def _expire_quietly(self) -> None:
+        try:
+            await self.expire()
+        except LedgerError as error:
+            # Whoever asks next looks again.
+            self.log.warning("Proposals could not expire. %s", error.message)
+
+    async def _is_seen(self, proposal: Proposal) -> bool:
+        """Tell whether the notebook is there for all to see; of a new one, its folder."""
+        try:
+            if proposal.kind == "edit" or proposal.edit_ids:
+                await self.storages.check(proposal.path)
+            else:
+                await self.storages.walk(proposal.path.rpartition("/")[0], recursive=False)
+        except NbEditError:
+            return False
+        return True
+
+    def _tell(
+        self, proposal: Proposal, user: str | None, client: str | None, *, is_over: bool = False
+    ) -> None:
+        """Tell whoever listens, and whoever waits."""
+        self.events.proposal(
+            proposal_id=proposal.proposal_id,
+            path=proposal.path,
+            status="expired" if is_over else proposal.status,
+            user=user,
+            client=client,
+            parts=len(proposal.parts),
+            pending=0 if is_over else len(proposal.pending),
+        )
+        change = self._changes.pop(proposal.proposal_id, None)
+        if change is not None:
+            change.set()

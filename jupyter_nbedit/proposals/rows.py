@@ -1,0 +1,191 @@
+"""Proposals as rows of a table."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from jupyter_nbedit.errors import ProposalNotFound
+from jupyter_nbedit.proposals import Proposal, Ruling, Status
+
+Row = Mapping[str, Any]
+
+TABLES = """
+    CREATE TABLE IF NOT EXISTS proposals (
+        proposal_id INTEGER PRIMARY KEY AUTOINCREMENT,
+        root TEXT NOT NULL,
+        path TEXT NOT NULL,
+        name TEXT NOT NULL,
+        status TEXT NOT NULL,
+        created TEXT NOT NULL,
+        expires TEXT NOT NULL,
+        proposed TEXT NOT NULL,
+        parts TEXT NOT NULL,
+        edit_ids TEXT NOT NULL DEFAULT '[]',
+        decided_by TEXT,
+        work BLOB
+    );
+    CREATE INDEX IF NOT EXISTS proposals_of_root ON proposals (root, status, proposal_id);
+"""
+_SELECT = (
+    "SELECT proposal_id, path, status, created, expires, proposed, parts, edit_ids, decided_by "
+    "FROM proposals WHERE root = :root"
+)
+_INSERT = """
+    INSERT INTO proposals (root, path, name, status, created, expires, proposed, parts, work)
+    VALUES (:root, :path, :name, 'pending', :created, :expires, :proposed, :parts, :work)
+"""
+_WAITING = """
+    SELECT count(*), total(length(proposed) + length(parts) + length(work))
+    FROM proposals WHERE root = :root AND status = 'pending'
+"""
+_WORK = "SELECT work FROM proposals WHERE root = :root AND proposal_id = :proposal_id"
+_DECIDE = """
+    UPDATE proposals
+    SET status = :status, parts = :parts, edit_ids = :edit_ids, decided_by = :by,
+        work = CASE :status WHEN 'pending' THEN work END
+    WHERE proposal_id = :proposal_id
+"""
+_EXPIRE = "UPDATE proposals SET status = 'expired', work = NULL WHERE proposal_id = ?"
+_FOLLOW = """
+    UPDATE proposals SET {0} = :new || substr({0}, length(:old) + 1)
+    WHERE root = :root AND ({0} = :old OR substr({0}, 1, length(:old) + 1) = :old || '/')
+"""
+_BELOW = " AND (name = :old OR substr(name, 1, length(:old) + 1) = :old || '/')"
+_FORGET = """
+    DELETE FROM proposals
+    WHERE root = :root AND (name = :old OR substr(name, 1, length(:old) + 1) = :old || '/')
+"""
+_FORGET_OLD = """
+    DELETE FROM proposals
+    WHERE root = :root AND (expires <= :long_ago OR proposal_id IN (
+        SELECT proposal_id FROM proposals WHERE root = :root AND status != 'pending'
+        ORDER BY proposal_id DESC LIMIT -1 OFFSET :most_closed
+    ))
+"""
+
+
+def insert(database: sqlite3.Connection, row: Row) -> Proposal:
+    """Add one that waits."""
+    number = database.execute(_INSERT, row).lastrowid
+    return one(database, {**row, "proposal_id": number})
+
+
+def waiting(database: sqlite3.Connection, row: Row) -> tuple[int, float]:
+    """Tell how many wait, and how much room they take."""
+    count, size = database.execute(_WAITING, row).fetchone()
+    return count, size
+
+
+def one(database: sqlite3.Connection, row: Row) -> Proposal:
+    """Give the one with a number.
+
+    Raises
+    ------
+    ProposalNotFound
+    """
+    select = f"{_SELECT} AND proposal_id = :proposal_id"
+    found = database.execute(select, row).fetchone()
+    if found is None:
+        raise ProposalNotFound
+    return _read(found)
+
+
+def work(database: sqlite3.Connection, row: Row) -> bytes | None:
+    """Give what accepting one takes; None if it waits no longer."""
+    found = database.execute(_WORK, row).fetchone()
+    return None if found is None else found[0]
+
+
+def newest(database: sqlite3.Connection, row: Row) -> list[Proposal]:
+    """List some; ``name`` and ``status`` may be None, for any."""
+    select = (
+        f"{_SELECT} AND proposal_id < :before"
+        " AND (:name IS NULL OR name = :name) AND (:status IS NULL OR status = :status)"
+        " ORDER BY proposal_id DESC LIMIT :limit"
+    )
+    return [_read(found) for found in database.execute(select, row)]
+
+
+def decide(database: sqlite3.Connection, row: Row, ruling: Ruling) -> Proposal:
+    """Change parts of one, or the whole of one that has none."""
+    before = one(database, row)
+    after = [
+        replace(part, status=ruling.verdict) if part.part in ruling.parts else part
+        for part in before.parts
+    ]
+    edit_ids = before.edit_ids + ([] if ruling.edit_id is None else [ruling.edit_id])
+    kept = {
+        "by": ruling.user,
+        "status": _status({part.status for part in after} or {ruling.verdict}),
+        "parts": written(after),
+        "edit_ids": written(edit_ids),
+    }
+    database.execute(_DECIDE, {**row, **kept})
+    return one(database, row)
+
+
+def expire(database: sqlite3.Connection, row: Row) -> list[Proposal]:
+    """End those whose time is over, and forget old ones; give the former."""
+    select = f"{_SELECT} AND status = 'pending' AND expires <= :now"
+    due = [_read(found).proposal_id for found in database.execute(select, row)]
+    database.executemany(_EXPIRE, [(number,) for number in due])
+    ended = [one(database, {**row, "proposal_id": number}) for number in due]
+    database.execute(_FORGET_OLD, row)
+    return ended
+
+
+def due(database: sqlite3.Connection, row: Row) -> str | None:
+    """Tell when the next one's time is over."""
+    select = "SELECT min(expires) FROM proposals WHERE root = :root AND status = 'pending'"
+    found: str | None = database.execute(select, row).fetchone()[0]
+    return found
+
+
+def follow(database: sqlite3.Connection, row: Row) -> None:
+    """Put a new path in the place of an old one, and of all below it."""
+    for column in ("path", "name"):
+        database.execute(_FOLLOW.format(column), row)
+
+
+def forget(database: sqlite3.Connection, row: Row) -> list[Proposal]:
+    """Remove those at a path and below; give those of them that waited."""
+    select = f"{_SELECT} AND status = 'pending'{_BELOW}"
+    pending = [_read(found) for found in database.execute(select, row)]
+    database.execute(_FORGET, row)
+    return pending
+
+
+def written(value: Any) -> str:
+    """Write what a row has as JSON."""
+    # A source may have lone surrogates, which JSON's escapes alone can say.
+    return json.dumps(msgspec.to_builtins(value))
+
+
+def _status(verdicts: Collection[str]) -> Status:
+    if "pending" in verdicts:
+        return "pending"
+    if len(verdicts) > 1:
+        return "partly_accepted"
+    return "accepted" if "accepted" in verdicts else "rejected"
+
+
+def _read(found: Sequence[Any]) -> Proposal:
+    number, path, status, created, expires, proposed, parts, edit_ids, decided_by = found
+    told = {
+        **json.loads(proposed),
+        "proposal_id": number,
+        "path": path,
+        "status": status,
+        "created": created,
+        "expires": expires,
+        "parts": json.loads(parts),
+        "edit_ids": json.loads(edit_ids),
+        "decided_by": decided_by,
+    }
+    return msgspec.convert(told, Proposal)

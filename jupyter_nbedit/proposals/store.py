@@ -1,0 +1,202 @@
+"""Where proposals are kept over restarts, for a time and in a number that are bounded."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict
+
+from jupyter_nbedit.errors import TooManyProposals
+from jupyter_nbedit.parts import Part
+from jupyter_nbedit.proposals import Proposal, Proposed, Ruling, closed, rows
+
+if TYPE_CHECKING:
+    from jupyter_nbedit.database import Database
+
+# Of all that wait, with what they would change. One that is decided is only what it says.
+_MOST_BYTES = 256 * 1024 * 1024
+# How many that are decided can still be asked for.
+_MOST_CLOSED = 1_000
+
+
+def _now() -> datetime:
+    return datetime.now(tz=timezone.utc)
+
+
+@dataclass(frozen=True)
+class ProposalStore:
+    """The proposals that a server keeps. Whatever it is asked may fail with a `LedgerError`.
+
+    Parameters
+    ----------
+    database
+        Where.
+    root
+        Says which of all folders that are served this server's is.
+    name
+        Gives one name for all by which a notebook may be called.
+    hours
+        How long one can be decided. It is remembered for as long again.
+    most
+        How many may wait at the same time.
+    clock
+        Tells the time, in UTC.
+    """
+
+    database: Database
+    root: Callable[[], str]
+    name: Callable[[str], str]
+    hours: float = 24
+    most: int = 1_000
+    clock: Callable[[], datetime] = _now
+
+    def __post_init__(self) -> None:
+        """Have the table made."""
+        self.database.define(rows.TABLES)
+
+    async def add(
+        self, path: str, proposed: Proposed, parts: Sequence[Part], work: bytes
+    ) -> Proposal:
+        """Keep a proposal.
+
+        Parameters
+        ----------
+        path
+            Of the notebook.
+        proposed, parts
+            What it says.
+        work
+            What accepting it takes; nobody else's business.
+
+        Raises
+        ------
+        TooManyProposals
+            If too many wait already.
+        """
+        now = self.clock()
+        row = self._row(
+            path=path,
+            name=self.name(path),
+            created=_stamp(now),
+            expires=_stamp(now + timedelta(hours=self.hours)),
+            proposed=rows.written(proposed),
+            parts=rows.written([{**asdict(part), "status": "pending"} for part in parts]),
+            work=work,
+        )
+        size = sum(len(row[name]) for name in ("proposed", "parts", "work"))
+
+        def insert(database: sqlite3.Connection) -> Proposal:
+            count, kept = rows.waiting(database, row)
+            if count >= self.most or kept + size > _MOST_BYTES:
+                raise self._refusal(count)
+            return rows.insert(database, row)
+
+        return await self.database.write(insert)
+
+    async def get(self, proposal_id: int) -> Proposal:
+        """Give a proposal.
+
+        Raises
+        ------
+        ProposalNotFound
+        """
+        row = self._row(proposal_id=proposal_id)
+        return await self.database.read(lambda database: rows.one(database, row))
+
+    async def work(self, proposal_id: int) -> bytes:
+        """Give what accepting a proposal takes, which is kept while it waits.
+
+        Raises
+        ------
+        ProposalClosed
+            If it waits no longer.
+        """
+        row = self._row(proposal_id=proposal_id)
+
+        def read(database: sqlite3.Connection) -> bytes:
+            work = rows.work(database, row)
+            if work is None:
+                raise closed(proposal_id, rows.one(database, row).status)
+            return work
+
+        return await self.database.read(read)
+
+    async def newest(
+        self, *, path: str | None, only_pending: bool, before: int, limit: int
+    ) -> list[Proposal]:
+        """List proposals, the newest first.
+
+        Parameters
+        ----------
+        path
+            Only those for the notebook at this path; None for all.
+        only_pending
+            Whether to leave out those that wait no longer.
+        before
+            Only those with a smaller number.
+        limit
+            How many at most.
+        """
+        row = self._row(
+            name=None if path is None else self.name(path),
+            status="pending" if only_pending else None,
+            before=before,
+            limit=limit,
+        )
+        return await self.database.read(lambda database: rows.newest(database, row))
+
+    async def decide(self, proposal_id: int, ruling: Ruling) -> Proposal:
+        """Keep what was decided about parts that wait, or about all of one that has no parts.
+
+        Raises
+        ------
+        ProposalNotFound
+        """
+        row = self._row(proposal_id=proposal_id)
+        return await self.database.write(lambda database: rows.decide(database, row, ruling))
+
+    async def expire(self) -> list[Proposal]:
+        """End those whose time is over, and give them; forget those that ended long ago."""
+        now = self.clock()
+        row = self._row(
+            now=_stamp(now),
+            long_ago=_stamp(now - timedelta(hours=self.hours)),
+            most_closed=_MOST_CLOSED,
+        )
+        return await self.database.write(lambda database: rows.expire(database, row))
+
+    async def due(self) -> datetime | None:
+        """Tell when the next one's time is over; None if none waits."""
+        row = self._row()
+        due = await self.database.read(lambda database: rows.due(database, row))
+        return None if due is None else datetime.fromisoformat(due)
+
+    async def renamed(self, old: str, new: str) -> None:
+        """Follow a notebook, or all that are in a folder, to another path."""
+        row = self._row(old=old, new=new)
+        await self.database.write(lambda database: rows.follow(database, row))
+
+    async def forget(self, path: str) -> list[Proposal]:
+        """Forget all for a notebook, or for those in a folder; give those that waited."""
+        row = self._row(old=path)
+        return await self.database.write(lambda database: rows.forget(database, row), forget=True)
+
+    def _row(self, **values: Any) -> dict[str, Any]:
+        return {"root": self.root(), **values}
+
+    def _refusal(self, count: int) -> TooManyProposals:
+        message = (
+            f"No more proposals are kept: {count} of {self.most} (NbEditApp.max_proposals) wait "
+            f"for a decision, and all together may have {_MOST_BYTES} bytes. Nothing was changed "
+            "or proposed; have a person accept or reject some of them first."
+        )
+        return TooManyProposals(message, pending=count)
+
+
+def _stamp(moment: datetime) -> str:
+    """Write a time in a form whose order is that of the times."""
+    return moment.isoformat(timespec="microseconds")
