@@ -11,6 +11,7 @@ from traitlets import Bool, Enum, Float, Integer, List, Unicode
 
 from jupyter_nbedit.afterwards import Afterwards
 from jupyter_nbedit.api import ForExtensions
+from jupyter_nbedit.chronicle import Chronicle
 from jupyter_nbedit.database import Database
 from jupyter_nbedit.editor import NotebookEditor
 from jupyter_nbedit.events import SCHEMAS, DecisionEvents, EditEvents
@@ -154,6 +155,7 @@ class NbEditApp(ForExtensions, ExtensionApp):
     storages: ServerStorages
     database: Database
     ledger: Ledger
+    chronicle: Chronicle
     editor: NotebookEditor
     undoing: Undoing
     reader: NotebookReader
@@ -228,6 +230,7 @@ class NbEditApp(ForExtensions, ExtensionApp):
             self.log,
         )
         following = Following(storages, [self.ledger, self.modes, self.proposals], self.log)
+        self.chronicle = Chronicle(self.ledger, storages)
         logger.add_listener(schema_id=CONTENTS, listener=following.heard)
         self.reader = NotebookReader(
             storages=storages, notary=notary, readings=self.readings, versions=self.versions

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from jupyter_nbedit.handlers.about import AboutHandler, NothingHandler
 from jupyter_nbedit.handlers.cells import CellHandler, CellsHandler
+from jupyter_nbedit.handlers.history import (
+    AllHistoryHandler,
+    EditHandler,
+    NotebookHistoryHandler,
+)
 from jupyter_nbedit.handlers.mode import ModeHandler
 from jupyter_nbedit.handlers.notebooks import NotebookHandler
 from jupyter_nbedit.handlers.openapi import OpenAPIHandler
@@ -26,12 +31,15 @@ default_handlers = [
     (r"/nbedit/notebooks/(?P<path>.*\.ipynb)/cells/(?P<cell>[^/]+)(?<!\.ipynb)", CellHandler),
     (r"/nbedit/notebooks/(?P<path>.*\.ipynb)/undo", UndoHandler),
     (r"/nbedit/notebooks/(?P<path>.*\.ipynb)/redo", RedoHandler),
+    (r"/nbedit/notebooks/(?P<path>.*\.ipynb)/history", NotebookHistoryHandler),
+    (r"/nbedit/notebooks/(?P<path>.*\.ipynb)/history/(?P<edit_id>[^/]+)(?<!\.ipynb)", EditHandler),
     (r"/nbedit/notebooks/(?P<path>.*)", NotebookHandler),
     (r"/nbedit/mode", ModeHandler),
     (r"/nbedit/proposals", ProposalsHandler),
     (r"/nbedit/proposals/(?P<proposal_id>[0-9]+)", ProposalHandler),
     (r"/nbedit/proposals/(?P<proposal_id>[0-9]+)/accept", AcceptanceHandler),
     (r"/nbedit/proposals/(?P<proposal_id>[0-9]+)/reject", RejectionHandler),
+    (r"/nbedit/history", AllHistoryHandler),
     (r"/nbedit/search", SearchHandler),
     (r"/nbedit/tabs", TabsHandler),
     (r"/nbedit/tools", ToolsHandler),

@@ -97,6 +97,7 @@ class AboutHandler(NbEditHandler):
                     "mode": f"{root}/mode",
                     "proposals": f"{root}/proposals",
                     "proposal": f"{root}/proposals/{{proposal_id}}",
+                    "history": f"{root}/history",
                     "search": f"{root}/search",
                     "tabs": f"{root}/tabs",
                     "tools": f"{root}/tools",

@@ -17,6 +17,7 @@ from jupyter_nbedit.handlers.examples import Exchange
 from jupyter_nbedit.handlers.refusals import INTERNAL_ERROR, STATUS, ErrorBody
 from jupyter_nbedit.handlers.requests import NbEditHandler
 from jupyter_nbedit.handlers.schemas import Schemas, prose
+from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 
 Route = tuple[str, type[web.RequestHandler]]
 
@@ -40,6 +41,10 @@ _PARAMETERS: Mapping[str, Mapping[str, Any]] = {
     "proposal_id": {
         "description": "The proposal's number.",
         "schema": {"type": "integer", "minimum": 0},
+    },
+    "edit_id": {
+        "description": "The edit's number, as in the reply to who made it.",
+        "schema": {"type": "integer", "minimum": 1, "maximum": LARGEST_INTEGER},
     },
 }
 

@@ -62,6 +62,8 @@ _CELL = r"/nbedit/notebooks/(?P<path>.*\.ipynb)/cells/(?P<cell>[^/]+)(?<!\.ipynb
 _UNDO = r"/nbedit/notebooks/(?P<path>.*\.ipynb)/undo"
 _REDO = r"/nbedit/notebooks/(?P<path>.*\.ipynb)/redo"
 _PROPOSAL = r"/nbedit/proposals/(?P<proposal_id>[0-9]+)"
+_HISTORY = r"/nbedit/notebooks/(?P<path>.*\.ipynb)/history"
+_EDIT = r"/nbedit/notebooks/(?P<path>.*\.ipynb)/history/(?P<edit_id>[^/]+)(?<!\.ipynb)"
 _NEW = {"cell_id": "alpha", "new_source": "changed"}
 #: A route or verb that is not here, or a tool, fails a test.
 ROWS = {
@@ -92,6 +94,11 @@ ROWS = {
     (_PROPOSAL, "GET"): Row("nbedit/proposals/1", "read", status=404),
     (f"{_PROPOSAL}/accept", "POST"): Row("nbedit/proposals/1/accept", "write", b"{}", 404),
     (f"{_PROPOSAL}/reject", "POST"): Row("nbedit/proposals/1/reject", "write", b"{}", 404),
+    (_HISTORY, "GET"): Row(f"{_NOTEBOOK}/history", "read"),
+    # A number that no edit has: what is there is said behind the gate.
+    (_EDIT, "GET"): Row(f"{_NOTEBOOK}/history/999999", "read", status=404),
+    (_HISTORY, "DELETE"): Row(f"{_NOTEBOOK}/history", "write"),
+    (r"/nbedit/history", "GET"): Row("nbedit/history", "read"),
     (r"/nbedit/search", "POST"): Row("nbedit/search", "read", b'{"query": "x"}'),
     # Behind the gate a request that is no WebSocket's is told so.
     (r"/nbedit/tabs", "GET"): Row("nbedit/tabs", "read", status=400),

@@ -7,8 +7,15 @@ import os
 import re
 import resource
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    closing,
+    contextmanager,
+    nullcontext,
+)
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +39,7 @@ VOLATILE: Mapping[str, Any] = {
     "proposalId": 3,
     "proposal_id": 3,
     "user": "91c0c5e7d30f4d0d9a4c57c7b0a0b6ee",
+    "time": "2026-11-21T09:30:00.125Z",
     "version": "0.1.0",
 }
 NOTEBOOK = "rainfall.ipynb"
@@ -154,6 +162,36 @@ def _read(client: Client) -> Iterator[None]:
     yield
 
 
+@contextmanager
+def _edited(client: Client) -> Iterator[None]:
+    """Make the one edit there is, and give it the number that all edits have in examples."""
+    client.patch(NOTEBOOK, {"op": "delete", "cell": "closing"})
+    with closing(sqlite3.connect(_history(client))) as base, base:
+        base.execute("DELETE FROM edits")
+        base.execute("UPDATE sqlite_sequence SET seq = 16 WHERE name = 'edits'")
+    edit = {"op": "replace", "cell": "limit", "source": "wet = 200  # mm"}
+    done = client.patch(NOTEBOOK, edit, client="an agent", message="Months are wetter now.")
+    assert done.json["edit_id"] == VOLATILE["edit_id"], done.body
+    yield
+
+
+@contextmanager
+def _no_history(client: Client) -> Iterator[None]:
+    client.patch(NOTEBOOK, {"op": "delete", "cell": "closing"})
+    history = _history(client)
+    aside = history.rename(history.with_suffix(".aside"))
+    history.mkdir()
+    try:
+        yield
+    finally:
+        history.rmdir()
+        aside.rename(history)
+
+
+def _history(client: Client) -> Path:
+    return client.root.parent / "data" / "nbedit" / "history.sqlite3"
+
+
 def _call(client: Client, tool: str, **given: str) -> None:
     body = json.dumps(given).encode()
     done = client.request("POST", f"nbedit/tools/claude_code/{tool}", body, JSON)
@@ -257,6 +295,8 @@ ARRANGEMENTS: Mapping[str, Callable[[Client], AbstractContextManager[int | None]
     "An edit of the cell `limit` was taken back.": _taken_back,
     "The session has written the file `notes.md`, with the content `# Notes`.": _written,
     f"The session has read the notebook `{NOTEBOOK}`.": _read,
+    "An agent has edited `rainfall.ipynb`.": _edited,
+    "The file of the history cannot be opened.": _no_history,
     "The server may write no files larger than 1024 bytes.": _full,
 }
 
