@@ -31,25 +31,19 @@ from typing import Any, ClassVar
 import msgspec
 import nbformat.reader
 import pytest
-from jupyter_events import EventLogger
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 from nbformat.sign import NotebookNotary
 
 from jupyter_nbedit import trust
-from jupyter_nbedit.afterwards import Afterwards
-from jupyter_nbedit.database import Database
 from jupyter_nbedit.editor import NotebookEditor
 from jupyter_nbedit.errors import InvalidOperation, NbEditError
-from jupyter_nbedit.events import SCHEMA_PATH, EditEvents
 from jupyter_nbedit.history import Ledger
 from jupyter_nbedit.messages import EditRequest, UndoRequest
 from jupyter_nbedit.notebook.operations import Operation
-from jupyter_nbedit.readings import Readings
 from jupyter_nbedit.storage.choice import ServerStorages
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.undoing import Undoing
-from jupyter_nbedit.versions import Versions
-from tests import samples
+from tests import ledgers, samples
 from tests.handlers.client import JSON, Local
 
 HISTORIES = 100_000 if "NBEDIT_NIGHTLY" in os.environ else 10_000
@@ -86,22 +80,9 @@ class House:
             parent=manager, db_file=str(folder / "signatures.db"), data_dir=str(folder)
         )
         log = logging.getLogger(__name__)
-        logger = EventLogger()
-        logger.register_event_schema(SCHEMA_PATH)
         storages = ServerStorages({"contents_manager": manager}, PathLocks(folder / "locks", log))
-        ledger = Ledger(Database(folder / "ledger", log, is_exposed=lambda _: False))
-        editor = NotebookEditor(
-            storages=storages,
-            afterwards=Afterwards(
-                notary=lambda: manager.notary,
-                ledger=ledger,
-                events=EditEvents(logger),
-                readings=Readings(),
-                versions=Versions(),
-                log=log,
-            ),
-        )
-        return cls(root, manager, editor, ledger, Undoing(editor, ledger))
+        undoing = ledgers.undoing(storages, folder, manager.notary)
+        return cls(root, manager, undoing.editor, undoing.ledger, undoing)
 
     @property
     def notary(self) -> NotebookNotary:

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from jupyter_nbedit.errors import NotebookExists, NotebookNotFound
 from jupyter_nbedit.notebook.splices import Splice, join
-from jupyter_nbedit.storage import Changed, Content, Found, PassedOver, Walk, Written
+from jupyter_nbedit.storage import Changed, Content, Found, PassedOver, Storage, Walk, Written
 
 
 class MemoryStorage:
@@ -85,13 +85,13 @@ class MemoryStorage:
 class Only:
     """A server that keeps all notebooks in one way."""
 
-    storage: MemoryStorage
+    storage: Storage
 
-    async def of(self, _path: str) -> MemoryStorage:
+    async def of(self, _path: str) -> Storage:
         return self.storage
 
     @asynccontextmanager
-    async def hold(self, path: str) -> AsyncIterator[MemoryStorage]:
+    async def hold(self, path: str) -> AsyncIterator[Storage]:
         async with self.storage.hold(path):
             yield self.storage
 
@@ -99,4 +99,7 @@ class Only:
         await self.storage.read(path)
 
     async def walk(self, path: str, *, recursive: bool) -> Walk:
+        if not isinstance(self.storage, MemoryStorage):
+            message = "Only the twin can be walked through without a server."
+            raise TypeError(message)
         return await self.storage.walk(path, recursive=recursive)

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import nbformat.reader
 import pytest
 from jupyter_server.utils import ensure_async
+from nbformat.sign import NotebookNotary
 
-from jupyter_nbedit.errors import NotebookExists, NotebookNotFound
+from jupyter_nbedit.errors import NotebookExists, NotebookNotFound, UndoConflict
+from jupyter_nbedit.messages import EditReply, EditRequest, UndoRequest
+from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.splices import Splice, join
 from jupyter_nbedit.storage import Changed, Storage, Written
+from jupyter_nbedit.undoing import Undoing
 from tests import samples
+from tests.ledgers import undoing
 from tests.storage.kept import EXACT, KINDS, PATH, TEXT, WHOLE, Kept, written
+from tests.storage.memory import Only
 
 OTHER = written(samples.markdown("# Other", "gamma"))
 # What other packages still use is their business.
@@ -237,3 +244,69 @@ async def test_a_write_is_told_to_those_who_listen_once(kept: Kept) -> None:
         await kept.storage.announce(PATH, outcome)
         await asyncio.sleep(0)
         assert told == [PATH] * turn
+
+
+@pytest.fixture
+def taking_back(kept: Kept, tmp_path: Path) -> Iterator[Undoing]:
+    notary = NotebookNotary(db_file=":memory:", data_dir=str(tmp_path))
+    yield undoing(Only(kept.storage), tmp_path, notary)
+    notary.store.close()
+
+
+@pytest.fixture
+def edits(taking_back: Undoing) -> Callable[..., Awaitable[EditReply]]:
+    def edit(**operation: Any) -> Awaitable[EditReply]:
+        operations = msgspec.convert([operation], list[Operation])
+        return taking_back.editor.edit(EditRequest(PATH, operations))
+
+    return edit
+
+
+async def test_an_edit_is_taken_back_and_made_again(
+    kept: Kept, taking_back: Undoing, edits: Callable[..., Awaitable[EditReply]]
+) -> None:
+    await put(kept, TEXT)
+    reply = await edits(op="replace", cell="alpha", source="x = 2")
+    after = await ensure_async(kept.now())
+    assert _cells(after) != _cells(TEXT)
+    back = await taking_back.undo(UndoRequest(PATH))
+    assert (back.hash_before, back.warnings) == (reply.hash, [])
+    await assert_kept(kept, TEXT)
+    await taking_back.undo(UndoRequest(PATH, redo=True))
+    await assert_kept(kept, after)
+
+
+async def test_cells_that_an_edit_took_out_moved_or_made_come_back_or_go(
+    kept: Kept, taking_back: Undoing, edits: Callable[..., Awaitable[EditReply]]
+) -> None:
+    await put(kept, TEXT)
+    await edits(op="delete", cell="alpha")
+    await edits(op="insert", cell_type="code", source="1", at="start")
+    await edits(op="move", cell="beta", at="start")
+    for _ in range(3):
+        await taking_back.undo(UndoRequest(PATH))
+    await assert_kept(kept, TEXT)
+
+
+async def test_of_an_older_edit_its_cells_are_taken_back(
+    kept: Kept, taking_back: Undoing, edits: Callable[..., Awaitable[EditReply]]
+) -> None:
+    await put(kept, TEXT)
+    older = await edits(op="replace", cell="alpha", source="x = 2")
+    await edits(op="replace", cell="beta", source="# Other")
+    await taking_back.undo(UndoRequest(PATH, older.edit_id))
+    alpha, beta = _cells(await ensure_async(kept.now()))
+    assert beta["source"] == "# Other"
+    assert alpha == _cells(TEXT)[0]
+
+
+async def test_what_was_changed_since_is_not_taken_back(
+    kept: Kept, taking_back: Undoing, edits: Callable[..., Awaitable[EditReply]]
+) -> None:
+    await put(kept, TEXT)
+    older = await edits(op="replace", cell="alpha", source="x = 2")
+    await edits(op="replace", cell="alpha", source="x = 3")
+    before = await ensure_async(kept.now())
+    with pytest.raises(UndoConflict):
+        await taking_back.undo(UndoRequest(PATH, older.edit_id))
+    assert await ensure_async(kept.now()) == before
