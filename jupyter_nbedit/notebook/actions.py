@@ -10,9 +10,8 @@ from itertools import pairwise
 from msgspec import UNSET
 
 from jupyter_nbedit.errors import InvalidOperation
-from jupyter_nbedit.notebook import section_actions, spans, textedit
+from jupyter_nbedit.notebook import objects, section_actions, textedit
 from jupyter_nbedit.notebook.drafts import Draft
-from jupyter_nbedit.notebook.objects import merge_patched, with_members
 from jupyter_nbedit.notebook.operations import (
     AppendToSection,
     ClearOutputs,
@@ -28,7 +27,6 @@ from jupyter_nbedit.notebook.operations import (
     SetMetadata,
     Split,
 )
-from jupyter_nbedit.notebook.spans import Span
 from jupyter_nbedit.notebook.workspace import Workspace
 
 # What a cell says of its last run, and what in it says that the run is over.
@@ -152,7 +150,7 @@ def _split(operation: Split, workspace: Workspace, _number: int) -> Touched:
     if metadata is not None and _runs(draft):
         # As in JupyterLab: the new cell is not the one that is running.
         style = draft.style(workspace.style)
-        members["metadata"] = with_members(metadata, {_EXECUTION: None}, style)
+        members["metadata"] = objects.with_members(metadata, {_EXECUTION: None}, style)
     new = workspace.insert(
         workspace.arrangement.beside(draft.token, after=True),
         cell_id=workspace.new_id(),
@@ -201,13 +199,13 @@ def _merge(operation: Merge, workspace: Workspace, number: int) -> Touched:
 def _gather_attachments(workspace: Workspace, first: Draft, others: Sequence[Draft]) -> None:
     """Give the first cell the attachments of the others, whose sources refer to them."""
     gathered = first.member("attachments")
-    known = {} if gathered is None else _members(gathered)
+    known = {} if gathered is None else objects.values(gathered)
     for draft in others:
         attachments = draft.member("attachments")
         if attachments is None:
             continue
         new: dict[str, bytes | None] = {}
-        for name, value in _members(attachments).items():
+        for name, value in objects.values(attachments).items():
             if known.setdefault(name, value) != value:
                 message = (
                     f"The cells have different attachments named {name!r}, of which only one "
@@ -219,17 +217,9 @@ def _gather_attachments(workspace: Workspace, first: Draft, others: Sequence[Dra
             gathered = attachments
         else:
             style = first.style(workspace.style)
-            gathered = with_members(gathered, new, style)
+            gathered = objects.with_members(gathered, new, style)
     if gathered is not None and gathered != first.member("attachments"):
         first.members["attachments"] = gathered
-
-
-def _members(text: bytes) -> dict[str, bytes]:
-    span = Span(0, len(text))
-    if not spans.is_object(text, span):
-        return {}
-    found = spans.members(text, span)
-    return {member.name: text[member.value.start : member.value.stop] for member in found}
 
 
 @perform.register
@@ -249,14 +239,14 @@ def _set_metadata(operation: SetMetadata, workspace: Workspace, _number: int) ->
     if operation.cell is UNSET:
         around = workspace.style.of_notebook()
         now = workspace.metadata or b"{}"
-        workspace.metadata = merge_patched(now, operation.patch, around)
+        workspace.metadata = objects.merge_patched(now, operation.patch, around)
         return Touched()
     draft = workspace.draft(operation.cell, operation.expect)
     if operation.patch.get("editable", False) is False:
         workspace.check_editable(draft)
     style = draft.style(workspace.style)
     now = draft.member("metadata") or b"{}"
-    draft.members["metadata"] = merge_patched(now, operation.patch, style)
+    draft.members["metadata"] = objects.merge_patched(now, operation.patch, style)
     return Touched(draft)
 
 

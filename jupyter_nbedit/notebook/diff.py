@@ -117,4 +117,4 @@ def _notes(change: Change) -> Iterator[str]:
         if change.outputs_cleared:
             yield "# outputs cleared\n"
         if change.attachments_changed:
-            yield "# attachments of other cells added\n"
+            yield "# attachments changed\n"

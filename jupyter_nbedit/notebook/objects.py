@@ -50,6 +50,14 @@ def merge_patched(text: bytes, patch: Mapping[str, Any], around: CellStyle) -> b
     return _with(text, members, changes, inner)
 
 
+def values(text: bytes | None) -> dict[str, bytes]:
+    """Give the values of an object by their names, as they are written; none of what is none."""
+    if text is None or not spans.is_object(text, Span(0, len(text))):
+        return {}
+    found = spans.members(text, Span(0, len(text)))
+    return {member.name: text[member.value.start : member.value.stop] for member in found}
+
+
 def with_members(text: bytes, changes: Mapping[str, bytes | None], around: CellStyle) -> bytes:
     """Set members of a value that is an object; None takes a member out.
 

@@ -21,8 +21,10 @@ _FORM = b"\x01"
 _LENGTH = 8
 # A notebook's own bytes hardly shrink more by a better level, which takes several times as long.
 _LEVEL = 1
+#: Where the metadata of a cell say when it was run.
+EXECUTION = "execution"
 # What a run of the cell, or whoever shows it, writes there: it says nothing of what the cell is.
-_VOLATILE = frozenset(("execution", "trusted"))
+_VOLATILE = frozenset((EXECUTION, "trusted"))
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,6 +175,10 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     back: list[Reverse] | None
     total_cells: int
     blob: bytes
+
+    def kept(self, start: int, stop: int) -> bytes:
+        """Give a range of the blob."""
+        return self.blob[start:stop]
 
     def encode(self) -> bytes:
         """Write it down."""

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from msgspec import UNSET
 
 from jupyter_nbedit.errors import UndoConflict
-from jupyter_nbedit.notebook import rewrite, spans
+from jupyter_nbedit.notebook import objects, spans
 from jupyter_nbedit.notebook.arrange import Order
 from jupyter_nbedit.notebook.batch import Applied, Result, TouchedCell, worked_out
-from jupyter_nbedit.notebook.document import Cell, Document, source_hash
+from jupyter_nbedit.notebook.document import Document, source_hash
 from jupyter_nbedit.notebook.drafts import Draft
-from jupyter_nbedit.notebook.objects import with_members, with_ranked_members
 from jupyter_nbedit.notebook.record import Part, Record, mark, same
+from jupyter_nbedit.notebook.restored import Restored
 from jupyter_nbedit.notebook.spans import Span
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.notebook.style import Style
@@ -135,10 +135,10 @@ class _Plan:
 
     def _draft(self, part: Part, token: int, number: int, style: Style) -> Draft:
         if token < 0:
-            return _Restored.anew(self.record, part, token, self.gaps[number])
+            return Restored.anew(self.record, part, token, self.gaps[number])
         cell = self.document.cell(token)
         if part.former is not None:
-            draft: Draft = _Restored.of(self.record, part, cell, style)
+            draft: Draft = Restored.of(self.record, part, cell, style)
         else:
             draft = Draft(token, cell, token, cell.id, cell.cell_type, cell.source)
         draft.moved = part.moved
@@ -193,152 +193,6 @@ def _refuse(lost: Sequence[Lost], names: list[str]) -> NoReturn:
     raise UndoConflict(message, cells=cells, metadata=names)
 
 
-@dataclass
-class _Restored(Draft):
-    """A cell that becomes what it was.
-
-    Parameters
-    ----------
-    pieces
-        Its text: bytes, and ranges of the document that stay as they are.
-    """
-
-    pieces: Sequence[bytes | Span] = ()
-    names: Collection[str] = field(default=())
-
-    @classmethod
-    def anew(cls, record: Record, part: Part, token: int, gap: int) -> _Restored:
-        """Make a cell that is not there any more."""
-        cell_type, source = _said(part)
-        return cls(
-            token,
-            None,
-            gap,
-            part.cell_id,
-            cell_type,
-            source,
-            members=_kept(record, part),
-            moved=part.moved,
-            pieces=[_blob(record, one.kept) for one in part.former or () if one.kept is not None],
-        )
-
-    @classmethod
-    def of(cls, record: Record, part: Part, cell: Cell, style: Style) -> _Restored:
-        """Make a cell what it was, but for what the edit did not touch."""
-        kept = _kept(record, part)
-        members = {**dict.fromkeys(part.added), **kept}
-        cell_type, source = _said(part)
-        return cls(
-            cell.index,
-            cell,
-            cell.index,
-            cell.id,
-            cell_type if "cell_type" in members else cell.cell_type,
-            source if "source" in members else cell.source,
-            members=members,
-            pieces=_pieces(record, part, cell, style),
-            names=members.keys(),
-        )
-
-    @property
-    def attachments(self) -> object:
-        value = self.member("attachments")
-        return None if value is None else spans.decode(value, Span(0, len(value)))
-
-    @property
-    def touched(self) -> Collection[str]:
-        return self.names
-
-    @property
-    def outputs_cleared(self) -> bool:
-        had, has = self._outputs
-        return had and not has
-
-    @property
-    def outputs_returned(self) -> bool:
-        had, has = self._outputs
-        return has and not had
-
-    @property
-    def _outputs(self) -> tuple[bool, bool]:
-        """Whether the cell had outputs or a count, and has them; both False if they stay."""
-        if self.cell is None or rewrite.OF_A_RUN.isdisjoint(self.names):
-            return False, False
-        has = any(rewrite.is_left(self.member(name)) for name in rewrite.OF_A_RUN)
-        return rewrite.has_outputs(self.cell), has
-
-    def changes(self, _style: Style) -> list[Splice]:
-        return [] if self.cell is None else _between(self.cell, self.pieces)
-
-    def written(self, style: Style) -> bytes:
-        if self.cell is None:
-            return b"".join(one for one in self.pieces if isinstance(one, bytes))
-        return super().written(style)
-
-
-def _said(part: Part) -> tuple[str, str]:
-    """Give the type and the source that a cell had."""
-    before = part.before
-    return ("", "") if before is None else (before.cell_type or "", before.source or "")
-
-
-def _blob(record: Record, kept: tuple[int, int]) -> bytes:
-    start, stop = kept
-    return record.blob[start:stop]
-
-
-def _kept(record: Record, part: Part) -> dict[str, bytes | None]:
-    """Give the values of members that the record has, by their names."""
-    return {
-        piece.name: _blob(record, piece.kept)
-        for piece in part.former or ()
-        if piece.name is not None and piece.kept is not None
-    }
-
-
-def _pieces(record: Record, part: Part, cell: Cell, style: Style) -> Sequence[bytes | Span]:
-    """Fill the holes in a former text with what stands in the cell now."""
-    pieces: list[bytes | Span] = []
-    gone: list[str] = []
-    for piece in part.former or ():
-        if piece.kept is not None:
-            pieces.append(_blob(record, piece.kept))
-        elif piece.name in cell.members:
-            pieces.append(cell.members[piece.name].value)
-        else:
-            # Somebody has taken out since what the edit had left alone.
-            gone.append(piece.name or "")
-            pieces.append(b"null")
-    known = {*part.added, *(piece.name for piece in part.former or ())}
-    more = {name: cell.written(name) for name in cell.members if name not in known}
-    if not gone and not more:
-        return pieces
-    own = style.of_cell(cell)
-    text = b"".join(one if isinstance(one, bytes) else cell.text[slice(*one)] for one in pieces)
-    return [with_ranked_members(text, {**dict.fromkeys(gone), **more}, own, own.order_key)]
-
-
-def _between(cell: Cell, pieces: Sequence[bytes | Span]) -> list[Splice]:
-    """Give the splices that make a cell of pieces; the ranges that can stay where they are do."""
-    ranges = [one for one in pieces if isinstance(one, Span)]
-    if ranges != sorted(ranges):
-        # Somebody has written the members in another order.
-        ranges = [max(ranges, key=lambda one: one.stop - one.start)]
-    staying = set(ranges)
-    splices: list[Splice] = []
-    at, text = cell.span.start, b""
-    for one in (*pieces, Span(cell.span.stop, cell.span.stop)):
-        if isinstance(one, bytes):
-            text += one
-        elif one in staying or one.start == cell.span.stop:
-            if cell.text[at : one.start] != text:
-                splices.append(Splice(at, one.start, text))
-            at, text = one.stop, b""
-        else:
-            text += cell.text[one.start : one.stop]
-    return splices
-
-
 def _metadata(
     document: Document, record: Record, parts: Sequence[Part], *, exact: bool
 ) -> tuple[bytes | None, list[str]]:
@@ -347,28 +201,21 @@ def _metadata(
     part = next((part for part in parts if part.of_notebook), None)
     if part is None or part.before is None or part.after is None:
         return now, []
-    former = None if part.former is None else _blob(record, part.former[0].kept or (0, 0))
+    former = None if part.former is None else record.kept(*(part.former[0].kept or (0, 0)))
     if exact or (None if now is None else mark(now)) == part.fingerprint:
         return former, []
     before, after, current = part.before.metadata, part.after.metadata, document.metadata
     names = [name for name in {**before, **after} if not _same(before, after, name)]
     lost = [name for name in names if not _same(current, after, name)]
     text = now if now is not None and spans.is_object(now, Span(0, len(now))) else b"{}"
-    values = _values(former)
-    return with_members(
+    values = objects.values(former)
+    return objects.with_members(
         text, {name: values.get(name) for name in names}, Style(document).of_notebook()
     ), lost
 
 
 def _same(first: dict[str, Any], second: dict[str, Any], name: str) -> bool:
     return (name in first) == (name in second) and same(first.get(name), second.get(name))
-
-
-def _values(text: bytes | None) -> dict[str, bytes]:
-    if text is None or not spans.is_object(text, Span(0, len(text))):
-        return {}
-    found = spans.members(text, Span(0, len(text)))
-    return {one.name: text[one.value.start : one.value.stop] for one in found}
 
 
 def _result(op: str, workspace: Workspace, order: Order) -> Result:

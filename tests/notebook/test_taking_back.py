@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from typing import Any
 
@@ -10,14 +11,18 @@ from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
 from jupyter_nbedit.errors import NbEditError, UndoConflict
+from jupyter_nbedit.notebook.diff import unified
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.record import Record
 from jupyter_nbedit.notebook.splices import join
+from jupyter_nbedit.notebook.taking_back import take_back
+from tests.notebook import model
 from tests.notebook.generated import Layout, layouts
 from tests.notebook.oracle import edit
 from tests.notebook.test_properties import cases
 from tests.notebook.test_stateful import CELL_OPERATIONS, SECTION_OPERATIONS, Drawn, rewritten
 from tests.notebook.undo import Batch, Save, check_newest, check_older, taken_back
+from tests.samples import HTML_OUTPUT, cells_of, code, notebook, raw
 
 seeds = st.integers(0, 2**32)
 kinds = st.lists(st.sampled_from([*CELL_OPERATIONS, *SECTION_OPERATIONS]), min_size=1, max_size=3)
@@ -129,3 +134,151 @@ def test_a_cell_that_was_changed_since_is_in_the_way_and_nothing_else_is(
         # Of cells that look alike nobody can tell which one it was.
         assert {one["why"] for one in cells} <= {"changed", "gone", "ambiguous"}
         assert {one["index"] for one in cells if one["why"] == "changed"} <= {part.index}
+
+
+def edited(text: bytes, *operations: dict[str, Any]) -> tuple[bytes, Record]:
+    applied = edit(Document.parse(text), *operations)
+    return join(text, applied.splices), applied.record()
+
+
+def metadata(text: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text)["metadata"]
+    return found
+
+
+def patch(**members: Any) -> dict[str, Any]:
+    return {"op": "set_metadata", "patch": members}
+
+
+def test_only_the_metadata_that_the_edit_changed_are_taken_back() -> None:
+    before = notebook(metadata={"a": {"x": 1, "y": [1.0]}, "b": 1, "c": 1})
+    text, record = edited(before, patch(a={"x": 2}, b=None, d=1))
+    text, _ = edited(text, patch(c=2, e=3))
+
+    assert metadata(taken_back(text, record)) == {**metadata(before), "c": 2, "e": 3}
+
+
+def test_metadata_that_somebody_changed_since_are_in_the_way() -> None:
+    text, record = edited(notebook(metadata={"a": 1, "b": 1}), patch(a=2, b=None, c=1))
+    text, _ = edited(text, patch(a=3, b=2, c=1))
+
+    with pytest.raises(UndoConflict) as refusal:
+        taken_back(text, record)
+
+    assert refusal.value.details == {"cells": [], "metadata": ["a", "b"]}
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        b'{"cells": [], "nbformat": 4, "nbformat_minor": 5}',
+        b'{"metadata":{} , "cells": [], "nbformat": 4, "nbformat_minor": 5}',
+        b'{"cells": [], "nbformat": 4, "metadata":[1], "nbformat_minor": 5}',
+    ],
+)
+def test_metadata_that_were_not_there_go_again(before: bytes) -> None:
+    text, record = edited(before, patch(a=2))
+    later, _ = edited(text, {"op": "insert", "at": "end", "cell_type": "raw", "source": "x"})
+
+    assert taken_back(text, record) == before
+    assert model.loads(taken_back(later, record)).get("metadata") == model.loads(before).get(
+        "metadata"
+    )
+    gone, record = edited(taken_back(text, record), patch(a=2))
+    undone = take_back(Document.parse(gone), record, op="undo")
+    again = take_back(Document.parse(before), undone.record(), op="redo")
+    assert metadata(join(before, again.splices)) == {"a": 2}
+
+
+def three() -> bytes:
+    return notebook(*(raw(one, one) for one in "abc"), metadata={"k": 1})
+
+
+THREE = [
+    {"op": "replace", "cell": "a", "source": "A"},
+    {"op": "delete", "cell": "b"},
+    {"op": "insert", "at": "end", "cell_type": "raw", "source": "d", "id": "d"},
+    patch(k=2),
+]
+
+
+def said(text: bytes) -> tuple[str, int]:
+    return "".join(cell["source"] for cell in cells_of(text)), metadata(text)["k"]
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize(
+    ("only", "undone", "made"),
+    [
+        ([0], ("acd", 2), ("Abc", 1)),
+        ([1], ("Abcd", 2), ("ac", 1)),
+        ([2], ("Ac", 2), ("abcd", 1)),
+        ([3], ("Acd", 1), ("abc", 2)),
+        ([0, 2], ("ac", 2), ("Abcd", 1)),
+        ([0, 1, 2, 3], ("abc", 1), ("Acd", 2)),
+        ([], ("Acd", 2), ("abc", 1)),
+    ],
+)
+def test_a_part_of_an_edit_can_be_taken_back_and_a_part_of_an_offer_be_made(
+    only: list[int], undone: tuple[str, int], made: tuple[str, int], *, exact: bool
+) -> None:
+    applied = edit(Document.parse(three()), *THREE)
+    text = join(three(), applied.splices)
+    record, offer = applied.record(), applied.offer()
+
+    back = take_back(Document.parse(text), record, op="undo", exact=exact, only=only)
+    done = take_back(Document.parse(three()), offer, op="accept", exact=exact, only=only)
+
+    assert said(join(text, back.splices)) == undone
+    assert said(join(three(), done.splices)) == made
+    assert [(part.cell_id, part.index_before, part.index) for part in record.parts] == [
+        ("a", 0, 0),
+        ("b", 1, None),
+        ("d", None, 2),
+        (None, None, None),
+    ]
+    shown = [part.turned() for part in offer.parts]
+    assert [(one.cell_id, one.before, one.after) for one in shown] == [
+        (one.cell_id, one.before, one.after) for one in record.parts
+    ]
+
+
+def test_what_is_not_taken_back_is_in_nobody_s_way() -> None:
+    text, record = edited(three(), *THREE)
+    text, _ = edited(text, {"op": "replace", "cell": "a", "source": "else"}, patch(k=3))
+
+    document = Document.parse(text)
+    applied = take_back(document, record, op="undo", only={1, 2})
+
+    assert said(join(text, applied.splices)) == ("elsebc", 3)
+
+
+def test_the_answer_says_what_became_of_each_cell() -> None:
+    before = notebook(code("x", "a", outputs=[HTML_OUTPUT]), raw("y", "b"), raw("z", "c"))
+    text, record = edited(
+        before,
+        {"op": "delete", "cell": "c"},
+        {"op": "insert", "at": "start", "cell_type": "raw", "source": "new", "id": "n"},
+    )
+    undone = take_back(Document.parse(text), record, op="undo", exact=True)
+    redone = take_back(Document.parse(before), undone.record(), op="redo", exact=True)
+    cleared = edited(before, {"op": "clear_outputs", "all": True})
+    back = take_back(Document.parse(cleared[0]), cleared[1], op="undo")
+    again = take_back(Document.parse(before), back.record(), op="redo")
+
+    assert [list(result.entries()) for result in undone.results] == [
+        [{"op": "undo", "cell_id": "n", "index": 0}, {"op": "undo", "cell_id": "c", "index": 2}]
+    ]
+    assert [list(result.entries()) for result in redone.results] == [
+        [{"op": "redo", "cell_id": "n", "index": 0}, {"op": "redo", "cell_id": "c", "index": 2}]
+    ]
+    assert [result.outputs_cleared for result in (*back.results, *again.results)] == [False, True]
+    assert [part.outputs_returned for part in back.record().parts] == [True]
+    assert "# deleted raw from 0" in unified("n", undone.changes)
+    assert "# inserted raw at 2" in unified("n", undone.changes)
+
+
+def test_an_edit_that_changed_nothing_has_nothing_to_take_back() -> None:
+    text, record = edited(three(), {"op": "move", "cell": "a", "at": "start"})
+
+    assert (text, record.parts, record.back) == (three(), [], [])
