@@ -98,9 +98,9 @@ class Ruling:
 
 def closed(proposal_id: int, status: Status, **details: Any) -> ProposalClosed:
     """Say that a proposal, or parts of it that the details name, wait for no decision."""
-    what = "Parts of proposal" if details else "Proposal"
+    what = "These parts of the proposal" if details else "The proposal"
     message = (
-        f"{what} {proposal_id} cannot be decided: its status is {status!r}, and only what is "
+        f"{what} cannot be decided: its status is {status!r}, and only what is "
         "pending can be accepted or rejected. Nothing was written; have the change proposed anew."
     )
     return ProposalClosed(message, proposal_id=proposal_id, status=status, **details)

@@ -33,6 +33,7 @@ DOCUMENTED = {
     "notebook_exists": 409,
     "cell_changed": 409,
     "undo_conflict": 409,
+    "nothing_to_undo": 409,
     "not_a_plain_file": 409,
     "proposal_closed": 409,
     "too_many_proposals": 409,
