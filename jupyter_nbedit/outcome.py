@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from jupyter_nbedit.loading import Loaded
@@ -13,6 +13,7 @@ from jupyter_nbedit.messages import Asked, EditReply
 from jupyter_nbedit.notebook.batch import Applied, Result, apply
 from jupyter_nbedit.notebook.diff import Change, MetadataChange, unified
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.edits import Edit, State, Step
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.splices import Splice, join, pieces
 from jupyter_nbedit.storage import Storage, Written
@@ -88,9 +89,14 @@ def _exchanged(base: Document, given: Document) -> Applied:
         )
         for cell in cells
     ]
-    return replace(
-        apply(base, [], fresh_id=str),
-        splices=[Splice(0, len(base.text), given.text)],
+    splices = [Splice(0, len(base.text), given.text)]
+
+    def edit() -> Edit:
+        steps = [Step(cell.id, None, State.of(cell), cell.index) for cell in cells]
+        return Edit(base, splices, steps, given.written_metadata, len(given))
+
+    return Applied(
+        splices=splices,
         results=[
             Result(
                 op="insert",
@@ -103,6 +109,7 @@ def _exchanged(base: Document, given: Document) -> Applied:
         ],
         changes=[MetadataChange(base.metadata, given.metadata), *inserted],
         total_cells=len(given),
+        edit=edit,
     )
 
 

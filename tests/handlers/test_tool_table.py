@@ -19,12 +19,13 @@ from jupyter_nbedit.tools import ADDRESSES
 from tests import samples
 from tests.handlers.client import JSON, Answer, Client
 from tests.handlers.refused import assert_says_nothing_of_this_machine
-from tests.handlers.tool_table import FILES, NEW8, NEW12, NOTEBOOKS, ROWS, SAME, Call, Row
+from tests.handlers.tool_table import FILES, NEW8, NEW12, NOTEBOOKS, NUMBER, ROWS, SAME, Call, Row
 
 SESSIONS = itertools.count()
 
 OPTIONS = {
     "plan": ["--NbEditApp.mode=plan"],
+    "review": ["--NbEditApp.mode=review"],
     "nobody": ["--NbEditApp.owners=nobody"],
     "owners": [
         "--NbEditApp.owners=ada",
@@ -87,11 +88,13 @@ def has(found: Any, expected: Any, root: Path) -> bool:
     if isinstance(expected, re.Pattern):
         text = found.replace(f"{root}/", "~") if isinstance(found, str) else ""
         return expected.search(text) is not None
+    if expected is NUMBER:
+        return isinstance(found, int)
     if isinstance(expected, dict):
         return isinstance(found, dict) and all(
             has(found.get(name), value, root) for name, value in expected.items()
         )
-    if isinstance(expected, list) and expected and isinstance(expected[0], dict):
+    if isinstance(expected, list) and expected and isinstance(expected[0], dict | re.Pattern):
         return len(found) == len(expected) and all(
             has(one, other, root) for one, other in zip(found, expected, strict=True)
         )

@@ -98,6 +98,9 @@ def kind(error: str, message: str = "") -> dict[str, Any]:
     return {"error": error, "message": re.compile(message)}
 
 
+#: Any number of a proposal.
+NUMBER = int
+WAITS = [re.compile(r"Nothing is changed yet.*GET /nbedit/proposals/[0-9]+\?wait=60")]
 FAILED = {"success": False, "cell_index": None, "error": re.compile(".")}
 READ_A: Call = ("claude_code/Read", {"file_path": A})
 READ_M: Call = ("claude_code/Read", {"file_path": M})
@@ -139,6 +142,8 @@ NEXO = [
     row("Not found: available ids", NB, nexo(cell_id="nobody"), 404, {**kind("CellNotFound", "'alpha', 'beta', 'gamma'"), "details": {"cell": "nobody", "available_ids": ["alpha", "beta", "gamma"], "total_cells": 3}}, SAME),
     row("Not found: up to 10 available ids", NB, nexo("~many.ipynb", cell_id="nobody"), 404, {"details": {"cell": "nobody", "available_ids": [f"id-{n}" for n in range(10)], "total_cells": 12}}, SAME),
     row("Plan mode: a PlanModeRefusal", NB, nexo(cell_id="alpha"), 403, kind("PlanModeRefusal", "plan mode"), SAME, server="plan"),
+    row("review mode: a proposal", NB, nexo(cell_id="alpha"), 202, {"edit_mode": "replace", "cell_id": "alpha", "proposal_id": NUMBER, "warnings": WAITS}, SAME, server="review"),
+    row("review mode: what is wrong is refused", NB, nexo(cell_id="nobody"), 404, kind("CellNotFound"), SAME, server="review"),
     row("new_source required", NB, {"notebook_path": A, "cell_id": "alpha"}, 400, kind("InvalidRequest", "new_source"), SAME),
     row("new_source required, but for delete", NB, {"notebook_path": A, "cell_id": "alpha", **DEL}, 200, {}, "beta gamma"),
     row("cell_id required", NB, nexo(), 400, kind("InvalidRequest", "cell_id"), SAME),
@@ -168,6 +173,9 @@ MYCODE = [
     row("backup: another copy takes another name", MY, nexo("a.ipynb", cell_id="alpha", new_source="newer", backup=True), 200, {"backup_path": "a.ipynb.bak-2"}, "alpha:code:newer beta gamma +a.ipynb.bak +a.ipynb.bak-2", [(MY, nexo("a.ipynb", cell_id="alpha", backup=True))]),
     row("backup: what is refused leaves no copy", MY, nexo("a.ipynb", cell_id="nobody", backup=True), 404, FAILED, SAME),
     row("plan mode", MY, nexo("a.ipynb", cell_id="alpha", backup=True), 403, {"success": False, "error": re.compile("plan mode")}, SAME, server="plan"),
+    row("review mode: a proposal", MY, nexo("a.ipynb", cell_id="alpha", **INS, **MD), 202, {"success": True, "cell_id": NEW8, "cell_index": 1, "proposal_id": NUMBER, "summary": re.compile(r"^Proposed to insert markdown cell [0-9a-f]{8} \(index 1\) of a\.ipynb\. Nothing is changed yet")}, SAME, server="review"),
+    row("review mode: no backup", MY, nexo("a.ipynb", cell_id="alpha", backup=True), 202, {"backup_path": None, "summary": re.compile("^Proposed to replace .* Its outputs would be cleared.*No copy of the file was made")}, SAME, server="review"),
+    row("review mode: nothing to change", MY, nexo("a.ipynb", cell_id="gamma", new_source="as is"), 200, {"proposal_id": None, "summary": re.compile("Nothing to change")}, SAME, server="review"),
 ]
 OMP_ROWS = [
     row("action edit", OMP, omp("edit", 0, content="new"), 200, {"content": [{"type": "text", "text": re.compile("Replaced code cell alpha")}], "details": {"action": "edit", "cellIndex": 0, "cellType": "code", "totalCells": 3, "cellSource": "new"}}, "alpha:code:new beta gamma"),
@@ -194,6 +202,7 @@ OMP_ROWS = [
     row("an error is a text that starts with Error: and names the notebook", OMP, omp("delete", 0, "no.ipynb"), 404, said(r"Error: no\.ipynb: There is no notebook"), SAME),
     row("an error: another action", OMP, omp("run", 0), 400, said(r"Error: a\.ipynb: .*run"), SAME),
     row("plan mode", OMP, omp("delete", 0), 403, said(r"Error: a\.ipynb: .*plan mode"), SAME, server="plan"),
+    row("review mode: a proposal", OMP, omp("delete", 1), 202, {**said(r"^Proposed to delete markdown cell beta \(index 1\) of a\.ipynb\. Nothing is changed yet"), "details": {"action": "delete", "cellIndex": 1, "cellSource": "# Title", "proposalId": NUMBER}}, SAME, server="review"),
 ]
 SECTIONS = [
     row("action read", SEC, {"file": "reminders", "action": "read"}, 200, {"success": True, "message": re.compile("."), "content": REMINDERS}, SAME),
@@ -224,6 +233,9 @@ SECTIONS = [
     row("owners: empty = whoever may write", SEC, {"file": "reminders", "action": "read"}, 200, {"success": True}, SAME),
     row("plan mode", SEC, {"file": "reminders", "action": "append_to_section", "section": "Today", "content": "x"}, 403, {"success": False, "message": re.compile("plan mode")}, SAME, server="plan"),
     row("plan mode of a notebook", SEC, {"file": "sections.ipynb", "action": "append_to_section", "section": "Top", "content": "x"}, 403, {"success": False, "message": re.compile("plan mode")}, SAME, server="plan"),
+    row("review mode: text files are written", SEC, {"file": "reminders", "action": "append_to_section", "section": "Later", "content": "- Rest"}, 200, {"success": True, "proposal_id": None}, {"runtime/reminders.md": f"{REMINDERS}- Rest\n"}, server="review"),
+    row("review mode: notebooks wait", SEC, {"file": "sections.ipynb", "action": "append_to_section", "section": "Top", "content": "x"}, 202, {"success": True, "proposal_id": NUMBER, "message": re.compile(r"^Proposed to append to the section 'Top' of sections\.ipynb\. Nothing is changed yet")}, SAME, server="review"),
+    row("review mode: nothing to change", SEC, {"file": "sections.ipynb", "action": "replace_section", "section": "Tasks", "content": "- Milk\n- Bread"}, 200, {"success": True, "proposal_id": None, "message": re.compile("Nothing to change")}, SAME, server="review"),
     row("plan mode lets read", SEC, {"file": "reminders", "action": "read"}, 200, {"success": True}, SAME, server="plan"),
 ]
 CLAUDE = [
@@ -292,6 +304,12 @@ CLAUDE = [
     row("plan mode: Write", WRITE, read("~new.md", content="x"), 403, wrong("plan mode"), SAME, server="plan"),
     row("plan mode: Edit", EDIT, read(M, old_string="two", new_string="2"), 403, wrong("plan mode"), SAME, [READ_M], server="plan"),
     row("plan mode: NotebookEdit", CC, nexo(cell_id="alpha"), 403, wrong("plan mode"), SAME, [READ_A], server="plan"),
+    row("review mode: Write writes texts", WRITE, read("~new.md", content="x"), 200, said("Created"), {"new.md": "x"}, server="review"),
+    row("review mode: Write proposes notebooks", WRITE, read("~new.ipynb", content=samples.three_cells().decode()), 202, said(r"^Proposed the notebook ~new\.ipynb\. Nothing is changed yet"), SAME, server="review"),
+    row("review mode: Write, never over a notebook", WRITE, read(A, content=samples.notebook().decode()), 409, wrong("NotebookEdit"), SAME, [READ_A], server="review"),
+    row("review mode: Edit edits texts", EDIT, read(M, old_string="two", new_string="2"), 200, said("Replaced"), {"notes.md": "# Notes\r\none\r\n2\r\none"}, [READ_M], server="review"),
+    row("review mode: NotebookEdit", CC, nexo(cell_id="alpha"), 202, said(r"^Proposed to replace code cell alpha \(index 0\) of ~a\.ipynb\. .*GET /nbedit/proposals/[0-9]+\?wait=60"), SAME, [READ_A], server="review"),
+    row("review mode: NotebookEdit must have read", CC, nexo(cell_id="alpha"), 428, wrong("not been read"), SAME, server="review"),
     row("plan mode lets read", READ, read(M), 200, said("Notes"), SAME, server="plan"),
 ]
 # fmt: on
