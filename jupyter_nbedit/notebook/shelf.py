@@ -113,8 +113,8 @@ class _After:
     def __init__(self, splices: Sequence[Splice]) -> None:
         self._texts: list[tuple[int, bytes]] = []
         self._searched = 0
-        # What is moved together is found one behind the other.
-        self._at = (0, 0)
+        # What is moved together is found one behind the other, or one before the other.
+        self._at = (0, 0, 0)
         shift = 0
         for start, stop, text in splices:
             if len(text) >= _LARGE:
@@ -123,17 +123,21 @@ class _After:
 
     def find(self, wanted: bytes) -> int | None:
         """Tell where a text stands in the notebook after the edit, if the edit wrote it."""
-        number, position = self._at
-        places = [(number, position), *((n, 0) for n in range(number + 1, len(self._texts)))]
-        places += [(n, 0) for n in range(number + 1)]
-        for n, begin in places[: len(self._texts) + 1]:
-            if n >= len(self._texts) or self._searched > _MOST_SEARCHED:
+        number, start, stop = self._at
+        count = len(self._texts)
+        for n in (*range(number, count), *range(min(number, count))):
+            if self._searched > _MOST_SEARCHED:
                 return None
             offset, text = self._texts[n]
-            found = text.find(wanted, begin)
-            self._searched += (len(text) if found < 0 else found) - begin
+            first, last = (start, stop) if n == number else (0, 0)
+            found = text.find(wanted, last, last + 2 * len(wanted))
+            if found < 0:
+                found = text.rfind(wanted, max(0, first - 2 * len(wanted)), first)
+            if found < 0:
+                found = text.find(wanted)
+                self._searched += len(text) if found < 0 else found
             if found >= 0:
-                self._at = n, found + len(wanted)
+                self._at = n, found, found + len(wanted)
                 return offset + found
         return None
 

@@ -45,6 +45,7 @@ class Whereabouts:
         self._document = document
         self._total_cells = total_cells
         self._states: dict[int, State | None] = {}
+        self._known_keys: dict[int, str] = {}
 
     def cells(self, parts: Sequence[Part]) -> tuple[dict[int, int], list[Lost]]:
         """Find the cells of parts: indexes by the numbers of the parts, and what was not found."""
@@ -98,7 +99,7 @@ class Whereabouts:
             if not anchors:
                 score += _END if first == end else 0
             for number, at in zip(range(rank, len(anchors)), range(first, end, step), strict=False):
-                if at not in self._like(anchors, number):
+                if not self._is_like(anchors[number], at):
                     break
                 score += 1
         return score
@@ -111,6 +112,11 @@ class Whereabouts:
         if anchor.id is not None:
             return self._document.ids.get(anchor.id, [])
         return self._keys.get(anchor.key or "", [])
+
+    def _is_like(self, anchor: Anchor, index: int) -> bool:
+        if anchor.id is not None:
+            return self._document.heads[index][0] == anchor.id
+        return bool(anchor.key) and self._key(index) == anchor.key
 
     @cached_property
     def _keys(self) -> dict[str, list[int]]:
@@ -159,8 +165,11 @@ class Whereabouts:
         return sum(map(eq, neighbours, part.beside or ()))
 
     def _key(self, index: int) -> str:
-        state = self._state(index) if 0 <= index < len(self._document) else None
-        return "" if state is None else likeness(state.cell_type, state.source)
+        if index not in self._known_keys:
+            state = self._state(index) if 0 <= index < len(self._document) else None
+            key = "" if state is None else likeness(state.cell_type, state.source)
+            self._known_keys[index] = key
+        return self._known_keys[index]
 
     def _is_as_left(self, part: Part, index: int) -> bool:
         state = self._state(index) if index < len(self._document) else None
