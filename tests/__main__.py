@@ -169,6 +169,8 @@ STAGES = {
         browser,
         [
             partial(toolchain.node_modules, UI_TESTS),
+            # With what is there a test builds an extension.
+            partial(toolchain.node_modules, LAB),
             partial(toolchain.browser),
             partial(toolchain.wheel),
             partial(toolchain.jupyterlab, NEWEST_JUPYTERLAB),

@@ -150,6 +150,7 @@ def _play(
     environment = {
         **os.environ,
         "NBEDIT_CHROMIUM": str(browser),
+        "NBEDIT_ENV": str(options.env),
         "NBEDIT_REPORT": str(report),
         "NBEDIT_ROOMS": rooms,
         "NBEDIT_ROOT": str(server.root),

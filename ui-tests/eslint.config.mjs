@@ -2,7 +2,7 @@ import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['node_modules', 'test-results'] },
+  { ignores: ['example', 'node_modules', 'test-results'] },
   js.configs.recommended,
   {
     files: ['**/*.ts'],

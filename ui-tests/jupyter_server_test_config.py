@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 
 from jupyterlab.galata import configure_jupyter_server  # type: ignore[import-untyped]
 
 c = get_config()  # type: ignore[name-defined]  # noqa: F821 - traitlets puts it there
 configure_jupyter_server(c)
+
+# The extension of docs/extending.md; its other half the test that drives it builds.
+sys.path.append(str(Path(__file__).parent / "example"))
+c.ServerApp.jpserver_extensions = {"nbedit_example": True}
 
 # Galata turns these off; a user's server has them on, and so has this one.
 c.IdentityProvider.token = os.environ["NBEDIT_TOKEN"]

@@ -1,6 +1,9 @@
 import { feed } from './feed';
 import { notebooks, textFiles } from './following';
 import { history } from './history/plugin';
+import { api } from './providing';
 import { settings } from './settings';
 
-export default [feed, settings, notebooks, textFiles, history];
+export * from './api';
+
+export default [feed, api, settings, notebooks, textFiles, history];

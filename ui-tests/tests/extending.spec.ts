@@ -1,0 +1,94 @@
+import { installExample } from './extension';
+import { expect, test } from './fixtures';
+import { code, many, notebook } from './notebooks';
+
+interface Reply {
+  edit_id: number;
+  hash: string;
+  tabs: object;
+}
+
+test.describe('Another extension', () => {
+  test.beforeAll(() => installExample());
+
+  test('edits a notebook by the token, and hears of edits', async ({ agent, folder, open }) => {
+    folder.write('dated.ipynb', notebook(many(3)));
+    const tab = await open('dated.ipynb');
+    const { page } = tab;
+    const reply = await page.evaluate(
+      async path =>
+        (await window.jupyterapp.commands.execute('nbedit-example:add-date', { path })) as Reply,
+      folder.path('dated.ipynb')
+    );
+    const source = folder.sources('dated.ipynb')[3];
+    expect(source).toBe(await page.evaluate(() => new Date().toDateString()));
+    expect(await tab.source(3)).toBe(source);
+    expect(reply.tabs).toEqual({ open: 1, shown: 1, merged: 0, waiting: 0 });
+
+    await agent.edit(
+      folder.path('dated.ipynb'),
+      [
+        { op: 'delete', cell: 'cell-id-0' },
+        { op: 'delete', cell: 'cell-id-1' }
+      ],
+      'Tidy bot'
+    );
+    const said = `Tidy bot deleted 2 of the cells of ${folder.path('dated.ipynb')}.`;
+    await expect(page.locator('.Toastify__toast', { hasText: said })).toBeVisible();
+  });
+
+  test('edits and takes back by commands alone, and a document cannot', async ({
+    folder,
+    open
+  }) => {
+    folder.write('commanded.ipynb', notebook(many(3)));
+    const before = folder.text('commanded.ipynb');
+    const { page } = await open('commanded.ipynb');
+    const args = {
+      path: folder.path('commanded.ipynb'),
+      operations: [{ op: 'replace', cell: 'cell-id-0', source: 'by = "a command"' }],
+      client: 'Commanding extension'
+    };
+    const run = async (command: string, args: object): Promise<Reply> =>
+      page.evaluate(
+        async ([command, args]) =>
+          (await window.jupyterapp.commands.execute(command, args as never)) as Reply,
+        [command, args] as const
+      );
+    // What JupyterLab does with such attributes of sanitized HTML; later versions ask before.
+    const refused = await page.evaluate(
+      async args =>
+        new Promise<string>(resolve => {
+          const button = document.createElement('button');
+          button.dataset.commandlinkerCommand = 'nbedit:edit';
+          button.onclick = event => {
+            event.stopPropagation();
+            window.jupyterapp.commands.execute('nbedit:edit', args).then(
+              () => resolve('done'),
+              (error: unknown) => resolve(String(error))
+            );
+          };
+          document.body.append(button);
+          button.click();
+        }),
+      args
+    );
+    expect(refused).toContain('may not edit notebooks');
+    expect(folder.text('commanded.ipynb')).toBe(before);
+
+    const { edit_id } = await run('nbedit:edit', args);
+    expect(folder.sources('commanded.ipynb')[0]).toBe('by = "a command"');
+    await run('nbedit:undo', { edit_id });
+    expect(folder.text('commanded.ipynb')).toBe(before);
+    await expect(run('nbedit:undo', { edit_id })).rejects.toThrow(/taken back/);
+    await expect(run('nbedit:edit', {})).rejects.toThrow(/operations/);
+  });
+
+  test('of the server edits in Python, and hears of edits', async ({ agent, folder, open }) => {
+    folder.write('counted.ipynb', notebook([code('count', 'none yet'), code('x', 'x = 1')]));
+    const tab = await open('counted.ipynb');
+    await agent.edit(folder.path('counted.ipynb'), [{ op: 'replace', cell: 'x', source: 'x = 2' }]);
+    await expect(tab.editor(0)).toHaveText('Edited 1 times, last by Test agent.');
+    await expect(tab.editor(1)).toHaveText('x = 2');
+  });
+});
