@@ -35,6 +35,7 @@ OF_READING: tuple[type[NbEditError], ...] = (
 OF_WRITING: tuple[type[NbEditError], ...] = (
     errors.PlanMode,
     errors.TooManyProposals,
+    errors.LedgerError,
     errors.NoSpace,
     errors.IdempotencyMismatch,
 )

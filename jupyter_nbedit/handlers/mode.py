@@ -10,7 +10,7 @@ from jupyter_server.auth.decorator import authorized
 from msgspec import UNSET, Meta, UnsetType
 from tornado import web
 
-from jupyter_nbedit.errors import NotebookNotFound
+from jupyter_nbedit.errors import LedgerError, NotebookNotFound
 from jupyter_nbedit.handlers.contract import Contract, Reply
 from jupyter_nbedit.handlers.editing import given
 from jupyter_nbedit.handlers.requests import NbEditHandler
@@ -84,7 +84,7 @@ class ModeHandler(NbEditHandler):
         "Change what requests may do",
         body=ModeBody,
         replies={HTTPStatus.OK: Reply(ModeReply, "The mode as it is now.")},
-        refusals=[NotebookNotFound],
+        refusals=[NotebookNotFound, LedgerError],
     )
     @web.authenticated
     @authorized

@@ -15,6 +15,7 @@ from jupyter_nbedit.errors import (
     CellChanged,
     HashMismatch,
     IdempotencyMismatch,
+    LedgerError,
     NotebookExists,
     ProposalClosed,
     ProposalNotFound,
@@ -121,6 +122,7 @@ class ProposalsHandler(NbEditHandler):
         "List proposals",
         query=ProposalsQuery,
         replies={HTTPStatus.OK: Reply(ProposalsReply, "The proposals, the newest first.")},
+        refusals=[LedgerError],
     )
     @web.authenticated
     @authorized
@@ -142,7 +144,7 @@ class ProposalHandler(NbEditHandler):
         "See what became of a proposal",
         query=ProposalQuery,
         replies={HTTPStatus.OK: Reply(Proposal, "The proposal as it is now.")},
-        refusals=[ProposalNotFound],
+        refusals=[ProposalNotFound, LedgerError],
     )
     @web.authenticated
     @authorized
@@ -219,7 +221,7 @@ class RejectionHandler(DecidingHandler):
         body=RejectBody,
         headers=[IDEMPOTENCY_KEY],
         replies={HTTPStatus.OK: Reply(Proposal, "The proposal as it is now.")},
-        refusals=[ProposalNotFound, ProposalClosed, IdempotencyMismatch],
+        refusals=[ProposalNotFound, ProposalClosed, IdempotencyMismatch, LedgerError],
     )
     @web.authenticated
     @authorized
