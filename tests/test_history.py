@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
+import random
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -393,3 +395,52 @@ async def test_a_new_notebook_begins_anew(house: House) -> None:
     assert await numbers(ledger) == [made]
     assert CANARY.encode() not in house.bytes()
     assert len(await numbers(ledger, "b.ipynb")) == 1
+
+
+# A file that is broken in any way ---------------------------------------------------------------
+
+
+async def test_a_file_that_is_broken_anywhere_keeps_nobody_from_anything(
+    house: House, tmp_path: Path
+) -> None:
+    ledger = house.ledger()
+    for number in range(60):
+        taking_back = {"kind": "undo", "undoes": number - 3} if number % 7 == 6 else {}
+        await ledger.add(new(f"{number % 5}.ipynb", **taking_back), b"r" * (number * 40))
+    await house.close()
+    whole = (tmp_path / "nbedit" / NAME).read_bytes()
+    seed = random.SystemRandom().getrandbits(32)
+    print(f"seed {seed}")
+    chance = random.Random(seed)  # noqa: S311 -- to be repeated, not to be secret
+    for number in range(300 if "NBEDIT_NIGHTLY" in os.environ else 30):
+        folder = tmp_path / str(number)
+        (folder / "nbedit").mkdir(parents=True)
+        (folder / "nbedit" / NAME).write_bytes(damaged(whole, chance))
+        there = House(folder)
+        broken = there.ledger()
+        await use(there.ledger())
+        await there.close()
+
+
+async def use(ledger: Ledger) -> None:
+    """Ask for everything there is; any of it may be refused."""
+    for ask in (
+        lambda: ledger.page("1.ipynb", limit=50),
+        lambda: ledger.page(None, limit=50),
+        lambda: ledger.entry("1.ipynb", 2),
+        lambda: ledger.newest("1.ipynb", undone=False),
+        lambda: ledger.add(new("1.ipynb", undoes=11), b"record"),
+        lambda: ledger.renamed("2.ipynb", "x.ipynb"),
+        lambda: ledger.purge("3.ipynb"),
+    ):
+        with contextlib.suppress(EditNotFound, LedgerError):
+            await ask()
+
+
+def damaged(whole: bytes, chance: random.Random) -> bytes:
+    """Change some bytes, half of them where a page says what is in it."""
+    text = bytearray(whole)
+    for _ in range(chance.randint(1, 300)):
+        within = chance.randrange(100 if chance.random() < 0.5 else 4096)
+        text[chance.randrange(len(text) // 4096) * 4096 + within] = chance.randrange(256)
+    return bytes(text)

@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from logging import Logger
 from pathlib import Path
 from typing import TypeVar
 
+from jupyter_nbedit.database.failures import NotOurs, is_broken, is_locked, refusals, said
 from jupyter_nbedit.database.files import PrivateFile
 from jupyter_nbedit.errors import LedgerError
 
@@ -39,13 +40,9 @@ _SETTINGS = """
 """
 
 
-class _NotOurs(Exception):
-    """The file is a database of somebody else."""
-
-
 @dataclass(frozen=True)
 class _Opened:
-    """A connection, and which file it is to; None for one in memory."""
+    """A connection, and to which file; None for one in memory."""
 
     connection: sqlite3.Connection
     file: tuple[int, int] | None
@@ -61,8 +58,7 @@ class Database:
     log
         The server's.
     is_exposed
-        Tells whether a server shows what is in the folder to whoever may read notebooks. Then
-        everything is kept in memory.
+        Tells whether a server shows what is in the folder. Then everything is kept in memory.
     keep_days
         How long a broken file that was moved aside is kept.
     """
@@ -143,13 +139,13 @@ class Database:
     # All below is done on the one thread.
 
     def _done(self, work: Work[_Answer], begin: str) -> _Answer:
-        with _refusals():
+        with refusals():
             try:
                 return self._transaction(work, begin)
-            except (sqlite3.DatabaseError, _NotOurs) as error:
-                if not _is_broken(error):
+            except (sqlite3.DatabaseError, NotOurs, UnicodeDecodeError) as error:
+                if not is_broken(error):
                     raise
-                self._put_aside(str(error))
+                self._put_aside(said(error))
                 return self._transaction(work, begin)
 
     def _transaction(self, work: Work[_Answer], begin: str) -> _Answer:
@@ -203,7 +199,7 @@ class Database:
             except BaseException as error:
                 connection.close()
                 # SQLite does not wait for another server that opens a new file just now.
-                if not _is_locked(error) or time.monotonic() > deadline:
+                if not is_locked(error) or time.monotonic() > deadline:
                     raise
             else:
                 connection.close()
@@ -232,7 +228,7 @@ class Database:
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if owner != _APPLICATION_ID and (owner, version, tables) != (0, 0, 0):
             message = "file is not a database of jupyter_nbedit"
-            raise _NotOurs(message)
+            raise NotOurs(message)
         if version > _VERSION:
             return False
         connection.executescript(_SETTINGS)
@@ -264,34 +260,3 @@ class Database:
         opened, self._opened = self._opened, None
         with suppress(sqlite3.Error):
             opened.connection.close()
-
-
-def _is_broken(error: BaseException) -> bool:
-    # Python 3.10 does not tell SQLite's codes, but its texts for them do not change.
-    said = str(error)
-    return isinstance(error, _NotOurs) or "malformed" in said or "not a database" in said
-
-
-def _is_locked(error: BaseException) -> bool:
-    return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
-    """Turn a failure of the database into a refusal; a mistake of ours stays one."""
-    try:
-        yield
-    except (sqlite3.OperationalError, OSError, _NotOurs) as error:
-        # An OSError's own text names the file.
-        why = (error.strerror if isinstance(error, OSError) else str(error)) or "unknown error"
-    except sqlite3.DatabaseError as error:
-        if not _is_broken(error):
-            raise
-        why = str(error)
-    else:
-        return
-    message = (
-        f"The history of edits cannot be used now: {why}. Notebooks can be read and edited all the "
-        "same; try again later, or ask who runs this server to look at its log and its disk."
-    )
-    raise LedgerError(message)

@@ -147,11 +147,11 @@ def encoded(entry: NewEntry) -> bytes:
 def _decoded(said: bytes) -> _Said:
     try:
         return msgspec.json.decode(said, type=_Said)
-    except msgspec.DecodeError:
+    except ValueError:
         pass
     try:
         return msgspec.convert(json.loads(said), _Said)
-    except (msgspec.ValidationError, ValueError):
+    except ValueError:
         message = (
             "The history of edits cannot be read: an edit in it is broken. DELETE the notebook's "
             "`history` to begin a new one."
