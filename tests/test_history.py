@@ -417,7 +417,6 @@ async def test_a_file_that_is_broken_anywhere_keeps_nobody_from_anything(
         (folder / "nbedit").mkdir(parents=True)
         (folder / "nbedit" / NAME).write_bytes(damaged(whole, chance))
         there = House(folder)
-        broken = there.ledger()
         await use(there.ledger())
         await there.close()
 
