@@ -158,7 +158,6 @@ def _found(
     """Find the cells and the places of parts."""
     whereabouts = Whereabouts(document, record.total_cells)
     cells, lost = whereabouts.cells(parts)
-    going = {cells[n] for n, part in enumerate(parts) if n in cells and part.before is None}
     known: dict[int, int | None] = {}
     gaps: dict[int, int] = {}
     for number, part in enumerate(parts):
@@ -168,7 +167,7 @@ def _found(
             known[part.place] = whereabouts.gap(record.places[part.place])
         gap = known[part.place]
         others = [] if part.cell_id is None else document.ids.get(part.cell_id, [])
-        if part.index is None and not going.issuperset(others):
+        if part.index is None and others:
             # A cell with its id is there already.
             source = document.cell(others[0]).source
             lost.append(Lost(part, "ambiguous", others[0], source))
@@ -186,9 +185,9 @@ def _refuse(lost: Sequence[Lost], names: list[str]) -> NoReturn:
     what += [f"{len(cells) - len(what)} more cells"] if len(cells) > len(what) else []
     what += [f"{name!r} in the notebook's metadata" for name in names[:3]]
     message = (
-        f"This cannot be taken back: since then somebody has changed {', '.join(what)}. Nothing "
-        "was written. The details say what it is like now; take back later edits first, or change "
-        "it by an edit of your own."
+        f"This cannot be taken back, because of what was done since then to {', '.join(what)}. "
+        "Nothing was written. The details say what it is like now; take back later edits first, or "
+        "change it by an edit of your own."
     )
     raise UndoConflict(message, cells=cells, metadata=names)
 

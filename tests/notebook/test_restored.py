@@ -132,3 +132,21 @@ def test_a_protected_cell_gets_back_what_it_was() -> None:
     )
 
     assert taken_back(text, record) == a_notebook()
+
+
+def test_a_name_that_stands_twice_in_a_cell_still_does() -> None:
+    before = a_notebook().replace(b'"id": "a"', b'"x": 1,\n   "x": 2,\n   "id": "a"')
+    text, record = done(before, {"op": "replace", "cell": "a", "cell_type": "raw"})
+    text, _ = done(text, {"op": "delete", "cell": "b"})
+
+    after = taken_back(text, record)
+
+    assert b'"x": 1,\n   "x": 2,' in after
+
+
+def test_a_part_of_a_split_code_cell_is_found_though_the_cell_had_attachments() -> None:
+    before = notebook(code("x\ny", "a", attachments={"p.png": {"image/png": "aGk="}}), raw("z"))
+    text, record = done(before, {"op": "split", "cell": "a", "at_line": 2})
+    text, _ = done(text, {"op": "insert", "at": "end", "cell_type": "raw", "source": "w"})
+
+    assert cells_of(taken_back(text, record))[:2] == cells_of(before)

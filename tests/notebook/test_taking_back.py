@@ -26,7 +26,7 @@ from tests.samples import HTML_OUTPUT, cells_of, code, notebook, raw
 
 seeds = st.integers(0, 2**32)
 kinds = st.lists(st.sampled_from([*CELL_OPERATIONS, *SECTION_OPERATIONS]), min_size=1, max_size=3)
-often = settings(max_examples=4 * settings().max_examples)
+often = settings(max_examples=min(4 * settings().max_examples, 5000))
 
 
 def usual(layout: Layout, seed: int, kinds: list[str]) -> tuple[Document, Batch]:
