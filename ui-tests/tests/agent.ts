@@ -9,6 +9,12 @@ export interface Answer {
   tabs: { open: number; shown: number; merged: number; waiting: number };
 }
 
+export interface ProposalAnswer {
+  status: string;
+  edit_ids: number[];
+  parts: { part: number; cell_id: string | null; status: string }[];
+}
+
 /** An agent that edits notebooks over HTTP with the server's token, and has no browser. */
 export class Agent {
   constructor(
@@ -29,6 +35,40 @@ export class Agent {
     return { ...(body as Answer), answeredAt: at };
   }
 
+  /** Set how edits of a notebook are taken; null for what holds for the server. */
+  async setMode(path: string, mode: 'edit' | 'review' | 'plan' | null): Promise<void> {
+    await this.send('PUT', '/nbedit/mode', { path, mode });
+  }
+
+  /** Send a batch to a notebook that is in review mode; answers the proposal that became of it. */
+  async propose(
+    path: string,
+    operations: Operation[],
+    { client = 'Claude', message = '' } = {}
+  ): Promise<number> {
+    const address = `/nbedit/notebooks/${encodePath(path)}`;
+    const body = { operations, client, ...(message === '' ? {} : { message }) };
+    return this.proposalOf(await this.send('PATCH', address, body));
+  }
+
+  /** Send a new notebook while the mode of its path is review. */
+  async proposeNew(path: string, cells: Record<string, unknown>[]): Promise<number> {
+    const address = `/nbedit/notebooks/${encodePath(path)}`;
+    return this.proposalOf(await this.send('PUT', address, { cells, client: 'Claude' }));
+  }
+
+  /** Ask what became of a proposal; with `wait`, wait for it so many seconds. */
+  async proposal(id: number, wait = 0): Promise<ProposalAnswer> {
+    return (await this.get(`/nbedit/proposals/${id}?wait=${wait}`)) as ProposalAnswer;
+  }
+
+  private proposalOf({ body, status }: { body: unknown; status: number }): number {
+    if (status !== 202) {
+      throw new Error(`Expected 202 for a proposal, got ${status}: ${JSON.stringify(body)}`);
+    }
+    return (body as { proposal_id: number }).proposal_id;
+  }
+
   /** Call a tool, named as `dialect/tool`. It must succeed. */
   async call(tool: string, input: Record<string, unknown>): Promise<unknown> {
     return (await this.send('POST', `/nbedit/tools/${tool}`, input)).body;
@@ -47,7 +87,7 @@ export class Agent {
     method: string,
     address: string,
     content?: unknown
-  ): Promise<{ body: unknown; at: number }> {
+  ): Promise<{ body: unknown; at: number; status: number }> {
     const answer = await fetch(this.url + address, {
       method,
       headers: { Authorization: `token ${this.token}`, 'Content-Type': 'application/json' },
@@ -58,7 +98,7 @@ export class Agent {
     if (!answer.ok) {
       throw new Error(`${method} ${address} answered ${answer.status}: ${text}`);
     }
-    return { body: JSON.parse(text) as unknown, at };
+    return { body: JSON.parse(text) as unknown, at, status: answer.status };
   }
 }
 

@@ -66,7 +66,7 @@ export class Tab {
 
   /** The editor's text as it is painted. */
   editor(index: number): Locator {
-    return this.cell(index).locator('.cm-content');
+    return this.cell(index).locator('.jp-InputArea-editor .cm-content');
   }
 
   /** What says beside a cell that it was changed from outside. */

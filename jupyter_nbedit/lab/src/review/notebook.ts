@@ -187,7 +187,11 @@ export class NotebookReview {
       entry.part,
       comparison,
       isAccepted => void this._decisions.decide([entry], isAccepted),
-      () => this._panel.content.activate()
+      () => {
+        // JupyterLab leaves the focus where it is as long as that is within the notebook.
+        (document.activeElement as HTMLElement | null)?.blur();
+        this._panel.content.activate();
+      }
     );
     await comparison?.ready.catch((error: unknown) => {
       console.warn('jupyter-nbedit: a difference could not be drawn.', error);
