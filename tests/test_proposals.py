@@ -273,7 +273,6 @@ async def test_a_proposal_expires_and_later_is_forgotten(house: House) -> None:
     assert await listed(board) == []
     assert (await house.told())[-1] == (number, "expired", None, 1)
     house.now = START + timedelta(hours=4)
-    board = house.board(hours=2)
     with pytest.raises(ProposalNotFound):
         await board.get(number)
 
@@ -282,8 +281,11 @@ async def test_what_was_decided_does_not_expire(house: House) -> None:
     board = house.board()
     number = (await put(board, parts=1)).proposal_id
     await decide(board, number, "rejected", 0)
-    house.now = START + timedelta(hours=30)
+    house.now = START + timedelta(hours=47)
     assert (await board.get(number)).status == "rejected"
+    house.now = START + timedelta(hours=48)
+    with pytest.raises(ProposalNotFound):
+        await board.get(number)
 
 
 async def test_one_expires_though_nobody_asks(house: House) -> None:
@@ -376,6 +378,17 @@ async def test_proposals_go_with_their_notebook_and_leave_no_byte(house: House) 
     await board.gone("f")
     assert await listed(board, only_pending=False) == [other]
     assert (await house.told())[-1] == (number, "expired", None, 0)
+    files = b"".join(path.read_bytes() for path in house.folder.iterdir())
+    assert CANARY.encode() not in files
+
+
+async def test_what_is_purged_leaves_no_byte_but_of_what_still_waits(house: House) -> None:
+    board = house.board()
+    number = (await put(board, source=CANARY, parts=1)).proposal_id
+    waits, other = (await put(board)).proposal_id, (await put(board, "b.ipynb")).proposal_id
+    await decide(board, number, "rejected", 0)
+    await board.purge("a.ipynb")
+    assert await listed(board, only_pending=False) == [other, waits]
     files = b"".join(path.read_bytes() for path in house.folder.iterdir())
     assert CANARY.encode() not in files
 

@@ -84,9 +84,12 @@ class NotebookHistoryHandler(HistoryHandler):
     async def delete(self, path: str) -> None:
         """Purge the notebook's history, so that what it held is in no file of ours any more.
 
-        The notebook stays as it is; what was done to it before can no longer be taken back.
+        The notebook stays as it is; what was done to it before can no longer be taken back. The
+        proposals for it that were decided are forgotten, too.
         """
-        self.answer(await self.chronicle.purge(path))
+        reply = await self.chronicle.purge(path)
+        await self.extensionapp.proposals.purge(path)
+        self.answer(reply)
 
 
 class EditHandler(HistoryHandler):

@@ -50,7 +50,7 @@ class ProposalBoard:
     events: DecisionEvents
     log: Logger
     _changes: WeakValueDictionary[int, asyncio.Event] = field(default_factory=WeakValueDictionary)
-    # When the next one expires; None while nobody has looked.
+    # When the next one expires or is forgotten; None while nobody has looked.
     _due: datetime | None = None
     _alarm: asyncio.TimerHandle | None = None
     _expiring: asyncio.Task[None] | None = None
@@ -153,6 +153,10 @@ class ProposalBoard:
         """Forget the proposals for a notebook, or for all that are in a folder."""
         for proposal in await self.store.forget(path):
             self._tell(proposal, None, None, is_over=True)
+
+    async def purge(self, path: str) -> None:
+        """Forget the proposals for a notebook that wait no longer: they are of its past."""
+        await self.store.purge(path)
 
     async def expire(self) -> None:
         """End those whose time is over."""

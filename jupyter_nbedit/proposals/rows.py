@@ -52,6 +52,11 @@ _DECIDE = """
     WHERE proposal_id = :proposal_id
 """
 _EXPIRE = "UPDATE proposals SET status = 'expired', work = NULL WHERE proposal_id = ?"
+_DUE = """
+    SELECT min(expires) FILTER (WHERE status = 'pending'),
+        min(expires) FILTER (WHERE status != 'pending')
+    FROM proposals WHERE root = :root
+"""
 _FOLLOW = """
     UPDATE proposals SET {0} = :new || substr({0}, length(:old) + 1)
     WHERE root = :root AND ({0} = :old OR substr({0}, 1, length(:old) + 1) = :old || '/')
@@ -61,6 +66,7 @@ _FORGET = """
     DELETE FROM proposals
     WHERE root = :root AND (name = :old OR substr(name, 1, length(:old) + 1) = :old || '/')
 """
+_PURGE = "DELETE FROM proposals WHERE root = :root AND name = :name AND status != 'pending'"
 _FORGET_OLD = """
     DELETE FROM proposals
     WHERE root = :root AND (expires <= :long_ago OR proposal_id IN (
@@ -140,11 +146,10 @@ def expire(database: sqlite3.Connection, row: Row) -> list[Proposal]:
     return ended
 
 
-def due(database: sqlite3.Connection, row: Row) -> str | None:
-    """Tell when the next one's time is over."""
-    select = "SELECT min(expires) FROM proposals WHERE root = :root AND status = 'pending'"
-    found: str | None = database.execute(select, row).fetchone()[0]
-    return found
+def due(database: sqlite3.Connection, row: Row) -> tuple[str | None, str | None]:
+    """Tell when the next one that waits is over, and when the first of the others was."""
+    waiting, closed = database.execute(_DUE, row).fetchone()
+    return waiting, closed
 
 
 def follow(database: sqlite3.Connection, row: Row) -> None:
@@ -159,6 +164,11 @@ def forget(database: sqlite3.Connection, row: Row) -> list[Proposal]:
     pending = [_read(found) for found in database.execute(select, row)]
     database.execute(_FORGET, row)
     return pending
+
+
+def purge(database: sqlite3.Connection, row: Row) -> None:
+    """Remove those for a notebook that wait no longer."""
+    database.execute(_PURGE, row)
 
 
 def written(value: Any) -> str:

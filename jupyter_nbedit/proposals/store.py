@@ -167,13 +167,16 @@ class ProposalStore:
             long_ago=_stamp(now - timedelta(hours=self.hours)),
             most_closed=_MOST_CLOSED,
         )
-        return await self.database.write(lambda database: rows.expire(database, row))
+        return await self.database.write(lambda database: rows.expire(database, row), forget=True)
 
     async def due(self) -> datetime | None:
-        """Tell when the next one's time is over; None if none waits."""
+        """Tell when `expire` has something to do; None if there is nothing to come."""
         row = self._row()
-        due = await self.database.read(lambda database: rows.due(database, row))
-        return None if due is None else datetime.fromisoformat(due)
+        waiting, closed = await self.database.read(lambda database: rows.due(database, row))
+        times = [] if waiting is None else [datetime.fromisoformat(waiting)]
+        if closed is not None:
+            times.append(datetime.fromisoformat(closed) + timedelta(hours=self.hours))
+        return min(times, default=None)
 
     async def renamed(self, old: str, new: str) -> None:
         """Follow a notebook, or all that are in a folder, to another path."""
@@ -184,6 +187,11 @@ class ProposalStore:
         """Forget all for a notebook, or for those in a folder; give those that waited."""
         row = self._row(old=path)
         return await self.database.write(lambda database: rows.forget(database, row), forget=True)
+
+    async def purge(self, path: str) -> None:
+        """Forget those for a notebook that wait no longer."""
+        row = self._row(name=self.name(path))
+        await self.database.write(lambda database: rows.purge(database, row), forget=True)
 
     def _row(self, **values: Any) -> dict[str, Any]:
         return {"root": self.root(), **values}

@@ -371,6 +371,20 @@ def test_a_notebook_that_cannot_be_created_is_not_proposed(live: Client, path: s
     details(create(live, "nowhere/new.ipynb"), 404, "notebook_not_found")
 
 
+def test_a_trusted_notebook_stays_trusted_and_no_other_becomes_so(live: Client, path: str) -> None:
+    def trusted() -> bool:
+        found: bool = live.read(path).json["trusted"]
+        return found
+
+    number, other = proposed(live, path, ALPHA), proposed(live, path, BETA)
+    assert decide(live, number).status == 200
+    assert not trusted()
+    assert live.request("POST", f"api/contents/{path}/trust", b"").status == 201
+    assert trusted()
+    assert decide(live, other).status == 200
+    assert trusted()
+
+
 # Modes --------------------------------------------------------------------------------------------
 
 
@@ -463,6 +477,14 @@ def test_a_proposal_follows_a_rename(live: Client, path: str) -> None:
     assert answer.json["path"] == name
     assert decide(live, number).status == 200
     assert sources(live, name)["alpha"] == "ours"
+
+
+def test_purging_the_history_forgets_what_was_decided(live: Client, path: str) -> None:
+    decided, waiting = proposed(live, path, ALPHA), proposed(live, path, BETA)
+    decide(live, decided)
+    assert live.request("DELETE", f"nbedit/notebooks/{path}/history").status == 200
+    details(live.request("GET", f"nbedit/proposals/{decided}"), 404, "proposal_not_found")
+    assert get(live, waiting)["status"] == "pending"
 
 
 def test_proposals_are_listed_for_a_notebook_or_for_all(live: Client, path: str) -> None:

@@ -27,7 +27,7 @@ from schemathesis.core.parameters import ParameterLocation
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.openapi import document
 from tests import samples
-from tests.handlers.client import Client
+from tests.handlers.client import JSON, Client
 from tests.handlers.refused import OF_FORM, assert_says_nothing_of_this_machine
 
 Case = schemathesis.Case[Any]
@@ -84,10 +84,14 @@ def test_the_server_does_what_the_document_says(
     lay_out(live.root)
     aim(case, live.root)
     sent[case.operation.label] += 1
-    response = case.call_and_validate(
-        base_url=f"http://127.0.0.1:{live.port}",
-        headers={"Authorization": f"token {live.token}"},
-    )
+    try:
+        response = case.call_and_validate(
+            base_url=f"http://127.0.0.1:{live.port}",
+            headers={"Authorization": f"token {live.token}"},
+        )
+    finally:
+        if case.operation.label == "PUT /nbedit/mode":
+            put_back(live)
     # Paths that the request named may come back.
     assert_says_nothing_of_this_machine(response.content.replace(str(live.root).encode(), b""))
     if case.meta and case.meta.generation.mode.is_positive and response.status_code == 400:
@@ -105,6 +109,13 @@ def lay_out(root: Path) -> None:
         path.parent.mkdir(exist_ok=True)
         if not path.exists() or path.read_bytes() != content:
             path.write_bytes(content)
+
+
+def put_back(live: Client) -> None:
+    """Let all notebooks be edited again."""
+    for of in ({}, *({"path": name} for name in NOTEBOOKS)):
+        body = json.dumps({"mode": None, **of}).encode()
+        assert live.request("PUT", "nbedit/mode", body, JSON).status == 200
 
 
 def aim(case: Case, root: Path) -> None:
