@@ -67,6 +67,25 @@ test.describe('In a collaborative tab', () => {
     await agreed(() => expect(folder.sources('after.ipynb')).toEqual(sources));
   });
 
+  test('the reply to an edit says that it is shown there', async ({ agent, folder, open }) => {
+    folder.write('handshake.ipynb', notebook(many(3)));
+    const tab = await open('handshake.ipynb');
+    const replace = async (source: string) =>
+      agent.edit(
+        folder.path('handshake.ipynb'),
+        [{ op: 'replace', cell: 'cell-id-1', source }],
+        'Asking bot',
+        { waitTabs: 10_000 }
+      );
+    await expect.poll(async () => (await replace(`${Math.random()}`)).tabs.open).toBe(1);
+    await tab.type(0, '  # mine');
+    for (const source of ['one = 1', 'two = 2']) {
+      const reply = await replace(source);
+      expect(await tab.source(1)).toBe(source);
+      expect(reply.tabs).toEqual({ open: 1, shown: 1, merged: 0, waiting: 0 });
+    }
+  });
+
   test('of a text file nothing is done by us', async ({ agent, folder, page }) => {
     folder.write('notes.md', 'one\ntwo\n');
     await page.goto('');
