@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from jupyter_nbedit.notebook.document import Cell
 from jupyter_nbedit.notebook.record import Piece, Reverse, Run
@@ -125,7 +126,7 @@ class _After:
         """Tell where a text stands in the notebook after the edit, if the edit wrote it."""
         number, start, stop = self._at
         count = len(self._texts)
-        for n in (*range(number, count), *range(min(number, count))):
+        for n in chain(range(number, count), range(min(number, count))):
             if self._searched > _MOST_SEARCHED:
                 return None
             offset, text = self._texts[n]
