@@ -106,6 +106,11 @@ export class Tab {
     return this.panel.evaluate(panel => panel.context.model.collaborative === true);
   }
 
+  /** Whether all cells have their elements, those that were never in sight too. */
+  async isComplete(): Promise<boolean> {
+    return this.panel.evaluate(panel => panel.content.widgets.every(cell => !cell.isPlaceholder()));
+  }
+
   async dirty(): Promise<boolean> {
     return this.panel.evaluate(panel => panel.context.model.dirty);
   }

@@ -1,0 +1,128 @@
+import { expect, test } from './fixtures';
+import { code, many, notebook } from './notebooks';
+import { set } from './settings';
+
+const replace = (index: number, text = 'theirs') => ({
+  op: 'replace',
+  cell: `cell-id-${index}`,
+  source: `${text} = ${index}`
+});
+
+test.describe('A setting', () => {
+  test('says of which edits a toast tells', async ({ agent, folder, open, page }) => {
+    folder.write('behind.ipynb', notebook(many(3)));
+    folder.write('front.ipynb', notebook(many(3)));
+    const behind = await open('behind.ipynb');
+    const front = await open('front.ipynb');
+    const toast = page.locator('.Toastify__toast');
+    const edit = async (client: string) => {
+      for (const [name, tab] of [
+        ['behind.ipynb', behind] as const,
+        ['front.ipynb', front] as const
+      ]) {
+        const { hash } = await agent.edit(folder.path(name), [replace(1, client)], client);
+        await expect.poll(async () => tab.hash()).toBe(hash);
+      }
+    };
+    await set(page, { toasts: 'none' });
+    await edit('silent');
+    await expect(front.mark(1)).toHaveCount(1);
+    await set(page, { toasts: 'background' });
+    await edit('quiet');
+    await expect(toast).toHaveText(/quiet edited behind.ipynb/);
+    await set(page, { toasts: 'all' });
+    await edit('loud');
+    await expect(toast).toHaveText([
+      /loud edited front/,
+      /loud edited behind/,
+      /quiet edited behind/
+    ]);
+  });
+
+  test('switches flash and marks off and on, in open notebooks', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('plain.ipynb', notebook(many(4)));
+    const path = folder.path('plain.ipynb');
+    const tab = await open('plain.ipynb');
+    const flashed = await tab.watchFlashes();
+    await agent.edit(path, [replace(1)]);
+    await expect.poll(async () => tab.marked()).toEqual([1]);
+    expect(await flashed()).toEqual(['cell-id-1']);
+
+    await set(page, { flash: false, marks: false });
+    expect(await tab.marked()).toEqual([]);
+    await agent.edit(path, [replace(2)]);
+    await expect(tab.editor(2)).toHaveText('theirs = 2');
+    await expect(page.locator('.Toastify__toast')).toContainText('cells 2 and 3');
+    expect(await tab.marked()).toEqual([]);
+
+    await set(page, { flash: true, marks: true });
+    await agent.edit(path, [replace(3)]);
+    await expect.poll(async () => tab.marked()).toEqual([3]);
+    expect(await flashed()).toEqual(['cell-id-1', 'cell-id-3']);
+  });
+
+  test('lets the notebook in front follow edits, but not while its user types', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('long.ipynb', notebook(many(60)));
+    const path = folder.path('long.ipynb');
+    const tab = await open('long.ipynb');
+    await tab.enter(1);
+    const before = await tab.place();
+    const caret = await tab.caret();
+    await page.waitForTimeout(2500);
+    await agent.edit(path, [replace(50)]);
+    await expect.poll(async () => tab.source(50)).toBe('theirs = 50');
+    expect(await tab.place()).toEqual(before);
+
+    await set(page, { follow: true });
+    await agent.edit(path, [replace(40)]);
+    await expect.poll(async () => tab.inView(40)).toBe(true);
+    await tab.frames(60);
+    expect(await tab.inView(40)).toBe(true);
+    const { activeCellId, focused, mode } = before;
+    expect(await tab.place()).toMatchObject({ activeCellId, focused, mode });
+    expect(await tab.caret()).toEqual(caret);
+
+    await page.keyboard.type('  # mine');
+    await expect.poll(async () => tab.inView(1)).toBe(true);
+    await agent.edit(path, [replace(30)]);
+    await expect.poll(async () => tab.source(30)).toBe('theirs = 30');
+    await tab.frames(60);
+    expect(await tab.inView(1)).toBe(true);
+    expect(await tab.inView(30)).toBe(false);
+    expect((await tab.source(1)).endsWith('  # mine')).toBe(true);
+  });
+
+  for (const [rule, mine, text] of [
+    ['keepMine', true, 'Your text was kept'],
+    ['takeTheirs', false, 'Theirs was taken']
+  ] as const) {
+    test(`decides on conflicts: ${rule}`, async ({ agent, folder, open, page }) => {
+      folder.write('both.ipynb', notebook([code('one', 'x = 1'), code('two', 'y = 1')]));
+      const tab = await open('both.ipynb');
+      await set(page, { conflict: rule });
+      await tab.type(0, ' + 10');
+      const { hash } = await agent.edit(folder.path('both.ipynb'), [
+        { op: 'replace', cell: 'one', source: 'x = 2' }
+      ]);
+      await expect.poll(async () => tab.hash()).toBe(hash);
+      await expect(page.locator('.Toastify__toast', { hasText: text })).toBeVisible();
+      await expect(page.getByRole('button', { name: 'Keep mine' })).toHaveCount(0);
+      await expect.poll(async () => tab.source(0)).toBe(mine ? 'x = 1 + 10' : 'x = 2');
+      expect(await tab.dirty()).toBe(mine);
+      await tab.enter(0);
+      await page.keyboard.press('Control+z');
+      // What was taken can be taken back, in the editor as any typing.
+      expect(await tab.source(0)).toBe(mine ? 'x = 1' : 'x = 1 + 10');
+    });
+  }
+});

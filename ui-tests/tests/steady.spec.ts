@@ -1,0 +1,163 @@
+import type { CDPSession, Page } from '@playwright/test';
+import type { Operation } from './agent';
+import { expect, test } from './fixtures';
+import { many, notebook } from './notebooks';
+
+const CELLS = 200;
+
+/** Longest time that the page may be at it without a frame, in milliseconds of its own work. */
+const LONGEST_TASK = 200;
+
+/** How much more the page may hold afterwards: what is undone and redone is kept by JupyterLab. */
+const MORE_HEAP = 4e6;
+const MORE_ELEMENTS = 1.02;
+
+/** What a page holds after the garbage was collected. */
+interface Held {
+  heap: number;
+  nodes: number;
+  listeners: number;
+}
+
+/** An event of Chromium's trace; times are in microseconds, `tdur` is that of the processor. */
+interface Traced {
+  name: string;
+  pid: number;
+  tid: number;
+  dur?: number;
+  tdur?: number;
+  args?: { name?: string };
+}
+
+async function held(session: CDPSession): Promise<Held> {
+  for (let round = 0; round < 3; round++) {
+    await session.send('HeapProfiler.collectGarbage');
+  }
+  const { metrics } = await session.send('Performance.getMetrics');
+  const value = (name: string) => metrics.find(metric => metric.name === name)!.value;
+  return {
+    heap: value('JSHeapUsedSize'),
+    nodes: value('Nodes'),
+    listeners: value('JSEventListeners')
+  };
+}
+
+/** Watch frames; the answer gives the longest times between two of them, in milliseconds. */
+async function watchFrames(page: Page): Promise<() => Promise<number[]>> {
+  const gaps = await page.evaluateHandle(() => {
+    const gaps: number[] = [];
+    let last = performance.now();
+    const frame = (now: number) => {
+      gaps.push(Math.round(now - last));
+      last = now;
+      requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+    return gaps;
+  });
+  return async () =>
+    gaps.evaluate(gaps =>
+      gaps
+        .splice(0)
+        .sort((a, b) => b - a)
+        .slice(0, 3)
+    );
+}
+
+/** Watch what the page's main thread does at a stretch; the answer gives the longest of it. */
+async function watchTasks(page: Page): Promise<() => Promise<{ wall: number; own: number }>> {
+  const browser = page.context().browser()!;
+  await browser.startTracing(page.context().pages()[0], {
+    categories: ['disabled-by-default-devtools.timeline', '__metadata']
+  });
+  return async () => {
+    const trace = JSON.parse((await browser.stopTracing()).toString()) as { traceEvents: Traced[] };
+    const thread = ({ pid, tid }: Traced) => `${pid} ${tid}`;
+    const main = new Set(
+      trace.traceEvents
+        .filter(({ name, args }) => name === 'thread_name' && args?.name === 'CrRendererMain')
+        .map(thread)
+    );
+    const tasks = trace.traceEvents.filter(
+      event => event.name === 'RunTask' && main.has(thread(event)) && event.tdur !== undefined
+    );
+    expect(tasks.length, 'tasks in the trace').toBeGreaterThan(100);
+    return {
+      wall: Math.round(Math.max(...tasks.map(({ dur }) => dur ?? 0)) / 1000),
+      own: Math.round(Math.max(...tasks.map(({ tdur }) => tdur ?? 0)) / 1000)
+    };
+  };
+}
+
+/** Mostly new sources, and now and then a cell that comes and goes. */
+function edit(n: number): Operation {
+  const cell = `cell-id-${(n * 37) % CELLS}`;
+  const source = `first = ${n}\nsecond = ${n}\nprint(${n})`;
+  switch (n % 10) {
+    case 8:
+      return { op: 'insert', after: cell, cell_type: 'code', id: 'comes-and-goes', source };
+    case 9:
+      return { op: 'delete', cell: 'comes-and-goes' };
+    default:
+      return { op: 'replace', cell, source };
+  }
+}
+
+for (const { count, seconds, first, when } of [
+  { count: 100, seconds: 12, first: 20, when: '' },
+  { count: 500, seconds: 60, first: 100, when: ' @nightly' }
+]) {
+  test(`${count} edits in ${seconds} s hold up no frame and leave nothing behind${when}`, async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    test.setTimeout(60_000 + 2000 * seconds);
+    folder.write('steady.ipynb', notebook(many(CELLS)));
+    const path = folder.path('steady.ipynb');
+    const tab = await open('steady.ipynb');
+    await tab.enter(3);
+    // Galata's page is a stand-in, which the protocol does not take.
+    const session = await page.context().newCDPSession(page.context().pages()[0]);
+    await session.send('Performance.enable');
+    const begin = Date.now();
+    let hash = '';
+    const edits = async (from: number, to: number) => {
+      for (let n = from; n < to; n++) {
+        ({ hash } = await agent.edit(path, [edit(n)], 'Busy bot'));
+        const next = begin + (n * seconds * 1000) / count;
+        await page.waitForTimeout(Math.max(0, next - Date.now()));
+      }
+      await expect.poll(async () => tab.hash(), { timeout: 20_000 }).toBe(hash);
+    };
+
+    await edits(0, first);
+    // JupyterLab makes the cells out of sight when it finds time.
+    await expect.poll(async () => tab.isComplete(), { timeout: 30_000 }).toBe(true);
+    const before = await held(session);
+    const frames = await watchFrames(page);
+    await tab.frames(60);
+    const still = await frames();
+    const tasks = await watchTasks(page);
+    await edits(first, count);
+    const [longest, gaps] = [await tasks(), await frames()];
+    const took = (Date.now() - begin) / 1000;
+    const after = await held(session);
+
+    const told = ({ heap, nodes, listeners }: Held) =>
+      `${(heap / 1e6).toFixed(1)} MB, ${nodes} nodes, ${listeners} listeners`;
+    console.log(
+      `    ${count} edits in ${took.toFixed(0)} s: longest frames ${gaps.join(', ')} ms (without ` +
+        `edits ${still.join(', ')}), longest task ${longest.own} ms of work in ${longest.wall} ms; ` +
+        `after ${first} edits ${told(before)}, after ${count} ${told(after)}`
+    );
+    expect(await tab.sources()).toEqual(folder.sources('steady.ipynb'));
+    expect(await tab.dirty()).toBe(false);
+    // Frames are held up by whatever the machine has to do; this is what we hold them up by.
+    expect(longest.own).toBeLessThan(LONGEST_TASK);
+    expect(after.heap - before.heap).toBeLessThan(MORE_HEAP);
+    expect(after.nodes / before.nodes).toBeLessThan(MORE_ELEMENTS);
+    expect(after.listeners / before.listeners).toBeLessThan(MORE_ELEMENTS);
+  });
+}
