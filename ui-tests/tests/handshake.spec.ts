@@ -14,7 +14,9 @@ test.describe('The reply to an edit', () => {
     folder.write('handshake.ipynb', notebook(many(4)));
     replace = async (cell, source) => {
       const operation = { op: 'replace', cell: `cell-id-${cell}`, source };
-      return agent.edit(folder.path('handshake.ipynb'), [operation], 'Asking bot', { waitTabs: WAIT });
+      return agent.edit(folder.path('handshake.ipynb'), [operation], 'Asking bot', {
+        waitTabs: WAIT
+      });
     };
   });
 

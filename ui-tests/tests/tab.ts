@@ -52,6 +52,20 @@ export class Tab {
     return tab;
   }
 
+  /** Open another view of the same notebook in the same page. */
+  async newView(): Promise<Tab> {
+    const panel = await this.panel.evaluateHandle(async panel => {
+      const { commands, shell } = window.jupyterapp;
+      shell.activateById(panel.id);
+      await commands.execute('docmanager:clone');
+      const views = [...shell.widgets('main')] as NotebookPanel[];
+      const view = views.find(widget => widget !== panel && widget.context === panel.context)!;
+      await view.revealed;
+      return view;
+    });
+    return Tab.of(this.page, panel);
+  }
+
   get root(): Locator {
     return this.page.locator(`[id="${this.id}"]`);
   }

@@ -33,6 +33,9 @@ test('S22: nothing of a path, a client, a message or a source becomes markup', a
     expect(await tab.source(0)).toBe(payload);
     await expect(toast.last()).toContainText(/edited <img data-pwned src.*cells 1 and 2/);
     expect(await toast.last().textContent()).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
+    const title = await tab.mark(0).getAttribute('title');
+    expect(title).toMatch(/^Agent edit by /);
+    expect(title).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
   }
   expect(await page.getByRole('link', { name: 'click' }).count()).toBe(0);
 
