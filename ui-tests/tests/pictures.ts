@@ -20,12 +20,13 @@ export async function setTheme(page: Page, theme: (typeof THEMES)[number]): Prom
 export async function expectPicture(
   element: Locator,
   name: string,
-  mask: Locator[] = []
+  mask: Locator[] = [],
+  animations: 'allow' | 'disabled' = 'disabled'
 ): Promise<void> {
   const version = await element.page().evaluate(() => window.jupyterapp.version);
   if (version.startsWith('4.6.')) {
     await expect(element).toHaveScreenshot(`${name}.png`, {
-      animations: 'disabled',
+      animations,
       caret: 'hide',
       mask,
       // Fonts differ from one machine to the next.

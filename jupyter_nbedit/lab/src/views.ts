@@ -110,6 +110,8 @@ export class Views {
     if (panel !== undefined && first !== undefined) {
       this._shell.reveal(panel);
       await panel.content.scrollToCell(first, 'center');
+      // A rendered Markdown cell does not take the focus, and so is only selected by that.
+      panel.content.activeCellIndex = panel.content.widgets.indexOf(first);
       this.flash(keys);
     }
   }
