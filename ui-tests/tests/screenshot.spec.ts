@@ -3,6 +3,7 @@ import { expect, test } from './fixtures';
 import { code, html, markdown, notebook } from './notebooks';
 
 const PICTURE = join(__dirname, '..', '..', 'docs', 'screenshot.png');
+const REVIEW = join(__dirname, '..', '..', 'docs', 'review.png');
 
 const TABLE = html(
   `<table border="1" class="dataframe"><thead><tr style="text-align: right;"><th></th>
@@ -96,4 +97,53 @@ test('The README’s picture: an edit that has just arrived @screenshot', async 
   // The toast slides in, and the flash fades out: between the two.
   await page.waitForTimeout(500);
   await page.screenshot({ path: PICTURE });
+});
+
+test('The README’s picture: changes that are proposed @screenshot', async ({
+  agent,
+  folder,
+  open,
+  page
+}) => {
+  const cells = [
+    markdown('title', '# Temperatures\nTwo stations, one year, a mean per week.'),
+    code('load', 'weeks = load("stations.csv").resample("W").mean()', [], 1),
+    code('cold', 'cold = weeks[weeks < 2]\nprint(len(cold), "cold weeks")', [], 2),
+    markdown('next', '## What is missing\nThe winter, and the wind.')
+  ];
+  const path = folder.path('temperatures.ipynb');
+  folder.write('temperatures.ipynb', notebook(cells));
+  const tab = await open('temperatures.ipynb');
+  await page.sidebar.close('left');
+  await page.evaluate(() => {
+    for (const widget of window.jupyterapp.shell.widgets('main')) {
+      if (widget.title.label === 'Launcher') {
+        widget.close();
+      }
+    }
+  });
+  await agent.setMode(path, 'review');
+  await agent.propose(
+    path,
+    [
+      {
+        op: 'insert',
+        after: 'load',
+        id: 'fill',
+        cell_type: 'code',
+        source: 'weeks = weeks.interpolate(limit=2)  # two stations miss some days'
+      },
+      {
+        op: 'replace',
+        cell: 'cold',
+        source: 'cold = weeks[weeks < 0]  # frost\nprint(len(cold), "cold weeks")'
+      },
+      { op: 'replace', cell: 'next', source: '## What is missing\nThe wind.' }
+    ],
+    { message: 'Fill in missing days, and count frost only' }
+  );
+  await expect(tab.root.locator('.jp-nbedit-proposal')).toHaveCount(3);
+  await tab.frames(40);
+  await tab.scrollTo(0);
+  await page.screenshot({ path: REVIEW });
 });
