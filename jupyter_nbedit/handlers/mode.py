@@ -10,11 +10,13 @@ from jupyter_server.auth.decorator import authorized
 from msgspec import UNSET, Meta, UnsetType
 from tornado import web
 
-from jupyter_nbedit.errors import LedgerError, NotebookNotFound
+from jupyter_nbedit.errors import LedgerError, NotAPlainFile, NotebookNotFound, StorageFailure
 from jupyter_nbedit.handlers.contract import Contract, Reply
 from jupyter_nbedit.handlers.editing import given
 from jupyter_nbedit.handlers.requests import NbEditHandler
 from jupyter_nbedit.modes import Mode
+
+_REFUSALS = (NotebookNotFound, NotAPlainFile, StorageFailure)
 
 _Path = Annotated[
     str,
@@ -72,7 +74,7 @@ class ModeHandler(NbEditHandler):
         "What requests may do",
         query=ModeQuery,
         replies={HTTPStatus.OK: Reply(ModeReply, "The mode.")},
-        refusals=[NotebookNotFound],
+        refusals=_REFUSALS,
     )
     @web.authenticated
     @authorized
@@ -84,7 +86,7 @@ class ModeHandler(NbEditHandler):
         "Change what requests may do",
         body=ModeBody,
         replies={HTTPStatus.OK: Reply(ModeReply, "The mode as it is now.")},
-        refusals=[NotebookNotFound, LedgerError],
+        refusals=[*_REFUSALS, LedgerError],
     )
     @web.authenticated
     @authorized
@@ -120,7 +122,7 @@ class ModeHandler(NbEditHandler):
 
         Raises
         ------
-        NotebookNotFound
+        NotebookNotFound, NotAPlainFile, Forbidden, StorageFailure
         """
         if not path.endswith(".ipynb"):
             raise NotebookNotFound
