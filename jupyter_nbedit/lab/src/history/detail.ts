@@ -78,7 +78,8 @@ function section(
 ): HTMLElement {
   const { trans } = host;
   const place = placeOf(part, trans);
-  const node = make('section', 'jp-nbedit-part');
+  const node = make('div', 'jp-nbedit-part');
+  node.setAttribute('role', 'group');
   node.setAttribute('aria-label', place);
   const head = make('div', 'jp-nbedit-part-head');
   head.append(
@@ -123,7 +124,7 @@ function section(
 }
 
 /** Metadata as it is shown; nothing if there is none. */
-function json(version: Version | null): string {
+function json(version: Version | null): string | null {
   const metadata = version?.metadata ?? {};
-  return Object.keys(metadata).length === 0 ? '' : JSON.stringify(metadata, null, 2);
+  return Object.keys(metadata).length === 0 ? null : JSON.stringify(metadata, null, 2);
 }

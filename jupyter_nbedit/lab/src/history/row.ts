@@ -9,6 +9,7 @@ import {
 import { Time } from '@jupyterlab/coreutils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Edit } from '../answers';
+import { clean } from '../names';
 import { actionOf } from './action';
 import { iconButton, make, picture } from './dom';
 import { ago, messageOf, pathOf, titleOf, whoOf } from './wording';
@@ -140,8 +141,11 @@ export class Row {
     const who = make('span', 'jp-nbedit-edit-who', whoOf(edit, trans));
     who.title =
       edit.client === null
-        ? trans.__('The user, as the server knows it')
-        : trans.__('In quotes what the client calls itself, which nobody has verified');
+        ? trans.__('User %1', clean(edit.user))
+        : trans.__(
+            'User %1. In quotes is what the client calls itself, which nobody has verified.',
+            clean(edit.user)
+          );
     second.append(who);
     if (isUndone) {
       second.append(make('span', 'jp-nbedit-edit-state', trans.__('undone')));

@@ -4,11 +4,12 @@ import {
   HTMLSelect,
   ReactWidget,
   refreshIcon,
-  Toolbar,
-  ToolbarButton
+  Toolbar
 } from '@jupyterlab/ui-components';
+import { Widget } from '@lumino/widgets';
 import { createElement, type ReactElement } from 'react';
 import { columnsIcon } from '../icons';
+import { iconButton } from './dom';
 
 /** Of which notebooks edits are listed. */
 export type Scope = 'current' | 'all';
@@ -53,28 +54,20 @@ export function makeToolbar(host: ToolbarHost): Toolbar {
   const toolbar = new Toolbar();
   toolbar.addClass('jp-SidePanel-toolbar');
   toolbar.node.setAttribute('aria-label', trans.__('Edit history'));
-  const columns = new ToolbarButton({
-    icon: columnsIcon,
-    tooltip: trans.__('Compare side by side'),
-    pressedTooltip: trans.__('Compare inline'),
-    onClick: () => {
-      columns.pressed = host.toggleColumns();
-    }
-  });
-  const menu = new ToolbarButton({
-    icon: ellipsesIcon,
-    tooltip: trans.__('More'),
-    onClick: () => host.openMenu(menu.node.getBoundingClientRect())
-  });
-  const refresh = new ToolbarButton({
-    icon: refreshIcon,
-    tooltip: trans.__('Refresh'),
-    onClick: () => host.refresh()
-  });
+  // JupyterLab's own buttons claim a state by an attribute that their element may not have.
+  const columns = iconButton(columnsIcon, trans.__('Compare side by side'), () =>
+    columns.setAttribute('aria-pressed', `${host.toggleColumns()}`)
+  );
+  columns.setAttribute('aria-pressed', 'false');
+  const refresh = iconButton(refreshIcon, trans.__('Refresh'), () => host.refresh());
+  const menu = iconButton(ellipsesIcon, trans.__('More'), () =>
+    host.openMenu(menu.getBoundingClientRect())
+  );
+  menu.setAttribute('aria-haspopup', 'menu');
   toolbar.addItem('scope', new ScopeSelect(trans, scope => host.setScope(scope)));
   toolbar.addItem('spacer', Toolbar.createSpacerItem());
-  toolbar.addItem('columns', columns);
-  toolbar.addItem('refresh', refresh);
-  toolbar.addItem('menu', menu);
+  toolbar.addItem('columns', new Widget({ node: columns }));
+  toolbar.addItem('refresh', new Widget({ node: refresh }));
+  toolbar.addItem('menu', new Widget({ node: menu }));
   return toolbar;
 }

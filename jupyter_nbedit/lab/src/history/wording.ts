@@ -10,6 +10,9 @@ const LISTED = 5;
 /** Longest message and path shown. The server takes messages of 200 characters. */
 const LONGEST_TEXT = 200;
 
+/** What Jupyter calls who comes with the server's token. */
+const ANONYMOUS = /^[0-9a-f]{32}$/;
+
 /** Times younger than this are now, in milliseconds. */
 const NOW = 60_000;
 
@@ -48,9 +51,13 @@ export function titleOf(edit: Edit, trans: TranslationBundle): string {
 
 /** Who made an edit. What a client calls itself is in quotes: nobody has verified it. */
 export function whoOf(edit: Edit, trans: TranslationBundle): string {
-  const user = clean(edit.user);
   const client = clean(edit.client ?? '');
-  return client === '' ? user : trans.__('“%1”, by %2', client, user);
+  // A server without users makes up one for each token: a name that says nothing to anybody.
+  const isAnonymous = ANONYMOUS.test(edit.user);
+  if (client === '') {
+    return isAnonymous ? trans.__('Anonymous') : clean(edit.user);
+  }
+  return isAnonymous ? trans.__('“%1”', client) : trans.__('“%1”, by %2', client, clean(edit.user));
 }
 
 /** What the one who made an edit says it is for; nothing if nothing was said. */
@@ -78,8 +85,10 @@ export function cellsOf(
 
 /** Where a part of an edit is, or was: "Cell 3". */
 export function placeOf({ index, index_before: before }: Part, trans: TranslationBundle): string {
-  const position = index ?? before;
-  return position === null ? trans.__('Notebook metadata') : trans.__('Cell %1', position + 1);
+  if (index !== null) {
+    return trans.__('Cell %1', index + 1);
+  }
+  return before === null ? trans.__('Notebook metadata') : trans.__('Former cell %1', before + 1);
 }
 
 /** What was done to a cell besides changing its text. */

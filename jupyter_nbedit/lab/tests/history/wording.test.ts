@@ -78,6 +78,12 @@ test('what a client calls itself is in quotes, and who was verified is not', () 
   expect(whoOf(edit(1), trans)).toBe('anna');
 });
 
+test('a user that the server has made up for a token is not named', () => {
+  const user = '7d1f9311ec2141318a4b7356a2f267fa';
+  expect(whoOf(edit(1, { user, client: 'An agent' }), trans)).toBe('“An agent”');
+  expect(whoOf(edit(1, { user }), trans)).toBe('Anonymous');
+});
+
 test('names and messages are shown without what reverses or hides text', () => {
   const evil = 'txt.\u202Eexe\u0007\u2028';
   expect(whoOf(edit(1, { client: evil }), trans)).toBe('“txt.exe”, by anna');
@@ -102,7 +108,7 @@ const part = (given: Partial<Part>): Part => ({
 
 test('a part says which cell it is and what else became of it', () => {
   expect(placeOf(part({}), trans)).toBe('Cell 3');
-  expect(placeOf(part({ index: null, after: null }), trans)).toBe('Cell 3');
+  expect(placeOf(part({ index: null, after: null }), trans)).toBe('Former cell 3');
   expect(placeOf(part({ cell_id: null, index: null, index_before: null }), trans)).toBe(
     'Notebook metadata'
   );
