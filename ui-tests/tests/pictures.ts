@@ -29,6 +29,7 @@ export async function expectPicture(
       animations,
       caret: 'hide',
       mask,
+      maskColor: '#888888',
       // Fonts differ from one machine to the next.
       maxDiffPixelRatio: 0.04
     });

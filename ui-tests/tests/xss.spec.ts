@@ -1,5 +1,6 @@
 import { expect, test } from './fixtures';
 import { code, markdown, notebook } from './notebooks';
+import { Panel } from './panel';
 import { PAYLOADS, watch } from './payloads';
 
 // A name may have no slash; all else a file may be called.
@@ -12,6 +13,7 @@ test('S22: nothing of a path, a client, a message or a source becomes markup', a
   open,
   page
 }) => {
+  test.setTimeout(90_000);
   const harm = await watch(page);
   folder.write(
     NAME,
@@ -27,7 +29,8 @@ test('S22: nothing of a path, a client, a message or a source becomes markup', a
         { op: 'replace', cell: 'prose', source: `* ${payload}\n\n${payload}` },
         { op: 'set_metadata', cell: 'code', patch: { tags: [payload], [payload]: payload } }
       ],
-      payload
+      payload,
+      { message: payload }
     );
     await expect.poll(async () => tab.hash(), { intervals: [20] }).toBe(hash);
     expect(await tab.source(0)).toBe(payload);
@@ -38,6 +41,23 @@ test('S22: nothing of a path, a client, a message or a source becomes markup', a
     expect(title).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
   }
   expect(await page.getByRole('link', { name: 'click' }).count()).toBe(0);
+
+  const panel = new Panel(page);
+  await panel.open();
+  await panel.root.getByLabel('Edits of').selectOption('All notebooks');
+  await expect(panel.rows.nth(PAYLOADS.length - 1)).toContainText('<script data-pwned>');
+  expect(await panel.root.textContent()).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
+  for (const layout of ['inline', 'side by side']) {
+    for (const row of [0, PAYLOADS.length - 2]) {
+      await panel.toggle(row).click();
+      await expect(panel.parts(row)).toHaveCount(2);
+      await expect(panel.parts(row).locator('.cm-content').first()).not.toBeEmpty();
+      await panel.toggle(row).click();
+    }
+    await panel.root.getByRole('button', { name: /^Compare/ }).click();
+    expect(harm, layout).toEqual({ found: [], errors: [] });
+  }
+  await page.sidebar.close('right');
 
   const all = PAYLOADS.join('\n');
   await tab.type(2, ' = 1');

@@ -1,0 +1,408 @@
+import { violations } from './axe';
+import { expect, test } from './fixtures';
+import { code, many, markdown, notebook } from './notebooks';
+import { Panel } from './panel';
+import { expectPicture, setTheme, THEMES } from './pictures';
+
+const replace = (cell: string, source: string) => ({ op: 'replace', cell, source });
+
+test.describe('The history panel', () => {
+  test('lists edits newest first: what, who, why, when', async ({ agent, folder, open, page }) => {
+    folder.write('listed.ipynb', notebook(many(6)));
+    const path = folder.path('listed.ipynb');
+    await agent.edit(path, [replace('cell-id-0', 'a = 1')], 'First agent', {
+      message: 'Give a name'
+    });
+    await agent.edit(
+      path,
+      [
+        replace('cell-id-4', 'b = 1'),
+        replace('cell-id-2', 'b = 2'),
+        { op: 'insert', at: 'end', cell_type: 'markdown', source: 'The end.' },
+        { op: 'delete', cell: 'cell-id-5' }
+      ],
+      'Second agent'
+    );
+    await open('listed.ipynb');
+    const panel = new Panel(page);
+    await panel.open();
+    await expect(panel.titles).toHaveText([
+      'cells 3 and 5 changed, cell 6 added, cell 6 deleted',
+      'cell 1 changed'
+    ]);
+    await expect(panel.rows.nth(0)).toContainText('“Second agent”');
+    await expect(panel.rows.nth(1)).toContainText('“First agent”');
+    await expect(panel.rows.nth(1)).toContainText('Give a name');
+    await expect(panel.times.first()).toHaveText('now');
+    const time = await panel.times.first().getAttribute('datetime');
+    expect(Math.abs(Date.now() - new Date(time!).getTime())).toBeLessThan(60_000);
+  });
+
+  test('follows the notebook in front, or lists all notebooks', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    for (const name of ['one', 'two']) {
+      folder.write(`${name}.ipynb`, notebook(many(3)));
+      await agent.edit(folder.path(`${name}.ipynb`), [replace('cell-id-1', name)], `Agent ${name}`);
+    }
+    await open('one.ipynb');
+    const panel = new Panel(page);
+    await panel.open();
+    await expect(panel.rows).toHaveCount(1);
+    await expect(panel.rows).toContainText('Agent one');
+    await open('two.ipynb');
+    await expect(panel.rows).toContainText('Agent two');
+    await expect(panel.rows).toHaveCount(1);
+    await panel.root.getByLabel('Edits of').selectOption('All notebooks');
+    await expect(panel.rows.nth(0)).toContainText(folder.path('two.ipynb'));
+    await expect(panel.rows.nth(1)).toContainText(folder.path('one.ipynb'));
+  });
+
+  test('shows a new edit by itself and says it to a screen reader', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('live.ipynb', notebook(many(6)));
+    const path = folder.path('live.ipynb');
+    await agent.edit(path, [replace('cell-id-0', 'a = 1')]);
+    const tab = await open('live.ipynb');
+    const panel = new Panel(page);
+    await panel.open();
+    await expect(panel.rows).toHaveCount(1);
+    await panel.toggle(0).click();
+    await expect(panel.parts(0)).toHaveCount(1);
+    await tab.enter(3);
+    const before = await tab.place();
+
+    await agent.edit(path, [replace('cell-id-5', 'b = 1')], 'Live agent');
+    await expect(panel.titles.first()).toHaveText('cell 6 changed');
+    await expect(panel.root.getByRole('status')).toContainText(
+      'New edit, “Live agent”: cell 6 changed'
+    );
+    // What was open stays open, and the user stays where he is.
+    await expect(panel.parts(1)).toHaveCount(1);
+    expect(await tab.place()).toEqual(before);
+  });
+
+  test('opens an edit to its differences, inline or side by side, and goes to a cell', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('diff.ipynb', notebook(many(40)));
+    await agent.edit(folder.path('diff.ipynb'), [
+      replace('cell-id-35', 'first_35 = 36\nsecond_35 = 35\nprint(35)'),
+      { op: 'set_metadata', cell: 'cell-id-2', patch: { tags: ['kept'] } },
+      { op: 'insert', at: 'end', cell_type: 'markdown', source: '# New' },
+      { op: 'set_metadata', patch: { authors: [{ name: 'A' }] } }
+    ]);
+    const tab = await open('diff.ipynb');
+    const panel = new Panel(page);
+    await panel.open();
+    await panel.toggle(0).click();
+    const part = (name: string) => panel.rows.nth(0).getByRole('group', { name, exact: true });
+    const changed = part('Cell 36');
+    await expect(changed.locator('.cm-deletedChunk')).toHaveText('first_35 = 35');
+    await expect(changed.locator('.cm-changedLine')).toHaveText('first_35 = 36');
+    // In the colours of the cell's language.
+    await expect(changed.locator('.cm-line', { hasText: 'print' }).locator('span')).not.toHaveCount(
+      0
+    );
+    await expect(part('Cell 3').locator('.cm-content')).toContainText('"kept"');
+    await expect(part('Cell 41')).toContainText('added');
+    await expect(part('Cell 41').locator('.cm-content')).toHaveText('# New');
+    await expect(part('Notebook metadata')).toContainText('"authors"');
+
+    await panel.root.getByRole('button', { name: 'Compare side by side' }).click();
+    await expect(changed.locator('.cm-merge-a .cm-changedLine')).toHaveText('first_35 = 35');
+    await expect(changed.locator('.cm-merge-b .cm-changedLine')).toHaveText('first_35 = 36');
+
+    expect(await tab.inView(35)).toBe(false);
+    await changed.getByRole('button', { name: 'Go to Cell 36' }).click();
+    await expect.poll(async () => tab.inView(35)).toBe(true);
+    expect((await tab.place()).activeCellId).toBe('cell-id-35');
+  });
+
+  test('takes an edit back and makes it again, in the file and in the tab', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    const original = notebook(many(6));
+    folder.write('undo.ipynb', original);
+    const path = folder.path('undo.ipynb');
+    await agent.edit(path, [replace('cell-id-1', 'old = 1')]);
+    await agent.edit(path, [replace('cell-id-3', 'new = 1')]);
+    const edited = folder.text('undo.ipynb');
+    const tab = await open('undo.ipynb');
+    const panel = new Panel(page);
+    await panel.open();
+    await panel.rows.nth(1).hover();
+    await panel.action(1, 'Undo').click();
+    await expect(panel.titles).toHaveText(['Undo: cell 2', 'cell 4 changed', 'cell 2 changed']);
+    await expect(panel.rows.nth(2)).toContainText('undone');
+    await expect.poll(async () => tab.source(1)).toBe('first_1 = 1\nsecond_1 = 1\nprint(1)');
+    expect(folder.sources('undo.ipynb')[3]).toBe('new = 1');
+    expect(folder.sources('undo.ipynb')[1]).toBe('first_1 = 1\nsecond_1 = 1\nprint(1)');
+
+    await panel.rows.nth(2).hover();
+    await panel.action(2, 'Redo').click();
+    await expect(panel.titles.first()).toHaveText('Redo: cell 2');
+    await expect(panel.rows.nth(3)).not.toContainText('undone');
+    await expect.poll(async () => tab.source(1)).toBe('old = 1');
+    expect(folder.text('undo.ipynb')).toBe(edited);
+
+    // The commands take back what is newest, byte by byte.
+    await panel.run('nbedit:undo-last');
+    await panel.run('nbedit:undo-last');
+    expect(folder.sources('undo.ipynb')).toEqual(
+      (JSON.parse(original) as { cells: { source: string[] }[] }).cells.map(({ source }) =>
+        source.join('')
+      )
+    );
+    await panel.run('nbedit:redo-last');
+    await expect
+      .poll(async () => (await tab.sources())[3])
+      .toBe('first_3 = 3\nsecond_3 = 3\nprint(3)');
+  });
+
+  test('says which cells stand in the way of an undo', async ({ agent, folder, open, page }) => {
+    folder.write('conflict.ipynb', notebook(many(4)));
+    const path = folder.path('conflict.ipynb');
+    await agent.edit(path, [
+      replace('cell-id-1', 'theirs = 1'),
+      replace('cell-id-2', 'theirs = 2')
+    ]);
+    await agent.edit(path, [
+      replace('cell-id-1', 'later = 1'),
+      { op: 'delete', cell: 'cell-id-2' }
+    ]);
+    const after = folder.text('conflict.ipynb');
+    await open('conflict.ipynb');
+    const panel = new Panel(page);
+    await panel.open();
+    await panel.rows.nth(1).hover();
+    await panel.action(1, 'Undo').click();
+    const problem = panel.rows.nth(1).getByRole('alert');
+    await expect(problem).toContainText('Nothing was taken back.');
+    await expect(problem).toContainText('Cell 2 was changed since.');
+    await expect(problem).toContainText('A cell (cell-id-2) is gone.');
+    expect(folder.text('conflict.ipynb')).toBe(after);
+  });
+
+  test('says what is wrong when the server does not answer, and goes on when it does', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('failing.ipynb', notebook(many(3)));
+    await agent.edit(folder.path('failing.ipynb'), [replace('cell-id-0', 'a = 1')]);
+    await open('failing.ipynb');
+    await page.route(/\/nbedit\/.*history/, async route => route.abort());
+    const panel = new Panel(page);
+    await panel.open();
+    await expect(panel.root.getByRole('alert')).toContainText('The server does not answer.');
+    await page.unroute(/\/nbedit\/.*history/);
+    await panel.root.getByRole('button', { name: 'Try again' }).click();
+    await expect(panel.rows).toHaveCount(1);
+    await expect(panel.root.getByText('does not answer')).toHaveCount(0);
+  });
+
+  test('forgets a history when its user is sure', async ({
+    agent,
+    dialogs,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('forget.ipynb', notebook(many(3)));
+    await agent.edit(folder.path('forget.ipynb'), [replace('cell-id-0', 'a = 1')]);
+    await open('forget.ipynb');
+    const panel = new Panel(page);
+    await panel.open();
+    await expect(panel.rows).toHaveCount(1);
+    await panel.root.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('menuitem', { name: /Forget the Edit History/ }).click();
+    await page.locator('.jp-Dialog').getByRole('button', { name: 'Forget' }).click();
+    await expect(panel.rows).toHaveCount(0);
+    await expect(panel.root).toContainText('No edits yet.');
+    expect(dialogs.splice(0)).toHaveLength(1);
+  });
+
+  test('can be used with the keyboard alone', async ({ agent, folder, open, page }) => {
+    folder.write('keys.ipynb', notebook(many(6)));
+    const path = folder.path('keys.ipynb');
+    for (const cell of [0, 1, 2]) {
+      await agent.edit(path, [replace(`cell-id-${cell}`, `a = ${cell}`)]);
+    }
+    const tab = await open('keys.ipynb');
+    const panel = new Panel(page);
+    await panel.open();
+    const press = async (key: string) => page.keyboard.press(key);
+    await expect(panel.toggle(0)).toBeFocused();
+    await press('ArrowDown');
+    await press('ArrowDown');
+    await expect(panel.toggle(2)).toBeFocused();
+    await press('ArrowDown');
+    await expect(panel.toggle(2)).toBeFocused();
+    await press('Home');
+    await expect(panel.toggle(0)).toBeFocused();
+    await press('End');
+    await press('ArrowUp');
+    await expect(panel.toggle(1)).toBeFocused();
+    await press('Enter');
+    await expect(panel.toggle(1)).toHaveAttribute('aria-expanded', 'true');
+    await expect(panel.parts(1).locator('.cm-content')).toContainText('a = 1');
+    await press('ArrowLeft');
+    await expect(panel.toggle(1)).toHaveAttribute('aria-expanded', 'false');
+    await press('ArrowRight');
+    await panel.parts(1).locator('.cm-content').waitFor();
+    // Through the row: take back, go to the cell, the difference, and out again.
+    await press('Tab');
+    await expect(panel.action(1, 'Undo')).toBeFocused();
+    await press('Tab');
+    await expect(panel.parts(1).getByRole('button', { name: 'Go to Cell 2' })).toBeFocused();
+    await press('Tab');
+    await expect(panel.parts(1).locator('.cm-content')).toBeFocused();
+    await press('Tab');
+    await expect(panel.root.locator(':focus')).toHaveCount(0);
+    await press('Shift+Tab');
+    await press('Shift+Tab');
+    await press('Shift+Tab');
+    await press('Enter');
+    await expect(panel.titles.first()).toHaveText('Undo: cell 2');
+    await expect.poll(async () => tab.source(1)).toMatch(/^first_1/);
+    await expect(panel.action(2, 'Redo')).toBeFocused();
+    await press('Enter');
+    await expect(panel.titles.first()).toHaveText('Redo: cell 2');
+    await expect.poll(async () => tab.source(1)).toBe('a = 1');
+  });
+
+  test('looks as it should, and axe-core has no complaint, in light and dark', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write(
+      'look.ipynb',
+      notebook([
+        markdown('title', '# Temperatures'),
+        code('load', 'import pandas as pd\nweeks = pd.read_csv("stations.csv")\nweeks.temp.mean()'),
+        code('plot', 'weeks.plot()'),
+        markdown('next', '## What is missing\nThe winter.')
+      ])
+    );
+    const path = folder.path('look.ipynb');
+    await agent.edit(path, [replace('plot', 'weeks.plot(figsize=(7, 2))')], 'Plotting agent');
+    await agent.edit(path, [{ op: 'move', cell: 'next', at: 'start' }], 'Data agent');
+    await agent.edit(
+      path,
+      [
+        replace(
+          'load',
+          'import pandas as pd\nweeks = pd.read_csv("stations.csv")  # a mean per week\nweeks.temperature.mean()'
+        ),
+        { op: 'insert', after: 'plot', cell_type: 'markdown', source: 'The *winter* is missing.' },
+        { op: 'delete', cell: 'title' }
+      ],
+      'Data agent',
+      { message: 'Rename the column, as its file now has it' }
+    );
+    await open('look.ipynb');
+    const panel = new Panel(page);
+    await panel.open();
+    await panel.rows.nth(1).hover();
+    await panel.action(1, 'Undo').click();
+    await expect(panel.rows).toHaveCount(4);
+    await page.sidebar.setWidth(360, 'right');
+    const mask = [panel.times];
+    for (const theme of THEMES) {
+      await setTheme(page, theme);
+      await page.mouse.move(0, 0);
+      await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
+      expect(await violations(panel.root)).toEqual([]);
+      await expectPicture(panel.root, `history-${theme}`, mask);
+      await panel.toggle(1).click();
+      await expect(panel.parts(1).locator('.cm-content')).toHaveCount(3);
+      await page.mouse.move(0, 0);
+      await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
+      expect(await violations(panel.root)).toEqual([]);
+      await expectPicture(panel.root, `diff-inline-${theme}`, mask);
+      await panel.root.getByRole('button', { name: 'Compare side by side' }).click();
+      await expect(panel.parts(1).locator('.cm-mergeView')).toHaveCount(1);
+      expect(await violations(panel.root)).toEqual([]);
+      await panel.root.getByRole('button', { name: 'Compare side by side' }).click();
+      await panel.toggle(1).click();
+    }
+  });
+
+  test('opens in less than 300 ms with 1,000 edits, and scrolls to the first', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    test.setTimeout(120_000);
+    folder.write('many.ipynb', notebook([code('only', 'x = 0')]));
+    const path = folder.path('many.ipynb');
+    const started = Date.now();
+    for (let i = 1; i <= 1000; i++) {
+      await agent.edit(path, [replace('only', `x = ${i}`)]);
+    }
+    const made = Date.now() - started;
+    const tab = await open('many.ipynb');
+    // JupyterLab brings up the notebook still, and that is not what is measured.
+    await tab.frames(60);
+    const panel = new Panel(page);
+    const opened = await page.evaluate(async () => {
+      const start = performance.now();
+      await window.jupyterapp.commands.execute('nbedit:show-history');
+      const list = document.querySelector('#nbedit-history ul')!;
+      while (list.childElementCount === 0) {
+        await new Promise(resolve => requestAnimationFrame(resolve));
+      }
+      // The frame that paints them.
+      await new Promise(resolve => requestAnimationFrame(resolve));
+      return performance.now() - start;
+    });
+    await expect(panel.rows).toHaveCount(50);
+    const { frames, longest } = await page.evaluate(async () => {
+      const body = document.querySelector('.jp-nbedit-history-body')!;
+      const list = body.querySelector('ul')!;
+      let frames = 0;
+      let longest = 0;
+      let last = performance.now();
+      const end = last + 15_000;
+      while (
+        last < end &&
+        (list.childElementCount < 1000 ||
+          body.scrollTop + body.clientHeight < body.scrollHeight - 1)
+      ) {
+        body.scrollTop += 400;
+        await new Promise(resolve => requestAnimationFrame(resolve));
+        const now = performance.now();
+        longest = Math.max(longest, now - last);
+        last = now;
+        frames++;
+      }
+      return { frames, longest };
+    });
+    await expect(panel.rows).toHaveCount(1000);
+    await expect(panel.rows.last()).toBeInViewport();
+    console.log(
+      `1,000 edits made in ${made} ms; the panel opened in ${opened.toFixed(0)} ms; ` +
+        `scrolled to the end in ${frames} frames, the longest ${longest.toFixed(0)} ms`
+    );
+    expect(opened).toBeLessThan(300);
+    expect(longest).toBeLessThan(200);
+  });
+});
