@@ -22,6 +22,7 @@ if importlib.util.find_spec("schemathesis") is None and sys.version_info < (3, 1
     pytest.skip("Schemathesis needs Python 3.11", allow_module_level=True)
 
 import schemathesis
+from hypothesis import assume
 from schemathesis.core.parameters import ParameterLocation
 
 from jupyter_nbedit.handlers import default_handlers
@@ -81,6 +82,8 @@ def sent() -> Iterator[collections.Counter[str]]:
 def test_the_server_does_what_the_document_says(
     case: Case, live: Client, sent: collections.Counter[str]
 ) -> None:
+    # A list of nothing is wrong for most parameters, but is not sent at all, and so is right.
+    assume(all(value not in ([], {}, None) for value in (case.query or {}).values()))
     lay_out(live.root)
     aim(case, live.root)
     sent[case.operation.label] += 1
