@@ -232,6 +232,42 @@ test.describe('What is proposed', () => {
   });
 });
 
+test.describe('In a notebook that has only the cells in sight on the page', () => {
+  test.use({
+    mockSettings: { '@jupyterlab/notebook-extension:tracker': { windowingMode: 'full' } }
+  });
+
+  test('blocks come and go with their cells, and do not push away what is in sight', async ({
+    agent,
+    folder,
+    open
+  }) => {
+    folder.write('windowed.ipynb', notebook(many(60)));
+    const path = folder.path('windowed.ipynb');
+    folder.write('first.ipynb', notebook(many(3)));
+    await open('first.ipynb');
+    const tab = await open('windowed.ipynb');
+    await agent.setMode(path, 'review');
+    await tab.scrollTo(3000);
+    const middle = await tab.middle();
+    const top = await tab.heightOf(middle);
+    await agent.propose(path, THREE);
+    await expect(bar(tab)).toBeVisible();
+    await tab.frames(40);
+    expect(Math.abs((await tab.heightOf(middle)) - top)).toBeLessThan(2);
+
+    for (let time = 0; time < 2; time++) {
+      await tab.scrollTo(0);
+      await expect(block(tab, 1)).toBeVisible();
+      await expect(block(tab, 1)).toHaveCount(1);
+      await tab.scrollTo(3000);
+      await expect(tab.cell(1)).not.toBeInViewport();
+    }
+    await bar(tab).getByRole('button', { name: 'Next' }).click();
+    await expect(block(tab, 1)).toBeFocused();
+  });
+});
+
 test.describe('The list of proposals', () => {
   test('has those of notebooks that are not open, and opens them', async ({
     agent,

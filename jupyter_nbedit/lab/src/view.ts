@@ -72,13 +72,25 @@ function held(notebook: Notebook): () => () => void {
       ?.node.getBoundingClientRect();
     return rect === undefined || rect.height === 0 ? [] : [rect.top - top];
   };
+  // A windowed notebook lays its cells out in the frame that follows, and cannot be measured before.
+  const isWindowed = notebook.notebookConfig.windowingMode === 'full';
   let frame = 0;
   let corrections = 0;
+  // A change of its height has a windowed notebook begin anew with cells of guessed sizes, and then
+  // what was in sight may not even be on the page.
+  const lost = (): number | undefined => {
+    const index = notebook.widgets.findIndex(({ model }) => model.id === anchors[0]?.id);
+    if (!isWindowed || index < 0) {
+      return undefined;
+    }
+    void notebook.scrollToItem(index, 'start');
+    return 0;
+  };
   const release = (): void => {
     frame = FRAMES;
   };
   const restore = (): void => {
-    const drift = notebook.isDisposed ? undefined : anchors.flatMap(driftOf)[0];
+    const drift = notebook.isDisposed ? undefined : (anchors.flatMap(driftOf)[0] ?? lost());
     if (frame >= FRAMES || drift === undefined) {
       GOES_ELSEWHERE.forEach(type => window.removeEventListener(type, release, true));
       return;
@@ -90,8 +102,6 @@ function held(notebook: Notebook): () => () => void {
     frame++;
     next();
   };
-  // A windowed notebook lays its cells out in the frame that follows, and cannot be measured before.
-  const isWindowed = notebook.notebookConfig.windowingMode === 'full';
   const next = (): void => {
     requestAnimationFrame(isWindowed ? () => setTimeout(restore) : restore);
   };
