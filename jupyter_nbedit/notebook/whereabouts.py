@@ -18,6 +18,8 @@ from jupyter_nbedit.notebook.record import Anchor, Part, Place, likeness
 _SHOWN = 2000
 # Where the notebook begins and ends is as good to go by as all neighbours on one side.
 _END = 3
+# A cell has two neighbours.
+_BOTH = 2
 
 
 class Lost(Exception):
@@ -148,6 +150,10 @@ class Whereabouts:
         alike = [at for at in self._keys.get(key, []) if self._is_as_left(part, at)]
         stays = same_size or len(alike) == 1
         scores = {at: self._beside(part, at) + (stays and at == index) for at in alike}
+        if key in (part.beside or ()):
+            # Of two neighbours that say the same, whichever is left may be the other one.
+            sure = [at for at in alike if same_size and self._beside(part, at) == _BOTH]
+            scores = {at: scores[at] if at in sure else 0 for at in alike}
         most = max(scores.values(), default=0)
         best = [at for at, score in scores.items() if score == most]
         if most and len(best) == 1:

@@ -149,6 +149,15 @@ def test_a_cell_without_an_id_is_never_taken_for_another(
     assert (conflict["why"], conflict["index"]) == (why, index)
 
 
+def test_of_two_neighbours_that_say_the_same_the_one_that_is_left_is_not_taken() -> None:
+    _, record = done(
+        unnamed("aXb"), {"op": "insert", "before": 1, "cell_type": "raw", "source": "X"}
+    )
+
+    assert said(taken_back(unnamed("aXXb"), record)) == "aXb"
+    assert [one["why"] for one in conflicts(unnamed("aXb"), record)] == ["ambiguous"]
+
+
 def test_an_id_that_two_cells_have_names_neither() -> None:
     text, record = done(named("ab"), {"op": "replace", "cell": "a", "source": "X"})
     twice = join(
