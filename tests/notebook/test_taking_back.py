@@ -109,6 +109,9 @@ def test_a_cell_that_was_changed_since_is_in_the_way_and_nothing_else_is(
     parts = [part for part in record.parts if part.index is not None]
     assume(parts)
     part = Drawn(seed, 0).random.choice(parts)
+    said = [left.cell(at).source for at in range(len(left))]
+    # Without ids another cell that says the same may have the same neighbours, too.
+    assume(before.has_ids or said.count(said[part.index or 0]) == 1)
     cell: dict[str, Any] = {"cell": part.index}
     kind = left.heads[part.index or 0][1]
     change: dict[str, Any] = {
