@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--screenshot",
         action="store_true",
-        help="take the README's pictures, docs/screenshot.png and docs/review.png, and run no test",
+        help="take the README's pictures, docs/{screenshot,history,review}.png, and run no test",
     )
     return parser
 

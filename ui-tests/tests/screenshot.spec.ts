@@ -1,8 +1,11 @@
 import { join } from 'node:path';
+import type { Operation } from './agent';
 import { expect, test } from './fixtures';
 import { code, html, markdown, notebook } from './notebooks';
+import { Panel } from './panel';
 
 const PICTURE = join(__dirname, '..', '..', 'docs', 'screenshot.png');
+const HISTORY = join(__dirname, '..', '..', 'docs', 'history.png');
 const REVIEW = join(__dirname, '..', '..', 'docs', 'review.png');
 
 const TABLE = html(
@@ -146,4 +149,55 @@ test('The README’s picture: changes that are proposed @screenshot', async ({
   await tab.frames(40);
   await tab.scrollTo(0);
   await page.screenshot({ path: REVIEW });
+});
+
+test('The README’s picture: who edited what @screenshot', async ({ agent, folder, open, page }) => {
+  const path = folder.path('temperatures.ipynb');
+  folder.write(
+    'temperatures.ipynb',
+    notebook([
+      markdown('title', '# Temperatures\nTwo stations, one year, a mean per week.'),
+      code('load', 'import pandas as pd\nweeks = pd.read_csv("stations.csv")'),
+      code('mean', 'weeks.temp.mean()'),
+      markdown('next', '## What is missing\nThe winter, and the wind.')
+    ])
+  );
+  const edit = async (operations: Operation[], client: string, message: string) =>
+    agent.edit(path, operations, client, { message });
+  await edit(
+    [{ op: 'insert', after: 'mean', cell_type: 'code', source: 'weeks.plot(figsize=(7, 2))' }],
+    'Plotting agent',
+    'Show the year at a glance'
+  );
+  await edit(
+    [{ op: 'replace', cell: 'next', source: '## What is missing\nNothing.' }],
+    'Data agent',
+    'The wind is there now'
+  );
+  await edit(
+    [
+      {
+        op: 'replace',
+        cell: 'load',
+        source: 'import pandas as pd\nweeks = pd.read_csv("stations.csv", parse_dates=["week"])'
+      },
+      { op: 'replace', cell: 'mean', source: 'weeks.temperature.mean()' }
+    ],
+    'Data agent',
+    'Go by the names that the file has now'
+  );
+  const tab = await open('temperatures.ipynb');
+  await page.sidebar.close('left');
+  const panel = new Panel(page);
+  await panel.open();
+  await page.sidebar.setWidth(480, 'right');
+  await panel.rows.nth(1).hover();
+  await panel.action(1, 'Undo').click();
+  await expect(panel.rows).toHaveCount(4);
+  await panel.toggle(1).click();
+  await expect(panel.parts(1).locator('.cm-content')).toHaveCount(2);
+  await expect(tab.cell(4)).toContainText('The winter, and the wind.');
+  await expect(tab.cell(4)).not.toHaveClass(/jp-nbedit-flash/);
+  await page.mouse.move(0, 0);
+  await page.screenshot({ path: HISTORY });
 });
