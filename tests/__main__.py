@@ -37,6 +37,7 @@ OLDEST_JUPYTERLAB = "==4.2.0"
 NEWEST_JUPYTERLAB = "~=4.6"
 ODD_BASE_URL = "/a%40b/%C3%BC%20x%25y/"
 SETUP_NAMES = ("setups", "documents")
+PARALLEL = ("--numprocesses=auto", "--maxprocesses=4")
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,7 @@ def lint() -> Iterator[Count]:
 def unit() -> Iterator[Count]:
     """Python: everything that needs neither a browser nor another environment."""
     # A module's tests share servers; whoever has none left takes over what another has not begun.
-    parallel = ("--numprocesses=auto", "--maxprocesses=4", "--dist=worksteal")
-    yield pytest("unit", *parallel, "tests", "--ignore=tests/packaging")
+    yield pytest("unit", *PARALLEL, "--dist=worksteal", "tests", "--ignore=tests/packaging")
 
 
 def lab() -> Iterator[Count]:
@@ -128,6 +128,9 @@ def setups() -> Iterator[Count]:
     for name in SETUP_NAMES:
         yield pytest(
             name,
+            *PARALLEL,
+            # Each module has servers and buckets of its own, which others need not start again.
+            "--dist=loadfile",
             "tests/setups",
             "tests/storage/test_contract.py",
             python=toolchain.setup(name) / "bin" / "python",
@@ -139,7 +142,8 @@ def browser() -> Iterator[Count]:
     """Test the same wheel in the oldest and the newest JupyterLab, and in both kinds of rooms."""
     yield check("npm", "run", "lint", cwd=UI_TESTS)
     yield galata(toolchain.jupyterlab(NEWEST_JUPYTERLAB), f"--base-url={ODD_BASE_URL}")
-    yield galata(toolchain.jupyterlab(OLDEST_JUPYTERLAB))
+    brief = () if "NBEDIT_NIGHTLY" in os.environ else ("--brief",)
+    yield galata(toolchain.jupyterlab(OLDEST_JUPYTERLAB), *brief)
     for name in SETUP_NAMES:
         yield galata(toolchain.setup(name), "--collaborative")
 

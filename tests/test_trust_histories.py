@@ -126,7 +126,8 @@ class History:
         self.counts = counts
         self.marks = 0
         self.number = number
-        self.path = house.root / "a.ipynb"
+        # No other has had its name, by which the ledger goes.
+        self.path = house.root / f"a{number}.ipynb"
         #: The marks of outputs that the user has trusted or made.
         self.accepted: set[bytes] = set()
         self.trusted = False
@@ -323,7 +324,7 @@ class History:
         (self.house.root / copied["path"]).replace(self.path)
 
     async def move(self) -> None:
-        other = "b.ipynb" if self.path.name == "a.ipynb" else "a.ipynb"
+        other = ("b" if self.path.name.startswith("a") else "a") + self.path.name[1:]
         await self.house.manager.rename_file(self.path.name, other)
         self.path = self.house.root / other
 
@@ -353,9 +354,6 @@ class History:
             await step(self)
             await self.check()
         self.path.unlink()
-        # The next one is another notebook, and has the name of this one.
-        await self.house.ledger.gone("a.ipynb")
-        await self.house.ledger.gone("b.ipynb")
 
 
 class HistoryOverHTTP(History):

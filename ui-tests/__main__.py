@@ -23,6 +23,26 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "test-results"
 # What makes tabs collaborative.
 ROOMS = ("jupyter_collaboration", "jupyter_server_documents")
+# Specs of what goes by JupyterLab's public parts alone.
+PUBLIC = tuple(
+    rf"{name}\.spec"
+    for name in (
+        "extending",
+        "handshake",
+        "history",
+        "marks",
+        "names",
+        "no_kernel",
+        "notice",
+        "review",
+        "settings",
+        "soak",
+        "steady",
+        "text_tab",
+        "undo",
+        "xss",
+    )
+)
 
 
 class SetupError(Exception):
@@ -76,6 +96,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--nightly", action="store_true", help="run the long tests (tagged @nightly), too"
+    )
+    parser.add_argument(
+        "--brief",
+        action="store_true",
+        help="leave out what goes by JupyterLab's public parts alone, and so is alike in all",
     )
     parser.add_argument(
         "--screenshot",
@@ -139,6 +164,8 @@ def _play(
     without = [] if options.screenshot else ["@screenshot"]
     if not (options.nightly or options.screenshot):
         without.append("@nightly")
+    if options.brief:
+        without += PUBLIC
     command = [_program("npx"), "playwright", "test"]
     # Fifty edits at once in one room hold up the opening of another: rooms go one at a time.
     command += ["--project=rooms", "--workers=1"] if options.collaborative else ["--project=tabs"]

@@ -9,6 +9,7 @@ interface Reply {
 }
 
 test.describe('Another extension', () => {
+  test.use({ withExample: true });
   test.beforeAll(() => installExample());
 
   test('edits a notebook by the token, and hears of edits', async ({ agent, folder, open }) => {

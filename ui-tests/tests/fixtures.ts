@@ -21,6 +21,8 @@ export interface TestArgs {
   open: (name: string, options?: { kernel?: boolean; page?: Page }) => Promise<Tab>;
   /** Another browser with a JupyterLab of its own. */
   anotherWindow: () => Promise<IJupyterLabPageFixture>;
+  /** Whether pages have the extension of `example`, once it is installed. */
+  withExample: boolean;
   /** What the dialogs said that have opened so far, in any window. A test fails if it leaves one. */
   dialogs: string[];
 }
@@ -45,8 +47,13 @@ export const test = galataTest.extend<TestArgs, WorkerArgs>({
     },
     { scope: 'worker' }
   ],
-  context: async ({ context, login, dialogs }, use) => {
+  withExample: [false, { option: true }],
+  context: async ({ context, login, dialogs, withExample }, use) => {
     await prepare(context, login, dialogs);
+    if (!withExample) {
+      // Another worker may have installed it by now, and it tells of edits as well.
+      await context.route('**/extensions/nbedit-example/**', route => route.abort());
+    }
     await use(context);
   },
   // Galata makes folders and stops kernels with this one; it has no browser's cookies.
