@@ -105,8 +105,8 @@ class UndoRequest(Errand):
 
     @property
     def is_decision(self) -> bool:
-        """Whether a person has decided on it: taking back brings nothing new."""
-        return True
+        """Whether a person need not decide on it: taking back brings nothing new."""
+        return not self.redo or super().is_decision
 
 
 @dataclass(frozen=True)

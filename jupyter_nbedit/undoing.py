@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from jupyter_nbedit.editor import NotebookEditor
 from jupyter_nbedit.errors import EditNotFound, LedgerError, NothingToUndo, UndoConflict
 from jupyter_nbedit.history import Ledger
 from jupyter_nbedit.history.entries import Entry
-from jupyter_nbedit.loading import Loaded
+from jupyter_nbedit.loading import Loaded, away
 from jupyter_nbedit.messages import EditReply, UndoRequest
 from jupyter_nbedit.notebook.batch import Applied
 from jupyter_nbedit.notebook.record import Record
@@ -49,34 +50,23 @@ class Undoing:
 
         async def prepare(read: Loaded) -> Job:
             # With the lock held: who asks for the newest edit twice at once takes two of them back.
-            entry, kept = await self._found(request)
-            op: Literal["undo", "redo"] = "redo" if entry.kind == "undo" else "undo"
-
-            def run() -> Applied:
-                exact = read.hash == entry.hash
-                try:
-                    return take_back(read.document, _decoded(entry, kept), op=op, exact=exact)
-                except UndoConflict as conflict:
-                    conflict.details["edit_id"] = entry.edit_id
-                    raise
-
-            return Job(
-                run,
-                weight=len(read.content.text) + len(kept),
-                kind=op,
-                undoes=entry.edit_id,
-                # What comes back was in the notebook before the edit, and is worth no more than
-                # the notebook was then.
-                may_sign=entry.trusted,
-            )
+            before = None
+            while True:
+                entry, kept = await self._found(request, before)
+                job = _job(read, entry, kept)
+                applied = await away(job.weight, job.run)
+                if applied.splices or request.edit_id is not None:
+                    return replace(job, run=partial(_same, applied))
+                # Somebody has taken its effect back by hand, so that the one before it is next.
+                before = entry.edit_id
 
         return await self.editor.make(request, prepare)
 
-    async def _found(self, request: UndoRequest) -> tuple[Entry, bytes]:
+    async def _found(self, request: UndoRequest, before: int | None) -> tuple[Entry, bytes]:
         """Find what is to be taken back."""
         path, edit_id = request.path, request.edit_id
         if edit_id is None:
-            edit_id = await self.ledger.newest(path, undone=request.redo)
+            edit_id = await self.ledger.newest(path, undone=request.redo, before=before)
         if edit_id is None:
             done = "was taken back" if request.redo else "could be taken back"
             message = f"The ledger has no edit of this notebook that {done}. Look at its history."
@@ -87,6 +77,12 @@ class Undoing:
                 message = f"Edit {edit_id} was not taken back, so there is nothing to make again."
                 raise NothingToUndo(message, edit_id=edit_id)
             entry, kept = await self.ledger.entry(path, entry.undone_by)
+        if entry.kind == "undo" and not request.redo:
+            message = (
+                f"Edit {edit_id} took edit {entry.undoes} back. To make that one again, send this "
+                "to `redo`."
+            )
+            raise NothingToUndo(message, edit_id=edit_id)
         if entry.undone_by is not None:
             message = (
                 f"Edit {entry.edit_id} is taken back already, by edit {entry.undone_by}. Take that "
@@ -103,6 +99,32 @@ class Undoing:
             message = f"The ledger does not keep what edit {edit_id} changed."
             raise EditNotFound(message, edit_id=edit_id)
         return entry, kept
+
+
+def _same(applied: Applied) -> Applied:
+    return applied
+
+
+def _job(read: Loaded, entry: Entry, kept: bytes) -> Job:
+    op: Literal["undo", "redo"] = "redo" if entry.kind == "undo" else "undo"
+
+    def run() -> Applied:
+        exact = read.hash == entry.hash
+        try:
+            return take_back(read.document, _decoded(entry, kept), op=op, exact=exact)
+        except UndoConflict as conflict:
+            conflict.details["edit_id"] = entry.edit_id
+            raise
+
+    return Job(
+        run,
+        weight=len(read.content.text) + len(kept),
+        kind=op,
+        undoes=entry.edit_id,
+        # What comes back was in the notebook before the edit, and is worth no more than the
+        # notebook was then.
+        may_sign=entry.trusted,
+    )
 
 
 def _decoded(entry: Entry, kept: bytes) -> Record:

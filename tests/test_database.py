@@ -338,3 +338,17 @@ def test_servers_that_start_at_once_share_the_file(tmp_path: Path) -> None:
     found = sqlite3.connect(tmp_path / "nbedit" / NAME)
     assert found.execute("SELECT count(DISTINCT text) FROM texts").fetchone() == (200,)
     found.close()
+
+
+async def test_all_that_wait_for_a_locked_file_wait_at_once(
+    opened: Database, tmp_path: Path
+) -> None:
+    await opened.write(lambda base: base.execute("SELECT 1").fetchone())
+    other = sqlite3.connect(tmp_path / "nbedit" / NAME, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    began = time.monotonic()
+    tries = [opened.write(lambda base: base.execute("SELECT 1").fetchone()) for _ in range(3)]
+    found = await asyncio.gather(*tries, return_exceptions=True)
+    other.close()
+    assert all(isinstance(one, LedgerError) for one in found)
+    assert time.monotonic() - began < 4

@@ -443,3 +443,16 @@ def damaged(whole: bytes, chance: random.Random) -> bytes:
         within = chance.randrange(100 if chance.random() < 0.5 else 4096)
         text[chance.randrange(len(text) // 4096) * 4096 + within] = chance.randrange(256)
     return bytes(text)
+
+
+async def test_what_was_too_old_is_in_no_byte_of_the_files(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = house.ledger(max_days=2)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now - 3 * 86_400)
+    await old.add(new(message=CANARY), CANARY.encode())
+    monkeypatch.undo()
+    assert CANARY.encode() in house.bytes()
+    await house.ledger(max_days=2).add(new("b.ipynb"), None)
+    assert CANARY.encode() not in house.bytes()

@@ -93,7 +93,8 @@ class Database:
         LedgerError
             If the database fails.
         """
-        return await self._away(lambda: self._done(work, "BEGIN"))
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        return await self._away(lambda: self._done(work, "BEGIN", deadline))
 
     async def write(self, work: Work[_Answer], *, forget: bool = False) -> _Answer:
         """Change something.
@@ -110,9 +111,11 @@ class Database:
         LedgerError
             If the database fails; nothing is changed.
         """
+        # From here on: those that wait behind one another wait for the same lock.
+        deadline = time.monotonic() + _PATIENCE_SECONDS
 
         def change() -> _Answer:
-            answer = self._done(work, "BEGIN IMMEDIATE")
+            answer = self._done(work, "BEGIN IMMEDIATE", deadline)
             self._must_truncate |= forget
             if self._must_truncate:
                 self._truncate()
@@ -138,18 +141,20 @@ class Database:
 
     # All below is done on the one thread.
 
-    def _done(self, work: Work[_Answer], begin: str) -> _Answer:
+    def _done(self, work: Work[_Answer], begin: str, deadline: float) -> _Answer:
         with refusals():
             try:
-                return self._transaction(work, begin)
+                return self._transaction(work, begin, deadline)
             except (sqlite3.DatabaseError, NotOurs, UnicodeDecodeError) as error:
                 if not is_broken(error):
                     raise
                 self._put_aside(said(error))
-                return self._transaction(work, begin)
+                return self._transaction(work, begin, deadline)
 
-    def _transaction(self, work: Work[_Answer], begin: str) -> _Answer:
+    def _transaction(self, work: Work[_Answer], begin: str, deadline: float) -> _Answer:
         connection = self._connection()
+        left = max(0.0, deadline - time.monotonic())
+        connection.execute(f"PRAGMA busy_timeout = {int(left * 1000)}")
         connection.execute(begin)
         try:
             answer = work(connection)

@@ -27,7 +27,7 @@ from jupyter_nbedit.handlers.contract import (
     Contract,
     Reply,
 )
-from jupyter_nbedit.handlers.editing import Change, EditingHandler, TabsQuery, given
+from jupyter_nbedit.handlers.editing import PROPOSED, Change, EditingHandler, TabsQuery, given
 from jupyter_nbedit.messages import EditReply, UndoRequest
 
 _HEADERS = [IF_MATCH, IDEMPOTENCY_KEY, SESSION]
@@ -73,7 +73,9 @@ class UndoHandler(_TakingHandler):
         query=TabsQuery,
         body=UndoBody,
         headers=_HEADERS,
-        replies={HTTPStatus.OK: Reply(EditReply, "What taking it back did.", [ETAG])},
+        replies={
+            HTTPStatus.OK: Reply(EditReply, "What taking it back did.", [ETAG]),
+        },
         refusals=_REFUSALS,
     )
     @web.authenticated
@@ -91,7 +93,10 @@ class RedoHandler(_TakingHandler):
         query=TabsQuery,
         body=UndoBody,
         headers=_HEADERS,
-        replies={HTTPStatus.OK: Reply(EditReply, "What making it again did.", [ETAG])},
+        replies={
+            HTTPStatus.OK: Reply(EditReply, "What making it again did.", [ETAG]),
+            **PROPOSED,
+        },
         refusals=_REFUSALS,
     )
     @web.authenticated

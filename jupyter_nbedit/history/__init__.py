@@ -83,6 +83,10 @@ class Ledger:
         # One that is larger would push out all others.
         kept = None if record is None or len(record) > self._max_bytes // 2 else record
 
+        ages = time.monotonic() > self._aged + _AGING_SECONDS
+        if ages:
+            self._aged = time.monotonic()
+
         def add(connection: sqlite3.Connection) -> int:
             place = place_of(connection, *where)
             if entry.kind == "create":
@@ -103,10 +107,12 @@ class Ledger:
                 ),
             ).lastrowid
             reckon(connection, entry.undoes)
+            if ages:
+                forget(connection, "time <= ?", self._oldest())
             self._trim(connection)
             return int(made or 0)
 
-        return await self._database.write(add, forget=entry.kind == "create")
+        return await self._database.write(add, forget=ages or entry.kind == "create")
 
     async def page(self, path: str | None, *, limit: int, before: int | None = None) -> list[Entry]:
         """List edits, newest first.
@@ -167,7 +173,7 @@ class Ledger:
             raise EditNotFound(message, edit_id=edit_id)
         return made_of(row[:-1], path), row[-1]
 
-    async def newest(self, path: str, *, undone: bool) -> int | None:
+    async def newest(self, path: str, *, undone: bool, before: int | None = None) -> int | None:
         """Give the number of the edit that is next to be taken back; None if there is none.
 
         Parameters
@@ -177,6 +183,8 @@ class Ledger:
         undone
             False for the newest edit in effect that is neither an undo nor a redo, nor made the
             notebook; True for the newest undo in effect, which a redo takes back.
+        before
+            Only one with a smaller number.
 
         Raises
         ------
@@ -187,8 +195,9 @@ class Ledger:
         def newest(connection: sqlite3.Connection) -> int | None:
             row = connection.execute(
                 "SELECT edit FROM edits JOIN places USING (place) WHERE root = ? AND name = ?"
-                " AND kind = ? AND undone_by IS NULL AND time > ? ORDER BY edit DESC LIMIT 1",
-                (*where, self._oldest()),
+                " AND kind = ? AND undone_by IS NULL AND time > ? AND edit < ?"
+                " ORDER BY edit DESC LIMIT 1",
+                (*where, self._oldest(), (1 << 62) if before is None else before),
             ).fetchone()
             return None if row is None else int(row[0])
 
@@ -247,9 +256,6 @@ class Ledger:
 
     def _trim(self, connection: sqlite3.Connection) -> None:
         """Let the oldest go."""
-        if time.monotonic() > self._aged + _AGING_SECONDS:
-            self._aged = time.monotonic()
-            forget(connection, "time <= ?", self._oldest())
         while True:
             (size,) = connection.execute("SELECT bytes FROM edits_size").fetchone()
             if size <= self._max_bytes:

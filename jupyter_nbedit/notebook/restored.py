@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from jupyter_nbedit.notebook import objects, rewrite, spans
 from jupyter_nbedit.notebook.document import Cell
 from jupyter_nbedit.notebook.drafts import Draft
-from jupyter_nbedit.notebook.record import EXECUTION, Part, Record, same
+from jupyter_nbedit.notebook.record import EXECUTION, Part, Piece, Record, same
 from jupyter_nbedit.notebook.spans import Span
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.notebook.style import Style
@@ -45,6 +47,7 @@ class Restored(Draft):
     @classmethod
     def of(cls, record: Record, part: Part, cell: Cell, style: Style) -> Restored:
         """Make a cell what it was, but for what the edit did not touch."""
+        part = _without_old_run(part, cell)
         members = {**dict.fromkeys(part.added), **_kept(record, part)}
         if "metadata" in members and "outputs" not in members:
             members["metadata"] = _run_since(part, cell, members["metadata"], style)
@@ -100,6 +103,20 @@ class Restored(Draft):
         if self.cell is None:
             return b"".join(one for one in self.pieces if isinstance(one, bytes))
         return super().written(style)
+
+
+def _without_old_run(part: Part, cell: Cell) -> Part:
+    """Leave what a later run gave, if the source that was run stays; it is nobody's to take."""
+    kept = {piece.name for piece in part.former or () if piece.kept is not None}
+    if not part.outputs_cleared or kept & {"source", "cell_type"}:
+        return part
+    if not rewrite.has_outputs(cell):
+        return part
+    former = [
+        Piece(piece.name, None) if piece.name in rewrite.OF_A_RUN else piece
+        for piece in part.former or ()
+    ]
+    return replace(part, former=former)
 
 
 def _said(part: Part) -> tuple[str, str]:

@@ -59,10 +59,12 @@ def take_back(
     InvalidNotebook
         As `Cell` does.
     """
+    # If the splices backwards are for other bytes, so are the indexes of the parts.
+    exact = exact and record.back is not None
     chosen = [n for n in range(len(record.parts)) if only is None or n in only]
     plan = _Plan.of(document, record, [record.parts[n] for n in chosen], exact=exact)
     workspace, order = plan.carried_out()
-    whole = exact and record.back is not None and len(chosen) == len(record.parts)
+    whole = exact and len(chosen) == len(record.parts)
     return worked_out(
         workspace,
         order,

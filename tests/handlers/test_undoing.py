@@ -290,3 +290,52 @@ def test_edits_are_taken_back_after_a_restart(tmp_path: Path) -> None:
         assert newest.json["edit_id"] > first
         assert undo(client, "a.ipynb").status == 200
         assert (running.root / "a.ipynb").read_bytes() == ODD
+
+
+def test_an_edit_whose_effect_is_gone_is_not_taken_back_again_and_again(
+    live: Client, path: str
+) -> None:
+    first = edited(live, path, replacing("alpha", "x = 2"))
+    edited(live, path, {"op": "move", "cell": "beta", "at": "start"})
+    file = live.root / path
+    content = json.loads(file.read_bytes())
+    content["cells"][:2] = reversed(content["cells"][:2])
+    file.write_text(json.dumps(content))
+
+    assert undo(live, path).status == 200
+    assert sources(live, path)[0] == samples.cells_of(TEXT)[0]["source"]
+    assert details_of_first(live, path, first) is not None
+    refused(undo(live, path), 409, "nothing_to_undo")
+
+
+def details_of_first(client: Client, path: str, number: int) -> Any:
+    answer = client.request("GET", f"nbedit/notebooks/{path}/history/{number}")
+    return answer.json["undone_by"]
+
+
+@pytest.mark.parametrize(("mode", "status"), [("review", 202), ("plan", 403)])
+async def test_what_was_taken_back_comes_again_only_as_edits_may(
+    local: Local, mode: str, status: int
+) -> None:
+    (local.root / "a.ipynb").write_bytes(TEXT)
+    parts = ("nbedit", "notebooks", "a.ipynb")
+    await local.patch("a.ipynb", replacing("beta", "# Kept"))
+    edit = (await local.patch("a.ipynb", replacing("alpha", "evil"))).json["edit_id"]
+    back = (await local.request("POST", *parts, "undo", body=b"{}", headers=JSON)).json["edit_id"]
+    before = (local.root / "a.ipynb").read_bytes()
+    said = json.dumps({"mode": mode, "path": "a.ipynb"}).encode()
+    assert (await local.request("PUT", "nbedit", "mode", body=said, headers=JSON)).status == 200
+    for verb, body, expected in (
+        ("redo", {}, status),
+        ("redo", {"edit_id": edit}, status),
+        ("redo", {"edit_id": back}, status),
+        ("undo", {"edit_id": back}, 409),
+    ):
+        sent = json.dumps(body).encode()
+        answer = await local.request("POST", *parts, verb, body=sent, headers=JSON)
+        assert answer.status == expected, answer.body
+        assert (local.root / "a.ipynb").read_bytes() == before
+    # What a person takes back brings nothing new.
+    answer = await local.request("POST", *parts, "undo", body=b"{}", headers=JSON)
+    assert answer.status == 200
+    assert (local.root / "a.ipynb").read_bytes() == TEXT

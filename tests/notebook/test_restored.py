@@ -150,3 +150,10 @@ def test_a_part_of_a_split_code_cell_is_found_though_the_cell_had_attachments() 
     text, _ = done(text, {"op": "insert", "at": "end", "cell_type": "raw", "source": "w"})
 
     assert cells_of(taken_back(text, record))[:2] == cells_of(before)
+
+
+def test_outputs_of_a_later_run_stay_if_the_edit_only_cleared_those_there_were() -> None:
+    text, record = done(a_notebook(), {"op": "clear_outputs", "cell": "a"})
+    text = changed(text, 0, outputs=[RAN], execution_count=9)
+
+    assert cells_of(taken_back(text, record)) == cells_of(text)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from jupyter_nbedit.errors import NbEditError, UndoConflict
 from jupyter_nbedit.notebook.diff import unified
@@ -285,3 +286,14 @@ def test_an_edit_that_changed_nothing_has_nothing_to_take_back() -> None:
     text, record = edited(three(), {"op": "move", "cell": "a", "at": "start"})
 
     assert (text, record.parts, record.back) == (three(), [], [])
+
+
+def test_what_was_kept_in_other_bytes_than_were_made_is_found_cell_by_cell() -> None:
+    text = notebook(code("e", "a"), code("x", "b"), code("mine", "c"))
+    emptied = {"op": "replace", "cell": "a", "source": ""}
+    changed = {"op": "replace", "cell": "b", "source": "y"}
+    record = replace(edit(Document.parse(text), emptied, changed).record(), back=None)
+    # As a hook does that drops empty cells.
+    kept = Document.parse(notebook(code("y", "b"), code("mine", "c")))
+    with pytest.raises(UndoConflict):
+        take_back(kept, record, op="undo", exact=True)

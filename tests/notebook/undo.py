@@ -70,7 +70,8 @@ def check_newest(
         return None
     text, before = join(document.text, applied.splices), document.text
     after, record = Document.parse(text), kept(applied.record())
-    assert bool(record.parts) == (text != before), label
+    # A cell that is deleted and made again in its place leaves no trace in the bytes.
+    assert record.parts or text == before, label
 
     undone = take_back(after, record, op="undo", exact=True)
     assert done(after, undone) == before, label

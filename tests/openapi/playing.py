@@ -213,6 +213,12 @@ def _reviewed(client: Client) -> Iterator[None]:
 
 
 @contextmanager
+def _taken_back_and_reviewed(client: Client) -> Iterator[None]:
+    with _taken_back(client), _reviewed(client):
+        yield
+
+
+@contextmanager
 def _reviewed_and_read(client: Client) -> Iterator[None]:
     with _reviewed(client), _read(client):
         yield
@@ -274,6 +280,9 @@ def _full(client: Client) -> AbstractContextManager[None]:
 ARRANGEMENTS: Mapping[str, Callable[[Client], AbstractContextManager[int | None]]] = {
     _ONE_PROPOSAL: _one_waits,
     "The server is in review mode.": _reviewed,
+    "An edit of the cell `limit` was taken back, and the server is in review mode.": (
+        _taken_back_and_reviewed
+    ),
     f"The server is in review mode, and the session has read the notebook `{NOTEBOOK}`.": (
         _reviewed_and_read
     ),
