@@ -164,8 +164,8 @@ class NotebookEditor:
             job = replace(job, kind="create")
             return await self.afterwards.of(storage, done, job, written, trusted=False)
 
-    async def check_mode(self, asked: Asked) -> None:
-        """Refuse a change that the mode does not allow.
+    async def check_mode(self, asked: Asked) -> str:
+        """Refuse a change that the mode does not allow, and give the mode.
 
         A notebook's own plan mode is how a person pauses agents there: it does not stop what
         people do then, which is to take back and to accept.
@@ -174,8 +174,9 @@ class NotebookEditor:
         ------
         PlanMode
         """
-        if asked.dry_run or await self.modes.of(asked.path) != "plan":
-            return
+        mode = await self.modes.of(asked.path)
+        if asked.dry_run or mode != "plan":
+            return mode
         if self.modes.server == "plan":
             message = (
                 "This server is in plan mode: notebooks are not changed. Send `dry_run: true` "
@@ -188,10 +189,16 @@ class NotebookEditor:
                 "`dry_run: true` to see what the edit would do."
             )
             raise PlanMode(message)
+        return mode
 
     async def _is_reviewed(self, asked: Asked) -> bool:
-        """Tell whether a person decides first."""
-        return not asked.is_decision and await self.modes.of(asked.path) == "review"
+        """Tell whether a person decides first, who may have paused edits while this one waited.
+
+        Raises
+        ------
+        PlanMode
+        """
+        return await self.check_mode(asked) == "review" and not asked.is_decision
 
     async def _propose(
         self, asked: Asked, done: Outcome, reply: EditReply, text: bytes | None = None
@@ -224,7 +231,7 @@ class NotebookEditor:
         if errand.dry_run:
             digest = await away(len(read.content.text), digest_of, read.content.text, splices)
             return done.reply(storage, Written(digest, read.content.last_modified))
-        if isinstance(errand, EditRequest) and await self._is_reviewed(errand):
+        if await self._is_reviewed(errand):
             return await self._propose(errand, done, done.reply(storage, current))
         trusted = await is_trusted(self.afterwards.notary, read.content)
         try:

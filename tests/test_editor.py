@@ -499,3 +499,27 @@ async def test_what_a_plan_refuses_is_the_answer(notary: NotebookNotary) -> None
     with pytest.raises(InvalidRequest, match="3 cells"):
         await Service(storage, notary).editor.edit(EditRequest(NAME, plan))
     assert storage.notebooks[NAME] == TEXT
+
+
+class Changing:
+    """Modes that a person changes while an edit is on its way."""
+
+    server = "edit"
+
+    def __init__(self, *modes: str) -> None:
+        self.modes = list(modes)
+
+    async def of(self, path: str) -> str:
+        assert path == NAME
+        return self.modes.pop(0) if len(self.modes) > 1 else self.modes[0]
+
+
+@pytest.mark.parametrize("before", ["review", "edit"])
+async def test_an_edit_that_is_paused_on_its_way_is_not_made(
+    notary: NotebookNotary, before: str
+) -> None:
+    service = Service(MemoryStorage({NAME: TEXT}), notary)
+    service.editor.modes = Changing(before, "plan")
+    with pytest.raises(PlanMode):
+        await service.edit(REPLACE)
+    assert service.storage.notebooks[NAME] == TEXT

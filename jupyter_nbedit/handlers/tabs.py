@@ -23,6 +23,8 @@ MOST_BYTES = 256 * 1024
 MOST_PATHS = 1_000
 #: How many messages are taken in a second; who sends more waits.
 MOST_MESSAGES = 100
+# A longer one counts as several: each of its paths is looked up on the disk.
+_BYTES_OF_ONE = 2048
 #: How often it is seen to that a page is still there, in seconds.
 PING_SECONDS = 20
 
@@ -107,7 +109,7 @@ class TabsHandler(NbEditHandler, WebSocketHandler):
         if isinstance(message, bytes):
             self.close(_NOT_TEXT, "Expected a text of JSON; found bytes.")
             return
-        await self._wait_its_turn()
+        await self._wait_its_turn(1 + len(message) // _BYTES_OF_ONE)
         if self._page is None:
             return
         try:
@@ -130,11 +132,11 @@ class TabsHandler(NbEditHandler, WebSocketHandler):
             self.extensionapp.tabs.leave(self._page)
             self._page = None
 
-    async def _wait_its_turn(self) -> None:
+    async def _wait_its_turn(self, worth: int) -> None:
         """Take no more from a page than a page has to say: what is not taken waits at its end."""
         second = int(time.monotonic())
         if second != self._second:
             self._second, self._messages = second, 0
-        self._messages += 1
+        self._messages += worth
         if self._messages > MOST_MESSAGES:
             await sleep(second + 1 - time.monotonic())

@@ -67,6 +67,16 @@ _FORGET = """
     WHERE root = :root AND (name = :old OR substr(name, 1, length(:old) + 1) = :old || '/')
 """
 _PURGE = "DELETE FROM proposals WHERE root = :root AND name = :name AND status != 'pending'"
+_FORGET_MOST = """
+    DELETE FROM proposals WHERE proposal_id IN (
+        SELECT proposal_id FROM (
+            SELECT proposal_id, row_number() OVER newest AS place,
+                sum(length(proposed) + length(parts)) OVER newest AS size
+            FROM proposals WHERE root = :root AND status != 'pending'
+            WINDOW newest AS (ORDER BY proposal_id DESC)
+        ) WHERE place > :most_closed OR (place > 1 AND size > :most_bytes)
+    )
+"""
 _FORGET_OLD = """
     DELETE FROM proposals
     WHERE root = :root AND (expires <= :long_ago OR proposal_id IN (
@@ -133,7 +143,9 @@ def decide(database: sqlite3.Connection, row: Row, ruling: Ruling) -> Proposal:
         "edit_ids": written(edit_ids),
     }
     database.execute(_DECIDE, {**row, **kept})
-    return one(database, row)
+    decided = one(database, row)
+    database.execute(_FORGET_MOST, row)
+    return decided
 
 
 def expire(database: sqlite3.Connection, row: Row) -> list[Proposal]:

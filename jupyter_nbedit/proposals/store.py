@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 # Of all that wait, with what they would change. One that is decided is only what it says.
 _MOST_BYTES = 256 * 1024 * 1024
-# How many that are decided can still be asked for.
+# How many that are decided can still be asked for, and how much of them.
 _MOST_CLOSED = 1_000
+_MOST_CLOSED_BYTES = 32 * 1024 * 1024
 
 
 def _now() -> datetime:
@@ -156,7 +157,9 @@ class ProposalStore:
         ------
         ProposalNotFound
         """
-        row = self._row(proposal_id=proposal_id)
+        row = self._row(
+            proposal_id=proposal_id, most_closed=_MOST_CLOSED, most_bytes=_MOST_CLOSED_BYTES
+        )
         return await self.database.write(lambda database: rows.decide(database, row, ruling))
 
     async def expire(self) -> list[Proposal]:

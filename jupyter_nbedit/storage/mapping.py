@@ -13,6 +13,8 @@ from jupyter_nbedit.storage.guards import is_rooted
 from jupyter_nbedit.storage.paths import is_odd, real_path
 
 _SHOWN = 200
+# Longer ones are no file's, and each of their folders would be looked at.
+_LONGEST = 32_768
 # What tells one root from another where there is no folder: of Jupyter, s3contents and the like.
 _WHERE = ("root_dir", "endpoint_url", "bucket", "prefix")
 
@@ -100,8 +102,10 @@ def shows(manager: Any, folder: str) -> bool:
 def _below(top: str, given: str) -> str | None:
     """Give the path relative to the top; None if it is not below it."""
     path = os.path.join(top, given)
+    if len(path) > _LONGEST or "\0" in path:
+        return None
     # On Windows, only to look at a share would send the server's credentials there.
-    if "\0" in path or os.path.splitdrive(path)[0].lower() != os.path.splitdrive(top)[0].lower():
+    if os.path.splitdrive(path)[0].lower() != os.path.splitdrive(top)[0].lower():
         return None
     real = real_path(path)
     if os.path.commonpath([top, real]) != top:

@@ -175,7 +175,9 @@ class Services:
 
         Raises
         ------
-        InvalidRequest, NotAPlainFile
+        InvalidRequest
+            If it is a notebook, by a link that has another name, or relative and may not be.
+        NotAPlainFile
             As of a notebook.
         FileNotFound
             If it is outside the root.
@@ -183,6 +185,12 @@ class Services:
         path = api_path(self.texts.manager(), given, relative=relative)
         if path is None:
             raise FileNotFound
+        if path.endswith(_NOTEBOOK):
+            message = (
+                f"This path is a link to a notebook, {path[-_SHOWN:]!r}, whose text is JSON. Call "
+                "the notebook by its own path, which ends in .ipynb."
+            )
+            raise InvalidRequest(message)
         return path
 
     async def edit(

@@ -175,3 +175,9 @@ def test_a_folder_is_shown_if_it_is_below_the_root_and_not_hidden(root: Path) ->
     assert not shows(AsyncContentsManager(), str(root))
     manager.allow_hidden = True
     assert shows(manager, str(root / ".hidden"))
+
+
+def test_a_path_that_is_too_long_for_any_file_is_not_looked_at(
+    manager: AsyncLargeFileManager,
+) -> None:
+    assert api_path(manager, "sub/../" * 10_000 + "a.ipynb", relative=True) is None

@@ -7,6 +7,7 @@ import type { EditReply } from './answers';
 import { INbEdit, type EditNotice, type EditOptions } from './api';
 import type { FileChange, FileFeed } from './events';
 import { IFileFeed } from './feed';
+import { isLinked } from './linked';
 import { Server } from './server';
 
 const EDIT = 'nbedit:edit';
@@ -125,14 +126,4 @@ class Edits implements INbEdit {
   }
 
   private readonly _edited = new Signal<INbEdit, EditNotice>(this);
-}
-
-/**
- * Whether a click on something that names a command in an attribute is being handled: JupyterLab
- * executes it with arguments from there, and outputs and Markdown may bring such attributes along.
- */
-function isLinked(): boolean {
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- a command is told of no event
-  const target = window.event?.target;
-  return target instanceof Element && target.closest('[data-commandlinker-command]') !== null;
 }

@@ -1,5 +1,8 @@
 import type { Edit, Page } from '../answers';
 
+/** More edits than this are not kept while new ones come; they are asked for again. */
+const MOST = 1000;
+
 /** Nothing is known yet. */
 export const NOTHING: Page = { edits: [], next: null };
 
@@ -16,9 +19,12 @@ export function renewed(known: Page, page: Page): Page {
   }
   const older = known.edits.filter(({ edit_id: id }) => id < last);
   const isGap = !known.edits.some(({ edit_id: id }) => id >= last);
-  return isGap || older.length === 0
-    ? page
-    : { edits: [...page.edits, ...older], next: known.next };
+  if (isGap || older.length === 0) {
+    return page;
+  }
+  const edits = [...page.edits, ...older].slice(0, Math.max(MOST, known.edits.length));
+  const isCut = edits.length < page.edits.length + older.length;
+  return { edits, next: isCut ? (edits.at(-1)?.edit_id ?? null) : known.next };
 }
 
 /** Put an older page behind what is known. */

@@ -12,6 +12,7 @@ import { MenuSvg, redoIcon, undoIcon } from '@jupyterlab/ui-components';
 import type { FileFeed } from '../events';
 import { IFileFeed } from '../feed';
 import { historyIcon } from '../icons';
+import { notLinked } from '../linked';
 import { clean } from '../names';
 import { Server } from '../server';
 import { OpenNotebooks } from './cells';
@@ -86,14 +87,14 @@ export const history: JupyterFrontEndPlugin<void> = {
       caption: trans.__('Take back the last edit that came from outside into this notebook'),
       icon: undoIcon,
       isEnabled: isOpen,
-      execute: async () => takeBack('undo')
+      execute: notLinked(async () => takeBack('undo'))
     });
     commands.addCommand(REDO, {
       label: trans.__('Redo Last Agent Edit'),
       caption: trans.__('Make the edit again that was taken back last'),
       icon: redoIcon,
       isEnabled: isOpen,
-      execute: async () => takeBack('redo')
+      execute: notLinked(async () => takeBack('redo'))
     });
     commands.addCommand(FORGET, {
       label: trans.__('Forget the Edit History of This Notebook…'),

@@ -6,6 +6,7 @@ import { Signal } from '@lumino/signaling';
 import type { Mode } from '../answers';
 import type { FileFeed } from '../events';
 import { IFileFeed } from '../feed';
+import { notLinked } from '../linked';
 import { Server } from '../server';
 import { Modes, type Choice } from './modes';
 import { CATEGORY, Commands, IProposals } from './plugin';
@@ -61,7 +62,7 @@ export const modes: JupyterFrontEndPlugin<void> = {
         isToggleable: true,
         isToggled: () => known.now?.own === mode,
         isEnabled: () => known.now?.path != null && known.obstacle === '',
-        execute: () => set('notebook', known.now?.own === mode ? null : mode)
+        execute: notLinked(async () => set('notebook', known.now?.own === mode ? null : mode))
       });
       palette?.addItem({ command: id, category: CATEGORY });
     }

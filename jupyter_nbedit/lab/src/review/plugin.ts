@@ -12,6 +12,7 @@ import type { ProposalPart } from '../answers';
 import { Comparison, languageOf } from '../compare';
 import type { FileFeed } from '../events';
 import { IFileFeed } from '../feed';
+import { notLinked } from '../linked';
 import { Server } from '../server';
 import { reviewIcon } from './icons';
 import { ProposalList } from './list';
@@ -137,12 +138,12 @@ export const review: JupyterFrontEndPlugin<void> = {
     commands.addCommand(Commands.acceptAll, {
       label: 'Accept All Proposed Changes of This Notebook',
       isEnabled,
-      execute: () => current()?.decideAll(true)
+      execute: notLinked(() => current()?.decideAll(true))
     });
     commands.addCommand(Commands.rejectAll, {
       label: 'Reject All Proposed Changes of This Notebook',
       isEnabled,
-      execute: () => current()?.decideAll(false)
+      execute: notLinked(() => current()?.decideAll(false))
     });
     Object.values(Commands).forEach(command => palette?.addItem({ command, category: CATEGORY }));
     pending.changed.connect(() => commands.notifyCommandChanged());

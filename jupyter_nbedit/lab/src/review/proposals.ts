@@ -4,6 +4,9 @@ import type { EditReply, Proposal } from '../answers';
 
 const SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/proposal/v1';
 
+/** How many are asked for, the newest: as many as the server lists. */
+const MOST = 200;
+
 /** How long after a read the end of a proposal is looked for, at least and at most (a timer can
  * run no longer), in milliseconds. */
 const SOONEST_EXPIRY = 5000;
@@ -11,7 +14,7 @@ const LATEST_EXPIRY = 2 ** 31 - 1;
 
 /** What of the server the proposals need. */
 export interface ProposalServer {
-  proposals(options: { status: 'pending' }): Promise<readonly Proposal[]>;
+  proposals(options: { status: 'pending'; limit: number }): Promise<readonly Proposal[]>;
   accept(id: number, parts?: readonly number[]): Promise<EditReply>;
   reject(id: number, parts?: readonly number[]): Promise<Proposal>;
 }
@@ -82,7 +85,7 @@ export class Proposals {
     while (this._isStale) {
       this._isStale = false;
       try {
-        this._take(await this._server.proposals({ status: 'pending' }));
+        this._take(await this._server.proposals({ status: 'pending', limit: MOST }));
         this._isFailing = false;
       } catch (error) {
         // The next event or resync asks again; to say so once is enough.

@@ -140,3 +140,17 @@ test('a failure leaves what is known, and goes with the next answer', async () =
   await model.refresh();
   expect(model.failure).toBeNull();
 });
+
+test('keeps no more and more edits while they come', async () => {
+  for (let i = 0; i < 60; i++) {
+    ledger.add(40);
+    await model.refresh();
+  }
+  expect(model.edits.length).toBeLessThanOrEqual(1000);
+  while (model.hasMore) {
+    await model.extend();
+  }
+  expect(model.edits.map(({ edit_id: id }) => id)).toEqual(
+    ledger.edits.map(({ edit_id: id }) => id)
+  );
+});
