@@ -33,7 +33,7 @@ from tests.handlers.refused import OF_FORM, assert_says_nothing_of_this_machine
 
 Case = schemathesis.Case[Any]
 
-CASES = 20_000 if "NBEDIT_NIGHTLY" in os.environ else 1_500
+CASES = 20_000 if "NBEDIT_NIGHTLY" in os.environ else 1_000
 DOCUMENT = json.loads(json.dumps(document(default_handlers, base_url="/")))
 OPERATIONS = sum(len(verbs) for verbs in DOCUMENT["paths"].values())
 
