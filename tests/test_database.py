@@ -13,7 +13,7 @@ import textwrap
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -311,6 +311,38 @@ async def test_what_would_be_shown_is_kept_in_memory(
     assert await texts(base) == ["x"]
     assert names(tmp_path) == []
     assert "kept in memory" in caplog.text
+    await base.close()
+
+
+async def test_a_file_that_another_server_makes_at_this_moment_is_not_taken_for_a_strange_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    base = database(tmp_path)
+    connect = base._connect
+    met = []
+
+    def meets(name: str) -> sqlite3.Connection:
+        connection = connect(name)
+
+        def other(statement: str) -> None:
+            if statement != "PRAGMA user_version" or met:
+                return
+            met.append(statement)
+            with (
+                closing(sqlite3.connect(name, timeout=0)) as second,
+                suppress(sqlite3.OperationalError),  # it may be made to wait
+            ):
+                second.execute(f"PRAGMA application_id = {module._APPLICATION_ID}")
+                second.execute(f"PRAGMA user_version = {module._VERSION}")
+
+        connection.set_trace_callback(other)
+        return connection
+
+    monkeypatch.setattr(base, "_connect", meets)
+    await put(base, "x")
+    assert await texts(base) == ["x"]
+    assert met
+    assert "cannot be read" not in caplog.text
     await base.close()
 
 

@@ -228,9 +228,12 @@ class Database:
 
     def _prepare(self, connection: sqlite3.Connection) -> bool:
         """Make the tables; false if a newer version has made them in a way of its own."""
+        # One look at it: another server may be making it just now.
+        connection.execute("BEGIN")
         (owner,) = connection.execute("PRAGMA application_id").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        connection.execute("COMMIT")
         if owner != _APPLICATION_ID and (owner, version, tables) != (0, 0, 0):
             message = "file is not a database of jupyter_nbedit"
             raise NotOurs(message)
