@@ -16,7 +16,7 @@ from tests.notebook.generated import notebooks, texts
 from tests.notebook.oracle import check, edit
 
 # The floor everything stands on is worth more examples than the rest.
-thoroughly = settings(max_examples=4 * settings().max_examples)
+thoroughly = settings(max_examples=2 * settings().max_examples)
 
 
 patches = st.dictionaries(

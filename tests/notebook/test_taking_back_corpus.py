@@ -50,11 +50,11 @@ KINDS = [
 
 
 def chosen(cases: Callable[[Document], Iterator[Batch]]) -> Iterator[tuple[str, Document, Batch]]:
-    """By day one case of every fourth notebook, at night every third of all; in turn others."""
+    """By day one case of every eighth notebook, at night every third of all; in turn others."""
     for number, (path, document) in enumerate(corpus.documents(), start=len(cases.__name__)):
-        if NIGHTLY or (number % 4 == 0 and len(document.text) <= MOST_BYTES):
+        if NIGHTLY or (number % 8 == 0 and len(document.text) <= MOST_BYTES):
             found = list(cases(document))
-            turn = number if NIGHTLY else number // 4
+            turn = number if NIGHTLY else number // 8
             first = turn % max(1, len(found))
             for case in found[turn % 3 :: 3] if NIGHTLY else found[first : first + 1]:
                 yield str(path), document, case

@@ -2,7 +2,8 @@ import type { IEditorLanguageRegistry, IEditorThemeRegistry } from '@jupyterlab/
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { EditDetail, Part, Version } from '../answers';
 import { Comparison, languageOf, type Layout, type Texts } from '../compare';
-import { button, make } from './dom';
+import { make } from '../elements';
+import { button } from './dom';
 import { changesOf, placeOf } from './wording';
 
 /** More parts than this are shown when they are asked for. */

@@ -1,16 +1,5 @@
 import type { LabIcon } from '@jupyterlab/ui-components';
-
-/** Make an element. What is to be seen in it is only ever set as text. */
-export function make<Name extends keyof HTMLElementTagNameMap>(
-  name: Name,
-  className: string,
-  text = ''
-): HTMLElementTagNameMap[Name] {
-  const element = document.createElement(name);
-  element.className = className;
-  element.textContent = text;
-  return element;
-}
+import { make } from '../elements';
 
 /** Make a button that says what it does. */
 export function button(label: string, onClick: () => void): HTMLButtonElement {

@@ -1,5 +1,5 @@
 import type { Edit } from '../answers';
-import { make } from './dom';
+import { make } from '../elements';
 import { Row, type RowHost } from './row';
 
 /** How often the rows say anew how long ago they were, in milliseconds. */

@@ -11,7 +11,8 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Edit } from '../answers';
 import { clean } from '../names';
 import { actionOf } from './action';
-import { iconButton, make, picture } from './dom';
+import { make } from '../elements';
+import { iconButton, picture } from './dom';
 import { ago, messageOf, pathOf, titleOf, whoOf } from './wording';
 
 /** What a row does when it is used. */

@@ -1,5 +1,6 @@
 import { Widget } from '@lumino/widgets';
-import { button, element, enable, tell } from './elements';
+import { make } from '../elements';
+import { button, enable, tell } from './elements';
 
 /** What the bar does when one of its buttons is pressed. */
 export interface BarActions {
@@ -17,7 +18,7 @@ export class ReviewBar extends Widget {
       button('Reject all', 'Reject all proposed changes', 'reject', rejectAll),
       button('Accept all', 'Accept all proposed changes', 'accept', acceptAll)
     ];
-    const actions = element('div', 'jp-nbedit-actions');
+    const actions = make('div', 'jp-nbedit-actions');
     actions.append(button('Next', 'Go to the next proposed change', 'reject', next));
     actions.append(...this._decisions);
     this._summary.setAttribute('role', 'status');
@@ -44,7 +45,7 @@ export class ReviewBar extends Widget {
   }
 
   private readonly _decisions: HTMLButtonElement[];
-  private readonly _summary = element('div', 'jp-nbedit-summary');
-  private readonly _purpose = element('div', 'jp-nbedit-purpose');
-  private readonly _notice = element('div', 'jp-nbedit-notice');
+  private readonly _summary = make('div', 'jp-nbedit-summary');
+  private readonly _purpose = make('div', 'jp-nbedit-purpose');
+  private readonly _notice = make('div', 'jp-nbedit-notice');
 }

@@ -1,7 +1,8 @@
 import { Widget } from '@lumino/widgets';
 import type { Proposal, ProposalPart } from '../answers';
 import type { Comparison } from '../compare';
-import { button, element, enable, tell } from './elements';
+import { make } from '../elements';
+import { button, enable, tell } from './elements';
 import { identity, intention, proposer, purpose } from './wording';
 
 /** What a block does when one of its buttons is pressed. */
@@ -23,18 +24,18 @@ export class Block extends Widget {
     super();
     this.addClass('jp-nbedit-proposal');
     const { node } = this;
-    const title = element('div', 'jp-nbedit-proposal-title');
-    title.append(element('strong', '', proposer(proposal)), ` ${intention(part)}`);
+    const title = make('div', 'jp-nbedit-proposal-title');
+    title.append(make('strong', '', proposer(proposal)), ` ${intention(part)}`);
     title.title = identity(proposal);
     const name = title.textContent;
     this._buttons = [
       button('Reject', `Reject: ${name}`, 'reject', () => decide(false)),
       button('Accept', `Accept: ${name}`, 'accept', () => decide(true))
     ];
-    const actions = element('div', 'jp-nbedit-actions');
+    const actions = make('div', 'jp-nbedit-actions');
     actions.append(...this._buttons);
-    const head = element('div', 'jp-nbedit-proposal-head');
-    const why = element('div', 'jp-nbedit-purpose', purpose(proposal));
+    const head = make('div', 'jp-nbedit-proposal-head');
+    const why = make('div', 'jp-nbedit-purpose', purpose(proposal));
     head.append(title, why, actions);
     this._notice.setAttribute('role', 'alert');
     tell(this._notice, '');
@@ -67,5 +68,5 @@ export class Block extends Widget {
   }
 
   private readonly _buttons: HTMLButtonElement[];
-  private readonly _notice = element('div', 'jp-nbedit-notice');
+  private readonly _notice = make('div', 'jp-nbedit-notice');
 }

@@ -1,16 +1,6 @@
-/** The elements that proposals are shown with. What they show is only ever set as text. */
+/** The elements that proposals are shown with. */
 
-/** Make an element with a text. */
-export function element<Tag extends keyof HTMLElementTagNameMap>(
-  tag: Tag,
-  className: string,
-  text = ''
-): HTMLElementTagNameMap[Tag] {
-  const node = document.createElement(tag);
-  node.className = className;
-  node.textContent = text;
-  return node;
-}
+import { make } from '../elements';
 
 /**
  * Make a button in the look of JupyterLab's dialogs.
@@ -25,7 +15,7 @@ export function button(
   kind: 'accept' | 'reject',
   press: () => void
 ): HTMLButtonElement {
-  const node = element('button', `jp-mod-styled jp-mod-${kind} jp-nbedit-button`, label);
+  const node = make('button', `jp-mod-styled jp-mod-${kind} jp-nbedit-button`, label);
   node.type = 'button';
   node.setAttribute('aria-label', name);
   node.addEventListener('mousedown', event => {

@@ -3,7 +3,8 @@ import { Widget } from '@lumino/widgets';
 import type { Proposal, ProposalPart } from '../answers';
 import type { Comparison } from '../compare';
 import { cleanText } from '../names';
-import { button, element, enable, tell } from './elements';
+import { make } from '../elements';
+import { button, enable, tell } from './elements';
 import type { Proposals } from './proposals';
 import { counted, identity, pendingParts, proposer, purpose } from './wording';
 
@@ -28,7 +29,7 @@ export class ProposalList extends Widget {
     this.addClass('jp-nbedit-proposals');
     this.node.setAttribute('role', 'region');
     this.node.setAttribute('aria-label', 'Proposed changes of all notebooks');
-    this.node.append(element('h2', '', 'Proposed changes'), this._none, this._list);
+    this.node.append(make('h2', '', 'Proposed changes'), this._none, this._list);
     _proposals.changed.connect(this._refresh);
     this.update();
   }
@@ -64,14 +65,14 @@ export class ProposalList extends Widget {
   }
 
   private readonly _refresh = (): void => this.update();
-  private readonly _none = element('p', 'jp-nbedit-none');
-  private readonly _list = element('ul', 'jp-nbedit-list');
+  private readonly _none = make('p', 'jp-nbedit-none');
+  private readonly _list = make('ul', 'jp-nbedit-list');
   private _items: Item[] = [];
 }
 
 /** One proposal of the list. */
 class Item {
-  readonly node = element('li', 'jp-nbedit-item');
+  readonly node = make('li', 'jp-nbedit-item');
 
   /** @param is What tells it from the same proposal at another time. */
   constructor(
@@ -83,14 +84,14 @@ class Item {
     const { path, kind } = _proposal;
     const parts = pendingParts(_proposal);
     const shownPath = cleanText(path, LONGEST_PATH);
-    const title = element('div', 'jp-nbedit-proposal-title');
+    const title = make('div', 'jp-nbedit-proposal-title');
     const what =
       kind === 'create'
         ? `proposes a new notebook of ${counted(parts.length, 'cell')}`
         : `proposes ${counted(parts.length, 'change')}`;
-    title.append(element('strong', '', proposer(_proposal)), ` ${what}`);
+    title.append(make('strong', '', proposer(_proposal)), ` ${what}`);
     title.title = identity(_proposal);
-    const time = element('time', 'jp-nbedit-time', new Date(_proposal.created).toLocaleString());
+    const time = make('time', 'jp-nbedit-time', new Date(_proposal.created).toLocaleString());
     time.dateTime = _proposal.created;
     this._buttons = [
       button('Reject', `Reject what is proposed for ${shownPath}`, 'reject', () => {
@@ -100,16 +101,14 @@ class Item {
         void this._decide(() => proposals.accept(_proposal));
       })
     ];
-    const actions = element('div', 'jp-nbedit-actions');
+    const actions = make('div', 'jp-nbedit-actions');
     actions.append(...this._buttons);
     this._notice.setAttribute('role', 'alert');
     tell(this._notice, '');
     this.node.append(
-      kind === 'create' ? element('div', 'jp-nbedit-path', shownPath) : this._link(shownPath),
+      kind === 'create' ? make('div', 'jp-nbedit-path', shownPath) : this._link(shownPath),
       title,
-      ...[purpose(_proposal)]
-        .filter(Boolean)
-        .map(text => element('div', 'jp-nbedit-purpose', text)),
+      ...[purpose(_proposal)].filter(Boolean).map(text => make('div', 'jp-nbedit-purpose', text)),
       time,
       ...(kind === 'create' ? [this._contents(parts)] : []),
       this._notice,
@@ -123,7 +122,7 @@ class Item {
   }
 
   private _link(path: string): HTMLElement {
-    const link = element('button', 'jp-nbedit-path', path);
+    const link = make('button', 'jp-nbedit-path', path);
     link.type = 'button';
     link.title = 'Open the notebook';
     link.addEventListener('click', () => this._actions.open(this._proposal));
@@ -132,8 +131,8 @@ class Item {
 
   /** The cells of a new notebook, drawn when somebody wants to see them. */
   private _contents(parts: readonly ProposalPart[]): HTMLElement {
-    const details = element('details', 'jp-nbedit-contents');
-    details.append(element('summary', '', `Show ${counted(parts.length, 'cell')}`));
+    const details = make('details', 'jp-nbedit-contents');
+    details.append(make('summary', '', `Show ${counted(parts.length, 'cell')}`));
     details.addEventListener('toggle', () => {
       if (details.open && this._drawn.length === 0) {
         this._drawn = parts.flatMap(part => this._actions.draw(part) ?? []);
@@ -156,6 +155,6 @@ class Item {
   }
 
   private readonly _buttons: HTMLButtonElement[];
-  private readonly _notice = element('div', 'jp-nbedit-notice');
+  private readonly _notice = make('div', 'jp-nbedit-notice');
   private _drawn: Comparison[] = [];
 }

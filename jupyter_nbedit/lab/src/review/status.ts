@@ -2,7 +2,7 @@ import { MenuSvg } from '@jupyterlab/ui-components';
 import { CommandRegistry } from '@lumino/commands';
 import { Widget, type Menu } from '@lumino/widgets';
 import type { Mode } from '../answers';
-import { element } from './elements';
+import { make } from '../elements';
 import { MODE_ICONS } from './icons';
 import { choicesOf, nameOf, type Choice, type Modes } from './modes';
 import { counted } from './wording';
@@ -73,9 +73,9 @@ export class ModeStatus extends Widget {
     super.dispose();
   }
 
-  private readonly _button = element('button', 'jp-nbedit-status-button');
-  private readonly _icon = element('span', 'jp-nbedit-status-icon');
-  private readonly _text = element('span', 'jp-StatusBar-TextItem');
+  private readonly _button = make('button', 'jp-nbedit-status-button');
+  private readonly _icon = make('span', 'jp-nbedit-status-icon');
+  private readonly _text = make('span', 'jp-StatusBar-TextItem');
   private _menu: Menu | null = null;
 }
 
