@@ -319,7 +319,7 @@ async def test_a_file_that_another_server_makes_at_this_moment_is_not_taken_for_
 ) -> None:
     base = database(tmp_path)
     connect = base._connect
-    met = []
+    met: list[str] = []
 
     def meets(name: str) -> sqlite3.Connection:
         connection = connect(name)

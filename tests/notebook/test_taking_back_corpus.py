@@ -113,7 +113,7 @@ def test_taking_back_gives_the_former_bytes_and_of_an_older_edit_those_of_its_ce
             count["older, saved since" if refused is None else "alike, saved since"] += 1
     with capsys.disabled():
         print(f"\n  {cases.__name__}: {dict(count)}", end=" ")
-    assert count["newest"] > 30
+    assert count["newest"] > 10
     # Cells without ids that look alike cannot be told apart.
     assert count["alike"] < 0.05 * count["older"]
     assert count["alike, saved since"] < 0.05 * count["older, saved since"]
