@@ -31,6 +31,14 @@ interface WorkerArgs {
   login: { name: string; value: string; url: string }[];
 }
 
+/** In the place of the example: a module without plugins, about which nobody complains. */
+const NO_PLUGINS = `
+  (window._JUPYTERLAB ??= {})['nbedit-example'] = {
+    init: () => undefined,
+    get: async () => () => ({ default: [] })
+  };
+`;
+
 /** Galata's test, but logged in by cookies as a user is, so that XSRF checks can stay on. */
 export const test = galataTest.extend<TestArgs, WorkerArgs>({
   login: [
@@ -52,7 +60,9 @@ export const test = galataTest.extend<TestArgs, WorkerArgs>({
     await prepare(context, login, dialogs);
     if (!withExample) {
       // Another worker may have installed it by now, and it tells of edits as well.
-      await context.route('**/extensions/nbedit-example/**', route => route.abort());
+      await context.route('**/extensions/nbedit-example/**', async route =>
+        route.fulfill({ contentType: 'text/javascript', body: NO_PLUGINS })
+      );
     }
     await use(context);
   },

@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import { violations } from './axe';
 import { expect, test } from './fixtures';
 import { code, many, markdown, notebook } from './notebooks';
@@ -57,8 +58,11 @@ test.describe('The history panel', () => {
     await expect(panel.rows).toContainText('Agent two');
     await expect(panel.rows).toHaveCount(1);
     await panel.root.getByLabel('Edits of').selectOption('All notebooks');
-    await expect(panel.rows.nth(0)).toContainText(folder.path('two.ipynb'));
-    await expect(panel.rows.nth(1)).toContainText(folder.path('one.ipynb'));
+    // Beside those of other tests.
+    const ours = panel.rows.filter({ hasText: posix.dirname(folder.path('one.ipynb')) });
+    await expect(ours).toHaveCount(2);
+    await expect(ours.nth(0)).toContainText('Agent two');
+    await expect(ours.nth(1)).toContainText('Agent one');
   });
 
   test('shows a new edit by itself and says it to a screen reader', async ({
@@ -345,64 +349,70 @@ test.describe('The history panel', () => {
     }
   });
 
-  test('opens in less than 300 ms with 1,000 edits, and scrolls to the first', async ({
-    agent,
-    folder,
-    open,
-    page
-  }) => {
-    test.setTimeout(120_000);
-    folder.write('many.ipynb', notebook([code('only', 'x = 0')]));
-    const path = folder.path('many.ipynb');
-    const started = Date.now();
-    for (let i = 1; i <= 1000; i++) {
-      await agent.edit(path, [replace('only', `x = ${i}`)]);
-    }
-    const made = Date.now() - started;
-    const tab = await open('many.ipynb');
-    // JupyterLab brings up the notebook still, and that is not what is measured.
-    await tab.frames(60);
-    const panel = new Panel(page);
-    const opened = await page.evaluate(async () => {
-      const start = performance.now();
-      await window.jupyterapp.commands.execute('nbedit:show-history');
-      const list = document.querySelector('#nbedit-history ul')!;
-      while (list.childElementCount === 0) {
-        await new Promise(resolve => requestAnimationFrame(resolve));
+  // By day beside other tests, whose work is measured as well.
+  for (const { count, within, when } of [
+    { count: 200, within: 2000, when: '' },
+    { count: 1000, within: 200, when: ' @nightly' }
+  ]) {
+    test(`opens and scrolls to the first of ${count} edits${when}`, async ({
+      agent,
+      folder,
+      open,
+      page
+    }) => {
+      test.setTimeout(120_000);
+      folder.write('many.ipynb', notebook([code('only', 'x = 0')]));
+      const path = folder.path('many.ipynb');
+      const started = Date.now();
+      for (let i = 1; i <= count; i++) {
+        await agent.edit(path, [replace('only', `x = ${i}`)]);
       }
-      // The frame that paints them.
-      await new Promise(resolve => requestAnimationFrame(resolve));
-      return performance.now() - start;
-    });
-    await expect(panel.rows).toHaveCount(50);
-    const { frames, longest } = await page.evaluate(async () => {
-      const body = document.querySelector('.jp-nbedit-history-body')!;
-      const list = body.querySelector('ul')!;
-      let frames = 0;
-      let longest = 0;
-      let last = performance.now();
-      const end = last + 15_000;
-      while (
-        last < end &&
-        (list.childElementCount < 1000 ||
-          body.scrollTop + body.clientHeight < body.scrollHeight - 1)
-      ) {
-        body.scrollTop += 400;
+      const made = Date.now() - started;
+      const tab = await open('many.ipynb');
+      // JupyterLab brings up the notebook still, and that is not what is measured.
+      await tab.frames(60);
+      const panel = new Panel(page);
+      const opened = await page.evaluate(async () => {
+        const start = performance.now();
+        await window.jupyterapp.commands.execute('nbedit:show-history');
+        const list = document.querySelector('#nbedit-history ul')!;
+        while (list.childElementCount === 0) {
+          await new Promise(resolve => requestAnimationFrame(resolve));
+        }
+        // The frame that paints them.
         await new Promise(resolve => requestAnimationFrame(resolve));
-        const now = performance.now();
-        longest = Math.max(longest, now - last);
-        last = now;
-        frames++;
-      }
-      return { frames, longest };
+        return performance.now() - start;
+      });
+      await expect(panel.rows).toHaveCount(50);
+      const { frames, longest } = await page.evaluate(async count => {
+        const body = document.querySelector('.jp-nbedit-history-body')!;
+        const list = body.querySelector('ul')!;
+        let frames = 0;
+        let longest = 0;
+        let last = performance.now();
+        const end = last + 15_000;
+        while (
+          last < end &&
+          (list.childElementCount < count ||
+            body.scrollTop + body.clientHeight < body.scrollHeight - 1)
+        ) {
+          body.scrollTop += 400;
+          await new Promise(resolve => requestAnimationFrame(resolve));
+          const now = performance.now();
+          longest = Math.max(longest, now - last);
+          last = now;
+          frames++;
+        }
+        return { frames, longest };
+      }, count);
+      await expect(panel.rows).toHaveCount(count);
+      await expect(panel.rows.last()).toBeInViewport();
+      console.log(
+        `${count} edits made in ${made} ms; the panel opened in ${opened.toFixed(0)} ms; ` +
+          `scrolled to the end in ${frames} frames, the longest ${longest.toFixed(0)} ms`
+      );
+      expect(opened).toBeLessThan(within);
+      expect(longest).toBeLessThan(within);
     });
-    await expect(panel.rows).toHaveCount(1000);
-    await expect(panel.rows.last()).toBeInViewport();
-    console.log(
-      `1,000 edits made in ${made} ms; the panel opened in ${opened.toFixed(0)} ms; ` +
-        `scrolled to the end in ${frames} frames, the longest ${longest.toFixed(0)} ms`
-    );
-    expect(opened).toBeLessThan(300);
-    expect(longest).toBeLessThan(200);
-  });
+  }
 });

@@ -9,6 +9,12 @@ import { OpenNotebook, type Around } from './tab';
 const PATIENCE = 5000;
 
 /**
+ * How long the edit itself, which comes by another socket, may be behind its event where the room
+ * does not say what it saved, in milliseconds.
+ */
+const BEHIND = 250;
+
+/**
  * An open notebook that a room on the server keeps together with its file.
  *
  * Edits come into its model by themselves, and its saves are the room's: here they are only told of.
@@ -43,6 +49,9 @@ export class RoomNotebook {
     const isHere = (): boolean =>
       isThere(change.done, this._notebook.keys()) && this._hasVersion(change.hash);
     await this._arrival(isHere);
+    if (this._saved() === null) {
+      await new Promise(resolve => setTimeout(resolve, BEHIND));
+    }
     if (!this._context.isDisposed && isThere(change.done, this._notebook.keys())) {
       this._around.tab.took([change]);
       this._around.tab.shows(null, 'shown');
@@ -51,12 +60,18 @@ export class RoomNotebook {
 
   /**
    * Whether the room's last save was that of a version: what is saved has come here before that.
-   * Not every back end says what it saved; then cells' names have to do.
+   * Where it is not said, cells' names have to do.
    */
   private _hasVersion(hash: string | null): boolean {
+    const saved = this._saved();
+    return saved === null || saved === hash;
+  }
+
+  /** The version that the room saved last; null where the back end does not say. */
+  private _saved(): string | null {
     const shared = this._context.model.sharedModel as { getState?: (key: string) => unknown };
     const saved = shared.getState?.('hash');
-    return typeof saved !== 'string' || saved === hash;
+    return typeof saved === 'string' ? saved : null;
   }
 
   /** Wait until what is looked for is in the notebook, but not for ever: an event may be wrong. */
