@@ -35,7 +35,7 @@ interface WorkerArgs {
 const NO_PLUGINS = `
   (window._JUPYTERLAB ??= {})['nbedit-example'] = {
     init: () => undefined,
-    get: async () => () => ({ default: [] })
+    get: async () => () => ({ __esModule: true, default: [] })
   };
 `;
 
