@@ -38,6 +38,7 @@ NEWEST_JUPYTERLAB = "~=4.6"
 ODD_BASE_URL = "/a%40b/%C3%BC%20x%25y/"
 SETUP_NAMES = ("setups", "documents")
 PARALLEL = ("--numprocesses=auto", "--maxprocesses=4")
+RIGS = ("tests/faults", "tests/races", "tests/fuzz", "tests/soak")
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,15 @@ def lint() -> Iterator[Count]:
 def unit() -> Iterator[Count]:
     """Python: everything that needs neither a browser nor another environment."""
     # A module's tests share servers; whoever has none left takes over what another has not begun.
-    yield pytest("unit", *PARALLEL, "--dist=worksteal", "tests", "--ignore=tests/packaging")
+    others = [f"--ignore={folder}" for folder in ("tests/packaging", *RIGS)]
+    yield pytest("unit", *PARALLEL, "--dist=worksteal", "tests", *others)
+
+
+def rigs() -> Iterator[Count]:
+    """Python: whatever may happen at any moment, made to happen at as many as there is time for."""
+    if there := [folder for folder in RIGS if (ROOT / folder).is_dir()]:
+        # A rig seeds a bug or builds its machinery once for all tests of a module.
+        yield pytest("rigs", *PARALLEL, "--dist=loadfile", *there)
 
 
 def lab() -> Iterator[Count]:
@@ -159,6 +168,7 @@ class Stage:
 STAGES = {
     "lint": Stage(lint),
     "unit": Stage(unit),
+    "rigs": Stage(rigs),
     "lab": Stage(lab, [partial(toolchain.node), partial(toolchain.node_modules, LAB)]),
     "packaging": Stage(packaging, [partial(toolchain.wheel)]),
     "setups": Stage(

@@ -84,6 +84,13 @@ def test_tests_are_counted_as_the_report_has_them(tmp_path: Path) -> None:
     assert driver.junit_count(tmp_path / "none.xml") == driver.Count()
 
 
+def test_every_stage_is_in_the_table_of_contributing() -> None:
+    rows = (ROOT / "CONTRIBUTING.md").read_text().splitlines()
+    stages = {row.split("|")[2].strip(" `") for row in rows if row.count("|") == 4}
+
+    assert stages >= set(driver.STAGES)
+
+
 @pytest.fixture
 def sleeper(tmp_path: Path) -> Iterator[Sleeper]:
     fifo = tmp_path / "fifo"
