@@ -1,0 +1,96 @@
+"""The order in which edits were made, found by the versions that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from tests.races.history import NEVER, Edit
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Edits in the order in which they were made.
+
+    Parameters
+    ----------
+    start
+        The first version.
+    edits
+        One after the other.
+    gaps
+        Positions at which the version is not the one that the edit before has left: something that
+        nobody has recorded was made there. Position n is before the n-th edit, counted from 0; the
+        one after all of them stands for the file itself.
+    positions
+        Of versions: how many known edits have led there.
+    """
+
+    start: str
+    edits: Sequence[Edit]
+    gaps: Sequence[int]
+    positions: dict[str, int]
+
+    def begun_before(self) -> list[float]:
+        """Give for each position when the latest of the edits before it was called."""
+        return list(accumulate((edit.called for edit in self.edits), max, initial=-1.0))
+
+    def answered_after(self) -> list[float]:
+        """Give for each position when the first of the edits after it was answered."""
+        returned = (edit.returned for edit in reversed(self.edits))
+        return list(accumulate(returned, min, initial=NEVER))[::-1]
+
+    def has_gap_for(self, called: float, returned: float) -> bool:
+        """Tell whether a version that was seen meanwhile can be one that nobody has recorded."""
+        begun, answered = self.begun_before(), self.answered_after()
+        return any(begun[gap] <= returned and called <= answered[gap] for gap in self.gaps)
+
+
+def chained(start: str, edits: Sequence[Edit], final: str) -> tuple[Chain, list[str]]:
+    """Put edits in order by their versions; tell which cannot be in one.
+
+    Parameters
+    ----------
+    start, final
+        The first and the last version.
+    edits
+        In any order.
+    """
+    wrong = []
+    children: dict[str | None, Edit] = {}
+    made: dict[str | None, Edit] = {}
+    for edit in edits:
+        if edit.parent in children:
+            other = children[edit.parent].name
+            wrong.append(f"{other} and {edit.name} were both made on {str(edit.parent)[:8]}")
+        if edit.hash in made or edit.hash == start:
+            wrong.append(f"{edit.name} has led to {str(edit.hash)[:8]}, as another edit before")
+        children[edit.parent] = made[edit.hash] = edit
+    runs = [_run(children, head) for head in {start, *children} if head not in made]
+    # Where nobody knows what was made between two runs, their numbers tell which was first.
+    runs.sort(key=lambda run: (run[0].parent != start, _number(run)) if run else (False, -1))
+    ordered: list[Edit] = []
+    gaps = []
+    for run in runs:
+        if run and run[0].parent != start:
+            gaps.append(len(ordered))
+        ordered.extend(run)
+    if len(ordered) < len(children):
+        wrong.append("some edits were made on what only they have led to")
+    if final != (ordered[-1].hash if ordered else start):
+        gaps.append(len(ordered))
+    positions = {start: 0, **{str(edit.hash): at for at, edit in enumerate(ordered, 1)}}
+    return Chain(start, ordered, gaps, positions), wrong
+
+
+def _run(children: dict[str | None, Edit], head: str | None) -> list[Edit]:
+    run: list[Edit] = []
+    while head in children and len(run) < len(children):
+        run.append(children[head])
+        head = run[-1].hash
+    return run
+
+
+def _number(run: Sequence[Edit]) -> float:
+    return min((edit.edit_id for edit in run if edit.edit_id is not None), default=NEVER)

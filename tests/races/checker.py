@@ -1,0 +1,154 @@
+"""Tell whether what many clients have seen could be: one edit after the other, each made once.
+
+`violations` lists what could not be, in sentences:
+
+(a) the versions are one chain: no two edits were made on the same version;
+(b) an edit that was answered before another was sent comes before it in the chain;
+(c) who reads sees nothing older than what was answered before, nothing that is not asked for yet;
+(d) an edit whose answer nobody got is in the chain at most once, and fills a gap where one is;
+(e) the file is the end of the chain;
+(f) each edit has found the cells as it said, and the file has what the last edits have left;
+(g) events come in the chain's order, without a gap, each of an edit of the chain, and for each.
+
+An edit that was acknowledged and is not in the chain shows by (a), (e) and (f). All of that takes
+no more than sorting takes: edits name their versions, so there is nothing to be searched for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tests.races.chain import Chain, chained
+from tests.races.history import Edit, Feed, History, Kept, Read
+from tests.races.values import Lineages
+
+# The refusals that a client of a busy notebook must be ready for.
+_HONEST = {(200, ""), (409, "cell_changed"), (503, "busy")}
+
+
+def violations(history: History) -> list[str]:
+    """List what cannot be in a history; nothing, if all can."""
+    return list(_violations(history))
+
+
+def _violations(history: History) -> Iterator[str]:
+    for (status, reason), count in history.answers.items():
+        if (status, reason) not in _HONEST:
+            yield f"{count} requests were answered with {status} {reason}"
+    yield from _of_ledger(history)
+    edits = _completed(history)
+    known = [edit for edit in edits if edit.hash is not None]
+    chain, wrong = chained(history.start, known, history.final)
+    yield from wrong
+    if wrong:
+        # Nothing of what follows means anything without one order.
+        return
+    lineages = Lineages(history.start_cells, chain, [edit for edit in edits if edit.hash is None])
+    yield from lineages.violations(history.final_cells)
+    yield from _of_numbers(chain)
+    yield from _of_times(history, chain)
+    yield from lineages.of_refusals(history.refusals)
+    for feed in history.feeds:
+        yield from _of_feed(feed, chain)
+    yield from _told_twice(history)
+
+
+def _of_ledger(history: History) -> Iterator[str]:
+    """Compare the ledger with what was asked and answered."""
+    asked = {edit.name: edit for edit in history.edits}
+    if len(asked) < len(history.edits):
+        yield "the history itself names two edits alike"
+    kept: dict[str, Kept] = {}
+    for entry in history.ledger:
+        if entry.name not in asked:
+            yield f"the ledger has edit {entry.edit_id}, which was refused or never asked for"
+        elif entry.name in kept:
+            first = kept[entry.name].edit_id
+            yield f"{entry.name} was made twice, as edits {first} and {entry.edit_id}"
+        kept[entry.name] = entry
+    for edit in history.edits:
+        if not edit.is_acknowledged:
+            continue
+        found = kept.get(edit.name)
+        said = (edit.edit_id, edit.parent, edit.hash)
+        if found is None:
+            yield f"{edit.name} was acknowledged as edit {edit.edit_id} and is not in the ledger"
+        elif (found.edit_id, found.parent, found.hash) != said:
+            yield f"{edit.name} was acknowledged as another edit than the ledger has"
+
+
+def _completed(history: History) -> list[Edit]:
+    """Add to edits without an answer what the ledger knows of them."""
+    kept = {entry.name: entry for entry in history.ledger}
+
+    def completed(edit: Edit) -> Edit:
+        entry = None if edit.is_acknowledged else kept.get(edit.name)
+        if entry is None:
+            return edit
+        return replace(edit, parent=entry.parent, hash=entry.hash, edit_id=entry.edit_id)
+
+    return [completed(edit) for edit in history.edits]
+
+
+def _of_numbers(chain: Chain) -> Iterator[str]:
+    number = 0
+    for edit in chain.edits:
+        if edit.edit_id is not None:
+            if edit.edit_id <= number:
+                yield f"{edit.name} is edit {edit.edit_id}, and comes after edit {number}"
+            number = edit.edit_id
+
+
+def _of_times(history: History, chain: Chain) -> Iterator[str]:
+    """Go along the chain, each version's readers after its edit, and look for who was too early."""
+    seen: list[list[Read]] = [[] for _ in range(len(chain.edits) + 1)]
+    for read in history.reads:
+        position = chain.positions.get(read.hash)
+        if position is not None:
+            seen[position].append(read)
+        elif not chain.has_gap_for(read.called, read.returned):
+            yield f"a read was shown {read.hash[:12]}, a version that never was"
+    latest = -math.inf
+    for position, readers in enumerate(seen):
+        if position:
+            edit = chain.edits[position - 1]
+            if edit.returned < latest:
+                yield f"{edit.name} comes after an edit or a read that began when it was answered"
+            latest = max(latest, edit.called)
+        for read in readers:
+            if read.returned < latest:
+                yield f"a read of {read.hash[:12]} comes after what began when it was answered"
+        latest = max([latest, *(read.called for read in readers)])
+
+
+def _of_feed(feed: Feed, chain: Chain) -> Iterator[str]:
+    last = 0
+    told = set()
+    for before, event in zip([None, *feed.events], feed.events, strict=False):
+        if before is not None and event.seq != before.seq + 1:
+            yield f"{feed.server} told event {event.seq} after event {before.seq}"
+        position = chain.positions.get(event.hash, 0)
+        edit = chain.edits[position - 1] if position else None
+        if edit is None or (edit.edit_id, edit.parent) != (event.edit_id, event.parent):
+            yield f"{feed.server} told of edit {event.edit_id}, which is not in the chain so"
+            continue
+        if position <= last:
+            yield f"{feed.server} told of edit {event.edit_id} after one that comes later"
+        last = position
+        told.add(position)
+    for position, edit in enumerate(chain.edits, 1):
+        if edit.server != feed.server or edit.called < feed.since or position in told:
+            continue
+        if position < last or not feed.was_cut:
+            yield f"{feed.server} did not tell of edit {edit.edit_id}, which it acknowledged"
+
+
+def _told_twice(history: History) -> Iterator[str]:
+    told: dict[str, str] = {}
+    for feed in history.feeds:
+        for event in feed.events:
+            if event.hash in told:
+                yield f"edit {event.edit_id} was told by {told[event.hash]} and {feed.server}"
+            told[event.hash] = feed.server

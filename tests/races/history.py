@@ -1,0 +1,162 @@
+"""What many clients have seen while they edited one notebook at once: what a checker goes by.
+
+A history is data alone. Times are those of one clock that never steps back, in seconds; values are
+the hashes of cells' sources, each of which is written only once, so that a value names its edit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+NEVER = math.inf
+
+
+@dataclass(frozen=True)
+class Step:
+    """What an edit does to one cell.
+
+    Parameters
+    ----------
+    cell
+        Its id; None for a new one whose id nobody was told.
+    before
+        The value that it must have; None if the cell is new.
+    after
+        The value that it then has; None if the cell is removed.
+    """
+
+    cell: str | None
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True)
+class Edit:
+    """An edit that somebody has asked for, once or again and again, until it had an answer.
+
+    Parameters
+    ----------
+    name
+        Of the intention; retries have the same.
+    steps
+        What it does.
+    called
+        When it was sent first.
+    returned
+        When it had its answer. Without one: the time from which on nobody makes it any more.
+    parent, hash
+        The notebook's versions before and after it, of its answer; None if it had none.
+    edit_id
+        Its number, of its answer.
+    server
+        The run of a server that has answered it.
+    """
+
+    name: str
+    steps: tuple[Step, ...]
+    called: float
+    returned: float = NEVER
+    parent: str | None = None
+    hash: str | None = None
+    edit_id: int | None = None
+    server: str | None = None
+
+    @property
+    def is_acknowledged(self) -> bool:
+        """Whether its asker was told that it was made."""
+        return self.server is not None
+
+
+@dataclass(frozen=True)
+class Read:
+    """A version that somebody was shown."""
+
+    hash: str
+    called: float
+    returned: float
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """An edit that was refused because a cell had another value, which the answer told."""
+
+    cell: str
+    value: str
+    called: float
+    returned: float
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An edit as the ledger has it."""
+
+    edit_id: int
+    name: str
+    parent: str
+    hash: str
+
+
+@dataclass(frozen=True)
+class Event:
+    """An edit as a subscriber was told of it."""
+
+    seq: int
+    edit_id: int | None
+    parent: str
+    hash: str
+
+
+@dataclass(frozen=True)
+class Feed:
+    """All that a subscriber of one run of a server was told, in the order in which it came.
+
+    Parameters
+    ----------
+    server
+        The run.
+    since
+        When the subscription stood.
+    was_cut
+        Whether the server was killed, so that what it said last may not have come.
+    """
+
+    server: str
+    since: float
+    events: Sequence[Event]
+    was_cut: bool = False
+
+
+@dataclass(frozen=True)
+class History:
+    """All that was seen of one notebook.
+
+    Parameters
+    ----------
+    start, final
+        The notebook's first and last version.
+    start_cells, final_cells
+        Ids and values of their cells.
+    edits
+        Those that were acknowledged, and those of which nobody knows; none that was refused.
+    reads, refusals
+        What was seen besides.
+    ledger
+        What the ledger says when all is over, in any order.
+    feeds
+        What subscribers were told.
+    answers
+        How often which status and reason was answered.
+    """
+
+    start: str
+    final: str
+    start_cells: Sequence[tuple[str, str]]
+    final_cells: Sequence[tuple[str, str]]
+    edits: Sequence[Edit]
+    reads: Sequence[Read] = ()
+    refusals: Sequence[Refusal] = ()
+    ledger: Sequence[Kept] = ()
+    feeds: Sequence[Feed] = ()
+    answers: Mapping[tuple[int, str], int] = field(default_factory=dict)

@@ -1,0 +1,194 @@
+"""What each cell has read like, one value after the other, and what must have been made for that.
+
+Where an edit finds a value that no known edit has left, one without an answer must have left it. It
+was made in a gap of the chain, between the last known edit of that cell and this one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tests.races.chain import Chain
+from tests.races.history import Edit, Refusal, Step
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """An edit without an answer that was made; the first and last position where it can be."""
+
+    edit: Edit
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class _Value:
+    """A value that a cell had, and the edit that has left it; None for the first."""
+
+    value: str
+    edit: Edit | None
+
+
+class Lineages:
+    """The values of all cells of a notebook.
+
+    Parameters
+    ----------
+    start
+        Ids and values of the first version's cells.
+    chain
+        The known edits.
+    unanswered
+        Those of which nobody knows whether they were made.
+    """
+
+    def __init__(
+        self, start: Sequence[tuple[str, str]], chain: Chain, unanswered: Iterable[Edit]
+    ) -> None:
+        self._chain = chain
+        self._now: dict[str, str] = dict(start)
+        self._lines = defaultdict[str, list[_Value]](list)
+        for cell, value in start:
+            self._lines[cell].append(_Value(value, None))
+        self._touched: dict[str, int] = {}
+        # What an edit without an answer would leave, or bring.
+        self._leaving: dict[tuple[str, str], Edit] = {}
+        self._new: dict[str, Edit] = {}
+        self._removing = defaultdict[str, list[Edit]](list)
+        for edit in unanswered:
+            for step in edit.steps:
+                if step.cell is None:
+                    self._new[str(step.after)] = edit
+                elif step.after is None:
+                    self._removing[step.cell].append(edit)
+                else:
+                    self._leaving[step.cell, step.after] = edit
+        self._placed: dict[str, _Placed] = {}
+        self._wrong = list(self._followed())
+
+    def violations(self, final: Sequence[tuple[str, str]]) -> Iterator[str]:
+        """List what cannot be, in view of the last version's cells."""
+        yield from self._wrong
+        yield from self._of_final(final)
+        yield from self._of_gaps()
+
+    def _followed(self) -> Iterator[str]:
+        for position, edit in enumerate(self._chain.edits):
+            for step in edit.steps:
+                yield from self._found(edit, step, position)
+                self._set(step, edit, position + 1)
+
+    def _set(self, step: Step, edit: Edit, position: int) -> None:
+        if step.cell is None:
+            # Its id can be seen in the last version alone.
+            self._new[str(step.after)] = edit
+        elif step.after is None:
+            self._now.pop(step.cell, None)
+        else:
+            self._now[step.cell] = step.after
+            self._touched[step.cell] = position
+            self._lines[step.cell].append(_Value(step.after, edit))
+
+    def _found(self, edit: Edit, step: Step, position: int) -> Iterator[str]:
+        """See to it that the cell has the value which the edit has found."""
+        cell, wanted = step.cell, step.before
+        if cell is None:
+            return
+        had = self._now.get(cell)
+        way: list[Edit] = []
+        value = wanted
+        while value is not None and value != had and (cell, value) in self._leaving:
+            way.append(self._leaving[cell, value])
+            (value,) = (other.before for other in way[-1].steps if other.cell == cell)
+        if value != had:
+            then = "nothing" if had is None else had[:8]
+            yield f"{edit.name} found {str(wanted)[:8]} in {cell}, which then had {then}"
+            return
+        since = self._touched.get(cell, 0)
+        for unanswered in reversed(way):
+            self._placed_at(unanswered, since, position)
+            for other in unanswered.steps:
+                self._set(other, unanswered, position)
+
+    def _placed_at(self, edit: Edit, first: int, last: int) -> None:
+        known = self._placed.get(edit.name)
+        if known is not None:
+            first, last = max(first, known.first), min(last, known.last)
+        self._placed[edit.name] = _Placed(edit, first, last)
+
+    def _of_final(self, final: Sequence[tuple[str, str]]) -> Iterator[str]:
+        """Compare what the edits have left with what there is."""
+        end = len(self._chain.edits)
+        looking = Edit("the last reader", (), 0.0)
+        left = dict(self._now)
+        came: set[str] = set()
+        for cell, value in final:
+            if cell in left:
+                yield from self._found(looking, Step(cell, value, value), end)
+                del left[cell]
+            elif value in self._new and value not in came:
+                came.add(value)
+                edit = self._new[value]
+                if edit.hash is None:
+                    self._placed_at(edit, 0, end)
+            else:
+                yield f"the file has {cell} with {value[:8]}, and twice or from nowhere"
+        for cell in left:
+            removing = (edit for edit in self._removing[cell] if edit.name in self._placed)
+            if cell in self._now and not any(removing):
+                yield f"the file has no {cell}, which nobody has removed"
+        for value, edit in self._new.items():
+            if edit.hash is not None and value not in came:
+                yield f"{edit.name} has brought {value[:8]}, which the file does not have"
+
+    def _of_gaps(self) -> Iterator[str]:
+        """See to it that each gap is filled, and that whatever was made fits into one."""
+        chain = self._chain
+        begun, answered = chain.begun_before(), chain.answered_after()
+
+        def fits(placed: _Placed, gap: int) -> bool:
+            edit = placed.edit
+            in_time = edit.called <= answered[gap] and begun[gap] <= edit.returned
+            return placed.first <= gap <= placed.last and in_time
+
+        # Of those that fit into a gap the one fills it that fits into none so late.
+        waiting: list[tuple[int, str]] = []
+        for name, placed in self._placed.items():
+            fitting = [gap for gap in chain.gaps if fits(placed, gap)]
+            if fitting:
+                waiting.append((fitting[-1], name))
+            else:
+                yield f"{name} was made, and there is no version that it has led to"
+        waiting.sort()
+        for gap in chain.gaps:
+            filling = next((one for one in waiting if fits(self._placed[one[1]], gap)), None)
+            if filling is None:
+                where = (
+                    f"before {chain.edits[gap].name}" if gap < len(chain.edits) else "at the end"
+                )
+                yield f"a version {where} comes from nothing that was asked for"
+            else:
+                waiting.remove(filling)
+
+    def of_refusals(self, refusals: Iterable[Refusal]) -> Iterator[str]:
+        """Compare the values that refusals have told with those that the cells had then."""
+        places = {
+            (cell, entry.value): place
+            for cell, line in self._lines.items()
+            for place, entry in enumerate(line)
+        }
+        for refusal in refusals:
+            place = places.get((refusal.cell, refusal.value))
+            what = f"a refusal told {refusal.value[:8]} of {refusal.cell}"
+            if place is None:
+                yield f"{what}, which it never had"
+                continue
+            line = self._lines[refusal.cell]
+            by = line[place].edit
+            later = line[place + 1].edit if place + 1 < len(line) else None
+            if by is not None and by.called > refusal.returned:
+                yield f"{what} before anybody asked for that"
+            if later is not None and later.returned < refusal.called:
+                yield f"{what} when that had been replaced"
