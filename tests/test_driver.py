@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests import __main__ as driver
-from tests import children, toolchain
+from tests import children, installer, toolchain
 from tests.background import Background
 from tests.toolchain import ROOT, MissingToolError
 
@@ -82,6 +82,29 @@ def test_tests_are_counted_as_the_report_has_them(tmp_path: Path) -> None:
 
     assert driver.junit_count(report) == driver.Count(passed=3, failed=3, skipped=3)
     assert driver.junit_count(tmp_path / "none.xml") == driver.Count()
+
+
+def test_uv_is_told_what_pip_is_told() -> None:
+    listed = """\
+:env:.find-links='/one /two'
+:env:.timeout='100'
+global.index-url='https://mirror.example/simple'
+global.timeout='15'
+install.index-url='https://other.example/simple'
+freeze.timeout='10'
+list.format='json'
+"""
+
+    assert installer.as_variables(listed.splitlines()) == {
+        "UV_DEFAULT_INDEX": "https://other.example/simple",
+        "UV_FIND_LINKS": "/one,/two",
+        "UV_HTTP_TIMEOUT": "100",
+    }
+
+
+def test_what_uv_cannot_install_is_left_to_pip() -> None:
+    with pytest.raises(MissingToolError, match=r"(?s)no such option.*python -m pip install"):
+        toolchain.install(Path(sys.prefix), "--no-such-option")
 
 
 def test_every_stage_is_in_the_table_of_contributing() -> None:
