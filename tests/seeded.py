@@ -1,0 +1,101 @@
+"""Bugs put into copies of the package on purpose: a rig that finds none of them proves nothing.
+
+``tests/faults/test_seeded.py`` runs, for each, the test that must find it, and wants it to fail.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.toolchain import ROOT
+
+LIMIT_SECONDS = 180.0
+_LEFT_OUT = shutil.ignore_patterns("__pycache__", "lab", "labextension", "node_modules")
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A change of one module's text, and who must notice.
+
+    Parameters
+    ----------
+    name
+        Says what is wrong then.
+    module
+        Its file, from the package's folder on.
+    old, new
+        What is found in it exactly once, and what stands there instead.
+    caught_by
+        The test that must fail, as pytest is told of it.
+    """
+
+    name: str
+    module: str
+    old: str
+    new: str
+    caught_by: str
+
+
+def build(bug: Bug, folder: Path) -> Path:
+    """Copy the package and the tests to a folder, with the bug, and return it.
+
+    Python and pytest that are started there find the copies.
+
+    Raises
+    ------
+    ValueError
+        If what the bug changes is not found exactly once: it must be written anew.
+    """
+    for name in ("jupyter_nbedit", "tests"):
+        shutil.copytree(ROOT / name, folder / name, ignore=_LEFT_OUT)
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    module = folder / "jupyter_nbedit" / bug.module
+    text = module.read_text()
+    if (times := text.count(bug.old)) != 1:
+        message = (
+            f"The seeded bug {bug.name!r} changes what is found {times} times in {bug.module}, and "
+            "not once. Write it anew in tests/seeded.py, or leave it out if it cannot be any more."
+        )
+        raise ValueError(message)
+    module.write_text(text.replace(bug.old, bug.new))
+    return folder
+
+
+def run(bug: Bug, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the test that must notice, against a build of the bug in an empty folder.
+
+    Raises
+    ------
+    subprocess.TimeoutExpired
+        Who hangs has noticed nothing.
+    """
+    there = build(bug, folder)
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", bug.caught_by]
+    return subprocess.run(
+        command,
+        cwd=there,
+        env={**os.environ, "PYTHONPATH": str(there)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_SECONDS,
+        check=False,
+    )
+
+
+#: All of them. Keep `old` short, for it must be found when the module around it is written anew.
+BUGS = (
+    Bug(
+        "the folder is not made durable",
+        "storage/folders.py",
+        "os.fsync(descriptor)",
+        "os.fstat(descriptor)",
+        "tests/storage/test_commit.py::"
+        "test_the_bytes_are_safe_before_they_take_the_place_of_the_old_ones",
+    ),
+)
