@@ -88,7 +88,7 @@ class Afterwards:
         if self.versions.knows(read.hash):
             # Who has read what was there may ask what has changed since.
             with self._kept(reply, "what has changed could not be noted"):
-                await away(len(read.content.text), self._note, done, written)
+                await away(len(read.content.raw), self._note, done, written)
         if trusted and job.may_sign and not written.signed:
             with self._kept(reply, "its trust could not be kept"):
                 await trust.sign(self.notary(), join(read.content.text, done.applied.splices))
@@ -121,9 +121,9 @@ class Afterwards:
             )
 
     def _note(self, done: Outcome, written: Written) -> None:
-        text = written.text
-        after = join(done.read.content.text, done.applied.splices) if text is None else text
-        self.versions.note(written.hash, Document.parse(after))
+        document, text = done.read.document, written.text
+        after = document.after(done.applied.splices) if text is None else Document.parse(text)
+        self.versions.note(written.hash, after)
 
     async def _record(
         self, done: Outcome, job: Job, reply: EditReply, written: Written, *, trusted: bool
@@ -154,7 +154,7 @@ class Afterwards:
             undoes=job.undoes,
             trusted=trusted,
         )
-        weight = len(done.read.content.text)
+        weight = len(done.read.content.raw)
         return await self.ledger.add(entry, await away(weight, encoded))
 
     def _tell(self, done: Outcome, reply: EditReply) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Protocol
@@ -10,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from jupyter_nbedit.afterwards import Afterwards
-from jupyter_nbedit.errors import Busy, HashMismatch, PlanMode
+from jupyter_nbedit.errors import Busy, HashMismatch, Overtaken, PlanMode
 from jupyter_nbedit.loading import Loaded, away, is_trusted, settled, sha256
 from jupyter_nbedit.messages import Asked, CreateRequest, EditReply, EditRequest, Errand
 from jupyter_nbedit.notebook.batch import Applied
@@ -120,9 +121,11 @@ class NotebookEditor:
         for _ in range(_ATTEMPTS):
             # What has changed may be the way, too: rooms open and close.
             async with self.storages.hold(errand.path) as storage:
-                reply = await self._attempt(storage, errand, prepare)
-            if reply is not None:
-                return reply
+                # Once it is written, nothing is read that others can write.
+                with suppress(Overtaken):
+                    reply = await self._attempt(storage, errand, prepare)
+                    if reply is not None:
+                        return reply
         message = (
             f"Others changed the notebook {_ATTEMPTS} times while the edit was being made. "
             "Nothing was written; try again."
@@ -229,7 +232,7 @@ class NotebookEditor:
         if not splices:
             return done.reply(storage, current)
         if errand.dry_run:
-            digest = await away(len(read.content.text), digest_of, read.content.text, splices)
+            digest = await away(len(read.content.raw), digest_of, read.content.raw, splices)
             return done.reply(storage, Written(digest, read.content.last_modified))
         if await self._is_reviewed(errand):
             return await self._propose(errand, done, done.reply(storage, current))

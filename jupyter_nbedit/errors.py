@@ -246,6 +246,10 @@ class Busy(NbEditError):
     reason = "busy"
 
 
+class Overtaken(Busy):
+    """Somebody wrote the notebook while it was being read."""
+
+
 class NoSpace(NbEditError):
     """There is no space left where the notebook is stored."""
 

@@ -11,9 +11,11 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_nbedit import trust
-from jupyter_nbedit.errors import Busy, InvalidNotebook
+from jupyter_nbedit.errors import Busy, InvalidNotebook, Overtaken
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.text import Text
 from jupyter_nbedit.storage import Content, Storage
+from jupyter_nbedit.storage.filetext import FileText
 
 if TYPE_CHECKING:
     from nbformat.sign import NotebookNotary
@@ -50,7 +52,9 @@ async def settled(storage: Storage, path: str) -> Loaded:
     while True:
         content = await storage.read(path)
         try:
-            document, digest = await _parsed(content.text)
+            document, digest = await _parsed(content.raw)
+        except Overtaken:
+            pass
         except InvalidNotebook:
             age = datetime.now(tz=timezone.utc) - content.last_modified
             if not 0 <= age.total_seconds() < _TORN_SECONDS:
@@ -73,12 +77,14 @@ async def is_trusted(notary: Callable[[], NotebookNotary], content: Content) -> 
     return await trust.is_trusted(notary(), content.text)
 
 
-async def _parsed(text: bytes) -> tuple[Document, str]:
+async def _parsed(text: Text) -> tuple[Document, str]:
     size = len(text)
     # Hashing leaves the interpreter to others, so the two run side by side.
     return await asyncio.gather(away(size, Document.parse, text), away(size, sha256, text))
 
 
-def sha256(text: bytes) -> str:
+def sha256(text: Text) -> str:
     """Give the hash of a notebook's bytes, the Contents API's ``hash``."""
-    return hashlib.sha256(text).hexdigest()
+    if isinstance(text, FileText):
+        return text.sha256
+    return hashlib.sha256(text[:]).hexdigest()

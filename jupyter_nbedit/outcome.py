@@ -15,7 +15,8 @@ from jupyter_nbedit.notebook.diff import Change, MetadataChange, unified
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.edits import Edit, State, Step
 from jupyter_nbedit.notebook.operations import Operation
-from jupyter_nbedit.notebook.splices import Splice, join, pieces
+from jupyter_nbedit.notebook.splices import Splice, pieces
+from jupyter_nbedit.notebook.text import Text
 from jupyter_nbedit.storage import Storage, Written
 
 # What one operation costs to work out, in bytes of a notebook to read.
@@ -54,7 +55,7 @@ def batch(read: Loaded, operations: Sequence[Operation]) -> Job:
     def run() -> Applied:
         return apply(read.document, operations, fresh_id=lambda: uuid.uuid4().hex[:8])
 
-    return Job(run, len(read.content.text) + sources + len(operations) * _OPERATION_WEIGHT)
+    return Job(run, len(read.content.raw) + sources + len(operations) * _OPERATION_WEIGHT)
 
 
 def as_given(text: bytes) -> Callable[[Loaded], Job]:
@@ -89,7 +90,7 @@ def _exchanged(base: Document, given: Document) -> Applied:
         )
         for cell in cells
     ]
-    splices = [Splice(0, len(base.text), given.text)]
+    splices = [Splice(0, len(base.text), given.text[:])]
 
     def edit() -> Edit:
         steps = [Step(cell.id, None, State.of(cell), cell.index) for cell in cells]
@@ -113,7 +114,7 @@ def _exchanged(base: Document, given: Document) -> Applied:
     )
 
 
-def digest_of(text: bytes, splices: Sequence[Splice]) -> str:
+def digest_of(text: Text, splices: Sequence[Splice]) -> str:
     """Give the sha256 of a spliced text."""
     digest = hashlib.sha256()
     for piece in pieces(text, splices):
@@ -157,7 +158,7 @@ class Outcome:
         applied = job.run()
         after = read.document
         if any(isinstance(change, MetadataChange) for change in applied.changes):
-            after = Document.parse(join(read.content.text, applied.splices))
+            after = after.after(applied.splices)
         return cls(asked, read, applied, unified(asked.path, applied.changes), after.language)
 
     def entries(self) -> Iterator[dict[str, Any]]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, UnsetType
 
+from jupyter_nbedit.errors import Overtaken
 from jupyter_nbedit.loading import away, is_trusted, settled
 from jupyter_nbedit.messages import Kernelspec, LeftOut, ReadReply, Selection, Since
 from jupyter_nbedit.notebook.budget import fit
@@ -20,6 +22,9 @@ from jupyter_nbedit.versions import Changes, Versions
 
 if TYPE_CHECKING:
     from nbformat.sign import NotebookNotary
+
+# How often a notebook is read anew because somebody wrote it meanwhile.
+_ATTEMPTS = 8
 
 
 @dataclass
@@ -64,6 +69,14 @@ class NotebookReader:
             Of the storage or the notebook; `CellNotFound`, `AmbiguousCell`, `SectionNotFound`,
             `AmbiguousSection` or `VersionUnknown` of the selection.
         """
+        for _ in range(_ATTEMPTS - 1):
+            with suppress(Overtaken):
+                return await self._attempt(path, selection, known)
+        return await self._attempt(path, selection, known)
+
+    async def _attempt(
+        self, path: str, selection: Selection, known: Callable[[str], bool]
+    ) -> ReadReply | str:
         storage = await self.storages.of(path)
         read = await settled(storage, path)
         document = read.document

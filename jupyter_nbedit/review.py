@@ -158,7 +158,7 @@ class Review:
                 except UndoConflict as conflict:
                     raise _changed(proposal, conflict) from None
 
-            return Job(run, len(read.content.text) + len(work))
+            return Job(run, len(read.content.raw) + len(work))
 
         errand = Errand(proposal.path, hash=decision.hash, **_by(proposal, decision))
         return await self.editor.make(errand, prepare)

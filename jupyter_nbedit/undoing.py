@@ -118,7 +118,7 @@ def _job(read: Loaded, entry: Entry, kept: bytes) -> Job:
 
     return Job(
         run,
-        weight=len(read.content.text) + len(kept),
+        weight=len(read.content.raw) + len(kept),
         kind=op,
         undoes=entry.edit_id,
         # What comes back was in the notebook before the edit, and is worth no more than the

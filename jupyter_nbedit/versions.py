@@ -128,9 +128,9 @@ class Versions:
 
 
 def _fingerprints(document: Document) -> list[int]:
-    """Give 64 bits for each cell's bytes, by Python's own keyed hash, which copies nothing."""
-    view = memoryview(document.text)
-    return [hash(view[span.start : span.stop]) for span in document.cell_spans]
+    """Give 64 bits for each cell's bytes, by Python's own keyed hash."""
+    text = document.text
+    return [hash(text[span.start : span.stop]) for span in document.cell_spans]
 
 
 def _names(ids: list[str | None], fingerprints: list[int]) -> dict[str | int, None]:

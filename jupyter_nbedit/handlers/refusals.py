@@ -46,6 +46,7 @@ STATUS: dict[type[errors.NbEditError], HTTPStatus] = {
     errors.IdempotencyMismatch: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.ReadRequired: HTTPStatus.PRECONDITION_REQUIRED,
     errors.Busy: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.Overtaken: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.LedgerError: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.NoSpace: HTTPStatus.INSUFFICIENT_STORAGE,
     errors.StorageFailure: HTTPStatus.INTERNAL_SERVER_ERROR,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,9 @@ import msgspec
 from jupyter_nbedit.errors import AmbiguousCell, CellNotFound, InvalidNotebook, InvalidRequest
 from jupyter_nbedit.notebook import spans
 from jupyter_nbedit.notebook.spans import Member, Span
+from jupyter_nbedit.notebook.splices import Splice, join
+from jupyter_nbedit.notebook.text import Text, chunks
+from jupyter_nbedit.notebook.windows import Head, look_through
 
 #: How a cell is named: a string is an id and, only if no cell has that id, ``cell-N`` counted from
 #: 0; an integer is an index from 0.
@@ -30,14 +34,7 @@ _MEMBERS_THAT_MATTER = frozenset(
 _TOP_MEMBERS_THAT_MATTER = frozenset(("cells", "metadata", "nbformat", "nbformat_minor"))
 
 
-class _Head(msgspec.Struct):
-    """What is read of every cell; of a double name the last counts, as everywhere in Jupyter."""
-
-    id: Any = None
-    cell_type: Any = None
-
-
-_HEAD = msgspec.json.Decoder(_Head)
+_HEAD = msgspec.json.Decoder(Head)
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,7 @@ class Cell:
     id: str | None
     cell_type: str
     span: Span
-    text: bytes
+    text: Text
 
     @cached_property
     def all_members(self) -> list[Member]:
@@ -162,7 +159,7 @@ class Document:
         The id and the type of each cell.
     """
 
-    text: bytes
+    text: Text
     span: Span
     members: list[Member]
     cells_span: Span
@@ -171,7 +168,7 @@ class Document:
     heads: list[tuple[str | None, str]]
 
     @classmethod
-    def parse(cls, text: bytes) -> Document:
+    def parse(cls, text: Text) -> Document:
         """Find the cells.
 
         Raises
@@ -179,7 +176,12 @@ class Document:
         InvalidNotebook
             If this is not JSON, not UTF-8, has no ``cells``, or is older than nbformat 4.
         """
-        start = len(_BOM) if text.startswith(_BOM) else 0
+        start = len(_BOM) if text[: len(_BOM)] == _BOM else 0
+        if not isinstance(text, bytes):
+            seen = look_through(text, start)
+            if seen is not None:
+                return cls._of(text, seen.span, seen.members, seen.cell_spans, seen.heads)
+            text = text[:]
         if not text[start:].strip():
             message = "The file is empty. Expected a notebook of nbformat 4."
             raise InvalidNotebook(message)
@@ -188,6 +190,17 @@ class Document:
         except spans.MalformedJSON as error:
             message = f"The file is not a notebook that can be read: {error}."
             raise InvalidNotebook(message) from None
+        return cls._of(text, top, found)
+
+    @classmethod
+    def _of(
+        cls,
+        text: Text,
+        top: Span,
+        found: list[Member],
+        cell_spans: list[Span] | None = None,
+        heads: list[Head] | None = None,
+    ) -> Document:
         members = _single(found)
         nbformat = _integer(text, members, "nbformat")
         if nbformat != _NBFORMAT:
@@ -200,7 +213,10 @@ class Document:
         if cells is None or not spans.is_array(text, cells.value):
             message = "The file is not a notebook of nbformat 4: it has no `cells` array."
             raise InvalidNotebook(message)
-        cell_spans = spans.elements(text, cells.value)
+        if cell_spans is None:
+            cell_spans = spans.elements(text, cells.value)
+        if heads is None:
+            heads = [_read_head(text, index, span) for index, span in enumerate(cell_spans)]
         return cls(
             text=text,
             span=top,
@@ -208,8 +224,18 @@ class Document:
             cells_span=cells.value,
             cell_spans=cell_spans,
             nbformat_minor=_integer(text, members, "nbformat_minor", default=0),
-            heads=[_head(text, index, span) for index, span in enumerate(cell_spans)],
+            heads=[_head(index, head) for index, head in enumerate(heads)],
         )
+
+    def after(self, splices: Sequence[Splice]) -> Document:
+        """Give the document that splices make of this one.
+
+        Parameters
+        ----------
+        splices
+            In order of their ranges, which must not overlap.
+        """
+        return Document.parse(join(self.text, splices))
 
     def __len__(self) -> int:
         """Count the cells."""
@@ -223,7 +249,10 @@ class Document:
     @cached_property
     def hash(self) -> str:
         """The sha256 of the bytes, in hex: the Contents API's ``hash``."""
-        return hashlib.sha256(self.text).hexdigest()
+        digest = hashlib.sha256()
+        for chunk in chunks(self.text):
+            digest.update(chunk)
+        return digest.hexdigest()
 
     @property
     def metadata_span(self) -> Span | None:
@@ -346,7 +375,7 @@ def _single(members: list[Member]) -> dict[str, Member]:
     return found
 
 
-def _integer(text: bytes, members: dict[str, Member], name: str, default: int | None = None) -> int:
+def _integer(text: Text, members: dict[str, Member], name: str, default: int | None = None) -> int:
     member = members.get(name)
     value = default if member is None else spans.decode(text, member.value)
     if not isinstance(value, int) or isinstance(value, bool):
@@ -355,15 +384,18 @@ def _integer(text: bytes, members: dict[str, Member], name: str, default: int | 
     return value
 
 
-def _head(text: bytes, index: int, span: Span) -> tuple[str | None, str]:
+def _read_head(text: Text, index: int, span: Span) -> Head:
     if not spans.is_object(text, span):
         message = f"Cell {index} of the notebook is not an object. Mend the file first."
         raise InvalidNotebook(message, index=index)
     try:
-        head = _HEAD.decode(memoryview(text)[span.start : span.stop])
+        return _HEAD.decode(text[span.start : span.stop])
     except (msgspec.DecodeError, RecursionError):
         values = spans.decode(text, span)
-        head = _Head(values.get("id"), values.get("cell_type"))
+        return Head(values.get("id"), values.get("cell_type"))
+
+
+def _head(index: int, head: Head) -> tuple[str | None, str]:
     if not isinstance(head.cell_type, str):
         message = f"Cell {index} of the notebook has no `cell_type`. Mend the file first."
         raise InvalidNotebook(message, index=index)

@@ -23,7 +23,7 @@ from jupyter_nbedit.notebook.record import (
     mark,
 )
 from jupyter_nbedit.notebook.shelf import Shelf
-from jupyter_nbedit.notebook.splices import Splice, backwards, join
+from jupyter_nbedit.notebook.splices import Splice, backwards
 
 # How many neighbours of a place are kept on either side.
 _NEIGHBOURS = 3
@@ -130,7 +130,7 @@ class Edit:
     def opposite(self) -> Edit:
         """Give the edit that takes this one back; parses the notebook that this one leaves."""
         base = self.document
-        document = Document.parse(join(base.text, self.splices))
+        document = base.after(self.splices)
         steps = [step.opposite(document) for step in self.steps]
         undo = backwards(base.text, self.splices)
         return Edit(document, undo, steps, base.written_metadata, len(base))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from jupyter_nbedit.notebook.spans import Member, Span
+from jupyter_nbedit.notebook.text import Text
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ def whole(members: Iterable[Member]) -> list[Span]:
 
 
 def learned(
-    text: bytes, span: Span, items: Sequence[Span], around: Brackets | None = None
+    text: Text, span: Span, items: Sequence[Span], around: Brackets | None = None
 ) -> Brackets | None:
     """Learn from an array or object; None if it is empty.
 

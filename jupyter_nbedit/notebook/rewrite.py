@@ -12,6 +12,7 @@ from jupyter_nbedit.notebook.objects import with_ranked_members
 from jupyter_nbedit.notebook.spans import Member, Span
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.notebook.style import CellStyle, Style
+from jupyter_nbedit.notebook.text import Text
 
 _CLEARED = {"execution_count": b"null", "outputs": b"[]"}
 #: The members that a run of the cell fills.
@@ -55,7 +56,7 @@ def is_left(value: bytes | None) -> bool:
     return value is not None and _is_left(value, Span(0, len(value)))
 
 
-def _is_left(text: bytes, value: Span) -> bool:
+def _is_left(text: Text, value: Span) -> bool:
     if spans.is_array(text, value):
         return bool(spans.elements(text, value))
     return spans.decode(text, value) is not None
@@ -156,7 +157,7 @@ def _new_source(cell: Cell, own: CellStyle, source: str) -> Splice:
     return _new_lines(cell.text, span, own, own.lines.separator, source)
 
 
-def _new_lines(text: bytes, span: Span, own: CellStyle, separator: bytes, source: str) -> Splice:
+def _new_lines(text: Text, span: Span, own: CellStyle, separator: bytes, source: str) -> Splice:
     """Replace the lines that differ; the tokens of those before and after them stay."""
     old = spans.elements(text, span)
     lines = [spans.decode(text, line) for line in old]

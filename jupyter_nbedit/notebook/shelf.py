@@ -10,6 +10,7 @@ from itertools import chain
 from jupyter_nbedit.notebook.document import Cell
 from jupyter_nbedit.notebook.record import Piece, Reverse, Run
 from jupyter_nbedit.notebook.splices import Splice
+from jupyter_nbedit.notebook.text import Text, chunks
 
 # Smaller ranges cost less than what refers to them.
 _LARGE = 64
@@ -31,7 +32,7 @@ class Shelf:
         What is kept.
     """
 
-    text: bytes
+    text: Text
     splices: Sequence[Splice]
     blob: bytearray = field(default_factory=bytearray)
     #: Ranges of the text, and where in the blob they are; None if the edit left or moved them.
@@ -40,7 +41,7 @@ class Shelf:
     def keep(self, start: int, stop: int) -> tuple[int, int]:
         """Keep a range of the bytes, and tell where in the blob it is."""
         at = len(self.blob)
-        self.blob += memoryview(self.text)[start:stop]
+        self._add(start, stop)
         self._note(start, stop, at)
         return at, len(self.blob)
 
@@ -91,6 +92,10 @@ class Shelf:
         if stop - start >= _LARGE:
             self._known.append((start, stop, at))
 
+    def _add(self, start: int, stop: int) -> None:
+        for chunk in chunks(self.text, start, stop):
+            self.blob += chunk
+
     def _run(
         self, first: int, last: int, known: tuple[int, int, int | None], elsewhere: _After
     ) -> Run | None:
@@ -104,7 +109,7 @@ class Shelf:
     def _rest(self, start: int, stop: int) -> Iterator[Run]:
         if start < stop:
             at = len(self.blob)
-            self.blob += memoryview(self.text)[start:stop]
+            self._add(start, stop)
             yield Run(at, len(self.blob), there=False)
 
 

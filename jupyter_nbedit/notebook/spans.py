@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from jupyter_nbedit.notebook.text import Text
+
 
 class Span(NamedTuple):
     """A half-open range of bytes."""
@@ -32,6 +34,12 @@ class Member(NamedTuple):
     name: str
     name_span: Span
     value: Span
+
+    def shifted(self, by: int) -> Member:
+        """Give the same member in a text that begins so many bytes earlier."""
+        start, stop = self.name_span
+        first, last = self.value
+        return Member(self.name, Span(start + by, stop + by), Span(first + by, last + by))
 
 
 class MalformedJSON(ValueError):
@@ -119,27 +127,41 @@ def _value_span(text: bytes, start: int) -> Span:
     return Span(_after(_SPACE, text, start), stop)
 
 
-def decode(text: bytes, span: Span) -> Any:
+def decode(text: Text, span: Span) -> Any:
     """Read one value of a checked text as Python's ``json`` would."""
-    token = memoryview(text)[span.start : span.stop]
+    local, (start, stop), _ = _local(text, span)
+    token = memoryview(local)[start:stop]
     try:
         return msgspec.json.decode(token)
     except _REFUSED:
         return _LENIENT.decode(bytes(token).decode())
 
 
-def is_array(text: bytes, span: Span) -> bool:
+def is_array(text: Text, span: Span) -> bool:
     """Tell whether the value is an array."""
     return text[span.start] == ord("[")
 
 
-def is_object(text: bytes, span: Span) -> bool:
+def is_object(text: Text, span: Span) -> bool:
     """Tell whether the value is an object."""
     return text[span.start] == ord("{")
 
 
-def elements(text: bytes, span: Span) -> list[Span]:
+def _local(text: Text, span: Span) -> tuple[bytes, Span, int]:
+    """Give bytes that hold a range of a text, where in them it is, and how far that is off."""
+    if isinstance(text, bytes):
+        return text, span, 0
+    return text[span.start : span.stop], Span(0, span.stop - span.start), span.start
+
+
+def elements(text: Text, span: Span) -> list[Span]:
     """List the spans of an array's elements, in a checked text."""
+    local, within, by = _local(text, span)
+    found = _elements(local, within)
+    return [Span(start + by, stop + by) for start, stop in found] if by else found
+
+
+def _elements(text: bytes, span: Span) -> list[Span]:
     try:
         raws = _ARRAY.decode(memoryview(text)[span.start : span.stop])
     except _REFUSED:
@@ -159,13 +181,15 @@ def elements(text: bytes, span: Span) -> list[Span]:
     return spans
 
 
-def members(text: bytes, span: Span) -> list[Member]:
+def members(text: Text, span: Span) -> list[Member]:
     """List the members of an object in a checked text, in order, doubles included."""
+    local, within, by = _local(text, span)
     try:
-        raws = _OBJECT.decode(memoryview(text)[span.start : span.stop])
+        raws = _OBJECT.decode(memoryview(local)[within.start : within.stop])
     except _REFUSED:
         raws = None
-    return _members(text, span, raws)
+    found = _members(local, within, raws)
+    return [member.shifted(by) for member in found] if by else found
 
 
 def _members(text: bytes, span: Span, raws: dict[str, msgspec.Raw] | None) -> list[Member]:

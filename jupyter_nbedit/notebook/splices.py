@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
+
+from jupyter_nbedit.notebook.text import Text, chunks
 
 
 class Splice(NamedTuple):
@@ -14,8 +16,29 @@ class Splice(NamedTuple):
     text: bytes
 
 
-def pieces(base: bytes, splices: Iterable[Splice]) -> list[memoryview]:
-    """List what the spliced text consists of, in order, without copying the base.
+def runs(size: int, splices: Iterable[Splice]) -> Iterator[tuple[int, int] | bytes]:
+    """Tell what a spliced text consists of, in order: ranges of its base, and new bytes.
+
+    Parameters
+    ----------
+    size
+        How many bytes the base has.
+    splices
+        In order of their ranges, which must not overlap.
+    """
+    at = 0
+    for splice in splices:
+        if at < splice.start:
+            yield at, splice.start
+        if splice.text:
+            yield splice.text
+        at = splice.stop
+    if at < size:
+        yield at, size
+
+
+def pieces(base: Text, splices: Iterable[Splice]) -> Iterator[memoryview]:
+    """Go through a spliced text; what is in memory is not copied, what is not is read in pieces.
 
     Parameters
     ----------
@@ -24,21 +47,19 @@ def pieces(base: bytes, splices: Iterable[Splice]) -> list[memoryview]:
     splices
         In order of their ranges, which must not overlap.
     """
-    view = memoryview(base)
-    parts: list[memoryview] = []
-    at = 0
-    for splice in splices:
-        parts += [view[at : splice.start], memoryview(splice.text)]
-        at = splice.stop
-    return [part for part in (*parts, view[at:]) if part]
+    for run in runs(len(base), splices):
+        if isinstance(run, bytes):
+            yield memoryview(run)
+        else:
+            yield from chunks(base, *run)
 
 
-def join(base: bytes, splices: Iterable[Splice]) -> bytes:
+def join(base: Text, splices: Iterable[Splice]) -> bytes:
     """Give the spliced text as a whole."""
     return b"".join(pieces(base, splices))
 
 
-def backwards(base: bytes, splices: Sequence[Splice]) -> list[Splice]:
+def backwards(base: Text, splices: Sequence[Splice]) -> list[Splice]:
     """Give the splices that turn the spliced text back into the base, byte for byte."""
     shift = 0
     undo: list[Splice] = []

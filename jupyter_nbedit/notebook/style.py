@@ -19,6 +19,7 @@ from jupyter_nbedit.notebook import spans
 from jupyter_nbedit.notebook.document import Cell, Document
 from jupyter_nbedit.notebook.layout import Brackets, learned, step, whole
 from jupyter_nbedit.notebook.spans import Member, Span
+from jupyter_nbedit.notebook.text import Text, chunks, is_ascii
 
 _DEFAULT_ORDER = (
     "attachments",
@@ -31,6 +32,7 @@ _DEFAULT_ORDER = (
 )
 # Others escape within ASCII: control characters everybody, "<" some.
 _ESCAPE = re.compile(rb"\\u(?!00[0-7])[0-9a-fA-F]{4}")
+_ESCAPE_BYTES = 6
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Looking for examples further away than this costs more than it tells.
 _NEIGHBOURS = 200
@@ -137,8 +139,8 @@ class Style:
     def escapes(self) -> bool:
         """Whether the file escapes characters beyond ASCII, though JSON does not ask for it."""
         text = self.document.text
-        return text.isascii() and any(
-            _backslashes_before(text, found.start()) % 2 == 0 for found in _ESCAPE.finditer(text)
+        return is_ascii(text) and any(
+            _backslashes_before(text, at) % 2 == 0 for at in _escapes(text)
         )
 
     def of_new_cell(self, index: int, cell_type: str) -> CellStyle:
@@ -242,7 +244,18 @@ def _utf8(written: str) -> bytes:
     return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", written).encode()
 
 
-def _backslashes_before(text: bytes, at: int) -> int:
+def _escapes(text: Text) -> Iterator[int]:
+    """Find what looks like an escape; it may be behind another backslash."""
+    at = 0
+    for chunk in chunks(text):
+        yield from (at + found.start() for found in _ESCAPE.finditer(chunk))
+        seam = max(0, at - _ESCAPE_BYTES + 1)
+        between = text[seam : at + _ESCAPE_BYTES - 1] if at else b""
+        yield from (seam + found.start() for found in _ESCAPE.finditer(between))
+        at += len(chunk)
+
+
+def _backslashes_before(text: Text, at: int) -> int:
     count = 0
     while text[at - 1 - count] == ord("\\"):
         count += 1

@@ -75,7 +75,7 @@ def take_back(
 
 def _back(document: Document, record: Record) -> list[Splice]:
     """Give the splices that make the document what it was, byte for byte."""
-    kept, now = memoryview(record.blob), memoryview(document.text)
+    kept, now = record.blob, document.text
     return [
         Splice(
             start,

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Protocol
 
 from jupyter_nbedit.notebook.splices import Splice
+from jupyter_nbedit.notebook.text import Text
 
 
 @dataclass(frozen=True)
@@ -17,8 +18,8 @@ class Content:
 
     Parameters
     ----------
-    text
-        The bytes.
+    raw
+        The bytes; of a large file not read yet.
     last_modified
         When they were written, as the Contents API tells it.
     version
@@ -28,10 +29,15 @@ class Content:
         the notary is to be asked.
     """
 
-    text: bytes
+    raw: Text
     last_modified: datetime
     version: object = None
     trusted: bool | None = None
+
+    @property
+    def text(self) -> bytes:
+        """All the bytes, in memory."""
+        return self.raw[:]
 
 
 @dataclass(frozen=True)

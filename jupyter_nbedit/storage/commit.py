@@ -69,7 +69,7 @@ def replace(
     path, name = os.path.split(real)
     with refusals(), opened(path) as folder:
         _check_replaceable(folder, name, snapshot)
-        parts = pieces(base.text, splices)
+        parts = list(pieces(base.raw, splices))
         with _beside(folder) as temporary:
             # What the old file lets others read is not theirs before it has its mode.
             with _made(folder, temporary, 0o600) as made, _hashing(parts) as digest:

@@ -17,6 +17,7 @@ from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage import Changed, Content, Written
 from jupyter_nbedit.storage.commit import Exchange, at_once, check_vacant, create, replace
 from jupyter_nbedit.storage.file_ids import KeptIds, go_by_inode
+from jupyter_nbedit.storage.filetext import FileText
 from jupyter_nbedit.storage.leftovers import Leftovers
 from jupyter_nbedit.storage.oserrors import refusals
 from jupyter_nbedit.storage.paths import os_path, resolved, resolved_vacant
@@ -127,6 +128,8 @@ class FileStorage:
         real = self._resolved(given)
         try:
             written = replace(real, base, splices, exchange)
+            if isinstance(base.raw, FileText):
+                base.raw.keep()
         except NotebookNotFound:
             raise Changed from None
         if self._leftovers is not None:

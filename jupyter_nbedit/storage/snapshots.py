@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from jupyter_nbedit.errors import NotAPlainFile, NotebookNotFound
+from jupyter_nbedit.notebook.text import CHUNK_BYTES
 from jupyter_nbedit.storage import Content
+from jupyter_nbedit.storage.filetext import FileText, stamp
 from jupyter_nbedit.storage.folders import Folder, opened
 from jupyter_nbedit.storage.oserrors import refusals
 
@@ -33,21 +35,11 @@ class Snapshot:
 
     def is_of(self, now: os.stat_result) -> bool:
         """Tell whether a file looks as if nobody had touched it since."""
-        return _stamp(self.stat) == _stamp(now)
+        return stamp(self.stat) == stamp(now)
 
     def is_of_bytes(self, now: os.stat_result) -> bool:
         """Tell whether it cannot have changed: every later write moves the change time."""
         return self.is_of(now) and self.stat.st_ctime_ns < self.read_ns - _TICK_NS
-
-
-def _stamp(status: os.stat_result) -> tuple[int, ...]:
-    return (
-        status.st_dev,
-        status.st_ino,
-        status.st_size,
-        status.st_mtime_ns,
-        status.st_ctime_ns,
-    )
 
 
 def read(real: str) -> Content | None:
@@ -98,14 +90,17 @@ def _read(folder: Folder, name: str) -> Content | None:
     read_ns = time.time_ns()
     _check_regular(folder, name)
     descriptor = folder.open(name, _READING)
+    before = os.fstat(descriptor)
+    if before.st_size > CHUNK_BYTES:
+        large = FileText(descriptor, before)
+        return Content(large, last_modified(before), Snapshot(before, read_ns))
     with open(descriptor, "rb", buffering=0) as file:
-        before = os.fstat(descriptor)
         text = file.readall()
         after = os.fstat(descriptor)
     if text is None:
         # Some files of the system are no more than a way to wait for it.
         raise _not_plain()
-    if _stamp(before) != _stamp(after) or len(text) != after.st_size:
+    if stamp(before) != stamp(after) or len(text) != after.st_size:
         return None
     return Content(text, last_modified(after), Snapshot(after, read_ns))
 
@@ -128,8 +123,10 @@ def is_unchanged(folder: Folder, name: str, base: Content, snapshot: Snapshot) -
     if snapshot.is_of_bytes(now):
         return True
     descriptor = folder.open(name, _READING)
+    if isinstance(base.raw, FileText):
+        return FileText(descriptor, now).sha256 == base.raw.sha256
     with open(descriptor, "rb", buffering=0) as file:
-        return file.readall() == base.text and snapshot.is_of(os.fstat(descriptor))
+        return file.readall() == base.raw and snapshot.is_of(os.fstat(descriptor))
 
 
 def last_modified(status: os.stat_result) -> datetime:

@@ -55,7 +55,7 @@ def around(document: Document) -> list[bytes]:
 def check(label: str, document: Document, operations: list[dict[str, Any]]) -> bytes | None:
     """Check a batch against the model; give the notebook after it, or None if it is refused."""
     label = f"{label}: {operations}"
-    before_value = model.loads(document.text)
+    before_value = model.loads(document.text[:])
     expected = model.Batch(before_value, fresh_ids())
     try:
         for operation in operations:

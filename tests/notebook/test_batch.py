@@ -191,7 +191,7 @@ def test_a_change_of_type_brings_what_nbformat_demands_and_takes_what_it_forbids
 
 
 def test_only_the_lines_that_differ_are_written_anew() -> None:
-    text = ABC.text.replace(b'"b"\n', b'"\\u0062\\n",  "\\/c\\n" ,\n"\\u0064"\n')
+    text = ABC.text[:].replace(b'"b"\n', b'"\\u0062\\n",  "\\/c\\n" ,\n"\\u0064"\n')
     document = Document.parse(text)
     assert document.cell(1).source == "b\n/c\nd"
 
@@ -298,7 +298,7 @@ def test_a_cell_deleted_in_a_batch_cannot_be_edited_in_it() -> None:
 
 
 def test_a_member_that_stands_twice_in_the_touched_cell_is_refused() -> None:
-    text = ABC.text.replace(b'"source": [\n    "b"', b'"source": "x", "source": [\n    "b"')
+    text = ABC.text[:].replace(b'"source": [\n    "b"', b'"source": "x", "source": [\n    "b"')
     document = Document.parse(text)
 
     with pytest.raises(InvalidNotebook, match="source"):

@@ -86,7 +86,7 @@ def test_taking_back_an_older_edit_gives_its_cells_back_and_leaves_all_others(
         text = join(left.text, edit(left, *work).splices)
     except NbEditError:
         event("the work between was refused")
-        text = left.text
+        text = left.text[:]
     save: Save | None = None
     if another is not None:
         save = partial(rewritten, layout=another, change=lambda _: None)

@@ -108,7 +108,7 @@ def test_taking_back_gives_the_former_bytes_and_of_an_older_edit_those_of_its_ce
             continue
         refused = check_older(before, left, record, text)
         count["older" if refused is None else "alike"] += 1
-        if can_be_saved(text) and can_be_saved(before.text):
+        if can_be_saved(text) and can_be_saved(before.text[:]):
             refused = check_older(before, left, record, saved(text), saved)
             count["older, saved since" if refused is None else "alike, saved since"] += 1
     with capsys.disabled():

@@ -139,8 +139,8 @@ def check_older(
         was = [part.index_before for part in parts if part.index_before is not None]
         now = [part.index for part in parts if part.index is not None]
         expected = Counter(cells(text))
-        expected.subtract(cells(left.text)[at] for at in now)
-        expected.update(cells(before.text)[at] for at in was)
+        expected.subtract(cells(left.text[:])[at] for at in now)
+        expected.update(cells(before.text[:])[at] for at in was)
         assert Counter(cells(gives)) == +expected
         if before.has_ids:
             both = set(ids(before)) & set(ids(Document.parse(gives)))

@@ -1,0 +1,161 @@
+"""A large file's bytes, read as they are wanted and only as long as they are what was opened."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import weakref
+from bisect import bisect_right
+from functools import cached_property
+from typing import overload
+
+from jupyter_nbedit.errors import Overtaken
+from jupyter_nbedit.notebook.text import CHUNK_BYTES
+
+# Many small parts that stand together are read together.
+_BLOCK_BYTES = 1 << 16
+# How far apart the states of the hash are kept from which it goes on after an edit.
+_MARK_BYTES = 8 * CHUNK_BYTES
+
+
+class FileText:
+    """The bytes of an open file.
+
+    May be used by several threads. Each reading raises `Overtaken` if the file is no longer what
+    was opened, for what is read then fits nothing that was read before.
+
+    Parameters
+    ----------
+    descriptor
+        The file, open for reading; closed when the text is no longer in use.
+    status
+        What its ``stat`` said when it was opened.
+    """
+
+    def __init__(self, descriptor: int, status: os.stat_result) -> None:
+        self.descriptor = descriptor
+        self._size = status.st_size
+        self._stamp = stamp(status)
+        self._is_kept = False
+        self._block: tuple[int, bytes] = (0, b"")
+        weakref.finalize(self, _close, descriptor)
+
+    def __len__(self) -> int:
+        """Count the bytes."""
+        return self._size
+
+    @overload
+    def __getitem__(self, part: int) -> int: ...
+
+    @overload
+    def __getitem__(self, part: slice) -> bytes: ...
+
+    def __getitem__(self, part: int | slice) -> int | bytes:
+        """Read a byte, or a range of them."""
+        if isinstance(part, int):
+            at = part + self._size if part < 0 else part
+            return self[at : at + 1][0]
+        start, stop, step = part.indices(self._size)
+        if step != 1:
+            message = "Only what stands together is read."
+            raise ValueError(message)
+        if stop <= start:
+            return b""
+        if stop - start > _BLOCK_BYTES // 2:
+            return self._read(start, stop)
+        begin, block = self._block
+        if not begin <= start <= stop <= begin + len(block):
+            begin = max(0, start - _BLOCK_BYTES // 4)
+            block = self._read(begin, min(begin + _BLOCK_BYTES, self._size))
+            self._block = begin, block
+        return block[start - begin : stop - begin]
+
+    def _read(self, start: int, stop: int) -> bytes:
+        found = os.pread(self.descriptor, stop - start, start)
+        if len(found) < stop - start:
+            # One call reads no more than two gigabytes.
+            rest = bytearray(stop - start - len(found))
+            self.read_into(start + len(found), memoryview(rest))
+            return found + rest
+        self._check()
+        return found
+
+    def read_into(self, start: int, room: memoryview) -> None:
+        """Fill a buffer with what stands at an offset; there must be so much.
+
+        Raises
+        ------
+        Overtaken
+            If the file is no longer what was opened.
+        """
+        done = 0
+        while done < len(room):
+            count = os.preadv(self.descriptor, [room[done:]], start + done)
+            if not count:
+                raise _overtaken()
+            done += count
+        self._check()
+
+    def _check(self) -> None:
+        if not self._is_kept and stamp(os.fstat(self.descriptor)) != self._stamp:
+            raise _overtaken()
+
+    def keep(self) -> None:
+        """Take what is read from here on for what it is: the file has left its place."""
+        self._is_kept = True
+
+    @cached_property
+    def _marks(self) -> tuple[list[int], list[hashlib._Hash]]:
+        offsets, states = [0], [hashlib.sha256()]
+        digest = hashlib.sha256()
+        room = memoryview(bytearray(min(CHUNK_BYTES, self._size)))
+        for at in range(0, self._size, CHUNK_BYTES):
+            part = room[: min(CHUNK_BYTES, self._size - at)]
+            self.read_into(at, part)
+            digest.update(part)
+            if at + len(part) - offsets[-1] >= _MARK_BYTES or at + len(part) == self._size:
+                offsets.append(at + len(part))
+                states.append(digest.copy())
+        return offsets, states
+
+    @property
+    def sha256(self) -> str:
+        """The sha256 of all of it, in hex; reads it, once."""
+        return self._marks[1][-1].hexdigest()
+
+    def hashed_until(self, offset: int) -> tuple[int, hashlib._Hash]:
+        """Give the state of the hash at an offset, or at the nearest one before it that is known.
+
+        Returns
+        -------
+        The offset of the state, and a copy of it.
+        """
+        offsets, states = self._marks
+        at = bisect_right(offsets, offset) - 1
+        return offsets[at], states[at].copy()
+
+
+def stamp(status: os.stat_result) -> tuple[int, ...]:
+    """Give what changes about a file whenever it is written."""
+    return (
+        status.st_dev,
+        status.st_ino,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+    )
+
+
+def _overtaken() -> Overtaken:
+    message = (
+        "Another program changed the notebook while it was being read. Nothing was written; try "
+        "again."
+    )
+    return Overtaken(message)
+
+
+def _close(descriptor: int) -> None:
+    # If the file has no name any more, the system frees all its pages here, which takes as long as
+    # reading it.
+    threading.Thread(target=os.close, args=(descriptor,), name="nbedit-close").start()
