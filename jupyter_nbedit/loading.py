@@ -86,5 +86,5 @@ async def _parsed(text: Text) -> tuple[Document, str]:
 def sha256(text: Text) -> str:
     """Give the hash of a notebook's bytes, the Contents API's ``hash``."""
     if isinstance(text, FileText):
-        return text.sha256
+        return text.marks.sha256
     return hashlib.sha256(text[:]).hexdigest()

@@ -6,10 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.notebook.text import Text
+
+if TYPE_CHECKING:
+    import os
+
+    from jupyter_nbedit.storage.filetext import Marks
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,10 @@ class Written:
         Whether they are on disk, or wherever else the contents manager keeps its files.
     signed
         Whether the storage has kept the notebook's trust itself.
+    status
+        What the new file's ``stat`` says, where there is one.
+    marks
+        The hash of its bytes, to go on from.
     """
 
     hash: str
@@ -66,6 +75,8 @@ class Written:
     text: bytes | None = None
     persisted: bool = True
     signed: bool = False
+    status: os.stat_result | None = None
+    marks: Marks | None = None
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from jupyter_nbedit.storage.contents import ContentsStorage
 from jupyter_nbedit.storage.failures import failures
 from jupyter_nbedit.storage.files import FileStorage
 from jupyter_nbedit.storage.guards import guard
+from jupyter_nbedit.storage.known import Known
 from jupyter_nbedit.storage.leftovers import Leftovers
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.managers import Way, keeps_plain_files, kinds_of, way_of
@@ -62,6 +63,8 @@ class ServerStorages:
         Removes what killed processes have left.
     sights
         Remembers what is shared in rooms.
+    known
+        Remembers which files this server has written.
     """
 
     settings: Mapping[str, Any]
@@ -69,6 +72,7 @@ class ServerStorages:
     links_outside_root: bool = True
     leftovers: Leftovers = field(default_factory=Leftovers)
     sights: Sights = field(default_factory=Sights)
+    known: Known = field(default_factory=Known)
 
     def kinds(self) -> list[str]:
         """List the ways in which this server keeps notebooks now, as ``applied_via`` names them."""
@@ -101,6 +105,7 @@ class ServerStorages:
                 file_ids=self.settings.get("file_id_manager"),
                 leftovers=self.leftovers,
                 rooms=RoomsThen.of(self.settings) if has_rooms(self.settings) else None,
+                known=self.known,
             )
         if way is Way.TEXT:
             return ContentsStorage(manager, self.locks)

@@ -18,6 +18,7 @@ from jupyter_nbedit.storage import Changed, Content, Written
 from jupyter_nbedit.storage.commit import Exchange, at_once, check_vacant, create, replace
 from jupyter_nbedit.storage.file_ids import KeptIds, go_by_inode
 from jupyter_nbedit.storage.filetext import FileText
+from jupyter_nbedit.storage.known import Known
 from jupyter_nbedit.storage.leftovers import Leftovers
 from jupyter_nbedit.storage.oserrors import refusals
 from jupyter_nbedit.storage.paths import os_path, resolved, resolved_vacant
@@ -52,6 +53,8 @@ class FileStorage:
         Of this server; None to leave them where they are.
     rooms
         The rooms of which none holds the notebook; None if there never are any.
+    known
+        The files that this server has written; None to know none.
     """
 
     kind: ClassVar[str] = "file"
@@ -66,6 +69,7 @@ class FileStorage:
         file_ids: object = None,
         leftovers: Leftovers | None = None,
         rooms: RoomsThen | None = None,
+        known: Known | None = None,
     ) -> None:
         self._manager = manager
         self._locks = locks
@@ -73,6 +77,7 @@ class FileStorage:
         self._file_ids = file_ids
         self._leftovers = leftovers
         self._rooms = rooms
+        self._known = known or Known()
 
     def hold(self, path: str) -> AbstractAsyncContextManager[None]:
         """Keep this server's other writers, and those of its user's other servers, away."""
@@ -107,7 +112,7 @@ class FileStorage:
     def _read(self, given: str) -> Content | None:
         real = self._resolved(given)
         try:
-            return read(real)
+            return read(real, self._known)
         except NotebookNotFound:
             # It was there just before.
             return None
@@ -130,6 +135,8 @@ class FileStorage:
             written = replace(real, base, splices, exchange)
             if isinstance(base.raw, FileText):
                 base.raw.keep()
+            if written.status is not None and written.marks is not None:
+                self._known.note(written.status, written.marks)
         except NotebookNotFound:
             raise Changed from None
         if self._leftovers is not None:

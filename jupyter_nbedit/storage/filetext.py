@@ -19,6 +19,43 @@ _BLOCK_BYTES = 1 << 16
 _MARK_BYTES = 8 * CHUNK_BYTES
 
 
+class Marks:
+    """The sha256 of a text, and its states on the way, from which it goes on after an edit."""
+
+    def __init__(self) -> None:
+        self._offsets = [0]
+        self._states = [hashlib.sha256()]
+        self._digest = hashlib.sha256()
+        #: How many bytes are in it.
+        self.size = 0
+
+    def update(self, part: memoryview | bytes) -> None:
+        """Add the bytes that follow."""
+        self._digest.update(part)
+        self.size += len(part)
+        if self.size - self._offsets[-1] >= _MARK_BYTES:
+            self._offsets.append(self.size)
+            self._states.append(self._digest.copy())
+
+    def until(self, offset: int) -> Marks:
+        """Give those of the beginning, up to the last state that is known before an offset."""
+        at = self.size if offset >= self.size else self._offsets[self._last(offset)]
+        begun = Marks()
+        known = self._last(at) + 1
+        begun._offsets, begun._states = self._offsets[:known], self._states[:known]
+        begun._digest = (self._digest if at == self.size else self._states[known - 1]).copy()
+        begun.size = at
+        return begun
+
+    def _last(self, offset: int) -> int:
+        return bisect_right(self._offsets, offset) - 1
+
+    @property
+    def sha256(self) -> str:
+        """The hash of all that was added, in hex."""
+        return self._digest.hexdigest()
+
+
 class FileText:
     """The bytes of an open file.
 
@@ -31,14 +68,18 @@ class FileText:
         The file, open for reading; closed when the text is no longer in use.
     status
         What its ``stat`` said when it was opened.
+    marks
+        Its hash, if it is known.
     """
 
-    def __init__(self, descriptor: int, status: os.stat_result) -> None:
+    def __init__(self, descriptor: int, status: os.stat_result, marks: Marks | None = None) -> None:
         self.descriptor = descriptor
         self._size = status.st_size
         self._stamp = stamp(status)
         self._is_kept = False
         self._block: tuple[int, bytes] = (0, b"")
+        if marks is not None:
+            self.marks = marks
         weakref.finalize(self, _close, descriptor)
 
     def __len__(self) -> int:
@@ -106,34 +147,15 @@ class FileText:
         self._is_kept = True
 
     @cached_property
-    def _marks(self) -> tuple[list[int], list[hashlib._Hash]]:
-        offsets, states = [0], [hashlib.sha256()]
-        digest = hashlib.sha256()
+    def marks(self) -> Marks:
+        """The hash of all of it; the file is read for it, once."""
+        marks = Marks()
         room = memoryview(bytearray(min(CHUNK_BYTES, self._size)))
         for at in range(0, self._size, CHUNK_BYTES):
             part = room[: min(CHUNK_BYTES, self._size - at)]
             self.read_into(at, part)
-            digest.update(part)
-            if at + len(part) - offsets[-1] >= _MARK_BYTES or at + len(part) == self._size:
-                offsets.append(at + len(part))
-                states.append(digest.copy())
-        return offsets, states
-
-    @property
-    def sha256(self) -> str:
-        """The sha256 of all of it, in hex; reads it, once."""
-        return self._marks[1][-1].hexdigest()
-
-    def hashed_until(self, offset: int) -> tuple[int, hashlib._Hash]:
-        """Give the state of the hash at an offset, or at the nearest one before it that is known.
-
-        Returns
-        -------
-        The offset of the state, and a copy of it.
-        """
-        offsets, states = self._marks
-        at = bisect_right(offsets, offset) - 1
-        return offsets[at], states[at].copy()
+            marks.update(part)
+        return marks
 
 
 def stamp(status: os.stat_result) -> tuple[int, ...]:

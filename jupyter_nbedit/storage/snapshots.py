@@ -13,6 +13,7 @@ from jupyter_nbedit.notebook.text import CHUNK_BYTES
 from jupyter_nbedit.storage import Content
 from jupyter_nbedit.storage.filetext import FileText, stamp
 from jupyter_nbedit.storage.folders import Folder, opened
+from jupyter_nbedit.storage.known import Known
 from jupyter_nbedit.storage.oserrors import refusals
 
 # jupyter_server writes in place and keeps the former bytes in `.~name` meanwhile. One that is older
@@ -28,10 +29,21 @@ _READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a file's ``stat`` said when it was read, and when that was."""
+    """What a file's ``stat`` said when it was read, and when that was.
+
+    Parameters
+    ----------
+    stat
+        What it said.
+    read_ns
+        When that was, in nanoseconds.
+    is_ours
+        Whether the time stamps are such as nobody else's writing leaves.
+    """
 
     stat: os.stat_result
     read_ns: int
+    is_ours: bool = False
 
     def is_of(self, now: os.stat_result) -> bool:
         """Tell whether a file looks as if nobody had touched it since."""
@@ -39,16 +51,19 @@ class Snapshot:
 
     def is_of_bytes(self, now: os.stat_result) -> bool:
         """Tell whether it cannot have changed: every later write moves the change time."""
-        return self.is_of(now) and self.stat.st_ctime_ns < self.read_ns - _TICK_NS
+        settled = self.stat.st_ctime_ns < self.read_ns - _TICK_NS
+        return self.is_of(now) and (self.is_ours or settled)
 
 
-def read(real: str) -> Content | None:
+def read(real: str, known: Known) -> Content | None:
     """Read a file; None if it changed meanwhile, or is being saved.
 
     Parameters
     ----------
     real
         Its path without links; one that has come to stand on it leads nowhere.
+    known
+        The files that this server has written.
 
     Raises
     ------
@@ -56,7 +71,7 @@ def read(real: str) -> Content | None:
     """
     path, name = os.path.split(real)
     with refusals(), opened(path) as folder:
-        return None if is_being_saved(folder, name) else _read(folder, name)
+        return None if is_being_saved(folder, name) else _read(folder, name, known)
 
 
 def check(real: str) -> None:
@@ -86,14 +101,16 @@ def _check_regular(folder: Folder, name: str) -> None:
         raise _not_plain()
 
 
-def _read(folder: Folder, name: str) -> Content | None:
+def _read(folder: Folder, name: str, known: Known) -> Content | None:
     read_ns = time.time_ns()
     _check_regular(folder, name)
     descriptor = folder.open(name, _READING)
     before = os.fstat(descriptor)
+    marks = known.of(before)
     if before.st_size > CHUNK_BYTES:
-        large = FileText(descriptor, before)
-        return Content(large, last_modified(before), Snapshot(before, read_ns))
+        large = FileText(descriptor, before, marks)
+        seen = Snapshot(before, read_ns, is_ours=marks is not None)
+        return Content(large, last_modified(before), seen)
     with open(descriptor, "rb", buffering=0) as file:
         text = file.readall()
         after = os.fstat(descriptor)
@@ -102,7 +119,8 @@ def _read(folder: Folder, name: str) -> Content | None:
         raise _not_plain()
     if stamp(before) != stamp(after) or len(text) != after.st_size:
         return None
-    return Content(text, last_modified(after), Snapshot(after, read_ns))
+    seen = Snapshot(after, read_ns, is_ours=marks is not None)
+    return Content(text, last_modified(after), seen)
 
 
 def is_being_saved(folder: Folder, name: str) -> bool:
@@ -124,7 +142,7 @@ def is_unchanged(folder: Folder, name: str, base: Content, snapshot: Snapshot) -
         return True
     descriptor = folder.open(name, _READING)
     if isinstance(base.raw, FileText):
-        return FileText(descriptor, now).sha256 == base.raw.sha256
+        return FileText(descriptor, now).marks.sha256 == base.raw.marks.sha256
     with open(descriptor, "rb", buffering=0) as file:
         return file.readall() == base.raw and snapshot.is_of(os.fstat(descriptor))
 
