@@ -18,7 +18,6 @@ from jupyter_core.paths import is_file_hidden
 from jupyter_nbedit.errors import Busy, FolderNotFound, NotebookNotFound
 from jupyter_nbedit.storage import Entered, Entry, Found, PassedOver, Walk
 from jupyter_nbedit.storage.folders import opened
-from jupyter_nbedit.storage.known import Known
 from jupyter_nbedit.storage.paths import SUFFIX, resolved, visible
 from jupyter_nbedit.storage.snapshots import read
 
@@ -173,9 +172,8 @@ def _is_utf8(name: str) -> bool:
 
 
 def _read(os_path: str) -> bytes:
-    known = Known()
     for _ in range(_ATTEMPTS):
-        content = read(os_path, known)
+        content = read(os_path)
         if content is not None:
             return content.text
         time.sleep(_POLL_SECONDS)

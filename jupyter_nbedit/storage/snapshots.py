@@ -55,7 +55,7 @@ class Snapshot:
         return self.is_of(now) and (self.is_ours or settled)
 
 
-def read(real: str, known: Known) -> Content | None:
+def read(real: str, known: Known | None = None) -> Content | None:
     """Read a file; None if it changed meanwhile, or is being saved.
 
     Parameters
@@ -63,7 +63,7 @@ def read(real: str, known: Known) -> Content | None:
     real
         Its path without links; one that has come to stand on it leads nowhere.
     known
-        The files that this server has written.
+        The files that this server has written; None to know none.
 
     Raises
     ------
@@ -101,12 +101,12 @@ def _check_regular(folder: Folder, name: str) -> None:
         raise _not_plain()
 
 
-def _read(folder: Folder, name: str, known: Known) -> Content | None:
+def _read(folder: Folder, name: str, known: Known | None) -> Content | None:
     read_ns = time.time_ns()
     _check_regular(folder, name)
     descriptor = folder.open(name, _READING)
     before = os.fstat(descriptor)
-    marks = known.of(before)
+    marks = None if known is None else known.of(before)
     if before.st_size > CHUNK_BYTES:
         large = FileText(descriptor, before, marks)
         seen = Snapshot(before, read_ns, is_ours=marks is not None)
