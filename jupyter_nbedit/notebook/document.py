@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,9 @@ import msgspec
 
 from jupyter_nbedit.errors import AmbiguousCell, CellNotFound, InvalidNotebook, InvalidRequest
 from jupyter_nbedit.notebook import spans
+from jupyter_nbedit.notebook.renewal import stretches
 from jupyter_nbedit.notebook.spans import Member, Span
+from jupyter_nbedit.notebook.spliced import Spliced
 from jupyter_nbedit.notebook.splices import Splice, join
 from jupyter_nbedit.notebook.text import Text, chunks
 from jupyter_nbedit.notebook.windows import Head, look_through
@@ -235,7 +237,32 @@ class Document:
         splices
             In order of their ranges, which must not overlap.
         """
-        return Document.parse(join(self.text, splices))
+        if isinstance(self.text, bytes):
+            text: Text = join(self.text, splices)
+        else:
+            text = Spliced(self.text, splices)
+        found = stretches(text, self.cells_span, self.cell_spans, splices) if splices else []
+        if found is None:
+            return Document.parse(text)
+        by, first = (found[-1].shift if found else 0), 0
+        cell_spans: list[Span] = []
+        heads: list[tuple[str | None, str]] = []
+        shift = 0
+        for stretch in found:
+            cell_spans += _shifted(self.cell_spans[first : stretch.first], shift) + stretch.spans
+            heads += self.heads[first : stretch.first]
+            heads += [_head(len(heads) + n, head) for n, head in enumerate(stretch.heads)]
+            first, shift = stretch.last, stretch.shift
+        array = Span(self.cells_span.start, self.cells_span.stop + by)
+        return replace(
+            self,
+            text=text,
+            span=Span(self.span.start, self.span.stop + by),
+            members=[_renewed(member, array, by) for member in self.members],
+            cells_span=array,
+            cell_spans=cell_spans + _shifted(self.cell_spans[first:], shift),
+            heads=heads + self.heads[first:],
+        )
 
     def __len__(self) -> int:
         """Count the cells."""
@@ -382,6 +409,17 @@ def _integer(text: Text, members: dict[str, Member], name: str, default: int | N
         message = f"The file is not a notebook: expected an integer `{name}`."
         raise InvalidNotebook(message, member=name)
     return value
+
+
+def _shifted(cells: list[Span], by: int) -> list[Span]:
+    return [Span(start + by, stop + by) for start, stop in cells] if by else cells
+
+
+def _renewed(member: Member, array: Span, by: int) -> Member:
+    """Give the member of a notebook whose array of cells has grown so much."""
+    if member.value.start == array.start:
+        return Member(member.name, member.name_span, array)
+    return member.shifted(by) if member.value.start > array.start else member
 
 
 def _read_head(text: Text, index: int, span: Span) -> Head:

@@ -55,7 +55,8 @@ _BEHIND_AN_OBJECT = re.compile(rb"\}([ \t\r\n]*,[ \t\r\n]*)(?=\{)")
 _FRAME = b'{"cells":['
 _REFUSED = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
-_HEADS = msgspec.json.Decoder(list[Head])
+#: Reads the heads of an array of cells.
+HEADS = msgspec.json.Decoder(list[Head])
 # How many places are tried before the whole text is looked at after all.
 _TRIES = 64
 
@@ -87,7 +88,7 @@ def look_through(text: Stored, start: int, window: int = CHUNK_BYTES) -> Seen | 
         top, behind = spans.parse_object(rest)
         array = behind[0].value
         last = spans.elements(rest, array)
-        heads = cells.heads + _HEADS.decode(memoryview(rest)[array.start : array.stop])
+        heads = cells.heads + HEADS.decode(memoryview(rest)[array.start : array.stop])
     except (_Unproved, MalformedJSON, *_REFUSED):
         return None
     by = cells.at - len(_FRAME)
@@ -172,7 +173,7 @@ class _Cells:
             except msgspec.DecodeError:
                 room[stop : stop + 1] = behind
                 continue
-            self.heads += _HEADS.decode(view)
+            self.heads += HEADS.decode(view)
             if not room.isascii():
                 str(view, "utf-8")
             room[stop : stop + 1] = behind

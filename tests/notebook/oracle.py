@@ -70,6 +70,9 @@ def check(label: str, document: Document, operations: list[dict[str, Any]]) -> b
     applied = edit(document, *operations)
     text = join(document.text, applied.splices)
     after = Document.parse(text)
+    renewed = document.after(applied.splices)
+    for part in ("text", "span", "members", "cells_span", "cell_spans", "heads"):
+        assert getattr(renewed, part) == getattr(after, part), (label, part)
 
     if document.metadata_span is not None:
         assert around(after) == around(document), label
