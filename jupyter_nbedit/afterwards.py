@@ -121,8 +121,7 @@ class Afterwards:
             )
 
     def _note(self, done: Outcome, written: Written) -> None:
-        document, text = done.read.document, written.text
-        after = document.after(done.applied.splices) if text is None else Document.parse(text)
+        after = done.after if written.text is None else Document.parse(written.text)
         self.versions.note(written.hash, after)
 
     async def _record(

@@ -19,6 +19,7 @@ from jupyter_nbedit.following import CONTENTS, Following
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.retries import Retries
 from jupyter_nbedit.history import Ledger
+from jupyter_nbedit.loading import Documents
 from jupyter_nbedit.modes import ServerModes
 from jupyter_nbedit.proposals.board import ProposalBoard
 from jupyter_nbedit.proposals.store import ProposalStore
@@ -191,6 +192,7 @@ class NbEditApp(ForExtensions, ExtensionApp):
 
         self.readings = Readings(storages.name)
         self.retries = Retries()
+        documents = Documents()
         self.tabs = Tabs(storages.name)
         self.versions = Versions()
         self.events = EditEvents(logger)
@@ -233,7 +235,11 @@ class NbEditApp(ForExtensions, ExtensionApp):
         self.chronicle = Chronicle(self.ledger, storages)
         logger.add_listener(schema_id=CONTENTS, listener=following.heard)
         self.reader = NotebookReader(
-            storages=storages, notary=notary, readings=self.readings, versions=self.versions
+            storages=storages,
+            notary=notary,
+            readings=self.readings,
+            versions=self.versions,
+            documents=documents,
         )
         self.search = NotebookSearch(storages=storages)
         self.editor = NotebookEditor(
@@ -247,6 +253,7 @@ class NbEditApp(ForExtensions, ExtensionApp):
                 log=self.log,
             ),
             modes=self.modes,
+            documents=documents,
         )
         self.undoing = Undoing(self.editor, self.ledger)
         self.review = Review(self.editor, self.proposals)

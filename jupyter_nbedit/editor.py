@@ -12,7 +12,7 @@ import msgspec
 
 from jupyter_nbedit.afterwards import Afterwards
 from jupyter_nbedit.errors import Busy, HashMismatch, Overtaken, PlanMode
-from jupyter_nbedit.loading import Loaded, away, is_trusted, settled, sha256
+from jupyter_nbedit.loading import Documents, Loaded, away, is_trusted, settled, sha256
 from jupyter_nbedit.messages import Asked, CreateRequest, EditReply, EditRequest, Errand
 from jupyter_nbedit.notebook.batch import Applied
 from jupyter_nbedit.notebook.blank import blank
@@ -87,12 +87,15 @@ class NotebookEditor:
         nothing but dry runs in ``plan``.
     proposer
         Keeps the proposals.
+    documents
+        Those that need not be parsed again.
     """
 
     storages: Storages
     afterwards: Afterwards
     modes: Modes = field(default_factory=Always)
     proposer: Proposer | None = None
+    documents: Documents = field(default_factory=Documents)
 
     async def edit(self, request: EditRequest) -> EditReply:
         """Apply a batch of operations, all of them or none.
@@ -216,7 +219,7 @@ class NotebookEditor:
         self, storage: Storage, errand: Errand, prepare: Prepare
     ) -> EditReply | None:
         """Change what is there now; None if somebody else wrote meanwhile."""
-        read = await settled(storage, errand.path)
+        read = await settled(storage, errand.path, self.documents)
         if errand.hash not in {None, read.hash}:
             message = (
                 "The notebook is not the version the request was made for. Read it again, and "
@@ -241,4 +244,7 @@ class NotebookEditor:
             written = await storage.write(errand.path, read.content, splices)
         except Changed:
             return None
+        if written.text is None:
+            after = await away(len(read.content.raw), lambda: done.after)
+            self.documents.note(written.hash, after)
         return await self.afterwards.of(storage, done, job, written, trusted=trusted)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
+from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,6 +29,8 @@ _TORN_POLL_SECONDS = 0.05
 _TORN_PATIENCE_SECONDS = 6.0
 # Up to here, handing work to another thread costs more than the work.
 _SMALL_BYTES = 100_000
+# Of remembered documents; a cell takes some hundred bytes.
+_MOST_CELLS = 30_000
 
 
 @dataclass(frozen=True)
@@ -46,13 +49,58 @@ async def away(size: int, function: Callable[..., _Answer], *arguments: Any) -> 
     return await asyncio.to_thread(function, *arguments)
 
 
-async def settled(storage: Storage, path: str) -> Loaded:
-    """Read and parse a notebook; one that is being written in place is waited for."""
+class Documents:
+    """The documents that were read or made last, known again by the hash of their bytes.
+
+    Parameters
+    ----------
+    most_cells
+        How many cells they have together.
+    """
+
+    def __init__(self, most_cells: int = _MOST_CELLS) -> None:
+        self._most_cells = most_cells
+        self._kept: OrderedDict[str, Document] = OrderedDict()
+        self._cells = 0
+
+    def note(self, digest: str, document: Document) -> None:
+        """Remember what a notebook with a hash looks like; its bytes are not kept."""
+        self._forget(digest)
+        self._kept[digest] = replace(document, text=b"")
+        self._cells += len(document)
+        while self._cells > self._most_cells and len(self._kept) > 1:
+            self._forget(next(iter(self._kept)))
+
+    def of(self, digest: str, text: Text) -> Document | None:
+        """Give the document of a text that has a hash; None if it is not remembered."""
+        known = self._kept.get(digest)
+        if known is None:
+            return None
+        self._kept.move_to_end(digest)
+        return replace(known, text=text)
+
+    def _forget(self, digest: str) -> None:
+        forgotten = self._kept.pop(digest, ())
+        self._cells -= len(forgotten)
+
+
+async def settled(storage: Storage, path: str, documents: Documents | None = None) -> Loaded:
+    """Read and parse a notebook; one that is being written in place is waited for.
+
+    Parameters
+    ----------
+    storage
+        How it is kept.
+    path
+        Its API path.
+    documents
+        Those that need not be parsed again.
+    """
     deadline = time.monotonic() + _TORN_PATIENCE_SECONDS
     while True:
         content = await storage.read(path)
         try:
-            document, digest = await _parsed(content.raw)
+            document, digest = await _parsed(content, documents or Documents())
         except Overtaken:
             pass
         except InvalidNotebook:
@@ -77,10 +125,24 @@ async def is_trusted(notary: Callable[[], NotebookNotary], content: Content) -> 
     return await trust.is_trusted(notary(), content.text)
 
 
-async def _parsed(text: Text) -> tuple[Document, str]:
+async def _parsed(content: Content, documents: Documents) -> tuple[Document, str]:
+    text, digest = content.raw, content.hash
     size = len(text)
-    # Hashing leaves the interpreter to others, so the two run side by side.
-    return await asyncio.gather(away(size, Document.parse, text), away(size, sha256, text))
+    if digest is None and size <= _SMALL_BYTES:
+        digest = sha256(text)
+    if digest is None:
+        # Hashing leaves the interpreter to others, so the two run side by side.
+        document, hashed = await asyncio.gather(
+            away(size, Document.parse, text), away(size, sha256, text)
+        )
+    else:
+        known = documents.of(digest, text)
+        document, hashed = (
+            await away(size, Document.parse, text) if known is None else known,
+            digest,
+        )
+    documents.note(hashed, document)
+    return document, hashed
 
 
 def sha256(text: Text) -> str:

@@ -6,6 +6,7 @@ import hashlib
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from jupyter_nbedit.loading import Loaded
@@ -160,6 +161,11 @@ class Outcome:
         if any(isinstance(change, MetadataChange) for change in applied.changes):
             after = after.after(applied.splices)
         return cls(asked, read, applied, unified(asked.path, applied.changes), after.language)
+
+    @cached_property
+    def after(self) -> Document:
+        """The notebook after it."""
+        return self.read.document.after(self.applied.splices)
 
     def entries(self) -> Iterator[dict[str, Any]]:
         """Give what an event tells of the operations: one entry for each cell."""

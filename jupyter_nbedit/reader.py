@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, UnsetType
 
 from jupyter_nbedit.errors import Overtaken
-from jupyter_nbedit.loading import away, is_trusted, settled
+from jupyter_nbedit.loading import Documents, away, is_trusted, settled
 from jupyter_nbedit.messages import Kernelspec, LeftOut, ReadReply, Selection, Since
 from jupyter_nbedit.notebook.budget import fit
 from jupyter_nbedit.notebook.document import Document
@@ -41,12 +41,15 @@ class NotebookReader:
         Knows who has read what.
     versions
         Knows what the versions that were shown looked like.
+    documents
+        Those that need not be parsed again.
     """
 
     storages: Storages
     notary: Callable[[], NotebookNotary]
     readings: Readings
     versions: Versions
+    documents: Documents = field(default_factory=Documents)
 
     async def read(
         self, path: str, selection: Selection, *, known: Callable[[str], bool]
@@ -78,7 +81,7 @@ class NotebookReader:
         self, path: str, selection: Selection, known: Callable[[str], bool]
     ) -> ReadReply | str:
         storage = await self.storages.of(path)
-        read = await settled(storage, path)
+        read = await settled(storage, path, self.documents)
         document = read.document
         size = len(document.text)
         await away(size, self.versions.note, read.hash, document)

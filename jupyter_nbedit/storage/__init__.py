@@ -32,12 +32,15 @@ class Content:
     trusted
         Whether the notebook is trusted, where the storage knows better than the notary; None where
         the notary is to be asked.
+    hash
+        The sha256 of the bytes in hex, where the storage knows it without computing it.
     """
 
     raw: Text
     last_modified: datetime
     version: object = None
     trusted: bool | None = None
+    hash: str | None = None
 
     @property
     def text(self) -> bytes:

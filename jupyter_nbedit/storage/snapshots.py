@@ -110,7 +110,7 @@ def _read(folder: Folder, name: str, known: Known | None) -> Content | None:
     if before.st_size > CHUNK_BYTES:
         large = FileText(descriptor, before, marks)
         seen = Snapshot(before, read_ns, is_ours=marks is not None)
-        return Content(large, last_modified(before), seen)
+        return Content(large, last_modified(before), seen, hash=marks.sha256 if marks else None)
     with open(descriptor, "rb", buffering=0) as file:
         text = file.readall()
         after = os.fstat(descriptor)
@@ -120,7 +120,7 @@ def _read(folder: Folder, name: str, known: Known | None) -> Content | None:
     if stamp(before) != stamp(after) or len(text) != after.st_size:
         return None
     seen = Snapshot(after, read_ns, is_ours=marks is not None)
-    return Content(text, last_modified(after), seen)
+    return Content(text, last_modified(after), seen, hash=marks.sha256 if marks else None)
 
 
 def is_being_saved(folder: Folder, name: str) -> bool:
