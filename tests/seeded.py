@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +33,9 @@ class Bug:
         What is found in it exactly once, and what stands there instead.
     caught_by
         The test that must fail, as pytest is told of it.
+    also
+        Further changes that it takes, each as module, old and new: one safeguard may hide that
+        another is missing.
     """
 
     name: str
@@ -39,6 +43,7 @@ class Bug:
     old: str
     new: str
     caught_by: str
+    also: Sequence[tuple[str, str, str]] = ()
 
 
 def build(bug: Bug, folder: Path) -> Path:
@@ -54,15 +59,17 @@ def build(bug: Bug, folder: Path) -> Path:
     for name in ("jupyter_nbedit", "tests"):
         shutil.copytree(ROOT / name, folder / name, ignore=_LEFT_OUT)
     shutil.copy(ROOT / "pyproject.toml", folder)
-    module = folder / "jupyter_nbedit" / bug.module
-    text = module.read_text()
-    if (times := text.count(bug.old)) != 1:
-        message = (
-            f"The seeded bug {bug.name!r} changes what is found {times} times in {bug.module}, and "
-            "not once. Write it anew in tests/seeded.py, or leave it out if it cannot be any more."
-        )
-        raise ValueError(message)
-    module.write_text(text.replace(bug.old, bug.new))
+    for name, old, new in ((bug.module, bug.old, bug.new), *bug.also):
+        module = folder / "jupyter_nbedit" / name
+        text = module.read_text()
+        if (times := text.count(old)) != 1:
+            message = (
+                f"The seeded bug {bug.name!r} changes what is found {times} times in {name}, and "
+                "not once. Write it anew in tests/seeded.py, or leave it out if it cannot be any "
+                "more."
+            )
+            raise ValueError(message)
+        module.write_text(text.replace(old, new))
     return folder
 
 
@@ -97,5 +104,22 @@ BUGS = (
         "os.fstat(descriptor)",
         "tests/storage/test_commit.py::"
         "test_the_bytes_are_safe_before_they_take_the_place_of_the_old_ones",
+    ),
+    Bug(
+        "a retry is taken for a new request",
+        "handlers/retries.py",
+        "if name in self._answers:",
+        "if name in ():",
+        "tests/races/test_linearizability.py::"
+        "test_a_few_writers_over_two_servers_lose_and_double_nothing",
+    ),
+    Bug(
+        "two servers write at once and nobody compares",
+        "storage/commit.py",
+        "if not is_unchanged(",
+        "if not folder and is_unchanged(",
+        "tests/races/test_linearizability.py::"
+        "test_a_few_writers_over_two_servers_lose_and_double_nothing",
+        also=[("storage/locks.py", "if self._holders.get(key) not in ours", "if not key")],
     ),
 )

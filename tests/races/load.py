@@ -1,0 +1,236 @@
+"""Sixty-four who edit one notebook, sixteen who edit one cell of it, and servers that die."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import random
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tornado.httpclient import HTTPRequest
+from tornado.websocket import WebSocketClientConnection, websocket_connect
+
+from jupyter_nbedit.events import SCHEMA_ID
+from tests import samples
+from tests.races.history import Edit, Event, Feed, History, Kept
+from tests.races.servers import TOKEN, Run, Servers, running
+from tests.races.wire import Connection
+from tests.races.writers import NOTEBOOK, Notes, Writer, value_of
+
+SHARED = "shared"
+_EVENTS_SECONDS = 20.0
+
+
+@dataclass(frozen=True)
+class Load:
+    """How many edit how often.
+
+    Parameters
+    ----------
+    alone, times
+        How many have a cell of their own, and how many edits each of them makes.
+    together, times_together
+        How many edit one cell, and how often each of them gets an edit in.
+    kills
+        How many times a server is killed and started again meanwhile.
+    kill_seconds
+        How long it is left alone before each time.
+    seed
+        Of all that is left to chance.
+    """
+
+    alone: int
+    times: int
+    together: int
+    times_together: int
+    kills: int
+    kill_seconds: tuple[float, float] = (0.5, 2.0)
+    seed: int = 0
+
+
+@dataclass
+class Outcome:
+    """What came of it."""
+
+    history: History
+    notes: Notes
+    seconds: float
+    kills: int
+
+    def told(self) -> str:
+        """Give the figures for people."""
+        acknowledged = sum(edit.is_acknowledged for edit in self.history.edits)
+        answers = ", ".join(
+            f"{count} x {status} {reason}".strip()
+            for (status, reason), count in sorted(self.history.answers.items())
+        )
+        events = sum(len(feed.events) for feed in self.history.feeds)
+        return (
+            f"{acknowledged} edits acknowledged in {self.seconds:.1f} s "
+            f"({acknowledged / self.seconds:.0f}/s), "
+            f"{len(self.history.edits) - acknowledged} without an answer, "
+            f"{len(self.history.reads)} reads, {events} events, {self.kills} kills, "
+            f"{self.notes.cut} connections cut, {self.notes.broken} broken; answers: {answers}"
+        )
+
+
+@dataclass
+class _Subscriber:
+    """Listens to one run of a server."""
+
+    run: Run
+    socket: WebSocketClientConnection
+    since: float
+    events: list[Event] = field(default_factory=list)
+
+    @classmethod
+    async def of(cls, run: Run) -> _Subscriber:
+        url = f"ws://127.0.0.1:{run.port}/api/events/subscribe"
+        headers = {"Authorization": f"token {TOKEN}"}
+        socket = await websocket_connect(HTTPRequest(url, headers=headers))
+        # Its answer comes before the server has begun to listen to itself.
+        connection = await Connection.to(run.port, TOKEN)
+        await connection.request("GET", "/nbedit")
+        connection.close()
+        return cls(run, socket, time.monotonic())
+
+    async def listen(self) -> None:
+        while (message := await self.socket.read_message()) is not None:
+            event = json.loads(message)
+            if event["schema_id"] == SCHEMA_ID and event["path"] == NOTEBOOK:
+                self.events.append(
+                    Event(event["seq"], event["edit_id"], event["hash_before"], event["hash"])
+                )
+
+
+class Subscribers:
+    """Whoever listens to the servers, one to each run."""
+
+    def __init__(self) -> None:
+        self._all: list[tuple[_Subscriber, asyncio.Task[None]]] = []
+
+    async def join(self, run: Run) -> None:
+        """Listen to a run of a server from now on."""
+        subscriber = await _Subscriber.of(run)
+        self._all.append((subscriber, asyncio.create_task(subscriber.listen())))
+
+    async def feeds(self, edits: Sequence[Edit]) -> list[Feed]:
+        """Wait for what the living have still to tell, and give all that was told."""
+        deadline = time.monotonic() + _EVENTS_SECONDS
+        for subscriber, task in self._all:
+            run = subscriber.run
+            expected = {
+                edit.hash
+                for edit in edits
+                if edit.server == run.name and edit.called >= subscriber.since
+            }
+            while run.ended is None and time.monotonic() < deadline:
+                if expected <= {event.hash for event in subscriber.events}:
+                    break
+                await asyncio.sleep(0.05)
+            subscriber.socket.close()
+            await task
+        return [
+            Feed(
+                subscriber.run.name, subscriber.since, subscriber.events, bool(subscriber.run.ended)
+            )
+            for subscriber, _ in self._all
+        ]
+
+
+async def ran(load: Load, folder: Path) -> Outcome:
+    """Let all of them work, and give what they have seen."""
+    chance = random.Random(load.seed)  # noqa: S311 -- no secret
+    cells = [*(f"own-{n}" for n in range(load.alone)), SHARED]
+    before = samples.notebook(*[samples.code(cell, cell) for cell in cells])
+    notes = Notes()
+    async with running(folder) as servers:
+        path = servers.root / NOTEBOOK
+        path.write_bytes(before)
+        subscribers = Subscribers()
+        for run in servers.alive:
+            await subscribers.join(run)
+        work = [
+            (
+                Writer(
+                    f"alone-{n}" if n < load.alone else f"together-{n - load.alone}",
+                    servers,
+                    notes,
+                    cell=cells[min(n, load.alone)],
+                    is_alone=n < load.alone,
+                    chance=random.Random(chance.random()),  # noqa: S311 -- no secret
+                ),
+                load.times if n < load.alone else load.times_together,
+            )
+            for n in range(load.alone + load.together)
+        ]
+        began = time.monotonic()
+        async with _killing(servers, subscribers, load, chance) as killed:
+            await asyncio.gather(*[writer.work(times) for writer, times in work])
+            seconds = time.monotonic() - began
+        ledger = await _ledger(servers.alive[0])
+        feeds = await subscribers.feeds(notes.edits)
+        after = path.read_bytes()
+    history = History(
+        start=hashlib.sha256(before).hexdigest(),
+        final=hashlib.sha256(after).hexdigest(),
+        start_cells=_cells(before),
+        final_cells=_cells(after),
+        edits=notes.edits,
+        reads=notes.reads,
+        refusals=notes.refusals,
+        ledger=ledger,
+        feeds=feeds,
+        answers=notes.answers,
+    )
+    return Outcome(history, notes, seconds, len(killed))
+
+
+@asynccontextmanager
+async def _killing(
+    servers: Servers, subscribers: Subscribers, load: Load, chance: random.Random
+) -> AsyncIterator[list[str]]:
+    """Kill a server now and then while the block runs, never all of them at once."""
+    killed: list[str] = []
+
+    async def kill() -> None:
+        while len(killed) < load.kills:
+            await asyncio.sleep(chance.uniform(*load.kill_seconds))
+            name = servers.names[len(killed) % len(servers.names)]
+            servers.runs[name].kill()
+            killed.append(name)
+            await subscribers.join(await servers.start(name))
+
+    task = asyncio.create_task(kill())
+    try:
+        yield killed
+        # Whoever is done first must not have been spared.
+        await task
+    finally:
+        task.cancel()
+
+
+def _cells(text: bytes) -> list[tuple[str, str]]:
+    return [(cell["id"], value_of("".join(cell["source"]))) for cell in samples.cells_of(text)]
+
+
+async def _ledger(run: Run) -> list[Kept]:
+    connection = await Connection.to(run.port, TOKEN)
+    kept: list[Kept] = []
+    before = ""
+    while True:
+        target = f"/nbedit/notebooks/{NOTEBOOK}/history?limit=200{before}"
+        page = (await connection.request("GET", target)).json
+        kept.extend(
+            Kept(edit["edit_id"], edit["client"], edit["hash_before"], edit["hash"])
+            for edit in page["edits"]
+        )
+        if page["next"] is None:
+            connection.close()
+            return kept
+        before = f"&before={page['next']}"

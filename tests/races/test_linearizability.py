@@ -1,0 +1,43 @@
+"""Many clients, two servers, one notebook, and kills: each edit is made once, one after the other.
+
+What must hold is said in `tests.races.checker`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+from tests.races.chance import seed
+from tests.races.checker import violations
+from tests.races.load import Load, Outcome, ran
+
+IS_NIGHTLY = "NBEDIT_NIGHTLY" in os.environ
+
+
+def outcome(load: Load, folder: Path) -> Outcome:
+    """Let clients work, tell the figures, and see to it that what they saw can be."""
+    found = asyncio.run(ran(load, folder))
+    print(found.told())
+    began = time.monotonic()
+    wrong = violations(found.history)
+    print(f"checked in {time.monotonic() - began:.1f} s")
+    assert wrong == [], "\n".join([f"{len(wrong)} violations:", *wrong[:20]])
+    return found
+
+
+def test_64_writers_and_16_on_one_cell_over_two_servers_that_are_killed_lose_and_double_nothing(
+    tmp_path: Path,
+) -> None:
+    factor = 10 if IS_NIGHTLY else 1
+    load = Load(64, 100 * factor, 16, 50 * factor, kills=4 * factor, seed=seed())
+    found = outcome(load, tmp_path)
+    assert found.kills == load.kills
+    acknowledged = sum(edit.is_acknowledged for edit in found.history.edits)
+    assert acknowledged > 0.9 * (64 * load.times + 16 * load.times_together)
+
+
+def test_a_few_writers_over_two_servers_lose_and_double_nothing(tmp_path: Path) -> None:
+    outcome(Load(16, 12, 4, 8, kills=0, seed=seed()), tmp_path)
