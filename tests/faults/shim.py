@@ -1,0 +1,107 @@
+"""The shim between a process and libc: built with the system's compiler, told what to do by ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import shutil
+import subprocess
+from enum import IntEnum
+from pathlib import Path
+
+SOURCE = Path(__file__).with_suffix(".c")
+
+#: What the system may say to any call.
+ERRORS = {
+    name: getattr(errno, name)
+    for name in (
+        "EIO",
+        "ENOSPC",
+        "EDQUOT",
+        "EACCES",
+        "EPERM",
+        "EROFS",
+        "EINTR",
+        "EMFILE",
+        "ESTALE",
+        "EXDEV",
+        "ENOSYS",
+        "EINVAL",
+    )
+}
+
+
+class Mode(IntEnum):
+    """What happens at a call; as in ``shim.c``."""
+
+    OFF = 0
+    COUNT = 1
+    KILL = 2
+    FAIL_ONCE = 3
+    FAIL_ON = 4
+    SHORT_ONCE = 5
+    SHORT_ON = 6
+    STOP = 7
+    DELAY = 8
+
+
+def compiler() -> str | None:
+    """Find one."""
+    return shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+
+
+def build(folder: Path) -> Path:
+    """Build the shim, to be named in ``LD_PRELOAD``."""
+    library = folder / "shim.so"
+    command = [compiler() or "cc", "-O1", "-shared", "-fPIC", "-o", str(library), str(SOURCE)]
+    subprocess.run([*command, "-ldl"], check=True)
+    return library
+
+
+class Shim:
+    """Tells the shim that this process was started with what it shall do."""
+
+    def __init__(self) -> None:
+        self._library = ctypes.CDLL(None)
+        self._library.nbedit_disarm.restype = ctypes.c_long
+        self._library.nbedit_failed.restype = ctypes.c_long
+        self._library.nbedit_name.restype = ctypes.c_char_p
+        self._library.nbedit_name.argtypes = [ctypes.c_long]
+        self._library.nbedit_set_ahead.argtypes = [ctypes.c_long]
+        self._library.nbedit_arm.argtypes = [
+            ctypes.c_int,
+            ctypes.c_long,
+            ctypes.c_int,
+            ctypes.c_char_p,
+        ]
+
+    def arm(self, mode: Mode, first: int = 0, code: int = 0, inside: Path | None = None) -> None:
+        """Begin: at the call of that number, or from it on.
+
+        Parameters
+        ----------
+        mode, first
+            What happens, and when.
+        code
+            The error, or the milliseconds of a delay.
+        inside
+            Only calls on files in this folder count; None for all.
+        """
+        where = b"" if inside is None else str(inside).encode()
+        self._library.nbedit_arm(mode, first, code, where)
+
+    def disarm(self) -> int:
+        """End, and tell how many calls there were."""
+        return int(self._library.nbedit_disarm())
+
+    def failed(self) -> int:
+        """Tell how many calls were refused."""
+        return int(self._library.nbedit_failed())
+
+    def name(self, call: int) -> str:
+        """Tell what the call of a number was."""
+        return (self._library.nbedit_name(call) or b"").decode()
+
+    def set_ahead(self, seconds: int) -> None:
+        """Let the clock be later than it is."""
+        self._library.nbedit_set_ahead(seconds)
