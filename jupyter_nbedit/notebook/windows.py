@@ -57,6 +57,11 @@ _REFUSED = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 #: Reads the heads of an array of cells.
 HEADS = msgspec.json.Decoder(list[Head])
+_NOTHING = msgspec.Raw()
+_NAME = re.compile(rb'[{ \t\r\n]*,?[ \t\r\n]*"(\w+)"[ \t\r\n]*:[ \t\r\n]*')
+_END = re.compile(rb"[ \t\r\n]*\}")
+# From here on it costs less to walk through a cell's members than to decode it twice.
+_LARGE_BYTES = 16_000
 # How many places are tried before the whole text is looked at after all.
 _TRIES = 64
 
@@ -105,6 +110,52 @@ def look_through(text: Stored, start: int, window: int = CHUNK_BYTES) -> Seen | 
     )
 
 
+class _Large(msgspec.Struct):
+    """All that nbformat gives a cell, as it is written; empty is what a cell has not."""
+
+    attachments: msgspec.Raw = _NOTHING
+    cell_type: msgspec.Raw = _NOTHING
+    execution_count: msgspec.Raw = _NOTHING
+    id: msgspec.Raw = _NOTHING
+    metadata: msgspec.Raw = _NOTHING
+    outputs: msgspec.Raw = _NOTHING
+    source: msgspec.Raw = _NOTHING
+
+    @property
+    def head(self) -> Head:
+        return Head(*(msgspec.json.decode(one or b"null") for one in (self.id, self.cell_type)))
+
+
+_LARGE = msgspec.json.Decoder(list[_Large])
+_NAMES = _Large.__struct_fields__
+
+
+def _lengths(array: memoryview, cells: list[_Large]) -> list[int] | None:
+    """Give the lengths of cells by those of their members; None if they have others, or doubles."""
+    lengths: list[int] = []
+    at = 1
+    for cell in cells:
+        stop = _stop(array, at, cell)
+        if stop is None:
+            return None
+        lengths.append(stop - at)
+        following = _BETWEEN.match(array, stop)
+        at = stop if following is None else following.end()
+    return lengths
+
+
+def _stop(array: memoryview, start: int, cell: _Large) -> int | None:
+    left = {name: len(value) for name in _NAMES if (value := getattr(cell, name))}
+    at = start
+    while (name := _NAME.match(array, at)) is not None:
+        length = left.pop(name[1].decode(), None)
+        if length is None:
+            return None
+        at = name.end() + length
+    end = _END.match(array, at)
+    return None if left or end is None else end.end()
+
+
 class _Unproved(Exception):
     """The text is not laid out in a way that shows where a cell ends."""
 
@@ -142,6 +193,7 @@ class _Cells:
         self._text = text
         self._window = window
         self._between = b""
+        self._are_large = True
 
     def go_through(self) -> None:
         """Do it.
@@ -169,17 +221,28 @@ class _Cells:
             behind, room[stop : stop + 1] = room[stop : stop + 1], b"]"
             view = memoryview(room)[: stop + 1]
             try:
-                raws = _ARRAY.decode(view)
+                lengths, heads = self._decoded(view)
             except msgspec.DecodeError:
                 room[stop : stop + 1] = behind
                 continue
-            self.heads += HEADS.decode(view)
             if not room.isascii():
                 str(view, "utf-8")
             room[stop : stop + 1] = behind
-            self._note(room, list(map(len, raws)))
+            self.heads += heads
+            self._note(room, lengths)
             return True
         return False
+
+    def _decoded(self, array: memoryview) -> tuple[list[int], list[Head]]:
+        """Give the length of each cell in an array of them, and its head."""
+        if self._are_large:
+            cells = _LARGE.decode(array)
+            lengths = _lengths(array, cells)
+            if lengths is not None:
+                return lengths, [cell.head for cell in cells]
+        lengths, heads = list(map(len, _ARRAY.decode(array))), HEADS.decode(array)
+        self._are_large = len(array) > _LARGE_BYTES * len(lengths)
+        return lengths, heads
 
     def _ends(self, room: bytearray, filled: int) -> Iterator[int]:
         """Tell where a cell may end behind which another begins."""

@@ -92,6 +92,15 @@ def test_nearly_all_real_notebooks_need_no_more_than_windows() -> None:
         b'{"other": {"cells": [{}], "x": "\\"cells\\": [{"}, ' + written(CELLS)[1:].lstrip(),
         written([*CELLS[:20], code(20, source=["y\n"] * 2000), *CELLS[21:]]),
         written([code(0, source=["y\n"] * 2000), *CELLS[1:]]),
+        # Large cells are walked through by their members, whatever these are.
+        written([code(n, source=["y\n"] * 5000) for n in range(9)]),
+        written([code(n, source=["y\n"] * 5000, attachments={}) for n in range(9)]),
+        written([code(n, source=["y\n"] * 5000, other=n) for n in range(9)]),
+        written([code(n, source=["y\n"] * 5000) for n in range(9)]).replace(
+            b'"id":', b'"id": "first", "id":'
+        ),
+        written([code(n, source=["y\n"] * 5000) for n in range(9)]).replace(b'"id"', b'"i\\u0064"'),
+        written([{"cell_type": "raw", "source": "y" * 20_000, "metadata": {}} for n in range(9)]),
         written([*CELLS, code(40, source=["y\n"] * 2000)]),
         # On one line, whatever ends like a cell may be a part of one.
         written([code(n, outputs=[{}] * 400) for n in range(40)], indent=None),
