@@ -155,7 +155,9 @@ class NotebookEditor:
             Nothing was written.
         """
         await self.check_mode(asked)
-        base = Loaded(Content(text, datetime.now(tz=timezone.utc)), Document.parse(text), "")
+        # There was nothing, which has no hash.
+        content = Content(text, datetime.now(tz=timezone.utc), hash="")
+        base = Loaded(content, Document.parse(text))
         job = prepare(base)
         done = await away(job.weight, Outcome.of, asked, base, job)
         text = join(text, done.applied.splices)
@@ -220,30 +222,32 @@ class NotebookEditor:
     ) -> EditReply | None:
         """Change what is there now; None if somebody else wrote meanwhile."""
         read = await settled(storage, errand.path, self.documents)
-        if errand.hash not in {None, read.hash}:
+        if errand.hash is not None and errand.hash != await read.hashed():
             message = (
                 "The notebook is not the version the request was made for. Read it again, and "
                 "send the edit anew with the hash you then get."
             )
             raise HashMismatch(message, expected=errand.hash, hash=read.hash)
         if errand.must_have_read and not errand.dry_run:
-            self.afterwards.readings.require(errand.session, errand.path, read.hash)
+            self.afterwards.readings.require(errand.session, errand.path, await read.hashed())
         job = await prepare(read)
         done = await away(job.weight, Outcome.of, errand, read, job)
         splices = done.applied.splices
-        current = Written(read.hash, read.content.last_modified)
+        stays = not splices or errand.dry_run or await self._is_reviewed(errand)
+        current = Written(await read.hashed() if stays else "", read.content.last_modified)
         if not splices:
             return done.reply(storage, current)
         if errand.dry_run:
             digest = await away(len(read.content.raw), digest_of, read.content.raw, splices)
             return done.reply(storage, Written(digest, read.content.last_modified))
-        if await self._is_reviewed(errand):
+        if stays:
             return await self._propose(errand, done, done.reply(storage, current))
         trusted = await is_trusted(self.afterwards.notary, read.content)
         try:
             written = await storage.write(errand.path, read.content, splices)
         except Changed:
             return None
+        await read.hashed()
         if written.text is None:
             after = await away(len(read.content.raw), lambda: done.after)
             self.documents.note(written.hash, after)

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_nbedit import trust
@@ -35,11 +36,20 @@ _MOST_CELLS = 30_000
 
 @dataclass(frozen=True)
 class Loaded:
-    """A notebook's bytes, where its cells stand in them, and their sha256."""
+    """A notebook's bytes and where its cells stand in them."""
 
     content: Content
     document: Document
-    hash: str
+
+    @cached_property
+    def hash(self) -> str:
+        """The sha256 of the bytes; takes time, unless it was asked for or `hashed` before."""
+        known = self.content.hash
+        return sha256(self.content.raw) if known is None else known
+
+    async def hashed(self) -> str:
+        """Give the same, without keeping the loop waiting."""
+        return await away(len(self.content.raw), lambda: self.hash)
 
 
 async def away(size: int, function: Callable[..., _Answer], *arguments: Any) -> _Answer:
@@ -100,7 +110,7 @@ async def settled(storage: Storage, path: str, documents: Documents | None = Non
     while True:
         content = await storage.read(path)
         try:
-            document, digest = await _parsed(content, documents or Documents())
+            read = await _parsed(content, documents or Documents())
         except Overtaken:
             pass
         except InvalidNotebook:
@@ -108,7 +118,7 @@ async def settled(storage: Storage, path: str, documents: Documents | None = Non
             if not 0 <= age.total_seconds() < _TORN_SECONDS:
                 raise
         else:
-            return Loaded(content, document, digest)
+            return read
         if time.monotonic() > deadline:
             message = (
                 "Another program keeps writing this notebook, and what is there now cannot be "
@@ -125,24 +135,16 @@ async def is_trusted(notary: Callable[[], NotebookNotary], content: Content) -> 
     return await trust.is_trusted(notary(), content.text)
 
 
-async def _parsed(content: Content, documents: Documents) -> tuple[Document, str]:
+async def _parsed(content: Content, documents: Documents) -> Loaded:
     text, digest = content.raw, content.hash
     size = len(text)
     if digest is None and size <= _SMALL_BYTES:
         digest = sha256(text)
-    if digest is None:
-        # Hashing leaves the interpreter to others, so the two run side by side.
-        document, hashed = await asyncio.gather(
-            away(size, Document.parse, text), away(size, sha256, text)
-        )
-    else:
-        known = documents.of(digest, text)
-        document, hashed = (
-            await away(size, Document.parse, text) if known is None else known,
-            digest,
-        )
-    documents.note(hashed, document)
-    return document, hashed
+    known = None if digest is None else documents.of(digest, text)
+    document = await away(size, Document.parse, text) if known is None else known
+    if digest is not None:
+        documents.note(digest, document)
+    return Loaded(replace(content, hash=digest), document)
 
 
 def sha256(text: Text) -> str:

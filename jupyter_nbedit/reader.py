@@ -82,19 +82,20 @@ class NotebookReader:
     ) -> ReadReply | str:
         storage = await self.storages.of(path)
         read = await settled(storage, path, self.documents)
-        document = read.document
+        document, digest = read.document, await read.hashed()
+        self.documents.note(digest, document)
         size = len(document.text)
-        await away(size, self.versions.note, read.hash, document)
+        await away(size, self.versions.note, digest, document)
         # What cannot be shown has not been read, nor is it known.
-        selected = await away(size, self._selected, document, read.hash, selection)
-        if known(read.hash):
-            self.readings.note(selection.session, path, read.hash)
-            return read.hash
+        selected = await away(size, self._selected, document, digest, selection)
+        if known(digest):
+            self.readings.note(selection.session, path, digest)
+            return digest
         shown = await away(size, _shown, document, selected, selection)
-        self.readings.note(selection.session, path, read.hash)
+        self.readings.note(selection.session, path, digest)
         return ReadReply(
             path=path,
-            hash=read.hash,
+            hash=digest,
             last_modified=read.content.last_modified,
             nbformat=4,
             nbformat_minor=document.nbformat_minor,

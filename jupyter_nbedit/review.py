@@ -150,7 +150,7 @@ class Review:
         offer = await asyncio.to_thread(Record.decode, work)
 
         async def prepare(read: Loaded) -> Job:
-            exact = read.hash == proposal.hash_before
+            exact = await read.hashed() == proposal.hash_before
 
             def run() -> Applied:
                 try:

@@ -7,7 +7,8 @@ import os
 import threading
 import weakref
 from bisect import bisect_right
-from functools import cached_property
+from collections.abc import Callable
+from contextlib import suppress
 from typing import overload
 
 from jupyter_nbedit.errors import Overtaken
@@ -78,9 +79,13 @@ class FileText:
         self._stamp = stamp(status)
         self._is_kept = False
         self._block: tuple[int, bytes] = (0, b"")
-        if marks is not None:
-            self.marks = marks
+        self._marks = Marks() if marks is None else marks
+        self._hashing = threading.Lock()
+        self._hurry = False
         weakref.finalize(self, _close, descriptor)
+        if marks is None:
+            # It leaves the interpreter to whoever looks for the cells meanwhile.
+            threading.Thread(target=self._hash_ahead, name="nbedit-hash", daemon=True).start()
 
     def __len__(self) -> int:
         """Count the bytes."""
@@ -146,16 +151,36 @@ class FileText:
         """Take what is read from here on for what it is: the file has left its place."""
         self._is_kept = True
 
-    @cached_property
+    @property
     def marks(self) -> Marks:
-        """The hash of all of it; the file is read for it, once."""
-        marks = Marks()
-        room = memoryview(bytearray(min(CHUNK_BYTES, self._size)))
-        for at in range(0, self._size, CHUNK_BYTES):
-            part = room[: min(CHUNK_BYTES, self._size - at)]
-            self.read_into(at, part)
-            marks.update(part)
-        return marks
+        """The hash of all of it; waits until the file is read for it, once.
+
+        Raises
+        ------
+        Overtaken
+            If it is no longer what was opened.
+        """
+        with self._hashing:
+            self._hash_on(lambda: True)
+            return self._marks
+
+    def marks_until(self, offset: int) -> Marks:
+        """Give the hash of a beginning, as far as it is known by now, to go on from."""
+        self._hurry = True
+        with self._hashing:
+            return self._marks.until(offset)
+
+    def _hash_ahead(self) -> None:
+        """Hash as long as nobody needs the hash of something else first."""
+        with self._hashing, suppress(Overtaken):
+            self._hash_on(lambda: not self._hurry)
+
+    def _hash_on(self, go_on: Callable[[], bool]) -> None:
+        room = memoryview(bytearray(min(CHUNK_BYTES, self._size - self._marks.size)))
+        while self._marks.size < self._size and go_on():
+            part = room[: self._size - self._marks.size]
+            self.read_into(self._marks.size, part)
+            self._marks.update(part)
 
 
 def stamp(status: os.stat_result) -> tuple[int, ...]:
