@@ -50,7 +50,9 @@ class Server:
 
 
 @contextlib.contextmanager
-def running(application: str, folder: Path, *options: str) -> Iterator[Server]:
+def running(
+    application: str, folder: Path, *options: str, python: str = sys.executable
+) -> Iterator[Server]:
     """Run a Jupyter server while the block does.
 
     Parameters
@@ -61,6 +63,8 @@ def running(application: str, folder: Path, *options: str) -> Iterator[Server]:
         Everything the server writes goes in here; it serves the folder ``notebooks`` in it.
     options
         Further command line options.
+    python
+        The interpreter of the environment it runs in.
 
     Raises
     ------
@@ -69,7 +73,7 @@ def running(application: str, folder: Path, *options: str) -> Iterator[Server]:
     """
     root = folder / "notebooks"
     command = [
-        sys.executable,
+        python,
         "-m",
         application,
         f"--ServerApp.root_dir={root}",

@@ -1,118 +1,85 @@
-"""Print what one edit costs, ours and the rivals', as a Markdown table: `python tests/benchmarks`.
+"""Measure what one edit costs, ours and the rivals': `python tests/benchmarks`.
 
-Every figure is a median, and all of a row are taken in turns in one run, each on a copy of the
-notebook that nobody has touched for some seconds. Nothing here decides whether a test passes.
+Every row is of one run: all of it is measured in turns, each contender on files of its own. Nothing
+here decides whether a test passes.
 """
 
 from __future__ import annotations
 
-import os
-import platform
-import shutil
-import statistics
+import argparse
+import signal
 import sys
-import tempfile
 import time
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from jupyter_nbedit.demo.server import running
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # `python tests/benchmarks` puts tests/benchmarks first.
 sys.path[0] = str(Path(__file__).resolve().parents[2])
 
-from tests.benchmarks.contenders import (  # noqa: E402 - needs the line above
-    Library,
-    Over,
-    closing_all,
-    copy,
-    is_edited,
-    with_nbformat,
-)
-from tests.benchmarks.notebooks import notebook  # noqa: E402
+from tests.benchmarks.bench import begun  # noqa: E402 - needs the line above
+from tests.benchmarks.page import report, write, write_json  # noqa: E402
+from tests.benchmarks.results import Row, details  # noqa: E402
+from tests.benchmarks.rows_corpus import corpus  # noqa: E402
+from tests.benchmarks.rows_files import cells, large  # noqa: E402
+from tests.benchmarks.rows_growth import growth  # noqa: E402
+from tests.benchmarks.rows_http import over_http  # noqa: E402
+from tests.benchmarks.rows_load import rate, stall  # noqa: E402
+from tests.benchmarks.rows_memory import memory  # noqa: E402
+from tests.benchmarks.rows_tab import tab  # noqa: E402
 
-Edit = Callable[[Path], None]
-
-ROUNDS = {20_000: 21, 1_000_000: 11, 10_000_000: 5, 100_000_000: 3}
-# Longer than the tick of any file system's clock: within it even an unchanged time stamp proves
-# nothing, and our storage compares the bytes.
-SETTLE_SECONDS = 2.5
-
-COPY = "copy + fsync + rename"
-OURS = "ours, on the file"
-NBFORMAT = "nbformat read + write"
-PATCH = "ours, `PATCH`"
-CONTENTS = "Contents API `GET` + `PUT`"
+MEASUREMENTS = {
+    "corpus": corpus,
+    "large": large,
+    "cells": cells,
+    "http": over_http,
+    "memory": memory,
+    "stall": stall,
+    "rate": rate,
+    "growth": growth,
+}
 
 
 def main() -> None:
     """Measure and print."""
-    print(f"{platform.system()}, {os.cpu_count()} cores, Python {platform.python_version()}\n")
-    columns = (COPY, OURS, NBFORMAT, PATCH, CONTENTS)
-    print(f"| notebook | {' | '.join(columns)} |")
-    print("|---" * (len(columns) + 1) + "|")
-    medians = {}
-    with tempfile.TemporaryDirectory(prefix="nbedit-benchmarks-") as folder:
-        root = Path(folder, "notebooks")
-        root.mkdir()
-        with running("jupyter_server", Path(folder), "--no-browser") as server:
-            library, http = Library(root), Over(server)
-            contenders: dict[str, Edit] = {
-                COPY: copy,
-                OURS: library,
-                NBFORMAT: with_nbformat,
-                PATCH: http.patch,
-                CONTENTS: http.contents,
-            }
-            with closing_all(library, http):
-                for size, rounds in ROUNDS.items():
-                    row = measured(root, contenders, size, rounds)
-                    cells = " | ".join(f"{1000 * row[name]:.1f} ms" for name in columns)
-                    print(f"| {in_words(size)} | {cells} |", flush=True)
-                    medians[size] = row
-    print_ratios(medians)
+    parser = argparse.ArgumentParser(prog="python tests/benchmarks", description="Measure edits.")
+    parser.add_argument("--only", choices=MEASUREMENTS, action="append", help="measure this alone")
+    parser.add_argument("--quick", action="store_true", help="for a look: a third of the rounds")
+    parser.add_argument(
+        "--tab",
+        type=Path,
+        metavar="VENV",
+        help="measure a tab, too, of this JupyterLab with nbedit",
+    )
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the figures into this page")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to this file")
+    arguments = parser.parse_args()
+    if arguments.write and (arguments.only or arguments.quick):
+        parser.error("--write takes all figures, and none that were taken for a look.")
+    # Stopped from outside, the servers must still be stopped.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    rows = []
+    with begun(quick=arguments.quick) as bench:
+        for name in arguments.only or MEASUREMENTS:
+            rows += _measured(name, partial(MEASUREMENTS[name], bench))
+        missing = bench.missing
+    if arguments.tab:
+        rows += _measured("tab", partial(tab, arguments.tab))
+    print(report(rows, missing))
+    if arguments.json:
+        write_json(arguments.json, rows, missing)
+    if arguments.write:
+        write(arguments.write, rows, missing)
 
 
-def measured(root: Path, contenders: dict[str, Edit], size: int, rounds: int) -> dict[str, float]:
-    """Return the median of each contender, in seconds."""
-    content = notebook(size)
-    files = {
-        (name, turn): root / f"{size}-{number}-{turn}.ipynb"
-        for number, name in enumerate(contenders)
-        for turn in range(rounds + 1)
-    }
-    for file in files.values():
-        file.write_bytes(content)
-    os.sync()
-    time.sleep(SETTLE_SECONDS)
-    seconds: dict[str, list[float]] = {name: [] for name in contenders}
-    for (name, turn), file in sorted(files.items(), key=lambda item: item[0][1]):
-        began = time.perf_counter()
-        contenders[name](file)
-        took = time.perf_counter() - began
-        # The first turn warms up: imports, connections, the page cache of the programs.
-        if turn > 0:
-            seconds[name].append(took)
-    for (name, _), file in files.items():
-        if name != COPY and not is_edited(file):
-            sys.exit(f"{name} did not edit the notebook of {size} bytes: the figures mean nothing.")
-    shutil.rmtree(root)
-    root.mkdir()
-    return {name: statistics.median(taken) for name, taken in seconds.items()}
-
-
-def print_ratios(medians: dict[int, dict[str, float]]) -> None:
-    """Print how the contenders compare."""
-    print("\n| notebook | ours to a copy | nbformat to ours | Contents API to our `PATCH` |")
-    print("|---|---|---|---|")
-    for size, row in medians.items():
-        ratios = (row[OURS] / row[COPY], row[NBFORMAT] / row[OURS], row[CONTENTS] / row[PATCH])
-        print(f"| {in_words(size)} | {' | '.join(f'{ratio:.1f}x' for ratio in ratios)} |")
-
-
-def in_words(size: int) -> str:
-    """Return a size as people say it."""
-    return f"{size // 1_000_000} MB" if size >= 1_000_000 else f"{size // 1000} KB"
+def _measured(name: str, measure: Callable[[], list[Row]]) -> list[Row]:
+    began = time.perf_counter()
+    rows = measure()
+    print(f"[{name}: {time.perf_counter() - began:.0f} s]\n\n{details(rows)}\n", flush=True)
+    return rows
 
 
 if __name__ == "__main__":

@@ -1,90 +1,119 @@
-"""Notebooks of a given size, the same on every run: prose, code with text output, plots."""
+"""Notebooks of a given size or number of cells, the same on every run."""
 
 from __future__ import annotations
 
 import base64
 import json
 import random
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from itertools import cycle
+from typing import Any
 
 EDITED = "edited-cell"
-WORDS = (
-    "the",
-    "data",
-    "model",
-    "plot",
-    "mean",
-    "and",
-    "then",
-    "we",
-    "see",
-    "that",
-    "rain",
-    "falls",
-)
+WORDS = ("the", "data", "model", "plot", "mean", "and", "then", "we", "see", "that", "rain")
+_HEAD = b'{\n "cells": [\n'
+_TAIL = b"""
+ ],
+ "metadata": {
+  "kernelspec": {
+   "display_name": "Python 3",
+   "language": "python",
+   "name": "python3"
+  },
+  "language_info": {
+   "file_extension": ".py",
+   "mimetype": "text/x-python",
+   "name": "python"
+  }
+ },
+ "nbformat": 4,
+ "nbformat_minor": 5
+}
+"""
+_ID = b"the-id-of-this-cell"
+# So many different cells of each kind, over and over again.
+_VARIANTS = 8
 
 
-def notebook(size: int) -> bytes:
-    """Make a notebook of about that many bytes; a code cell in the middle has the id to edit."""
+def mixed(size: int) -> bytes:
+    """Make a notebook of about that many bytes: prose, code with text output, plots."""
     chance = random.Random(size)  # noqa: S311 - reproducible, not secret
     plot = min(150_000, size // 20)
-    cells: list[dict[str, Any]] = []
-    written = 0
-    for cell in _endless_cells(chance, plot):
-        cells.append(cell)
-        written += len(json.dumps(cell, indent=1))
-        if written >= size:
-            break
-    cells.insert(len(cells) // 2, _code(chance, EDITED, [_stream(chance)]))
-    language = {"name": "python", "file_extension": ".py", "mimetype": "text/x-python"}
-    kernelspec = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    content = {
-        "cells": cells,
-        "metadata": {"kernelspec": kernelspec, "language_info": language},
-        "nbformat": 4,
-        "nbformat_minor": 5,
-    }
-    return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
+    kinds = [
+        kind
+        for _ in range(_VARIANTS)
+        for kind in (_prose(chance), _code(chance, _stream(chance, 10)), _plot(chance, plot))
+    ]
+    return _assembled(_up_to(size, kinds))
 
 
-def _endless_cells(chance: random.Random, plot: int) -> Iterator[dict[str, Any]]:
-    for number in range(1_000_000):
-        yield {
-            "cell_type": "markdown",
-            "id": f"text-{number}",
-            "metadata": {},
-            "source": [f"## Section {number}\n", "\n", _sentence(chance, 60)],
-        }
-        yield _code(chance, f"code-{number}", [_stream(chance)])
-        yield _code(chance, f"plot-{number}", [_plot(chance, plot)])
+def pictures(size: int) -> bytes:
+    """Make a notebook of about that many bytes, nearly all of them plots."""
+    chance = random.Random(size)  # noqa: S311 - as above
+    return _assembled(_up_to(size, [_plot(chance, 250_000) for _ in range(_VARIANTS)]))
 
 
-def _code(chance: random.Random, cell_id: str, outputs: list[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "cell_type": "code",
-        "execution_count": chance.randrange(1000),
-        "id": cell_id,
-        "metadata": {},
-        "outputs": outputs,
-        "source": [f"x_{line} = {_sentence(chance, 6)!r}\n" for line in range(8)] + ["print(x_0)"],
-    }
+def printed(size: int) -> bytes:
+    """Make a notebook of about that many bytes, nearly all of them lines of text output."""
+    chance = random.Random(size)  # noqa: S311 - as above
+    kinds = [_code(chance, _stream(chance, 2_500)) for _ in range(_VARIANTS)]
+    return _assembled(_up_to(size, kinds))
 
 
-def _stream(chance: random.Random) -> dict[str, Any]:
-    lines = [_sentence(chance, 12) + "\n" for _ in range(10)]
-    return {"name": "stdout", "output_type": "stream", "text": lines}
+def many(cells: int) -> bytes:
+    """Make a notebook of that many small cells, of about 360 bytes each."""
+    chance = random.Random(cells)  # noqa: S311 - as above
+    kinds = cycle([kind for _ in range(_VARIANTS) for kind in (_code(chance), _note(chance))])
+    return _assembled([next(kinds) for _ in range(cells - 1)])
 
 
-def _plot(chance: random.Random, size: int) -> dict[str, Any]:
+def _up_to(size: int, kinds: list[bytes]) -> list[bytes]:
+    chosen = []
+    for kind in cycle(kinds):
+        chosen.append(kind)
+        size -= len(kind)
+        if size <= 0:
+            return chosen
+    return chosen
+
+
+def _assembled(cells: list[bytes]) -> bytes:
+    """Put cells into a notebook, each with its id, and the one to edit in the middle."""
+    named = [cell.replace(_ID, b"cell-%06d" % number, 1) for number, cell in enumerate(cells)]
+    chance = random.Random(0)  # noqa: S311 - as above
+    edited = _code(chance, _stream(chance, 3)).replace(_ID, EDITED.encode(), 1)
+    named.insert(len(named) // 2, edited)
+    return _HEAD + b",\n".join(named) + _TAIL
+
+
+def _prose(chance: random.Random) -> bytes:
+    return _dumped("markdown", ["## A section\n", "\n", _sentence(chance, 60)])
+
+
+def _note(chance: random.Random) -> bytes:
+    return _dumped("markdown", [_sentence(chance, 8) + "\n" for _ in range(6)])
+
+
+def _code(chance: random.Random, *outputs: dict[str, Any]) -> bytes:
+    lines = [f"x_{line} = {_sentence(chance, 6)!r}\n" for line in range(4)]
+    run = {"execution_count": chance.randrange(1000), "outputs": outputs}
+    return _dumped("code", [*lines, "print(x_0)"], **run)
+
+
+def _plot(chance: random.Random, size: int) -> bytes:
     png = base64.b64encode(chance.randbytes(size * 3 // 4)).decode()
-    return {
-        "data": {"image/png": png, "text/plain": ["<Figure size 640x480 with 1 Axes>"]},
-        "metadata": {},
-        "output_type": "display_data",
-    }
+    data = {"image/png": png, "text/plain": ["<Figure size 640x480 with 1 Axes>"]}
+    return _code(chance, {"data": data, "metadata": {}, "output_type": "display_data"})
+
+
+def _stream(chance: random.Random, lines: int) -> dict[str, Any]:
+    text = [_sentence(chance, 12) + "\n" for _ in range(lines)]
+    return {"name": "stdout", "output_type": "stream", "text": text}
+
+
+def _dumped(kind: str, source: list[str], **members: Any) -> bytes:
+    cell = {"cell_type": kind, "id": _ID.decode(), "metadata": {}, "source": source, **members}
+    lines = json.dumps(cell, indent=1, sort_keys=True).splitlines()
+    return "\n".join(f"  {line}" for line in lines).encode()
 
 
 def _sentence(chance: random.Random, words: int) -> str:

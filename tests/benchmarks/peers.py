@@ -1,0 +1,110 @@
+"""Installed peers, each driven through its own interface."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from http import HTTPStatus
+from pathlib import Path
+
+from jupyter_nbedit.demo.server import running
+from tests import toolchain
+from tests.benchmarks.connection import Connection
+from tests.benchmarks.files import Cell, check_edited
+
+NB_CLI = "nb-cli"
+MCP = "jupyter-mcp-server"
+LIMIT = 120.0  # seconds, for one edit
+_EDITED = "edited.ipynb"
+
+
+class PeerError(Exception):
+    """A peer cannot be had, or did not make the edit."""
+
+
+@cache
+def environment() -> Path:
+    """Return the peers' environment, installed now if it is not there."""
+    try:
+        folder = toolchain.virtual_environment("peers")
+        requirements = Path(__file__).with_name("peers.txt")
+        installed = folder / ".peers"
+        if not installed.exists() or installed.read_text() != requirements.read_text():
+            toolchain.install(folder, "-r", requirements)
+            installed.write_text(requirements.read_text())
+    except toolchain.MissingToolError as error:
+        raise PeerError(f"could not be installed: {error}") from error
+    return folder
+
+
+class NbCli:
+    """nb-cli, on files: a program that is started for each edit."""
+
+    def __init__(self) -> None:
+        self._program = environment() / "bin" / "nb"
+
+    def edit(self, file: Path, cell: Cell, text: str) -> float:
+        """Edit the cell."""
+        named = ("--cell-index", str(cell)) if isinstance(cell, int) else ("--cell", cell)
+        command = (self._program, "cell", "update", file, *named, "--source", text)
+        began = time.perf_counter()
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=LIMIT, check=False, cwd=file.parent
+        )
+        took = time.perf_counter() - began
+        if done.returncode:
+            raise PeerError(f"{NB_CLI} failed: {done.stderr.strip()[-300:]}")
+        check_edited(file, cell, text)
+        return took
+
+
+class McpServer:
+    """jupyter-mcp-server as an extension of a Jupyter server; no tab has the notebook open."""
+
+    def __init__(self, connection: Connection, root: Path) -> None:
+        self._connection = connection
+        self._root = root
+        self._calls = 0
+
+    def edit(self, content: bytes, cell: str, text: str) -> float:
+        """Edit the cell in a notebook."""
+        (self._root / _EDITED).write_bytes(content)
+        return self.edit_again(cell, text)
+
+    def edit_again(self, cell: str, text: str) -> float:
+        """Edit the cell in the notebook that was edited last."""
+        self._calls += 1
+        arguments = {"cell_id": cell, "cell_source": text}
+        params = {"name": "overwrite_cell_source", "arguments": arguments}
+        call = {"jsonrpc": "2.0", "id": self._calls, "method": "tools/call", "params": params}
+        began = time.perf_counter()
+        status, answer = self._connection.request("POST", "/mcp", call)
+        took = time.perf_counter() - began
+        result = answer.get("result", {})
+        if status != HTTPStatus.OK or "result" not in answer or result.get("isError"):
+            raise PeerError(f"{MCP} failed: {str(answer)[:300]}")
+        check_edited(self._root / _EDITED, cell, text)
+        return took
+
+
+@contextmanager
+def mcp_server(folder: Path) -> Iterator[McpServer]:
+    """Run jupyter-mcp-server while the block does; no kernel is started."""
+    root = folder / "notebooks"
+    root.mkdir(parents=True)
+    options = (
+        f"--JupyterMCPServerExtensionApp.document_id={_EDITED}",
+        "--JupyterMCPServerExtensionApp.jupyterlab=False",
+        "--ServerApp.jpserver_extensions=jupyter_mcp_server=True",
+        "--no-browser",
+    )
+    python = str(environment() / "bin" / "python")
+    with running("jupyter_server", folder, *options, python=python) as server:
+        connection = Connection(server)
+        try:
+            yield McpServer(connection, root)
+        finally:
+            connection.close()
