@@ -58,7 +58,7 @@ def is_left(value: bytes | None) -> bool:
 
 def _is_left(text: Text, value: Span) -> bool:
     if spans.is_array(text, value):
-        return bool(spans.elements(text, value))
+        return not spans.is_empty(text, value)
     return spans.decode(text, value) is not None
 
 

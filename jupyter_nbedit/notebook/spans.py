@@ -59,6 +59,8 @@ _HOP = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[{]|[\]}]', re.DOTALL)
 _OPENING = frozenset(b"[{")
 
 _CHUNK = 1 << 20
+_PEEK_BYTES = 64
+_WHITE = b" \t\r\n"
 # CPython refuses to turn longer texts into an int (sys.set_int_max_str_digits), for fear of
 # quadratic time. Notebooks may hold such numbers in places we never read.
 _MAX_INT_DIGITS = 4300
@@ -142,6 +144,17 @@ def is_array(text: Text, span: Span) -> bool:
     return text[span.start] == ord("[")
 
 
+def is_empty(text: Text, span: Span) -> bool:
+    """Tell whether an array or an object has nothing in it; what it has is not looked at."""
+    start, stop = span.start + 1, span.stop - 1
+    while start < stop:
+        part = text[start : min(start + _PEEK_BYTES, stop)]
+        if part.strip(_WHITE):
+            return False
+        start += len(part)
+    return True
+
+
 def is_object(text: Text, span: Span) -> bool:
     """Tell whether the value is an object."""
     return text[span.start] == ord("{")
@@ -214,12 +227,17 @@ def _walk_members(text: bytes, span: Span, end: Callable[[bytes, int, str], int]
     at = _after(_SPACE, text, span.start + 1)
     while text[at] != ord("}"):
         name = Span(at, _after(_STRING, text, at))
-        decoded = decode(text, name)
+        decoded = _name(text, name)
         start = _after(_COLON, text, name.stop)
         value = Span(start, end(text, start, decoded))
         found.append(Member(decoded, name, value))
         at = _after(_SEPARATOR, text, value.stop)
     return found
+
+
+def _name(text: bytes, span: Span) -> str:
+    written = text[span.start + 1 : span.stop - 1]
+    return str(decode(text, span)) if b"\\" in written else written.decode()
 
 
 def _hop_elements(text: bytes, span: Span) -> list[Span]:
