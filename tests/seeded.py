@@ -95,6 +95,10 @@ def run(bug: Bug, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+_FUZZ = (
+    "tests/fuzz/test_scanners.py::test_a_million_texts_find_no_difference_no_crash_and_nothing_slow"
+)
+
 #: All of them. Keep `old` short, for it must be found when the module around it is written anew.
 BUGS = (
     Bug(
@@ -121,5 +125,26 @@ BUGS = (
         "tests/races/test_linearizability.py::"
         "test_a_few_writers_over_two_servers_lose_and_double_nothing",
         also=[("storage/locks.py", "if self._holders.get(key) not in ours", "if not key")],
+    ),
+    Bug(
+        "a member's length is believed that a double of it has",
+        "notebook/spans.py",
+        "raw is None or not text.startswith(raw, at)",
+        "raw is None",
+        _FUZZ,
+    ),
+    Bug(
+        "of a notebook that is read in windows nobody asks whether it is UTF-8",
+        "notebook/windows.py",
+        'str(view, "utf-8")',
+        'str(view, "latin-1")',
+        _FUZZ,
+    ),
+    Bug(
+        "an edit's opposite forgets what the splices before it took",
+        "notebook/splices.py",
+        "shift += len(text) - (stop - start)",
+        "shift += len(text)",
+        _FUZZ,
     ),
 )

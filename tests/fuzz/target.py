@@ -1,0 +1,104 @@
+"""What Atheris runs: ``python -m tests.fuzz.target FOLDER`` or, to see a crash again, ``… FILE``.
+
+Whatever the bytes are, the scanners must find in them what Python's ``json`` does; and if they are
+a notebook, an edit of it must mean what the model says and leave all other bytes.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+import zlib
+from typing import Any
+
+import atheris
+
+INSTRUMENTED = [
+    f"jupyter_nbedit.notebook.{name}"
+    for name in ("arrange", "document", "rewrite", "spans", "splices", "windows")
+]
+
+with atheris.instrument_imports(include=INSTRUMENTED, enable_loader_override=False):
+    from jupyter_nbedit.errors import NbEditError
+    from jupyter_nbedit.notebook.document import Document
+    from jupyter_nbedit.notebook.splices import backwards, join
+    from tests.fuzz import mangling, ways
+    from tests.notebook import model
+    from tests.notebook.oracle import check, edit
+
+LIMIT = 1.0  # seconds
+# An edit costs ten times what finding the spans does.
+ONE_IN = 6
+SOURCES = ("", "x", 'a = "1"\n# \U0001f600 \\ \t\nb', "\x00\u2028")
+
+
+def one_input(text: bytes) -> None:
+    """Test one text."""
+    began = time.process_time()
+    ways.compare_json(text)
+    document = ways.compare_ways(text)
+    if document is not None:
+        chance = random.Random(zlib.crc32(text))
+        if chance.randrange(ONE_IN) == 0:
+            edited(document, chance)
+    took = time.process_time() - began
+    if took > LIMIT:
+        message = f"{len(text)} bytes took {took:.1f} s"
+        raise TimeoutError(message)
+
+
+def edited(document: Document, chance: random.Random) -> None:
+    """Make one edit that fits the notebook, and check what it keeps and means."""
+    batch = [operation(document, chance) for _ in range(chance.choice((1, 1, 1, 2)))]
+    try:
+        splices = edit(document, *batch).splices
+    except NbEditError:
+        return
+    text = join(document.text, splices)
+    assert ways.whole(text, document.after(splices)) == ways.whole(text, Document.parse(text))
+    assert join(text, backwards(document.text, splices)) == document.text
+    if all(is_regular(cell) for cell in model.loads(document.text)["cells"]):
+        check("fuzz", document, batch)
+
+
+def is_regular(cell: dict[str, Any]) -> bool:
+    """Tell whether the model can say what an edit of the cell means."""
+    return (
+        cell.get("cell_type") in {"code", "markdown", "raw"}
+        and isinstance(cell.get("id", ""), str)
+        and isinstance(cell.get("metadata", {}), dict)
+        and isinstance(cell.get("attachments", {}), dict)
+        and isinstance(cell.get("outputs", []), list)
+        and isinstance(cell.get("source", ""), (str, list))
+        and all(isinstance(line, str) for line in cell.get("source", ""))
+    )
+
+
+def operation(document: Document, chance: random.Random) -> dict[str, Any]:
+    """Draw an operation."""
+    count = len(document)
+    new = {"source": chance.choice(SOURCES), "cell_type": chance.choice(("code", "markdown"))}
+    kinds: list[dict[str, Any]] = [
+        {"op": "insert", "index": chance.randint(0, count), "metadata": {"é": [1, {}]}, **new},
+        {"op": "set_metadata", "patch": {"tags": ["a"], "é": {"n": None, "m": 1}}},
+        {"op": "clear_outputs", "all": True},
+    ]
+    if count:
+        at = chance.randrange(count)
+        kinds += [
+            {"op": "replace", "cell": at, "source": new["source"], "outputs": "keep"},
+            {"op": "replace", "cell": at, **new},
+            {"op": "delete", "cell": at},
+            {"op": "move", "cell": at, "index": chance.randint(0, count)},
+            {"op": "split", "cell": at, "at_line": 2},
+            {"op": "merge", "cells": [at, at + 1]},
+            {"op": "set_metadata", "cell": at, "patch": {"tags": ["a"], "x": None}},
+            {"op": "replace_text", "cell": at, "old": "x", "new": new["source"], "all": True},
+        ]
+    return chance.choice(kinds)
+
+
+if __name__ == "__main__":
+    atheris.Setup(sys.argv, one_input, custom_mutator=mangling.mangled)
+    atheris.Fuzz()

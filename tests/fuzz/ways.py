@@ -1,0 +1,225 @@
+"""The ways to the spans of a text, and what Python's ``json`` finds in it; all must agree.
+
+A way is one line in `WAYS`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, overload
+
+from jupyter_nbedit.errors import InvalidNotebook
+from jupyter_nbedit.notebook import spans
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.spans import Member, Span
+from jupyter_nbedit.notebook.windows import look_through
+from tests.notebook.generated import BOM
+
+# msgspec refuses it, and with it whatever it stands in: so the tolerant walk has its turn.
+_ODD = b"NaN"
+_MAX_INT_DIGITS = 4300
+# What a cell's outputs and metadata hold. Each level is scanned for each above it.
+_DEEPEST = 5
+_WINDOWS = (40, 100, 200)
+
+
+class Pairs(list[tuple[str, Any]]):
+    """The members of an object, in order; other than a list."""
+
+
+class Found(NamedTuple):
+    """What a way finds in a notebook."""
+
+    span: Span
+    members: list[Member]
+    cells_span: Span
+    cell_spans: list[Span]
+    heads: list[tuple[str | None, str]]
+    minor: int
+
+
+#: Takes the text and what `Document.parse` says of it, and gives None for what is no notebook.
+Way = Callable[[bytes, Document | None], Found | None]
+
+
+def _token(text: str) -> tuple[str]:
+    return (text,)
+
+
+def _int(digits: str) -> int | str:
+    return int(digits) if len(digits) <= _MAX_INT_DIGITS else digits
+
+
+#: Leaves each number as it is written, and each double member where it stands.
+EXACT = json.JSONDecoder(
+    object_pairs_hook=Pairs, parse_int=_token, parse_float=_token, parse_constant=_token
+)
+PLAIN = json.JSONDecoder(parse_int=_int)
+
+
+class Windowed:
+    """A text that counts as one that is not in memory."""
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+    @overload
+    def __getitem__(self, part: int) -> int: ...
+
+    @overload
+    def __getitem__(self, part: slice) -> bytes: ...
+
+    def __getitem__(self, part: int | slice) -> int | bytes:
+        return self.text[part]
+
+    def read_into(self, start: int, room: memoryview) -> None:
+        room[:] = self.text[start : start + len(room)]
+
+
+def whole(_text: bytes, document: Document | None) -> Found | None:
+    """By msgspec."""
+    if document is None:
+        return None
+    return Found(
+        document.span,
+        document.members,
+        document.cells_span,
+        document.cell_spans,
+        document.heads,
+        document.nbformat_minor,
+    )
+
+
+def tolerant(text: bytes, document: Document | None) -> Found | None:
+    """By counting brackets."""
+    found = whole(text, document)
+    if found is None:
+        return None
+    members = tolerant_members(text, found.span)
+    cells = next(one.value for one in members if one.name == "cells")
+    spans = tolerant_elements(text, cells)
+    return found._replace(members=members, cells_span=cells, cell_spans=spans)
+
+
+def windowed(text: bytes, document: Document | None) -> Found | None:
+    """By small windows, where they are enough."""
+    start = len(BOM) if text.startswith(BOM) else 0
+    stored = Windowed(text)
+    seen = look_through(stored, start, _WINDOWS[len(text) % len(_WINDOWS)])
+    if seen is None:
+        return whole(text, document)
+    try:
+        found = Document._of(stored, seen.span, seen.members, seen.cell_spans, seen.heads)
+    except InvalidNotebook:
+        return None
+    return whole(text, found)
+
+
+WAYS: Mapping[str, Way] = {
+    "whole": whole,
+    "tolerant": tolerant,
+    "windowed": windowed,
+}
+
+
+def tolerant_members(text: bytes, span: Span) -> list[Member]:
+    """List an object's members by the tolerant walk, for which something odd is put into it."""
+    odd, shift = _with(text, span, b'"odd":' + _ODD)
+    return [
+        Member(name, _back(name_span, shift), _back(value, shift))
+        for name, name_span, value in spans.members(odd, Span(span.start, span.stop + shift))[1:]
+    ]
+
+
+def tolerant_elements(text: bytes, span: Span) -> list[Span]:
+    """List an array's elements by the tolerant walk."""
+    odd, shift = _with(text, span, _ODD)
+    found = spans.elements(odd, Span(span.start, span.stop + shift))
+    return [_back(one, shift) for one in found[1:]]
+
+
+def _with(text: bytes, span: Span, odd: bytes) -> tuple[bytes, int]:
+    inside = text[span.start + 1 : span.stop - 1].strip(b" \t\r\n")
+    put = odd + b"," if inside else odd
+    return text[: span.start + 1] + put + text[span.start + 1 :], len(put)
+
+
+def _back(span: Span, shift: int) -> Span:
+    return Span(span.start - shift, span.stop - shift)
+
+
+def compare_json(text: bytes) -> bool | None:
+    """Hold the scanners against ``json``.
+
+    Returns
+    -------
+    Whether the text is one JSON object; None if ``json`` gives up on its depth.
+    """
+    try:
+        expected = EXACT.decode(text.decode())
+    except RecursionError:
+        return None
+    except ValueError:
+        expected = None
+    try:
+        span, members = spans.parse_object(text)
+    except spans.MalformedJSON as error:
+        if not isinstance(expected, Pairs):
+            return False
+        raise AssertionError from error
+    assert isinstance(expected, Pairs), "taken for an object"
+    assert text[: span.start].strip(b" \t\r\n") == b""
+    assert text[span.stop :].strip(b" \t\r\n") == b""
+    if members:
+        # Each costs as much as all the rest.
+        chosen = members[len(text) % len(members)].value
+        value = PLAIN.decode(text[chosen.start : chosen.stop].decode())
+        assert repr(spans.decode(text, chosen)) == repr(value)
+    _compare_values(text, span, expected)
+    return True
+
+
+def _compare_values(text: bytes, top: Span, expected: Any) -> None:
+    pending = [(top, expected, 0)]
+    while pending:
+        at, value, depth = pending.pop()
+        if isinstance(value, Pairs):
+            assert spans.is_object(text, at)
+            members = spans.members(text, at)
+            assert members == tolerant_members(text, at)
+            names = [name for name, _ in value]
+            assert [one.name for one in members] == names
+            assert _read(text, [one.name_span for one in members]) == names
+            within, values = [one.value for one in members], [inner for _, inner in value]
+        else:
+            assert spans.is_array(text, at)
+            within, values = spans.elements(text, at), value
+            assert within == tolerant_elements(text, at)
+        assert _read(text, within) == values
+        if depth < _DEEPEST:
+            pending += [
+                (span, inner, depth + 1)
+                for span, inner in zip(within, values, strict=True)
+                if isinstance(inner, list)
+            ]
+
+
+def _read(text: bytes, tokens: list[Span]) -> Any:
+    """Read values together."""
+    return EXACT.decode(f"[{b','.join(text[start:stop] for start, stop in tokens).decode()}]")
+
+
+def compare_ways(text: bytes) -> Document | None:
+    """Hold the ways against one another; give the notebook, if it is one."""
+    try:
+        document = Document.parse(text)
+    except InvalidNotebook:
+        document = None
+    first, *others = [way(text, document) for way in WAYS.values()]
+    for name, found in zip(list(WAYS)[1:], others, strict=True):
+        assert found == first, name
+    return document
