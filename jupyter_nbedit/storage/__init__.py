@@ -70,6 +70,9 @@ class Written:
         What the new file's ``stat`` says, where there is one.
     marks
         The hash of its bytes, to go on from.
+    guard
+        How other programs were kept from losing what they wrote just then; see `swapping.Guard`.
+        None where it is not for us to see to it.
     """
 
     hash: str
@@ -80,6 +83,7 @@ class Written:
     signed: bool = False
     status: os.stat_result | None = None
     marks: Marks | None = None
+    guard: str | None = None
 
 
 @dataclass(frozen=True)

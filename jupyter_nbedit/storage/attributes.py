@@ -16,7 +16,7 @@ from jupyter_nbedit.storage.folders import Folder
 _STEPS_NS = (1_000_000, 1_000_000_000, 2_000_000_000)
 
 
-def newer(folder: Folder, name: str, descriptor: int, status: os.stat_result) -> None:
+def newer(folder: Folder, name: str, descriptor: int, status: os.stat_result) -> os.stat_result:
     """Give a new file a later time than the old one had.
 
     Those who watch the file by its time, jupyter-collaboration among them, take an equal or older
@@ -28,13 +28,19 @@ def newer(folder: Folder, name: str, descriptor: int, status: os.stat_result) ->
         The new file, open for writing, and where it is.
     status
         What the old file's ``stat`` said when it was read.
+
+    Returns
+    -------
+    What the new file's says then.
     """
     now = time.time_ns()
     for step in _STEPS_NS:
         folder.set_times(name, descriptor, (now, max(now, status.st_mtime_ns + step)))
         # The file system keeps what it can express of that.
-        if os.fstat(descriptor).st_mtime_ns > status.st_mtime_ns:
-            return
+        written = os.fstat(descriptor)
+        if written.st_mtime_ns > status.st_mtime_ns:
+            break
+    return written
 
 
 def copy_attributes(old: int, made: int, status: os.stat_result) -> None:

@@ -7,24 +7,28 @@ renamed over it, so that a reader sees the old or the new bytes and a crash leav
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from jupyter_nbedit.errors import Forbidden, NotAPlainFile, NotebookExists
-from jupyter_nbedit.notebook.splices import Splice, pieces
+from jupyter_nbedit.errors import Forbidden, NotAPlainFile, NotebookExists, StorageFailure
+from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage import Changed, Content, Written
 from jupyter_nbedit.storage.attributes import copy_attributes, newer
+from jupyter_nbedit.storage.copying import copied, hash_of, write_all
 from jupyter_nbedit.storage.folders import Folder, opened
 from jupyter_nbedit.storage.leftovers import TEMPORARY, show_as_held
 from jupyter_nbedit.storage.oserrors import refusals
-from jupyter_nbedit.storage.snapshots import Snapshot, is_unchanged, last_modified
+from jupyter_nbedit.storage.snapshots import (
+    Snapshot,
+    has_its_bytes,
+    last_modified,
+    looks_unchanged,
+    stamp_suffices,
+)
+from jupyter_nbedit.storage.swapping import Swap
 
-# Up to here, another thread costs more than the hashing.
-_SMALL_BYTES = 100_000
 # FAT and some network file systems have no hard links.
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
@@ -69,24 +73,32 @@ def replace(
     path, name = os.path.split(real)
     with refusals(), opened(path) as folder:
         _check_replaceable(folder, name, snapshot)
-        parts = list(pieces(base.raw, splices))
-        with _beside(folder) as temporary:
+        with _still(folder, name, snapshot) as old, _beside(folder) as temporary:
             # What the old file lets others read is not theirs before it has its mode.
-            with _made(folder, temporary, 0o600) as made, _hashing(parts) as digest:
-                _write_all(made, parts)
-                _copy_attributes(folder, name, made, snapshot)
-                newer(folder, temporary, made, snapshot.stat)
+            with (
+                _made(folder, temporary, 0o600) as made,
+                copied(base.raw, splices, made) as hashing,
+            ):
+                if old is not None:
+                    copy_attributes(old, made, snapshot.stat)
+                status = newer(folder, temporary, made, snapshot.stat)
+                by_stamp = stamp_suffices(base, snapshot, made)
                 os.fsync(made)
-                written = os.fstat(made)
 
-            def put() -> None:
-                if not is_unchanged(folder, name, base, snapshot):
-                    raise Changed
-                folder.replace(temporary, name)
+            def unchanged() -> bool:
+                is_same = looks_unchanged(folder, name, snapshot)
+                return is_same and (by_stamp or has_its_bytes(folder, name, base))
 
-            warnings = exchange(put, snapshot.stat, written)
+            marks = hashing.result()
+            swap = Swap(folder, (temporary, name), old, (snapshot.stat, status), unchanged)
+            warnings = exchange(swap.put, snapshot.stat, status)
+            with suppress(OSError):
+                # If it cannot go now, it is swept up later.
+                folder.unlink(temporary)
+            now = _status_of(folder, name, status)
         warnings.extend(_synced(folder))
-    return Written(digest.result(), last_modified(written), warnings)
+    when = last_modified(status)
+    return Written(marks.sha256, when, warnings, guard=swap.guard, status=now, marks=marks)
 
 
 def create(path: str, text: bytes) -> Written:
@@ -107,7 +119,6 @@ def create(path: str, text: bytes) -> Written:
     NotebookNotFound, Forbidden, NoSpace, StorageFailure
         Nothing was written.
     """
-    parts = [memoryview(text)]
     path, name = os.path.split(path)
     with refusals(), opened(path) as folder:
         # A refusal that can be known before leaves not even a trace of a temporary file.
@@ -115,14 +126,14 @@ def create(path: str, text: bytes) -> Written:
         try:
             with _beside(folder) as temporary:
                 with _made(folder, temporary, 0o666) as made:
-                    _write_all(made, parts)
+                    write_all(made, text)
                     os.fsync(made)
                     written = os.fstat(made)
                 _put_where_nothing_is(folder, temporary, name)
         except FileExistsError:
             raise _exists() from None
         warnings = _synced(folder)
-    return Written(_sha256(parts), last_modified(written), warnings)
+    return Written(hash_of(text).sha256, last_modified(written), warnings)
 
 
 def check_vacant(path: str) -> None:
@@ -170,14 +181,27 @@ def _check_replaceable(folder: Folder, name: str, snapshot: Snapshot) -> None:
         raise Forbidden(message)
 
 
-def _copy_attributes(folder: Folder, name: str, made: int, snapshot: Snapshot) -> None:
+def _status_of(folder: Folder, name: str, made: os.stat_result) -> os.stat_result | None:
+    """Give a new file's status now that it has its name, unless somebody has written it since."""
+    try:
+        now = folder.status(name)
+    except OSError:
+        return None
+    is_same = (now.st_ino, now.st_mtime_ns) == (made.st_ino, made.st_mtime_ns)
+    return now if is_same else None
+
+
+@contextmanager
+def _still(folder: Folder, name: str, snapshot: Snapshot) -> Iterator[int | None]:
+    """Open the file that was read, where the system lets open files be replaced."""
     if os.name == "nt":
+        yield None
         return
     old = folder.open(name, os.O_RDONLY | os.O_NONBLOCK)
     try:
         if not snapshot.is_of(os.fstat(old)):
             raise Changed
-        copy_attributes(old, made, snapshot.stat)
+        yield old
     finally:
         os.close(old)
 
@@ -188,6 +212,9 @@ def _beside(folder: Folder) -> Iterator[str]:
     temporary = TEMPORARY.format(secrets.token_hex(8))
     try:
         yield temporary
+    except StorageFailure:
+        # It may be what another program wrote, and nowhere else.
+        raise
     except BaseException:
         with suppress(FileNotFoundError):
             folder.unlink(temporary)
@@ -228,30 +255,3 @@ def _synced(folder: Folder) -> list[str]:
         )
         return [warning]
     return []
-
-
-def _write_all(descriptor: int, parts: Iterable[memoryview]) -> None:
-    """Write every byte; the system may take fewer than it is given."""
-    for part in parts:
-        pending = part
-        while pending:
-            pending = pending[os.write(descriptor, pending) :]
-
-
-@contextmanager
-def _hashing(parts: Sequence[memoryview]) -> Iterator[Future[str]]:
-    """Hash while the caller writes: neither holds the interpreter for long."""
-    if sum(map(len, parts)) <= _SMALL_BYTES:
-        hashed: Future[str] = Future()
-        hashed.set_result(_sha256(parts))
-        yield hashed
-        return
-    with ThreadPoolExecutor(1) as pool:
-        yield pool.submit(_sha256, parts)
-
-
-def _sha256(parts: Sequence[memoryview]) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part)
-    return digest.hexdigest()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tornado.web import HTTPError
 
-from jupyter_nbedit.errors import Busy, NotebookNotFound
+from jupyter_nbedit.errors import Busy, NotebookNotFound, Overtaken
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage import Changed, Content, Written
 from jupyter_nbedit.storage.commit import Exchange, at_once, check_vacant, create, replace
@@ -137,7 +137,7 @@ class FileStorage:
                 base.raw.keep()
             if written.status is not None and written.marks is not None:
                 self._known.note(written.status, written.marks)
-        except NotebookNotFound:
+        except (NotebookNotFound, Overtaken):
             raise Changed from None
         if self._leftovers is not None:
             self._leftovers.sweep(os.path.dirname(real))

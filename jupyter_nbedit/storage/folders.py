@@ -7,9 +7,12 @@ is done in it is done to what was opened.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from jupyter_nbedit.storage import kernel
 
 _CALLS = {os.access, os.link, os.open, os.rename, os.stat, os.unlink}
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
@@ -36,15 +39,28 @@ def opened(real: str) -> Iterator[Folder]:
         # Windows opens no folders, and only its administrators make links.
         yield Folder(real, None)
         return
-    descriptor = os.open(os.sep, _PASSING | _CLOSED_ON_EXEC)
+    descriptor = _open(real)
     try:
-        for name in filter(None, real.split(os.sep)):
-            outer = descriptor
-            descriptor = os.open(name, _PASSING | _CLOSED_ON_EXEC, dir_fd=outer)
-            os.close(outer)
         yield Folder(real, descriptor)
     finally:
         os.close(descriptor)
+
+
+def _open(real: str) -> int:
+    try:
+        return kernel.open_without_links(real, _PASSING | _CLOSED_ON_EXEC)
+    except OSError as error:
+        # One path given to the system is short, and a folder may nest as deep as it likes.
+        if error.errno not in kernel.REFUSED | {errno.ENAMETOOLONG}:
+            raise
+    descriptor = os.open(os.sep, _PASSING | _CLOSED_ON_EXEC)
+    for name in filter(None, real.split(os.sep)):
+        outer = descriptor
+        try:
+            descriptor = os.open(name, _PASSING | _CLOSED_ON_EXEC, dir_fd=outer)
+        finally:
+            os.close(outer)
+    return descriptor
 
 
 class Folder:
@@ -55,22 +71,22 @@ class Folder:
     path
         Where it was when it was opened.
     descriptor
-        The open folder; None where the system has no such thing.
+        The open folder, kept open by who has opened it; None where the system has no such thing.
     """
 
     def __init__(self, path: str, descriptor: int | None) -> None:
         self._path = path
-        self._descriptor = descriptor
+        self.descriptor = descriptor
 
     def at(self, name: str) -> str:
         """Give what the system's calls want for a name: itself, or a path without descriptors."""
-        return os.path.join(self._path, name) if self._descriptor is None else name
+        return os.path.join(self._path, name) if self.descriptor is None else name
 
     def names(self) -> list[str]:
         """List the folder."""
-        if self._descriptor is None:
+        if self.descriptor is None:
             return os.listdir(self._path)
-        descriptor = os.open(os.curdir, os.O_RDONLY | _CLOSED_ON_EXEC, dir_fd=self._descriptor)
+        descriptor = os.open(os.curdir, os.O_RDONLY | _CLOSED_ON_EXEC, dir_fd=self.descriptor)
         try:
             return os.listdir(descriptor)
         finally:
@@ -78,17 +94,17 @@ class Folder:
 
     def status(self, name: str) -> os.stat_result:
         """Give a file's ``lstat``."""
-        return os.stat(self.at(name), dir_fd=self._descriptor, follow_symlinks=False)
+        return os.stat(self.at(name), dir_fd=self.descriptor, follow_symlinks=False)
 
     def open(self, name: str, flags: int, mode: int = 0o600) -> int:
         """Open a file, or make it."""
         flags |= _NO_LINK | _CLOSED_ON_EXEC | _BINARY
-        return os.open(self.at(name), flags, mode, dir_fd=self._descriptor)
+        return os.open(self.at(name), flags, mode, dir_fd=self.descriptor)
 
     def may_write(self, name: str = os.curdir) -> bool:
         """Tell whether this process may write a file, or new files in the folder itself."""
         mode = os.W_OK | os.X_OK if name == os.curdir else os.W_OK
-        return os.access(self.at(name), mode, dir_fd=self._descriptor)
+        return os.access(self.at(name), mode, dir_fd=self.descriptor)
 
     def set_times(self, name: str, descriptor: int, times: tuple[int, int]) -> None:
         """Set when an open file was read and written, in nanoseconds."""
@@ -96,12 +112,24 @@ class Folder:
 
     def replace(self, source: str, target: str) -> None:
         """Give a file another name, and take that from what had it."""
-        here = self._descriptor
+        here = self.descriptor
         os.replace(self.at(source), self.at(target), src_dir_fd=here, dst_dir_fd=here)
+
+    def exchange(self, one: str, other: str) -> None:
+        """Let each of two names stand for what the other stood for, at once.
+
+        Raises
+        ------
+        OSError
+            One of `kernel.REFUSED` if that is not to be had here.
+        """
+        if self.descriptor is None:
+            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+        kernel.exchange(self.descriptor, one, other)
 
     def link(self, source: str, target: str) -> None:
         """Give a file a second name that nothing has."""
-        here = self._descriptor
+        here = self.descriptor
         os.link(
             self.at(source),
             self.at(target),
@@ -112,14 +140,14 @@ class Folder:
 
     def unlink(self, name: str) -> None:
         """Take a name from a file."""
-        os.unlink(self.at(name), dir_fd=self._descriptor)
+        os.unlink(self.at(name), dir_fd=self.descriptor)
 
     def sync(self) -> None:
         """Make the names durable."""
-        if self._descriptor is None:
+        if self.descriptor is None:
             # Windows has no way to flush a folder; its rename is a transaction of the file system.
             return
-        descriptor = os.open(os.curdir, os.O_RDONLY | _CLOSED_ON_EXEC, dir_fd=self._descriptor)
+        descriptor = os.open(os.curdir, os.O_RDONLY | _CLOSED_ON_EXEC, dir_fd=self.descriptor)
         try:
             os.fsync(descriptor)
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import stat
@@ -18,40 +19,51 @@ if sys.platform != "win32":
 #: What a temporary file is called.
 TEMPORARY = ".nbedit-{}.tmp"
 _NAME = re.compile(re.escape(TEMPORARY).replace(r"\{\}", "[0-9a-f]{16}"))
-# However slow a disk is, nobody writes one notebook for so long.
-_AGE_SECONDS = 3600.0
+# Who still writes one holds it, so that it is younger only before it is held. Where others do not
+# see that, a disk may be slower; then who writes is told to try again, and nothing is lost.
+_AGE_SECONDS = 60.0
 
 
 class Leftovers:
-    """Removes them, once from each folder that this server writes to.
+    """Removes them from each folder that this server writes to.
 
-    Only from then on do folders hold temporary files that others than a killed process have made,
-    and to look through a large folder at every edit would take longer than the edit.
+    A folder is looked through once, and again when what was too young then has come of age: other
+    leftovers can only be made by another process that is killed, and to look through a large folder
+    at every edit would take longer than the edit.
     """
 
     def __init__(self) -> None:
-        self._swept: set[str] = set()
+        self._due: dict[str, float] = {}
         self._lock = Lock()
 
     def sweep(self, real: str) -> None:
         """Look through a folder, by its path without links; one that cannot be is left as it is."""
         with self._lock:
-            if real in self._swept:
+            now = time.monotonic()
+            if self._due.get(real, now) > now:
                 return
-            self._swept.add(real)
+            self._due[real] = math.inf
         with suppress(OSError), opened(real) as folder:
             for name in filter(_NAME.fullmatch, folder.names()):
-                with suppress(OSError):
-                    _remove_old(folder, name)
+                if not _has_gone(folder, name):
+                    self._due[real] = now + _AGE_SECONDS
 
 
-def _remove_old(folder: Folder, name: str) -> None:
-    status = folder.status(name)
-    # The change time is the file's own; the modification time is set to suit the notebook.
-    old = status.st_ctime < time.time() - _AGE_SECONDS
-    own = sys.platform == "win32" or status.st_uid == os.geteuid()
-    if old and own and stat.S_ISREG(status.st_mode) and not _is_held(folder, name):
+def _has_gone(folder: Folder, name: str) -> bool:
+    """Remove a leftover; False if it is to be looked at again."""
+    try:
+        status = folder.status(name)
+        own = sys.platform == "win32" or status.st_uid == os.geteuid()
+        if not own or not stat.S_ISREG(status.st_mode):
+            return True
+        # The change time is the file's own; the modification time is set to suit the notebook.
+        if status.st_ctime > time.time() - _AGE_SECONDS or _is_held(folder, name):
+            return False
         folder.unlink(name)
+    except OSError:
+        # It has gone by itself, or is not for us to remove.
+        return True
+    return True
 
 
 def show_as_held(descriptor: int) -> None:

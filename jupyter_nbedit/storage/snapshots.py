@@ -23,6 +23,9 @@ _BACKUP_STALE_SECONDS = 30.0
 # Two writes within one tick of a file system's clock leave the same time stamp; FAT's tick is the
 # longest. Within it only the bytes themselves tell whether a file changed.
 _TICK_NS = 2_000_000_000
+# So many changes in so short a time have as many times only if each gets one of its own.
+_CHANGES = 8
+_CHANGES_NS = 5_000_000
 # Should a pipe take a file's place right now, opening it must not wait for a writer.
 _READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 
@@ -49,10 +52,10 @@ class Snapshot:
         """Tell whether a file looks as if nobody had touched it since."""
         return stamp(self.stat) == stamp(now)
 
-    def is_of_bytes(self, now: os.stat_result) -> bool:
-        """Tell whether it cannot have changed: every later write moves the change time."""
-        settled = self.stat.st_ctime_ns < self.read_ns - _TICK_NS
-        return self.is_of(now) and (self.is_ours or settled)
+    @property
+    def is_settled(self) -> bool:
+        """Whether every write since then has moved the time stamps."""
+        return self.is_ours or self.stat.st_ctime_ns < self.read_ns - _TICK_NS
 
 
 def read(real: str, known: Known | None = None) -> Content | None:
@@ -111,12 +114,14 @@ def _read(folder: Folder, name: str, known: Known | None) -> Content | None:
         large = FileText(descriptor, before, marks)
         seen = Snapshot(before, read_ns, is_ours=marks is not None)
         return Content(large, last_modified(before), seen, hash=marks.sha256 if marks else None)
-    with open(descriptor, "rb", buffering=0) as file:
-        text = file.readall()
+    try:
+        text = os.read(descriptor, before.st_size + 1)
         after = os.fstat(descriptor)
-    if text is None:
+    except BlockingIOError:
         # Some files of the system are no more than a way to wait for it.
-        raise _not_plain()
+        raise _not_plain() from None
+    finally:
+        os.close(descriptor)
     if stamp(before) != stamp(after) or len(text) != after.st_size:
         return None
     seen = Snapshot(after, read_ns, is_ours=marks is not None)
@@ -133,18 +138,55 @@ def is_being_saved(folder: Folder, name: str) -> bool:
     return time.time() - backup.st_ctime < _BACKUP_STALE_SECONDS
 
 
-def is_unchanged(folder: Folder, name: str, base: Content, snapshot: Snapshot) -> bool:
-    """Tell whether a file still is what was read."""
-    now = folder.status(name)
-    if is_being_saved(folder, name) or not snapshot.is_of(now):
-        return False
-    if snapshot.is_of_bytes(now):
+def stamp_suffices(base: Content, snapshot: Snapshot, made: int) -> bool:
+    """Tell whether a file that has changed since it was read shows it in its times.
+
+    Parameters
+    ----------
+    base, snapshot
+        What was read of the file.
+    made
+        A new file beside it, open for writing; what is set of it is what it has.
+    """
+    if snapshot.is_settled:
         return True
+    # What is open stays in the system's memory, and with it that its times were looked at.
+    return isinstance(base.raw, FileText) and _tells_changes(made, snapshot.stat.st_dev)
+
+
+def _tells_changes(made: int, device: int) -> bool:
+    """Find out whether each change of a file gets a time of its own once the last was looked at.
+
+    Linux does so since 6.13 on the usual file systems of a disk. Whose clock it is does not matter.
+    """
+    status = os.fstat(made)
+    if os.name == "nt" or status.st_dev != device:
+        return False
+    times = {status.st_ctime_ns}
+    until = time.monotonic_ns() + _CHANGES_NS
+    for _ in range(_CHANGES):
+        os.fchmod(made, stat.S_IMODE(status.st_mode))
+        times.add(os.fstat(made).st_ctime_ns)
+    # A clock that ticks, be it each millisecond, does not tick as often in this time.
+    return len(times) > _CHANGES and time.monotonic_ns() < until
+
+
+def looks_unchanged(folder: Folder, name: str, snapshot: Snapshot) -> bool:
+    """Tell whether a file still is what was read, as far as that shows in its times."""
+    return snapshot.is_of(folder.status(name)) and not is_being_saved(folder, name)
+
+
+def has_its_bytes(folder: Folder, name: str, base: Content) -> bool:
+    """Tell whether a file has the bytes that were read."""
     descriptor = folder.open(name, _READING)
+    now = os.fstat(descriptor)
     if isinstance(base.raw, FileText):
         return FileText(descriptor, now).marks.sha256 == base.raw.marks.sha256
-    with open(descriptor, "rb", buffering=0) as file:
-        return file.readall() == base.raw and snapshot.is_of(os.fstat(descriptor))
+    try:
+        # One byte more, to see that there is none.
+        return os.read(descriptor, now.st_size + 1) == base.raw
+    finally:
+        os.close(descriptor)
 
 
 def last_modified(status: os.stat_result) -> datetime:

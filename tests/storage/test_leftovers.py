@@ -105,6 +105,18 @@ def test_a_folder_is_looked_through_once(place: Place, storage: FileStorage) -> 
     assert left_in(place.root) == [LEFT, NAME]
 
 
+def test_what_was_too_young_is_removed_when_it_has_come_of_age(
+    place: Place, storage: FileStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leftovers, "_AGE_SECONDS", 1.0)
+    (place.root / LEFT).write_bytes(b"{")
+    edit(storage)
+    assert left_in(place.root) == [LEFT, NAME]
+    time.sleep(1.1)
+    edit(storage)
+    assert left_in(place.root) == [NAME]
+
+
 def test_our_own_files_are_held_while_they_are_written(place: Place, notebook: Path) -> None:
     assert notebook.exists()
     (place.root / LEFT).write_bytes(b"{")

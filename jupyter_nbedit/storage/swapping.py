@@ -1,0 +1,169 @@
+"""A new file in the place of the one that was read, and of no other.
+
+Between a last look at a file and a rename over it, other programs can write, and what they wrote
+would be gone without a word. So the two files exchange their names instead, which loses nothing,
+and what has come away is looked at: is it not what was read, they are exchanged back.
+
+That catches who puts another file in the place of this one. Who writes into it shows in its times
+until it is exchanged, and is kept from opening it from before the last look until after the
+exchange, by a read lease (see fcntl(2)): the system lets no other program open it for writing until
+the lease is given back, and tells whether one waits for that. Then the files are exchanged back,
+too, before it is let in.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Literal
+
+from jupyter_nbedit.errors import StorageFailure
+from jupyter_nbedit.storage import Changed
+from jupyter_nbedit.storage.folders import Folder
+from jupyter_nbedit.storage.kernel import CAN_EXCHANGE, REFUSED
+
+if sys.platform == "linux":
+    import fcntl
+
+#: How other programs were kept from losing what they wrote: by exchange and lease; by exchange; by
+#: no more than a last look.
+Guard = Literal["lease", "exchange", "compare"]
+#: Those that there are on this system, the best first; not every file allows each of them.
+GUARDS: tuple[Guard, ...] = ("lease", "exchange", "compare") if CAN_EXCHANGE else ("compare",)
+
+
+class Swap:
+    """Puts a new file in the place of an old one.
+
+    Parameters
+    ----------
+    folder
+        Where the two are.
+    names
+        The temporary name, which the new file has, and the one that the old file has.
+    old
+        The old file, open for reading; None where the system locks open files.
+    statuses
+        What the ``stat`` of the old and of the new file said.
+    is_unchanged
+        Tells whether what has the name still is what was read.
+    """
+
+    def __init__(
+        self,
+        folder: Folder,
+        names: tuple[str, str],
+        old: int | None,
+        statuses: tuple[os.stat_result, os.stat_result],
+        is_unchanged: Callable[[], bool],
+    ) -> None:
+        self.folder = folder
+        self._temporary, self._name = names
+        self._old = old
+        self._old_status, self._made_status = statuses
+        self._is_unchanged = is_unchanged
+        self.guard: Guard = "compare"
+
+    def put(self) -> None:
+        """Exchange the two; the old file has the temporary name then, if it has one at all.
+
+        Raises
+        ------
+        Changed
+            If the old file is not what was read: all is as it was.
+        OSError
+            All is as it was, too.
+        StorageFailure
+            The system failed in the middle of it, and it is not known what has which name.
+        """
+        with _leased(self._old) as lease:
+            if not self._is_unchanged():
+                raise Changed
+            try:
+                self.folder.exchange(self._temporary, self._name)
+            except OSError as error:
+                if error.errno not in REFUSED:
+                    raise
+                self.folder.replace(self._temporary, self._name)
+                return
+            try:
+                is_sure = self._came_away() and (lease is None or lease())
+            except OSError:
+                self._back_out()
+                raise
+            if not is_sure:
+                self._back_out()
+                raise Changed
+        self.guard = "exchange" if lease is None else "lease"
+
+    def _came_away(self) -> bool:
+        """Tell whether it is the old file that has come away, and untouched."""
+        now, old = self._aside(), self._old_status
+        # An exchange of names changes the change time.
+        return (now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns) == (
+            old.st_dev,
+            old.st_ino,
+            old.st_size,
+            old.st_mtime_ns,
+        )
+
+    def _back_out(self) -> None:
+        """Exchange back, until what is newest of what others wrote has the name."""
+        try:
+            expected = self._made_status.st_ino
+            while True:
+                theirs = self._aside().st_ino
+                self.folder.exchange(self._temporary, self._name)
+                if self._aside().st_ino == expected:
+                    return
+                # Meanwhile somebody has put another file there.
+                expected = theirs
+        except OSError as error:
+            message = (
+                f"The operating system failed ({os.strerror(error.errno or 0)}) while another "
+                "program was writing the notebook. What is there now is either the edit or what "
+                "the other program wrote; read it before you go on."
+            )
+            raise StorageFailure(message, applied=None) from error
+
+    def _aside(self) -> os.stat_result:
+        return self.folder.status(self._temporary)
+
+
+@contextmanager
+def _leased(descriptor: int | None) -> Iterator[Callable[[], bool] | None]:
+    """Keep others from opening a file for writing.
+
+    Yields
+    ------
+    Tells whether nobody can have opened it, or be waiting for that; None if there is no lease to be
+    had.
+    """
+    if sys.platform != "linux" or descriptor is None or not _lease(descriptor):
+        yield None
+        return
+    try:
+        yield lambda: fcntl.fcntl(descriptor, fcntl.F_GETLEASE) == fcntl.F_RDLCK
+    finally:
+        with suppress(OSError):
+            # The system takes it back itself if it was held for long, as by a process that stood.
+            fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+
+
+def _lease(descriptor: int) -> bool:
+    if sys.platform != "linux":
+        return False
+    # Who waits makes the system send a signal; by default one that ends the process. This one is
+    # ignored unless somebody listens to it.
+    if signal.getsignal(signal.SIGURG) not in {signal.SIG_DFL, signal.SIG_IGN}:
+        return False
+    try:
+        fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    except OSError:
+        # Not our file, open for writing, or no leases there.
+        return False
+    return True
