@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from logging import Logger
@@ -10,21 +10,18 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from jupyter_nbedit import trust
 from jupyter_nbedit.history.entries import NewEntry
 from jupyter_nbedit.loading import away
 from jupyter_nbedit.messages import EditReply
 from jupyter_nbedit.notebook.diff import Change
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.splices import join
 from jupyter_nbedit.outcome import Job, Outcome
 from jupyter_nbedit.readings import Readings
 from jupyter_nbedit.storage import Storage, Written
+from jupyter_nbedit.trust import Signing
 from jupyter_nbedit.versions import Versions
 
 if TYPE_CHECKING:
-    from nbformat.sign import NotebookNotary
-
     from jupyter_nbedit.events import EditEvents
 
 
@@ -41,8 +38,6 @@ class Afterwards:
 
     Parameters
     ----------
-    notary
-        Gives the notary that knows which notebooks are trusted.
     ledger
         Keeps what was done, and what it takes to take it back.
     readings
@@ -55,7 +50,6 @@ class Afterwards:
         The server's; each edit leaves a line there.
     """
 
-    notary: Callable[[], NotebookNotary]
     ledger: Recorder
     readings: Readings
     versions: Versions
@@ -63,7 +57,12 @@ class Afterwards:
     log: Logger
 
     async def of(
-        self, storage: Storage, done: Outcome, job: Job, written: Written, *, trusted: bool
+        self,
+        storage: Storage,
+        done: Outcome,
+        job: Job,
+        written: Written,
+        signing: Signing | None = None,
     ) -> EditReply:
         """Do what follows a write, and say what was done.
 
@@ -75,8 +74,8 @@ class Afterwards:
             The change, and how it was worked out.
         written
             What the storage says of it.
-        trusted
-            Whether the notebook was trusted before.
+        signing
+            Signs the notebook, which was trusted before; None if it was not.
 
         Returns
         -------
@@ -89,11 +88,11 @@ class Afterwards:
             # Who has read what was there may ask what has changed since.
             with self._kept(reply, "what has changed could not be noted"):
                 await away(len(read.content.raw), self._note, done, written)
-        if trusted and job.may_sign and not written.signed:
+        if signing is not None and job.may_sign and not written.signed:
             with self._kept(reply, "its trust could not be kept"):
-                await trust.sign(self.notary(), join(read.content.text, done.applied.splices))
+                await signing.finish(written.hash)
         with self._kept(reply, "it could not be recorded, so that it cannot be taken back"):
-            number = await self._record(done, job, reply, written, trusted=trusted)
+            number = await self._record(done, job, reply, written, trusted=signing is not None)
             reply = msgspec.structs.replace(reply, edit_id=number)
         with self._kept(reply, "the contents manager could not be told"):
             reply.warnings.extend(await storage.announce(asked.path, written))

@@ -32,6 +32,7 @@ from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.texts import TextFiles
 from jupyter_nbedit.tabs import Tabs
 from jupyter_nbedit.tools.tool import Services
+from jupyter_nbedit.trust import Trust
 from jupyter_nbedit.undoing import Undoing
 from jupyter_nbedit.versions import Versions
 
@@ -170,6 +171,7 @@ class NbEditApp(ForExtensions, ExtensionApp):
     review: Review
     tabs: Tabs
     events: EditEvents
+    trust: Trust
 
     def initialize_settings(self) -> None:
         """Build the house: everything above the ground floor gets what is below it."""
@@ -190,6 +192,7 @@ class NbEditApp(ForExtensions, ExtensionApp):
             found: NotebookNotary = settings["contents_manager"].notary
             return found
 
+        self.trust = Trust(notary)
         self.readings = Readings(storages.name)
         self.retries = Retries()
         documents = Documents()
@@ -236,7 +239,7 @@ class NbEditApp(ForExtensions, ExtensionApp):
         logger.add_listener(schema_id=CONTENTS, listener=following.heard)
         self.reader = NotebookReader(
             storages=storages,
-            notary=notary,
+            trust=self.trust,
             readings=self.readings,
             versions=self.versions,
             documents=documents,
@@ -245,13 +248,13 @@ class NbEditApp(ForExtensions, ExtensionApp):
         self.editor = NotebookEditor(
             storages=storages,
             afterwards=Afterwards(
-                notary=notary,
                 ledger=self.ledger,
                 readings=self.readings,
                 versions=self.versions,
                 events=self.events,
                 log=self.log,
             ),
+            trust=self.trust,
             modes=self.modes,
             documents=documents,
         )
@@ -271,6 +274,7 @@ class NbEditApp(ForExtensions, ExtensionApp):
     async def stop_extension(self) -> None:
         """Close what is open."""
         self.proposals.close()
+        self.trust.settle()
         await self.database.close()
 
     def initialize_handlers(self) -> None:

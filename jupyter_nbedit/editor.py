@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Protocol
@@ -12,7 +12,7 @@ import msgspec
 
 from jupyter_nbedit.afterwards import Afterwards
 from jupyter_nbedit.errors import Busy, HashMismatch, Overtaken, PlanMode
-from jupyter_nbedit.loading import Documents, Loaded, away, is_trusted, settled, sha256
+from jupyter_nbedit.loading import Documents, Loaded, away, settled, sha256
 from jupyter_nbedit.messages import Asked, CreateRequest, EditReply, EditRequest, Errand
 from jupyter_nbedit.notebook.batch import Applied
 from jupyter_nbedit.notebook.blank import blank
@@ -20,6 +20,7 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.splices import join
 from jupyter_nbedit.outcome import Job, Outcome, batch, digest_of
 from jupyter_nbedit.storage import Changed, Content, Storage, Storages, Written
+from jupyter_nbedit.trust import Signing, Trust
 
 # How often a change is worked out anew because somebody else wrote meanwhile.
 _ATTEMPTS = 8
@@ -82,6 +83,8 @@ class NotebookEditor:
         The ways in which notebooks are kept.
     afterwards
         Does what follows when something was written.
+    trust
+        Knows which notebooks are trusted.
     modes
         What requests may do: ``edit`` notebooks; have their edits kept as proposals in ``review``;
         nothing but dry runs in ``plan``.
@@ -93,6 +96,7 @@ class NotebookEditor:
 
     storages: Storages
     afterwards: Afterwards
+    trust: Trust
     modes: Modes = field(default_factory=Always)
     proposer: Proposer | None = None
     documents: Documents = field(default_factory=Documents)
@@ -170,7 +174,7 @@ class NotebookEditor:
                 return await self._propose(asked, done, done.reply(storage, would_be), text)
             written = await storage.create(asked.path, text)
             job = replace(job, kind="create")
-            return await self.afterwards.of(storage, done, job, written, trusted=False)
+            return await self.afterwards.of(storage, done, job, written)
 
     async def check_mode(self, asked: Asked) -> str:
         """Refuse a change that the mode does not allow, and give the mode.
@@ -242,13 +246,26 @@ class NotebookEditor:
             return done.reply(storage, Written(digest, read.content.last_modified))
         if stays:
             return await self._propose(errand, done, done.reply(storage, current))
-        trusted = await is_trusted(self.afterwards.notary, read.content)
-        try:
-            written = await storage.write(errand.path, read.content, splices)
-        except Changed:
+        signing = await self._signing(read, done)
+        with signing or nullcontext():
+            try:
+                written = await storage.write(errand.path, read.content, splices)
+            except Changed:
+                return None
+            await read.hashed()
+            if written.text is None:
+                after = await away(len(read.content.raw), lambda: done.after)
+                self.documents.note(written.hash, after)
+            return await self.afterwards.of(storage, done, job, written, signing)
+
+    async def _signing(self, read: Loaded, done: Outcome) -> Signing | None:
+        """Give what will sign the notebook; None if it is not trusted."""
+        trusted, before = read.content.trusted, None
+        if trusted is None:
+            before = await self.trust.known(read.document, read.content.hash)
+            trusted = before is not None
+        if not trusted:
             return None
-        await read.hashed()
-        if written.text is None:
-            after = await away(len(read.content.raw), lambda: done.after)
-            self.documents.note(written.hash, after)
-        return await self.afterwards.of(storage, done, job, written, trusted=trusted)
+        return Signing(
+            self.trust, read.document, lambda: done.after, done.applied.splices[0].start, before
+        )

@@ -10,17 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from jupyter_nbedit import trust
 from jupyter_nbedit.errors import Busy, InvalidNotebook, Overtaken
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.text import Text
 from jupyter_nbedit.storage import Content, Storage
 from jupyter_nbedit.storage.filetext import FileText
-
-if TYPE_CHECKING:
-    from nbformat.sign import NotebookNotary
 
 _Answer = TypeVar("_Answer")
 
@@ -126,13 +122,6 @@ async def settled(storage: Storage, path: str, documents: Documents | None = Non
             )
             raise Busy(message)
         await asyncio.sleep(_TORN_POLL_SECONDS)
-
-
-async def is_trusted(notary: Callable[[], NotebookNotary], content: Content) -> bool:
-    """Tell whether what was read is trusted; the notary is asked only where nobody knows better."""
-    if content.trusted is not None:
-        return content.trusted
-    return await trust.is_trusted(notary(), content.text)
 
 
 async def _parsed(content: Content, documents: Documents) -> Loaded:

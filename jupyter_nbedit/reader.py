@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET, UnsetType
 
 from jupyter_nbedit.errors import Overtaken
-from jupyter_nbedit.loading import Documents, away, is_trusted, settled
+from jupyter_nbedit.loading import Documents, Loaded, away, settled
 from jupyter_nbedit.messages import Kernelspec, LeftOut, ReadReply, Selection, Since
 from jupyter_nbedit.notebook.budget import fit
 from jupyter_nbedit.notebook.document import Document
@@ -18,10 +18,8 @@ from jupyter_nbedit.notebook.sections import Outline
 from jupyter_nbedit.notebook.view import CellView, Omitted, cell_views
 from jupyter_nbedit.readings import Readings
 from jupyter_nbedit.storage import Storages
+from jupyter_nbedit.trust import Trust
 from jupyter_nbedit.versions import Changes, Versions
-
-if TYPE_CHECKING:
-    from nbformat.sign import NotebookNotary
 
 # How often a notebook is read anew because somebody wrote it meanwhile.
 _ATTEMPTS = 8
@@ -35,8 +33,8 @@ class NotebookReader:
     ----------
     storages
         The ways in which notebooks are kept.
-    notary
-        Gives the notary that knows which notebooks are trusted.
+    trust
+        Knows which notebooks are trusted.
     readings
         Knows who has read what.
     versions
@@ -46,7 +44,7 @@ class NotebookReader:
     """
 
     storages: Storages
-    notary: Callable[[], NotebookNotary]
+    trust: Trust
     readings: Readings
     versions: Versions
     documents: Documents = field(default_factory=Documents)
@@ -101,7 +99,7 @@ class NotebookReader:
             nbformat_minor=document.nbformat_minor,
             language=document.language,
             kernelspec=_kernelspec(document.metadata.get("kernelspec")),
-            trusted=await is_trusted(self.notary, read.content),
+            trusted=await self._is_trusted(read),
             live=storage.kind == "room",
             total_cells=len(document),
             cells=shown.cells,
@@ -109,6 +107,12 @@ class NotebookReader:
             omitted=shown.omitted,
             since=shown.since,
         )
+
+    async def _is_trusted(self, read: Loaded) -> bool:
+        """Tell whether the notebook is trusted; the notary is asked where nobody knows better."""
+        if read.content.trusted is not None:
+            return read.content.trusted
+        return await self.trust.known(read.document, read.hash) is not None
 
     def _selected(self, document: Document, digest: str, selection: Selection) -> _Selected:
         chosen = _chosen(document, selection)

@@ -9,36 +9,231 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from hmac import HMAC
 from typing import TYPE_CHECKING
 
 import nbformat.reader
 
-from jupyter_nbedit.errors import Busy
+from jupyter_nbedit import signatures
+from jupyter_nbedit.errors import Busy, Overtaken
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.signature import Digest, Mark, Peculiar, common_cells, digest
 
 if TYPE_CHECKING:
     from nbformat.sign import NotebookNotary
 
+# Up to here, another thread costs more than the work.
+_SMALL_BYTES = 100_000
+# Of how many versions it is remembered what they are signed by.
+_MOST_VERSIONS = 256
 
-async def is_trusted(notary: NotebookNotary, text: bytes) -> bool:
-    """Tell whether a notebook's signature is known.
+
+@dataclass
+class Trust:
+    """Knows which notebooks are trusted, and sees to it that they stay so.
 
     Parameters
     ----------
     notary
-        The contents manager's.
-    text
-        The notebook's bytes.
+        Gives the contents manager's.
+    """
+
+    notary: Callable[[], NotebookNotary]
+    _digests: OrderedDict[tuple[str, str, bytes], Digest | None] = field(
+        default_factory=OrderedDict
+    )
+
+    async def known(self, document: Document, version: str | None) -> Digest | None:
+        """Give what a notebook is signed by, if it is trusted.
+
+        Parameters
+        ----------
+        document
+            The notebook.
+        version
+            Its hash, if that is known.
+
+        Raises
+        ------
+        Busy
+            If the store cannot be asked. Taking the notebook for untrusted would lose its trust.
+        Overtaken
+            If the notebook is in a file that somebody else has changed.
+        """
+        notary = self.notary()
+        with _busy():
+            if signatures.is_empty(notary):
+                return None
+            found = await self._digest(notary, document, version)
+            return found if found is not None and signatures.has(notary, found.text) else None
+
+    async def compute(
+        self, document: Callable[[], Document], size: int, marks: Callable[[], Sequence[Mark]]
+    ) -> Digest | None:
+        """Compute what a notebook is signed by, without signing it.
+
+        Parameters
+        ----------
+        document
+            Gives the notebook, which may take time.
+        size
+            How many bytes it has, about.
+        marks
+            Gives the marks of one that begins with the same cells, if there is one.
+
+        Raises
+        ------
+        Overtaken
+            If the notebook is in a file that somebody else has changed.
+        """
+        notary = self.notary()
+        return await _away(size, lambda: _digest(notary, document(), marks()))
+
+    def sign(self, signature: Digest | None, version: str) -> None:
+        """Sign a notebook; the caller knows that it deserves it.
+
+        Parameters
+        ----------
+        signature
+            As `compute` gave it; nothing is done with a notebook that cannot be signed.
+        version
+            The notebook's hash.
+
+        Raises
+        ------
+        sqlite3.Error
+            If the store cannot take it.
+        """
+        notary = self.notary()
+        self._remember(_key(notary, version), signature)
+        if signature is not None:
+            signatures.add(notary, signature.text)
+
+    def settle(self) -> None:
+        """Put signatures into the database that are on their way to it."""
+        signatures.settle(self.notary())
+
+    async def _digest(
+        self, notary: NotebookNotary, document: Document, version: str | None
+    ) -> Digest | None:
+        key = None if version is None else _key(notary, version)
+        if key is not None and key in self._digests:
+            return self._digests[key]
+        found = await _away(len(document.text), partial(_digest, notary, document))
+        if key is not None:
+            self._remember(key, found)
+        return found
+
+    def _remember(self, key: tuple[str, str, bytes], signature: Digest | None) -> None:
+        self._digests[key] = signature
+        self._digests.move_to_end(key)
+        if len(self._digests) > _MOST_VERSIONS:
+            self._digests.popitem(last=False)
+
+
+class Signing:
+    """Signs a notebook that was trusted before an edit, once the edit is written.
+
+    Of a large notebook the signature is computed while it is being written; who begins the write
+    begins this, too, as a context.
+
+    Parameters
+    ----------
+    trust
+        Whose notary signs.
+    base
+        The notebook before the edit.
+    after
+        Gives the notebook after it, which may take time.
+    start
+        Where their bytes begin to differ.
+    before
+        What the notebook was signed by, if that was computed.
+    """
+
+    def __init__(
+        self,
+        trust: Trust,
+        base: Document,
+        after: Callable[[], Document],
+        start: int,
+        before: Digest | None,
+    ) -> None:
+        def marks() -> list[Mark]:
+            return [] if before is None else before.until(common_cells(base, after(), start))
+
+        self._trust = trust
+        self._compute = partial(trust.compute, after, len(base.text), marks)
+        self._is_large = len(base.text) > _SMALL_BYTES
+        self._computed: asyncio.Task[Digest | None] | None = None
+
+    def __enter__(self) -> None:
+        """Begin to compute."""
+        if self._is_large:
+            self._computed = asyncio.create_task(self._compute())
+
+    def __exit__(self, *_: object) -> None:
+        """Leave it, whatever became of the write."""
+        computed = self._computed
+        if computed is not None and not computed.cancel() and not computed.cancelled():
+            # Of a notebook that was not written it does not matter what went wrong.
+            computed.exception()
+
+    async def finish(self, version: str) -> None:
+        """Sign what was written.
+
+        Parameters
+        ----------
+        version
+            Its hash.
+
+        Raises
+        ------
+        sqlite3.Error
+            If the store cannot take it.
+        """
+        self._trust.sign(await self._signature(), version)
+
+    async def _signature(self) -> Digest | None:
+        if self._computed is not None:
+            # A file that is replaced looks as if it had changed, until it is known what has
+            # replaced it.
+            with suppress(Overtaken):
+                return await self._computed
+        return await self._compute()
+
+
+async def is_trusted(notary: NotebookNotary, text: bytes) -> bool:
+    """Tell whether the signature of a notebook is known that is there as a text only.
 
     Raises
     ------
     Busy
         If the store cannot be asked. Taking the notebook for untrusted would lose its trust.
     """
-    digest = await asyncio.to_thread(_digest, notary, text)
-    # The store's database belongs to this thread; from another one it fails, and jupyter_server
-    # then takes it for corrupt.
+    found = await asyncio.to_thread(_by_nbformat, notary, text)
+    with _busy():
+        return found is not None and signatures.has(notary, found.text)
+
+
+async def unsign(notary: NotebookNotary, text: bytes) -> None:
+    """Take a notebook's signature away, which was given though nobody had trusted it before."""
+    found = await asyncio.to_thread(_by_nbformat, notary, text)
+    if found is not None:
+        notary.store.remove_signature(found.text, notary.algorithm)
+
+
+@contextmanager
+def _busy() -> Iterator[None]:
+    # The store's database belongs to the loop's thread; from another one it fails, and
+    # jupyter_server then takes it for corrupt.
     try:
-        return digest is not None and bool(notary.store.check_signature(digest, notary.algorithm))
+        yield
     except sqlite3.Error as error:
         message = (
             "Jupyter's database of trusted notebooks cannot be read now, so the notebook's trust "
@@ -47,27 +242,31 @@ async def is_trusted(notary: NotebookNotary, text: bytes) -> bool:
         raise Busy(message) from error
 
 
-async def sign(notary: NotebookNotary, text: bytes) -> None:
-    """Sign a notebook; the caller knows that it deserves it."""
-    digest = await asyncio.to_thread(_digest, notary, text)
-    if digest is not None:
-        notary.store.store_signature(digest, notary.algorithm)
+async def _away(size: int, work: Callable[[], Digest | None]) -> Digest | None:
+    return work() if size <= _SMALL_BYTES else await asyncio.to_thread(work)
 
 
-async def unsign(notary: NotebookNotary, text: bytes) -> None:
-    """Take a notebook's signature away, which was given though nobody had trusted it before."""
-    digest = await asyncio.to_thread(_digest, notary, text)
-    if digest is not None:
-        notary.store.remove_signature(digest, notary.algorithm)
+def _key(notary: NotebookNotary, version: str) -> tuple[str, str, bytes]:
+    return version, notary.algorithm, notary.secret
 
 
-def _digest(notary: NotebookNotary, text: bytes) -> str | None:
+def _digest(
+    notary: NotebookNotary, document: Document, marks: Sequence[Mark] = ()
+) -> Digest | None:
     """Compute what the notary signs; None for a notebook that Jupyter cannot open or sign."""
+    try:
+        return digest(document, lambda: HMAC(notary.secret, digestmod=notary.digestmod), marks)
+    except Peculiar:
+        return _by_nbformat(notary, document.text[:])
+
+
+def _by_nbformat(notary: NotebookNotary, text: bytes) -> Digest | None:
+    """Have nbformat compute it, from the notebook as a whole."""
     try:
         # The contents manager validates as well, which only changes what can never be trusted:
         # missing and double ids, for which nbformat makes up new ones at every reading.
         notebook = nbformat.reader.reads(text.decode())
-        return str(notary.compute_signature(notebook))
+        return Digest(str(notary.compute_signature(notebook)), ())
     except Exception:  # noqa: BLE001 -- nbformat raises whatever its reader stumbles over
         # Whether it is a byte order mark, lone surrogates or `metadata: null`: what nbformat
         # cannot read, Jupyter has not signed.

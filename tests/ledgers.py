@@ -17,6 +17,7 @@ from jupyter_nbedit.events import SCHEMA_PATH, EditEvents
 from jupyter_nbedit.history import Ledger
 from jupyter_nbedit.history.entries import NewEntry
 from jupyter_nbedit.readings import Readings
+from jupyter_nbedit.trust import Trust
 from jupyter_nbedit.undoing import Undoing
 from jupyter_nbedit.versions import Versions
 
@@ -45,12 +46,12 @@ def undoing(storages: Storages, folder: Path, notary: NotebookNotary) -> Undoing
     editor = NotebookEditor(
         storages=storages,
         afterwards=Afterwards(
-            notary=lambda: notary,
             ledger=ledger,
             events=EditEvents(logger),
             readings=Readings(),
             versions=Versions(),
             log=log,
         ),
+        trust=Trust(lambda: notary),
     )
     return Undoing(editor, ledger)

@@ -15,6 +15,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -45,6 +46,7 @@ from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.reader import NotebookReader
 from jupyter_nbedit.readings import Readings
 from jupyter_nbedit.storage import Content, Written
+from jupyter_nbedit.trust import Trust
 from jupyter_nbedit.versions import Versions
 from tests import samples
 from tests.ledgers import MemoryLedger
@@ -76,11 +78,8 @@ def notary(tmp_path: Path) -> Iterator[NotebookNotary]:
     notary.store.close()
 
 
-def afterwards(
-    notary: NotebookNotary, heard: Heard, readings: Readings, versions: Versions
-) -> Afterwards:
+def afterwards(heard: Heard, readings: Readings, versions: Versions) -> Afterwards:
     return Afterwards(
-        notary=lambda: notary,
         ledger=MemoryLedger(),
         readings=readings,
         versions=versions,
@@ -98,13 +97,14 @@ class Service:
         readings, versions = Readings(), Versions()
         self.reader = NotebookReader(
             storages=Only(storage),
-            notary=lambda: notary,
+            trust=Trust(lambda: notary),
             readings=readings,
             versions=versions,
         )
         self.editor = NotebookEditor(
             storages=Only(storage),
-            afterwards=afterwards(notary, self.heard, readings, versions),
+            afterwards=afterwards(self.heard, readings, versions),
+            trust=Trust(lambda: notary),
             modes=Always(mode),
         )
 
@@ -242,7 +242,8 @@ async def test_in_plan_mode_the_storage_is_not_even_asked(notary: NotebookNotary
 
     editor = NotebookEditor(
         storages=Nowhere(MemoryStorage({})),
-        afterwards=afterwards(notary, Heard(), Readings(), Versions()),
+        afterwards=afterwards(Heard(), Readings(), Versions()),
+        trust=Trust(lambda: notary),
         modes=Always("plan"),
     )
     with pytest.raises(PlanMode):
@@ -262,7 +263,8 @@ async def test_the_storage_is_chosen_for_each_request(notary: NotebookNotary) ->
 
     editor = NotebookEditor(
         storages=Changing(MemoryStorage({})),
-        afterwards=afterwards(notary, Heard(), Readings(), Versions()),
+        afterwards=afterwards(Heard(), Readings(), Versions()),
+        trust=Trust(lambda: notary),
     )
     await editor.edit(EditRequest(NAME, [REPLACE]))
     with pytest.raises(NotebookNotFound):
@@ -449,7 +451,7 @@ def test_no_history_of_edits_gives_or_takes_trust(
         storage = MemoryStorage({NAME: TEXT})
         service = Service(storage, notary)
         if trusted:
-            await trust.sign(notary, TEXT)
+            notary.sign(nbformat.reads(TEXT, as_version=4))
         for batch in history:
             try:
                 reply = await service.edit(*batch)

@@ -1,0 +1,251 @@
+"""The digest that Jupyter signs a notebook by, computed cell by cell.
+
+It is that of nbformat's notary: an HMAC over all names and values, names in order, of the notebook
+as nbformat reads it, which joins lines and leaves out what is not stored. nbformat reads the whole
+notebook for it and holds the interpreter for as long; here one cell is in memory at a time.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from jupyter_nbedit.errors import NbEditError
+from jupyter_nbedit.notebook import spans
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.spans import Span
+from jupyter_nbedit.notebook.text import Text
+
+# How much is hashed at once: that leaves the interpreter to others, and should be worth it.
+_BATCH_CHARACTERS = 1 << 16
+# How much is read at once.
+_BLOCK_BYTES = 1 << 18
+# How far apart the states are from which the digest of an edited notebook goes on.
+_MARK_BYTES = 1 << 22
+# nbformat's own depth depends on who calls it.
+_DEEPEST = 64
+_TRANSIENT = ("orig_nbformat", "orig_nbformat_minor", "signature")
+# A byte order mark is none of them.
+_BEGINNINGS = frozenset((b"{", b" ", b"\t", b"\r", b"\n"))
+_BUNDLES = frozenset(("display_data", "execute_result"))
+
+
+class Mac(Protocol):
+    """A message authentication code that is being computed; one of `hmac` is such."""
+
+    def update(self, message: bytes, /) -> None:
+        """Take in more of the message."""
+
+    def copy(self) -> Mac:
+        """Give another one that has taken in the same."""
+
+    def hexdigest(self) -> str:
+        """Give the code of what was taken in."""
+
+
+class Mark(NamedTuple):
+    """The state behind so many cells."""
+
+    cells: int
+    state: Mac
+
+
+@dataclass(frozen=True)
+class Digest:
+    """What a notebook is signed by.
+
+    Parameters
+    ----------
+    text
+        The digest, in hex.
+    marks
+        States on the way to it, in order; none if something comes before the cells.
+    """
+
+    text: str
+    marks: Sequence[Mark]
+
+    def until(self, cells: int) -> list[Mark]:
+        """Give the marks of a notebook that begins with the same cells, so many."""
+        return [mark for mark in self.marks if mark.cells <= cells]
+
+
+class Peculiar(Exception):
+    """Only nbformat itself knows what it makes of this notebook, if anything."""
+
+
+def digest(document: Document, new: Callable[[], Mac], marks: Sequence[Mark] = ()) -> Digest:
+    """Compute what a notebook is signed by.
+
+    Parameters
+    ----------
+    document
+        The notebook.
+    new
+        Gives the code of an empty message.
+    marks
+        Of a notebook that begins with the same cells; see `Digest.until`.
+
+    Raises
+    ------
+    Peculiar
+    Overtaken
+        If the notebook is in a file that somebody else has changed.
+    """
+    try:
+        return _digest(document, new, marks)
+    except (NbEditError, Peculiar):
+        raise
+    except Exception as error:
+        # What nbformat stumbles over looks like that: metadata that are no object, a source of
+        # numbers, half a surrogate pair.
+        raise Peculiar from error
+
+
+def common_cells(before: Document, after: Document, start: int) -> int:
+    """Count the cells that two notebooks begin with alike.
+
+    Parameters
+    ----------
+    before, after
+        The notebooks.
+    start
+        Where their bytes begin to differ.
+    """
+    count = bisect_right(before.cell_spans, start, key=lambda span: span.stop)
+    return count if before.cell_spans[:count] == after.cell_spans[:count] else 0
+
+
+def _digest(document: Document, new: Callable[[], Mac], marks: Sequence[Mark]) -> Digest:
+    values = {member.name: member.value for member in document.members}
+    if document.text[:1] not in _BEGINNINGS or "metadata" not in values:
+        raise Peculiar
+    names = sorted(values)
+    # What comes before the cells may be another than in the notebook of the marks.
+    kept = list(marks) if names[0] == "cells" else []
+    walk = _Walk(kept[-1].state.copy() if kept else new())
+    for name in names:
+        if name == "cells":
+            if not kept:
+                walk.put(name)
+            _cells(document, walk, kept)
+            continue
+        walk.put(name)
+        value = spans.decode(document.text, values[name])
+        if name == "metadata":
+            for key in _TRANSIENT:
+                value.pop(key, None)
+        walk.through(value)
+    walk.flush()
+    return Digest(walk.mac.hexdigest(), kept if names[0] == "cells" else [])
+
+
+def _cells(document: Document, walk: _Walk, marks: list[Mark]) -> None:
+    """Go through the cells from the last mark on, and leave more marks."""
+    first = marks[-1].cells if marks else 0
+    marked = document.cell_spans[first].start if first < len(document) else 0
+    for index, cell in enumerate(_decoded(document, first), first):
+        walk.through(_stored(cell))
+        stop = document.cell_spans[index].stop
+        if stop - marked >= _MARK_BYTES:
+            walk.flush()
+            marks.append(Mark(index + 1, walk.mac.copy()))
+            marked = stop
+
+
+def _decoded(document: Document, first: int) -> Iterator[Any]:
+    """Decode the cells from an index on; small ones that are not in memory are read together."""
+    text, at = document.text, 0
+    block: Text = text if isinstance(text, bytes) else b""
+    for index in range(first, len(document)):
+        start, stop = document.cell_spans[index]
+        if stop - at > len(block):
+            at, block = start, text[start : max(stop, min(start + _BLOCK_BYTES, len(text)))]
+        yield spans.decode(block, Span(start - at, stop - at))
+
+
+def _stored(cell: dict[str, Any]) -> dict[str, Any]:
+    """Make of a cell what nbformat does when it reads it."""
+    if isinstance(cell.get("source"), list):
+        cell["source"] = "".join(cell["source"])
+    for attachment in cell.get("attachments", {}).values():
+        _join_bundle(attachment)
+    if cell["cell_type"] == "code":
+        for output in cell.get("outputs", ()):
+            _join_output(output)
+    cell["metadata"].pop("trusted", None)
+    return cell
+
+
+def _join_output(output: dict[str, Any]) -> None:
+    kind = output.get("output_type", "")
+    if kind in _BUNDLES:
+        _join_bundle(output.get("data", {}))
+    elif kind and isinstance(output.get("text"), list):
+        output["text"] = "".join(output["text"])
+
+
+def _join_bundle(bundle: dict[str, Any]) -> None:
+    for kind, value in bundle.items():
+        if isinstance(value, list) and not _is_json(kind) and all(type(x) is str for x in value):
+            bundle[kind] = "".join(value)
+
+
+def _is_json(kind: str) -> bool:
+    return kind == "application/json" or (
+        kind.startswith("application/") and kind.endswith("+json")
+    )
+
+
+class _Walk:
+    """Goes through values as nbformat's `yield_everything` does.
+
+    Parameters
+    ----------
+    mac
+        Takes them in.
+    """
+
+    def __init__(self, mac: Mac) -> None:
+        self.mac = mac
+        self._waiting: list[str] = []
+        self._size = 0
+
+    def put(self, text: str) -> None:
+        """Take in a text, sooner or later."""
+        self._waiting.append(text)
+        self._size += len(text)
+        if self._size > _BATCH_CHARACTERS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Take in what waits."""
+        waiting, self._waiting, self._size = self._waiting, [], 0
+        if waiting and len(waiting[-1]) > _BATCH_CHARACTERS:
+            # Joined, it would be in memory twice more.
+            large = waiting.pop()
+            self.mac.update("".join(waiting).encode())
+            for at in range(0, len(large), _BATCH_CHARACTERS):
+                self.mac.update(large[at : at + _BATCH_CHARACTERS].encode())
+            return
+        self.mac.update("".join(waiting).encode())
+
+    def through(self, value: Any, depth: int = 0) -> None:
+        """Take in a value and all that is in it."""
+        if isinstance(value, str):
+            self.put(value)
+        elif isinstance(value, dict):
+            if depth > _DEEPEST:
+                raise Peculiar
+            for name in sorted(value):
+                self.put(name)
+                self.through(value[name], depth + 1)
+        elif isinstance(value, list):
+            if depth > _DEEPEST:
+                raise Peculiar
+            for element in value:
+                self.through(element, depth + 1)
+        else:
+            self.put(str(value))
