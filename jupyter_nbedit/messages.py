@@ -14,6 +14,7 @@ from jupyter_nbedit.notebook.batch import Result
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Insert, Operation
 from jupyter_nbedit.notebook.view import CellView, Show
+from jupyter_nbedit.storage import Guard
 from jupyter_nbedit.tabs import TabCounts
 
 #: Decides on the operations in view of the notebook as it is when it is edited. Called again if
@@ -152,6 +153,20 @@ class EditReply(msgspec.Struct, frozen=True, kw_only=True):
     warnings: list[str]
     proposal_id: (
         Annotated[int, Meta(description="The proposal that the edit has become.")] | UnsetType
+    ) = UNSET
+    guard: (
+        Annotated[
+            Guard,
+            Meta(
+                description="How other programs that write the file in the moment of the edit were "
+                "kept from losing what they write; there where a file was replaced. `lease`: the "
+                "old and the new file exchanged their names, and would have done so again had the "
+                "old one not been what was read, while nobody could open it for writing. "
+                "`exchange`: the same, but somebody may have had it open. `compare`: it was "
+                "looked at just before it was replaced."
+            ),
+        ]
+        | UnsetType
     ) = UNSET
     tabs: TabCounts = TabCounts()
 

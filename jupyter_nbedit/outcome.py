@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from msgspec import UNSET
+
 from jupyter_nbedit.loading import Loaded
 from jupyter_nbedit.messages import Asked, EditReply
 from jupyter_nbedit.notebook.batch import Applied, Result, apply
@@ -191,4 +193,5 @@ class Outcome:
             operations=self.applied.results,
             diff=self.diff,
             warnings=written.warnings,
+            guard=UNSET if written.guard is None else written.guard,
         )

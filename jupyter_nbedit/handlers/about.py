@@ -15,6 +15,8 @@ from jupyter_nbedit.handlers.contract import Contract, Reply
 from jupyter_nbedit.handlers.notebooks import MOST_OPERATIONS
 from jupyter_nbedit.handlers.requests import NbEditHandler
 from jupyter_nbedit.queries import MOST_HITS
+from jupyter_nbedit.storage import Guard
+from jupyter_nbedit.storage.swapping import GUARDS
 from jupyter_nbedit.tools import ADDRESSES
 
 
@@ -48,6 +50,14 @@ class AboutReply(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             description="The ways in which it keeps notebooks now: `file`, `contents`, `notebook`, "
             "`room`; a reply's `applied_via` names the one that was taken."
+        ),
+    ]
+    guards: Annotated[
+        list[Guard],
+        Meta(
+            description="How this system can keep an edit of a file from undoing what another "
+            "program writes just then, the best first; a reply's `guard` names what the file and "
+            "its file system allowed."
         ),
     ]
     tools: Annotated[
@@ -87,6 +97,7 @@ class AboutHandler(NbEditHandler):
                 epoch=self.editor.afterwards.events.epoch,
                 limits=Limits(app.max_request_bytes, MOST_OPERATIONS, MOST_HITS),
                 storage=self.extensionapp.storages.kinds(),
+                guards=list(GUARDS),
                 tools=list(ADDRESSES),
                 links={
                     "self": root,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.notebook.text import Text
@@ -48,6 +48,11 @@ class Content:
         return self.raw[:]
 
 
+#: How another program that writes a file in the moment of an edit is kept from losing what it
+#: writes: by an exchange of names under a lease; by an exchange; by no more than a last look.
+Guard = Literal["lease", "exchange", "compare"]
+
+
 @dataclass(frozen=True)
 class Written:
     """What a write left behind.
@@ -71,8 +76,8 @@ class Written:
     marks
         The hash of its bytes, to go on from.
     guard
-        How other programs were kept from losing what they wrote just then; see `swapping.Guard`.
-        None where it is not for us to see to it.
+        How other programs were kept from losing what they wrote just then; None where that is not
+        for us to see to.
     """
 
     hash: str
@@ -83,7 +88,7 @@ class Written:
     signed: bool = False
     status: os.stat_result | None = None
     marks: Marks | None = None
-    guard: str | None = None
+    guard: Guard | None = None
 
 
 @dataclass(frozen=True)

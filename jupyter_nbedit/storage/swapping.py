@@ -18,19 +18,15 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Literal
 
 from jupyter_nbedit.errors import StorageFailure
-from jupyter_nbedit.storage import Changed
+from jupyter_nbedit.storage import Changed, Guard
 from jupyter_nbedit.storage.folders import Folder
 from jupyter_nbedit.storage.kernel import CAN_EXCHANGE, REFUSED
 
 if sys.platform == "linux":
     import fcntl
 
-#: How other programs were kept from losing what they wrote: by exchange and lease; by exchange; by
-#: no more than a last look.
-Guard = Literal["lease", "exchange", "compare"]
 #: Those that there are on this system, the best first; not every file allows each of them.
 GUARDS: tuple[Guard, ...] = ("lease", "exchange", "compare") if CAN_EXCHANGE else ("compare",)
 

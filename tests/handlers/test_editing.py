@@ -34,6 +34,7 @@ FIELDS = [
     "operations",
     "diff",
     "warnings",
+    "guard",
     "tabs",
 ]
 
@@ -66,6 +67,7 @@ def test_an_edit_is_answered_as_documented_and_is_on_disk(live: Client, path: st
     assert list(reply) == FIELDS
     assert reply.pop("edit_id") > 0
     assert set(reply.pop("tabs").values()) == {0}
+    assert reply.pop("guard") in live.request("GET", "nbedit").json["guards"]
     model = live.request("GET", f"api/contents/{path}?hash=1").json
     assert model["hash"] == reply["hash"]
     assert model["last_modified"] == reply.pop("last_modified")
@@ -189,7 +191,7 @@ def test_a_dry_run_answers_what_would_be_and_writes_nothing(live: Client, path: 
     assert (dry.status, real.status) == (200, 200)
     assert (dry.json["edit_id"], dry.json["persisted"], dry.json["dry_run"]) == (None, False, True)
     assert dry.json["hash"] == real.json["hash"] == sha256((live.root / path).read_bytes())
-    once_only = {"edit_id", "persisted", "dry_run", "last_modified"}
+    once_only = {"edit_id", "persisted", "dry_run", "last_modified", "guard"}
     assert {name: value for name, value in dry.json.items() if name not in once_only} == {
         name: value for name, value in real.json.items() if name not in once_only
     }
