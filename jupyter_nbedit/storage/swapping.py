@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -26,6 +27,10 @@ from jupyter_nbedit.storage.kernel import CAN_EXCHANGE, REFUSED
 
 if sys.platform == "linux":
     import fcntl
+
+# Who writes a file in place has it open for moments; some programs never close what they opened.
+_PATIENCE_SECONDS = 0.5
+_POLL_SECONDS = 0.005
 
 #: Those that there are on this system, the best first; not every file allows each of them.
 GUARDS: tuple[Guard, ...] = ("lease", "exchange", "compare") if CAN_EXCHANGE else ("compare",)
@@ -156,10 +161,18 @@ def _lease(descriptor: int) -> bool:
     # ignored unless somebody listens to it.
     if signal.getsignal(signal.SIGURG) not in {signal.SIG_DFL, signal.SIG_IGN}:
         return False
-    try:
-        fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
-        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
-    except OSError:
-        # Not our file, open for writing, or no leases there.
-        return False
-    return True
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        try:
+            fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
+            fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        except BlockingIOError:
+            # Somebody has it open for writing, and what they write after the exchange is lost.
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_POLL_SECONDS)
+        except OSError:
+            # Not our file, or no leases there.
+            return False
+        else:
+            return True

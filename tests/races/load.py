@@ -149,7 +149,8 @@ async def ran(load: Load, folder: Path) -> Outcome:
     cells = [*(f"own-{n}" for n in range(load.alone)), SHARED]
     before = samples.notebook(*[samples.code(cell, cell) for cell in cells])
     notes = Notes()
-    async with running(folder) as servers:
+    servers = Servers(folder)
+    async with running(servers):
         path = servers.root / NOTEBOOK
         path.write_bytes(before)
         subscribers = Subscribers()

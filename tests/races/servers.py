@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,10 +61,13 @@ class Servers:
         Everything they write goes in here; they serve the folder ``notebooks`` in it.
     names
         One for each.
+    more
+        Is added to their environment.
     """
 
     folder: Path
     names: tuple[str, ...] = ("one", "two")
+    more: Mapping[str, str] = field(default_factory=dict)
     runs: dict[str, Run] = field(default_factory=dict)
     _counts: dict[str, int] = field(default_factory=dict)
 
@@ -104,7 +107,7 @@ class Servers:
         with log.open("wb") as output:
             process = subprocess.Popen(  # noqa: ASYNC220 -- starting takes no time
                 command,
-                env=server._environment(self.folder),
+                env={**server._environment(self.folder), **self.more},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -134,13 +137,12 @@ async def _answers(run: Run) -> bool:
 
 
 @asynccontextmanager
-async def running(folder: Path) -> AsyncIterator[Servers]:
-    """Run two servers while the block does."""
-    servers = Servers(folder)
+async def running(servers: Servers) -> AsyncIterator[None]:
+    """Run servers while the block does."""
     servers.root.mkdir()
     try:
         await asyncio.gather(*[servers.start(name) for name in servers.names])
-        yield servers
+        yield
     finally:
         for run in servers.alive:
             run.stop()

@@ -1,0 +1,84 @@
+"""Somebody else acts between any two calls of an edit to the system, once between each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.races import rig as acts
+from tests.races.insider import NAME
+from tests.races.rig import AWAY, BEFORE, THEIRS, Rig, rigged
+from tests.races.stopping import OURS
+from tests.races.users import all_kinds, called
+
+Act = Callable[[Path], None]
+ACTS = [
+    acts.renamed,
+    acts.in_place,
+    acts.held_open,
+    acts.disguised,
+    acts.appended,
+    acts.removed,
+    acts.moved,
+]
+
+
+@pytest.fixture(scope="module", params=all_kinds(), ids=called)
+def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
+    with rigged(request.param) as found:
+        yield found
+
+
+def may_be_left(act: Act, left: dict[str, bytes], ours: bytes) -> bool:
+    """Tell whether what is in the folder can be, if nothing of theirs is lost."""
+    if act is acts.removed:
+        return left == {}
+    if act is acts.moved:
+        return set(left) == {AWAY} and left[AWAY] in {BEFORE, ours}
+    if act is acts.appended:
+        return set(left) == {NAME} and left[NAME] in {BEFORE + b"\n", ours + b"\n"}
+    return left == {NAME: THEIRS}
+
+
+def acted(rig: Rig, act: Act, guard: str) -> list[str]:
+    """Let somebody act at each place; tell where something of theirs is lost."""
+    calls, outcome = rig.edit(0)
+    assert outcome == f"written by {guard}"
+    ours = rig.left()[NAME]
+    assert OURS.encode() in ours
+    lost, written = [], 0
+    for number in range(1, calls + 1):
+        _, outcome = rig.edit(number, act)
+        left = rig.left()
+        written += outcome.startswith("written")
+        if not may_be_left(act, left, ours):
+            shown = {name: f"{len(text)} bytes" for name, text in left.items()}
+            lost.append(f"before call {number} of {calls}: {outcome}, and there is {shown}")
+        # Whatever else, nobody ever finds half of anything.
+        assert set(left.values()) <= {BEFORE, THEIRS, ours, BEFORE + b"\n", ours + b"\n"}
+    print(f"{act.__name__}: {calls} places, {written} edits made, {len(lost)} times lost")
+    # When they act first there is no edit, and when they act last there is.
+    assert 0 < written < calls
+    return lost
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_whoever_acts_between_any_two_calls_of_an_edit_loses_nothing(rig: Rig, act: Act) -> None:
+    lost = acted(rig, act, "lease")
+    assert lost == [], "\n".join(lost)
+
+
+@pytest.mark.parametrize("act", [acts.renamed, acts.removed, acts.moved])
+def test_without_leases_whoever_replaces_or_removes_the_file_loses_nothing(act: Act) -> None:
+    with rigged(all_kinds()[0], refused=["lease"]) as rig:
+        lost = acted(rig, act, "exchange")
+    assert lost == [], "\n".join(lost)
+
+
+def test_without_exchange_it_is_told_and_only_between_look_and_rename_something_is_lost() -> None:
+    with rigged(all_kinds()[0], refused=["exchange"]) as rig:
+        lost = acted(rig, acts.renamed, "compare")
+    # To look again is to open, to read and to close.
+    assert len(lost) <= 6, "\n".join(lost)

@@ -1,0 +1,25 @@
+"""Processes that go on as somebody else: whom a test starts must first be able to run Python."""
+
+from __future__ import annotations
+
+import os
+
+NOBODY = 65534
+
+
+def become(user: int) -> None:
+    """Go on as another user."""
+    if user != os.geteuid():
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+
+
+def all_kinds() -> list[int]:
+    """List as whom to do something: for root, modes and leases mean not what they do for others."""
+    return sorted({os.geteuid(), NOBODY}) if os.geteuid() == 0 else [os.geteuid()]
+
+
+def called(user: int) -> str:
+    """Name a user in the names of tests."""
+    return "us" if user == os.geteuid() else "nobody"
