@@ -99,6 +99,11 @@ _FUZZ = (
     "tests/fuzz/test_scanners.py::test_a_million_texts_find_no_difference_no_crash_and_nothing_slow"
 )
 
+_INTERLEAVED = (
+    "tests/races/test_interleavings.py::"
+    "test_whoever_acts_between_any_two_calls_of_an_edit_loses_nothing"
+)
+
 #: All of them. Keep `old` short, for it must be found when the module around it is written anew.
 BUGS = (
     Bug(
@@ -119,12 +124,55 @@ BUGS = (
     ),
     Bug(
         "two servers write at once and nobody compares",
-        "storage/commit.py",
-        "if not is_unchanged(",
-        "if not folder and is_unchanged(",
+        "storage/swapping.py",
+        "if not self._is_unchanged():",
+        "if not self.folder:",
         "tests/races/test_linearizability.py::"
         "test_a_few_writers_over_two_servers_lose_and_double_nothing",
-        also=[("storage/locks.py", "if self._holders.get(key) not in ours", "if not key")],
+        also=[
+            ("storage/swapping.py", "if not is_sure:", "if not self.folder:"),
+            ("storage/locks.py", "if self._holders.get(key) not in ours", "if not key"),
+        ],
+    ),
+    Bug(
+        "the file is renamed over whatever is there",
+        "storage/swapping.py",
+        "if not self._is_unchanged():",
+        "if not self.folder:",
+        "tests/races/test_outsiders.py::"
+        "test_nothing_that_others_write_while_we_edit_is_lost[renamed-us]",
+        also=[("storage/swapping.py", "if not is_sure:", "if not self.folder:")],
+    ),
+    Bug(
+        "what came away is not looked at",
+        "storage/swapping.py",
+        "if not is_sure:",
+        "if not self.folder:",
+        f"{_INTERLEAVED}[us-renamed]",
+    ),
+    Bug(
+        "the file is compared, then renamed over",
+        "storage/swapping.py",
+        "self.folder.exchange(self._temporary, self._name)\n            except",
+        "self.folder.replace(self._temporary, self._name)\n"
+        "                self.guard = 'lease'\n"
+        "                return\n"
+        "            except",
+        f"{_INTERLEAVED}[us-renamed]",
+    ),
+    Bug(
+        "nobody waits for who has the file open",
+        "storage/swapping.py",
+        "except BlockingIOError:",
+        "except ZeroDivisionError:",
+        f"{_INTERLEAVED}[us-held_open]",
+    ),
+    Bug(
+        "nobody asks whether somebody waits for the lease",
+        "storage/swapping.py",
+        "self._came_away() and (lease is None or lease())",
+        "self._came_away()",
+        f"{_INTERLEAVED}[us-in_place]",
     ),
     Bug(
         "a member's length is believed that a double of it has",
