@@ -33,6 +33,8 @@ class FileSystem:
     mount: Sequence[str]
     #: What makes a folder of it go by names in any case, if that needs to be said.
     folding: Sequence[str] = ()
+    #: What keeps other programs from losing what they write; None if that may differ.
+    guard: str | None = None
 
 
 KINDS = {
@@ -41,21 +43,26 @@ KINDS = {
         ["mkfs.ext4", "-q", "-O", "casefold", "{image}"],
         ["mount", "-o", "loop", "{image}", "{top}"],
         ["chattr", "+F", "{root}"],
+        guard="lease",
     ),
     "XFS without regard to case": FileSystem(
         320,
         ["mkfs.xfs", "-q", "-n", "version=ci", "{image}"],
         ["mount", "-o", "loop", "{image}", "{top}"],
+        guard="lease",
     ),
     "NTFS without regard to case": FileSystem(
         16,
         ["mkntfs", "-q", "-F", "{image}"],
         ["lowntfs-3g", "-o", "ignore_case", "{image}", "{top}"],
+        # As any file system in user space.
+        guard="compare",
     ),
     "ext4 with a clock of seconds": FileSystem(
         16,
         ["mkfs.ext4", "-q", "-I", "128", "{image}"],
         ["mount", "-o", "loop", "{image}", "{top}"],
+        guard="lease",
     ),
     "FAT": FileSystem(
         16, ["mkfs.vfat", "{image}"], ["mount", "-t", "vfat", "-o", "loop,utf8", "{image}", "{top}"]
@@ -107,7 +114,8 @@ async def _edited(root: Path, storage: FileStorage) -> dict[str, Any]:
     (root / "caf\u00e9.ipynb").write_bytes(TEXT)
     for _ in range(3):
         before = path.stat().st_mtime_ns
-        await storage.write("a.ipynb", await storage.read("a.ipynb"), [Splice(1, 1, b" ")])
+        base = await storage.read("a.ipynb")
+        facts["guard"] = (await storage.write("a.ipynb", base, [Splice(1, 1, b" ")])).guard
         facts["newer"].append(path.stat().st_mtime_ns > before)
         facts["texts"].append(path.read_bytes().decode())
     await storage.create("new.ipynb", TEXT)

@@ -24,6 +24,7 @@ def test_an_edit_works_there_and_finds_what_the_contents_manager_finds(
         pytest.skip(f"there is no {kind} here: {facts}")
     assert facts["texts"] == ['{ "cells": []}', '{  "cells": []}', '{   "cells": []}']
     assert facts["newer"] == [True] * 3
+    assert facts["guard"] == KINDS[kind].guard or KINDS[kind].guard is None
     assert facts["created"] == '{"cells": []}'
     there = {name for name, shown in facts["theirs"].items() if shown}
     assert {"a.ipynb", "caf\u00e9.ipynb"} <= there
