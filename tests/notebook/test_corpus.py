@@ -1,8 +1,13 @@
-"""Every real notebook, every operation: all other bytes stay, and every edit can be undone."""
+"""Every real notebook, every operation: all other bytes stay, and every edit can be undone.
+
+Each operation is tried at one place of each notebook, at another one of each; the nightly run tries
+all of them everywhere.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -22,6 +27,8 @@ from tests import corpora
 from tests.notebook.oracle import SOURCE, around, bytes_of, check, edit
 
 Batch = list[dict[str, Any]]
+
+NIGHTLY = "NBEDIT_NIGHTLY" in os.environ
 
 
 def readable(path: Path) -> bool:
@@ -45,10 +52,17 @@ def documents() -> Iterator[tuple[Path, Document]]:
                 assert json.loads(text).get("nbformat", 1) < 4, f"{path} is refused"
 
 
-def places(document: Document) -> list[int]:
+def some_cells(document: Document) -> list[int]:
     """The first, the last, and two cells between."""
     count = len(document)
     return sorted({0, count // 3, count // 2, count - 1} if count else set())
+
+
+def places(document: Document) -> list[int]:
+    """Where an operation is tried: at all of them, or at one that goes by the notebook's size."""
+    found = some_cells(document)
+    at = len(document.text) % len(found) if found else 0
+    return found if NIGHTLY else found[at : at + 1]
 
 
 def validates(text: bytes) -> bool:
@@ -91,7 +105,7 @@ def deletes(document: Document) -> Iterator[Batch]:
     for at in places(document):
         yield [{"op": "delete", "cell": at}]
     if len(document):
-        yield [{"op": "delete", "cells": places(document)}]
+        yield [{"op": "delete", "cells": some_cells(document)}]
         yield [{"op": "delete", "cells": list(range(len(document)))}]
 
 
@@ -100,7 +114,7 @@ def moves(document: Document) -> Iterator[Batch]:
         for gap in (0, len(document) // 2, len(document)):
             yield [{"op": "move", "cell": at, "index": gap}]
     if len(document):
-        yield [{"op": "move", "cells": places(document)[::-1], "at": "end"}]
+        yield [{"op": "move", "cells": some_cells(document)[::-1], "at": "end"}]
 
 
 def splits(document: Document) -> Iterator[Batch]:
@@ -122,7 +136,7 @@ def clearings(document: Document) -> Iterator[Batch]:
     for at in places(document):
         yield [{"op": "clear_outputs", "cell": at}]
     if len(document):
-        yield [{"op": "clear_outputs", "cells": places(document)}]
+        yield [{"op": "clear_outputs", "cells": some_cells(document)}]
     yield [{"op": "clear_outputs", "all": True}]
 
 
@@ -136,7 +150,7 @@ def metadata_changes(document: Document) -> Iterator[Batch]:
 
 def mixtures(document: Document) -> Iterator[Batch]:
     if len(document):
-        first, last = places(document)[0], places(document)[-1]
+        first, last = 0, len(document) - 1
         new = {"cell_type": "markdown", "metadata": {"a": 1}}
         named = {"id": "new-1"} if document.has_ids else {}
         batch: Batch = [
@@ -185,7 +199,7 @@ def test_an_operation_leaves_all_other_bytes_and_means_what_the_model_says(
             f"model; {total - seen} files are no notebooks of nbformat 4",
             end=" ",
         )
-    assert edits > 250
+    assert edits > 150
     assert seen > 300
 
 
@@ -280,7 +294,8 @@ def test_operations_on_sections_leave_all_other_bytes(capsys: pytest.CaptureFixt
     for path, document in documents():
         outline = Outline(document)
         named = Counter(heading.raw for _, heading in outline.headings)
-        for _, heading in outline.headings[:: max(1, len(outline.headings) // 3)]:
+        apart = max(1, len(outline.headings) // (3 if NIGHTLY else 1))
+        for _, heading in outline.headings[len(document.text) % apart :: apart]:
             if not heading.raw or named[heading.raw] > 1:
                 continue
             section = outline.section(heading.raw)
@@ -311,4 +326,4 @@ def test_operations_on_sections_leave_all_other_bytes(capsys: pytest.CaptureFixt
                 done[str(operation["op"])] += 1
     with capsys.disabled():
         print(f"\n  {dict(done)}", end=" ")
-    assert min(done[op] for op in ("append_to_section", "replace_section", "remove_entry")) > 50
+    assert min(done[op] for op in ("append_to_section", "replace_section", "remove_entry")) > 25

@@ -304,7 +304,7 @@ def test_a_notebook_s_life_is_as_the_model_has_it(
         Life,
         settings=settings(
             # Hypothesis ends some lives early.
-            max_examples=times * STEPS // STEPS_OF_A_LIFE * 9 // 5,
+            max_examples=times * STEPS // STEPS_OF_A_LIFE * 8 // 5,
             stateful_step_count=STEPS_OF_A_LIFE,
             suppress_health_check=list(HealthCheck),
             phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
