@@ -95,6 +95,7 @@ def run(bug: Bug, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+_SOAK = "tests/soak/test_soak.py::test_so_does_it_in_a_brief_run"
 _FUZZ = (
     "tests/fuzz/test_scanners.py::test_a_million_texts_find_no_difference_no_crash_and_nothing_slow"
 )
@@ -194,5 +195,19 @@ BUGS = (
         "shift += len(text) - (stop - start)",
         "shift += len(text)",
         _FUZZ,
+    ),
+    Bug(
+        "an edit waits on the loop",
+        "editor.py",
+        "read = await settled(",
+        'read = __import__("time").sleep(0.15) or await settled(',
+        _SOAK,
+    ),
+    Bug(
+        "a folder that was opened stays open",
+        "storage/folders.py",
+        "yield Folder(real, descriptor)\n    finally:\n        os.close(descriptor)",
+        "yield Folder(real, descriptor)\n    finally:\n        os.fstat(descriptor)",
+        _SOAK,
     ),
 )

@@ -1,0 +1,92 @@
+"""Pages of JupyterLab that come and go: each with its socket for events, and one for its tabs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from tornado.httpclient import HTTPRequest
+from tornado.websocket import WebSocketClientConnection, websocket_connect
+
+from jupyter_nbedit.demo.server import Server
+
+PAGES = 20
+STAY_SECONDS = (0.3, 4.0)
+
+
+@dataclass
+class Pages:
+    """Pages that open a notebook, hear of edits for a while, and leave.
+
+    Parameters
+    ----------
+    server
+        Where they belong.
+    seed
+        Decides how long each stays, and how it leaves.
+    """
+
+    server: Server
+    seed: int
+    visits: int = 0
+    heard: int = 0
+    failures: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Come and go while the block does; in the end all are gone."""
+        ended = threading.Event()
+        thread = threading.Thread(target=lambda: asyncio.run(self._all(ended)))
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+    async def _all(self, ended: threading.Event) -> None:
+        chances = (random.Random(self.seed + number) for number in range(PAGES))  # noqa: S311 - not secret
+        await asyncio.gather(*(self._one(chance, ended) for chance in chances))
+
+    async def _one(self, chance: random.Random, ended: threading.Event) -> None:
+        while not ended.is_set():
+            try:
+                await self._visit(chance)
+            except (OSError, asyncio.TimeoutError) as error:
+                self.failures.append(repr(error))
+            self.visits += 1
+
+    async def _visit(self, chance: random.Random) -> None:
+        events = await self._connected("/api/events/subscribe")
+        tabs = await self._connected("/nbedit/tabs")
+        name = f"small-{chance.randrange(10)}.ipynb"
+        await tabs.write_message(json.dumps({"tabs": {name: 1}}))
+        loop = asyncio.get_running_loop()
+        until = loop.time() + chance.uniform(*STAY_SECONDS)
+        while (left := until - loop.time()) > 0:
+            try:
+                message = await asyncio.wait_for(events.read_message(), left)
+            except asyncio.TimeoutError:
+                break
+            if message is None:
+                self.failures.append("The server closed the socket for events.")
+                break
+            self.heard += 1
+        for socket in (events, tabs):
+            stream = socket.protocol.stream if socket.protocol is not None else None
+            if chance.random() < 0.5 and stream is not None:
+                # As a program does that crashes: without a word.
+                stream.close()
+            socket.close()
+            while await socket.read_message() is not None:
+                self.heard += 1
+
+    async def _connected(self, path: str) -> WebSocketClientConnection:
+        address = f"ws://127.0.0.1:{self.server.port}{path}"
+        headers = {"Authorization": f"token {self.server.token}"}
+        return await websocket_connect(HTTPRequest(address, headers=headers, request_timeout=30))
