@@ -18,6 +18,7 @@ from jupyter_nbedit.storage import Changed, Content, Written
 from jupyter_nbedit.storage.attributes import copy_attributes, newer
 from jupyter_nbedit.storage.copying import copied, hash_of, write_all
 from jupyter_nbedit.storage.folders import Folder, opened
+from jupyter_nbedit.storage.kernel import REFUSED
 from jupyter_nbedit.storage.leftovers import TEMPORARY, show_as_held
 from jupyter_nbedit.storage.oserrors import refusals
 from jupyter_nbedit.storage.snapshots import (
@@ -91,6 +92,8 @@ def replace(
 
             marks = hashing.result()
             swap = Swap(folder, (temporary, name), old, (snapshot.stat, status), unchanged)
+            # Here, for the exchange may be made on the loop's thread.
+            swap.wait()
             warnings = exchange(swap.put, snapshot.stat, status)
             with suppress(OSError):
                 # If it cannot go now, it is swept up later.
@@ -233,7 +236,14 @@ def _made(folder: Folder, temporary: str, mode: int) -> Iterator[int]:
 
 def _put_where_nothing_is(folder: Folder, temporary: str, name: str) -> None:
     try:
-        # Unlike a rename, a link never replaces anything.
+        folder.rename(temporary, name)
+    except OSError as error:
+        if error.errno not in REFUSED:
+            raise
+    else:
+        return
+    try:
+        # Nor does a link ever replace anything.
         folder.link(temporary, name)
     except OSError as error:
         if error.errno not in _NO_LINKS:
@@ -241,7 +251,9 @@ def _put_where_nothing_is(folder: Folder, temporary: str, name: str) -> None:
         os.close(folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
         folder.replace(temporary, name)
     else:
-        folder.unlink(temporary)
+        with suppress(OSError):
+            # The notebook is there; if this cannot go now, it is swept up later.
+            folder.unlink(temporary)
 
 
 def _synced(folder: Folder) -> list[str]:

@@ -115,6 +115,18 @@ class Folder:
         here = self.descriptor
         os.replace(self.at(source), self.at(target), src_dir_fd=here, dst_dir_fd=here)
 
+    def rename(self, source: str, target: str) -> None:
+        """Give a file another name that nothing has.
+
+        Raises
+        ------
+        OSError
+            One of `kernel.REFUSED` if that is not to be had here.
+        """
+        if self.descriptor is None:
+            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+        kernel.rename(self.descriptor, source, target)
+
     def exchange(self, one: str, other: str) -> None:
         """Let each of two names stand for what the other stood for, at once.
 

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable
 
 _LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+_NOTHING_THERE = 1
 _EXCHANGE = 2
 _WRITE_BACK = 2
 _HERE = -100
@@ -48,6 +49,17 @@ _openat2 = _call("syscall", ctypes.c_long, _INT, _NAME, _NAME, ctypes.c_size_t)
 CAN_EXCHANGE = _renameat2 is not None
 
 
+def rename(folder: int, one: str, other: str) -> None:
+    """Give what is in an open folder a name that nothing has.
+
+    Raises
+    ------
+    OSError
+        One of `REFUSED` if that is not to be had here.
+    """
+    _rename(folder, one, other, _NOTHING_THERE)
+
+
 def exchange(folder: int, one: str, other: str) -> None:
     """Let each of two names in an open folder stand for what the other stood for, at once.
 
@@ -56,9 +68,13 @@ def exchange(folder: int, one: str, other: str) -> None:
     OSError
         One of `REFUSED` if that is not to be had here.
     """
+    _rename(folder, one, other, _EXCHANGE)
+
+
+def _rename(folder: int, one: str, other: str, how: int) -> None:
     if _renameat2 is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-    _renameat2(folder, os.fsencode(one), folder, os.fsencode(other), _EXCHANGE)
+    _renameat2(folder, os.fsencode(one), folder, os.fsencode(other), how)
 
 
 def make_room(descriptor: int, size: int) -> None:

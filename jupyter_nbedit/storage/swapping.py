@@ -13,6 +13,7 @@ too, before it is let in.
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -31,6 +32,7 @@ if sys.platform == "linux":
 # Who writes a file in place has it open for moments; some programs never close what they opened.
 _PATIENCE_SECONDS = 0.5
 _POLL_SECONDS = 0.005
+_DEAF = {signal.SIG_DFL, signal.SIG_IGN}
 
 #: Those that there are on this system, the best first; not every file allows each of them.
 GUARDS: tuple[Guard, ...] = ("lease", "exchange", "compare") if CAN_EXCHANGE else ("compare",)
@@ -66,7 +68,28 @@ class Swap:
         self._old = old
         self._old_status, self._made_status = statuses
         self._is_unchanged = is_unchanged
+        self._was_free = False
         self.guard: Guard = "compare"
+
+    def wait(self) -> None:
+        """Wait until nobody has the old file open for writing, but not for long.
+
+        What they write into it when it has been replaced is lost. To be called before `put`, which
+        may be done where nobody can wait.
+        """
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while self._old is not None and time.monotonic() < deadline:
+            try:
+                _ask_for_lease(self._old)
+            except BlockingIOError:
+                time.sleep(_POLL_SECONDS)
+            except OSError:
+                # There is no lease to be had.
+                return
+            else:
+                _give_back(self._old)
+                self._was_free = True
+                return
 
     def put(self) -> None:
         """Exchange the two; the old file has the temporary name then, if it has one at all.
@@ -74,13 +97,13 @@ class Swap:
         Raises
         ------
         Changed
-            If the old file is not what was read: all is as it was.
+            If the old file is not what was read, or somebody writes it now: all is as it was.
         OSError
             All is as it was, too.
         StorageFailure
             The system failed in the middle of it, and it is not known what has which name.
         """
-        with _leased(self._old) as lease:
+        with _leased(self._old, was_free=self._was_free) as lease:
             if not self._is_unchanged():
                 raise Changed
             try:
@@ -135,44 +158,56 @@ class Swap:
 
 
 @contextmanager
-def _leased(descriptor: int | None) -> Iterator[Callable[[], bool] | None]:
+def _leased(descriptor: int | None, *, was_free: bool) -> Iterator[Callable[[], bool] | None]:
     """Keep others from opening a file for writing.
 
     Yields
     ------
     Tells whether nobody can have opened it, or be waiting for that; None if there is no lease to be
     had.
+
+    Raises
+    ------
+    Changed
+        If somebody has it open for writing though it was free.
     """
-    if sys.platform != "linux" or descriptor is None or not _lease(descriptor):
+    if sys.platform != "linux" or descriptor is None:
+        yield None
+        return
+    try:
+        _ask_for_lease(descriptor)
+    except OSError as error:
+        # What they write into it is for who edits it next; what they have always open is not.
+        if was_free and error.errno == errno.EAGAIN:
+            raise Changed from error
         yield None
         return
     try:
         yield lambda: fcntl.fcntl(descriptor, fcntl.F_GETLEASE) == fcntl.F_RDLCK
     finally:
+        _give_back(descriptor)
+
+
+def _ask_for_lease(descriptor: int) -> None:
+    """Take a lease.
+
+    Raises
+    ------
+    BlockingIOError
+        If somebody has the file open for writing.
+    OSError
+        If there is no lease to be had.
+    """
+    # Who waits makes the system send a signal; by default one that ends the process. This one is
+    # ignored unless somebody listens to it.
+    if sys.platform != "linux" or signal.getsignal(signal.SIGURG) not in _DEAF:
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+    fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
+    fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+
+
+def _give_back(descriptor: int) -> None:
+    if sys.platform == "linux":
         with suppress(OSError):
             # The system takes it back itself if it was held for long, as by a process that stood.
             fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
-
-
-def _lease(descriptor: int) -> bool:
-    if sys.platform != "linux":
-        return False
-    # Who waits makes the system send a signal; by default one that ends the process. This one is
-    # ignored unless somebody listens to it.
-    if signal.getsignal(signal.SIGURG) not in {signal.SIG_DFL, signal.SIG_IGN}:
-        return False
-    deadline = time.monotonic() + _PATIENCE_SECONDS
-    while True:
-        try:
-            fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
-            fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
-        except BlockingIOError:
-            # Somebody has it open for writing, and what they write after the exchange is lost.
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(_POLL_SECONDS)
-        except OSError:
-            # Not our file, or no leases there.
-            return False
-        else:
-            return True

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_nbedit.errors import Overtaken
-from jupyter_nbedit.loading import settled, sha256
+from jupyter_nbedit.loading import Documents, settled, sha256
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.notebook.text import CHUNK_BYTES
@@ -31,6 +31,21 @@ async def test_a_large_file_is_not_read_whole_and_has_the_same_cells_and_hash(pl
     assert read.document.cell_spans == Document.parse(LARGE).cell_spans
     assert read.hash == hashlib.sha256(LARGE).hexdigest() == sha256(LARGE)
     assert read.content.text == LARGE
+
+
+async def test_a_file_of_ours_is_known_without_being_read_again(place: Place) -> None:
+    file, documents = place.root / "a.ipynb", Documents()
+    file.write_bytes(LARGE)
+    async with place.storage.hold("a.ipynb"):
+        read = await settled(place.storage, "a.ipynb", documents)
+        at = LARGE.index(b"y = 1")
+        splices = [Splice(at, at + 1, b"zz")]
+        written_now = await place.storage.write("a.ipynb", read.content, splices)
+    documents.note(written_now.hash, read.document.after(splices))
+    again = await settled(place.storage, "a.ipynb", documents)
+    assert again.content.hash == again.hash == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert again.document.cell_spans == Document.parse(file.read_bytes()).cell_spans
+    assert again.document.text is again.content.raw
 
 
 async def test_a_file_of_ours_that_somebody_writes_is_read_again(place: Place) -> None:

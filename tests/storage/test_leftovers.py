@@ -76,6 +76,8 @@ def test_what_may_be_something_else_stays(
         if os.geteuid() != 0:
             pytest.skip("only root may give files away")
         os.chown(path, NOBODY, NOBODY)
+        # Root removes those of everybody.
+        monkeypatch.setattr(os, "geteuid", lambda: 1234)
     if kind == "young":
         monkeypatch.setattr(leftovers, "_AGE_SECONDS", 3600)
     with (path if path.is_file() else Path(os.devnull)).open() as file:
@@ -103,6 +105,17 @@ def test_a_folder_is_looked_through_once(place: Place, storage: FileStorage) -> 
     time.sleep(2 * AGE)
     edit(storage)
     assert left_in(place.root) == [LEFT, NAME]
+
+
+@pytest.mark.skipif("os.geteuid() != 0", reason="only root may give files away")
+def test_what_root_has_given_to_the_notebooks_owner_is_removed_by_root(
+    place: Place, storage: FileStorage
+) -> None:
+    (place.root / LEFT).write_bytes(b"{")
+    os.chown(place.root / LEFT, NOBODY, NOBODY)
+    time.sleep(2 * AGE)
+    edit(storage)
+    assert left_in(place.root) == [NAME]
 
 
 def test_what_was_too_young_is_removed_when_it_has_come_of_age(

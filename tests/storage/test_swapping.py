@@ -184,6 +184,24 @@ def test_where_names_cannot_be_exchanged_a_last_look_is_all(
 
 
 @can_exchange
+def test_who_has_the_file_open_for_writing_is_waited_for(place: Place, notebook: Path) -> None:
+    base = place.read()
+    file = notebook.open("r+b")
+
+    def write() -> None:
+        with file:
+            time.sleep(0.1)
+            file.write(THEIRS)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    with pytest.raises(Changed):
+        place.write(base)
+    thread.join(10)
+    assert notebook.read_bytes() == THEIRS
+
+
+@can_exchange
 def test_a_signal_that_somebody_listens_to_is_not_sent(place: Place, notebook: Path) -> None:
     before = signal.signal(signal.SIGURG, lambda *_: None)
     try:
