@@ -64,6 +64,8 @@ _END = re.compile(rb"[ \t\r\n]*\}")
 _LARGE_BYTES = 16_000
 # How many places are tried before the whole text is looked at after all.
 _TRIES = 64
+# Each of these decodes most of a window.
+_TRIES_BACKWARDS = 16
 
 
 def look_through(text: Stored, start: int, window: int = CHUNK_BYTES) -> Seen | None:
@@ -253,7 +255,7 @@ class _Cells:
             self._between = b""
             return
         wanted, stop = b"}" + self._between + b"{", filled
-        for _ in range(_TRIES):
+        for _ in range(_TRIES_BACKWARDS):
             stop = room.rfind(wanted, 0, stop)
             if stop < 0:
                 return
