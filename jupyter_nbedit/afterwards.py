@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,12 +11,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from jupyter_nbedit.beside import Beside
 from jupyter_nbedit.history.entries import NewEntry
 from jupyter_nbedit.loading import away
 from jupyter_nbedit.messages import EditReply
 from jupyter_nbedit.notebook.diff import Change
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.outcome import Job, Outcome
+from jupyter_nbedit.outcome import Outcome
 from jupyter_nbedit.readings import Readings
 from jupyter_nbedit.storage import Storage, Written
 from jupyter_nbedit.trust import Signing
@@ -56,12 +58,21 @@ class Afterwards:
     events: EditEvents
     log: Logger
 
+    @staticmethod
+    def record(done: Outcome) -> Beside[bytes]:
+        """Give what makes the record of a change, beside the write; see `of`."""
+
+        async def make() -> bytes:
+            return await away(len(done.read.content.raw), lambda: done.applied.record().encode())
+
+        return Beside(make)
+
     async def of(
         self,
         storage: Storage,
         done: Outcome,
-        job: Job,
         written: Written,
+        record: Beside[bytes],
         signing: Signing | None = None,
     ) -> EditReply:
         """Do what follows a write, and say what was done.
@@ -70,10 +81,12 @@ class Afterwards:
         ----------
         storage
             What has written it.
-        done, job
-            The change, and how it was worked out.
+        done
+            The change.
         written
             What the storage says of it.
+        record
+            As `record` gave it.
         signing
             Signs the notebook, which was trusted before; None if it was not.
 
@@ -83,19 +96,23 @@ class Afterwards:
         """
         asked, read = done.asked, done.read
         reply = done.reply(storage, written)
-        self.readings.note(asked.session, asked.path, written.hash)
-        if self.versions.knows(read.hash):
-            # Who has read what was there may ask what has changed since.
-            with self._kept(reply, "what has changed could not be noted"):
-                await away(len(read.content.raw), self._note, done, written)
-        if signing is not None and job.may_sign and not written.signed:
-            with self._kept(reply, "its trust could not be kept"):
-                await signing.finish(written.hash)
-        with self._kept(reply, "it could not be recorded, so that it cannot be taken back"):
-            number = await self._record(done, job, reply, written, trusted=signing is not None)
-            reply = msgspec.structs.replace(reply, edit_id=number)
-        with self._kept(reply, "the contents manager could not be told"):
-            reply.warnings.extend(await storage.announce(asked.path, written))
+        entry = _entry(done, reply, trusted=signing is not None)
+        recording = Beside(lambda: self._record(entry, done, written, record))
+        with recording:
+            # Nothing of what comes first needs the edit's number, for which there is a thread.
+            await asyncio.sleep(0)
+            self.readings.note(asked.session, asked.path, written.hash)
+            if self.versions.knows(read.hash):
+                # Who has read what was there may ask what has changed since.
+                with self._kept(reply, "what has changed could not be noted"):
+                    await away(len(read.content.raw), self._note, done, written)
+            if signing is not None and done.job.may_sign and not written.signed:
+                with self._kept(reply, "its trust could not be kept"):
+                    await signing.finish(written.hash)
+            with self._kept(reply, "the contents manager could not be told"):
+                reply.warnings.extend(await storage.announce(asked.path, written))
+            with self._kept(reply, "it could not be recorded, so that it cannot be taken back"):
+                reply = msgspec.structs.replace(reply, edit_id=await recording.answer())
         with self._kept(reply, "open tabs could not be told"):
             self._tell(done, reply)
         self.log.info(
@@ -124,36 +141,13 @@ class Afterwards:
         self.versions.note(written.hash, after)
 
     async def _record(
-        self, done: Outcome, job: Job, reply: EditReply, written: Written, *, trusted: bool
+        self, entry: NewEntry, done: Outcome, written: Written, record: Beside[bytes]
     ) -> int:
-        asked, applied = done.asked, done.applied
-
-        def encoded() -> bytes:
-            record = applied.record()
-            if written.text is not None:
-                # The splices backwards would be for bytes that were never kept.
-                record = msgspec.structs.replace(record, back=None)
-            return record.encode()
-
-        entry = NewEntry(
-            path=asked.path,
-            kind=job.kind,
-            user=asked.user,
-            client=asked.client,
-            message=asked.message,
-            accepted_by=asked.accepted_by,
-            operations=list(done.entries()),
-            cells_changed=sum(1 for change in applied.changes if isinstance(change, Change)),
-            hash_before=reply.hash_before,
-            hash=reply.hash,
-            applied_via=reply.applied_via,
-            total_cells=reply.total_cells,
-            cells_delta=reply.cells_delta,
-            undoes=job.undoes,
-            trusted=trusted,
-        )
-        weight = len(done.read.content.raw)
-        return await self.ledger.add(entry, await away(weight, encoded))
+        if written.text is None:
+            return await self.ledger.add(entry, await record.answer())
+        # The splices backwards would be for bytes that were never kept.
+        kept = msgspec.structs.replace(done.applied.record(), back=None)
+        return await self.ledger.add(entry, kept.encode())
 
     def _tell(self, done: Outcome, reply: EditReply) -> None:
         self.events.emit(
@@ -167,3 +161,24 @@ class Afterwards:
             client=done.asked.client,
             total_cells=reply.total_cells,
         )
+
+
+def _entry(done: Outcome, reply: EditReply, *, trusted: bool) -> NewEntry:
+    asked, applied = done.asked, done.applied
+    return NewEntry(
+        path=asked.path,
+        kind=done.job.kind,
+        user=asked.user,
+        client=asked.client,
+        message=asked.message,
+        accepted_by=asked.accepted_by,
+        operations=list(done.entries()),
+        cells_changed=sum(1 for change in applied.changes if isinstance(change, Change)),
+        hash_before=reply.hash_before,
+        hash=reply.hash,
+        applied_via=reply.applied_via,
+        total_cells=reply.total_cells,
+        cells_delta=reply.cells_delta,
+        undoes=done.job.undoes,
+        trusted=trusted,
+    )

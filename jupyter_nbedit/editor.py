@@ -162,7 +162,7 @@ class NotebookEditor:
         # There was nothing, which has no hash.
         content = Content(text, datetime.now(tz=timezone.utc), hash="")
         base = Loaded(content, Document.parse(text))
-        job = prepare(base)
+        job = replace(prepare(base), kind="create")
         done = await away(job.weight, Outcome.of, asked, base, job)
         text = join(text, done.applied.splices)
         async with self.storages.hold(asked.path) as storage:
@@ -173,8 +173,8 @@ class NotebookEditor:
                     return done.reply(storage, would_be)
                 return await self._propose(asked, done, done.reply(storage, would_be), text)
             written = await storage.create(asked.path, text)
-            job = replace(job, kind="create")
-            return await self.afterwards.of(storage, done, job, written)
+            record = self.afterwards.record(done)
+            return await self.afterwards.of(storage, done, written, record)
 
     async def check_mode(self, asked: Asked) -> str:
         """Refuse a change that the mode does not allow, and give the mode.
@@ -247,7 +247,8 @@ class NotebookEditor:
         if stays:
             return await self._propose(errand, done, done.reply(storage, current))
         signing = await self._signing(read, done)
-        with signing or nullcontext():
+        record = self.afterwards.record(done)
+        with record, signing or nullcontext():
             try:
                 written = await storage.write(errand.path, read.content, splices)
             except Changed:
@@ -256,7 +257,7 @@ class NotebookEditor:
             if written.text is None:
                 after = await away(len(read.content.raw), lambda: done.after)
                 self.documents.note(written.hash, after)
-            return await self.afterwards.of(storage, done, job, written, signing)
+            return await self.afterwards.of(storage, done, written, record, signing)
 
     async def _signing(self, read: Loaded, done: Outcome) -> Signing | None:
         """Give what will sign the notebook; None if it is not trusted."""

@@ -135,6 +135,8 @@ class Outcome:
         What was asked.
     read
         The notebook it was worked out for.
+    job
+        How it was worked out.
     applied
         What it does.
     diff
@@ -145,6 +147,7 @@ class Outcome:
 
     asked: Asked
     read: Loaded
+    job: Job
     applied: Applied
     diff: str
     language: str | None
@@ -162,7 +165,7 @@ class Outcome:
         after = read.document
         if any(isinstance(change, MetadataChange) for change in applied.changes):
             after = after.after(applied.splices)
-        return cls(asked, read, applied, unified(asked.path, applied.changes), after.language)
+        return cls(asked, read, job, applied, unified(asked.path, applied.changes), after.language)
 
     @cached_property
     def after(self) -> Document:

@@ -21,8 +21,11 @@ from nbformat.sign import MemorySignatureStore, SignatureStore, SQLiteSignatureS
 if TYPE_CHECKING:
     from nbformat.sign import NotebookNotary
 
-# How long a signature may wait for others, to be committed together with them.
+# How long a signature may wait for others, to be committed together with them: longer on a slow
+# disk, so that no more than a tenth of the loop's time is spent on waiting for it.
 _GATHER_SECONDS = 0.02
+_MOST_GATHER_SECONDS = 0.5
+_GATHER_COMMITS = 10
 # How long the store need not be told again that a signature is in use.
 _FRESH_SECONDS = 600.0
 _MOST_FRESH = 4096
@@ -44,6 +47,7 @@ class Gathering(SignatureStore):
         self._waiting: dict[tuple[str, str], datetime] = {}
         self._seen: OrderedDict[tuple[str, str], float] = OrderedDict()
         self._committed = float("-inf")
+        self._gather = _GATHER_SECONDS
         self._timer: asyncio.TimerHandle | None = None
 
     def __getattr__(self, name: str) -> Any:
@@ -91,10 +95,10 @@ class Gathering(SignatureStore):
         key = (digest, algorithm)
         self._note(key)
         self._waiting[key] = datetime.now(tz=timezone.utc)
-        if time.monotonic() > self._committed + _GATHER_SECONDS:
+        if time.monotonic() > self._committed + self._gather:
             self.commit()
         elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(_GATHER_SECONDS, self.settle)
+            self._timer = asyncio.get_running_loop().call_later(self._gather, self.settle)
 
     def commit(self) -> None:
         """Put what waits into the database.
@@ -111,6 +115,7 @@ class Gathering(SignatureStore):
         database: sqlite3.Connection | None = self._stock.db
         if not waiting or database is None:
             return
+        began = time.monotonic()
         try:
             for (digest, algorithm), when in waiting.items():
                 if database.execute(_FIND, (algorithm, digest)).fetchone() is None:
@@ -124,6 +129,8 @@ class Gathering(SignatureStore):
             raise
         finally:
             self._committed = time.monotonic()
+            needed = _GATHER_COMMITS * (self._committed - began)
+            self._gather = min(max(_GATHER_SECONDS, needed), _MOST_GATHER_SECONDS)
 
     def settle(self) -> None:
         """Put what waits into the database, and leave it to the log if that fails."""

@@ -186,6 +186,8 @@ class Tabs:
         """
         if not change.is_written:
             since = seconds = 0
+        if not (self._pages or seconds):
+            return TabCounts()
         name = self.name(change.path)
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds

@@ -11,7 +11,7 @@ import asyncio
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from hmac import HMAC
@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 import nbformat.reader
 
 from jupyter_nbedit import signatures
-from jupyter_nbedit.errors import Busy, Overtaken
+from jupyter_nbedit.beside import Beside
+from jupyter_nbedit.errors import Busy
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.signature import Digest, Mark, Peculiar, common_cells, digest
 
@@ -139,8 +140,8 @@ class Trust:
 class Signing:
     """Signs a notebook that was trusted before an edit, once the edit is written.
 
-    Of a large notebook the signature is computed while it is being written; who begins the write
-    begins this, too, as a context.
+    The signature is computed while the notebook is being written: who begins the write begins this,
+    too, as a context.
 
     Parameters
     ----------
@@ -168,21 +169,15 @@ class Signing:
             return [] if before is None else before.until(common_cells(base, after(), start))
 
         self._trust = trust
-        self._compute = partial(trust.compute, after, len(base.text), marks)
-        self._is_large = len(base.text) > _SMALL_BYTES
-        self._computed: asyncio.Task[Digest | None] | None = None
+        self._signature = Beside(partial(trust.compute, after, len(base.text), marks))
 
     def __enter__(self) -> None:
         """Begin to compute."""
-        if self._is_large:
-            self._computed = asyncio.create_task(self._compute())
+        self._signature.__enter__()
 
     def __exit__(self, *_: object) -> None:
         """Leave it, whatever became of the write."""
-        computed = self._computed
-        if computed is not None and not computed.cancel() and not computed.cancelled():
-            # Of a notebook that was not written it does not matter what went wrong.
-            computed.exception()
+        self._signature.__exit__()
 
     async def finish(self, version: str) -> None:
         """Sign what was written.
@@ -197,15 +192,7 @@ class Signing:
         sqlite3.Error
             If the store cannot take it.
         """
-        self._trust.sign(await self._signature(), version)
-
-    async def _signature(self) -> Digest | None:
-        if self._computed is not None:
-            # A file that is replaced looks as if it had changed, until it is known what has
-            # replaced it.
-            with suppress(Overtaken):
-                return await self._computed
-        return await self._compute()
+        self._trust.sign(await self._signature.answer(), version)
 
 
 async def is_trusted(notary: NotebookNotary, text: bytes) -> bool:

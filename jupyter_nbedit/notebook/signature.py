@@ -18,8 +18,11 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.spans import Span
 from jupyter_nbedit.notebook.text import Text
 
-# How much is hashed at once: that leaves the interpreter to others, and should be worth it.
+# How much of a long text is hashed at once, which leaves the interpreter to others; how long that
+# is, and how many short ones are hashed together.
 _BATCH_CHARACTERS = 1 << 16
+_LONG_CHARACTERS = 1 << 12
+_MOST_WAITING = 1 << 10
 # How much is read at once.
 _BLOCK_BYTES = 1 << 18
 # How far apart the states are from which the digest of an edited notebook goes on.
@@ -211,38 +214,40 @@ class _Walk:
     def __init__(self, mac: Mac) -> None:
         self.mac = mac
         self._waiting: list[str] = []
-        self._size = 0
 
     def put(self, text: str) -> None:
         """Take in a text, sooner or later."""
         self._waiting.append(text)
-        self._size += len(text)
-        if self._size > _BATCH_CHARACTERS:
+        if len(text) > _LONG_CHARACTERS or len(self._waiting) > _MOST_WAITING:
             self.flush()
 
     def flush(self) -> None:
         """Take in what waits."""
-        waiting, self._waiting, self._size = self._waiting, [], 0
-        if waiting and len(waiting[-1]) > _BATCH_CHARACTERS:
-            # Joined, it would be in memory twice more.
-            large = waiting.pop()
-            self.mac.update("".join(waiting).encode())
-            for at in range(0, len(large), _BATCH_CHARACTERS):
-                self.mac.update(large[at : at + _BATCH_CHARACTERS].encode())
+        waiting = self._waiting
+        if not waiting:
             return
+        last = waiting.pop()
+        if len(last) <= _LONG_CHARACTERS:
+            waiting.append(last)
+            last = ""
         self.mac.update("".join(waiting).encode())
+        # Joined with others, it would be in memory twice more.
+        for at in range(0, len(last), _BATCH_CHARACTERS):
+            self.mac.update(last[at : at + _BATCH_CHARACTERS].encode())
+        waiting.clear()
 
     def through(self, value: Any, depth: int = 0) -> None:
         """Take in a value and all that is in it."""
-        if isinstance(value, str):
+        kind = type(value)
+        if kind is str:
             self.put(value)
-        elif isinstance(value, dict):
+        elif kind is dict:
             if depth > _DEEPEST:
                 raise Peculiar
             for name in sorted(value):
-                self.put(name)
+                self._waiting.append(name)
                 self.through(value[name], depth + 1)
-        elif isinstance(value, list):
+        elif kind is list:
             if depth > _DEEPEST:
                 raise Peculiar
             for element in value:

@@ -78,6 +78,7 @@ class FileStorage:
         self._leftovers = leftovers
         self._rooms = rooms
         self._known = known or Known()
+        self._held: dict[str, str] = {}
 
     def hold(self, path: str) -> AbstractAsyncContextManager[None]:
         """Keep this server's other writers, and those of its user's other servers, away."""
@@ -85,12 +86,29 @@ class FileStorage:
 
     @asynccontextmanager
     async def _hold(self, path: str) -> AsyncIterator[None]:
-        async with self._locks.hold(await os_path(self._manager, path)):
-            yield
+        given = await os_path(self._manager, path)
+        async with self._locks.hold(given):
+            self._held[path] = given
+            try:
+                yield
+            finally:
+                self._held.pop(path, None)
+
+    async def _os_path(self, path: str) -> str:
+        """Map a path to where it is on disk, once for as long as it is held."""
+        return self._held.get(path) or await os_path(self._manager, path)
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether notebooks are kept in the same way, whatever is held."""
+        return isinstance(other, FileStorage) and all(
+            value == vars(other)[name] for name, value in vars(self).items() if name != "_held"
+        )
+
+    __hash__ = object.__hash__
 
     async def read(self, path: str) -> Content:
         """Read a file, waiting for a save of another process to end."""
-        given = await os_path(self._manager, path)
+        given = await self._os_path(path)
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while True:
             content = await asyncio.to_thread(self._read, given)
@@ -119,7 +137,7 @@ class FileStorage:
 
     async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> Written:
         """Replace the file by its spliced bytes, durably, if it still is what was read."""
-        given = await os_path(self._manager, path)
+        given = await self._os_path(path)
         exchange: Exchange = at_once
         if go_by_inode(self._file_ids):
             exchange = KeptIds(self._file_ids, asyncio.get_running_loop())

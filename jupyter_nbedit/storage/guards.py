@@ -16,6 +16,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from jupyter_server.services.contents.filemanager import FileContentsManager
 from jupyter_server.utils import ensure_async
@@ -37,6 +38,8 @@ _LOCKED = {
     "delete_file": ("path",),
     "restore_checkpoint": ("checkpoint_id", "path"),
 }
+# What was found out about the methods of managers, as each of them was then.
+_JUDGED: WeakKeyDictionary[type, dict[tuple[str, str], tuple[object, bool]]] = WeakKeyDictionary()
 _PATHS = frozenset(("path", "old_path", "new_path"))
 #: What a save by an open tab may carry in its model, beside what the Contents API has: the hash of
 #: the version that it is meant to replace.
@@ -52,7 +55,17 @@ def is_from(package: str, manager: object, name: str) -> bool:
     """Tell whether a method is of some package, by where it is defined and where written."""
     if name in vars(manager) and _guard_of(vars(manager)[name]) is None:
         return False
-    owner = next((kind for kind in type(manager).__mro__ if name in vars(kind)), object)
+    # What is put in a method's place later is another object.
+    kind = type(manager)
+    method, judged = getattr(kind, name, None), _JUDGED.setdefault(kind, {})
+    known = judged.get((package, name))
+    if known is None or known[0] is not method:
+        known = judged[package, name] = method, _is_from(package, kind, name)
+    return known[1]
+
+
+def _is_from(package: str, kind: type, name: str) -> bool:
+    owner = next((one for one in kind.__mro__ if name in vars(one)), object)
     # functools.wraps copies a function's module, a class's is its own.
     modules = (owner.__module__, getattr(vars(owner).get(name), "__module__", None) or "")
     return all(module.startswith(package) for module in modules)

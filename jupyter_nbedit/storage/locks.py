@@ -10,7 +10,7 @@ import time
 import unicodedata
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from logging import Logger
@@ -164,10 +164,13 @@ class PathLocks:
         file.descriptor = descriptor
 
     def _open(self, number: int) -> int | None:
+        name = os.path.join(self._folder, f"{number:02x}.lock")
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
         try:
+            with suppress(FileNotFoundError):
+                return os.open(name, flags, 0o600)
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            name = self._folder / f"{number:02x}.lock"
-            return os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            return os.open(name, flags, 0o600)
         except OSError as error:
             # The server's own saves come by here as well; a full disk elsewhere must not stop them.
             self._log.warning("No lock among servers: %s", error)

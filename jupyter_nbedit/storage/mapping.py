@@ -108,6 +108,9 @@ def _below(top: str, given: str) -> str | None:
     if os.path.splitdrive(path)[0].lower() != os.path.splitdrive(top)[0].lower():
         return None
     real = real_path(path)
+    prefix = f"{top.rstrip(os.sep)}{os.sep}"
+    if real.startswith(prefix):
+        return real[len(prefix) :].replace(os.sep, "/")
     if os.path.commonpath([top, real]) != top:
         return None
     found = os.path.relpath(real, top)

@@ -1,0 +1,47 @@
+"""Work that is done beside a write: it needs nothing of what the write leaves behind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any, Generic, TypeVar
+
+from jupyter_nbedit.errors import Overtaken
+
+_Answer = TypeVar("_Answer")
+
+
+class Beside(Generic[_Answer]):
+    """Work that begins with a context, as soon as that waits, and that ends with it.
+
+    Parameters
+    ----------
+    work
+        Does it; called once more if a file that it reads is replaced meanwhile, which is what a
+        write does. It may take time on the loop's thread only if that is worth no other thread.
+    """
+
+    def __init__(self, work: Callable[[], Coroutine[Any, Any, _Answer]]) -> None:
+        self._work = work
+        self._task: asyncio.Task[_Answer] | None = None
+
+    def __enter__(self) -> None:
+        """Begin."""
+        self._task = asyncio.create_task(self._work())
+
+    def __exit__(self, *_: object) -> None:
+        """Leave it, whatever became of the write."""
+        task, self._task = self._task, None
+        if task is not None and not task.cancel() and not task.cancelled():
+            # Of what nobody wants any more it does not matter what went wrong.
+            task.exception()
+
+    async def answer(self) -> _Answer:
+        """Give what came of it, or raise what it raised."""
+        if self._task is not None:
+            # A file that is replaced looks as if it had changed, until it is known what has
+            # replaced it.
+            with suppress(Overtaken):
+                return await self._task
+        return await self._work()
