@@ -47,7 +47,8 @@ def _violations(history: History) -> Iterator[str]:
         return
     lineages = Lineages(history.start_cells, chain, [edit for edit in edits if edit.hash is None])
     yield from lineages.violations(history.final_cells)
-    yield from _of_numbers(chain)
+    if history.is_locked:
+        yield from _of_numbers(chain)
     yield from _of_times(history, chain)
     yield from lineages.of_refusals(history.refusals)
     for feed in history.feeds:

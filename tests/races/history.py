@@ -148,6 +148,9 @@ class History:
         What subscribers were told.
     answers
         How often which status and reason was answered.
+    is_locked
+        Whether all servers share the lock under which an edit gets its number, so that numbers go
+        up along the chain.
     """
 
     start: str
@@ -160,3 +163,4 @@ class History:
     ledger: Sequence[Kept] = ()
     feeds: Sequence[Feed] = ()
     answers: Mapping[tuple[int, str], int] = field(default_factory=dict)
+    is_locked: bool = True

@@ -42,6 +42,9 @@ class Load:
         How long it is left alone before each time.
     seed
         Of all that is left to chance.
+    is_locked
+        Whether the servers share the locks of one user. Without, nothing but looking at what they
+        exchange keeps one from losing what the other writes.
     """
 
     alone: int
@@ -51,6 +54,7 @@ class Load:
     kills: int
     kill_seconds: tuple[float, float] = (0.5, 2.0)
     seed: int = 0
+    is_locked: bool = True
 
 
 @dataclass
@@ -149,7 +153,7 @@ async def ran(load: Load, folder: Path) -> Outcome:
     cells = [*(f"own-{n}" for n in range(load.alone)), SHARED]
     before = samples.notebook(*[samples.code(cell, cell) for cell in cells])
     notes = Notes()
-    servers = Servers(folder)
+    servers = Servers(folder, shares_locks=load.is_locked)
     async with running(servers):
         path = servers.root / NOTEBOOK
         path.write_bytes(before)
@@ -188,6 +192,7 @@ async def ran(load: Load, folder: Path) -> Outcome:
         ledger=ledger,
         feeds=feeds,
         answers=notes.answers,
+        is_locked=load.is_locked,
     )
     return Outcome(history, notes, seconds, len(killed))
 

@@ -63,11 +63,14 @@ class Servers:
         One for each.
     more
         Is added to their environment.
+    shares_locks
+        Whether they have the folder in common in which a user's servers keep their locks.
     """
 
     folder: Path
     names: tuple[str, ...] = ("one", "two")
     more: Mapping[str, str] = field(default_factory=dict)
+    shares_locks: bool = True
     runs: dict[str, Run] = field(default_factory=dict)
     _counts: dict[str, int] = field(default_factory=dict)
 
@@ -103,11 +106,13 @@ class Servers:
             *(f"--ServerApp.jpserver_extensions={name}=False" for name in _NOT_NEEDED),
             *(["--allow-root"] if os.geteuid() == 0 else []),
         ]
+        runtime = self.folder / f"runtime-{name}"
+        own = {} if self.shares_locks else {"JUPYTER_RUNTIME_DIR": str(runtime)}
         log = self.folder / f"{name}-{count}.log"
         with log.open("wb") as output:
             process = subprocess.Popen(  # noqa: ASYNC220 -- starting takes no time
                 command,
-                env={**server._environment(self.folder), **self.more},
+                env={**server._environment(self.folder), **own, **self.more},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

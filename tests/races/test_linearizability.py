@@ -41,3 +41,9 @@ def test_64_writers_and_16_on_one_cell_over_two_servers_that_are_killed_lose_and
 
 def test_a_few_writers_over_two_servers_lose_and_double_nothing(tmp_path: Path) -> None:
     outcome(Load(16, 12, 4, 8, kills=0, seed=seed()), tmp_path)
+
+
+def test_two_servers_without_a_lock_in_common_lose_and_double_nothing_either(
+    tmp_path: Path,
+) -> None:
+    outcome(Load(16, 12, 4, 8, kills=0, seed=seed(), is_locked=False), tmp_path)
