@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from jupyter_nbedit.errors import Busy, NbEditError, NotAPlainFile, NotebookNotFound
-from jupyter_nbedit.storage import Changed
+from jupyter_nbedit.notebook.text import CHUNK_BYTES
+from jupyter_nbedit.storage import Changed, snapshots
 from tests.storage.conftest import EDITED, NAME, TEXT, Place, assert_as_it_was, left_in
 
 
@@ -57,7 +58,7 @@ def test_a_second_name_that_comes_after_the_read_is_noticed(place: Place, notebo
 def rewritten(path: Path) -> None:
     """Change one character; size and time are as before."""
     before = path.stat()
-    path.write_bytes(TEXT.swapcase())
+    path.write_bytes(path.read_bytes().swapcase())
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
@@ -65,7 +66,7 @@ def exchanged(path: Path) -> None:
     """Put another file of the same size and time in its place."""
     before = path.stat()
     other = path.with_name("other")
-    other.write_bytes(TEXT.swapcase())
+    other.write_bytes(path.read_bytes().swapcase())
     os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
     other.replace(path)
 
@@ -87,10 +88,12 @@ def made_a_link(path: Path) -> None:
 CHANGES = [rewritten, exchanged, appended, truncated]
 
 
+@pytest.mark.parametrize("text", [TEXT, TEXT + b" " * CHUNK_BYTES], ids=["small", "large"])
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_between_read_and_write_is_noticed(
-    place: Place, notebook: Path, change: Callable[[Path], None]
+    place: Place, notebook: Path, change: Callable[[Path], None], text: bytes
 ) -> None:
+    notebook.write_bytes(text)
     base = place.read()
     change(notebook)
     theirs = notebook.read_bytes()
@@ -98,6 +101,30 @@ def test_a_change_between_read_and_write_is_noticed(
         place.write(base)
     assert notebook.read_bytes() == theirs
     assert left_in(place.root) == [NAME]
+
+
+def test_a_large_file_that_was_written_just_now_is_edited(place: Place, notebook: Path) -> None:
+    # Where each change has a time of its own, its bytes need not be looked at again; else they are.
+    text = TEXT + b" " * CHUNK_BYTES
+    for _ in range(3):
+        notebook.write_bytes(text)
+        place.edit()
+        assert notebook.read_bytes() == text[:1] + b" " + text[1:]
+
+
+@pytest.mark.parametrize("by_stamp", [True, False])
+def test_whether_times_tell_of_each_change_is_found_out_of_the_file_system(
+    place: Place, notebook: Path, monkeypatch: pytest.MonkeyPatch, *, by_stamp: bool
+) -> None:
+    notebook.write_bytes(TEXT + b" " * CHUNK_BYTES)
+    if not by_stamp:
+        # A clock that ticks so slowly that no change in this test has a time of its own.
+        monkeypatch.setattr(snapshots, "_CHANGES_NS", 0)
+    base = place.read()
+    rewritten(notebook)
+    with pytest.raises(Changed):
+        place.write(base)
+    place.edit()
 
 
 def test_a_change_of_a_file_that_was_still_for_long_is_noticed(place: Place) -> None:
