@@ -103,6 +103,9 @@ def _seen(part: bytes, *, follows: bool, goes_on: bool) -> tuple[list[Span], lis
         heads = HEADS.decode(array)
     except (msgspec.DecodeError, RecursionError):
         return None
+    if not heads:
+        # A comma stands beside nothing.
+        return None
     by = len(part) - len(part.lstrip(_SPACE)) + follows - 1
     found = spans.elements(array, Span(0, len(array)))
     return [Span(start + by, stop + by) for start, stop in found], heads
