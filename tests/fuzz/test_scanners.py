@@ -19,6 +19,7 @@ from jupyter_nbedit.notebook.windows import look_through
 from tests import children, corpora
 from tests.fuzz import chance, seeds, ways
 from tests.notebook.generated import BOM
+from tests.notebook.parked import Parked
 from tests.toolchain import CACHE, ROOT
 
 NIGHTLY = "NBEDIT_NIGHTLY" in os.environ
@@ -108,7 +109,7 @@ def test_the_seeds_are_found_in_every_way(tmp_path: Path) -> None:
         start = len(BOM) if text.startswith(BOM) else 0
         ways.compare_json(text)
         if ways.compare_ways(text) is not None:
-            by_windows[look_through(ways.Windowed(text), start, 100) is not None] += 1
+            by_windows[look_through(Parked(text), start, 100) is not None] += 1
     # Else the way of the windows would be that of the whole text, and agree with it always.
     assert by_windows[True] > by_windows[False] > 0, by_windows
 
@@ -123,7 +124,7 @@ def test_real_notebooks_are_found_in_every_way(window: int) -> None:
         except InvalidNotebook:
             continue
         seen += 1
-        found = look_through(ways.Windowed(text), 0, window)
+        found = look_through(Parked(text), 0, window)
         if found is not None:
             by_windows += 1
             assert found.members == document.members, path

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook import spans
@@ -15,6 +15,7 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.spans import Member, Span
 from jupyter_nbedit.notebook.windows import look_through
 from tests.notebook.generated import BOM
+from tests.notebook.parked import Parked
 
 # msgspec refuses it, and with it whatever it stands in: so the tolerant walk has its turn.
 _ODD = b"NaN"
@@ -58,28 +59,6 @@ EXACT = json.JSONDecoder(
 PLAIN = json.JSONDecoder(parse_int=_int)
 
 
-class Windowed:
-    """A text that counts as one that is not in memory."""
-
-    def __init__(self, text: bytes) -> None:
-        self.text = text
-
-    def __len__(self) -> int:
-        return len(self.text)
-
-    @overload
-    def __getitem__(self, part: int) -> int: ...
-
-    @overload
-    def __getitem__(self, part: slice) -> bytes: ...
-
-    def __getitem__(self, part: int | slice) -> int | bytes:
-        return self.text[part]
-
-    def read_into(self, start: int, room: memoryview) -> None:
-        room[:] = self.text[start : start + len(room)]
-
-
 def whole(_text: bytes, document: Document | None) -> Found | None:
     """By msgspec."""
     if document is None:
@@ -108,7 +87,7 @@ def tolerant(text: bytes, document: Document | None) -> Found | None:
 def windowed(text: bytes, document: Document | None) -> Found | None:
     """By small windows, where they are enough."""
     start = len(BOM) if text.startswith(BOM) else 0
-    stored = Windowed(text)
+    stored = Parked(text)
     seen = look_through(stored, start, _WINDOWS[len(text) % len(_WINDOWS)])
     if seen is None:
         return whole(text, document)
