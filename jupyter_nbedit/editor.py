@@ -11,7 +11,14 @@ from typing import Protocol
 import msgspec
 
 from jupyter_nbedit.afterwards import Afterwards
-from jupyter_nbedit.errors import Busy, HashMismatch, Overtaken, PlanMode
+from jupyter_nbedit.errors import (
+    Busy,
+    HashMismatch,
+    NbEditError,
+    Overtaken,
+    PlanMode,
+    StorageFailure,
+)
 from jupyter_nbedit.loading import Documents, Loaded, away, settled, sha256
 from jupyter_nbedit.messages import Asked, CreateRequest, EditReply, EditRequest, Errand
 from jupyter_nbedit.notebook.batch import Applied
@@ -253,10 +260,18 @@ class NotebookEditor:
                 written = await storage.write(errand.path, read.content, splices)
             except Changed:
                 return None
-            await read.hashed()
-            if written.text is None:
-                after = await away(len(read.content.raw), lambda: done.after)
-                self.documents.note(written.hash, after)
+            try:
+                await read.hashed()
+                if written.text is None:
+                    after = await away(len(read.content.raw), lambda: done.after)
+                    self.documents.note(written.hash, after)
+            except NbEditError as error:
+                message = (
+                    "The edit is in the file, but what was there before could not be read to the "
+                    "end any more, so that the edit is not in the history. Read the notebook "
+                    "before you go on."
+                )
+                raise StorageFailure(message, applied=True, hash=written.hash) from error
             return await self.afterwards.of(storage, done, written, record, signing)
 
     async def _signing(self, read: Loaded, done: Outcome) -> Signing | None:

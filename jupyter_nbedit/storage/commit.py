@@ -206,7 +206,9 @@ def _still(folder: Folder, name: str, snapshot: Snapshot) -> Iterator[int | None
             raise Changed
         yield old
     finally:
-        os.close(old)
+        with suppress(OSError):
+            # Nothing was written by it, and the new file may be in its place already.
+            os.close(old)
 
 
 @contextmanager
@@ -215,12 +217,12 @@ def _beside(folder: Folder) -> Iterator[str]:
     temporary = TEMPORARY.format(secrets.token_hex(8))
     try:
         yield temporary
-    except StorageFailure:
-        # It may be what another program wrote, and nowhere else.
-        raise
-    except BaseException:
-        with suppress(FileNotFoundError):
-            folder.unlink(temporary)
+    except BaseException as error:
+        # Where nobody knows what has which name, it may be what another program wrote.
+        known = not isinstance(error, StorageFailure) or error.details["applied"] is not None
+        if known:
+            with suppress(OSError):
+                folder.unlink(temporary)
         raise
 
 

@@ -149,6 +149,8 @@ class FileStorage:
         self, given: str, base: Content, splices: Sequence[Splice], exchange: Exchange
     ) -> Written:
         real = self._resolved(given)
+        # One that is a second name of the notebook itself would be in the way.
+        self._sweep(real)
         try:
             written = replace(real, base, splices, exchange)
             if isinstance(base.raw, FileText):
@@ -157,8 +159,6 @@ class FileStorage:
                 self._known.note(written.status, written.marks)
         except (NotebookNotFound, Overtaken):
             raise Changed from None
-        if self._leftovers is not None:
-            self._leftovers.sweep(os.path.dirname(real))
         return written
 
     async def check_vacant(self, path: str) -> None:
@@ -169,7 +169,16 @@ class FileStorage:
     async def create(self, path: str, text: bytes) -> Written:
         """Write a new file, durably, if there is nothing of its name."""
         given = await os_path(self._manager, path)
-        return await asyncio.to_thread(lambda: create(self._resolved_vacant(given), text))
+        return await asyncio.to_thread(self._create, given, text)
+
+    def _create(self, given: str, text: bytes) -> Written:
+        real = self._resolved_vacant(given)
+        self._sweep(real)
+        return create(real, text)
+
+    def _sweep(self, real: str) -> None:
+        if self._leftovers is not None:
+            self._leftovers.sweep(os.path.dirname(real))
 
     def _resolved(self, given: str) -> str:
         with refusals():

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import overload
 
-from jupyter_nbedit.errors import Overtaken
+from jupyter_nbedit.errors import NbEditError, Overtaken
 from jupyter_nbedit.notebook.text import CHUNK_BYTES
+from jupyter_nbedit.storage.oserrors import refusals
 
 # Many small parts that stand together are read together.
 _BLOCK_BYTES = 1 << 16
@@ -118,7 +119,8 @@ class FileText:
         return block[start - begin : stop - begin]
 
     def _read(self, start: int, stop: int) -> bytes:
-        found = os.pread(self.descriptor, stop - start, start)
+        with refusals():
+            found = os.pread(self.descriptor, stop - start, start)
         if len(found) < stop - start:
             # One call reads no more than two gigabytes.
             rest = bytearray(stop - start - len(found))
@@ -137,14 +139,19 @@ class FileText:
         """
         done = 0
         while done < len(room):
-            count = os.preadv(self.descriptor, [room[done:]], start + done)
+            with refusals():
+                count = os.preadv(self.descriptor, [room[done:]], start + done)
             if not count:
                 raise _overtaken()
             done += count
         self._check()
 
     def _check(self) -> None:
-        if not self._is_kept and stamp(os.fstat(self.descriptor)) != self._stamp:
+        if self._is_kept:
+            return
+        with refusals():
+            now = os.fstat(self.descriptor)
+        if stamp(now) != self._stamp:
             raise _overtaken()
 
     def keep(self) -> None:
@@ -172,7 +179,8 @@ class FileText:
 
     def _hash_ahead(self) -> None:
         """Hash as long as nobody needs the hash of something else first."""
-        with self._hashing, suppress(Overtaken):
+        # Whoever needs the hash meets what is in the way again.
+        with self._hashing, suppress(NbEditError):
             self._hash_on(lambda: not self._hurry)
 
     def _hash_on(self, go_on: Callable[[], bool]) -> None:
@@ -205,4 +213,9 @@ def _overtaken() -> Overtaken:
 def _close(descriptor: int) -> None:
     # If the file has no name any more, the system frees all its pages here, which takes as long as
     # reading it.
-    threading.Thread(target=os.close, args=(descriptor,), name="nbedit-close").start()
+    threading.Thread(target=_let_go, args=(descriptor,), name="nbedit-close").start()
+
+
+def _let_go(descriptor: int) -> None:
+    with suppress(OSError):
+        os.close(descriptor)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from jupyter_nbedit.storage import kernel
 
@@ -43,7 +43,7 @@ def opened(real: str) -> Iterator[Folder]:
     try:
         yield Folder(real, descriptor)
     finally:
-        os.close(descriptor)
+        _close(descriptor)
 
 
 def _open(real: str) -> int:
@@ -59,8 +59,14 @@ def _open(real: str) -> int:
         try:
             descriptor = os.open(name, _PASSING | _CLOSED_ON_EXEC, dir_fd=outer)
         finally:
-            os.close(outer)
+            _close(outer)
     return descriptor
+
+
+def _close(descriptor: int) -> None:
+    # Nothing was written by it, and what was done in the folder is done, whatever is said now.
+    with suppress(OSError):
+        os.close(descriptor)
 
 
 class Folder:
@@ -163,4 +169,4 @@ class Folder:
         try:
             os.fsync(descriptor)
         finally:
-            os.close(descriptor)
+            _close(descriptor)

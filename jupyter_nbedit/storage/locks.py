@@ -144,7 +144,9 @@ class PathLocks:
             if not file.users:
                 del self._files[number]
                 if file.descriptor is not None:
-                    os.close(file.descriptor)
+                    # Whatever is said of it, the lock is gone, and the edit was made.
+                    with suppress(OSError):
+                        os.close(file.descriptor)
 
     async def _lock(self, file: _LockFile, number: int) -> None:
         descriptor = None if sys.platform == "win32" else self._open(number)
@@ -155,7 +157,8 @@ class PathLocks:
             await _lock(descriptor)
         except OSError as error:
             # Some file systems of a network have no locks; saves must not fail for that.
-            os.close(descriptor)
+            with suppress(OSError):
+                os.close(descriptor)
             self._log.warning("No lock among servers: %s", error)
             return
         except BaseException:

@@ -108,14 +108,14 @@ def _read(folder: Folder, name: str, known: Known | None) -> Content | None:
     read_ns = time.time_ns()
     _check_regular(folder, name)
     descriptor = folder.open(name, _READING)
-    before = os.fstat(descriptor)
-    marks = None if known is None else known.of(before)
-    if before.st_size > CHUNK_BYTES:
-        large = FileText(descriptor, before, marks)
-        seen = Snapshot(before, read_ns, is_ours=marks is not None)
-        return Content(large, last_modified(before), seen, hash=marks.sha256 if marks else None)
     try:
-        text = os.read(descriptor, before.st_size + 1)
+        before = os.fstat(descriptor)
+        marks = None if known is None else known.of(before)
+        if before.st_size > CHUNK_BYTES:
+            large = FileText(os.dup(descriptor), before, marks)
+            seen = Snapshot(before, read_ns, is_ours=marks is not None)
+            return Content(large, last_modified(before), seen, hash=marks.sha256 if marks else None)
+        text = _bytes_of(descriptor, before.st_size)
         after = os.fstat(descriptor)
     except BlockingIOError:
         # Some files of the system are no more than a way to wait for it.
@@ -179,14 +179,23 @@ def looks_unchanged(folder: Folder, name: str, snapshot: Snapshot) -> bool:
 def has_its_bytes(folder: Folder, name: str, base: Content) -> bool:
     """Tell whether a file has the bytes that were read."""
     descriptor = folder.open(name, _READING)
-    now = os.fstat(descriptor)
-    if isinstance(base.raw, FileText):
-        return FileText(descriptor, now).marks.sha256 == base.raw.marks.sha256
     try:
-        # One byte more, to see that there is none.
-        return os.read(descriptor, now.st_size + 1) == base.raw
+        now = os.fstat(descriptor)
+        if isinstance(base.raw, FileText):
+            text = FileText(os.dup(descriptor), now)
+            return text.marks.sha256 == base.raw.marks.sha256
+        return _bytes_of(descriptor, now.st_size) == base.raw
     finally:
         os.close(descriptor)
+
+
+def _bytes_of(descriptor: int, size: int) -> bytes:
+    # One byte more, to see that there is none.
+    text = os.read(descriptor, size + 1)
+    while len(text) < size and (more := os.read(descriptor, size + 1 - len(text))):
+        # The system may give fewer than it is asked for.
+        text += more
+    return text
 
 
 def last_modified(status: os.stat_result) -> datetime:

@@ -88,6 +88,18 @@ def test_what_may_be_something_else_stays(
     assert left_in(place.root) == [LEFT, NAME]
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_root_removes_what_it_had_given_away_when_it_was_killed(
+    place: Place, storage: FileStorage
+) -> None:
+    path = place.root / LEFT
+    path.write_bytes(b"{")
+    os.chown(path, NOBODY, NOBODY)
+    time.sleep(2 * AGE)
+    edit(storage)
+    assert left_in(place.root) == [NAME]
+
+
 @pytest.mark.parametrize(
     "name",
     [".nbedit-.tmp", ".nbedit-0123456789ABCDEF.tmp", "x.nbedit-0123456789abcdef.tmp", LEFT + "x"],
