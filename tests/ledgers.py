@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,17 +38,22 @@ class MemoryLedger:
         return len(self.kept)
 
 
+@cache
+def _event_logger() -> EventLogger:
+    logger = EventLogger()
+    logger.register_event_schema(SCHEMA_PATH)
+    return logger
+
+
 def undoing(storages: Storages, folder: Path, notary: NotebookNotary) -> Undoing:
     """Build what takes edits back that its editor makes; the ledger is a file in the folder."""
     log = logging.getLogger(__name__)
-    logger = EventLogger()
-    logger.register_event_schema(SCHEMA_PATH)
     ledger = Ledger(Database(folder / "ledger", log, is_exposed=lambda _: False))
     editor = NotebookEditor(
         storages=storages,
         afterwards=Afterwards(
             ledger=ledger,
-            events=EditEvents(logger),
+            events=EditEvents(_event_logger()),
             readings=Readings(),
             versions=Versions(),
             log=log,

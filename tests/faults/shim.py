@@ -1,4 +1,4 @@
-"""The shim between a process and libc: built with the system's compiler, told what to do by ctypes."""
+"""The shim between a process and libc: built by the system's compiler, told what to do here."""
 
 from __future__ import annotations
 

@@ -1,0 +1,32 @@
+"""The shim, and folders in memory to be quick in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults.machinery import NIGHTLY, built
+
+MEMORY = Path("/dev/shm")  # noqa: S108 -- only to be quick; each test makes a folder of its own
+
+
+@pytest.fixture(scope="session")
+def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the shim's library."""
+    return built(tmp_path_factory.mktemp("shim"))
+
+
+@pytest.fixture
+def quick(tmp_path: Path) -> Iterator[Path]:
+    """Give an empty folder in memory; by night on the disk, which is slower and nearer to life."""
+    if NIGHTLY or not os.access(MEMORY, os.W_OK):
+        yield tmp_path
+        return
+    folder = Path(tempfile.mkdtemp(prefix="nbedit-", dir=MEMORY))
+    yield folder
+    shutil.rmtree(folder)

@@ -1,0 +1,60 @@
+"""A server whose calls fail: what it says is true, nothing is left, and the next edit works."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.faults.machinery import NIGHTLY, work
+from tests.faults.place import CASES
+
+MODES = ("FAIL_ONCE", "FAIL_ON")
+# Points for each case and mode by day; by night all there are. A large notebook takes its time.
+LIMIT, LIMIT_LARGE = (10**9, 10**9) if NIGHTLY else (500, 100)
+#: To see the same points again: a seed, or one point as ``["FAIL_ON", "EIO", 17]``.
+SEED = int(os.environ.get("NBEDIT_SEED") or random.SystemRandom().getrandbits(32))
+ONLY = json.loads(os.environ.get("NBEDIT_POINT", "null"))
+
+
+def failing(shim: Path, folder: Path, case: str, **more: Any) -> dict[str, Any]:
+    job = {"job": "errors", "case": case, "folder": str(folder), "seed": SEED, "only": ONLY}
+    return work(shim, {**job, "limit": LIMIT, **more})
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("case", CASES)
+def test_whatever_call_fails_the_answer_is_true_and_the_next_edit_works(
+    shim: Path, quick: Path, case: str, mode: str
+) -> None:
+    limit = LIMIT_LARGE if case == "large" else LIMIT
+    found = failing(shim, quick, case, modes=[mode], limit=limit)
+    assert found["wrongs"] == []
+    if ONLY is None:
+        assert found["points"] >= min(limit, 500)
+        # Errors that nobody sees prove nothing.
+        assert {"io_error", "no_space", "forbidden"} <= set(found["kinds"])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_ledger_that_fails_while_it_is_opened_is_opened_again(
+    shim: Path, quick: Path, mode: str
+) -> None:
+    found = failing(shim, quick, "replace", modes=[mode], fresh=True)
+    assert found["wrongs"] == []
+    assert found["kinds"]["warned"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_read_and_written_in_small_pieces_is_whole(
+    shim: Path, quick: Path, case: str
+) -> None:
+    # Seventeen bytes at a time from some call on make a large file slow.
+    mode = "SHORT_ONCE" if case == "large" else "SHORT_ON"
+    found = failing(shim, quick, case, modes=[mode], limit=100)
+    assert found["wrongs"] == []
+    assert set(found["kinds"]) == {"done"}
