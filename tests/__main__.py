@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -123,13 +124,18 @@ def rigs() -> Iterator[Count]:
 
 def lab() -> Iterator[Count]:
     """TypeScript: style, types, and the modules that need no browser."""
-    yield check("npm", "run", "lint", cwd=LAB)
+    lint = ("npm", "run", "lint")
+    yield from together(*(partial(check, *lint, cwd=cwd, shown=False) for cwd in (LAB, UI_TESTS)))
     yield vitest()
 
 
 def packaging() -> Iterator[Count]:
     """Check what is in the wheel, and what installing it does."""
-    yield pytest("packaging", "tests/packaging", env={"NBEDIT_WHEEL": str(toolchain.wheel())})
+    given = {
+        "NBEDIT_WHEEL": str(toolchain.wheel()),
+        "NBEDIT_BESIDE_LAB": str(toolchain.jupyterlab(NEWEST_JUPYTERLAB)),
+    }
+    yield pytest("packaging", *PARALLEL, "--dist=loadfile", "tests/packaging", env=given)
 
 
 def setups() -> Iterator[Count]:
@@ -149,12 +155,12 @@ def setups() -> Iterator[Count]:
 
 def browser() -> Iterator[Count]:
     """Test the same wheel in the oldest and the newest JupyterLab, and in both kinds of rooms."""
-    yield check("npm", "run", "lint", cwd=UI_TESTS)
     yield galata(toolchain.jupyterlab(NEWEST_JUPYTERLAB), f"--base-url={ODD_BASE_URL}")
     brief = () if "NBEDIT_NIGHTLY" in os.environ else ("--brief",)
     yield galata(toolchain.jupyterlab(OLDEST_JUPYTERLAB), *brief)
-    for name in SETUP_NAMES:
-        yield galata(toolchain.setup(name), "--collaborative")
+    # In a room one test runs at a time, so there is a core for the other kind of rooms.
+    rooms = (partial(galata, toolchain.setup(name), "--collaborative") for name in SETUP_NAMES)
+    yield from together(*(partial(run, shown=False) for run in rooms))
 
 
 @dataclass(frozen=True)
@@ -169,8 +175,17 @@ STAGES = {
     "lint": Stage(lint),
     "unit": Stage(unit),
     "rigs": Stage(rigs),
-    "lab": Stage(lab, [partial(toolchain.node), partial(toolchain.node_modules, LAB)]),
-    "packaging": Stage(packaging, [partial(toolchain.wheel)]),
+    "lab": Stage(
+        lab,
+        [
+            partial(toolchain.node),
+            partial(toolchain.node_modules, LAB),
+            partial(toolchain.node_modules, UI_TESTS),
+        ],
+    ),
+    "packaging": Stage(
+        packaging, [partial(toolchain.wheel), partial(toolchain.jupyterlab, NEWEST_JUPYTERLAB)]
+    ),
     "setups": Stage(
         setups,
         [
@@ -215,12 +230,13 @@ def vitest() -> Count:
     return agreed(exit_code, junit_count(report))
 
 
-def galata(environment: Path, *options: str) -> Count:
+def galata(environment: Path, *options: str, shown: bool = True) -> Count:
     """Run the browser tests in one environment and count them."""
-    report = UI_TESTS / "test-results" / "report.json"
+    report = UI_TESTS / "test-results" / environment.name / "report.json"
     report.unlink(missing_ok=True)
     nightly = ("--nightly",) if "NBEDIT_NIGHTLY" in os.environ else ()
-    exit_code = execute(sys.executable, "ui-tests", "--env", str(environment), *options, *nightly)
+    command = (sys.executable, "ui-tests", "--env", str(environment), *options, *nightly)
+    exit_code = execute(*command, shown=shown)
     if not report.exists():
         return agreed(exit_code, Count())
     stats = json.loads(report.read_text())["stats"]
@@ -228,9 +244,20 @@ def galata(environment: Path, *options: str) -> Count:
     return agreed(exit_code, Count(stats["expected"], failed, stats["skipped"]))
 
 
-def check(*command: str, cwd: Path = ROOT) -> Count:
+def check(*command: str, cwd: Path = ROOT, shown: bool = True) -> Count:
     """Run a command that is one check: its exit code is the result."""
-    return Count(failed=1) if execute(*command, cwd=cwd) else Count(passed=1)
+    return Count(failed=1) if execute(*command, cwd=cwd, shown=shown) else Count(passed=1)
+
+
+def together(*runs: Callable[[], Count]) -> Iterator[Count]:
+    """Run at the same time what keeps one core busy each."""
+    with ThreadPoolExecutor(len(runs)) as pool:
+        try:
+            yield from pool.map(lambda run: run(), runs)
+        except (KeyboardInterrupt, SystemExit):
+            # Else the pool would wait for their ends.
+            children.stop()
+            raise
 
 
 def junit_count(report: Path) -> Count:
@@ -250,19 +277,25 @@ def agreed(exit_code: int, count: Count) -> Count:
     return count + Count(failed=1) if silent or (exit_code and not count.failed) else count
 
 
-def execute(*command: str, cwd: Path = ROOT, env: dict[str, str] | None = None) -> int:
-    """Run a command with its output shown, and say how long it took."""
-    shown = " ".join(command).replace(f"{ROOT}{os.sep}", "")
-    print(f"\n$ {shown}", flush=True)
+def execute(
+    *command: str, cwd: Path = ROOT, env: dict[str, str] | None = None, shown: bool = True
+) -> int:
+    """Run a command and say how long it took, its output shown meanwhile, or when it has ended."""
+    line = f"\n$ {' '.join(command)}".replace(f"{ROOT}{os.sep}", "")
+    where = "" if cwd == ROOT else f"  # in {cwd.relative_to(ROOT)}"
+    if shown:
+        print(line + where, flush=True)
     began = time.monotonic()
     done = children.run(
         command,
         cwd=cwd,
         env={**os.environ, **(env or {})},
         limit=NIGHTLY_LIMIT if "NBEDIT_NIGHTLY" in os.environ else STEP_LIMIT,
+        captured=not shown,
     )
     outcome = f"exit code {done.returncode}" if done.returncode else "ok"
-    print(f"[{outcome}, {time.monotonic() - began:.1f} s]", flush=True)
+    before = "" if shown else f"{line}{where}\n{done.stdout}"
+    print(f"{before}[{outcome}, {time.monotonic() - began:.1f} s]", flush=True)
     return done.returncode
 
 

@@ -84,6 +84,37 @@ def test_tests_are_counted_as_the_report_has_them(tmp_path: Path) -> None:
     assert driver.junit_count(tmp_path / "none.xml") == driver.Count()
 
 
+def test_runs_at_the_same_time_are_shown_one_after_another(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    script = """
+import pathlib, sys, time
+own, other, code = sys.argv[1:]
+print("one of", code, flush=True)
+pathlib.Path(own).touch()
+while not pathlib.Path(other).exists():
+    time.sleep(0.01)
+print("two of", code, flush=True)
+sys.exit(int(code))
+"""
+    command = (sys.executable, "-c", script)
+    runs = [
+        partial(driver.check, *command, str(first), str(second), "0", shown=False),
+        partial(driver.check, *command, str(second), str(first), "1", shown=False),
+    ]
+
+    counts = list(driver.together(*runs))
+
+    assert counts == [driver.Count(passed=1), driver.Count(failed=1)]
+    lines = capfd.readouterr().out.splitlines()
+    said = [line for line in lines if line.startswith(("one of", "two of"))]
+    assert said in (
+        ["one of 0", "two of 0", "one of 1", "two of 1"],
+        ["one of 1", "two of 1", "one of 0", "two of 0"],
+    )
+
+
 def test_uv_is_told_what_pip_is_told() -> None:
     listed = """\
 :env:.find-links='/one /two'
@@ -156,10 +187,13 @@ def test_a_program_that_takes_too_long_is_ended_with_what_it_has_started(
     sleeper.wait_for_end()
 
 
-@pytest.mark.parametrize("work", ["in the background", "shown"])
+@pytest.mark.parametrize("work", ["in the background", "shown", "together"])
 def test_nothing_outlives_a_driver_that_is_told_to_end(sleeper: Sleeper, work: str) -> None:
     if work == "shown":
         stage = f"driver.Stage(lambda: iter([driver.check(*{sleeper.command!r})]))"
+    elif work == "together":
+        run = f"partial(driver.check, *{sleeper.command!r}, shown=False)"
+        stage = f"driver.Stage(lambda: driver.together({run}))"
     else:
         stage = f"driver.Stage(list, [partial(driver.toolchain.run, *{sleeper.command!r})])"
     script = f"""

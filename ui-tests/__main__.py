@@ -20,7 +20,7 @@ import chromium
 import lab_server
 
 HERE = Path(__file__).resolve().parent
-RESULTS = HERE / "test-results"
+RESULTS = HERE / "test-results"  # a folder for each environment
 # What makes tabs collaborative.
 ROOMS = ("jupyter_collaboration", "jupyter_server_documents")
 # Specs whose subject is alike in all versions of JupyterLab, by day.
@@ -75,7 +75,7 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"{what} on JupyterLab {server.version} with {browser}", flush=True)
             code = _play(options, server, browser, rooms)
             if code != 0:
-                shutil.copy(Path(folder) / "jupyterlab.log", RESULTS / "jupyterlab.log")
+                shutil.copy(Path(folder) / "jupyterlab.log", RESULTS / options.env.name)
             return code
     except (SetupError, chromium.NoChromiumError, lab_server.ServerError) as error:
         print(error, file=sys.stderr)
@@ -179,14 +179,16 @@ def _play(
     command += ["--project=rooms", "--workers=1"] if options.collaborative else ["--project=tabs"]
     command += ["--grep", tag] if tag else []
     command += ["--grep-invert", "|".join(without)] if without else []
-    shutil.rmtree(RESULTS, ignore_errors=True)
-    RESULTS.mkdir()
-    report = RESULTS / "report.json"
+    results = RESULTS / options.env.name
+    shutil.rmtree(results, ignore_errors=True)
+    results.mkdir(parents=True)
+    report = results / "report.json"
     environment = {
         **os.environ,
         "NBEDIT_CHROMIUM": str(browser),
         "NBEDIT_ENV": str(options.env),
         "NBEDIT_REPORT": str(report),
+        "NBEDIT_RESULTS": str(results),
         "NBEDIT_ROOMS": rooms,
         "NBEDIT_ROOT": str(server.root),
         "NBEDIT_TOKEN": server.token,

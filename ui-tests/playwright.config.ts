@@ -34,7 +34,7 @@ const disabledFeatures = [
 
 export default defineConfig({
   testDir: 'tests',
-  outputDir: 'test-results/artifacts',
+  outputDir: `${setting('NBEDIT_RESULTS')}/artifacts`,
   snapshotPathTemplate: '{testDir}/references/{arg}{ext}',
   timeout: 45_000,
   expect: { timeout: 10_000 },

@@ -178,10 +178,18 @@ def test_a_wheel_from_the_sdist_needs_no_node(
         assert sorted(archive.namelist()) == sorted(members)
 
 
+@pytest.fixture
+def beside_jupyterlab(wheel: Path, tmp_path: Path) -> Path:
+    """Where JupyterLab and the wheel were installed, by `python tests` or by us, and no more."""
+    if given := os.environ.get("NBEDIT_BESIDE_LAB"):
+        return Path(given, "bin")
+    return environment(tmp_path / "venv", "jupyterlab~=4.6", wheel)
+
+
 def test_beside_jupyterlab_both_extensions_are_on_after_the_install_alone(
-    wheel: Path, own_home: dict[str, str], tmp_path: Path
+    beside_jupyterlab: Path, own_home: dict[str, str]
 ) -> None:
-    bin_ = environment(tmp_path / "venv", "jupyterlab~=4.6", wheel)
+    bin_ = beside_jupyterlab
 
     server = run(bin_ / "jupyter", "server", "extension", "list", env=own_home)
     lab = run(bin_ / "jupyter", "labextension", "list", env=own_home)
