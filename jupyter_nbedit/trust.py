@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # Up to here, another thread costs more than the work.
 _SMALL_BYTES = 100_000
 # Of how many versions it is remembered what they are signed by.
-_MOST_VERSIONS = 256
+_MOST_VERSIONS = 64
 
 
 @dataclass
@@ -68,9 +68,10 @@ class Trust:
         """
         notary = self.notary()
         with _busy():
-            if signatures.is_empty(notary):
+            key = None if version is None else _key(notary, version)
+            if key not in self._digests and signatures.is_empty(notary):
                 return None
-            found = await self._digest(notary, document, version)
+            found = await self._digest(notary, document, key)
             return found if found is not None and signatures.has(notary, found.text) else None
 
     async def compute(
@@ -120,9 +121,8 @@ class Trust:
         signatures.settle(self.notary())
 
     async def _digest(
-        self, notary: NotebookNotary, document: Document, version: str | None
+        self, notary: NotebookNotary, document: Document, key: tuple[str, str, bytes] | None
     ) -> Digest | None:
-        key = None if version is None else _key(notary, version)
         if key is not None and key in self._digests:
             return self._digests[key]
         found = await _away(len(document.text), partial(_digest, notary, document))

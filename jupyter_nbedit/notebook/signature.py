@@ -25,8 +25,10 @@ _LONG_CHARACTERS = 1 << 12
 _MOST_WAITING = 1 << 10
 # How much is read at once.
 _BLOCK_BYTES = 1 << 18
-# How far apart the states are from which the digest of an edited notebook goes on.
+# How far apart the states are from which the digest of an edited notebook goes on: an eighth of
+# the notebook, but in a large one no more than this.
 _MARK_BYTES = 1 << 22
+_MARKS = 8
 # nbformat's own depth depends on who calls it.
 _DEEPEST = 64
 _TRANSIENT = ("orig_nbformat", "orig_nbformat_minor", "signature")
@@ -147,12 +149,13 @@ def _digest(document: Document, new: Callable[[], Mac], marks: Sequence[Mark]) -
 
 def _cells(document: Document, walk: _Walk, marks: list[Mark]) -> None:
     """Go through the cells from the last mark on, and leave more marks."""
+    apart = min(_MARK_BYTES, len(document.text) // _MARKS)
     first = marks[-1].cells if marks else 0
     marked = document.cell_spans[first].start if first < len(document) else 0
     for index, cell in enumerate(_decoded(document, first), first):
         walk.through(_stored(cell))
         stop = document.cell_spans[index].stop
-        if stop - marked >= _MARK_BYTES:
+        if stop - marked >= apart:
             walk.flush()
             marks.append(Mark(index + 1, walk.mac.copy()))
             marked = stop
