@@ -168,10 +168,9 @@ def _opened(beginning: bytes) -> tuple[int, int, list[Member]] | None:
         try:
             top, members = spans.parse_object(beginning[: match.end()] + b"]}")
         except MalformedJSON:
+            # It stands in a string, or deeper.
             continue
-        # Else it stands in a string, or deeper.
-        if members[-1].name_span.start == match.start():
-            return top.start, match.end(), members
+        return top.start, match.end(), members
     return None
 
 
