@@ -79,11 +79,11 @@ class _Chosen:
     async def read(self, path: str) -> Content:
         storage = await self.storages.of(path)
         content = await storage.read(path)
-        self.read_with[id(content)] = storage
+        self.read_with[id(content.raw)] = storage
         return content
 
     async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> Written:
-        return await self.read_with[id(base)].write(path, base, splices)
+        return await self.read_with[id(base.raw)].write(path, base, splices)
 
     async def check_vacant(self, path: str) -> None:
         await (await self.storages.of(path)).check_vacant(path)
