@@ -117,9 +117,8 @@ def unit() -> Iterator[Count]:
 
 def rigs() -> Iterator[Count]:
     """Python: whatever may happen at any moment, made to happen at as many as there is time for."""
-    if there := [folder for folder in RIGS if (ROOT / folder).is_dir()]:
-        # A rig seeds a bug or builds its machinery once for all tests of a module.
-        yield pytest("rigs", *PARALLEL, "--dist=loadfile", *there)
+    # A rig seeds a bug or builds its machinery once for all tests of a module.
+    yield pytest("rigs", *PARALLEL, "--dist=loadfile", *RIGS)
 
 
 def lab() -> Iterator[Count]:
