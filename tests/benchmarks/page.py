@@ -15,7 +15,7 @@ from tests.benchmarks.results import Row, details, table
 BEGIN = "<!-- figures: python tests/benchmarks --write -->"
 END = "<!-- end of the figures -->"
 PICTURE = "benchmarks.svg"
-TITLE = "One edit of one cell, durably, over the size of the notebook"
+TITLE = "One edit of one cell, over the size of the notebook"
 
 
 def machine() -> str:

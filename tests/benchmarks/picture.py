@@ -10,7 +10,7 @@ from html import escape
 Series = Mapping[str, Sequence[tuple[float, float]]]
 
 WIDTH, HEIGHT = 760, 420
-LEFT, RIGHT, TOP, BOTTOM = 66, 176, 40, 46
+LEFT, RIGHT, TOP, BOTTOM = 66, 190, 40, 46
 # Told apart without colour, too, and readable on white and on black.
 COLOURS = ("#8c959f", "#1f883d", "#2da44e", "#0969da", "#bc4c00", "#a475f9")
 DASHES = ("2 4", "", "6 3", "", "", "")
