@@ -266,10 +266,6 @@ class _Cells:
         for length in lengths:
             stop = at + length
             self.spans.append(Span(at + by, stop + by))
-            at = stop + len(self._between)
-            if not (room.startswith(self._between, stop) and room[at] == ord("{")):
-                match = _BETWEEN.match(room, stop)
-                if match is None:
-                    raise _Unproved
-                at = match.end()
+            # Between the objects of an array is nothing but a comma and white space.
+            at = room.index(b"{", stop)
         self.at = at + by

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.errors import CellProtected, InvalidNotebook, InvalidOperation
+from jupyter_nbedit.notebook.actions import perform
 from jupyter_nbedit.notebook.diff import unified
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.splices import join
+from jupyter_nbedit.notebook.workspace import Workspace
 from tests import samples
 from tests.notebook.oracle import NEW_ID, edit
 
@@ -247,3 +249,9 @@ def test_a_thousand_cells_can_be_inserted_each_behind_the_one_before() -> None:
         *(f"i{at}" for at in range(1000)),
         "c1",
     ]
+
+
+def test_what_is_no_operation_cannot_be_done() -> None:
+    workspace = Workspace(Document.parse(ODD), lambda: "new")
+    with pytest.raises(NotImplementedError):
+        perform(None, workspace, 0)  # type: ignore[arg-type]

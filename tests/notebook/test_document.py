@@ -12,6 +12,7 @@ import pytest
 from jupyter_nbedit.errors import AmbiguousCell, CellNotFound, InvalidNotebook, InvalidRequest
 from jupyter_nbedit.notebook.document import Document, plain_index, source_hash
 from jupyter_nbedit.notebook.splices import Splice, backwards, join, pieces, runs
+from jupyter_nbedit.notebook.text import CHUNK_BYTES, chunks, is_ascii
 from tests import samples
 from tests.notebook.parked import Parked
 
@@ -249,6 +250,19 @@ def test_a_spliced_text_consists_of_what_stays_and_what_is_new() -> None:
         b"gh",
     ]
     assert join(b"abcdefgh", SPLICES) == b"AAb+cgh"
+
+
+@pytest.mark.parametrize("kept", [bytes, Parked], ids=["in memory", "not in memory"])
+def test_a_text_is_gone_through_in_chunks(kept: Callable[[bytes], Any]) -> None:
+    size = 2 * CHUNK_BYTES + 5
+    text = kept(bytes(size))
+    assert [len(chunk) for chunk in chunks(kept(b"abc"), 3)] == []
+    assert [bytes(chunk) for chunk in chunks(kept(b"abc"), 1)] == [b"bc"]
+    assert [bytes(chunk) for chunk in chunks(kept(b"abc"), 0, 2)] == [b"ab"]
+    assert b"".join(chunks(text)) == bytes(size)
+    assert b"".join(chunks(text, 3, CHUNK_BYTES + 9)) == bytes(CHUNK_BYTES + 6)
+    assert is_ascii(text)
+    assert not is_ascii(kept(bytes(CHUNK_BYTES) + b"\x80"))
 
 
 def test_splices_backwards_give_the_base_back() -> None:

@@ -80,6 +80,8 @@ def test_an_edit_around_the_array_or_an_odd_one_takes_a_look_at_the_whole(
         [Splice(*C, b"1")],
         [Splice(*C, b"{}")],
         [Splice(B.stop, C.start, b" ")],
+        [Splice(B.stop + 1, B.stop + 2, b"")],
+        [Splice(B.stop + 1, B.stop + 2, b", ,")],
         [Splice(B.stop, C.start, b",,")],
         [Splice(A.start, A.start, b",")],
         [Splice(E.stop, E.stop, b",")],

@@ -8,6 +8,7 @@ import pytest
 from jupyter_nbedit.notebook import spans
 from jupyter_nbedit.notebook.spans import MalformedJSON, Span
 from tests import corpora
+from tests.notebook.parked import Parked
 
 DEEP = 100_000
 
@@ -124,3 +125,24 @@ def test_time_grows_with_the_text_and_not_with_its_square() -> None:
     for text in (b'{"a": "' + b"\\n" * 1_000_000, b'{"a": NaN, "b": [' + b"[]," * 1_000_000):
         with pytest.raises(MalformedJSON):
             spans.parse_object(text)
+
+
+@pytest.mark.parametrize("size", [0, 1, 63, 64, 65, 200])
+def test_what_holds_only_white_space_is_empty(size: int) -> None:
+    for kept in (bytes, Parked):
+        for brackets in (b"[]", b"{}"):
+            blank = b" \t\r\n"[size % 4 :][:1] * size
+            text = b"x" + brackets[:1] + blank + brackets[1:] + b"y"
+            assert spans.is_empty(kept(text), Span(1, len(text) - 1))
+            full = b"x" + brackets[:1] + blank + b"0" + blank + brackets[1:] + b"y"
+            assert not spans.is_empty(kept(full), Span(1, len(full) - 1))
+
+
+def test_a_bracket_that_is_never_closed_has_no_end() -> None:
+    with pytest.raises(MalformedJSON, match="never closed"):
+        spans._hop(b'[[], "]"', 0)
+
+
+def test_what_fits_nowhere_is_told_with_its_place() -> None:
+    with pytest.raises(MalformedJSON, match="byte 1 fits nowhere"):
+        spans._hop(b"[ ", 1)

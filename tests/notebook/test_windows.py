@@ -221,3 +221,35 @@ def test_a_spliced_text_is_read_as_if_it_were_made() -> None:
             if start < len(whole):
                 assert text[start] == whole[start]
                 assert text[start - len(whole)] == whole[start]
+
+
+def test_what_only_looks_like_the_end_of_a_cell_is_not_searched_without_end() -> None:
+    looks = "},{" * 2000
+    many = written(
+        [code(0), code(1), code(2, source=[looks]), *CELLS], indent=None, separators=(",", ":")
+    )
+    few = written(
+        [code(0), code(1), code(2, source=["},{"]), *CELLS], indent=None, separators=(",", ":")
+    )
+    assert agree(few, 400)
+    assert not agree(many, 400)
+    assert agree(many, 10_000)
+
+
+def test_cells_need_not_all_be_as_far_apart() -> None:
+    parts = [json.dumps(cell).encode() for cell in CELLS]
+    text = b'{"nbformat":4,"cells":[' + b",".join(parts[:3])
+    for number, part in enumerate(parts[3:]):
+        text += (b" ,", b",\n ", b",")[number % 3] + part
+    for window in (300, 500, 1000):
+        assert agree(text + b" ]}", window)
+
+
+def test_where_no_cell_is_there_is_nothing_to_be_seen() -> None:
+    strings = b'"' + b'\\"cells\\": [{, ' * 100 + b'"'
+    for text in (
+        b'{"x":{"cells":[{"a":1}]},"nbformat":4}' + b" " * 500,
+        b'{"x":[' + b",".join([b'{"cells":[{}]}'] * 100) + b'],"cells":[{"cell_type":"raw"}]}',
+        b'{"x":' + strings + b',"cells":[]}' + b" " * 500,
+    ):
+        assert look_through(Parked(text), 0, 400) is None
