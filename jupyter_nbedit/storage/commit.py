@@ -80,7 +80,7 @@ def replace(
                 _made(folder, temporary, 0o600) as made,
                 copied(base.raw, splices, made) as hashing,
             ):
-                if old is not None:
+                if old is not None:  # pragma: no branch -- it is None on Windows only
                     copy_attributes(old, made, snapshot.stat)
                 status = newer(folder, temporary, made, snapshot.stat)
                 by_stamp = stamp_suffices(base, snapshot, made)
