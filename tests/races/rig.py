@@ -16,9 +16,8 @@ from concurrent.futures import TimeoutError as Blocked
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import pytest
-
 from tests.faults import shim
+from tests.faults.machinery import need
 from tests.races.insider import NAME
 from tests.races.outsider import version
 from tests.toolchain import ROOT
@@ -175,12 +174,7 @@ def rigged(user: int, *, refused: Sequence[str] = ()) -> Iterator[Rig]:
 
 def need_system() -> None:
     """Go on only where there are leases, and a compiler; in CI there must be."""
-    if sys.platform == "linux" and shim.compiler():
-        return
-    message = "this rig needs Linux and a C compiler"
-    if os.environ.get("CI"):
-        pytest.fail(message, pytrace=False)
-    pytest.skip(message)
+    need(sys.platform == "linux" and shim.compiler(), "this rig needs Linux and a C compiler")
 
 
 def refusing(folder: Path) -> Path:
