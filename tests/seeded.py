@@ -206,7 +206,7 @@ BUGS = (
     Bug(
         "a folder that was opened stays open",
         "storage/folders.py",
-        "yield Folder(real, descriptor)\n    finally:\n        os.close(descriptor)",
+        "yield Folder(real, descriptor)\n    finally:\n        _close(descriptor)",
         "yield Folder(real, descriptor)\n    finally:\n        os.fstat(descriptor)",
         _SOAK,
     ),
