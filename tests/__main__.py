@@ -117,8 +117,8 @@ def unit() -> Iterator[Count]:
 
 def rigs() -> Iterator[Count]:
     """Python: whatever may happen at any moment, made to happen at as many as there is time for."""
-    # A rig seeds a bug or builds its machinery once for all tests of a module.
-    yield pytest("rigs", *PARALLEL, "--dist=loadfile", *RIGS)
+    # The seeded bugs are one module, and longer than all others.
+    yield pytest("rigs", *PARALLEL, "--dist=worksteal", *RIGS)
 
 
 def lab() -> Iterator[Count]:
