@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,6 +12,7 @@ import msgspec
 
 from jupyter_nbedit.errors import AmbiguousCell, CellNotFound, InvalidNotebook, InvalidRequest
 from jupyter_nbedit.notebook import spans
+from jupyter_nbedit.notebook.ids import Ids
 from jupyter_nbedit.notebook.renewal import stretches
 from jupyter_nbedit.notebook.spans import Member, Span
 from jupyter_nbedit.notebook.spliced import Spliced
@@ -226,7 +226,7 @@ class Document:
             cells_span=cells.value,
             cell_spans=cell_spans,
             nbformat_minor=_integer(text, members, "nbformat_minor", default=0),
-            heads=[_head(index, head) for index, head in enumerate(heads)],
+            heads=_told(heads),
         )
 
     def after(self, splices: Sequence[Splice]) -> Document:
@@ -311,13 +311,9 @@ class Document:
         return None
 
     @cached_property
-    def ids(self) -> dict[str, list[int]]:
+    def ids(self) -> Ids:
         """The indexes of the cells that have each id."""
-        found: dict[str, list[int]] = defaultdict(list)
-        for index, (cell_id, _) in enumerate(self.heads):
-            if cell_id is not None:
-                found[cell_id].append(index)
-        return dict(found)
+        return Ids([cell_id for cell_id, _ in self.heads])
 
     def cell(self, index: int) -> Cell:
         """Give the cell at an index that is known to exist."""
@@ -359,7 +355,7 @@ class Document:
                     f"{len(found)} cells have the id {address!r}. Address the one you mean by its "
                     "index, an integer."
                 )
-                raise AmbiguousCell(message, cell=address, indexes=found)
+                raise AmbiguousCell(message, cell=address, indexes=list(found))
             index = found[0] if found else _ordinal(address)
         if index is None or not 0 <= index < len(self):
             raise self._not_found(address)
@@ -431,6 +427,14 @@ def _read_head(text: Text, index: int, span: Span) -> Head:
     except (msgspec.DecodeError, RecursionError):
         values = spans.decode(text, span)
         return Head(values.get("id"), values.get("cell_type"))
+
+
+def _told(heads: list[Head]) -> list[tuple[str | None, str]]:
+    found = [(head.id, head.cell_type) for head in heads]
+    plain = {type(cell_type) for _, cell_type in found} <= {str}
+    if plain and {type(cell_id) for cell_id, _ in found} <= {str, type(None)}:
+        return found
+    return [_head(index, head) for index, head in enumerate(heads)]
 
 
 def _head(index: int, head: Head) -> tuple[str | None, str]:

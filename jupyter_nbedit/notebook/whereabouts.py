@@ -112,7 +112,7 @@ class Whereabouts:
             return []
         anchor = anchors[rank]
         if anchor.id is not None:
-            return self._document.ids.get(anchor.id, [])
+            return list(self._document.ids.get(anchor.id, []))
         return self._keys.get(anchor.key or "", [])
 
     def _is_like(self, anchor: Anchor, index: int) -> bool:

@@ -20,7 +20,7 @@ from jupyter_nbedit.notebook.spans import MalformedJSON, Member, Span
 from jupyter_nbedit.notebook.text import CHUNK_BYTES, Stored
 
 
-class Head(msgspec.Struct):
+class Head(msgspec.Struct, gc=False):
     """What is read of every cell; of a double name the last counts, as everywhere in Jupyter."""
 
     id: Any = None
@@ -194,7 +194,7 @@ class _Cells:
         self._text = text
         self._window = window
         self._between = b""
-        self._are_large = True
+        self._are_large = False
 
     def go_through(self) -> None:
         """Do it.
@@ -238,9 +238,10 @@ class _Cells:
         """Give the length of each cell in an array of them, and its head."""
         if self._are_large:
             cells = _LARGE.decode(array)
-            lengths = _lengths(array, cells)
-            if lengths is not None:
-                return lengths, [cell.head for cell in cells]
+            walked = _lengths(array, cells)
+            if walked is not None:
+                self._are_large = len(array) > _LARGE_BYTES * len(walked)
+                return walked, [cell.head for cell in cells]
         lengths, heads = list(map(len, _ARRAY.decode(array))), HEADS.decode(array)
         self._are_large = len(array) > _LARGE_BYTES * len(lengths)
         return lengths, heads
@@ -263,9 +264,10 @@ class _Cells:
 
     def _note(self, room: bytearray, lengths: list[int]) -> None:
         by, at = self.at - 1, 1
+        note, index = self.spans.append, room.index
         for length in lengths:
             stop = at + length
-            self.spans.append(Span(at + by, stop + by))
+            note(Span(at + by, stop + by))
             # Between the objects of an array is nothing but a comma and white space.
-            at = room.index(b"{", stop)
+            at = index(b"{", stop)
         self.at = at + by
