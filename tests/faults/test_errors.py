@@ -14,8 +14,9 @@ from tests.faults.machinery import NIGHTLY, work
 from tests.faults.place import CASES
 
 MODES = ("FAIL_ONCE", "FAIL_ON")
-# Points for each case and mode by day; by night all there are. A large notebook takes its time.
-LIMIT, LIMIT_LARGE = (10**9, 10**9) if NIGHTLY else (500, 100)
+# Points for each case and mode by day; by night all there are. Those of `_ALL` are all by day, too.
+LIMIT, LIMIT_LARGE, ALL = (10**9, 10**9, 10**9) if NIGHTLY else (300, 100, 2000)
+_ALL = {("create", "FAIL_ONCE"), ("create", "FAIL_ON"), ("replace", "FAIL_ONCE")}
 #: To see the same points again: a seed, or one point as ``["FAIL_ON", "EIO", 17]``.
 SEED = int(os.environ.get("NBEDIT_SEED") or random.SystemRandom().getrandbits(32))
 ONLY = json.loads(os.environ.get("NBEDIT_POINT", "null"))
@@ -31,11 +32,11 @@ def failing(shim: Path, folder: Path, case: str, **more: Any) -> dict[str, Any]:
 def test_whatever_call_fails_the_answer_is_true_and_the_next_edit_works(
     shim: Path, quick: Path, case: str, mode: str
 ) -> None:
-    limit = LIMIT_LARGE if case == "large" else LIMIT
+    limit = LIMIT_LARGE if case == "large" else ALL if (case, mode) in _ALL else LIMIT
     found = failing(shim, quick, case, modes=[mode], limit=limit)
     assert found["wrongs"] == []
     if ONLY is None:
-        assert found["points"] >= min(limit, 500)
+        assert found["points"] >= min(limit, 300)
         # Errors that nobody sees prove nothing.
         assert {"io_error", "no_space", "forbidden"} <= set(found["kinds"])
 
@@ -47,6 +48,18 @@ def test_a_ledger_that_fails_while_it_is_opened_is_opened_again(
     found = failing(shim, quick, "replace", modes=[mode], fresh=True)
     assert found["wrongs"] == []
     assert found["kinds"]["warned"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_an_fsync_has_failed_to_make_durable_is_not_called_so(
+    shim: Path, quick: Path, case: str
+) -> None:
+    limit = LIMIT_LARGE if case == "large" else ALL
+    found = failing(
+        shim, quick, case, modes=["FAIL_ONCE"], inside=True, limit=limit, errors=["EIO"]
+    )
+    assert found["wrongs"] == []
+    assert found["kinds"]["io_error"]
 
 
 @pytest.mark.parametrize("case", CASES)
