@@ -129,3 +129,105 @@ def test_metadata_may_be_a_hundred_levels_deep_and_no_deeper(opening: bytes) -> 
         check_metadata("metadata", deep(101))
     with pytest.raises(InvalidOperation, match="more than 100 levels"):
         check_metadata("metadata", json.loads(nested(500)))
+
+
+# What the types say --------------------------------------------------------------------------
+
+LARGEST = 2**53 - 1
+INSERT = {"op": "insert", "source": "", "cell_type": "code"}
+
+RIGHT_TYPES: list[dict[str, Any]] = [
+    {"op": "replace", "cell": LARGEST, "source": "", "cell_type": "code"},
+    {"op": "replace", "cell": "", "source": "", "cell_type": "markdown", "outputs": "keep"},
+    {"op": "replace", "cell": 0, "source": "", "cell_type": "raw", "outputs": "clear"},
+    {**INSERT, "index": LARGEST},
+    {**INSERT, "at": "start", "id": "a" * 64},
+    {**INSERT, "at": "end", "id": "aZ09_-"},
+    {"op": "split", "cell": 0, "at_line": LARGEST},
+    {"op": "replace_text", "cell": 0, "edits": [{"old": "a", "new": "", "all": False}] * 1000},
+    {"op": "replace_text", "cell": 0, "edits": [{"old": "a", "new": "", "all": True}]},
+    {"op": "replace_section", "section": "a", "source": "", "cell_type": "code"},
+    {"op": "append_to_section", "section": "a", "source": "", "cell_type": "raw"},
+]
+
+WRONG_TYPES: list[dict[str, Any]] = [
+    {"op": "unknown", "cell": 0},
+    {"cell": 0, "source": ""},
+    {"op": "replace", "source": ""},
+    {"op": "replace", "cell": -1, "source": ""},
+    {"op": "replace", "cell": LARGEST + 1, "source": ""},
+    {"op": "replace", "cell": 1.5, "source": ""},
+    {"op": "replace", "cell": None, "source": ""},
+    {"op": "replace", "cell": 0, "source": None},
+    {"op": "replace", "cell": 0, "source": "", "cell_type": "heading"},
+    {"op": "replace", "cell": 0, "source": "", "outputs": "drop"},
+    {"op": "replace", "cell": 0, "source": "", "unknown": 1},
+    {"op": "replace", "cell": 0, "source": "", "expect": {"source": "", "unknown": 1}},
+    {"op": "replace_text", "cell": 0, "old": "", "new": ""},
+    {"op": "replace_text", "cell": 0, "edits": []},
+    {"op": "replace_text", "cell": 0, "edits": [{"old": "", "new": ""}]},
+    {"op": "replace_text", "cell": 0, "edits": [{"old": "a", "new": "", "unknown": 1}]},
+    {"op": "replace_text", "cell": 0, "edits": [{"old": "a", "new": ""}] * 1001},
+    {**INSERT, "index": -1},
+    {**INSERT, "index": LARGEST + 1},
+    {**INSERT, "at": "middle"},
+    {**INSERT, "at": "end", "id": ""},
+    {**INSERT, "at": "end", "id": "a" * 65},
+    {**INSERT, "at": "end", "id": "a b"},
+    {**INSERT, "at": "end", "id": "a\n"},
+    {**INSERT, "at": "end", "unknown": 1},
+    {**INSERT, "at": "end", "metadata": []},
+    {"op": "delete", "cells": []},
+    {"op": "delete", "cell": 0, "unknown": 1},
+    {"op": "move", "cells": [], "at": "end"},
+    {"op": "move", "cell": 0, "at": "end", "unknown": 1},
+    {"op": "split", "cell": 0, "at_line": 1},
+    {"op": "split", "cell": 0, "at_line": LARGEST + 1},
+    {"op": "split", "cell": 0, "at_line": 2, "unknown": 1},
+    {"op": "merge", "cells": [0]},
+    {"op": "merge", "cells": [0, 1], "unknown": 1},
+    {"op": "clear_outputs", "cells": []},
+    {"op": "clear_outputs", "all": True, "unknown": 1},
+    {"op": "set_metadata", "patch": []},
+    {"op": "set_metadata", "patch": {}, "unknown": 1},
+    {"op": "append_to_section", "section": "", "source": ""},
+    {"op": "append_to_section", "section": "a", "source": "", "unknown": 1},
+    {"op": "append_to_section", "section": "a", "source": "", "cell_type": "x"},
+    {"op": "replace_section", "section": "", "source": ""},
+    {"op": "replace_section", "section": "a", "source": "", "unknown": 1},
+    {"op": "remove_entry", "section": "a", "match": ""},
+    {"op": "remove_entry", "section": "", "match": "a"},
+    {"op": "remove_entry", "section": "a", "match": "a", "unknown": 1},
+]
+
+
+def shown(operation: dict[str, Any]) -> str:
+    return json.dumps(operation)[:60]
+
+
+@pytest.mark.parametrize("operation", RIGHT_TYPES, ids=shown)
+def test_what_has_the_right_types_is_read_as_it_is(operation: dict[str, Any]) -> None:
+    decoded = DECODER.decode(json.dumps(operation))
+    check_form(decoded)
+    assert {**msgspec.to_builtins(decoded), **operation} == msgspec.to_builtins(decoded)
+
+
+@pytest.mark.parametrize("operation", WRONG_TYPES, ids=shown)
+def test_what_has_a_wrong_type_is_not_read(operation: dict[str, Any]) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        DECODER.decode(json.dumps(operation))
+
+
+def test_what_is_not_said_is_what_people_expect() -> None:
+    read = DECODER.decode
+    assert read(b'{"op": "replace", "cell": 0, "source": ""}').outputs == "clear"
+    assert read(b'{"op": "replace_text", "cell": 0, "old": "a", "new": ""}').outputs == "clear"
+    for op in ("append_to_section", "replace_section"):
+        found = read(b'{"op": "%s", "section": "a", "source": ""}' % op.encode())
+        assert found.cell_type == "markdown"
+
+
+def test_an_operation_cannot_be_changed() -> None:
+    for operation in (*GOOD, {"op": "replace_section", "section": "a", "source": ""}):
+        with pytest.raises(AttributeError, match="immutable"):
+            setattr(DECODER.decode(json.dumps(operation)), next(iter(set(operation) - {"op"})), 1)

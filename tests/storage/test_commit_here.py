@@ -7,6 +7,7 @@ import dataclasses
 import errno
 import os
 import stat
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 from jupyter_nbedit.errors import Forbidden, NotAPlainFile, NotebookExists, StorageFailure
 from jupyter_nbedit.storage import Changed, kernel
 from jupyter_nbedit.storage.commit import at_once, check_vacant, create, replace
+from jupyter_nbedit.storage.swapping import _leased
 from tests.storage.conftest import EDIT, EDITED, NAME, TEXT, Place, assert_as_it_was, left_in
 
 REFUSED, BROKEN = errno.ENOSYS, errno.EIO
@@ -131,6 +133,19 @@ def test_what_may_be_another_s_file_is_not_taken_away(
     with pytest.raises(StorageFailure):
         replace(str(notebook), place.read(), EDIT, exchange)
     assert len(left_in(place.root)) == left
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has leases")
+def test_who_opens_a_file_for_writing_that_was_free_is_given_way(notebook: Path) -> None:
+    with notebook.open("rb") as old:
+        with _leased(old.fileno(), was_free=True) as is_alone:
+            assert is_alone is not None
+            assert is_alone()
+        with notebook.open("r+b"):
+            with pytest.raises(Changed), _leased(old.fileno(), was_free=True):
+                pytest.fail("it is open")
+            with _leased(old.fileno(), was_free=False) as is_alone:
+                assert is_alone is None
 
 
 # New files ---------------------------------------------------------------------------------------
