@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -150,11 +151,11 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
         InvalidRequest
             If it does not have the form.
         """
-        fields = {field.name: field for field in msgspec.structs.fields(form)}
+        repeatable = _repeatable(form)
         given: dict[str, Any] = {}
         for name in self.request.query_arguments:
             values = self.get_query_arguments(name, strip=False)
-            if name in fields and "list" in str(fields[name].type):
+            if name in repeatable:
                 given[name] = values
             elif len(values) > 1:
                 message = f"`{name}` stands {len(values)} times in the query; expected it once."
@@ -234,3 +235,10 @@ def encoded(reply: Any) -> bytes:
         written = json.dumps(msgspec.to_builtins(reply))
         # As msgspec does: JSON has no word for what is not a finite number.
         return json.dumps(json.loads(written, parse_constant=lambda _: None)).encode()
+
+
+@cache
+def _repeatable(form: type[msgspec.Struct]) -> frozenset[str]:
+    """Give the fields that are lists; msgspec works their types out anew whenever it is asked."""
+    fields = msgspec.structs.fields(form)
+    return frozenset(field.name for field in fields if "list" in str(field.type))

@@ -331,6 +331,7 @@ async def test_the_about_page_tells_version_mode_limits_and_links(local: Local) 
     about = answer.json
     assert about.pop("epoch")
     assert about.pop("version").count(".") == 2
+    assert "compare" in about.pop("guards")
     assert "nexo/NotebookEdit" in about.pop("tools")
     assert about == {
         "name": "jupyter_nbedit",
