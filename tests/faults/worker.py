@@ -245,7 +245,41 @@ def errors(job: dict[str, Any], shim: Shim, place: Place) -> Findings:
     return asyncio.run(main())
 
 
-JOBS = {"kills": kills, "errors": errors}
+def slow(job: dict[str, Any], shim: Shim, place: Place) -> Findings:
+    """Edit on a disk that takes its time for each call, and feel the pulse of the loop."""
+    findings = Findings()
+
+    async def main() -> None:
+        server = place.server()
+        await place.put(server)
+        gaps = [0.0]
+
+        async def beat() -> None:
+            last = time.monotonic()
+            while True:
+                await asyncio.sleep(0.005)
+                now = time.monotonic()
+                gaps.append(now - last)
+                last = now
+
+        pulse = asyncio.create_task(beat())
+        began = time.monotonic()
+        shim.arm(Mode.DELAY, 1, job["milliseconds"], place.root)
+        outcome = await place.act(server)
+        findings.calls = shim.disarm()
+        pulse.cancel()
+        findings.kinds = {
+            "longest gap": int(1000 * max(gaps)),
+            "took": int(1000 * (time.monotonic() - began)),
+        }
+        findings.note("a slow disk", place.wrongs(outcome), "done" if outcome.reply else "refused")
+        await server.close()
+
+    asyncio.run(main())
+    return findings
+
+
+JOBS = {"kills": kills, "errors": errors, "slow": slow}
 
 
 def main() -> None:

@@ -1,0 +1,81 @@
+"""Disks that are full, read-only, somebody else's or slow, and a ledger that has no room."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.faults.machinery import NIGHTLY, need, need_root, work
+from tests.toolchain import ROOT
+
+SAID = {
+    "full": "no_space",
+    "without inodes": "no_space",
+    "read-only": "forbidden",
+    "of small files": "no_space",
+    "with few open files": "io_error",
+    "of somebody else": "forbidden",
+    "unchangeable": "forbidden",
+}
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    """Try all disks once; others than root get into the folder, too."""
+    need_root()
+    for tool in ("unshare", "mount", "chattr"):
+        need(shutil.which(tool), f"{tool} is not installed")
+    folder = tempfile.mkdtemp(prefix="nbedit-")
+    command = ["unshare", "--mount", sys.executable, "-m", "tests.faults.disks", folder]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    shutil.rmtree(folder)
+    assert done.returncode == 0, done.stderr[-4000:]
+    outcomes: dict[str, Any] = json.loads(done.stdout)
+    return outcomes
+
+
+@pytest.mark.parametrize("disk", SAID)
+def test_on_such_a_disk_an_edit_is_refused_and_the_notebook_stays_as_it_was(
+    found: dict[str, Any], disk: str
+) -> None:
+    said = {"said": SAID[disk], "kept": True, "left": [], "then": "edited"}
+    assert found[disk] == said
+
+
+def test_beside_a_full_ledger_an_edit_is_made_and_says_that_it_is_not_recorded(
+    found: dict[str, Any],
+) -> None:
+    outcome = found["beside a full ledger"]
+    assert outcome["said"].startswith(
+        "edited; The edit is in the file, but it could not be recorded"
+    )
+    assert (outcome["left"], outcome["then"]) == ([], "edited")
+
+
+@pytest.mark.parametrize("case", ["replace", "create", "undo", "large"] if NIGHTLY else ["replace"])
+def test_a_disk_that_takes_its_time_for_each_call_does_not_hold_the_loop_up(
+    shim: Path, quick: Path, case: str
+) -> None:
+    job = {"job": "slow", "case": case, "folder": str(quick), "milliseconds": 150}
+    slow = work(shim, job)
+    assert slow["wrongs"] == []
+    # Most of its calls, one after another.
+    assert slow["kinds"]["took"] > 30 * 150
+    assert slow["kinds"]["longest gap"] < 100

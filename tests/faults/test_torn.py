@@ -1,0 +1,57 @@
+"""Another Jupyter server saves in place while we read: no half is taken for a notebook."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from jupyter_nbedit.errors import Busy
+from jupyter_nbedit.loading import settled
+from tests.faults.machinery import NIGHTLY
+from tests.faults.place import CASES, NAME, Place
+from tests.faults.saver import version
+from tests.toolchain import ROOT
+
+SECONDS = 120.0 if NIGHTLY else 3.0
+
+
+def test_nothing_is_read_that_another_server_has_not_saved_whole(tmp_path: Path) -> None:
+    place = Place(tmp_path, CASES["create"])
+    command = [sys.executable, "-m", "tests.faults.saver", str(place.root)]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as saver:
+        assert saver.stdin is not None
+        assert saver.stdout is not None
+        assert saver.stdout.readline() == "begun\n"
+        read, torn, busy = asyncio.run(reads(place))
+        saver.stdin.close()
+        saves = int(saver.stdout.readline())
+    print(f"{saves} saves; read {len(read)} versions, a bare look met {torn} halves, {busy} busy")
+    assert read
+    assert set(read) <= set(range(saves + 1))
+    # Who does not wait meets halves: the rig makes them.
+    assert torn > 0
+
+
+async def reads(place: Place) -> tuple[list[int], int, int]:
+    """Read for a while; give the versions, how often a bare look met no version, and refusals."""
+    server, found, torn, busy = place.server(), [], 0, 0
+    until = time.monotonic() + SECONDS
+    while time.monotonic() < until:
+        bare = place.notebook.read_bytes()
+        torn += not bare.endswith(b"}")
+        try:
+            storage = await server.storages.of(NAME)
+            text = (await settled(storage, NAME)).content.text
+        except Busy:
+            busy += 1
+            continue
+        number = int(text.split(b'"n": ')[1].split(b",")[0])
+        assert text.decode() == version(number)
+        found.append(number)
+    await server.close()
+    return found, torn, busy
