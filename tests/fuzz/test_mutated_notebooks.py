@@ -47,8 +47,8 @@ def nothing(label: str, document: Document, at: int) -> None:
     batch: Batch = [{"op": "set_metadata", "patch": {"no such member": None}}]
     cell = document.cell(at)
     if cell.metadata.get("editable") is not False:
-        same = {"cell_type": cell.cell_type, "outputs": "keep"}
-        batch.append({"op": "replace", "cell": at, "source": cell.source, **same})
+        same = {"source": cell.source, "outputs": "keep"}
+        batch.append({"op": "replace", "cell": at, **same})
     if document.metadata_span is not None:
         assert not edit(document, *batch).splices, label
 
