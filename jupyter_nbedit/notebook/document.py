@@ -12,6 +12,7 @@ import msgspec
 
 from jupyter_nbedit.errors import AmbiguousCell, CellNotFound, InvalidNotebook, InvalidRequest
 from jupyter_nbedit.notebook import spans
+from jupyter_nbedit.notebook.columns import Heads, Spans
 from jupyter_nbedit.notebook.ids import Ids
 from jupyter_nbedit.notebook.renewal import stretches
 from jupyter_nbedit.notebook.spans import Member, Span
@@ -165,9 +166,9 @@ class Document:
     span: Span
     members: list[Member]
     cells_span: Span
-    cell_spans: list[Span]
+    cell_spans: Spans
     nbformat_minor: int
-    heads: list[tuple[str | None, str]]
+    heads: Heads
 
     @classmethod
     def parse(cls, text: Text) -> Document:
@@ -200,7 +201,7 @@ class Document:
         text: Text,
         top: Span,
         found: list[Member],
-        cell_spans: list[Span] | None = None,
+        cell_spans: Spans | None = None,
         heads: list[Head] | None = None,
     ) -> Document:
         members = _single(found)
@@ -216,7 +217,7 @@ class Document:
             message = "The file is not a notebook of nbformat 4: it has no `cells` array."
             raise InvalidNotebook(message)
         if cell_spans is None:
-            cell_spans = spans.elements(text, cells.value)
+            cell_spans = Spans.of(spans.elements(text, cells.value))
         if heads is None:
             heads = [_read_head(text, index, span) for index, span in enumerate(cell_spans)]
         return cls(
@@ -245,14 +246,16 @@ class Document:
         if found is None:
             return Document.parse(text)
         by, first = (found[-1].shift if found else 0), 0
-        cell_spans: list[Span] = []
-        heads: list[tuple[str | None, str]] = []
+        cell_spans, heads = Spans(), Heads()
         shift = 0
         for stretch in found:
-            cell_spans += _shifted(self.cell_spans[first : stretch.first], shift) + stretch.spans
-            heads += self.heads[first : stretch.first]
-            heads += [_head(len(heads) + n, head) for n, head in enumerate(stretch.heads)]
+            cell_spans.extend(self.cell_spans[first : stretch.first], shift)
+            cell_spans.extend(Spans.of(stretch.spans))
+            heads.extend(self.heads[first : stretch.first])
+            heads.extend(_told(stretch.heads, len(heads)))
             first, shift = stretch.last, stretch.shift
+        cell_spans.extend(self.cell_spans[first:], shift)
+        heads.extend(self.heads[first:])
         array = Span(self.cells_span.start, self.cells_span.stop + by)
         return replace(
             self,
@@ -260,8 +263,8 @@ class Document:
             span=Span(self.span.start, self.span.stop + by),
             members=[_renewed(member, array, by) for member in self.members],
             cells_span=array,
-            cell_spans=cell_spans + _shifted(self.cell_spans[first:], shift),
-            heads=heads + self.heads[first:],
+            cell_spans=cell_spans,
+            heads=heads,
         )
 
     def __len__(self) -> int:
@@ -313,7 +316,7 @@ class Document:
     @cached_property
     def ids(self) -> Ids:
         """The indexes of the cells that have each id."""
-        return Ids([cell_id for cell_id, _ in self.heads])
+        return Ids(self.heads.ids)
 
     def cell(self, index: int) -> Cell:
         """Give the cell at an index that is known to exist."""
@@ -407,10 +410,6 @@ def _integer(text: Text, members: dict[str, Member], name: str, default: int | N
     return value
 
 
-def _shifted(cells: list[Span], by: int) -> list[Span]:
-    return [Span(start + by, stop + by) for start, stop in cells] if by else cells
-
-
 def _renewed(member: Member, array: Span, by: int) -> Member:
     """Give the member of a notebook whose array of cells has grown so much."""
     if member.value.start == array.start:
@@ -429,12 +428,15 @@ def _read_head(text: Text, index: int, span: Span) -> Head:
         return Head(values.get("id"), values.get("cell_type"))
 
 
-def _told(heads: list[Head]) -> list[tuple[str | None, str]]:
-    found = [(head.id, head.cell_type) for head in heads]
-    plain = {type(cell_type) for _, cell_type in found} <= {str}
-    if plain and {type(cell_id) for cell_id, _ in found} <= {str, type(None)}:
-        return found
-    return [_head(index, head) for index, head in enumerate(heads)]
+def _told(heads: list[Head], first: int = 0) -> Heads:
+    """Give what cells are, of which the first has an index."""
+    ids, cell_types = [head.id for head in heads], [head.cell_type for head in heads]
+    if set(map(type, cell_types)) <= {str} and set(map(type, ids)) <= {str, type(None)}:
+        return Heads(ids, cell_types)
+    told = Heads()
+    for index, head in enumerate(heads, first):
+        told.add(*_head(index, head))
+    return told
 
 
 def _head(index: int, head: Head) -> tuple[str | None, str]:

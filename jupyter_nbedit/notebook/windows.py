@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from jupyter_nbedit.notebook import spans
+from jupyter_nbedit.notebook.columns import Spans
 from jupyter_nbedit.notebook.spans import MalformedJSON, Member, Span
 from jupyter_nbedit.notebook.text import CHUNK_BYTES, Stored
 
@@ -45,7 +46,7 @@ class Seen:
 
     span: Span
     members: list[Member]
-    cell_spans: list[Span]
+    cell_spans: Spans
     heads: list[Head]
 
 
@@ -99,6 +100,7 @@ def look_through(text: Stored, start: int, window: int = CHUNK_BYTES) -> Seen | 
     except (_Unproved, MalformedJSON, *_REFUSED):
         return None
     by = cells.at - len(_FRAME)
+    cells.spans.extend(Spans.of(last), by)
     key = before[-1].shifted(start)
     return Seen(
         span=Span(start + begin, top.stop + by),
@@ -107,12 +109,12 @@ def look_through(text: Stored, start: int, window: int = CHUNK_BYTES) -> Seen | 
             Member("cells", key.name_span, Span(key.value.start, array.stop + by)),
             *(member.shifted(by) for member in behind[1:]),
         ],
-        cell_spans=cells.spans + [Span(first + by, stop + by) for first, stop in last],
+        cell_spans=cells.spans,
         heads=heads,
     )
 
 
-class _Large(msgspec.Struct):
+class _Large(msgspec.Struct, gc=False):
     """All that nbformat gives a cell, as it is written; empty is what a cell has not."""
 
     attachments: msgspec.Raw = _NOTHING
@@ -189,7 +191,7 @@ class _Cells:
 
     def __init__(self, text: Stored, at: int, window: int) -> None:
         self.at = at
-        self.spans: list[Span] = []
+        self.spans = Spans()
         self.heads: list[Head] = []
         self._text = text
         self._window = window
@@ -264,10 +266,10 @@ class _Cells:
 
     def _note(self, room: bytearray, lengths: list[int]) -> None:
         by, at = self.at - 1, 1
-        note, index = self.spans.append, room.index
+        note, index = self.spans.add, room.index
         for length in lengths:
             stop = at + length
-            note(Span(at + by, stop + by))
+            note(at + by, stop + by)
             # Between the objects of an array is nothing but a comma and white space.
             at = index(b"{", stop)
         self.at = at + by

@@ -67,8 +67,8 @@ def whole(_text: bytes, document: Document | None) -> Found | None:
         document.span,
         document.members,
         document.cells_span,
-        document.cell_spans,
-        document.heads,
+        list(document.cell_spans),
+        list(document.heads),
         document.nbformat_minor,
     )
 
