@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import errno
+import fcntl
+import gc
 import os
 import stat
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,8 +19,11 @@ import pytest
 from jupyter_nbedit.errors import Forbidden, NotAPlainFile, NotebookExists, StorageFailure
 from jupyter_nbedit.storage import Changed, kernel
 from jupyter_nbedit.storage.commit import at_once, check_vacant, create, replace
-from jupyter_nbedit.storage.swapping import _leased
+from jupyter_nbedit.storage.folders import opened
+from jupyter_nbedit.storage.swapping import Swap, _leased
 from tests.storage.conftest import EDIT, EDITED, NAME, TEXT, Place, assert_as_it_was, left_in
+
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has leases and /proc")
 
 REFUSED, BROKEN = errno.ENOSYS, errno.EIO
 
@@ -135,7 +141,7 @@ def test_what_may_be_another_s_file_is_not_taken_away(
     assert len(left_in(place.root)) == left
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has leases")
+@on_linux
 def test_who_opens_a_file_for_writing_that_was_free_is_given_way(notebook: Path) -> None:
     with notebook.open("rb") as old:
         with _leased(old.fileno(), was_free=True) as is_alone:
@@ -146,6 +152,107 @@ def test_who_opens_a_file_for_writing_that_was_free_is_given_way(notebook: Path)
                 pytest.fail("it is open")
             with _leased(old.fileno(), was_free=False) as is_alone:
                 assert is_alone is None
+        assert fcntl.fcntl(old, fcntl.F_GETLEASE) == fcntl.F_UNLCK
+
+
+@on_linux
+def test_a_lease_is_held_no_longer_than_it_is_used(place: Place, notebook: Path) -> None:
+    with notebook.open("rb") as old, opened(str(place.root)) as folder:
+        status = os.fstat(old.fileno())
+        swap = Swap(folder, ("b", NAME), old.fileno(), (status, status), lambda: True)
+        began = time.monotonic()
+        swap.wait()
+        assert time.monotonic() - began < 0.4
+        assert fcntl.fcntl(old, fcntl.F_GETLEASE) == fcntl.F_UNLCK
+        with _leased(old.fileno(), was_free=True):
+            assert fcntl.fcntl(old, fcntl.F_GETLEASE) == fcntl.F_RDLCK
+        assert fcntl.fcntl(old, fcntl.F_GETLEASE) == fcntl.F_UNLCK
+        with notebook.open("r+b"):
+            swap.wait()
+        assert time.monotonic() - began >= 0.5
+        # It has been free once.
+        with notebook.open("r+b"), pytest.raises(Changed):
+            swap.put()
+
+
+def test_where_nothing_can_be_exchanged_a_last_look_keeps_what_others_wrote(
+    place: Place, notebook: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel, "_renameat2", None)
+    base = place.read()
+
+    def exchange(put: Callable[[], None], *_: object) -> list[str]:
+        notebook.write_bytes(b"theirs")
+        put()
+        return []
+
+    with pytest.raises(Changed):
+        replace(str(notebook), base, EDIT, exchange)
+    assert notebook.read_bytes() == b"theirs"
+    assert left_in(place.root) == [NAME]
+    notebook.write_bytes(TEXT)
+    assert replace(str(notebook), place.read(), EDIT).guard == "compare"
+    assert notebook.read_bytes() == EDITED
+
+
+def test_a_pipe_in_the_place_of_the_file_is_not_waited_for(
+    place: Place, notebook: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = place.read()
+
+    def access(*_: object, **__: object) -> bool:
+        notebook.unlink()
+        os.mkfifo(notebook)
+        return True
+
+    monkeypatch.setattr(os, "access", access)
+    with pytest.raises(Changed):
+        replace(str(notebook), base, EDIT)
+
+
+@on_linux
+def test_no_file_stays_open(place: Place, notebook: Path) -> None:
+    place.edit()
+    before = len(left_in(Path("/proc/self/fd")))
+    for number in range(3):
+        replace(str(notebook), place.read(), EDIT)
+        create(str(place.root / f"{number}.ipynb"), TEXT)
+    gc.collect()
+    assert len(left_in(Path("/proc/self/fd"))) == before
+
+
+def test_the_time_that_is_told_is_the_file_s(place: Place, notebook: Path) -> None:
+    for written in (place.edit(), create(str(place.root / "b.ipynb"), TEXT)):
+        path = place.root / ("b.ipynb" if written.status is None else NAME)
+        assert written.last_modified.timestamp() == pytest.approx(path.stat().st_mtime, abs=1e-5)
+    assert notebook.exists()
+
+
+@on_linux
+def test_what_is_being_written_is_nobody_else_s(
+    place: Place, notebook: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[int, int]] = []
+    sync, real_open = os.fsync, os.open
+
+    def opens(path: str, flags: int, mode: int = 0o777, **more: int) -> int:
+        if flags & os.O_CREAT:
+            seen.append((mode, flags & os.O_EXCL))
+        return real_open(path, flags, mode, **more)
+
+    def fsync(descriptor: int) -> None:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            again = real_open(f"/proc/self/fd/{descriptor}", os.O_RDONLY)
+            with pytest.raises(BlockingIOError):
+                fcntl.flock(again, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.close(again)
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "open", opens)
+    monkeypatch.setattr(os, "fsync", fsync)
+    replace(str(notebook), place.read(), EDIT)
+    create(str(place.root / "b.ipynb"), TEXT)
+    assert [one for one in seen if one[0] != 0o777] == [(0o600, os.O_EXCL), (0o666, os.O_EXCL)]
 
 
 # New files ---------------------------------------------------------------------------------------
@@ -180,6 +287,24 @@ def test_without_a_rename_that_replaces_nothing_a_file_is_made_too(
     if not links:
         monkeypatch.setattr(os, "link", failing(errno.EPERM))
     assert made(place) == TEXT
+    assert left_in(place.root) == [NAME]
+
+
+def test_without_renames_and_links_nothing_is_overwritten_either(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        (place.root / NAME).write_bytes(b"theirs")
+        sync(descriptor)
+
+    monkeypatch.setattr(kernel, "_renameat2", failing(REFUSED))
+    monkeypatch.setattr(os, "link", failing(errno.EPERM))
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(NotebookExists):
+        made(place)
+    assert (place.root / NAME).read_bytes() == b"theirs"
     assert left_in(place.root) == [NAME]
 
 

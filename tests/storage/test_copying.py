@@ -11,6 +11,7 @@ import pytest
 from jupyter_nbedit.errors import Overtaken
 from jupyter_nbedit.notebook.splices import Splice, join
 from jupyter_nbedit.notebook.text import CHUNK_BYTES
+from jupyter_nbedit.storage import kernel
 from jupyter_nbedit.storage.copying import copied
 from jupyter_nbedit.storage.filetext import FileText
 
@@ -83,3 +84,21 @@ def test_a_file_that_is_written_meanwhile_is_not_copied(tmp_path: Path) -> None:
     (tmp_path / "old").write_bytes(TEXT[:-1])
     with pytest.raises(Overtaken):
         written(base, [Splice(0, 0, b"new")], tmp_path / "new")
+
+
+def test_the_disk_gets_to_work_while_the_rest_is_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room: list[tuple[int, ...]] = []
+    flushed: list[tuple[int, ...]] = []
+    monkeypatch.setattr(kernel, "_fallocate", lambda _, *call: room.append(call[-2:]))
+    monkeypatch.setattr(kernel, "_sync_file_range", lambda _, *call: flushed.append(call[:2]))
+    (tmp_path / "old").write_bytes(TEXT)
+    written(opened(tmp_path / "old"), [Splice(0, 7, b"n"), Splice(9, 9, b"abc")], tmp_path / "new")
+    size = SIZE - 7 + 1 + 3
+    assert room == [(0, size)]
+    starts = [start for start, _ in flushed]
+    stops = [start + count for start, count in flushed]
+    assert starts == [0, *stops[:-1]]
+    assert len(flushed) == 2
+    assert all(8 * CHUNK_BYTES <= count < 9 * CHUNK_BYTES for _, count in flushed)

@@ -13,7 +13,7 @@ from jupyter_server.services.contents.largefilemanager import AsyncLargeFileMana
 from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import InvalidRequest, NotebookNotFound
-from jupyter_nbedit.storage.mapping import api_path
+from jupyter_nbedit.storage.mapping import api_path, root_name
 from jupyter_nbedit.storage.paths import (
     check_suffix,
     is_odd,
@@ -58,7 +58,7 @@ def test_what_is_hidden_is_there_only_for_a_manager_that_shows_it(place: Place) 
     assert asyncio.run(visible(place.manager, ".b/a")) == str(place.root / ".b" / "a")
 
 
-@pytest.mark.parametrize("path", ["../a", "a/../../b", "a\0"])
+@pytest.mark.parametrize("path", ["../a", "a/../../b", "a\0", "a//b", "./a", "a/../b", "/a", ""])
 def test_an_odd_path_leads_nowhere(place: Place, path: str) -> None:
     with pytest.raises(NotebookNotFound):
         asyncio.run(visible(place.manager, path))
@@ -151,3 +151,24 @@ def test_a_share_of_another_server_is_not_looked_at(
     assert looked == []
     inside = str(place.root / "a.ipynb")
     assert api_path(place.manager, inside, relative=False) == "a.ipynb"
+
+
+def test_a_root_is_named_so_that_it_can_be_told_from_others(place: Place) -> None:
+    class Bucket:
+        root_dir, endpoint_url, bucket, prefix = "a", "b", "c", 4
+
+    (place.root.parent / "door").symlink_to("root")
+    linked = AsyncLargeFileManager(root_dir=str(place.root.parent / "door"))
+    assert root_name(linked) == root_name(place.manager) == str(place.root)
+    where = '{"root_dir": "a", "endpoint_url": "b", "bucket": "c", "prefix": "4"}'
+    assert root_name(Bucket()) == f"{__name__}.{Bucket.__qualname__} {where}"
+    nowhere = '{"root_dir": "", "endpoint_url": "", "bucket": "", "prefix": ""}'
+    assert root_name(object()) == f"builtins.object {nowhere}"
+
+
+def test_the_root_of_all_files_is_a_root_like_any_other(place: Place) -> None:
+    top = AsyncLargeFileManager(root_dir="/")
+    inside = str(place.root / "a.ipynb")
+    assert api_path(top, inside, relative=False) == inside[1:]
+    assert api_path(top, "/", relative=False) == ""
+    assert api_path(place.manager, str(place.root), relative=False) == ""
