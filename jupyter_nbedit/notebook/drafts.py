@@ -84,6 +84,8 @@ class Draft:
         """Whether it had outputs or a count, and has not any more."""
         if self.cell is None or not (self.clear or self.cell_type != "code"):
             return False
+        if "code" not in {self.cell.cell_type, self.cell_type}:
+            return False
         return rewrite.has_outputs(self.cell)
 
     def changes(self, style: Style) -> list[Splice]:

@@ -88,7 +88,7 @@ def touched(cell: Cell, wanted: Wanted) -> set[str]:
     names = {name for name, value in wanted.members.items() if value != cell.written(name)}
     if wanted.source != cell.source:
         names.add("source")
-    if wanted.clear:
+    if _clears(cell, wanted):
         names.update(member.name for member in _stale(cell))
     if wanted.cell_type != cell.cell_type:
         names.add("cell_type")
@@ -105,7 +105,7 @@ def changed_cell(cell: Cell, style: Style, wanted: Wanted) -> list[Splice]:
     source = wanted.source if wanted.source != cell.source else None
     converted = wanted.cell_type != cell.cell_type
     values = {name: value for name, value in wanted.members.items() if value != cell.written(name)}
-    if wanted.clear:
+    if _clears(cell, wanted):
         values |= {member.name: _CLEARED[member.name] for member in _stale(cell)}
     if source is None and not converted and not values:
         return []
@@ -129,6 +129,11 @@ def changed_cell(cell: Cell, style: Style, wanted: Wanted) -> list[Splice]:
     if source is not None:
         changes.append(_new_source(cell, own, source))
     return sorted(changes)
+
+
+def _clears(cell: Cell, wanted: Wanted) -> bool:
+    """Tell whether outputs are cleared; whatever else has such members, they are not a run's."""
+    return wanted.clear and "code" in {cell.cell_type, wanted.cell_type}
 
 
 def _stale(cell: Cell) -> list[Member]:

@@ -333,3 +333,11 @@ def test_the_diff_shows_each_cell_as_diff_u_would() -> None:
         "@@ -0,0 +1 @@",
         "+new",
     ]
+
+
+def test_what_only_a_run_gives_stays_in_a_cell_that_never_runs() -> None:
+    odd = b'{"cell_type": "markdown", "execution_count": 1, "metadata": {}, "source": "x"}'
+    document = Document.parse(b'{"cells": [' + odd + b'], "nbformat": 4}')
+    applied = edit(document, {"op": "replace", "cell": 0, "source": "y"})
+    assert join(document.text, applied.splices) == document.text[:].replace(b'"x"', b'"y"')
+    assert applied.results[0].outputs_cleared is False
