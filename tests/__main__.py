@@ -121,6 +121,11 @@ def rigs() -> Iterator[Count]:
     yield pytest("rigs", *PARALLEL, "--dist=worksteal", *RIGS)
 
 
+def mutation() -> Iterator[Count]:
+    """Python: what must be covered to the last branch; at night, changes that must be noticed."""
+    yield check(sys.executable, "tests/mutation")
+
+
 def lab() -> Iterator[Count]:
     """TypeScript: style, types, and the modules that need no browser."""
     lint = ("npm", "run", "lint")
@@ -174,6 +179,7 @@ STAGES = {
     "lint": Stage(lint),
     "unit": Stage(unit),
     "rigs": Stage(rigs),
+    "mutation": Stage(mutation),
     "lab": Stage(
         lab,
         [
