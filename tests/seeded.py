@@ -36,6 +36,9 @@ class Bug:
     also
         Further changes that it takes, each as module, old and new: one safeguard may hide that
         another is missing.
+    by_night
+        Whether it is tried by night only: it takes half a minute, or chance has a say in whether
+        it is noticed in one short run.
     """
 
     name: str
@@ -44,6 +47,7 @@ class Bug:
     new: str
     caught_by: str
     also: Sequence[tuple[str, str, str]] = ()
+    by_night: bool = False
 
 
 def build(bug: Bug, folder: Path) -> Path:
@@ -213,6 +217,7 @@ BUGS = (
         "_NO_LINK = 0",
         "tests/threats/test_files.py::"
         "test_s3_no_link_put_in_a_path_in_the_middle_of_an_edit_leads_it_out",
+        by_night=True,
     ),
     Bug(
         "a retry is taken for a new request",
@@ -259,6 +264,7 @@ BUGS = (
         "                return\n"
         "            except",
         f"{_INTERLEAVED}[us-renamed]",
+        by_night=True,
     ),
     Bug(
         "nobody waits for who has the file open",
@@ -301,6 +307,7 @@ BUGS = (
         "read = await settled(",
         'read = __import__("time").sleep(0.15) or await settled(',
         _SOAK,
+        by_night=True,
     ),
     Bug(
         "a folder that was opened stays open",
@@ -308,5 +315,6 @@ BUGS = (
         "yield Folder(real, descriptor)\n    finally:\n        _close(descriptor)",
         "yield Folder(real, descriptor)\n    finally:\n        os.fstat(descriptor)",
         _SOAK,
+        by_night=True,
     ),
 )

@@ -64,8 +64,10 @@ def edited(document: Document, chance: random.Random) -> None:
 
 def is_regular(cell: dict[str, Any]) -> bool:
     """Tell whether the model can say what an edit of the cell means."""
+    of_a_run = {"execution_count", "outputs"} & cell.keys()
     return (
         cell.get("cell_type") in {"code", "markdown", "raw"}
+        and len(of_a_run) == (2 if cell["cell_type"] == "code" else 0)
         and isinstance(cell.get("id", ""), str)
         and isinstance(cell.get("metadata", {}), dict)
         and isinstance(cell.get("attachments", {}), dict)
