@@ -254,6 +254,7 @@ BUGS = (
         "if not is_sure:",
         "if not self.folder:",
         f"{_INTERLEAVED}[us-renamed]",
+        by_night=True,
     ),
     Bug(
         "the file is compared, then renamed over",

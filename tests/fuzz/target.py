@@ -24,6 +24,7 @@ with atheris.instrument_imports(include=INSTRUMENTED, enable_loader_override=Fal
     from jupyter_nbedit.notebook.document import Document
     from jupyter_nbedit.notebook.splices import backwards, join
     from tests.fuzz import mangling, ways
+    from tests.fuzz.chance import NIGHTLY
     from tests.notebook import model
     from tests.notebook.oracle import check, edit
 
@@ -58,7 +59,8 @@ def edited(document: Document, chance: random.Random) -> None:
     text = join(document.text, splices)
     assert ways.whole(text, document.after(splices)) == ways.whole(text, Document.parse(text))
     assert join(text, backwards(document.text, splices)) == document.text
-    if all(is_regular(cell) for cell in model.loads(document.text)["cells"]):
+    # By day the model is held against notebooks that nbformat would take, in tests/notebook.
+    if NIGHTLY and all(is_regular(cell) for cell in model.loads(document.text)["cells"]):
         check("fuzz", document, batch)
 
 
@@ -68,6 +70,8 @@ def is_regular(cell: dict[str, Any]) -> bool:
     return (
         cell.get("cell_type") in {"code", "markdown", "raw"}
         and len(of_a_run) == (2 if cell["cell_type"] == "code" else 0)
+        # The model reads a number as a text that says which one it is.
+        and isinstance(cell.get("execution_count"), (str, type(None)))
         and isinstance(cell.get("id", ""), str)
         and isinstance(cell.get("metadata", {}), dict)
         and isinstance(cell.get("attachments", {}), dict)
