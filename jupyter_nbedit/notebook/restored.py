@@ -91,7 +91,7 @@ class Restored(Draft):
         """Whether the cell had outputs or a count, and has them; both False if they stay."""
         if self.cell is None or rewrite.OF_A_RUN.isdisjoint(self.members):
             return False, False
-        has = any(rewrite.is_left(self.member(name)) for name in rewrite.OF_A_RUN)
+        has = any(rewrite.is_left(name, self.member(name)) for name in rewrite.OF_A_RUN)
         return rewrite.has_outputs(self.cell), has
 
     def changes(self, _style: Style) -> list[Splice]:

@@ -51,13 +51,13 @@ def has_outputs(cell: Cell) -> bool:
     return bool(_stale(cell))
 
 
-def is_left(value: bytes | None) -> bool:
+def is_left(name: str, value: bytes | None) -> bool:
     """Tell whether a written value of such a member is something that clearing would change."""
-    return value is not None and _is_left(value, Span(0, len(value)))
+    return value is not None and _is_left(name, value, Span(0, len(value)))
 
 
-def _is_left(text: Text, value: Span) -> bool:
-    if spans.is_array(text, value):
+def _is_left(name: str, text: Text, value: Span) -> bool:
+    if name == "outputs" and spans.is_array(text, value):
         return not spans.is_empty(text, value)
     return spans.decode(text, value) is not None
 
@@ -139,7 +139,7 @@ def _clears(cell: Cell, wanted: Wanted) -> bool:
 def _stale(cell: Cell) -> list[Member]:
     """List the members that clearing the outputs changes."""
     found = [cell.members[name] for name in _CLEARED if name in cell.members]
-    return [member for member in found if _is_left(cell.text, member.value)]
+    return [member for member in found if _is_left(member.name, cell.text, member.value)]
 
 
 def _rewritten(

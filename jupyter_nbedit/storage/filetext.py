@@ -83,7 +83,8 @@ class FileText:
         self._marks = Marks() if marks is None else marks
         self._hashing = threading.Lock()
         self._hurry = False
-        weakref.finalize(self, _close, descriptor)
+        # At the end of the process the system closes it, and no thread can be started any more.
+        weakref.finalize(self, _close, descriptor).atexit = False
         if marks is None:
             # It leaves the interpreter to whoever looks for the cells meanwhile.
             threading.Thread(target=self._hash_ahead, name="nbedit-hash", daemon=True).start()

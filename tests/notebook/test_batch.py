@@ -341,3 +341,10 @@ def test_what_only_a_run_gives_stays_in_a_cell_that_never_runs() -> None:
     applied = edit(document, {"op": "replace", "cell": 0, "source": "y"})
     assert join(document.text, applied.splices) == document.text[:].replace(b'"x"', b'"y"')
     assert applied.results[0].outputs_cleared is False
+
+
+def test_a_count_that_is_none_is_cleared_whatever_it_is() -> None:
+    odd = b'{"cell_type": "code", "execution_count": [], "outputs": [ ], "source": ""}'
+    document = Document.parse(b'{"cells": [' + odd + b'], "nbformat": 4}')
+    applied = edit(document, {"op": "clear_outputs", "all": True})
+    assert join(document.text, applied.splices) == document.text[:].replace(b"[],", b"null,")
