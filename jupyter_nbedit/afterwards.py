@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from jupyter_nbedit.beside import Beside
+from jupyter_nbedit.beside import Beside, away
 from jupyter_nbedit.history.entries import NewEntry
-from jupyter_nbedit.loading import away
 from jupyter_nbedit.messages import EditReply
 from jupyter_nbedit.notebook.diff import Change
 from jupyter_nbedit.notebook.document import Document

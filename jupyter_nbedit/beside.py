@@ -1,4 +1,4 @@
-"""Work that is done beside a write: it needs nothing of what the write leaves behind."""
+"""Work that is done off the loop's thread, or beside a write of which it needs nothing."""
 
 from __future__ import annotations
 
@@ -10,6 +10,16 @@ from typing import Any, Generic, TypeVar
 from jupyter_nbedit.errors import Overtaken
 
 _Answer = TypeVar("_Answer")
+
+#: Up to so many bytes of a notebook, handing work to another thread costs more than the work.
+SMALL_BYTES = 100_000
+
+
+async def away(size: int, function: Callable[..., _Answer], *arguments: Any) -> _Answer:
+    """Work on a notebook of so many bytes, off the loop's thread if that may take long."""
+    if size <= SMALL_BYTES:
+        return function(*arguments)
+    return await asyncio.to_thread(function, *arguments)
 
 
 class Beside(Generic[_Answer]):

@@ -11,6 +11,7 @@ from typing import Protocol
 import msgspec
 
 from jupyter_nbedit.afterwards import Afterwards
+from jupyter_nbedit.beside import away
 from jupyter_nbedit.errors import (
     Busy,
     HashMismatch,
@@ -19,7 +20,7 @@ from jupyter_nbedit.errors import (
     PlanMode,
     StorageFailure,
 )
-from jupyter_nbedit.loading import Documents, Loaded, away, settled, sha256
+from jupyter_nbedit.loading import Documents, Loaded, settled, sha256
 from jupyter_nbedit.messages import Asked, CreateRequest, EditReply, EditRequest, Errand
 from jupyter_nbedit.notebook.batch import Applied
 from jupyter_nbedit.notebook.blank import blank

@@ -6,26 +6,21 @@ import asyncio
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cached_property
-from typing import Any, TypeVar
 
+from jupyter_nbedit.beside import SMALL_BYTES, away
 from jupyter_nbedit.errors import Busy, InvalidNotebook, Overtaken
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.text import Text
 from jupyter_nbedit.storage import Content, Storage
 from jupyter_nbedit.storage.filetext import FileText
 
-_Answer = TypeVar("_Answer")
-
 # A file that cannot be parsed may be half written, if it was written just now.
 _TORN_SECONDS = 2.0
 _TORN_POLL_SECONDS = 0.05
 _TORN_PATIENCE_SECONDS = 6.0
-# Up to here, handing work to another thread costs more than the work.
-_SMALL_BYTES = 100_000
 # Of remembered documents; a cell takes some hundred bytes.
 _MOST_CELLS = 30_000
 
@@ -46,13 +41,6 @@ class Loaded:
     async def hashed(self) -> str:
         """Give the same, without keeping the loop waiting."""
         return await away(len(self.content.raw), lambda: self.hash)
-
-
-async def away(size: int, function: Callable[..., _Answer], *arguments: Any) -> _Answer:
-    """Work on a notebook of so many bytes, off the loop's thread if that may take long."""
-    if size <= _SMALL_BYTES:
-        return function(*arguments)
-    return await asyncio.to_thread(function, *arguments)
 
 
 class Documents:
@@ -127,7 +115,7 @@ async def settled(storage: Storage, path: str, documents: Documents | None = Non
 async def _parsed(content: Content, documents: Documents) -> Loaded:
     text, digest = content.raw, content.hash
     size = len(text)
-    if digest is None and size <= _SMALL_BYTES:
+    if digest is None and size <= SMALL_BYTES:
         digest = sha256(text)
     known = None if digest is None else documents.of(digest, text)
     document = await away(size, Document.parse, text) if known is None else known

@@ -9,8 +9,9 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
+from jupyter_nbedit.beside import away
 from jupyter_nbedit.errors import Overtaken
-from jupyter_nbedit.loading import Documents, Loaded, away, settled
+from jupyter_nbedit.loading import Documents, Loaded, settled
 from jupyter_nbedit.messages import Kernelspec, LeftOut, ReadReply, Selection, Since
 from jupyter_nbedit.notebook.budget import fit
 from jupyter_nbedit.notebook.document import Document

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import nbformat.reader
 
 from jupyter_nbedit import signatures
-from jupyter_nbedit.beside import Beside
+from jupyter_nbedit.beside import Beside, away
 from jupyter_nbedit.errors import Busy
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.signature import Digest, Mark, Peculiar, common_cells, digest
@@ -28,8 +28,6 @@ from jupyter_nbedit.notebook.signature import Digest, Mark, Peculiar, common_cel
 if TYPE_CHECKING:
     from nbformat.sign import NotebookNotary
 
-# Up to here, another thread costs more than the work.
-_SMALL_BYTES = 100_000
 # Of how many versions it is remembered what they are signed by.
 _MOST_VERSIONS = 64
 
@@ -94,7 +92,7 @@ class Trust:
             If the notebook is in a file that somebody else has changed.
         """
         notary = self.notary()
-        return await _away(size, lambda: _digest(notary, document(), marks()))
+        return await away(size, lambda: _digest(notary, document(), marks()))
 
     def sign(self, signature: Digest | None, version: str) -> None:
         """Sign a notebook; the caller knows that it deserves it.
@@ -125,7 +123,7 @@ class Trust:
     ) -> Digest | None:
         if key is not None and key in self._digests:
             return self._digests[key]
-        found = await _away(len(document.text), partial(_digest, notary, document))
+        found = await away(len(document.text), partial(_digest, notary, document))
         if key is not None:
             self._remember(key, found)
         return found
@@ -227,10 +225,6 @@ def _busy() -> Iterator[None]:
             "could not be kept. Nothing was written; try again."
         )
         raise Busy(message) from error
-
-
-async def _away(size: int, work: Callable[[], Digest | None]) -> Digest | None:
-    return work() if size <= _SMALL_BYTES else await asyncio.to_thread(work)
 
 
 def _key(notary: NotebookNotary, version: str) -> tuple[str, str, bytes]:

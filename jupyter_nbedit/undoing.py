@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
+from jupyter_nbedit.beside import away
 from jupyter_nbedit.editor import NotebookEditor
 from jupyter_nbedit.errors import EditNotFound, LedgerError, NothingToUndo, UndoConflict
 from jupyter_nbedit.history import Ledger
 from jupyter_nbedit.history.entries import Entry
-from jupyter_nbedit.loading import Loaded, away
+from jupyter_nbedit.loading import Loaded
 from jupyter_nbedit.messages import EditReply, UndoRequest
 from jupyter_nbedit.notebook.batch import Applied
 from jupyter_nbedit.notebook.record import Record

@@ -16,6 +16,7 @@ from jupyter_server.base.handlers import APIHandler
 from jupyter_server.extension.handler import ExtensionHandlerMixin
 from jupyter_server.utils import ensure_async
 
+from jupyter_nbedit.beside import away
 from jupyter_nbedit.errors import (
     Forbidden,
     InvalidRequest,
@@ -27,7 +28,6 @@ from jupyter_nbedit.handlers.bodies import decoded
 from jupyter_nbedit.handlers.contract import contract_of
 from jupyter_nbedit.handlers.refusals import ErrorBody, body_of, status_of
 from jupyter_nbedit.handlers.retries import Answer
-from jupyter_nbedit.loading import away
 
 if TYPE_CHECKING:
     from jupyter_nbedit.app import NbEditApp

@@ -9,22 +9,18 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import Any, TypeVar
+from typing import Any
 
 from jupyter_server.services.contents.manager import ContentsManager
 from jupyter_server.utils import ensure_async
 
+from jupyter_nbedit.beside import away
 from jupyter_nbedit.errors import NbEditError, NotAPlainFile, TooLarge
 from jupyter_nbedit.storage import Changed, Content, Written
 from jupyter_nbedit.storage.failures import Missing, failures, refusal
 from jupyter_nbedit.storage.guards import guard, hold, save_of_holder, takes_hash
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.paths import is_odd
-
-_Answer = TypeVar("_Answer")
-
-# Up to here, another thread costs more than the work.
-_SMALL_BYTES = 100_000
 
 HOOK_FAILED = (
     "The file is written, but a post-save hook of this server failed afterwards; the server's log "
@@ -243,11 +239,6 @@ def tell(manager: Any, path: str, written: Written) -> None:
     """Tell the manager's listeners of a save of which it has told nobody."""
     if isinstance(written, Saved) and not written.told:
         manager.emit(data={"action": "save", "path": path})
-
-
-async def away(size: int, function: Callable[[Any], _Answer], given: Any) -> _Answer:
-    """Work off the loop's thread, if there is so much to do that others would notice."""
-    return await asyncio.to_thread(function, given) if size > _SMALL_BYTES else function(given)
 
 
 def sha256(text: bytes) -> str:

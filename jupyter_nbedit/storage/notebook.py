@@ -12,6 +12,7 @@ from jupyter_server.utils import ensure_async
 from tornado.web import HTTPError
 
 from jupyter_nbedit import trust
+from jupyter_nbedit.beside import away
 from jupyter_nbedit.errors import (
     InvalidNotebook,
     NbEditError,
@@ -31,7 +32,6 @@ from jupyter_nbedit.storage.managed import (
     Managed,
     Saved,
     Told,
-    away,
     not_read_back,
     sha256,
     tell,

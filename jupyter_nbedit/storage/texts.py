@@ -7,10 +7,11 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from jupyter_nbedit.beside import away
 from jupyter_nbedit.errors import Busy, FileNotFound, NotAPlainFile
 from jupyter_nbedit.storage import Changed, Content, Written
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.managed import Managed, away, tell
+from jupyter_nbedit.storage.managed import Managed, tell
 from jupyter_nbedit.storage.rooms import TEXT, room_of
 from jupyter_nbedit.storage.shared_text import SharedText
 

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 from nbformat.validator import get_validator
 
+from jupyter_nbedit.beside import away
 from jupyter_nbedit.errors import (
     Busy,
     FileNotFound,
@@ -20,7 +21,6 @@ from jupyter_nbedit.errors import (
     InvalidRequest,
     NotebookExists,
 )
-from jupyter_nbedit.loading import away
 from jupyter_nbedit.messages import Selection
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
