@@ -207,6 +207,46 @@ async def test_a_broken_file_is_moved_aside_and_a_new_one_begun(
     await base.close()
 
 
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        pytest.param(b"note TEXT", b"nope TEXT", id="the name of a column"),
+        pytest.param(b"\x00\x00\x00\x04\x00\x00\x00\x00", b"\x00\x00\x00\x09", id="the format"),
+        pytest.param(b"a canary", b"b canary", id="a text in a table that an index has, too"),
+        pytest.param(b"a canary", b"\xff canary", id="a text that is none"),
+    ],
+)
+async def test_a_file_that_sqlite_takes_for_whole_though_a_bit_of_it_has_changed_is_moved_aside(
+    tmp_path: Path, was: bytes, now: bytes
+) -> None:
+    def opened() -> Database:
+        made = database(tmp_path)
+        table = "CREATE TABLE IF NOT EXISTS notes (note TEXT, UNIQUE (note));"
+        made.define(table, looked_up=["notes"])
+        return made
+
+    base = opened()
+    await base.write(lambda found: found.execute("INSERT INTO notes VALUES ('a canary')"))
+    await base.close()
+    file = tmp_path / "nbedit" / NAME
+    text = file.read_bytes()
+    at = text.index(was)
+    file.write_bytes(text[:at] + now + text[at + len(now) :])
+    base = opened()
+
+    async def add(note: str) -> None:
+        await base.write(lambda found: found.execute("INSERT INTO notes VALUES (?)", (note,)))
+
+    await add("a canary")
+    await add("another")
+    assert await base.read(lambda found: found.execute("SELECT note FROM notes").fetchall()) == [
+        ("a canary",),
+        ("another",),
+    ]
+    assert len(list((tmp_path / "nbedit").glob(f"{NAME}.corrupt-*"))) == 1
+    await base.close()
+
+
 async def test_a_file_of_another_program_is_moved_aside(tmp_path: Path) -> None:
     (tmp_path / "nbedit").mkdir()
     other = sqlite3.connect(tmp_path / "nbedit" / NAME)

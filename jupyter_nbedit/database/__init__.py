@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from logging import Logger
 from pathlib import Path
@@ -76,14 +76,26 @@ class Database:
         self._log = log
         self._is_exposed = is_exposed
         self._tables: list[str] = []
+        self._looked_up: list[str] = []
         self._opened: _Opened | None = None
         self._last: tuple[int, int] | None = None
         self._must_truncate = False
         self._thread = ThreadPoolExecutor(1, "nbedit-database")
 
-    def define(self, tables: str) -> None:
-        """Add tables, by statements that do nothing where they are there; before the first use."""
+    def define(self, tables: str, *, looked_up: Sequence[str] = ()) -> None:
+        """Add tables, before the first use.
+
+        Parameters
+        ----------
+        tables
+            Statements that do nothing where the tables are there. A file in which they are there
+            in other words is broken, so a change of the words takes a new version of the file.
+        looked_up
+            The tables, small ones, that are read from end to end when the file is opened: what is
+            kept cannot be found again if their indexes say something else.
+        """
         self._tables.append(tables)
+        self._looked_up += looked_up
 
     async def read(self, work: Work[_Answer]) -> _Answer:
         """Ask something.
@@ -217,9 +229,14 @@ class Database:
             time.sleep(_POLL_SECONDS)
 
     def _in_memory(self) -> _Opened:
+        return _Opened(self._example(), None)
+
+    def _example(self) -> sqlite3.Connection:
+        """Make an empty database."""
         connection = self._connect(":memory:")
-        self._prepare(connection)
-        return _Opened(connection, None)
+        for statements in self._tables:
+            connection.executescript(statements)
+        return connection
 
     def _connect(self, name: str) -> sqlite3.Connection:
         return sqlite3.connect(
@@ -245,7 +262,21 @@ class Database:
             connection.execute(f"PRAGMA user_version = {_VERSION}")
         for statements in self._tables:
             connection.executescript(statements)
+        self._verify(connection)
         return True
+
+    def _verify(self, connection: sqlite3.Connection) -> None:
+        """Refuse what SQLite takes for whole, though a bit of it has changed."""
+        words = "SELECT type, name, tbl_name, sql FROM sqlite_master"
+        with closing(self._example()) as example:
+            wanted = set(example.execute(words))
+        if not wanted.issubset(connection.execute(words)):
+            message = "its tables are not those of jupyter_nbedit"
+            raise NotOurs(message)
+        for table in self._looked_up:
+            (found,) = connection.execute(f"PRAGMA integrity_check({table})").fetchone()
+            if found != "ok":
+                raise NotOurs(found)
 
     def _put_aside(self, why: str) -> None:
         """Move a broken file out of the way, unless another server has done so already."""

@@ -8,16 +8,19 @@ from contextlib import contextmanager
 
 from jupyter_nbedit.errors import LedgerError
 
+# SQLite's words for a file that cannot be what was written.
+_BROKEN = ("malformed", "not a database", "unsupported file format", "Could not decode to UTF-8")
+
 
 class NotOurs(Exception):
-    """The file is a database of somebody else."""
+    """The file is a database of somebody else, or no longer what we wrote."""
 
 
 def is_broken(error: BaseException) -> bool:
     """Tell whether the file is to blame."""
     # Python 3.10 does not tell SQLite's codes, but its texts for them do not change.
     why = said(error)
-    return isinstance(error, NotOurs) or "malformed" in why or "not a database" in why
+    return isinstance(error, NotOurs) or any(words in why for words in _BROKEN)
 
 
 def said(error: BaseException) -> str:

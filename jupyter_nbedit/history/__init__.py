@@ -48,7 +48,7 @@ class Ledger:
         max_bytes: int = 256 * 1024 * 1024,
         max_days: float = 30,
     ) -> None:
-        database.define(TABLES)
+        database.define(TABLES, looked_up=["places", "edits_size"])
         self._database = database
         self._name = name
         self._root = root
