@@ -19,7 +19,7 @@ from jupyter_nbedit.notebook.spans import Member, Span
 from jupyter_nbedit.notebook.spliced import Spliced
 from jupyter_nbedit.notebook.splices import Splice, join
 from jupyter_nbedit.notebook.text import Text, chunks
-from jupyter_nbedit.notebook.windows import Head, look_through
+from jupyter_nbedit.notebook.windows import HEADS, Head, look_through
 
 #: How a cell is named: a string is an id and, only if no cell has that id, ``cell-N`` counted from
 #: 0; an integer is an index from 0.
@@ -219,7 +219,7 @@ class Document:
         if cell_spans is None:
             cell_spans = Spans.of(spans.elements(text, cells.value))
         if heads is None:
-            heads = [_read_head(text, index, span) for index, span in enumerate(cell_spans)]
+            heads = _read_heads(text, cells.value, cell_spans)
         return cls(
             text=text,
             span=top,
@@ -415,6 +415,15 @@ def _renewed(member: Member, array: Span, by: int) -> Member:
     if member.value.start == array.start:
         return Member(member.name, member.name_span, array)
     return member.shifted(by) if member.value.start > array.start else member
+
+
+def _read_heads(text: Text, array: Span, cells: Sequence[Span]) -> list[Head]:
+    try:
+        # It is in memory, where all of it is the same bytes again.
+        return HEADS.decode(memoryview(text[:])[array.start : array.stop])
+    except (msgspec.DecodeError, RecursionError):
+        # One of them is not as msgspec wants it, or none at all.
+        return [_read_head(text, index, span) for index, span in enumerate(cells)]
 
 
 def _read_head(text: Text, index: int, span: Span) -> Head:
