@@ -60,7 +60,7 @@ class Documents:
     def note(self, digest: str, document: Document) -> None:
         """Remember what a notebook with a hash looks like; its bytes are not kept."""
         self._forget(digest)
-        self._kept[digest] = replace(document, text=b"")
+        self._kept[digest] = document.on(b"")
         self._cells += len(document)
         while self._cells > self._most_cells and len(self._kept) > 1:
             self._forget(next(iter(self._kept)))
@@ -71,7 +71,7 @@ class Documents:
         if known is None:
             return None
         self._kept.move_to_end(digest)
-        return replace(known, text=text)
+        return known.on(text)
 
     def _forget(self, digest: str) -> None:
         forgotten = self._kept.pop(digest, ())

@@ -7,11 +7,14 @@ memory, and the garbage collector would go through all of them while everybody w
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from itertools import starmap
 from typing import overload
 
-from jupyter_nbedit.notebook.spans import Span
+from jupyter_nbedit.notebook.spans import Span, elements
+from jupyter_nbedit.notebook.text import Text
 
 #: The id of a cell, if it has one, and its type.
 Head = tuple[str | None, str]
@@ -20,35 +23,101 @@ Head = tuple[str | None, str]
 class Spans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
     """Where each cell stands, in order.
 
+    Of cells that are known to follow one another in a range of the text, each is found when
+    somebody asks for one of them: an edit asks for few.
+
     Parameters
     ----------
     starts, stops
         Where each begins and ends.
+    text
+        The text, if some are to be found in it.
     """
 
-    __slots__ = ("_starts", "_stops")
+    __slots__ = ("_firsts", "_left", "_starts", "_stops", "_text")
 
-    def __init__(self, starts: Iterable[int] = (), stops: Iterable[int] = ()) -> None:
+    def __init__(
+        self, starts: Iterable[int] = (), stops: Iterable[int] = (), text: Text = b""
+    ) -> None:
         self._starts = array("q", starts)
         self._stops = array("q", stops)
+        # Of each range, the index of its first cell; and while nobody has asked, the index behind
+        # its last one and where it stands.
+        self._firsts: list[int] = []
+        self._left: dict[int, tuple[int, Span]] = {}
+        self._text = text
 
     @classmethod
     def of(cls, spans: Iterable[Span]) -> Spans:
         """Make columns of single ones."""
         found = cls()
         for start, stop in spans:
-            found.add(start, stop)
+            found._starts.append(start)
+            found._stops.append(stop)
         return found
 
-    def add(self, start: int, stop: int) -> None:
-        """Add one behind the others."""
-        self._starts.append(start)
-        self._stops.append(stop)
+    def on(self, text: Text) -> Spans:
+        """Give the same in a text of the same bytes; what is found in one is known in both."""
+        same = copy(self)
+        same._text = text  # noqa: SLF001 -- it is one of this class
+        return same
+
+    def add(self, count: int, span: Span) -> None:
+        """Add so many cells, which fill a range but for what is between them."""
+        first = len(self)
+        nowhere = bytes(count * self._starts.itemsize)
+        self._starts.frombytes(nowhere)
+        self._stops.frombytes(nowhere)
+        self._firsts.append(first)
+        self._left[first] = first + count, span
 
     def extend(self, more: Spans, by: int = 0) -> None:
         """Add others, each of them so much further behind."""
+        # First, for what is found meanwhile is only looked for once more.
+        for first, (last, (start, stop)) in sorted(more._left.copy().items()):
+            self._firsts.append(first + len(self))
+            self._left[first + len(self)] = last + len(self), Span(start + by, stop + by)
         self._starts.extend([one + by for one in more._starts] if by else more._starts)
         self._stops.extend([one + by for one in more._stops] if by else more._stops)
+
+    def end_before(self, offset: int) -> int:
+        """Count the cells that end before an offset."""
+        return bisect_left(self, offset, *self._around(offset), key=lambda cell: cell.stop)
+
+    def begin_until(self, offset: int) -> int:
+        """Count the cells that begin before an offset, or there."""
+        return bisect_right(self, offset, *self._around(offset), key=lambda cell: cell.start)
+
+    def _around(self, offset: int) -> tuple[int, int]:
+        """Tell between which cells an offset is, as far as that is known."""
+        first, last = 0, len(self)
+        for begin, (end, (start, stop)) in self._left.copy().items():
+            if stop < offset:
+                first = max(first, end)
+            elif start > offset:
+                last = min(last, begin)
+        return first, last
+
+    def _find(self, index: int) -> None:
+        """Find a cell, and those around it."""
+        at = bisect_right(self._firsts, index) - 1
+        first = self._firsts[at] if at >= 0 else -1
+        last, span = self._left.get(first, (-1, Span(0, 0)))
+        if index >= last:
+            return
+        cells = b"[" + self._text[span.start : span.stop] + b"]"
+        by = span.start - 1
+        # They have been counted. Whoever looks for them at the same time finds the same.
+        for one, (start, stop) in zip(
+            range(first, last), elements(cells, Span(0, len(cells))), strict=True
+        ):
+            self._starts[one] = start + by
+            self._stops[one] = stop + by
+        self._left.pop(first, None)
+
+    def _find_all(self) -> None:
+        for first in sorted(self._left.copy()):
+            self._find(first)
 
     @overload
     def __getitem__(self, part: int) -> Span: ...
@@ -59,11 +128,27 @@ class Spans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
     def __getitem__(self, part: int | slice) -> Span | Spans:
         """Give one, or some that follow one another."""
         if isinstance(part, slice):
-            return Spans(self._starts[part], self._stops[part])
+            return self._slice(*part.indices(len(self))[:2])
+        if self._left:
+            self._find(part + len(self) if part < 0 else part)
         return Span(self._starts[part], self._stops[part])
+
+    def _slice(self, first: int, last: int) -> Spans:
+        if self._left and first < last:
+            # No range is cut in two.
+            self._find(first)
+            self._find(last - 1)
+        ranges = sorted(self._left.copy().items())
+        some = Spans(self._starts[first:last], self._stops[first:last], self._text)
+        for begin, (end, span) in ranges:
+            if first <= begin < last:
+                some._firsts.append(begin - first)
+                some._left[begin - first] = end - first, span
+        return some
 
     def __iter__(self) -> Iterator[Span]:
         """Go through them."""
+        self._find_all()
         return starmap(Span, zip(self._starts, self._stops, strict=True))
 
     def __len__(self) -> int:
@@ -73,6 +158,8 @@ class Spans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
     def __eq__(self, other: object) -> bool:
         """Tell whether they are the same as others."""
         if isinstance(other, Spans):
+            self._find_all()
+            other._find_all()
             return (self._starts, self._stops) == (other._starts, other._stops)
         return list(self) == other if isinstance(other, list) else NotImplemented
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from jupyter_nbedit.notebook.spans import Member, Span
 from jupyter_nbedit.notebook.spliced import Spliced
 from jupyter_nbedit.notebook.splices import Splice, join
 from jupyter_nbedit.notebook.text import Text, chunks
-from jupyter_nbedit.notebook.windows import HEADS, Head, look_through
+from jupyter_nbedit.notebook.windows import HEADS, Head, columns, look_through
 
 #: How a cell is named: a string is an id and, only if no cell has that id, ``cell-N`` counted from
 #: 0; an integer is an index from 0.
@@ -202,7 +202,7 @@ class Document:
         top: Span,
         found: list[Member],
         cell_spans: Spans | None = None,
-        heads: list[Head] | None = None,
+        heads: Heads | None = None,
     ) -> Document:
         members = _single(found)
         nbformat = _integer(text, members, "nbformat")
@@ -219,7 +219,7 @@ class Document:
         if cell_spans is None:
             cell_spans = Spans.of(spans.elements(text, cells.value))
         if heads is None:
-            heads = _read_heads(text, cells.value, cell_spans)
+            heads = columns(_read_heads(text, cells.value, cell_spans))
         return cls(
             text=text,
             span=top,
@@ -229,6 +229,10 @@ class Document:
             nbformat_minor=_integer(text, members, "nbformat_minor", default=0),
             heads=_told(heads),
         )
+
+    def on(self, text: Text) -> Document:
+        """Give the document of the same bytes that are kept elsewhere, or not at all."""
+        return replace(self, text=text, cell_spans=self.cell_spans.on(text))
 
     def after(self, splices: Sequence[Splice]) -> Document:
         """Give the document that splices make of this one.
@@ -246,13 +250,13 @@ class Document:
         if found is None:
             return Document.parse(text)
         by, first = (found[-1].shift if found else 0), 0
-        cell_spans, heads = Spans(), Heads()
+        cell_spans, heads = Spans(text=text), Heads()
         shift = 0
         for stretch in found:
             cell_spans.extend(self.cell_spans[first : stretch.first], shift)
             cell_spans.extend(Spans.of(stretch.spans))
             heads.extend(self.heads[first : stretch.first])
-            heads.extend(_told(stretch.heads, len(heads)))
+            heads.extend(_told(columns(stretch.heads), len(heads)))
             first, shift = stretch.last, stretch.shift
         cell_spans.extend(self.cell_spans[first:], shift)
         heads.extend(self.heads[first:])
@@ -437,19 +441,15 @@ def _read_head(text: Text, index: int, span: Span) -> Head:
         return Head(values.get("id"), values.get("cell_type"))
 
 
-def _told(heads: list[Head], first: int = 0) -> Heads:
-    """Give what cells are, of which the first has an index."""
-    ids, cell_types = [head.id for head in heads], [head.cell_type for head in heads]
-    if set(map(type, cell_types)) <= {str} and set(map(type, ids)) <= {str, type(None)}:
-        return Heads(ids, cell_types)
+def _told(heads: Heads, first: int = 0) -> Heads:
+    """Give what cells are, of which the first has an index, by what they say."""
+    if set(map(type, heads.cell_types)) <= {str} and set(map(type, heads.ids)) <= {str, type(None)}:
+        return heads
     told = Heads()
-    for index, head in enumerate(heads, first):
-        told.add(*_head(index, head))
+    said: Iterable[tuple[Any, Any]] = heads
+    for index, (cell_id, cell_type) in enumerate(said, first):
+        if not isinstance(cell_type, str):
+            message = f"Cell {index} of the notebook has no `cell_type`. Mend the file first."
+            raise InvalidNotebook(message, index=index)
+        told.add(cell_id if isinstance(cell_id, str) else None, cell_type)
     return told
-
-
-def _head(index: int, head: Head) -> tuple[str | None, str]:
-    if not isinstance(head.cell_type, str):
-        message = f"Cell {index} of the notebook has no `cell_type`. Mend the file first."
-        raise InvalidNotebook(message, index=index)
-    return (head.id if isinstance(head.id, str) else None), head.cell_type

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
 from jupyter_nbedit.notebook import spans
+from jupyter_nbedit.notebook.columns import Spans
 from jupyter_nbedit.notebook.spans import Span
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.notebook.text import Text
@@ -39,7 +39,7 @@ class Stretch:
 
 
 def stretches(
-    text: Text, array: Span, cells: Sequence[Span], splices: Sequence[Splice]
+    text: Text, array: Span, cells: Spans, splices: Sequence[Splice]
 ) -> list[Stretch] | None:
     """Look at what splices changed.
 
@@ -73,15 +73,12 @@ def stretches(
     return found
 
 
-def _groups(
-    cells: Sequence[Span], splices: Sequence[Splice]
-) -> Iterator[tuple[int, int, list[Splice]]]:
+def _groups(cells: Spans, splices: Sequence[Splice]) -> Iterator[tuple[int, int, list[Splice]]]:
     """Group splices that touch the same cells, or the same place between two."""
     inner: list[Splice] = []
     first = last = 0
     for splice in splices:
-        low = bisect_left(cells, splice.start, key=lambda cell: cell.stop)
-        high = bisect_right(cells, splice.stop, key=lambda cell: cell.start)
+        low, high = cells.end_before(splice.start), cells.begin_until(splice.stop)
         if inner and low > last:
             yield first, last, inner
             inner = []

@@ -11,6 +11,7 @@ class Parked:
     def __init__(self, text: bytes) -> None:
         self._text = text
         self.most_read = 0
+        self.read = 0
 
     def __len__(self) -> int:
         return len(self._text)
@@ -32,3 +33,4 @@ class Parked:
 
     def _note(self, size: int) -> None:
         self.most_read = max(self.most_read, size)
+        self.read += size

@@ -47,7 +47,7 @@ def agree(text: bytes, window: int) -> bool:
         whole.members,
         whole.cell_spans,
     )
-    heads = [(head.id if isinstance(head.id, str) else None, head.cell_type) for head in seen.heads]
+    heads = [(one if isinstance(one, str) else None, cell_type) for one, cell_type in seen.heads]
     assert heads == whole.heads
     return True
 
