@@ -13,7 +13,7 @@ from copy import copy
 from itertools import starmap
 from typing import overload
 
-from jupyter_nbedit.notebook.spans import Span, elements
+from jupyter_nbedit.notebook.spans import Span, bounds
 from jupyter_nbedit.notebook.text import Text
 
 #: The id of a cell, if it has one, and its type.
@@ -107,12 +107,13 @@ class Spans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
             return
         cells = b"[" + self._text[span.start : span.stop] + b"]"
         by = span.start - 1
-        # They have been counted. Whoever looks for them at the same time finds the same.
-        for one, (start, stop) in zip(
-            range(first, last), elements(cells, Span(0, len(cells))), strict=True
-        ):
-            self._starts[one] = start + by
-            self._stops[one] = stop + by
+        starts, stops = bounds(cells, Span(0, len(cells)))
+        if len(starts) != last - first:
+            message = f"Expected {last - first} cells where they were counted, found {len(starts)}."
+            raise ValueError(message)
+        # Whoever looks for them at the same time finds the same.
+        self._starts[first:last] = array("q", [one + by for one in starts])
+        self._stops[first:last] = array("q", [one + by for one in stops])
         self._left.pop(first, None)
 
     def _find_all(self) -> None:

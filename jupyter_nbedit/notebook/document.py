@@ -216,10 +216,11 @@ class Document:
         if cells is None or not spans.is_array(text, cells.value):
             message = "The file is not a notebook of nbformat 4: it has no `cells` array."
             raise InvalidNotebook(message)
-        if cell_spans is None:
-            cell_spans = Spans.of(spans.elements(text, cells.value))
-        if heads is None:
-            heads = columns(_read_heads(text, cells.value, cell_spans))
+        if cell_spans is None or heads is None:
+            # Where it is in memory, this is no copy.
+            held = text[:]
+            cell_spans = Spans(*spans.bounds(held, cells.value))
+            heads = columns(_read_heads(held, cells.value, cell_spans))
         return cls(
             text=text,
             span=top,
@@ -421,16 +422,15 @@ def _renewed(member: Member, array: Span, by: int) -> Member:
     return member.shifted(by) if member.value.start > array.start else member
 
 
-def _read_heads(text: Text, array: Span, cells: Sequence[Span]) -> list[Head]:
+def _read_heads(text: bytes, array: Span, cells: Sequence[Span]) -> list[Head]:
     try:
-        # It is in memory, where all of it is the same bytes again.
-        return HEADS.decode(memoryview(text[:])[array.start : array.stop])
+        return HEADS.decode(memoryview(text)[array.start : array.stop])
     except (msgspec.DecodeError, RecursionError):
         # One of them is not as msgspec wants it, or none at all.
         return [_read_head(text, index, span) for index, span in enumerate(cells)]
 
 
-def _read_head(text: Text, index: int, span: Span) -> Head:
+def _read_head(text: bytes, index: int, span: Span) -> Head:
     if not spans.is_object(text, span):
         message = f"Cell {index} of the notebook is not an object. Mend the file first."
         raise InvalidNotebook(message, index=index)

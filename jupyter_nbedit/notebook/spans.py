@@ -61,6 +61,7 @@ _OPENING = frozenset(b"[{")
 _CHUNK = 1 << 20
 _PEEK_BYTES = 64
 _WHITE = b" \t\r\n"
+_LAST_SPACE = ord(" ")
 # CPython refuses to turn longer texts into an int (sys.set_int_max_str_digits), for fear of
 # quadratic time. Notebooks may hold such numbers in places we never read.
 _MAX_INT_DIGITS = 4300
@@ -170,28 +171,29 @@ def _local(text: Text, span: Span) -> tuple[bytes, Span, int]:
 def elements(text: Text, span: Span) -> list[Span]:
     """List the spans of an array's elements, in a checked text."""
     local, within, by = _local(text, span)
-    found = _elements(local, within)
-    return [Span(start + by, stop + by) for start, stop in found] if by else found
+    return [Span(start + by, stop + by) for start, stop in zip(*bounds(local, within), strict=True)]
 
 
-def _elements(text: bytes, span: Span) -> list[Span]:
+def bounds(text: bytes, span: Span) -> tuple[list[int], list[int]]:
+    """List where an array's elements begin and where they end, in a checked text."""
     try:
         raws = _ARRAY.decode(memoryview(text)[span.start : span.stop])
     except _REFUSED:
         return _hop_elements(text, span)
-    spans: list[Span] = []
+    starts: list[int] = []
+    stops: list[int] = []
     at = _after(_SPACE, text, span.start + 1)
-    separator = b","
-    for raw in raws:
-        stop = at + len(raw)
-        spans.append(Span(at, stop))
+    separator, width = b",", 1
+    for length in map(len, raws):
+        starts.append(at)
+        stop = at + length
+        stops.append(stop)
+        at = stop + width
         # Nearly all separators of a file are alike, and a comparison is cheaper than a match.
-        if text.startswith(separator, stop) and text[stop + len(separator)] > ord(" "):
-            at = stop + len(separator)
-        else:
+        if not text.startswith(separator, stop) or text[at] <= _LAST_SPACE:
             at = _after(_SEPARATOR, text, stop)
-            separator = text[stop:at]
-    return spans
+            separator, width = text[stop:at], at - stop
+    return starts, stops
 
 
 def members(text: Text, span: Span) -> list[Member]:
@@ -240,14 +242,16 @@ def _name(text: bytes, span: Span) -> str:
     return str(decode(text, span)) if b"\\" in written else written.decode()
 
 
-def _hop_elements(text: bytes, span: Span) -> list[Span]:
-    spans: list[Span] = []
+def _hop_elements(text: bytes, span: Span) -> tuple[list[int], list[int]]:
+    starts: list[int] = []
+    stops: list[int] = []
     at = _after(_SPACE, text, span.start + 1)
     while text[at] != ord("]"):
         stop = _hop(text, at)
-        spans.append(Span(at, stop))
+        starts.append(at)
+        stops.append(stop)
         at = _after(_SEPARATOR, text, stop)
-    return spans
+    return starts, stops
 
 
 def _hop_member(text: bytes, at: int, _name: str) -> int:

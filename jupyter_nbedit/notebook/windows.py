@@ -92,12 +92,12 @@ def look_through(text: Stored, start: int, window: int = CHUNK_BYTES) -> Seen | 
         rest = _FRAME + text[cells.at :]
         top, behind = spans.parse_object(rest)
         array = behind[0].value
-        last = spans.elements(rest, array)
+        last = Spans(*spans.bounds(rest, array))
         cells.heads.extend(columns(HEADS.decode(memoryview(rest)[array.start : array.stop])))
     except (_Unproved, MalformedJSON, *_REFUSED):
         return None
     by = cells.at - len(_FRAME)
-    cells.spans.extend(Spans.of(last), by)
+    cells.spans.extend(last, by)
     key = before[-1].shifted(start)
     return Seen(
         span=Span(start + begin, top.stop + by),
