@@ -16,7 +16,6 @@ from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.notebook import spans
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.spans import Span
-from jupyter_nbedit.notebook.text import Text
 
 # How much of a long text is hashed at once, which leaves the interpreter to others; how long that
 # is, and how many short ones are hashed together.
@@ -152,24 +151,24 @@ def _cells(document: Document, walk: _Walk, marks: list[Mark]) -> None:
     apart = min(_MARK_BYTES, len(document.text) // _MARKS)
     first = marks[-1].cells if marks else 0
     marked = document.cell_spans[first].start if first < len(document) else 0
-    for index, cell in enumerate(_decoded(document, first), first):
+    for count, (cell, stop) in enumerate(_decoded(document, first), first + 1):
         walk.through(_stored(cell))
-        stop = document.cell_spans[index].stop
         if stop - marked >= apart:
             walk.flush()
-            marks.append(Mark(index + 1, walk.mac.copy()))
+            marks.append(Mark(count, walk.mac.copy()))
             marked = stop
 
 
-def _decoded(document: Document, first: int) -> Iterator[Any]:
-    """Decode the cells from an index on; small ones that are not in memory are read together."""
-    text, at = document.text, 0
-    block: Text = text if isinstance(text, bytes) else b""
-    for index in range(first, len(document)):
-        start, stop = document.cell_spans[index]
-        if stop - at > len(block):
-            at, block = start, text[start : max(stop, min(start + _BLOCK_BYTES, len(text)))]
-        yield spans.decode(block, Span(start - at, stop - at))
+def _decoded(document: Document, first: int) -> Iterator[tuple[Any, int]]:
+    """Decode the cells from an index on, small ones together, and tell where each ends."""
+    cells = document.cell_spans
+    while first < len(cells):
+        start = cells[first].start
+        last = max(first + 1, cells.end_before(start + _BLOCK_BYTES))
+        stops = [stop for _, stop in cells[first:last]]
+        block = b"[" + document.text[start : stops[-1]] + b"]"
+        yield from zip(spans.decode(block, Span(0, len(block))), stops, strict=True)
+        first = last
 
 
 def _stored(cell: dict[str, Any]) -> dict[str, Any]:
@@ -248,8 +247,13 @@ class _Walk:
             if depth > _DEEPEST:
                 raise Peculiar
             for name in sorted(value):
+                inner = value[name]
                 self._waiting.append(name)
-                self.through(value[name], depth + 1)
+                # Most values are short texts, and a call costs more than all else.
+                if type(inner) is str and len(inner) <= _LONG_CHARACTERS:
+                    self._waiting.append(inner)
+                else:
+                    self.through(inner, depth + 1)
         elif kind is list:
             if depth > _DEEPEST:
                 raise Peculiar
