@@ -1,7 +1,9 @@
 """Run every check there is: ``.venv/bin/python tests``.
 
 Stages run one after another, the later ones even when an earlier one has failed; what they need is
-installed in the meantime. A runner that executed nothing has failed.
+installed in the meantime. Beside the browser's, which leaves a core idle for most of its time, run
+those that can wait for one, and are shown when it has ended. A runner that executed nothing has
+failed.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import sys
 import time
 import xml.etree.ElementTree as ET
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -40,6 +43,10 @@ ODD_BASE_URL = "/a%40b/%C3%BC%20x%25y/"
 SETUP_NAMES = ("setups", "documents")
 PARALLEL = ("--numprocesses=auto", "--maxprocesses=4")
 RIGS = ("tests/faults", "tests/races", "tests/fuzz", "tests/soak")
+POLITELY = ("nice", "-n", "10")
+
+#: What is said here is not shown before the end, and what is run leaves the cores to others.
+_aside: ContextVar[list[str] | None] = ContextVar("_aside", default=None)
 
 
 @dataclass(frozen=True)
@@ -78,25 +85,67 @@ def main() -> int:
     results: dict[str, tuple[Count, float]] = {}
     try:
         for stage in stages:
-            began = time.monotonic()
-            count = sum(checks(stage, background), start=Count())
-            if count.passed + count.failed == 0:
-                print(f"Nothing was executed in the stage {stage!r}.")
-                count += Count(failed=1)
-            results[stage] = (count, time.monotonic() - began)
+            if STAGES[stage].beside not in stages:
+                results.update(at_once(stage, stages, background))
     finally:
         background.stop()
-    return report(results)
+    return report({stage: results[stage] for stage in stages})
+
+
+def at_once(
+    stage: str, stages: Sequence[str], background: Background
+) -> Iterator[tuple[str, tuple[Count, float]]]:
+    """Run a stage and, one after another, those of all that run beside it."""
+    beside = [other for other in stages if STAGES[other].beside == stage]
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            waiting = [pool.submit(aside, other, background) for other in beside]
+            yield stage, result(stage, background)
+            for other, future in zip(beside, waiting, strict=True):
+                said, found = future.result()
+                print(said, flush=True)
+                yield other, found
+        except (KeyboardInterrupt, SystemExit):
+            # Else the pool would wait for their ends.
+            children.stop()
+            raise
+
+
+def aside(stage: str, background: Background) -> tuple[str, tuple[Count, float]]:
+    """Run a stage where nobody looks, and return what it has said, too."""
+    said: list[str] = []
+    _aside.set(said)
+    found = result(stage, background)
+    return "\n".join(said), found
+
+
+def result(stage: str, background: Background) -> tuple[Count, float]:
+    """Run a stage; return what came of it, and how many seconds it took."""
+    began = time.monotonic()
+    count = sum(checks(stage, background), start=Count())
+    if count.passed + count.failed == 0:
+        say(f"Nothing was executed in the stage {stage!r}.")
+        count += Count(failed=1)
+    return count, time.monotonic() - began
+
+
+def say(text: str) -> None:
+    """Show a text, now or when it can be read."""
+    said = _aside.get()
+    if said is None:
+        print(text, flush=True)
+    else:
+        said.append(text)
 
 
 def checks(stage: str, background: Background) -> Iterator[Count]:
     """Run one stage; a missing tool is a failure of that stage, not of the run."""
-    print(f"\n===== {stage} " + "=" * (80 - len(stage)), flush=True)
+    say(f"\n===== {stage} " + "=" * (80 - len(stage)))
     try:
-        background.wait(stage)
+        background.wait(stage, say)
         yield from STAGES[stage].run()
     except (MissingToolError, subprocess.TimeoutExpired) as error:
-        print(error)
+        say(str(error))
         yield Count(failed=1)
 
 
@@ -173,13 +222,15 @@ class Stage:
 
     run: Callable[[], Iterator[Count]]
     needs: Sequence[Need] = ()
+    #: The stage at whose time it runs, if that runs, too.
+    beside: str = ""
 
 
 STAGES = {
     "lint": Stage(lint),
     "unit": Stage(unit),
     "rigs": Stage(rigs),
-    "mutation": Stage(mutation),
+    "mutation": Stage(mutation, beside="browser"),
     "lab": Stage(
         lab,
         [
@@ -187,9 +238,12 @@ STAGES = {
             partial(toolchain.node_modules, LAB),
             partial(toolchain.node_modules, UI_TESTS),
         ],
+        beside="browser",
     ),
     "packaging": Stage(
-        packaging, [partial(toolchain.wheel), partial(toolchain.jupyterlab, NEWEST_JUPYTERLAB)]
+        packaging,
+        [partial(toolchain.wheel), partial(toolchain.jupyterlab, NEWEST_JUPYTERLAB)],
+        beside="browser",
     ),
     "setups": Stage(
         setups,
@@ -198,6 +252,7 @@ STAGES = {
             *(partial(toolchain.setup, name) for name in SETUP_NAMES),
             partial(toolchain.node_modules, SETUPS / "proxy"),
         ],
+        beside="browser",
     ),
     "browser": Stage(
         browser,
@@ -258,7 +313,8 @@ def together(*runs: Callable[[], Count]) -> Iterator[Count]:
     """Run at the same time what keeps one core busy each."""
     with ThreadPoolExecutor(len(runs)) as pool:
         try:
-            yield from pool.map(lambda run: run(), runs)
+            contexts = [copy_context() for _ in runs]
+            yield from pool.map(lambda context, run: context.run(run), contexts, runs)
         except (KeyboardInterrupt, SystemExit):
             # Else the pool would wait for their ends.
             children.stop()
@@ -288,11 +344,13 @@ def execute(
     """Run a command and say how long it took, its output shown meanwhile, or when it has ended."""
     line = f"\n$ {' '.join(command)}".replace(f"{ROOT}{os.sep}", "")
     where = "" if cwd == ROOT else f"  # in {cwd.relative_to(ROOT)}"
+    is_aside = _aside.get() is not None
+    shown = shown and not is_aside
     if shown:
-        print(line + where, flush=True)
+        say(line + where)
     began = time.monotonic()
     done = children.run(
-        command,
+        (*POLITELY, *command) if is_aside else command,
         cwd=cwd,
         env={**os.environ, **(env or {})},
         limit=NIGHTLY_LIMIT if "NBEDIT_NIGHTLY" in os.environ else STEP_LIMIT,
@@ -300,7 +358,7 @@ def execute(
     )
     outcome = f"exit code {done.returncode}" if done.returncode else "ok"
     before = "" if shown else f"{line}{where}\n{done.stdout}"
-    print(f"{before}[{outcome}, {time.monotonic() - began:.1f} s]", flush=True)
+    say(f"{before}[{outcome}, {time.monotonic() - began:.1f} s]")
     return done.returncode
 
 

@@ -35,7 +35,7 @@ class Background:
             for stage, wanted in needs.items()
         }
 
-    def wait(self, stage: str) -> None:
+    def wait(self, stage: str, say: Callable[[str], None] = print) -> None:
         """Wait until all is there that the stage needs, and say how long it took.
 
         Raises
@@ -47,7 +47,7 @@ class Background:
             began = time.monotonic()
             took = future.result()
             waited = time.monotonic() - began
-            print(f"[{name}: {took:.1f} s, {waited:.1f} s of it waited for]", flush=True)
+            say(f"[{name}: {took:.1f} s, {waited:.1f} s of it waited for]")
 
     def stop(self) -> None:
         """Leave off in the middle."""

@@ -115,6 +115,37 @@ sys.exit(int(code))
     )
 
 
+def test_a_stage_beside_another_is_shown_after_it_and_leaves_it_the_cores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    done = tmp_path / "done"
+    script = "import os, pathlib; print('aside', os.nice(0)); pathlib.Path(%r).touch()"
+    wait = (
+        "import os, pathlib\nwhile not pathlib.Path(%r).exists(): pass\nprint('main', os.nice(0))"
+    )
+    runs = [
+        partial(driver.check, sys.executable, "-c", text % str(done)) for text in (script, wait)
+    ]
+    stages = {
+        "side": driver.Stage(lambda: driver.together(runs[0]), beside="main"),
+        "main": driver.Stage(lambda: iter([runs[1]()])),
+    }
+    monkeypatch.setattr(driver, "STAGES", stages)
+
+    found = dict(driver.at_once("main", list(stages), Background(dict.fromkeys(stages, ()))))
+
+    assert [count for count, _ in found.values()] == [driver.Count(passed=1)] * 2
+    lines = [line.split() for line in capfd.readouterr().out.splitlines()]
+    said = [line for line in lines if line and line[0] in {"=====", "main", "aside"}]
+    nice = os.nice(0)
+    assert [line[:2] for line in said] == [
+        ["=====", "main"],
+        ["main", str(nice)],
+        ["=====", "side"],
+        ["aside", str(min(nice + 10, 19))],
+    ]
+
+
 def test_uv_is_told_what_pip_is_told() -> None:
     listed = """\
 :env:.find-links='/one /two'
@@ -187,13 +218,16 @@ def test_a_program_that_takes_too_long_is_ended_with_what_it_has_started(
     sleeper.wait_for_end()
 
 
-@pytest.mark.parametrize("work", ["in the background", "shown", "together"])
+@pytest.mark.parametrize("work", ["in the background", "shown", "together", "aside"])
 def test_nothing_outlives_a_driver_that_is_told_to_end(sleeper: Sleeper, work: str) -> None:
     if work == "shown":
         stage = f"driver.Stage(lambda: iter([driver.check(*{sleeper.command!r})]))"
     elif work == "together":
         run = f"partial(driver.check, *{sleeper.command!r}, shown=False)"
         stage = f"driver.Stage(lambda: driver.together({run}))"
+    elif work == "aside":
+        check = f"lambda: iter([driver.check(*{sleeper.command!r})])"
+        stage = f"driver.Stage({check}, beside='main'), 'main': driver.Stage({check})"
     else:
         stage = f"driver.Stage(list, [partial(driver.toolchain.run, *{sleeper.command!r})])"
     script = f"""
