@@ -29,3 +29,6 @@ TESTS = (
     "tests/openapi/test_document.py",
     f"--deselect=tests/notebook/test_windows.py::{_SLOW}",
 )
+
+#: Modules whose tests do not go by their name.
+TESTED_BY = {"notebook/operations.py": "forms"}

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate
+from pathlib import Path
 
 import coverage
 import pytest
@@ -77,14 +78,21 @@ class Learned:
         self._lines = cache(self._lines_of)
 
     def tests(self, mutant: Mutant) -> list[str]:
-        """Name the tests that come by a mutant, the quickest first."""
+        """Name the tests that come by a mutant, the quickest first.
+
+        By what is outside of functions comes whoever imports it: first the tests of the module,
+        then those that come by anything in it.
+        """
         lines = self._lines(mutant.module)
+        if not mutant.function:
+            own = f"/test_{held.TESTED_BY.get(mutant.module, Path(mutant.module).stem)}.py::"
+            found = set().union(*lines.values(), (name for name in self._seconds if own in name))
+            return sorted(found, key=lambda name: (own not in name, self._seconds_of(name)))
         at = mutant.line
         # Of a statement of several lines, the first counts.
-        while mutant.function and at not in lines and at > 0:
+        while at not in lines and at > 0:
             at -= 1
-        found = lines.get(at, set()) if mutant.function else set().union(*lines.values())
-        return sorted(found, key=self._seconds_of)
+        return sorted(lines.get(at, set()), key=self._seconds_of)
 
     def within(self, names: Sequence[str], seconds: float) -> list[str]:
         """Take as many tests as take no longer together."""

@@ -3,7 +3,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec import UNSET
 
 from jupyter_nbedit.errors import (
     AmbiguousCell,
@@ -150,6 +152,25 @@ def test_the_results_tell_where_each_cell_stands_afterwards() -> None:
     assert applied.results[2].source == "a"
     assert applied.results[3].source_hash == source_hash("B")
     assert applied.total_cells == 3
+
+
+def test_of_a_cell_no_more_is_told_than_there_is_to_tell() -> None:
+    delete, clear = {"op": "delete", "cells": ["a"]}, {"op": "clear_outputs", "cells": ["c"]}
+    deleted, cleared = edit(ABC, delete, clear).results
+    assert deleted.cells is not UNSET
+    assert cleared.cells is not UNSET
+    told: list[Any] = [deleted, *deleted.cells, *cleared.cells]
+    for part in told:
+        with pytest.raises(AttributeError, match="immutable"):
+            part.index = 7
+        with pytest.raises(TypeError):
+            type(part)(*(getattr(part, name) for name in part.__struct_fields__))
+    sometimes = {"source", "outputs_cleared", "cells"}
+    assert [set(msgspec.to_builtins(part)) & sometimes for part in told] == [
+        {"cells"},
+        {"source"},
+        {"outputs_cleared"},
+    ]
 
 
 def test_a_replaced_code_cell_loses_its_outputs_and_count_unless_they_are_kept() -> None:

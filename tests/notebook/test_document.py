@@ -11,9 +11,11 @@ import pytest
 
 from jupyter_nbedit.errors import AmbiguousCell, CellNotFound, InvalidNotebook, InvalidRequest
 from jupyter_nbedit.notebook.document import Document, plain_index, source_hash
+from jupyter_nbedit.notebook.spliced import Spliced
 from jupyter_nbedit.notebook.splices import Splice, backwards, join, pieces, runs
 from jupyter_nbedit.notebook.text import CHUNK_BYTES, chunks, is_ascii
 from tests import samples
+from tests.notebook.calls import counted
 from tests.notebook.parked import Parked
 
 THREE = samples.three_cells()
@@ -178,6 +180,18 @@ NAMED = document(
 )
 
 
+def test_of_a_usual_notebook_the_heads_are_read_as_they_are() -> None:
+    for cells in (
+        b"",
+        b'{"cell_type":"raw"}',
+        b'{"id":"a","cell_type":"raw"}, {"cell_type":"code"}',
+    ):
+        text = b'{"nbformat": 4, "cells": [' + cells + b"]}"
+        with counted() as calls:
+            Document.parse(text)
+        assert (calls["_head"], calls["decode"]) == (0, 1)
+
+
 @pytest.mark.parametrize(
     ("address", "index"),
     [("a", 0), ("7", 1), (0, 0), (5, 5), ("cell-4", 4), ("cell-0", 5), ("cell-1", 1)],
@@ -263,6 +277,13 @@ def test_a_text_is_gone_through_in_chunks(kept: Callable[[bytes], Any]) -> None:
     assert b"".join(chunks(text, 3, CHUNK_BYTES + 9)) == bytes(CHUNK_BYTES + 6)
     assert is_ascii(text)
     assert not is_ascii(kept(bytes(CHUNK_BYTES) + b"\x80"))
+
+
+def test_of_a_spliced_text_no_more_is_read_than_is_asked_for() -> None:
+    base = Parked(b"0123456789")
+    text = Spliced(base, [Splice(2, 4, b"new")])
+    assert [text[at] for at in (0, 2, 4, 5, 10, -1)] == list(b"0nw499")
+    assert base.most_read == 1
 
 
 def test_splices_backwards_give_the_base_back() -> None:

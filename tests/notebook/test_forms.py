@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
 
 from jupyter_nbedit.errors import InvalidOperation
 from jupyter_nbedit.notebook.forms import check_form, check_metadata
-from jupyter_nbedit.notebook.operations import Operation, name_of
+from jupyter_nbedit.notebook.operations import Expect, Operation, Position, TextEdit, name_of
 from tests.handlers.refused import nested
 
 DECODER = msgspec.json.Decoder(Operation)
@@ -231,3 +232,15 @@ def test_an_operation_cannot_be_changed() -> None:
     for operation in (*GOOD, {"op": "replace_section", "section": "a", "source": ""}):
         with pytest.raises(AttributeError, match="immutable"):
             setattr(DECODER.decode(json.dumps(operation)), next(iter(set(operation) - {"op"})), 1)
+
+
+def test_what_an_operation_says_is_said_by_name() -> None:
+    for kind in (*get_args(Operation), TextEdit, Position):
+        parameters = inspect.signature(kind).parameters.values()
+        assert {parameter.kind for parameter in parameters} == {inspect.Parameter.KEYWORD_ONLY}
+
+
+@pytest.mark.parametrize("struct", [Expect(), TextEdit(old="a", new="b"), Position(at="end")])
+def test_a_part_of_an_operation_cannot_be_changed(struct: msgspec.Struct) -> None:
+    with pytest.raises(AttributeError, match="immutable"):
+        setattr(struct, struct.__struct_fields__[-1], "x")

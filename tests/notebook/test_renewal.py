@@ -6,8 +6,8 @@ import pytest
 
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.renewal import stretches
 from jupyter_nbedit.notebook.splices import Splice, join
+from tests.notebook.calls import counted
 
 CELLS = [b'{"cell_type":"raw","id":"%c"}' % name for name in b"abcde"]
 NEW = b'{"cell_type":"raw","id":"new"}'
@@ -16,16 +16,16 @@ DOCUMENT = Document.parse(TEXT)
 (A, B, C, D, E) = DOCUMENT.cell_spans
 
 
-def check(*splices: Splice, is_seen: bool) -> None:
+def check(*splices: Splice, is_seen: bool, before: Document = DOCUMENT) -> None:
     """Check that the cells are found as in the whole; tell by hand whether that takes the whole."""
-    whole = Document.parse(join(TEXT, splices))
-    after = DOCUMENT.after(splices)
+    whole = Document.parse(join(before.text[:], splices))
+    with counted() as calls:
+        after = before.after(splices)
+    assert (calls["parse"] == 0) == is_seen
     assert after.text == whole.text
     assert (after.span, after.members) == (whole.span, whole.members)
     assert (after.cells_span, after.cell_spans) == (whole.cells_span, whole.cell_spans)
     assert (after.heads, after.nbformat_minor) == (whole.heads, whole.nbformat_minor)
-    found = stretches(whole.text, DOCUMENT.cells_span, DOCUMENT.cell_spans, splices)
-    assert (found is not None) == is_seen
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,21 @@ def check(*splices: Splice, is_seen: bool) -> None:
         [Splice(B.stop, C.start, b" , ")],
         [Splice(A.start, B.start, b""), Splice(D.stop, D.stop, b"," + NEW)],
         [Splice(B.start, C.start, b""), Splice(C.stop, D.stop, b""), Splice(E.stop, E.stop, b" ")],
+        [Splice(B.stop - 1, B.stop - 1, b" "), Splice(C.start + 1, C.start + 1, b" ")],
+        [Splice(B.stop, B.stop, b" "), Splice(C.start, C.start, b" "), Splice(*D, NEW)],
+        [],
     ],
 )
 def test_an_edit_within_the_array_is_seen_where_it_was(splices: list[Splice]) -> None:
     check(*splices, is_seen=True)
+
+
+def test_the_first_and_the_last_cell_are_seen_without_white_space_around_them() -> None:
+    before = Document.parse(b'{"cells":[' + b",".join(CELLS) + b'],"nbformat":4}')
+    first, *_, last = before.cell_spans
+    check(Splice(*first, NEW), Splice(*last, NEW), is_seen=True, before=before)
+    check(Splice(*first, NEW + b"," + NEW), is_seen=True, before=before)
+    check(Splice(last.start - 1, last.stop, b""), is_seen=True, before=before)
 
 
 @pytest.mark.parametrize(
@@ -86,6 +97,11 @@ def test_an_edit_around_the_array_or_an_odd_one_takes_a_look_at_the_whole(
         [Splice(A.start, A.start, b",")],
         [Splice(E.stop, E.stop, b",")],
         [Splice(A.start, A.start, b"[" * 100_000)],
+        [Splice(C.start, C.start, b"X")],
+        [Splice(C.stop, C.stop, b"X")],
+        [Splice(B.stop + 1, B.stop + 2, b";")],
+        [Splice(C.start - 3, C.start, b";")],
+        [Splice(C.stop, D.start, b";")],
     ],
 )
 def test_what_is_no_notebook_after_an_edit_is_refused_as_ever(splices: list[Splice]) -> None:

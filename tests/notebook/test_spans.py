@@ -8,6 +8,7 @@ import pytest
 from jupyter_nbedit.notebook import spans
 from jupyter_nbedit.notebook.spans import MalformedJSON, Span
 from tests import corpora
+from tests.notebook.calls import counted
 from tests.notebook.parked import Parked
 
 DEEP = 100_000
@@ -112,6 +113,46 @@ def test_an_integer_of_5000_digits_is_a_value_like_any_other() -> None:
 
     assert spans.elements(text, member.value)[1] == Span(12, 5012)
     assert spans.decode(text, Span(12, 5012)) == "9" * 5000
+
+
+def test_an_integer_is_a_number_as_long_as_python_reads_it() -> None:
+    for digits, kind in ((4300, int), (4301, str)):
+        text = b'{"a": ' + b"9" * digits + b"}"
+        span, ((_, _, value),) = spans.parse_object(text)
+        assert isinstance(spans.decode(text, value), kind)
+        assert isinstance(spans.decode(text, span)["a"], kind)
+
+
+def test_a_character_cut_off_at_the_end_is_what_is_wrong_with_a_text_of_any_length() -> None:
+    for size in (1, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 2 << 20):
+        with pytest.raises(MalformedJSON, match=r"not UTF-8 \(unexpected end of data"):
+            spans.parse_object(b" " * (size - 1) + b"\xc3")
+
+
+def test_what_msgspec_reads_is_not_gone_through_bracket_by_bracket() -> None:
+    text = b' {"a": [[1], {"b": []}, "x"], "c": {"d": [2]}} '
+    with counted() as calls:
+        span, (a, c) = spans.parse_object(text)
+        spans.elements(text, a.value)
+        spans.members(text, c.value)
+        assert spans.members(text, span) == [a, c]
+        assert spans.parse_object(b"\xef\xbb\xbf" + text, 3)[1] == [a.shifted(3), c.shifted(3)]
+    assert calls["_hop"] == 0
+    double = b'{"a": [1], "a": [2]}'
+    with counted() as calls:
+        spans.parse_object(double)
+    assert calls["_hop"] == 2
+
+
+@pytest.mark.parametrize(("separator", "looks"), [(b",", 1), (b",\n   ", 2), (b" , ", 2)])
+def test_of_separators_that_are_alike_only_the_first_is_looked_at(
+    separator: bytes, looks: int
+) -> None:
+    text = b"[" + separator.join([b"{}"] * 100) + b"]"
+    with counted() as calls:
+        assert len(spans.elements(text, Span(0, len(text)))) == 100
+    # One for what stands behind the bracket, and one for the last element, which has no separator.
+    assert calls["_after"] == looks + 1
 
 
 def test_a_message_says_where_the_text_goes_wrong() -> None:

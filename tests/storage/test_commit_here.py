@@ -20,6 +20,7 @@ from jupyter_nbedit.errors import Forbidden, NotAPlainFile, NotebookExists, Stor
 from jupyter_nbedit.storage import Changed, kernel
 from jupyter_nbedit.storage.commit import at_once, check_vacant, create, replace
 from jupyter_nbedit.storage.folders import opened
+from jupyter_nbedit.storage.snapshots import Snapshot
 from jupyter_nbedit.storage.swapping import Swap, _leased
 from tests.storage.conftest import EDIT, EDITED, NAME, TEXT, Place, assert_as_it_was, left_in
 
@@ -193,6 +194,27 @@ def test_where_nothing_can_be_exchanged_a_last_look_keeps_what_others_wrote(
     notebook.write_bytes(TEXT)
     assert replace(str(notebook), place.read(), EDIT).guard == "compare"
     assert notebook.read_bytes() == EDITED
+
+
+def test_a_last_look_sees_that_a_file_of_long_ago_is_another_one(
+    place: Place, notebook: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel, "_renameat2", None)
+    base = place.read()
+    assert isinstance(base.version, Snapshot)
+    settled = dataclasses.replace(base.version, read_ns=base.version.read_ns + 10**10)
+    base = dataclasses.replace(base, version=settled)
+
+    def exchange(put: Callable[[], None], *_: object) -> list[str]:
+        other = notebook.with_name("other")
+        other.write_bytes(TEXT)
+        other.replace(notebook)
+        put()
+        return []
+
+    with pytest.raises(Changed):
+        replace(str(notebook), base, EDIT, exchange)
+    assert notebook.read_bytes() == TEXT
 
 
 def test_a_pipe_in_the_place_of_the_file_is_not_waited_for(

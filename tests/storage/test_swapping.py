@@ -234,3 +234,8 @@ def test_another_program_that_waits_for_the_lease_does_not_end_this_process(
         stop.set()
         thread.join(10)
     assert left_in(place.root) == [NAME]
+
+
+def test_the_ways_there_are_are_those_of_the_system() -> None:
+    everywhere = ("compare",)
+    assert (("lease", "exchange", *everywhere) if sys.platform == "linux" else everywhere) == GUARDS
