@@ -18,7 +18,11 @@ from tests.toolchain import CACHE, ROOT
 
 FOLDER = CACHE / "mutation"
 COVERAGE, SECONDS = FOLDER / "coverage", FOLDER / "seconds.json"
-OPTIONS = ("-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist")
+# Nobody reads why a test fails, and what makes that readable would have to be imported first.
+OPTIONS = (
+    *("-q", "--tb=no", "--assert=plain"),
+    *("-p", "no:cacheprovider", "-p", "no:schemathesis", "-p", "no:xdist"),
+)
 
 
 class Quickly:

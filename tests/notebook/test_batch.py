@@ -15,6 +15,7 @@ from jupyter_nbedit.errors import (
     InvalidNotebook,
     InvalidOperation,
 )
+from jupyter_nbedit.notebook.batch import TouchedCell
 from jupyter_nbedit.notebook.diff import unified
 from jupyter_nbedit.notebook.document import Document, source_hash
 from jupyter_nbedit.notebook.splices import join
@@ -159,7 +160,8 @@ def test_of_a_cell_no_more_is_told_than_there_is_to_tell() -> None:
     deleted, cleared = edit(ABC, delete, clear).results
     assert deleted.cells is not UNSET
     assert cleared.cells is not UNSET
-    told: list[Any] = [deleted, *deleted.cells, *cleared.cells]
+    bare = TouchedCell(cell_id="a", index=0, cell_type="raw", source_hash="")
+    told: list[Any] = [deleted, *deleted.cells, *cleared.cells, bare]
     for part in told:
         with pytest.raises(AttributeError, match="immutable"):
             part.index = 7
@@ -170,6 +172,7 @@ def test_of_a_cell_no_more_is_told_than_there_is_to_tell() -> None:
         {"cells"},
         {"source"},
         {"outputs_cleared"},
+        set(),
     ]
 
 
