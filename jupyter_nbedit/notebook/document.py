@@ -19,7 +19,7 @@ from jupyter_nbedit.notebook.spans import Member, Span
 from jupyter_nbedit.notebook.spliced import Spliced
 from jupyter_nbedit.notebook.splices import Splice, join
 from jupyter_nbedit.notebook.text import Text, chunks
-from jupyter_nbedit.notebook.windows import HEADS, Head, columns, look_through
+from jupyter_nbedit.notebook.windows import HEADS, Head, Seen, columns, look_through
 
 #: How a cell is named: a string is an id and, only if no cell has that id, ``cell-N`` counted from
 #: 0; an integer is an index from 0.
@@ -183,7 +183,7 @@ class Document:
         if not isinstance(text, bytes):
             seen = look_through(text, start)
             if seen is not None:
-                return cls._of(text, seen.span, seen.members, seen.cell_spans, seen.heads)
+                return cls._of(text, seen.span, seen.members, seen)
             text = text[:]
         if not text[start:].strip():
             message = "The file is empty. Expected a notebook of nbformat 4."
@@ -201,8 +201,7 @@ class Document:
         text: Text,
         top: Span,
         found: list[Member],
-        cell_spans: Spans | None = None,
-        heads: Heads | None = None,
+        seen: Seen | None = None,
     ) -> Document:
         members = _single(found)
         nbformat = _integer(text, members, "nbformat")
@@ -216,11 +215,14 @@ class Document:
         if cells is None or not spans.is_array(text, cells.value):
             message = "The file is not a notebook of nbformat 4: it has no `cells` array."
             raise InvalidNotebook(message)
-        if cell_spans is None or heads is None:
+        if seen is None:
             # Where it is in memory, this is no copy.
             held = text[:]
             cell_spans = Spans(*spans.bounds(held, cells.value))
-            heads = columns(_read_heads(held, cells.value, cell_spans))
+            heads = _told(columns(_read_heads(held, cells.value, cell_spans)))
+        else:
+            cell_spans = seen.cell_spans
+            heads = seen.heads if seen.is_plain else _told(seen.heads)
         return cls(
             text=text,
             span=top,
@@ -228,7 +230,7 @@ class Document:
             cells_span=cells.value,
             cell_spans=cell_spans,
             nbformat_minor=_integer(text, members, "nbformat_minor", default=0),
-            heads=_told(heads),
+            heads=heads,
         )
 
     def on(self, text: Text) -> Document:

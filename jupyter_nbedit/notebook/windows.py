@@ -8,7 +8,7 @@ left to `spans`, which wants the whole text and takes anything that is JSON.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -28,6 +28,13 @@ class Head(msgspec.Struct, gc=False):
     cell_type: Any = None
 
 
+class _Plain(msgspec.Struct, gc=False):
+    """The same of a cell that says it as nbformat demands."""
+
+    cell_type: str
+    id: str | None = None
+
+
 @dataclass(frozen=True)
 class Seen:
     """What there is in a notebook.
@@ -41,13 +48,16 @@ class Seen:
     cell_spans
         Where each cell stands.
     heads
-        What each cell says it is, which may be no text.
+        What each cell says it is.
+    is_plain
+        Whether that is known to be texts.
     """
 
     span: Span
     members: list[Member]
     cell_spans: Spans
     heads: Heads
+    is_plain: bool
 
 
 _CELLS = re.compile(rb'"cells"[ \t\r\n]*:[ \t\r\n]*\[[ \t\r\n]*(?=\{)')
@@ -56,6 +66,7 @@ _FRAME = b'{"cells":['
 _REFUSED = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 #: Reads the heads of an array of cells.
 HEADS = msgspec.json.Decoder(list[Head])
+_PLAIN = msgspec.json.Decoder(list[_Plain])
 # Of small cells so many are taken together, or as many as there are in so many bytes: whoever asks
 # where one of them stands has all of them looked for.
 _TOGETHER = 256
@@ -93,7 +104,7 @@ def look_through(text: Stored, start: int, window: int = CHUNK_BYTES) -> Seen | 
         top, behind = spans.parse_object(rest)
         array = behind[0].value
         last = Spans(*spans.bounds(rest, array))
-        cells.heads.extend(columns(HEADS.decode(memoryview(rest)[array.start : array.stop])))
+        cells.heads.extend(cells.read(memoryview(rest)[array.start : array.stop]))
     except (_Unproved, MalformedJSON, *_REFUSED):
         return None
     by = cells.at - len(_FRAME)
@@ -108,10 +119,11 @@ def look_through(text: Stored, start: int, window: int = CHUNK_BYTES) -> Seen | 
         ],
         cell_spans=cells.spans,
         heads=cells.heads,
+        is_plain=cells.are_plain,
     )
 
 
-def columns(heads: list[Head]) -> Heads:
+def columns(heads: Sequence[Head | _Plain]) -> Heads:
     """Give the same in columns."""
     return Heads([head.id for head in heads], [head.cell_type for head in heads])
 
@@ -149,6 +161,7 @@ class _Cells:
         self.at = at
         self.spans = Spans(text=text)
         self.heads = Heads()
+        self.are_plain = True
         self._text = text
         self._window = window
         self._between = b""
@@ -178,20 +191,35 @@ class _Cells:
                 # A cell that fills the window shows only in a larger one where it ends.
                 size *= 2
 
+    def read(self, array: memoryview) -> Heads:
+        """Give what the cells of an array say they are.
+
+        Raises
+        ------
+        DecodeError, RecursionError
+            If it is no array of objects.
+        """
+        try:
+            return columns(_PLAIN.decode(array))
+        except msgspec.ValidationError:
+            found = columns(HEADS.decode(array))
+        self.are_plain = False
+        return found
+
     def _take(self, room: bytearray) -> bool:
         """Take the cells that end in a window; False if none does."""
         for stop in self._ends(room):
             behind, room[stop : stop + 1] = room[stop : stop + 1], b"]"
             view = memoryview(room)[: stop + 1]
             try:
-                heads = HEADS.decode(view)
+                heads = self.read(view)
             except msgspec.DecodeError:
                 room[stop : stop + 1] = behind
                 continue
             if not room.isascii():
                 str(view, "utf-8")
             room[stop : stop + 1] = behind
-            self.heads.extend(columns(heads))
+            self.heads.extend(heads)
             by = self.at - 1
             self.spans.add(len(heads), Span(self.at, stop + by))
             # Between the objects of an array is nothing but a comma and white space.

@@ -92,7 +92,7 @@ def windowed(text: bytes, document: Document | None) -> Found | None:
     if seen is None:
         return whole(text, document)
     try:
-        found = Document._of(stored, seen.span, seen.members, seen.cell_spans, seen.heads)
+        found = Document._of(stored, seen.span, seen.members, seen)
     except InvalidNotebook:
         return None
     return whole(text, found)
