@@ -60,11 +60,12 @@ class Afterwards:
     @staticmethod
     def record(done: Outcome) -> Beside[bytes]:
         """Give what makes the record of a change, beside the write; see `of`."""
+        size = len(done.read.content.raw)
 
         async def make() -> bytes:
-            return await away(len(done.read.content.raw), lambda: done.applied.record().encode())
+            return await away(size, lambda: done.applied.record().encode())
 
-        return Beside(make)
+        return Beside(make, size)
 
     async def of(
         self,

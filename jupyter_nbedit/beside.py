@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from contextvars import ContextVar, Token
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from jupyter_nbedit.errors import Overtaken
@@ -22,26 +24,59 @@ async def away(size: int, function: Callable[..., _Answer], *arguments: Any) -> 
     return await asyncio.to_thread(function, *arguments)
 
 
+# What begins when the thread that writes waits for the disk: one after another, each wait one.
+_LATER: ContextVar[tuple[Callable[[], object], ...]] = ContextVar("nbedit_later", default=())
+
+
+def waiting() -> None:
+    """Say that this thread, which writes, is about to wait for the disk."""
+    if later := _LATER.get():
+        _LATER.set(later[1:])
+        # A loop that is closed has nothing to do meanwhile.
+        with suppress(RuntimeError):
+            later[0]()
+
+
 class Beside(Generic[_Answer]):
-    """Work that begins with a context, as soon as that waits, and that ends with it.
+    """Work that goes on beside what a context does, and that ends with it.
 
     Parameters
     ----------
     work
         Does it; called once more if a file that it reads is replaced meanwhile, which is what a
         write does. It may take time on the loop's thread only if that is worth no other thread.
+    size
+        Of how many bytes of a notebook it is work. A little begins no sooner than the thread that
+        writes waits for the disk: before that the two would be in each other's way.
     """
 
-    def __init__(self, work: Callable[[], Coroutine[Any, Any, _Answer]]) -> None:
+    def __init__(
+        self, work: Callable[[], Coroutine[Any, Any, _Answer]], size: int = SMALL_BYTES + 1
+    ) -> None:
         self._work = work
+        self._size = size
+        self._is_wanted = False
         self._task: asyncio.Task[_Answer] | None = None
+        self._token: Token[tuple[Callable[[], object], ...]] | None = None
 
     def __enter__(self) -> None:
-        """Begin."""
-        self._task = asyncio.create_task(self._work())
+        """Begin, be it at once or later."""
+        self._is_wanted = True
+        if self._size > SMALL_BYTES:
+            self._begin()
+            return
+        begin = partial(asyncio.get_running_loop().call_soon_threadsafe, self._begin)
+        self._token = _LATER.set((*_LATER.get(), begin))
+
+    def _begin(self) -> None:
+        if self._is_wanted:
+            self._task = asyncio.create_task(self._work())
 
     def __exit__(self, *_: object) -> None:
         """Leave it, whatever became of the write."""
+        self._is_wanted = False
+        if self._token is not None:
+            _LATER.reset(self._token)
         task, self._task = self._task, None
         if task is not None and not task.cancel() and not task.cancelled():
             # Of what nobody wants any more it does not matter what went wrong.
@@ -49,6 +84,7 @@ class Beside(Generic[_Answer]):
 
     async def answer(self) -> _Answer:
         """Give what came of it, or raise what it raised."""
+        self._is_wanted = False
         if self._task is not None:
             # A file that is replaced looks as if it had changed, until it is known what has
             # replaced it.

@@ -167,7 +167,8 @@ class Signing:
             return [] if before is None else before.until(common_cells(base, after(), start))
 
         self._trust = trust
-        self._signature = Beside(partial(trust.compute, after, len(base.text), marks))
+        size = len(base.text)
+        self._signature = Beside(partial(trust.compute, after, size, marks), size)
 
     def __enter__(self) -> None:
         """Begin to compute."""

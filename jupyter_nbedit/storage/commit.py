@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
+from jupyter_nbedit.beside import waiting
 from jupyter_nbedit.errors import Forbidden, NotAPlainFile, NotebookExists, StorageFailure
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage import Changed, Content, Written
@@ -84,6 +85,7 @@ def replace(
                     copy_attributes(old, made, snapshot.stat)
                 status = newer(folder, temporary, made, snapshot.stat)
                 by_stamp = stamp_suffices(base, snapshot, made)
+                waiting()
                 os.fsync(made)
 
             def unchanged() -> bool:
@@ -260,6 +262,7 @@ def _put_where_nothing_is(folder: Folder, temporary: str, name: str) -> None:
 
 def _synced(folder: Folder) -> list[str]:
     """Make a new name durable; gives warnings, for the file itself is written."""
+    waiting()
     try:
         folder.sync()
     except OSError as error:

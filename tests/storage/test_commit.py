@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import subprocess
@@ -10,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from jupyter_nbedit.beside import Beside
 from jupyter_nbedit.storage import Changed, Content
 from tests.storage.conftest import (
+    EDIT,
     EDITED,
     NAME,
     NOBODY,
@@ -148,3 +151,31 @@ def test_content_of_another_storage_is_not_written(place: Place, notebook: Path)
     with pytest.raises(TypeError):
         place.write(Content(base.text, base.last_modified))
     assert_as_it_was(notebook)
+
+
+def test_work_begins_beside_the_write_when_the_disk_is_waited_for(
+    place: Place, notebook: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[str] = []
+    flushed: list[list[str]] = []
+
+    async def work(name: str) -> None:
+        begun.append(name)
+
+    async def edit() -> None:
+        loop, fsync = asyncio.get_running_loop(), os.fsync
+        base = await place.storage.read(NAME)
+
+        def flush(descriptor: int) -> None:
+            fsync(descriptor)
+            asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result(5)
+            flushed.append(list(begun))
+
+        monkeypatch.setattr(os, "fsync", flush)
+        with Beside(lambda: work("one"), 1), Beside(lambda: work("other"), 1):
+            await place.storage.write(NAME, base, EDIT)
+
+    asyncio.run(edit())
+    # The file's, then the folder's.
+    assert flushed == [["one"], ["one", "other"]]
+    assert notebook.read_bytes() == EDITED
