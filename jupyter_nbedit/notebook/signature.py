@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from jupyter_nbedit.errors import NbEditError
@@ -28,6 +29,11 @@ _BLOCK_BYTES = 1 << 18
 # the notebook, but in a large one no more than this.
 _MARK_BYTES = 1 << 22
 _MARKS = 8
+# Of a small notebook all cells but a few are in its next version, too: how small it is, and of how
+# many cells, and how small ones, it is remembered what is taken in.
+_SMALL_BYTES = 100_000
+_MOST_CELLS = 256
+_CELL_BYTES = 1 << 12
 # nbformat's own depth depends on who calls it.
 _DEEPEST = 64
 _TRANSIENT = ("orig_nbformat", "orig_nbformat_minor", "signature")
@@ -129,12 +135,13 @@ def _digest(document: Document, new: Callable[[], Mac], marks: Sequence[Mark]) -
     names = sorted(values)
     # What comes before the cells may be another than in the notebook of the marks.
     kept = list(marks) if names[0] == "cells" else []
-    walk = _Walk(kept[-1].state.copy() if kept else new())
+    mac = kept[-1].state.copy() if kept else new()
+    walk = _Walk(mac.update)
     for name in names:
         if name == "cells":
             if not kept:
                 walk.put(name)
-            _cells(document, walk, kept)
+            _cells(document, walk, mac, kept)
             continue
         walk.put(name)
         value = spans.decode(document.text, values[name])
@@ -143,19 +150,25 @@ def _digest(document: Document, new: Callable[[], Mac], marks: Sequence[Mark]) -
                 value.pop(key, None)
         walk.through(value)
     walk.flush()
-    return Digest(walk.mac.hexdigest(), kept if names[0] == "cells" else [])
+    return Digest(mac.hexdigest(), kept if names[0] == "cells" else [])
 
 
-def _cells(document: Document, walk: _Walk, marks: list[Mark]) -> None:
+def _cells(document: Document, walk: _Walk, mac: Mac, marks: list[Mark]) -> None:
     """Go through the cells from the last mark on, and leave more marks."""
     apart = min(_MARK_BYTES, len(document.text) // _MARKS)
     first = marks[-1].cells if marks else 0
     marked = document.cell_spans[first].start if first < len(document) else 0
-    for count, (cell, stop) in enumerate(_decoded(document, first), first + 1):
-        walk.through(_stored(cell))
+    is_small = isinstance(document.text, bytes) and len(document.text) <= _SMALL_BYTES
+    each = (_remembered if is_small else _decoded)(document, first)
+    for count, (cell, stop) in enumerate(each, first + 1):
+        if isinstance(cell, bytes):
+            walk.flush()
+            mac.update(cell)
+        else:
+            walk.through(_stored(cell))
         if stop - marked >= apart:
             walk.flush()
-            marks.append(Mark(count, walk.mac.copy()))
+            marks.append(Mark(count, mac.copy()))
             marked = stop
 
 
@@ -169,6 +182,25 @@ def _decoded(document: Document, first: int) -> Iterator[tuple[Any, int]]:
         block = b"[" + document.text[start : stops[-1]] + b"]"
         yield from zip(spans.decode(block, Span(0, len(block))), stops, strict=True)
         first = last
+
+
+def _remembered(document: Document, first: int) -> Iterator[tuple[Any, int]]:
+    """Do the same, but give of small cells what is taken in of them."""
+    text = document.text
+    for start, stop in document.cell_spans[first:]:
+        is_small = stop - start <= _CELL_BYTES
+        cell = _taken_in(text[start:stop]) if is_small else spans.decode(text, Span(start, stop))
+        yield cell, stop
+
+
+@lru_cache(_MOST_CELLS)
+def _taken_in(cell: bytes) -> bytes:
+    """Give what is taken in of a cell."""
+    message = bytearray()
+    walk = _Walk(message.extend)
+    walk.through(_stored(spans.decode(cell, Span(0, len(cell)))))
+    walk.flush()
+    return bytes(message)
 
 
 def _stored(cell: dict[str, Any]) -> dict[str, Any]:
@@ -209,12 +241,12 @@ class _Walk:
 
     Parameters
     ----------
-    mac
+    take
         Takes them in.
     """
 
-    def __init__(self, mac: Mac) -> None:
-        self.mac = mac
+    def __init__(self, take: Callable[[bytes], object]) -> None:
+        self._take = take
         self._waiting: list[str] = []
 
     def put(self, text: str) -> None:
@@ -232,10 +264,10 @@ class _Walk:
         if len(last) <= _LONG_CHARACTERS:
             waiting.append(last)
             last = ""
-        self.mac.update("".join(waiting).encode())
+        self._take("".join(waiting).encode())
         # Joined with others, it would be in memory twice more.
         for at in range(0, len(last), _BATCH_CHARACTERS):
-            self.mac.update(last[at : at + _BATCH_CHARACTERS].encode())
+            self._take(last[at : at + _BATCH_CHARACTERS].encode())
         waiting.clear()
 
     def through(self, value: Any, depth: int = 0) -> None:

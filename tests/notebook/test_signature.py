@@ -67,6 +67,24 @@ def marked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signature, "_BLOCK_BYTES", 900)
 
 
+def test_what_is_remembered_of_cells_is_that_of_their_bytes_in_any_notebook_and_any_place() -> None:
+    def notebook(*cells: str, before: str = "") -> bytes:
+        head = f'{{{before}"nbformat": 4, "nbformat_minor": 5, "metadata": {{}}, "cells": ['
+        return f"{head}{', '.join(cells)}]}}".encode()
+
+    def cell(source: str) -> str:
+        return json.dumps({"cell_type": "raw", "metadata": {"n": 1}, "source": source})
+
+    long = "x" * 2 * signature._CELL_BYTES
+    one, other = check(notebook(cell("a"), cell("b"))), check(notebook(cell("b"), cell("a")))
+    assert None not in {one, other}
+    assert one != other
+    # The first of each two is not remembered, or is between two that are.
+    for sources in (["a"], ["a", "A"], ["a", long, "b"], [long, "a"], ["b", "a", long]):
+        assert check(notebook(*map(cell, sources)))
+        assert check(notebook(*map(cell, sources), before='"a": [[1, 2], "z"], '))
+
+
 names = st.sampled_from(
     ["text/plain", "text/html", "image/png", "application/json", "application/x+json", "a", "é\n"]
 )
