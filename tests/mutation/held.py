@@ -5,14 +5,14 @@ from __future__ import annotations
 #: The modules, from the package's folder on: what finds the cells, what an edit does to them, how
 #: the file is replaced, and what a path means.
 MODULES = (
-    *(f"notebook/{name}.py" for name in ("spans", "windows", "text", "document")),
+    *(f"notebook/{name}.py" for name in ("spans", "windows", "columns", "text", "document")),
     *(f"notebook/{name}.py" for name in ("renewal", "spliced", "splices")),
     *(f"notebook/{name}.py" for name in ("operations", "forms", "actions", "batch")),
     *(f"storage/{name}.py" for name in ("commit", "copying", "swapping", "mapping", "paths")),
 )
 
 _NOTEBOOK = (
-    *("actions", "batch", "document", "forms", "merging", "properties", "renewal"),
+    *("actions", "batch", "columns", "document", "forms", "merging", "properties", "renewal"),
     *("sections", "spans", "taking_back", "touched", "windows"),
 )
 _STORAGE = (

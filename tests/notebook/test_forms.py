@@ -223,6 +223,7 @@ def test_what_is_not_said_is_what_people_expect() -> None:
     read = DECODER.decode
     assert read(b'{"op": "replace", "cell": 0, "source": ""}').outputs == "clear"
     assert read(b'{"op": "replace_text", "cell": 0, "old": "a", "new": ""}').outputs == "clear"
+    assert not msgspec.json.decode(b'{"old": "a", "new": ""}', type=TextEdit).all
     for op in ("append_to_section", "replace_section"):
         found = read(b'{"op": "%s", "section": "a", "source": ""}' % op.encode())
         assert found.cell_type == "markdown"

@@ -48,8 +48,11 @@ def check(*splices: Splice, is_seen: bool, before: Document = DOCUMENT) -> None:
         [Splice(B.stop, C.start, b" , ")],
         [Splice(A.start, B.start, b""), Splice(D.stop, D.stop, b"," + NEW)],
         [Splice(B.start, C.start, b""), Splice(C.stop, D.stop, b""), Splice(E.stop, E.stop, b" ")],
+        [Splice(A.stop + 1, B.stop + 1, b"")],
         [Splice(B.stop - 1, B.stop - 1, b" "), Splice(C.start + 1, C.start + 1, b" ")],
         [Splice(B.stop, B.stop, b" "), Splice(C.start, C.start, b" "), Splice(*D, NEW)],
+        [Splice(A.stop + 1, B.stop + 1, b"")],
+        [Splice(B.stop - 1, B.stop - 1, b" "), Splice(B.stop + 1, B.stop + 1, b"," + NEW)],
         [],
     ],
 )
@@ -97,11 +100,15 @@ def test_an_edit_around_the_array_or_an_odd_one_takes_a_look_at_the_whole(
         [Splice(A.start, A.start, b",")],
         [Splice(E.stop, E.stop, b",")],
         [Splice(A.start, A.start, b"[" * 100_000)],
+        [Splice(A.start, A.start, b"X")],
         [Splice(C.start, C.start, b"X")],
+        [Splice(E.stop, E.stop, b"X")],
         [Splice(C.stop, C.stop, b"X")],
         [Splice(B.stop + 1, B.stop + 2, b";")],
         [Splice(C.start - 3, C.start, b";")],
         [Splice(C.stop, D.start, b";")],
+        [Splice(B.stop + 1, C.start + 1, b";{")],
+        [Splice(C.stop - 1, D.start - 1, b"};")],
     ],
 )
 def test_what_is_no_notebook_after_an_edit_is_refused_as_ever(splices: list[Splice]) -> None:
