@@ -12,6 +12,7 @@ import importlib
 import importlib.abc
 import importlib.util
 import os
+import resource
 import signal
 import sys
 import time
@@ -29,8 +30,10 @@ from tests.mutation.mutants import Mutant
 
 # Slower tests are asked last, and not for longer than that.
 MOST_SECONDS = 5.0
-# Whoever is not back by then has been caught in an endless loop.
+# Whoever is not back by then has been caught in an endless loop, or waits for ever.
 LIMIT_SECONDS = 60.0
+# Whoever is in a loop takes all the time there is; others wait for most of theirs.
+_BUSY = 0.2
 UNTRUE = "tests fail though nothing was changed"
 _TOLD = 100
 _FUNCTION = 0x01  # CO_OPTIMIZED of `inspect`; a class's code is without it
@@ -120,6 +123,7 @@ def _noticed(runs: Callable[[], bool], limit: float) -> bool:
         code = 1
         try:
             os.setsid()
+            resource.setrlimit(resource.RLIMIT_CPU, 2 * (int(limit * _BUSY),))
             null = os.open(os.devnull, os.O_RDWR)
             for descriptor in range(3):
                 os.dup2(null, descriptor)
