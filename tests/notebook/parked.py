@@ -12,6 +12,7 @@ class Parked:
         self._text = text
         self.most_read = 0
         self.read = 0
+        self.sizes: list[int] = []
 
     def __len__(self) -> int:
         return len(self._text)
@@ -34,3 +35,4 @@ class Parked:
     def _note(self, size: int) -> None:
         self.most_read = max(self.most_read, size)
         self.read += size
+        self.sizes.append(size)

@@ -192,6 +192,15 @@ def test_of_a_usual_notebook_the_heads_are_read_as_they_are() -> None:
         assert (calls["_head"], calls["decode"]) == (0, 1)
 
 
+def test_of_odd_cells_alone_more_is_read_than_the_heads() -> None:
+    odd = b'{"cell_type":"raw","metadata":{"x":NaN}}'
+    text = b'{"nbformat": 4, "cells": [' + odd + b',{"cell_type":"code","id":"b"}]}'
+    with counted() as calls:
+        assert Document.parse(text).heads == [(None, "raw"), ("b", "code")]
+    # Of values, one for the number of the format, and one for the odd cell.
+    assert (calls["_read_head"], calls["_local"]) == (2, 2)
+
+
 @pytest.mark.parametrize(
     ("address", "index"),
     [("a", 0), ("7", 1), (0, 0), (5, 5), ("cell-4", 4), ("cell-0", 5), ("cell-1", 1)],

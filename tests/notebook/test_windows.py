@@ -159,6 +159,19 @@ def test_no_more_is_read_together_than_a_window_or_a_large_cell_twice() -> None:
     assert text.most_read <= CHUNK_BYTES + 100
 
 
+@pytest.mark.parametrize(("lines", "together"), [(5, 1 << 17), (200, 800_000), (5000, CHUNK_BYTES)])
+def test_of_small_cells_few_are_read_together_and_of_large_ones_what_fits_a_window(
+    lines: int, together: int
+) -> None:
+    cell = code(0, source=["y = 1\n"] * lines)
+    text = Parked(written([cell] * (3 * CHUNK_BYTES // len(json.dumps(cell)))))
+    assert look_through(text, 0) is not None
+    sizes = text.sizes
+    # First come the notebook's beginning and one window of any cells, last what is left.
+    assert len(sizes) > 3
+    assert all(0.8 * together < size < 1.2 * together for size in sizes[2:-1])
+
+
 def test_an_edit_of_what_is_not_in_memory_is_the_edit_of_what_is() -> None:
     compared = 0
     for path in corpora.notebooks():
