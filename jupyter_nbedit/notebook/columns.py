@@ -105,7 +105,13 @@ class Spans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
         last, span = self._left.get(first, (-1, Span(0, 0)))
         if index >= last:
             return
-        cells = b"[" + self._text[span.start : span.stop] + b"]"
+        cells = bytearray(2 + span.stop - span.start)
+        cells[:1], cells[-1:] = b"[", b"]"
+        room = memoryview(cells)[1:-1]
+        if isinstance(self._text, bytes):
+            room[:] = memoryview(self._text)[span.start : span.stop]
+        else:
+            self._text.read_into(span.start, room)
         by = span.start - 1
         starts, stops = bounds(cells, Span(0, len(cells)))
         if len(starts) != last - first:

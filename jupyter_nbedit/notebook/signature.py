@@ -24,7 +24,7 @@ _BATCH_CHARACTERS = 1 << 16
 _LONG_CHARACTERS = 1 << 12
 _MOST_WAITING = 1 << 10
 # How much is read at once.
-_BLOCK_BYTES = 1 << 18
+_BLOCK_BYTES = 1 << 16
 # How far apart the states are from which the digest of an edited notebook goes on: an eighth of
 # the notebook, but in a large one no more than this.
 _MARK_BYTES = 1 << 22
@@ -178,9 +178,14 @@ def _decoded(document: Document, first: int) -> Iterator[tuple[Any, int]]:
     while first < len(cells):
         start = cells[first].start
         last = max(first + 1, cells.end_before(start + _BLOCK_BYTES))
-        stops = [stop for _, stop in cells[first:last]]
-        block = b"[" + document.text[start : stops[-1]] + b"]"
-        yield from zip(spans.decode(block, Span(0, len(block))), stops, strict=True)
+        some = list(cells[first:last])
+        if len(some) > 1:
+            block = b"".join((b"[", document.text[start : some[-1].stop], b"]"))
+            values = spans.decode(block, Span(0, len(block)))
+        else:
+            # A large one is copied no more often than it must be.
+            values = [spans.decode(document.text, some[0])]
+        yield from zip(values, (stop for _, stop in some), strict=True)
         first = last
 
 

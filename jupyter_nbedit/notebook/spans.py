@@ -174,7 +174,7 @@ def elements(text: Text, span: Span) -> list[Span]:
     return [Span(start + by, stop + by) for start, stop in zip(*bounds(local, within), strict=True)]
 
 
-def bounds(text: bytes, span: Span) -> tuple[list[int], list[int]]:
+def bounds(text: bytes | bytearray, span: Span) -> tuple[list[int], list[int]]:
     """List where an array's elements begin and where they end, in a checked text."""
     try:
         raws = _ARRAY.decode(memoryview(text)[span.start : span.stop])
@@ -183,7 +183,8 @@ def bounds(text: bytes, span: Span) -> tuple[list[int], list[int]]:
     starts: list[int] = []
     stops: list[int] = []
     at = _after(_SPACE, text, span.start + 1)
-    separator, width = b",", 1
+    separator: bytes | bytearray = b","
+    width = 1
     for length in map(len, raws):
         starts.append(at)
         stop = at + length
@@ -242,7 +243,7 @@ def _name(text: bytes, span: Span) -> str:
     return str(decode(text, span)) if b"\\" in written else written.decode()
 
 
-def _hop_elements(text: bytes, span: Span) -> tuple[list[int], list[int]]:
+def _hop_elements(text: bytes | bytearray, span: Span) -> tuple[list[int], list[int]]:
     starts: list[int] = []
     stops: list[int] = []
     at = _after(_SPACE, text, span.start + 1)
@@ -258,7 +259,7 @@ def _hop_member(text: bytes, at: int, _name: str) -> int:
     return _hop(text, at)
 
 
-def _hop(text: bytes, at: int) -> int:
+def _hop(text: bytes | bytearray, at: int) -> int:
     """Find the end of a value by counting brackets; strings are jumped over."""
     first = text[at]
     if first not in _OPENING:
@@ -276,7 +277,7 @@ def _hop(text: bytes, at: int) -> int:
     raise MalformedJSON(message)
 
 
-def _after(pattern: re.Pattern[bytes], text: bytes, at: int) -> int:
+def _after(pattern: re.Pattern[bytes], text: bytes | bytearray, at: int) -> int:
     match = pattern.match(text, at)
     if match is None:
         message = f"byte {at} fits nowhere"

@@ -180,6 +180,8 @@ class _Cells:
         room = bytearray()
         while len(self._text) - self.at > size:
             if len(room) != size + 1:
+                # No two of them are in memory together.
+                room.clear()
                 room = bytearray(size + 1)
             self._text.read_into(self.at, memoryview(room)[1:])
             room[:1] = b"["

@@ -72,8 +72,9 @@ def test_what_is_found_in_one_text_is_known_in_another_of_the_same_bytes() -> No
 
 
 def test_another_text_is_never_taken_for_the_one_that_was_counted() -> None:
-    with pytest.raises(ValueError, match="found 0"):
-        list(unseen().on(b""))
+    for other in (b"", b" " * len(TEXT), TEXT.replace(b"{", b" ").replace(b"}", b" ")):
+        with pytest.raises(ValueError, match=r"counted|structure|fits"):
+            list(unseen().on(other))
 
 
 def test_threads_that_look_for_the_same_cells_find_the_same() -> None:
