@@ -141,7 +141,7 @@ class Spans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
         return Span(self._starts[part], self._stops[part])
 
     def _slice(self, first: int, last: int) -> Spans:
-        if self._left and first < last:
+        if first < last:
             # No range is cut in two.
             self._find(first)
             self._find(last - 1)

@@ -131,7 +131,7 @@ def test_what_windows_do_not_show_the_whole_text_does(text: bytes) -> None:
 
 def test_a_letter_that_is_no_utf_8_is_found_in_any_window() -> None:
     text = bytearray(written(CELLS))
-    for at in (text.index(b"c5"), text.index(b"c20"), text.index(b"c39")):
+    for at in map(text.index, (b"c5", b"c20", b"c39", b"x = 5", b"x = 20", b"x = 39")):
         spoilt = bytes(text[:at]) + b"\xff" + bytes(text[at + 1 :])
         assert not agree(spoilt, 700)
         assert "not UTF-8" in _said(Parked(spoilt))
