@@ -41,7 +41,9 @@ OLDEST_JUPYTERLAB = "==4.2.0"
 NEWEST_JUPYTERLAB = "~=4.6"
 ODD_BASE_URL = "/a%40b/%C3%BC%20x%25y/"
 SETUP_NAMES = ("setups", "documents")
-PARALLEL = ("--numprocesses=auto", "--maxprocesses=4")
+# One more than two cores: some test always waits for a server, a disk or a clock.
+WORKERS = min(4, max(3, os.cpu_count() or 1))
+PARALLEL = (f"--numprocesses={WORKERS}",)
 RIGS = ("tests/faults", "tests/races", "tests/fuzz", "tests/soak")
 POLITELY = ("nice", "-n", "10")
 

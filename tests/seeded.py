@@ -38,7 +38,7 @@ class Bug:
         another is missing.
     by_night
         Whether it is tried by night only: it takes half a minute, or chance has a say in whether
-        it is noticed in one short run.
+        it is noticed in one short run, or the same test notices others by day.
     """
 
     name: str
@@ -157,6 +157,7 @@ BUGS = (
         "                folder.unlink(temporary)\n        raise",
         "                folder.status(temporary)\n        raise",
         f"{_FAILING}[replace-FAIL_ONCE]",
+        by_night=True,
     ),
     Bug(
         "a short write is taken for a whole one",
@@ -188,6 +189,7 @@ BUGS = (
         "yield Folder(real, descriptor)\n    finally:\n        _close(descriptor)",
         "yield Folder(real, descriptor)\n    finally:\n        os.close(descriptor)",
         f"{_FAILING}[replace-FAIL_ONCE]",
+        by_night=True,
     ),
     Bug(
         "the mode is not kept",
@@ -195,6 +197,7 @@ BUGS = (
         "os.fchmod(made, stat.S_IMODE(status.st_mode))",
         "os.fstat(made)",
         f"{_KILLED}[replace]",
+        by_night=True,
     ),
     Bug(
         "a request may say that what it brings is trusted",
@@ -238,6 +241,7 @@ BUGS = (
             ("storage/swapping.py", "if not is_sure:", "if not self.folder:"),
             ("storage/locks.py", "if self._holders.get(key) not in ours", "if not key"),
         ],
+        by_night=True,
     ),
     Bug(
         "the file is renamed over whatever is there",
@@ -273,6 +277,7 @@ BUGS = (
         "except BlockingIOError:",
         "except ZeroDivisionError:",
         f"{_INTERLEAVED}[us-held_open]",
+        by_night=True,
     ),
     Bug(
         "nobody asks whether somebody waits for the lease",
@@ -280,6 +285,7 @@ BUGS = (
         "self._came_away() and (lease is None or lease())",
         "self._came_away()",
         f"{_INTERLEAVED}[us-in_place]",
+        by_night=True,
     ),
     Bug(
         "a member's length is believed that a double of it has",
@@ -287,6 +293,7 @@ BUGS = (
         "raw is None or not text.startswith(raw, at)",
         "raw is None",
         _FUZZ,
+        by_night=True,
     ),
     Bug(
         "of a notebook that is read in windows nobody asks whether it is UTF-8",
