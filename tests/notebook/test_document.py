@@ -189,7 +189,7 @@ def test_of_a_usual_notebook_the_heads_are_read_as_they_are() -> None:
         text = b'{"nbformat": 4, "cells": [' + cells + b"]}"
         with counted() as calls:
             Document.parse(text)
-        assert (calls["_head"], calls["decode"]) == (0, 1)
+        assert (calls["_read_head"], calls["add"], calls["decode"]) == (0, 0, 1)
 
 
 def test_of_odd_cells_alone_more_is_read_than_the_heads() -> None:
