@@ -31,4 +31,4 @@ TESTS = (
 )
 
 #: Modules whose tests do not go by their name.
-TESTED_BY = {"notebook/operations.py": "forms"}
+TESTED_BY = {"notebook/operations.py": "forms", "storage/commit.py": "commit_here"}

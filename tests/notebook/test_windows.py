@@ -249,6 +249,15 @@ def test_what_only_looks_like_the_end_of_a_cell_is_not_searched_without_end() ->
     assert agree(many, 10_000)
 
 
+def test_behind_a_cell_larger_than_a_window_windows_are_small_again() -> None:
+    output = {"output_type": "display_data", "metadata": {}, "data": {"text/plain": "x" * 90}}
+    large = {**code(0), "outputs": [output] * 40}
+    text = Parked(written([large, *CELLS * 20], indent=None, separators=(",", ":")))
+    assert len(text) > 60_000
+    assert look_through(text, 0, 1000) is not None
+    assert text.most_read <= 16_000
+
+
 def test_cells_need_not_all_be_as_far_apart() -> None:
     parts = [json.dumps(cell).encode() for cell in CELLS]
     text = b'{"nbformat":4,"cells":[' + b",".join(parts[:3])

@@ -79,8 +79,10 @@ def test_what_the_manager_has_no_place_for_is_not_there(place: Place) -> None:
         def _get_os_path(self, path: str) -> str:
             raise HTTPError(404, path)
 
-    with pytest.raises(NotebookNotFound):
-        asyncio.run(visible(Narrow(root_dir=str(place.root)), "a"))
+    for allow_hidden in (False, True):
+        narrow = Narrow(root_dir=str(place.root), allow_hidden=allow_hidden)
+        with pytest.raises(NotebookNotFound):
+            asyncio.run(visible(narrow, "a"))
 
 
 @pytest.mark.parametrize(
