@@ -47,7 +47,7 @@ def test_a_ledger_that_fails_while_it_is_opened_is_opened_again(
     shim: Path, quick: Path, case: str, mode: str
 ) -> None:
     # Where locks fail from some call on, SQLite tries ten seconds long.
-    limit = LIMIT if mode == "FAIL_ONCE" or NIGHTLY else 40
+    limit = LIMIT if mode == "FAIL_ONCE" or NIGHTLY else 24
     found = failing(shim, quick, case, modes=[mode], fresh=True, limit=limit)
     assert found["wrongs"] == []
     assert found["kinds"]["warned"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType
@@ -54,29 +55,37 @@ class Mutant:
         The file, from the package's folder on.
     function
         The function or method it is in; empty outside of all.
+    place
+        The same, or else the class or the name that is defined there.
     line
         Where.
     was, now
         What stands there, and what instead.
+    nth
+        Which of those it is that would else be known by the same, from 1.
     code
         The module's code with the change.
     """
 
     module: str
     function: str
+    place: str
     line: int
     was: str
     now: str
+    nth: int
     code: CodeType
 
     @property
     def name(self) -> str:
         """What it is known by; the line is not in it, for it moves."""
-        return f"{self.module} {self.function or 'module'}: {self.was} -> {self.now}"
+        nth = "" if self.nth == 1 else f" ({self.nth})"
+        return f"{self.module} {self.place or 'module'}: {self.was} -> {self.now}{nth}"
 
 
 class _Change(NamedTuple):
     function: str
+    place: str
     parent: Any
     field: str
     at: int | None
@@ -102,31 +111,47 @@ class _Change(NamedTuple):
 def mutants(module: str, text: str, file: str) -> Iterator[Mutant]:
     """Make all mutants of a module, one after the other."""
     tree = ast.parse(text)
-    for change in list(_changes(tree, "", "")):
+    times: Counter[tuple[str, str, str]] = Counter()
+    for change in list(_changes(tree)):
         line = getattr(change.old, "lineno", getattr(change.parent, "lineno", 0))
         was = change.shown()
         change.put(change.new)
         ast.fix_missing_locations(tree)
         code = compile(tree, file, "exec", dont_inherit=True)
-        yield Mutant(module, change.function, line, was, change.shown(), code)
+        now = change.shown()
+        times[change.place, was, now] += 1
+        nth = times[change.place, was, now]
+        yield Mutant(module, change.function, change.place, line, was, now, nth, code)
         change.put(change.old)
 
 
-def _changes(node: Any, prefix: str, function: str) -> Iterator[_Change]:
+def _changes(node: Any, prefix: str = "", function: str = "", place: str = "") -> Iterator[_Change]:
     for field, value in ast.iter_fields(node):
         if _is_left_out(node, field) or (not function and _is_union(node)):
             continue
         for at, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
             if not isinstance(child, ast.AST) or _is_text(node, child):
                 continue
+            here = place if function else _defined(child, prefix) or place
             for new in _instead(node, field, child):
-                yield _Change(function, node, field, at, child, ast.copy_location(new, child))
+                copied = ast.copy_location(new, child)
+                yield _Change(function, here, node, field, at, child, copied)
             if isinstance(child, ast.ClassDef):
-                yield from _changes(child, f"{prefix}{child.name}.", function)
+                yield from _changes(child, f"{here}.", function, here)
             elif isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                yield from _changes(child, prefix, function or f"{prefix}{child.name}")
+                yield from _changes(child, prefix, function or here, here)
             else:
-                yield from _changes(child, prefix, function)
+                yield from _changes(child, prefix, function, here)
+
+
+def _defined(node: ast.AST, prefix: str) -> str:
+    """Give the name that a statement defines; empty if it defines none."""
+    match node:
+        case ast.ClassDef(name) | ast.FunctionDef(name) | ast.AsyncFunctionDef(name):
+            return f"{prefix}{name}"
+        case ast.Assign([ast.Name(name)]) | ast.AnnAssign(ast.Name(name)):
+            return f"{prefix}{name}"
+    return ""
 
 
 def _is_left_out(node: ast.AST, field: str) -> bool:

@@ -33,10 +33,10 @@ def run(things):
 def test_everything_is_changed_that_does_something() -> None:
     found = {mutant.name.removeprefix("a.py ") for mutant in mutants("a.py", TEXT, "a.py")}
     assert found == {
-        "module: 1 << 3 -> None",
-        "module: 1 << 3 -> 1 >> 3",
-        "module: 1 -> 2",
-        "module: 3 -> 4",
+        "LIMIT: 1 << 3 -> None",
+        "LIMIT: 1 << 3 -> 1 >> 3",
+        "LIMIT: 1 -> 2",
+        "LIMIT: 3 -> 4",
         "Thing.name: not self or self.size < LIMIT -> not self and self.size < LIMIT",
         "Thing.name: not self -> self",
         "Thing.name: self.size < LIMIT -> self.size <= LIMIT",
