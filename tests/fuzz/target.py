@@ -28,8 +28,8 @@ with atheris.instrument_imports(include=INSTRUMENTED, enable_loader_override=Fal
     from tests.notebook.oracle import check, edit
 
 LIMIT = 1.0  # seconds
-# An edit costs ten times what finding the spans does.
-ONE_IN = 6
+# An edit, and what it means to the model, costs thirty times what finding the spans does.
+ONE_IN = 12
 SOURCES = ("", "x", 'a = "1"\n# \U0001f600 \\ \t\nb', "\x00\u2028")
 
 
