@@ -51,12 +51,17 @@ def test_cells_that_nobody_has_looked_for_are_where_they_are() -> None:
                 assert spans.end_before(offset) == bisect_left(stops, offset)
                 assert spans.begin_until(offset) == bisect_right(starts, offset)
             else:
-                spans = spans.on(Parked(TEXT))
+                spans = spans.on(chance.choice([Parked(TEXT), TEXT]))
         assert len(spans) == len(known)
         assert spans == known
-        if chance.randrange(2):
-            assert spans == Spans.of(known)
-        assert Spans.of(known) == spans
+        assert spans == Spans.of(known)
+
+
+def test_two_are_compared_wherever_something_is_still_to_be_found() -> None:
+    assert unseen() == Spans.of(KNOWN)
+    assert Spans.of(KNOWN) == unseen()
+    assert unseen() == unseen().on(TEXT)
+    assert unseen()[1:] != unseen()[:-1]
 
 
 def test_at_the_edges_of_what_was_not_looked_for_they_are_counted_alike() -> None:
