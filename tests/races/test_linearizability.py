@@ -31,8 +31,8 @@ def outcome(load: Load, folder: Path) -> Outcome:
 def test_64_writers_and_16_on_one_cell_over_two_servers_that_are_killed_lose_and_double_nothing(
     tmp_path: Path,
 ) -> None:
-    factor = 10 if IS_NIGHTLY else 1
-    load = Load(64, 100 * factor, 16, 50 * factor, kills=4 * factor, seed=seed())
+    times, together, kills = (1000, 500, 40) if IS_NIGHTLY else (60, 30, 4)
+    load = Load(64, times, 16, together, kills=kills, seed=seed())
     found = outcome(load, tmp_path)
     assert found.kills == load.kills
     acknowledged = sum(edit.is_acknowledged for edit in found.history.edits)
