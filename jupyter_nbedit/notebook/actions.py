@@ -215,7 +215,7 @@ def _gather_attachments(workspace: Workspace, first: Draft, others: Sequence[Dra
             new[name] = value
         if gathered is None:
             gathered = attachments
-        else:
+        elif new:
             style = first.style(workspace.style)
             gathered = objects.with_members(gathered, new, style)
     if gathered is not None and gathered != first.member("attachments"):

@@ -59,14 +59,14 @@ def values(text: bytes | None) -> dict[str, bytes]:
 
 
 def with_members(text: bytes, changes: Mapping[str, bytes | None], around: CellStyle) -> bytes:
-    """Set members of a value that is an object; None takes a member out.
+    """Set members of an object; None takes a member out.
 
     New members come where the names are in order, if they are, and at the end otherwise.
 
     Parameters
     ----------
     text
-        The object, as a checked JSON text.
+        The object, as a checked JSON text; what is none is replaced by one.
     changes
         The members, their values written already.
     around
@@ -77,6 +77,8 @@ def with_members(text: bytes, changes: Mapping[str, bytes | None], around: CellS
     InvalidNotebook
         If one of the members stands twice.
     """
+    if not spans.is_object(text, Span(0, len(text))):
+        text = b"{}"
     members = spans.members(text, Span(0, len(text)))
     return _with(text, members, changes, around.within(text, members))
 

@@ -93,3 +93,21 @@ def test_nothing_is_gathered_where_the_first_has_all_already() -> None:
         join(same.text, edit(same, {"op": "merge", "cells": ["a", "b"]}).splices)
     )
     assert cell["attachments"] == {"p": ONE}
+
+
+@pytest.mark.parametrize("odd", [1, [], "p", None])
+def test_attachments_that_are_no_object_give_way_to_those_that_are(odd: Any) -> None:
+    for mine, theirs, merged in (
+        (odd, {"p": ONE}, {"p": ONE}),
+        ({"p": ONE}, odd, {"p": ONE}),
+        (odd, odd, odd),
+    ):
+        document = Document.parse(
+            samples.notebook(
+                samples.markdown("one", "a", attachments=mine),
+                samples.markdown("two", "b", attachments=theirs),
+            )
+        )
+        applied = edit(document, {"op": "merge", "cells": ["a", "b"]})
+        [cell] = samples.cells_of(join(document.text, applied.splices))
+        assert cell["attachments"] == merged
