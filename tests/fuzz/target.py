@@ -24,6 +24,7 @@ with atheris.instrument_imports(include=INSTRUMENTED, enable_loader_override=Fal
     from jupyter_nbedit.notebook.document import Document
     from jupyter_nbedit.notebook.splices import backwards, join
     from tests.fuzz import mangling, ways
+    from tests.fuzz.chance import NIGHTLY
     from tests.notebook import model
     from tests.notebook.oracle import check, edit
 
@@ -58,7 +59,8 @@ def edited(document: Document, chance: random.Random) -> None:
     text = join(document.text, splices)
     assert ways.whole(text, document.after(splices)) == ways.whole(text, Document.parse(text))
     assert join(text, backwards(document.text, splices)) == document.text
-    if all(is_regular(cell) for cell in model.loads(document.text)["cells"]):
+    # By day the model is held against notebooks that nbformat would take, in tests/notebook.
+    if NIGHTLY and all(is_regular(cell) for cell in model.loads(document.text)["cells"]):
         check("fuzz", document, batch)
 
 
