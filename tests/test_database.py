@@ -350,6 +350,9 @@ async def test_what_would_be_shown_is_kept_in_memory(
     await put(base, "x")
     assert await texts(base) == ["x"]
     assert names(tmp_path) == []
+    # What is sorted or deleted goes to no disk and stays in no page, either.
+    assert await base.read(lambda found: found.execute("PRAGMA temp_store").fetchone()) == (2,)
+    assert await base.read(lambda found: found.execute("PRAGMA secure_delete").fetchone()) == (1,)
     assert "kept in memory" in caplog.text
     await base.close()
 

@@ -234,7 +234,7 @@ class Database:
     def _example(self) -> sqlite3.Connection:
         """Make an empty database."""
         connection = self._connect(":memory:")
-        for statements in self._tables:
+        for statements in (_SETTINGS, *self._tables):
             connection.executescript(statements)
         return connection
 
