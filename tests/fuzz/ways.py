@@ -6,6 +6,7 @@ A way is one line in `WAYS`.
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -164,6 +165,8 @@ def compare_json(text: bytes) -> bool | None:
 
 def _compare_values(text: bytes, top: Span, expected: Any) -> None:
     pending = [(top, expected, 0)]
+    tokens: list[Span] = []
+    meant: list[Any] = []
     while pending:
         at, value, depth = pending.pop()
         if isinstance(value, Pairs):
@@ -172,33 +175,39 @@ def _compare_values(text: bytes, top: Span, expected: Any) -> None:
             assert members == tolerant_members(text, at)
             names = [name for name, _ in value]
             assert [one.name for one in members] == names
-            assert _read(text, [one.name_span for one in members]) == names
+            tokens += [one.name_span for one in members]
+            meant += names
             within, values = [one.value for one in members], [inner for _, inner in value]
         else:
             assert spans.is_array(text, at)
             within, values = spans.elements(text, at), value
             assert within == tolerant_elements(text, at)
-        assert _read(text, within) == values
+        assert len(within) == len(values)
+        tokens += within
+        meant += values
         if depth < _DEEPEST:
             pending += [
                 (span, inner, depth + 1)
                 for span, inner in zip(within, values, strict=True)
                 if isinstance(inner, list)
             ]
+    # Together, for each call of the decoder costs as much as what is in a cell.
+    read = b",".join(text[start:stop] for start, stop in tokens).decode()
+    assert EXACT.decode(f"[{read}]") == meant
 
 
-def _read(text: bytes, tokens: list[Span]) -> Any:
-    """Read values together."""
-    return EXACT.decode(f"[{b','.join(text[start:stop] for start, stop in tokens).decode()}]")
+def compare_ways(text: bytes, *, briefly: bool = False) -> Document | None:
+    """Hold the ways against one another; give the notebook, if it is one.
 
-
-def compare_ways(text: bytes) -> Document | None:
-    """Hold the ways against one another; give the notebook, if it is one."""
+    Briefly, only one in four of the texts that are none is gone through by windows.
+    """
     try:
         document = Document.parse(text)
     except InvalidNotebook:
         document = None
-    first, *others = [way(text, document) for way in WAYS.values()]
-    for name, found in zip(list(WAYS)[1:], others, strict=True):
-        assert found == first, name
+    skipped = {"windowed"} if briefly and document is None and zlib.crc32(text) % 4 else set()
+    first, *others = [name for name in WAYS if name not in skipped]
+    expected = WAYS[first](text, document)
+    for name in others:
+        assert WAYS[name](text, document) == expected, name
     return document
