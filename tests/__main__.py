@@ -9,13 +9,11 @@ failed.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
 import subprocess
 import sys
 import time
-import xml.etree.ElementTree as ET
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
@@ -33,6 +31,13 @@ sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from tests import children, toolchain  # noqa: E402 - needs the line above
 from tests.background import Background  # noqa: E402
+from tests.counts import (  # noqa: E402
+    Count,
+    agreed,
+    failure,
+    from_junit,
+    from_playwright,
+)
 from tests.toolchain import CACHE, LAB, ROOT, SETUPS, UI_TESTS, MissingToolError  # noqa: E402
 
 STEP_LIMIT = 900.0  # seconds; no step takes a third of it
@@ -51,24 +56,6 @@ POLITELY = ("sh", "-c", _POLITELY, "sh")
 
 #: What is said here is not shown before the end, and what is run leaves the cores to others.
 _aside: ContextVar[list[str] | None] = ContextVar("_aside", default=None)
-
-
-@dataclass(frozen=True)
-class Count:
-    """How many checks or tests there were."""
-
-    passed: int = 0
-    failed: int = 0
-    skipped: int = 0
-
-    def __add__(self, other: Count) -> Count:
-        return Count(
-            self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped
-        )
-
-    def __str__(self) -> str:
-        skipped = f", {self.skipped} skipped" if self.skipped else ""
-        return f"{self.passed} passed, {self.failed} failed{skipped}"
 
 
 def main() -> int:
@@ -129,7 +116,7 @@ def result(stage: str, background: Background) -> tuple[Count, float]:
     count = sum(checks(stage, background), start=Count())
     if count.passed + count.failed == 0:
         say(f"Nothing was executed in the stage {stage!r}.")
-        count += Count(failed=1)
+        count += failure(stage, "nothing was executed")
     return count, time.monotonic() - began
 
 
@@ -150,7 +137,7 @@ def checks(stage: str, background: Background) -> Iterator[Count]:
         yield from STAGES[stage].run()
     except (MissingToolError, subprocess.TimeoutExpired) as error:
         say(str(error))
-        yield Count(failed=1)
+        yield failure(stage, str(error))
 
 
 def lint() -> Iterator[Count]:
@@ -203,6 +190,8 @@ def setups() -> Iterator[Count]:
             *PARALLEL,
             # Each module has servers and buckets of its own, which others need not start again.
             "--dist=loadfile",
+            # What is skipped is what the other environment runs.
+            "-rfE",
             "tests/setups",
             "tests/storage/test_contract.py",
             python=toolchain.setup(name) / "bin" / "python",
@@ -283,7 +272,7 @@ def pytest(
     """Run pytest and count its tests."""
     report = fresh_report(f"{name}.xml")
     command = (str(python), "-m", "pytest", "-q", f"--junitxml={report}", *arguments)
-    return agreed(execute(*command, env=env), junit_count(report))
+    return agreed(execute(*command, env=env), from_junit(report), name)
 
 
 def vitest() -> Count:
@@ -291,7 +280,7 @@ def vitest() -> Count:
     report = fresh_report("lab.xml")
     reporters = ("--reporter=default", "--reporter=junit", f"--outputFile.junit={report}")
     exit_code = execute("npm", "test", "--", *reporters, cwd=LAB)
-    return agreed(exit_code, junit_count(report))
+    return agreed(exit_code, from_junit(report), "vitest")
 
 
 def galata(environment: Path, *options: str, shown: bool = True) -> Count:
@@ -301,16 +290,13 @@ def galata(environment: Path, *options: str, shown: bool = True) -> Count:
     nightly = ("--nightly",) if "NBEDIT_NIGHTLY" in os.environ else ()
     command = (sys.executable, "ui-tests", "--env", str(environment), *options, *nightly)
     exit_code = execute(*command, shown=shown)
-    if not report.exists():
-        return agreed(exit_code, Count())
-    stats = json.loads(report.read_text())["stats"]
-    failed = stats["unexpected"] + stats["flaky"]
-    return agreed(exit_code, Count(stats["expected"], failed, stats["skipped"]))
+    return agreed(exit_code, from_playwright(report), f"galata, {environment.name}")
 
 
 def check(*command: str, cwd: Path = ROOT, shown: bool = True) -> Count:
     """Run a command that is one check: its exit code is the result."""
-    return Count(failed=1) if execute(*command, cwd=cwd, shown=shown) else Count(passed=1)
+    exit_code = execute(*command, cwd=cwd, shown=shown)
+    return failure(" ".join(command), f"exit code {exit_code}") if exit_code else Count(passed=1)
 
 
 def together(*runs: Callable[[], Count]) -> Iterator[Count]:
@@ -323,23 +309,6 @@ def together(*runs: Callable[[], Count]) -> Iterator[Count]:
             # Else the pool would wait for their ends.
             children.stop()
             raise
-
-
-def junit_count(report: Path) -> Count:
-    """Count the tests in a JUnit report; none if there is no report."""
-    total = Count()
-    if report.exists():
-        for suite in ET.parse(report).getroot().findall("testsuite"):  # noqa: S314 - our own
-            tests, skipped = int(suite.get("tests", 0)), int(suite.get("skipped", 0))
-            failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
-            total += Count(tests - skipped - failed, failed, skipped)
-    return total
-
-
-def agreed(exit_code: int, count: Count) -> Count:
-    """Count one failure more where a runner has failed without a failed or with no test."""
-    silent = count.passed + count.failed == 0
-    return count + Count(failed=1) if silent or (exit_code and not count.failed) else count
 
 
 def execute(
@@ -375,8 +344,12 @@ def fresh_report(name: str) -> Path:
 
 
 def report(results: dict[str, tuple[Count, float]]) -> int:
-    """Print the stages and the total; return the exit code."""
+    """Print what has failed, the stages and the total; return the exit code."""
     print("\n" + "=" * 87)
+    # Whoever sees only the end of the output sees what to look for.
+    for stage, (count, _) in results.items():
+        for line in count.failures:
+            print(f"FAILED in {stage}: {line}")
     for stage, (count, seconds) in results.items():
         print(f"{stage:<10} {count!s:<50} {seconds:7.1f} s")
     total = sum((count for count, _ in results.values()), start=Count())

@@ -19,6 +19,7 @@ import pytest
 from tests import __main__ as driver
 from tests import children, installer, toolchain
 from tests.background import Background
+from tests.counts import Count, failure
 from tests.toolchain import ROOT, MissingToolError
 
 SECONDS = 30
@@ -49,39 +50,14 @@ def test_what_could_not_be_installed_fails_its_own_stage_with_the_output() -> No
 def test_a_stage_without_what_it_needs_does_not_run_and_has_failed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stage = driver.Stage(lambda: iter([driver.Count(passed=1)]), [failing()])
+    stage = driver.Stage(lambda: iter([Count(passed=1)]), [failing()])
     monkeypatch.setitem(driver.STAGES, "doomed", stage)
 
     counts = list(driver.checks("doomed", Background({"doomed": stage.needs})))
 
-    assert counts == [driver.Count(failed=1)]
+    assert [count.failed for count in counts] == [1]
+    assert "doomed" in counts[0].failures[0]
     assert "the reason" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("exit_code", "counted", "result"),
-    [
-        (0, driver.Count(passed=2), driver.Count(passed=2)),
-        (1, driver.Count(passed=2, failed=1), driver.Count(passed=2, failed=1)),
-        (1, driver.Count(passed=2), driver.Count(passed=2, failed=1)),
-        (0, driver.Count(skipped=5), driver.Count(failed=1, skipped=5)),
-        (5, driver.Count(), driver.Count(failed=1)),
-    ],
-)
-def test_a_runner_that_failed_or_ran_nothing_has_a_failure(
-    exit_code: int, counted: driver.Count, result: driver.Count
-) -> None:
-    assert driver.agreed(exit_code, counted) == result
-
-
-def test_tests_are_counted_as_the_report_has_them(tmp_path: Path) -> None:
-    report = tmp_path / "report.xml"
-    report.write_text(
-        '<testsuites><testsuite tests="9" failures="2" errors="1" skipped="3"/></testsuites>'
-    )
-
-    assert driver.junit_count(report) == driver.Count(passed=3, failed=3, skipped=3)
-    assert driver.junit_count(tmp_path / "none.xml") == driver.Count()
 
 
 def test_runs_at_the_same_time_are_shown_one_after_another(
@@ -106,7 +82,7 @@ sys.exit(int(code))
 
     counts = list(driver.together(*runs))
 
-    assert counts == [driver.Count(passed=1), driver.Count(failed=1)]
+    assert [(count.passed, count.failed) for count in counts] == [(1, 0), (0, 1)]
     lines = capfd.readouterr().out.splitlines()
     said = [line for line in lines if line.startswith(("one of", "two of"))]
     assert said in (
@@ -134,7 +110,7 @@ def test_a_stage_beside_another_is_shown_after_it_and_leaves_it_the_cores(
 
     found = dict(driver.at_once("main", list(stages), Background(dict.fromkeys(stages, ()))))
 
-    assert [count for count, _ in found.values()] == [driver.Count(passed=1)] * 2
+    assert [count for count, _ in found.values()] == [Count(passed=1)] * 2
     lines = [line.split() for line in capfd.readouterr().out.splitlines()]
     said = [line for line in lines if line and line[0] in {"=====", "main", "aside"}]
     nice = os.nice(0)
@@ -144,6 +120,21 @@ def test_a_stage_beside_another_is_shown_after_it_and_leaves_it_the_cores(
         ["=====", "side"],
         ["aside", str(min(nice + 10, 19))],
     ]
+
+
+def test_at_the_end_stands_what_has_failed_and_why(capsys: pytest.CaptureFixture[str]) -> None:
+    results = {
+        "first": (Count(passed=2) + failure("a test", "expected 1,\n  found 2"), 1.0),
+        "second": (Count(passed=1), 1.0),
+    }
+
+    assert driver.report(results) == 1
+
+    said = capsys.readouterr().out
+    assert "FAILED in first: a test: expected 1, found 2\n" in said
+    assert said.count("FAILED") == 1
+    assert said.endswith("\n3 passed, 1 failed\n")
+    assert driver.report({"second": results["second"]}) == 0
 
 
 def test_uv_is_told_what_pip_is_told() -> None:
