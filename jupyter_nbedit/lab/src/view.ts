@@ -1,3 +1,4 @@
+import type { Cell } from '@jupyterlab/cells';
 import type { Notebook } from '@jupyterlab/notebook';
 
 /** For how many frames after a change the place in the window is held. */
@@ -9,13 +10,15 @@ const CORRECTIONS = 8;
 /** What the reader does to go elsewhere. */
 const GOES_ELSEWHERE = ['wheel', 'pointerdown', 'keydown', 'touchstart'];
 
+/** Of each notebook what lets go of its place, as long as that is held. */
+const holds = new WeakMap<Notebook, Set<() => void>>();
+
 /**
  * Change a notebook's cells under its reader's eyes: the same cell stays active, in the same mode,
- * selected cells stay selected, and what the reader looks at stays where it is in the window.
- *
- * @returns Lets go of that place before the cells have taken their sizes.
+ * selected cells stay selected, and what the reader looks at stays where it is in the window, until
+ * he or `letGo` moves on.
  */
-export function keepView(notebook: Notebook, change: () => void): () => void {
+export function keepView(notebook: Notebook, change: () => void): void {
   const activeId = notebook.activeCell?.model.id;
   const { mode } = notebook;
   const hadFocus = notebook.node.contains(document.activeElement);
@@ -37,7 +40,20 @@ export function keepView(notebook: Notebook, change: () => void): () => void {
     notebook.mode = mode;
     notebook.activate();
   }
-  return hold();
+  hold();
+}
+
+/** Hold a notebook's place in the window no longer. */
+export function letGo(notebook: Notebook): void {
+  holds.get(notebook)?.forEach(release => release());
+}
+
+/** Make a cell the active one, and bring it to the middle of the window. */
+export async function goToCell(notebook: Notebook, cell: Cell): Promise<void> {
+  letGo(notebook);
+  await notebook.scrollToCell(cell, 'center');
+  // What was changed on the way holds a place that is behind.
+  letGo(notebook);
 }
 
 /** Whether a part of a cell can be seen in its notebook's window. */
@@ -54,10 +70,9 @@ export function isInSight(notebook: Notebook, node: Element): boolean {
  *
  * The browser's own scroll anchoring is absent in some browsers and drifts in windowed notebooks.
  *
- * @returns Puts it back there, now and while cells take their sizes, until the reader moves on or
- * what it returns is called.
+ * @returns Puts it back there, now and while cells take their sizes, until something moves on.
  */
-function held(notebook: Notebook): () => () => void {
+function held(notebook: Notebook): () => void {
   const scroller = notebook.outerNode;
   const inSightNow = notebook.widgets.filter(({ node }) => isInSight(notebook, node));
   const active = inSightNow.filter(cell => cell === notebook.activeCell);
@@ -86,12 +101,16 @@ function held(notebook: Notebook): () => () => void {
     void notebook.scrollToItem(index, 'start');
     return 0;
   };
+  const all = holds.get(notebook) ?? new Set();
+  holds.set(notebook, all);
   const release = (): void => {
     frame = FRAMES;
+    all.delete(release);
   };
   const restore = (): void => {
     const drift = notebook.isDisposed ? undefined : (anchors.flatMap(driftOf)[0] ?? lost());
     if (frame >= FRAMES || drift === undefined) {
+      release();
       GOES_ELSEWHERE.forEach(type => window.removeEventListener(type, release, true));
       return;
     }
@@ -106,12 +125,12 @@ function held(notebook: Notebook): () => () => void {
     requestAnimationFrame(isWindowed ? () => setTimeout(restore) : restore);
   };
   return () => {
+    all.add(release);
     GOES_ELSEWHERE.forEach(type => window.addEventListener(type, release, true));
     if (isWindowed) {
       next();
     } else {
       restore();
     }
-    return release;
   };
 }

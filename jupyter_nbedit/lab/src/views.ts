@@ -2,10 +2,7 @@ import type { NotebookPanel } from '@jupyterlab/notebook';
 import { Marks } from './marks';
 import { flash, markConflict } from './notice';
 import type { Settings } from './settings';
-import { isInSight, keepView } from './view';
-
-/** How many places at most are held at a time. */
-const HOLDS = 50;
+import { goToCell, isInSight, keepView, letGo } from './view';
 
 /** The views of one notebook, of which there may be several. */
 export class Views {
@@ -43,12 +40,10 @@ export class Views {
 
   /** Change the notebook's model, and keep what each view shows in place. */
   keep(change: () => void): void {
-    this._held.splice(0, Math.max(0, this._held.length - HOLDS));
     const keepAll = this._panels().reduce(
       (inner, { content }) =>
-        () => {
-          this._held.push(keepView(content, inner));
-        },
+        () =>
+          keepView(content, inner),
       change
     );
     keepAll();
@@ -97,7 +92,7 @@ export class Views {
     const first = content.widgets.findIndex(({ model }) => keys.includes(model.id));
     const cell = content.widgets[first];
     if (cell !== undefined && !isInSight(content, cell.node)) {
-      this._held.splice(0).forEach(release => release());
+      letGo(content);
       await content.scrollToItem(first, 'center');
     }
   }
@@ -109,7 +104,7 @@ export class Views {
     const first = panel?.content.widgets.find(({ model }) => keys.includes(model.id));
     if (panel !== undefined && first !== undefined) {
       this._shell.reveal(panel);
-      await panel.content.scrollToCell(first, 'center');
+      await goToCell(panel.content, first);
       // A rendered Markdown cell does not take the focus, and so is only selected by that.
       panel.content.activeCellIndex = panel.content.widgets.indexOf(first);
       this.flash(keys);
@@ -123,6 +118,4 @@ export class Views {
   };
 
   private readonly _marks = new Marks();
-  /** Each lets go of the place in the window that a view is held at. */
-  private readonly _held: (() => void)[] = [];
 }

@@ -5,6 +5,7 @@ import type { JupyterFrontEnd } from '@jupyterlab/application';
 import { Signal, type ISignal } from '@lumino/signaling';
 import type { Part } from '../answers';
 import { flash } from '../notice';
+import { goToCell } from '../view';
 
 /** The notebooks of this page, by the paths that the server has for them. */
 export class OpenNotebooks {
@@ -61,7 +62,7 @@ export class OpenNotebooks {
     }
     content.deselectAll();
     content.activeCellIndex = found;
-    await content.scrollToCell(cell, 'center');
+    await goToCell(content, cell);
     flash(cell);
     return true;
   }

@@ -9,6 +9,8 @@ export interface Entry {
   place: Place;
   /** Null while its difference is being drawn. */
   block: Block | null;
+  /** Comes when that is drawn. */
+  made: Promise<void>;
   /** Why it was not accepted, and what the tab had of the cell then. */
   refused: { readonly text: string; readonly source: string | null } | null;
   isBusy: boolean;

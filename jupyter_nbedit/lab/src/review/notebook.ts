@@ -2,7 +2,7 @@ import type { Cell } from '@jupyterlab/cells';
 import { NotebookActions, type NotebookPanel } from '@jupyterlab/notebook';
 import type { Proposal, ProposalPart } from '../answers';
 import type { Comparison } from '../compare';
-import { keepView } from '../view';
+import { goToCell, keepView, letGo } from '../view';
 import { ReviewBar } from './bar';
 import { Block } from './block';
 import { Decisions } from './decisions';
@@ -87,10 +87,12 @@ export class NotebookReview {
       return;
     }
     this._visited = next.key;
+    await next.entry.made;
     NotebookActions.expandParent(cell, content);
-    await content.scrollToCell(cell, 'center');
+    await goToCell(content, cell);
     await cell.ready;
     this._update();
+    letGo(content);
     next.entry.block?.node.scrollIntoView({ block: 'nearest' });
     next.entry.block?.node.focus({ preventScroll: true });
   }
@@ -165,11 +167,12 @@ export class NotebookReview {
         part,
         place,
         block: null,
+        made: Promise.resolve(),
         refused: null,
         isBusy: false
       };
       this._entries.set(key, entry);
-      void this._makeBlock(key, entry);
+      entry.made = this._makeBlock(key, entry);
     } else {
       Object.assign(known, { proposal, part, place });
       const source = cells[place.cell]?.source ?? null;

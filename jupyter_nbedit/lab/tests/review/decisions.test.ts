@@ -36,6 +36,7 @@ function entries(...states: Place['state'][]): Entry[] {
     part,
     place: { cell: index, side: 'below', state: states[index] ?? 'gone' },
     block: null,
+    made: Promise.resolve(),
     refused: null,
     isBusy: false
   }));
