@@ -6,6 +6,12 @@ import { arrivalText, names, takenBackText, takingBackText } from './wording';
 /** How long a toast is shown, in milliseconds. */
 export const TOAST_TIME = 8000;
 
+/** For how long at most a toast is waited for that is on its way in, in milliseconds. */
+const COMING_TIME = 3000;
+
+/** How often is looked whether it has come, in milliseconds. */
+const LOOK_TIME = 50;
+
 /** How many clients have a toast of their own: one that changes its name must not fill the list. */
 const CLIENTS = 5;
 
@@ -21,10 +27,14 @@ export interface Told {
   takeBack(edits: readonly number[]): Promise<Outcome>;
 }
 
-/** What a toast tells of. */
-interface Toast extends Share {
+/** A toast, and what it tells of. */
+interface Toast {
   readonly id: string;
-  readonly time: number;
+  told: Share;
+  /** When it told of that. */
+  time: number;
+  /** What it does not tell of yet. */
+  waiting: Share[];
 }
 
 /** The toasts about what comes into one notebook: one for each client. */
@@ -35,25 +45,50 @@ export class ArrivalToasts {
   show(share: Share): void {
     const who = names(share.clients);
     const shown = this._shown.get(who);
-    const isInSight = shown !== undefined && Date.now() - shown.time < TOAST_TIME;
-    const all = isInSight ? both(shown, share) : share;
-    const positions = this._positions(all.cells);
-    const message = arrivalText(who, this._notebook.file, positions, all);
-    const options = {
-      autoClose: TOAST_TIME,
-      actions: [this._viewOf(all.cells), ...this._undo(who, all)]
-    };
-    let id = isInSight ? shown.id : undefined;
-    if (id === undefined || !Notification.update({ id, message, ...options })) {
-      this._dismiss(who);
-      id = Notification.info(message, options);
+    if (shown === undefined || Date.now() - shown.time >= TOAST_TIME) {
+      this._showNew(who, share);
+    } else if (shown.waiting.push(share) === 1) {
+      this._showWaiting(who, shown);
     }
-    this._shown.delete(who);
-    this._shown.set(who, { ...all, id, time: Date.now() });
+  }
+
+  private _showNew(who: string, told: Share): void {
+    this._dismiss(who);
+    const id = Notification.info(this._text(who, told), this._options(who, told));
+    this._shown.set(who, { id, told, time: Date.now(), waiting: [] });
     const [oldest] = this._shown.keys();
     if (this._shown.size > CLIENTS && oldest !== undefined) {
       this._dismiss(oldest);
     }
+  }
+
+  private _showWaiting(who: string, shown: Toast): void {
+    if (this._shown.get(who) !== shown) {
+      return;
+    }
+    const stage = stageOf(shown.id);
+    if (stage === 'coming' && Date.now() - shown.time < COMING_TIME) {
+      setTimeout(() => this._showWaiting(who, shown), LOOK_TIME);
+      return;
+    }
+    const told = shown.waiting.splice(0).reduce(both, shown.told);
+    const update = { id: shown.id, message: this._text(who, told), ...this._options(who, told) };
+    if (stage === 'going' || !Notification.update(update)) {
+      this._showNew(who, told);
+    } else {
+      // The oldest is the one that has been silent longest.
+      this._shown.delete(who);
+      this._shown.set(who, shown);
+      Object.assign(shown, { told, time: Date.now() });
+    }
+  }
+
+  private _text(who: string, told: Share): string {
+    return arrivalText(who, this._notebook.file, this._positions(told.cells), told);
+  }
+
+  private _options(who: string, told: Share): Notification.IOptions<null> {
+    return { autoClose: TOAST_TIME, actions: [this._viewOf(told.cells), ...this._undo(who, told)] };
   }
 
   private _viewOf(cells: readonly string[]): Notification.IAction {
@@ -85,6 +120,7 @@ export class ArrivalToasts {
     }
     // What comes meanwhile has a toast of its own.
     this._shown.delete(who);
+    shown.waiting.forEach(share => this.show(share));
     const { file } = this._notebook;
     const { id } = shown;
     const message = takingBackText(who, file, edits.length);
@@ -104,7 +140,11 @@ export class ArrivalToasts {
     };
     const result = takenBackText(who, file, outcome, positions, gone);
     const type = isDone ? 'success' : outcome.failure === null ? 'warning' : 'error';
-    if (!Notification.update({ id, message: result, type, ...options })) {
+    if (
+      stageOf(id) === 'going' ||
+      !Notification.update({ id, message: result, type, ...options })
+    ) {
+      Notification.dismiss(id);
       Notification.emit(result, type, options);
     }
   }
@@ -125,6 +165,22 @@ export class ArrivalToasts {
   }
 
   private readonly _shown = new Map<string, Toast>();
+}
+
+/**
+ * Tell whether a toast is on its way in, or out.
+ *
+ * JupyterLab loses what a toast is told before it is drawn or when it is on its way out, and one
+ * that is told something on its way in may go at once. The toast's element has the notification's
+ * id, and says by its classes how it moves.
+ */
+function stageOf(id: string): 'coming' | 'up' | 'going' {
+  const node = document.getElementById(id);
+  if (node === null) {
+    return 'coming';
+  }
+  const moves = node.classList.contains('Toastify--animate');
+  return !moves ? 'up' : /__[a-z]+-exit/.test(node.className) ? 'going' : 'coming';
 }
 
 function both(before: Share, after: Share): Share {
