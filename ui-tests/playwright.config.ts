@@ -58,7 +58,12 @@ export default defineConfig({
     video: 'off',
     launchOptions: {
       executablePath: setting('NBEDIT_CHROMIUM'),
-      args: [`--disable-features=${disabledFeatures.join()}`]
+      args: [
+        `--disable-features=${disabledFeatures.join()}`,
+        // On a busy machine its compositor tells too early that an animation has ended, and toasts
+        // go when their bar does.
+        '--disable-threaded-animation'
+      ]
     }
   }
 });

@@ -248,7 +248,7 @@ test.describe('In a notebook that has only the cells in sight on the page', () =
     await open('first.ipynb');
     const tab = await open('windowed.ipynb');
     await agent.setMode(path, 'review');
-    await tab.scrollTo(3000);
+    await tab.reach(30);
     const middle = await tab.middle();
     const top = await tab.heightOf(middle);
     await agent.propose(path, THREE);
@@ -258,10 +258,10 @@ test.describe('In a notebook that has only the cells in sight on the page', () =
     await expect.poll(async () => Math.abs((await tab.heightOf(middle)) - top)).toBeLessThan(2);
 
     for (let time = 0; time < 2; time++) {
-      await tab.scrollTo(0);
+      await tab.reach(0);
       await expect(block(tab, 1)).toBeVisible();
       await expect(block(tab, 1)).toHaveCount(1);
-      await tab.scrollTo(3000);
+      await tab.reach(30);
       await expect(tab.cell(1)).not.toBeInViewport();
     }
     await bar(tab).getByRole('button', { name: 'Next' }).click();

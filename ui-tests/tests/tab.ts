@@ -1,7 +1,7 @@
 import type { CodeEditor } from '@jupyterlab/codeeditor';
 import type { ICellModel } from '@jupyterlab/cells';
 import type { NotebookPanel } from '@jupyterlab/notebook';
-import type { JSHandle, Locator, Page } from '@playwright/test';
+import { expect, type JSHandle, type Locator, type Page } from '@playwright/test';
 
 /** What a user could notice about where he is in a notebook. */
 export interface Place {
@@ -205,6 +205,25 @@ export class Tab {
       },
       { top, still: 30, timeout: 10_000 }
     );
+  }
+
+  /**
+   * Bring a cell to the middle of the window, and wait until all is still.
+   *
+   * A windowed notebook takes no notice of what its user scrolls while it scrolls by itself, and on
+   * a busy machine shows nothing then: JupyterLab is asked for the cell as its own commands do.
+   */
+  async reach(index: number): Promise<void> {
+    await expect(async () => {
+      await this.panel.evaluate(
+        async (panel, index) => panel.content.scrollToItem(index, 'center'),
+        index
+      );
+      const before = await this.place();
+      await this.frames(30);
+      expect((await this.place()).scrollTop).toBe(before.scrollTop);
+      expect(await this.inView(index)).toBe(true);
+    }).toPass({ timeout: 20_000 });
   }
 
   async frames(count: number): Promise<void> {
