@@ -325,4 +325,27 @@ BUGS = (
         _SOAK,
         by_night=True,
     ),
+    Bug(
+        "of cells with one id the first is taken",
+        "notebook/document.py",
+        "if len(found) > 1:",
+        "if not found and address in self.ids:",
+        "tests/notebook/test_document.py::test_an_id_of_two_cells_is_refused_with_both",
+    ),
+    Bug(
+        "an event holds what is in the notebook",
+        "afterwards.py",
+        "            client=done.asked.client,\n            total_cells",
+        "            client=str(done.read.content.raw[:500]),\n            total_cells",
+        "tests/events/test_events.py::test_no_event_holds_a_source_or_an_output",
+    ),
+    Bug(
+        "expressions are Python's, which may take for ever",
+        "notebook/search.py",
+        "return re2.compile(text, options)",
+        "return __import__('re').compile(text.encode())",
+        "tests/notebook/test_search.py::"
+        "test_an_expression_that_is_none_is_refused_with_what_is_wrong",
+        also=[("notebook/search.py", "pattern.programsize > _LARGEST_PROGRAM", "not pattern")],
+    ),
 )
