@@ -267,6 +267,23 @@ test.describe('In a notebook that has only the cells in sight on the page', () =
     await bar(tab).getByRole('button', { name: 'Next' }).click();
     await expect(block(tab, 1)).toBeFocused();
   });
+
+  test('a reader who goes elsewhere right after a change stays there', async ({
+    agent,
+    folder,
+    open
+  }) => {
+    folder.write('elsewhere.ipynb', notebook(many(60)));
+    const tab = await open('elsewhere.ipynb');
+    await tab.reach(40);
+    const left = await tab.leaveWithNextChange(0);
+    await agent.edit(folder.path('elsewhere.ipynb'), [
+      { op: 'insert', after: 'cell-id-38', cell_type: 'code', source: 'a\nb\nc\nd\ne' }
+    ]);
+    await left();
+    await tab.frames(60);
+    expect(await tab.inView(0)).toBe(true);
+  });
 });
 
 test.describe('The list of proposals', () => {

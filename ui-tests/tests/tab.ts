@@ -226,6 +226,26 @@ export class Tab {
     }).toPass({ timeout: 20_000 });
   }
 
+  /** Turn the wheel as soon as the notebook changes, and go to a cell. */
+  async leaveWithNextChange(index: number): Promise<() => Promise<void>> {
+    const left = await this.panel.evaluateHandle(
+      (panel, index) => ({
+        there: new Promise<void>(resolve => {
+          const leave = () => {
+            panel.content.model!.sharedModel.changed.disconnect(leave);
+            requestAnimationFrame(() => {
+              panel.content.node.dispatchEvent(new WheelEvent('wheel', { bubbles: true }));
+              void panel.content.scrollToItem(index, 'center').then(resolve);
+            });
+          };
+          panel.content.model!.sharedModel.changed.connect(leave);
+        })
+      }),
+      index
+    );
+    return async () => left.evaluate(async ({ there }) => there);
+  }
+
   async frames(count: number): Promise<void> {
     await this.page.evaluate(async count => {
       for (let i = 0; i < count; i++) {

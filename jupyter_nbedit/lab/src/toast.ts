@@ -46,7 +46,8 @@ export class ArrivalToasts {
     const who = names(share.clients);
     const shown = this._shown.get(who);
     if (shown === undefined || Date.now() - shown.time >= TOAST_TIME) {
-      this._showNew(who, share);
+      // In a tab that is out of sight some may wait for very long.
+      this._showNew(who, [...(shown?.waiting ?? []), share].reduce(both));
     } else if (shown.waiting.push(share) === 1) {
       this._showWaiting(who, shown);
     }

@@ -108,8 +108,9 @@ function held(notebook: Notebook): () => void {
     all.delete(release);
   };
   const restore = (): void => {
-    const drift = notebook.isDisposed ? undefined : (anchors.flatMap(driftOf)[0] ?? lost());
-    if (frame >= FRAMES || drift === undefined) {
+    const isOver = frame >= FRAMES || notebook.isDisposed;
+    const drift = isOver ? undefined : (anchors.flatMap(driftOf)[0] ?? lost());
+    if (drift === undefined) {
       release();
       GOES_ELSEWHERE.forEach(type => window.removeEventListener(type, release, true));
       return;

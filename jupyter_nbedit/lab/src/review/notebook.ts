@@ -88,6 +88,9 @@ export class NotebookReview {
     }
     this._visited = next.key;
     await next.entry.made;
+    if (cell.isDisposed || this._entries.get(next.key) !== next.entry) {
+      return;
+    }
     NotebookActions.expandParent(cell, content);
     await goToCell(content, cell);
     await cell.ready;
