@@ -17,8 +17,11 @@ MODES = ("FAIL_ONCE", "FAIL_ON")
 # Points for each case and mode by day; by night all there are. Those of `_ALL` are all by day, too.
 LIMIT, LIMIT_LARGE, ALL = (10**9, 10**9, 10**9) if NIGHTLY else (90, 60, 2000)
 _ALL = {("create", "FAIL_ONCE"), ("replace", "FAIL_ONCE")}
-#: To see the same points again: a seed, or one point as ``["FAIL_ON", "EIO", 17]``.
-SEED = int(os.environ.get("NBEDIT_SEED") or random.SystemRandom().getrandbits(32))
+#: To see the same points again: a seed, or one point as ``["FAIL_ON", "EIO", 17]``. By day they are
+#: always the same: a change is not to fail for what chance has found in what it did not touch.
+SEED = int(
+    os.environ.get("NBEDIT_SEED") or (random.SystemRandom().getrandbits(32) if NIGHTLY else 1)
+)
 ONLY = json.loads(os.environ.get("NBEDIT_POINT", "null"))
 
 
@@ -37,8 +40,9 @@ def test_whatever_call_fails_the_answer_is_true_and_the_next_edit_works(
     assert found["wrongs"] == []
     if ONLY is None:
         assert found["points"] >= min(limit, 200)
-        # Errors that nobody sees prove nothing.
-        assert {"io_error", "no_space", "forbidden"} <= set(found["kinds"])
+        # Errors that nobody sees prove nothing. Of few points, one kind may have none.
+        refusals = {"io_error", "no_space", "forbidden"}
+        assert len(refusals & set(found["kinds"])) >= (2 if limit < ALL else 3)
 
 
 @pytest.mark.parametrize("mode", MODES)
