@@ -1,4 +1,4 @@
-"""Exchanges pairs of names, again and again, until its input ends; then says how often.
+"""Exchanges pairs of names, again and again, for some seconds; then says how often.
 
     python flipper.py SECONDS ONE OTHER [ONE OTHER]...
 

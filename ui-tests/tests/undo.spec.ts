@@ -29,7 +29,7 @@ test.describe('"Undo" of a toast', () => {
     );
     await expect.poll(async () => tab.hash()).toBe(hash);
     const toast = page.locator('.Toastify__toast');
-    await expect(toast).toHaveText(/Bot edited back.ipynb: cells .*1 cell removed/);
+    await expect(toast).toHaveText(/Bot edited back.ipynb: cells 1, 3 and 4.*1 cell removed/);
     await toast.getByRole('button', { name: 'Undo' }).click();
     await expect(toast).toHaveText(/^Took back 3 edits by Bot in back.ipynb\.$/);
     expect(folder.text('back.ipynb')).toBe(before);
