@@ -1,9 +1,9 @@
 """Run every check there is: ``.venv/bin/python tests``.
 
 Stages run one after another, the later ones even when an earlier one has failed; what they need is
-installed in the meantime. Beside those that leave a core idle for some of their time, above all the
-browser's, run others that can wait for one, and are shown when they have ended. A runner that
-executed nothing has failed.
+installed in the meantime. Beside the browser's, which leaves a core idle for most of its time, run
+those that can wait for one, and are shown when it has ended. A runner that executed nothing has
+failed.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ STAGES = {
             partial(toolchain.node_modules, LAB),
             partial(toolchain.node_modules, UI_TESTS),
         ],
-        beside="unit",
+        beside="browser",
     ),
     "packaging": Stage(
         packaging,

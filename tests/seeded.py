@@ -338,6 +338,7 @@ BUGS = (
         "            client=done.asked.client,\n            total_cells",
         "            client=str(done.read.content.raw[:500]),\n            total_cells",
         "tests/events/test_events.py::test_no_event_holds_a_source_or_an_output",
+        by_night=True,
     ),
     Bug(
         "expressions are Python's, which may take for ever",

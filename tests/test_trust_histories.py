@@ -46,7 +46,7 @@ from jupyter_nbedit.undoing import Undoing
 from tests import ledgers, samples
 from tests.handlers.client import JSON, Local
 
-HISTORIES = 100_000 if "NBEDIT_NIGHTLY" in os.environ else 2_000
+HISTORIES = 100_000 if "NBEDIT_NIGHTLY" in os.environ else 1_000
 MOST_STEPS = 4
 PROCESSES = 2
 MARK = re.compile(rb"mark-\d+")

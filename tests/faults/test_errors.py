@@ -15,7 +15,7 @@ from tests.faults.place import CASES
 
 MODES = ("FAIL_ONCE", "FAIL_ON")
 # Points for each case and mode by day; by night all there are. Those of `_ALL` are all by day, too.
-LIMIT, LIMIT_LARGE, ALL = (10**9, 10**9, 10**9) if NIGHTLY else (90, 60, 2000)
+LIMIT, LIMIT_LARGE, ALL = (10**9, 10**9, 10**9) if NIGHTLY else (60, 40, 2000)
 _ALL = {("create", "FAIL_ONCE"), ("replace", "FAIL_ONCE")}
 #: To see the same points again: a seed, or one point as ``["FAIL_ON", "EIO", 17]``. By day they are
 #: always the same: a change is not to fail for what chance has found in what it did not touch.

@@ -26,7 +26,7 @@ from tests.toolchain import ROOT  # noqa: E402
 
 SURVIVORS = Path(__file__).parent / "survivors.md"
 WANTED = 0.95
-SOME = 24
+SOME = 12
 
 
 def main() -> int:
