@@ -7,6 +7,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 END_SECONDS = 30.0  # a test run has servers of its own to end
@@ -14,6 +15,7 @@ END_SECONDS = 30.0  # a test run has servers of its own to end
 _lock = threading.Lock()
 _running: set[subprocess.Popen[str]] = set()
 _stopped = threading.Event()
+_starter = ThreadPoolExecutor(1)
 
 
 class Stopped(Exception):
@@ -37,6 +39,20 @@ def run(
     Stopped
         After `stop`.
     """
+    # What a signal raises it raises in the main thread, and there would cut this off in the middle.
+    process = _starter.submit(_start, command, cwd, env, captured=captured).result()
+    try:
+        output, _ = process.communicate(timeout=limit)
+    finally:
+        _end(process)
+        with _lock:
+            _running.discard(process)
+    return subprocess.CompletedProcess(command, process.returncode, output)
+
+
+def _start(
+    command: Sequence[str], cwd: Path, env: Mapping[str, str] | None, *, captured: bool
+) -> subprocess.Popen[str]:
     with _lock:
         if _stopped.is_set():
             raise Stopped
@@ -52,17 +68,11 @@ def run(
             start_new_session=True,
         )
         _running.add(process)
-    try:
-        output, _ = process.communicate(timeout=limit)
-    finally:
-        _end(process)
-        with _lock:
-            _running.discard(process)
-    return subprocess.CompletedProcess(command, process.returncode, output)
+    return process
 
 
 def stop() -> None:
-    """End what other threads run, and let nothing more be started."""
+    """End what is still running, and let nothing more be started."""
     with _lock:
         _stopped.set()
         running = list(_running)
