@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from jupyter_core.paths import jupyter_data_dir, jupyter_runtime_dir
 from jupyter_server.extension.application import ExtensionApp
+from jupyter_server.utils import ensure_async
 from traitlets import Bool, Enum, Float, Integer, List, Unicode
 
 from jupyter_nbedit.afterwards import Afterwards
@@ -173,6 +175,8 @@ class NbEditApp(ForExtensions, ExtensionApp):
     tabs: Tabs
     events: EditEvents
     trust: Trust
+    # What is open and how to close it, in this order; nothing before `initialize_settings`.
+    _closers: tuple[tuple[str, Callable[[], Any]], ...] = ()
 
     def initialize_settings(self) -> None:
         """Build the house: everything above the ground floor gets what is below it."""
@@ -271,6 +275,11 @@ class NbEditApp(ForExtensions, ExtensionApp):
             section_files=self.section_files,
             owners=self.owners,
         )
+        self._closers = (
+            ("proposals", self.proposals.close),
+            ("signatures", self.trust.settle),
+            ("database", self.database.close),
+        )
 
     async def _start_jupyter_server_extension(self, serverapp: Any) -> None:  # noqa: ARG002 -- jupyter_server gives it
         """Let the garbage collector leave alone what there is once the server has started.
@@ -282,10 +291,18 @@ class NbEditApp(ForExtensions, ExtensionApp):
         gc.freeze()
 
     async def stop_extension(self) -> None:
-        """Close what is open."""
-        self.proposals.close()
-        self.trust.settle()
-        await self.database.close()
+        """Close what is open, each part even if one before it fails; never raise.
+
+        The server stops its kernels after its extensions: an exception would leave them running.
+        """
+        closers, self._closers = self._closers, ()
+        for name, close in closers:
+            try:
+                await ensure_async(close())
+            except Exception:
+                self.log.exception(
+                    "jupyter_nbedit could not close its %s; the server goes on stopping", name
+                )
 
     def initialize_handlers(self) -> None:
         """Mount the routes."""

@@ -46,6 +46,8 @@ class Trust:
     _digests: OrderedDict[tuple[str, str, bytes], Digest | None] = field(
         default_factory=OrderedDict
     )
+    # Who has signed last; only what was signed may still have to be stored.
+    _signer: NotebookNotary | None = None
 
     async def known(self, document: Document, version: str | None) -> Digest | None:
         """Give what a notebook is signed by, if it is trusted.
@@ -109,14 +111,15 @@ class Trust:
         sqlite3.Error
             If the store cannot take it.
         """
-        notary = self.notary()
+        notary = self._signer = self.notary()
         self._remember(_key(notary, version), signature)
         if signature is not None:
             signatures.add(notary, signature.text)
 
     def settle(self) -> None:
         """Put signatures into the database that are on their way to it."""
-        signatures.settle(self.notary())
+        if self._signer is not None:
+            signatures.settle(self._signer)
 
     async def _digest(
         self, notary: NotebookNotary, document: Document, key: tuple[str, str, bytes] | None

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jupyter_server.extension.manager import ExtensionManager
 from jupyter_server.extension.utils import get_metadata
 from traitlets import TraitError
 
 import jupyter_nbedit
 from jupyter_nbedit.app import NbEditApp
 from jupyter_nbedit.events import SCHEMA_ID
+from jupyter_nbedit.trust import Trust
 from tests import samples
 from tests.handlers.client import Client, Local
 
@@ -137,6 +139,55 @@ async def test_a_refusal_leaves_one_line_in_the_log_and_no_traceback(
     ours = [record for record in caplog.records if "cell_not_found" in record.getMessage()]
     assert [len(record.getMessage().splitlines()) for record in ours] == [1]
     assert not [record for record in caplog.records if record.exc_info]
+
+
+async def test_an_extension_that_was_never_initialized_can_be_stopped(jp_serverapp: Any) -> None:
+    # Jupyter links all extensions first; a server that gives up before it loads them stops them.
+    manager = ExtensionManager(serverapp=jp_serverapp)
+    manager.from_jpserver_extensions({"jupyter_nbedit": True})
+    manager.link_all_extensions()
+    await manager.stop_all_extensions()
+
+
+async def test_a_server_without_a_contents_manager_stops_the_extension_without_an_error(
+    local: Local, jp_serverapp: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    (local.root / NAME).write_bytes(TEXT)
+    assert (await local.patch(NAME, REPLACE)).status == 200
+    del jp_serverapp.web_app.settings["contents_manager"]
+    await jp_serverapp.cleanup_extensions()
+    assert [record for record in caplog.records if record.levelname in {"ERROR", "WARNING"}] == []
+
+
+@pytest.fixture
+def failing_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the signatures of notebooks fail when the server stops, in an unforeseen way."""
+
+    def fail(_: Trust) -> None:
+        message = "no notary today"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(Trust, "settle", fail)
+
+
+@pytest.mark.usefixtures("failing_store")
+async def test_what_cannot_be_closed_is_logged_and_the_rest_and_the_kernels_stop_all_the_same(
+    jp_serverapp: Any, local: Local, jp_data_dir: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (local.root / NAME).write_bytes(TEXT)
+    assert (await local.patch(NAME, REPLACE)).status == 200
+    write_ahead_log = jp_data_dir / "nbedit" / "history.sqlite3-wal"
+    assert write_ahead_log.exists()
+    await jp_serverapp.kernel_manager.start_kernel()
+    await jp_serverapp._cleanup()
+    assert jp_serverapp.kernel_manager.list_kernels() == []
+    logged = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert [record.getMessage() for record in logged] == [
+        "jupyter_nbedit could not close its signatures; the server goes on stopping"
+    ]
+    assert logged[0].exc_info
+    # SQLite removes it when the database is closed.
+    assert not write_ahead_log.exists()
 
 
 async def test_nothing_of_ours_touches_kernels(local: Local, jp_serverapp: Any) -> None:
