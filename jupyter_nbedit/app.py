@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from jupyter_core.paths import jupyter_data_dir, jupyter_runtime_dir
 from jupyter_server.extension.application import ExtensionApp
 from jupyter_server.utils import ensure_async
-from traitlets import Bool, Enum, Float, Integer, List, Unicode
+from traitlets import Bool, Enum, Float, Integer, List, Unicode, default
 
 from jupyter_nbedit.afterwards import Afterwards
 from jupyter_nbedit.api import ForExtensions
@@ -50,7 +50,6 @@ class NbEditApp(ForExtensions, ExtensionApp):
 
     name = "jupyter_nbedit"
     description = "Edit the cells of notebooks over HTTP, while they are open in JupyterLab."
-    open_browser = False
 
     mode = Enum(
         ["edit", "review", "plan"],
@@ -177,6 +176,10 @@ class NbEditApp(ForExtensions, ExtensionApp):
     trust: Trust
     # What is open and how to close it, in this order; nothing before `initialize_settings`.
     _closers: tuple[tuple[str, Callable[[], Any]], ...] = ()
+
+    @default("open_browser")
+    def _default_open_browser(self) -> bool:
+        return False
 
     def initialize_settings(self) -> None:
         """Build the house: everything above the ground floor gets what is below it."""

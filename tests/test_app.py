@@ -15,6 +15,7 @@ from traitlets import TraitError
 
 import jupyter_nbedit
 from jupyter_nbedit.app import NbEditApp
+from jupyter_nbedit.demo import server
 from jupyter_nbedit.events import SCHEMA_ID
 from jupyter_nbedit.trust import Trust
 from tests import samples
@@ -139,6 +140,24 @@ async def test_a_refusal_leaves_one_line_in_the_log_and_no_traceback(
     ours = [record for record in caplog.records if "cell_not_found" in record.getMessage()]
     assert [len(record.getMessage().splitlines()) for record in ours] == [1]
     assert not [record for record in caplog.records if record.exc_info]
+
+
+@pytest.mark.parametrize("application", ["jupyter_server", "jupyterlab"])
+def test_a_server_without_a_browser_starts_and_stops_without_a_warning_of_ours(
+    tmp_path: Path, application: str
+) -> None:
+    (tmp_path / "notebooks").mkdir()
+    with server.running(application, tmp_path, "--no-browser") as started:
+        assert started.request("GET", "/nbedit")[0] == 200
+    lines = (tmp_path / "server.log").read_text().splitlines()
+    assert any("jupyter_nbedit | extension was successfully loaded" in line for line in lines)
+    ours = [line for line in lines if "nbedit" in line.lower()]
+    assert [line for line in ours if not line.startswith(("[I ", "[D "))] == []
+
+
+def test_the_extension_opens_no_browser_unless_the_configuration_says_so() -> None:
+    assert NbEditApp().open_browser is False
+    assert NbEditApp(open_browser=True).open_browser is True
 
 
 async def test_an_extension_that_was_never_initialized_can_be_stopped(jp_serverapp: Any) -> None:
