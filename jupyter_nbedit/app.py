@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -283,15 +282,6 @@ class NbEditApp(ForExtensions, ExtensionApp):
             ("signatures", self.trust.settle),
             ("database", self.database.close),
         )
-
-    async def _start_jupyter_server_extension(self, serverapp: Any) -> None:  # noqa: ARG002 -- jupyter_server gives it
-        """Let the garbage collector leave alone what there is once the server has started.
-
-        Going over it takes the collector some tens of milliseconds, in which no request is
-        answered; and whatever there is now stays for as long as the server does.
-        """
-        gc.collect()
-        gc.freeze()
 
     async def stop_extension(self) -> None:
         """Close what is open, each part even if one before it fails; never raise.

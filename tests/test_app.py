@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from importlib.metadata import version
@@ -158,6 +159,24 @@ def test_a_server_without_a_browser_starts_and_stops_without_a_warning_of_ours(
 def test_the_extension_opens_no_browser_unless_the_configuration_says_so() -> None:
     assert NbEditApp().open_browser is False
     assert NbEditApp(open_browser=True).open_browser is True
+
+
+async def test_starting_the_extension_leaves_the_garbage_collector_alone(jp_serverapp: Any) -> None:
+    collected: list[str] = []
+    frozen = gc.get_freeze_count()
+
+    def note(phase: str, _: dict[str, int]) -> None:
+        collected.append(phase)
+
+    # What is collected now was asked for.
+    gc.disable()
+    gc.callbacks.append(note)
+    try:
+        await jp_serverapp.extension_manager.start_all_extensions()
+    finally:
+        gc.callbacks.remove(note)
+        gc.enable()
+    assert (collected, gc.get_freeze_count()) == ([], frozen)
 
 
 async def test_an_extension_that_was_never_initialized_can_be_stopped(jp_serverapp: Any) -> None:

@@ -78,8 +78,6 @@ class Soak:
     def _late(self) -> tuple[float, str]:
         status, answer = self.server.request("GET", "/soak/loop")
         assert status == 200, answer
-        # The collector would hold up the loop for longer than anything else does.
-        assert answer["left_alone"] > 50_000, answer
         return answer["longest"], answer["where"]
 
 
