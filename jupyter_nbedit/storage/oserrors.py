@@ -7,7 +7,13 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from jupyter_nbedit.errors import Forbidden, NoSpace, NotebookNotFound, StorageFailure
+from jupyter_nbedit.errors import (
+    Forbidden,
+    NoSpace,
+    NotAPlainFile,
+    NotebookNotFound,
+    StorageFailure,
+)
 
 _NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -20,7 +26,7 @@ def refusals() -> Iterator[None]:
 
     Raises
     ------
-    NotebookNotFound, Forbidden, NoSpace, StorageFailure
+    NotebookNotFound, NotAPlainFile, Forbidden, NoSpace, StorageFailure
         Nothing was written.
     """
     try:
@@ -38,5 +44,13 @@ def refusals() -> Iterator[None]:
         if code in _NO_SPACE:
             message = f"There is no room for the edited notebook ({said}); nothing was written."
             raise NoSpace(message) from error
+        if code == errno.EBUSY:
+            message = (
+                f"The operating system does not let the notebook's file be replaced ({said}): most "
+                "likely the file is mounted by itself, as `docker -v a.ipynb:...` does, and such a "
+                "file can only be written in place. Mount the folder that holds it instead. "
+                "Nothing was written."
+            )
+            raise NotAPlainFile(message) from error
         message = f"The operating system failed ({said}); the file is as it was."
         raise StorageFailure(message, applied=False) from error

@@ -110,6 +110,37 @@ def fill(root: str) -> list[Any]:
     return [outcome, path.read_bytes() == before, [found.name for found in Path(root).iterdir()]]
 
 
+def edit_mounted(root: str) -> list[Any]:
+    """Edit a notebook that is mounted by itself, and the one whose folder is mounted.
+
+    Returns
+    -------
+    For each the outcome, the notebooks and the hidden files in its folder, and its text.
+    """
+    outside, folder = Path(root, "outside"), Path(root, "folder")
+    for path in (outside / NAME, Path(root, NAME), folder / NAME):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b'{"cells": []}')
+    mounts = [(outside / NAME, Path(root, NAME)), (outside, folder)]
+    for source, target in mounts:
+        subprocess.run(["mount", "--bind", str(source), str(target)], check=True)
+    found: list[Any] = []
+    try:
+        for place in (Path(root), folder):
+            try:
+                asyncio.run(_edited(storage_in(str(place), root), b" "))
+                outcome = "edited"
+            except NbEditError as refusal:
+                outcome = f"{refusal.reason}: {refusal.message}"
+            names = sorted(path.name for path in place.glob("*.ipynb"))
+            hidden = [path.name for path in place.glob(".*")]
+            found.append([outcome, names + hidden, (place / NAME).read_bytes().decode()])
+    finally:
+        for _, target in mounts:
+            subprocess.run(["umount", str(target)], check=True)
+    return found
+
+
 def count(root: str, locks: str, times: int) -> int:
     """Add one to the number in a notebook, again and again; return how often others interfered."""
     storage = storage_in(root, locks)
@@ -165,7 +196,7 @@ def main() -> None:
         Path(folder, NAME).write_text("0")
         count(folder, folder, 1)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    jobs = {job.__name__: job for job in (edit, rights, fill, count, hold, edits_on)}
+    jobs = {job.__name__: job for job in (edit, rights, fill, edit_mounted, count, hold, edits_on)}
     for line in sys.stdin:
         number, what, arguments = json.loads(line)
         if os.fork() == 0:

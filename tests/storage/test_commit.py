@@ -111,6 +111,22 @@ def test_on_a_full_disk_the_file_stays_as_it_was(others: Others, public: Path) -
     assert (outcome, unchanged, left) == ("no_space", True, [NAME])
 
 
+@as_root
+def test_a_notebook_that_is_mounted_by_itself_is_refused_and_one_in_a_mounted_folder_is_not(
+    others: Others, public: Path
+) -> None:
+    if not shutil.which("unshare"):
+        pytest.skip("unshare is not installed, and without it the mounts would be everybody's")
+    alone, in_folder = others.do("edit_mounted", root=str(public))
+    reason, _, message = alone[0].partition(": ")
+    assert reason == "not_a_plain_file"
+    assert "mounted by itself" in message
+    assert "Mount the folder" in message
+    assert "nothing was written" in message.lower()
+    assert alone[1:] == [[NAME], TEXT.decode()]
+    assert in_folder == ["edited", [NAME], EDITED.decode()]
+
+
 def test_the_bytes_are_safe_before_they_take_the_place_of_the_old_ones(public: Path) -> None:
     if not shutil.which("strace"):
         pytest.skip("strace is not installed")
