@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from jupyter_server.extension.manager import ExtensionManager
 from jupyter_server.extension.utils import get_metadata
+from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
+from tornado.web import HTTPError
 from traitlets import TraitError
 
 import jupyter_nbedit
@@ -141,6 +143,47 @@ async def test_a_refusal_leaves_one_line_in_the_log_and_no_traceback(
     ours = [record for record in caplog.records if "cell_not_found" in record.getMessage()]
     assert [len(record.getMessage().splitlines()) for record in ours] == [1]
     assert not [record for record in caplog.records if record.exc_info]
+
+
+class FailingManager(AsyncLargeFileManager):
+    """A contents manager whose store fails in words of its own."""
+
+    async def get(self, path: str, *args: Any, **kwargs: Any) -> Any:
+        if path == NAME:
+            message = "bucket /srv/secret\nis on fire"
+            raise RuntimeError(message)
+        return await super().get(path, *args, **kwargs)  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize(
+    "jp_server_config", [{"ServerApp": {"contents_manager_class": FailingManager}}], indirect=True
+)
+async def test_the_log_says_why_a_contents_manager_failed_and_the_answer_does_not(
+    local: Local, caplog: pytest.LogCaptureFixture
+) -> None:
+    (local.root / NAME).write_bytes(TEXT)
+    answer = await local.patch(NAME, REPLACE)
+    assert (answer.status, answer.json["reason"]) == (500, "io_error")
+    assert "the server's log says why" in answer.json["message"]
+    assert "secret" not in answer.json["message"]
+    (line,) = [r.getMessage() for r in caplog.records if "io_error" in r.getMessage()]
+    assert "RuntimeError: bucket /srv/secret" in line
+    assert len(line.splitlines()) == 1
+
+
+async def test_the_log_says_why_a_pre_save_hook_refused_and_the_answer_does_not(
+    local: Local, jp_serverapp: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(**_: Any) -> None:
+        raise HTTPError(403, "see /srv/secret")
+
+    (local.root / NAME).write_bytes(TEXT)
+    jp_serverapp.contents_manager.register_pre_save_hook(refuse)
+    answer = await local.patch(NAME, REPLACE)
+    assert (answer.status, answer.json["reason"]) == (403, "forbidden")
+    assert "the server's log says why" in answer.json["message"]
+    (line,) = [r.getMessage() for r in caplog.records if "forbidden" in r.getMessage()]
+    assert "see /srv/secret" in line
 
 
 @pytest.mark.parametrize("application", ["jupyter_server", "jupyterlab"])

@@ -219,9 +219,11 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
         return body
 
     def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
-        """Log a refusal as what it is, one line, not as a fault of the server."""
+        """Log a refusal as one line, with the foreign error behind it, which the answer omits."""
         if isinstance(value, NbEditError):
-            self.log.info("%s %s: %s", self.request.method, value.reason, repr(value.message))
+            cause = value.__cause__
+            why = "" if cause is None else f" {type(cause).__name__}: {cause}"
+            self.log.info("%s %s: %r", self.request.method, value.reason, value.message + why)
         else:
             super().log_exception(typ, value, tb)
 
