@@ -1,5 +1,6 @@
 import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
+import { visibleText } from './eslint.visible-text.mjs';
 
 /** The ways by which a page makes elements of a text. */
 const MARKUP = [
@@ -44,5 +45,11 @@ export default tseslint.config(
         { patterns: ['@jupyterlab/*', '@jupyter/*', '@lumino/*', 'yjs'] }
       ]
     }
+  },
+  {
+    // What users read can be translated. To hold all of our sources to it: 'src/**/*.ts'.
+    files: ['src/{review,history}/**/*.ts', 'src/{compare,mergeview}.ts'],
+    plugins: { nbedit: { rules: { 'visible-text': visibleText } } },
+    rules: { 'nbedit/visible-text': 'error' }
   }
 );

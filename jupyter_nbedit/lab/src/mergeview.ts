@@ -34,7 +34,7 @@ export function draw(node: HTMLElement, drawing: Drawing, language: Extension): 
       doc: after ?? before ?? '',
       extensions: [
         shared,
-        named(trans.__(isAdded ? '%1, added' : '%1, removed', label)),
+        named(isAdded ? trans.__('%1, added', label) : trans.__('%1, removed', label)),
         EditorView.editorAttributes.of({ class: isAdded ? 'cm-merge-b' : 'cm-merge-a' }),
         EditorView.decorations.of(wholeText)
       ]

@@ -46,6 +46,7 @@ export class OpenNotebooks {
   async goTo(path: string, { cell_id: id, index }: Part): Promise<boolean> {
     const panel =
       this._find(path) ??
+      // eslint-disable-next-line nbedit/visible-text -- the name of JupyterLab's widget factory
       (this._documents.openOrReveal(path, 'Notebook') as NotebookPanel | undefined);
     if (panel === undefined) {
       return false;

@@ -21,8 +21,6 @@ import { HistoryPanel } from './panel';
 import { explain, hindrances } from './refusals';
 import { cellsOf } from './wording';
 
-const CATEGORY = 'Agent Edits';
-
 const SHOW = 'nbedit:show-history';
 const UNDO = 'nbedit:undo-last';
 const REDO = 'nbedit:redo-last';
@@ -115,7 +113,7 @@ export const history: JupyterFrontEndPlugin<void> = {
     menu.addItem({ type: 'separator' });
     menu.addItem({ command: FORGET });
     for (const command of [SHOW, UNDO, REDO, FORGET]) {
-      palette?.addItem({ command, category: trans.__(CATEGORY) });
+      palette?.addItem({ command, category: trans.__('Agent Edits') });
     }
 
     const takeBack = async (what: 'undo' | 'redo'): Promise<void> => {
@@ -124,9 +122,9 @@ export const history: JupyterFrontEndPlugin<void> = {
         return;
       }
       try {
-        const reply = await server[what](path);
+        const cells = cellsOf(await server[what](path), trans);
         Notification.success(
-          trans.__(what === 'undo' ? 'Taken back: %1' : 'Made again: %1', cellsOf(reply, trans)),
+          what === 'undo' ? trans.__('Taken back: %1', cells) : trans.__('Made again: %1', cells),
           { autoClose: BRIEF }
         );
       } catch (error) {

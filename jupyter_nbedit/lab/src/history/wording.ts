@@ -18,17 +18,22 @@ const NOW = 60_000;
 
 const NOTEBOOK = 'notebook';
 
+/** Says what was done to cells. */
+type Deed = (cells: string, trans: TranslationBundle) => string;
+
 /** What an operation does, by its name; it changes its cells, if it is not here. */
-const DEEDS: Readonly<Record<string, string>> = {
-  insert: '%1 added',
-  delete: '%1 deleted',
-  move: '%1 moved',
-  split: '%1 split',
-  merge: '%1 merged',
-  clear_outputs: 'outputs of %1 cleared',
-  set_metadata: 'metadata of %1 changed',
-  [NOTEBOOK]: 'metadata of the notebook changed'
+const DEEDS: Readonly<Record<string, Deed>> = {
+  insert: (cells, trans) => trans.__('%1 added', cells),
+  delete: (cells, trans) => trans.__('%1 deleted', cells),
+  move: (cells, trans) => trans.__('%1 moved', cells),
+  split: (cells, trans) => trans.__('%1 split', cells),
+  merge: (cells, trans) => trans.__('%1 merged', cells),
+  clear_outputs: (cells, trans) => trans.__('outputs of %1 cleared', cells),
+  set_metadata: (cells, trans) => trans.__('metadata of %1 changed', cells),
+  [NOTEBOOK]: (_, trans) => trans.__('metadata of the notebook changed')
 };
+
+const changeCells: Deed = (cells, trans) => trans.__('%1 changed', cells);
 
 /** What an edit did, in a few words. */
 export function titleOf(edit: Edit, trans: TranslationBundle): string {
@@ -159,15 +164,15 @@ export function ago(time: string): string {
 }
 
 function deedsOf({ operations, truncated }: Edit, trans: TranslationBundle): string {
-  const groups = new Map<string, OperationEntry[]>();
+  const groups = new Map<Deed, OperationEntry[]>();
   for (const entry of operations) {
     const kind = isOfNotebook(entry) ? NOTEBOOK : entry.op;
-    const deed = DEEDS[kind] ?? '%1 changed';
+    const deed = DEEDS[kind] ?? changeCells;
     groups.set(deed, [...(groups.get(deed) ?? []), entry]);
   }
   const told = [...groups].map(([deed, entries]) => {
     const unplaced = entries.filter(({ index }) => index === null).length;
-    return trans.__(deed, listed(positionsOf(entries), unplaced, trans));
+    return deed(listed(positionsOf(entries), unplaced, trans), trans);
   });
   return [...told, ...(truncated ? [trans.__('and others')] : [])].join(', ');
 }

@@ -1,3 +1,4 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 import { make } from '../elements';
 import { button, enable, tell } from './elements';
@@ -11,21 +12,23 @@ export interface BarActions {
 
 /** The bar above a notebook for which something is proposed. */
 export class ReviewBar extends Widget {
-  constructor({ acceptAll, rejectAll, next }: BarActions) {
+  constructor({ acceptAll, rejectAll, next }: BarActions, trans: TranslationBundle) {
     super();
     this.addClass('jp-nbedit-review-bar');
     this._decisions = [
-      button('Reject all', 'Reject all proposed changes', 'reject', rejectAll),
-      button('Accept all', 'Accept all proposed changes', 'accept', acceptAll)
+      button(trans.__('Reject all'), trans.__('Reject all proposed changes'), 'reject', rejectAll),
+      button(trans.__('Accept all'), trans.__('Accept all proposed changes'), 'accept', acceptAll)
     ];
     const actions = make('div', 'jp-nbedit-actions');
-    actions.append(button('Next', 'Go to the next proposed change', 'reject', next));
+    actions.append(
+      button(trans.__('Next'), trans.__('Go to the next proposed change'), 'reject', next)
+    );
     actions.append(...this._decisions);
     this._summary.setAttribute('role', 'status');
     this._notice.setAttribute('role', 'alert');
     tell(this._notice, '');
     this.node.setAttribute('role', 'region');
-    this.node.setAttribute('aria-label', 'Proposed changes');
+    this.node.setAttribute('aria-label', trans.__('Proposed changes'));
     this.node.append(this._summary, this._purpose, this._notice, actions);
   }
 

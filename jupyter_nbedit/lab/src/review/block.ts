@@ -1,3 +1,4 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 import type { Proposal, ProposalPart } from '../answers';
 import type { Comparison } from '../compare';
@@ -19,18 +20,19 @@ export class Block extends Widget {
     part: ProposalPart,
     private readonly _comparison: Comparison | null,
     decide: Decide,
-    leave: () => void
+    leave: () => void,
+    trans: TranslationBundle
   ) {
     super();
     this.addClass('jp-nbedit-proposal');
     const { node } = this;
     const title = make('div', 'jp-nbedit-proposal-title');
-    title.append(make('strong', '', proposer(proposal)), ` ${intention(part)}`);
-    title.title = identity(proposal);
+    title.append(make('strong', '', proposer(proposal, trans)), ` ${intention(part, trans)}`);
+    title.title = identity(proposal, trans);
     const name = title.textContent;
     this._buttons = [
-      button('Reject', `Reject: ${name}`, 'reject', () => decide(false)),
-      button('Accept', `Accept: ${name}`, 'accept', () => decide(true))
+      button(trans.__('Reject'), trans.__('Reject: %1', name), 'reject', () => decide(false)),
+      button(trans.__('Accept'), trans.__('Accept: %1', name), 'accept', () => decide(true))
     ];
     const actions = make('div', 'jp-nbedit-actions');
     actions.append(...this._buttons);

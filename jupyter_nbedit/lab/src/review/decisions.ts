@@ -1,3 +1,4 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
 import type { InTheWay } from '../answers';
 import { Refusal } from '../server';
 import type { Entry } from './entry';
@@ -18,7 +19,8 @@ export interface DecisionTab {
 export class Decisions {
   constructor(
     private readonly _proposals: Pick<Proposals, 'accept' | 'reject'>,
-    private readonly _tab: DecisionTab
+    private readonly _tab: DecisionTab,
+    private readonly _trans: TranslationBundle
   ) {}
 
   /** @param entries Parts of one proposal. */
@@ -56,9 +58,12 @@ export class Decisions {
       return false;
     }
     for (const entry of changed) {
-      this._refuse(entry, wording.refusal(entry.place.state === 'gone' ? 'gone' : 'changed'));
+      this._refuse(
+        entry,
+        wording.refusal(entry.place.state === 'gone' ? 'gone' : 'changed', this._trans)
+      );
     }
-    this._tab.tell(inAll(entries, changed));
+    this._tab.tell(inAll(entries, changed, this._trans));
     return true;
   }
 
@@ -73,12 +78,12 @@ export class Decisions {
     const told = entries.filter(entry => {
       const cell = cells.find(other => wording.isInTheWay(other, entry.part));
       if (cell !== undefined) {
-        this._refuse(entry, wording.refusal(cell.why));
+        this._refuse(entry, wording.refusal(cell.why, this._trans));
       }
       return cell !== undefined;
     });
     if (told.length > 0) {
-      return inAll(entries, told);
+      return inAll(entries, told, this._trans);
     }
     const [only, another] = entries;
     if (only !== undefined && another === undefined) {
@@ -93,10 +98,19 @@ export class Decisions {
   }
 }
 
-function inAll(entries: readonly Entry[], refused: readonly Entry[]): string {
+function inAll(
+  entries: readonly Entry[],
+  refused: readonly Entry[],
+  trans: TranslationBundle
+): string {
   return entries.length === 1
     ? ''
-    : `Nothing was accepted: ${wording.counted(refused.length, 'change')} cannot be made any more.`;
+    : trans._n(
+        'Nothing was accepted: %1 change cannot be made any more.',
+        'Nothing was accepted: %1 changes cannot be made any more.',
+        refused.length,
+        refused.length
+      );
 }
 
 function asRefusal(error: unknown): Refusal {

@@ -1,3 +1,4 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 import type { Proposal, ProposalPart } from '../answers';
@@ -6,13 +7,14 @@ import { cleanText } from '../names';
 import { make } from '../elements';
 import { button, enable, tell } from './elements';
 import type { Proposals } from './proposals';
-import { counted, identity, pendingParts, proposer, purpose } from './wording';
+import { countChanges, identity, pendingParts, proposer, purpose } from './wording';
 
 /** Longest path shown; its end is what tells notebooks apart. */
 const LONGEST_PATH = 200;
 
 /** What the list needs of the application. */
 export interface ListActions {
+  readonly trans: TranslationBundle;
   /** Open the notebook of a proposal. */
   readonly open: (proposal: Proposal) => void;
   /** Draw what a part of a new notebook has in it. */
@@ -26,10 +28,11 @@ export class ProposalList extends Widget {
     private readonly _actions: ListActions
   ) {
     super();
+    const { trans } = _actions;
     this.addClass('jp-nbedit-proposals');
     this.node.setAttribute('role', 'region');
-    this.node.setAttribute('aria-label', 'Proposed changes of all notebooks');
-    this.node.append(make('h2', '', 'Proposed changes'), this._none, this._list);
+    this.node.setAttribute('aria-label', trans.__('Proposed changes of all notebooks'));
+    this.node.append(make('h2', '', trans.__('Proposed changes')), this._none, this._list);
     _proposals.changed.connect(this._refresh);
     this.update();
   }
@@ -61,7 +64,7 @@ export class ProposalList extends Widget {
         this._list.insertBefore(node, this._list.children[index] ?? null);
       }
     });
-    tell(this._none, pending.length === 0 ? 'Nothing is proposed.' : '');
+    tell(this._none, pending.length === 0 ? this._actions.trans.__('Nothing is proposed.') : '');
   }
 
   private readonly _refresh = (): void => this.update();
@@ -82,24 +85,36 @@ class Item {
     private readonly _actions: ListActions
   ) {
     const { path, kind } = _proposal;
+    const { trans } = _actions;
     const parts = pendingParts(_proposal);
     const shownPath = cleanText(path, LONGEST_PATH);
     const title = make('div', 'jp-nbedit-proposal-title');
     const what =
       kind === 'create'
-        ? `proposes a new notebook of ${counted(parts.length, 'cell')}`
-        : `proposes ${counted(parts.length, 'change')}`;
-    title.append(make('strong', '', proposer(_proposal)), ` ${what}`);
-    title.title = identity(_proposal);
+        ? trans._n(
+            'proposes a new notebook of %1 cell',
+            'proposes a new notebook of %1 cells',
+            parts.length,
+            parts.length
+          )
+        : trans.__('proposes %1', countChanges(parts.length, trans));
+    title.append(make('strong', '', proposer(_proposal, trans)), ` ${what}`);
+    title.title = identity(_proposal, trans);
     const time = make('time', 'jp-nbedit-time', new Date(_proposal.created).toLocaleString());
     time.dateTime = _proposal.created;
     this._buttons = [
-      button('Reject', `Reject what is proposed for ${shownPath}`, 'reject', () => {
-        void this._decide(() => proposals.reject(_proposal));
-      }),
-      button('Accept', `Accept what is proposed for ${shownPath}`, 'accept', () => {
-        void this._decide(() => proposals.accept(_proposal));
-      })
+      button(
+        trans.__('Reject'),
+        trans.__('Reject what is proposed for %1', shownPath),
+        'reject',
+        () => void this._decide(() => proposals.reject(_proposal))
+      ),
+      button(
+        trans.__('Accept'),
+        trans.__('Accept what is proposed for %1', shownPath),
+        'accept',
+        () => void this._decide(() => proposals.accept(_proposal))
+      )
     ];
     const actions = make('div', 'jp-nbedit-actions');
     actions.append(...this._buttons);
@@ -124,15 +139,18 @@ class Item {
   private _link(path: string): HTMLElement {
     const link = make('button', 'jp-nbedit-path', path);
     link.type = 'button';
-    link.title = 'Open the notebook';
+    link.title = this._actions.trans.__('Open the notebook');
     link.addEventListener('click', () => this._actions.open(this._proposal));
     return link;
   }
 
   /** The cells of a new notebook, drawn when somebody wants to see them. */
   private _contents(parts: readonly ProposalPart[]): HTMLElement {
+    const { trans } = this._actions;
+    const { length } = parts;
     const details = make('details', 'jp-nbedit-contents');
-    details.append(make('summary', '', `Show ${counted(parts.length, 'cell')}`));
+    const label = trans._n('Show %1 cell', 'Show %1 cells', length, length);
+    details.append(make('summary', '', label));
     details.addEventListener('toggle', () => {
       if (details.open && this._drawn.length === 0) {
         this._drawn = parts.flatMap(part => this._actions.draw(part) ?? []);

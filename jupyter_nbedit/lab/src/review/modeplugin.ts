@@ -2,6 +2,7 @@ import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/applica
 import { ICommandPalette, Notification } from '@jupyterlab/apputils';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStatusBar } from '@jupyterlab/statusbar';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { Signal } from '@lumino/signaling';
 import type { Mode } from '../answers';
 import type { FileFeed } from '../events';
@@ -9,34 +10,30 @@ import { IFileFeed } from '../feed';
 import { notLinked } from '../linked';
 import { Server } from '../server';
 import { Modes, type Choice } from './modes';
-import { CATEGORY, Commands, IProposals } from './plugin';
+import { Commands, IProposals } from './plugin';
 import type { Proposals } from './proposals';
 import { ModeStatus } from './status';
 import { pendingParts } from './wording';
-
-/** Commands that give the notebook in front a mode of its own, or take it away. */
-const TOGGLES: readonly { readonly id: string; readonly label: string; readonly mode: Mode }[] = [
-  { id: 'nbedit:pause-notebook', label: 'Pause Agent Edits for This Notebook', mode: 'plan' },
-  { id: 'nbedit:review-notebook', label: 'Review Agent Edits of This Notebook', mode: 'review' }
-];
 
 export const modes: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:modes',
   description: 'Shows and changes how edits are taken: at once, after a review, or not at all.',
   autoStart: true,
   requires: [IFileFeed, IProposals, INotebookTracker],
-  optional: [ICommandPalette, IStatusBar],
+  optional: [ICommandPalette, IStatusBar, ITranslator],
   activate: (
     app: JupyterFrontEnd,
     files: FileFeed,
     pending: Proposals,
     tracker: INotebookTracker,
     palette: ICommandPalette | null,
-    statusBar: IStatusBar | null
+    statusBar: IStatusBar | null,
+    translator: ITranslator | null
   ) => {
+    const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
     const { commands, serviceManager, shell } = app;
     const { contents, events, serverSettings } = serviceManager;
-    const known = new Modes(new Server(serverSettings), events);
+    const known = new Modes(new Server(serverSettings), events, trans);
     files.listen({ changed: () => undefined, mayHaveChanged: () => known.refresh() });
 
     const look = (): void => {
@@ -53,10 +50,24 @@ export const modes: JupyterFrontEndPlugin<void> = {
         await known.set(scope, mode);
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
-        Notification.error(`The mode was not changed. ${message}`, { autoClose: 8000 });
+        Notification.error(trans.__('The mode was not changed. %1', message), { autoClose: 8000 });
       }
     };
-    for (const { id, label, mode } of TOGGLES) {
+    // They give the notebook in front a mode of its own, or take it away.
+    const toggles: readonly { readonly id: string; readonly label: string; readonly mode: Mode }[] =
+      [
+        {
+          id: 'nbedit:pause-notebook',
+          label: trans.__('Pause Agent Edits for This Notebook'),
+          mode: 'plan'
+        },
+        {
+          id: 'nbedit:review-notebook',
+          label: trans.__('Review Agent Edits of This Notebook'),
+          mode: 'review'
+        }
+      ];
+    for (const { id, label, mode } of toggles) {
       commands.addCommand(id, {
         label,
         isToggleable: true,
@@ -64,19 +75,24 @@ export const modes: JupyterFrontEndPlugin<void> = {
         isEnabled: () => known.now?.path != null && known.obstacle === '',
         execute: notLinked(async () => set('notebook', known.now?.own === mode ? null : mode))
       });
-      palette?.addItem({ command: id, category: CATEGORY });
+      palette?.addItem({ command: id, category: trans.__('Agent Edits') });
     }
     known.changed.connect(() => {
-      TOGGLES.forEach(({ id }) => commands.notifyCommandChanged(id));
+      toggles.forEach(({ id }) => commands.notifyCommandChanged(id));
     });
 
     if (statusBar !== null) {
       const count = (): number =>
         pending.pending.reduce((sum, proposal) => sum + pendingParts(proposal).length, 0);
-      const item = new ModeStatus(known, count, {
-        set: (scope, mode) => void set(scope, mode),
-        review: () => void commands.execute(Commands.review)
-      });
+      const item = new ModeStatus(
+        known,
+        count,
+        {
+          set: (scope, mode) => void set(scope, mode),
+          review: () => void commands.execute(Commands.review)
+        },
+        trans
+      );
       const changed = new Signal<ModeStatus, void>(item);
       const show = (): void => {
         item.refresh();

@@ -1,4 +1,5 @@
 import type { Event } from '@jupyterlab/services';
+import type { TranslationBundle } from '@jupyterlab/translation';
 import { Signal, type ISignal } from '@lumino/signaling';
 import type { Mode, ModeReply } from '../answers';
 
@@ -18,7 +19,8 @@ export class Modes {
   /** @param events The server's events: hints only. The mode is read from the server. */
   constructor(
     private readonly _server: ModeServer,
-    events: Event.IManager
+    events: Event.IManager,
+    private readonly _trans: TranslationBundle
   ) {
     events.stream.connect((_, { schema_id: schema, path }) => {
       if (schema === SCHEMA && (path === null || path === this._path)) {
@@ -40,7 +42,7 @@ export class Modes {
   /** Why this user cannot change the modes, or nothing. */
   get obstacle(): string {
     return this._now?.fixed === true
-      ? 'The mode is fixed in the configuration of the server'
+      ? this._trans.__('The mode is fixed in the configuration of the server')
       : this._obstacle;
   }
 
@@ -74,7 +76,7 @@ export class Modes {
       this._obstacle = '';
     } catch (error) {
       if ((error as { status?: unknown }).status === FORBIDDEN) {
-        this._obstacle = 'You have no right to change the mode';
+        this._obstacle = this._trans.__('You have no right to change the mode');
         this._changed.emit();
       }
       throw error;
@@ -110,14 +112,14 @@ export class Modes {
 }
 
 /** What a mode is called. */
-export function nameOf(mode: Mode): string {
+export function nameOf(mode: Mode, trans: TranslationBundle): string {
   switch (mode) {
     case 'edit':
-      return 'Edits allowed';
+      return trans.__('Edits allowed');
     case 'review':
-      return 'Review first';
+      return trans.__('Review first');
     case 'plan':
-      return 'Paused';
+      return trans.__('Paused');
   }
 }
 
@@ -130,24 +132,24 @@ export interface Choice {
 }
 
 /** What can be chosen where this holds. */
-export function choicesOf({ path, own, server }: ModeReply): Choice[] {
+export function choicesOf({ path, own, server }: ModeReply, trans: TranslationBundle): Choice[] {
   const modes: readonly Mode[] = ['edit', 'review', 'plan'];
   const ofServer = modes.map(mode => ({
     scope: 'server' as const,
     mode,
-    label: `All notebooks: ${nameOf(mode)}`,
+    label: trans.__('All notebooks: %1', nameOf(mode, trans)),
     isChosen: mode === server
   }));
   const ofNotebook = modes.map(mode => ({
     scope: 'notebook' as const,
     mode,
-    label: `This notebook: ${nameOf(mode)}`,
+    label: trans.__('This notebook: %1', nameOf(mode, trans)),
     isChosen: mode === own
   }));
   const asServer = {
     scope: 'notebook' as const,
     mode: null,
-    label: `This notebook: As the server (${nameOf(server)})`,
+    label: trans.__('This notebook: As the server (%1)', nameOf(server, trans)),
     isChosen: own === null
   };
   return path === null ? ofServer : [...ofNotebook, asServer, ...ofServer];

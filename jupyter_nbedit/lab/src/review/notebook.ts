@@ -1,11 +1,12 @@
 import type { Cell } from '@jupyterlab/cells';
 import { NotebookActions, type NotebookPanel } from '@jupyterlab/notebook';
+import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Proposal, ProposalPart } from '../answers';
 import type { Comparison } from '../compare';
 import { goToCell, keepView, letGo } from '../view';
 import { ReviewBar } from './bar';
 import { Block } from './block';
-import { Decisions } from './decisions';
+import { Decisions, type DecisionTab } from './decisions';
 import { inOrder, keyOf, type Entry } from './entry';
 import { placeOf, type Anchor, type ShownCell } from './places';
 import { moves } from './placing';
@@ -25,15 +26,19 @@ export class NotebookReview {
     private readonly _panel: NotebookPanel,
     private readonly _proposals: Proposals,
     private readonly _path: () => string,
-    private readonly _draw: Draw
+    private readonly _draw: Draw,
+    private readonly _trans: TranslationBundle
   ) {
-    this._bar = new ReviewBar({
-      acceptAll: () => this.decideAll(true),
-      rejectAll: () => this.decideAll(false),
-      next: () => void this.next()
-    });
+    this._bar = new ReviewBar(
+      {
+        acceptAll: () => this.decideAll(true),
+        rejectAll: () => this.decideAll(false),
+        next: () => void this.next()
+      },
+      _trans
+    );
     this._bar.hide();
-    this._decisions = new Decisions(_proposals, {
+    const tab: DecisionTab = {
       // In a room the server knows of a change at once.
       isUnsaved: () => _panel.context.model.dirty && _panel.context.model.collaborative !== true,
       source: ({ place }) =>
@@ -42,7 +47,8 @@ export class NotebookReview {
         this._bar.notice = notice;
         this._describe();
       }
-    });
+    };
+    this._decisions = new Decisions(_proposals, tab, _trans);
     _panel.contentHeader.addWidget(this._bar);
     const { content, context } = _panel;
     const listen = (): void => {
@@ -197,7 +203,8 @@ export class NotebookReview {
         // JupyterLab leaves the focus where it is as long as that is within the notebook.
         (document.activeElement as HTMLElement | null)?.blur();
         this._panel.content.activate();
-      }
+      },
+      this._trans
     );
     await comparison?.ready.catch((error: unknown) => {
       console.warn('jupyter-nbedit: a difference could not be drawn.', error);
@@ -232,13 +239,17 @@ export class NotebookReview {
     const proposals = [...new Set(entries.map(({ proposal }) => proposal))];
     const purposes = new Set(proposals.map(wording.purpose));
     this._bar.describe(
-      wording.summary(proposals.map(wording.proposer), entries.length),
+      wording.summary(
+        proposals.map(proposal => wording.proposer(proposal, this._trans)),
+        entries.length,
+        this._trans
+      ),
       purposes.size === 1 ? ([...purposes][0] ?? '') : ''
     );
     this._bar.isEnabled = !entries.every(({ isBusy }) => isBusy);
     for (const { block, refused, place, isBusy } of entries) {
       if (block !== null) {
-        block.notice = refused?.text ?? wording.warning(place.state);
+        block.notice = refused?.text ?? wording.warning(place.state, this._trans);
         block.isEnabled = !isBusy;
       }
     }

@@ -29,9 +29,6 @@ export const Commands = {
   rejectAll: 'nbedit:reject-proposals'
 } as const;
 
-/** Where our commands are in the palette. */
-export const CATEGORY = 'Agent Edits';
-
 /** The language of the code in a notebook that is not there yet. */
 const USUAL_LANGUAGE = 'text/x-python';
 
@@ -82,8 +79,8 @@ export const review: JupyterFrontEndPlugin<void> = {
       }
       const type = isMetadata ? null : ((part.after ?? part.before)?.cell_type ?? null);
       const label = isAboutNotebook(part)
-        ? 'Metadata of the notebook'
-        : `Cell ${(part.index_before ?? part.index ?? 0) + 1}`;
+        ? trans.__('Metadata of the notebook')
+        : trans.__('Cell %1', (part.index_before ?? part.index ?? 0) + 1);
       return new Comparison({
         texts: { before, after, language: languageOf(type, code), label },
         layout: 'inline',
@@ -98,7 +95,7 @@ export const review: JupyterFrontEndPlugin<void> = {
       const path = (): string => contents.localPath(panel.context.path);
       const drawn = (part: ProposalPart): Comparison | null =>
         draw(part, panel.content.codeMimetype);
-      reviews.set(panel, new NotebookReview(panel, pending, path, drawn));
+      reviews.set(panel, new NotebookReview(panel, pending, path, drawn, trans));
       panel.disposed.connect(() => reviews.delete(panel));
     };
     tracker.forEach(follow);
@@ -107,12 +104,13 @@ export const review: JupyterFrontEndPlugin<void> = {
     shell.currentChanged?.connect(() => reviews.forEach(each => each.update()));
 
     const list = new ProposalList(pending, {
+      trans,
       open: ({ path }) => void commands.execute('docmanager:open', { path, factory: 'Notebook' }),
       draw: part => draw(part, USUAL_LANGUAGE)
     });
     list.id = 'jp-nbedit-proposals';
     list.title.icon = reviewIcon;
-    list.title.caption = 'Proposed Changes';
+    list.title.caption = trans.__('Proposed Changes');
     restorer?.add(list, list.id);
 
     const current = (): NotebookReview | undefined => {
@@ -121,8 +119,8 @@ export const review: JupyterFrontEndPlugin<void> = {
     };
     const isEnabled = (): boolean => (current()?.count ?? 0) > 0;
     commands.addCommand(Commands.review, {
-      label: 'Review Proposals',
-      caption: 'List all changes that are proposed',
+      label: trans.__('Review Proposals'),
+      caption: trans.__('List all changes that are proposed'),
       execute: () => {
         if (!list.isAttached) {
           shell.add(list, 'right', { rank: 1000 });
@@ -131,21 +129,22 @@ export const review: JupyterFrontEndPlugin<void> = {
       }
     });
     commands.addCommand(Commands.next, {
-      label: 'Go to Next Proposed Change',
+      label: trans.__('Go to Next Proposed Change'),
       isEnabled,
       execute: () => current()?.next()
     });
     commands.addCommand(Commands.acceptAll, {
-      label: 'Accept All Proposed Changes of This Notebook',
+      label: trans.__('Accept All Proposed Changes of This Notebook'),
       isEnabled,
       execute: notLinked(() => current()?.decideAll(true))
     });
     commands.addCommand(Commands.rejectAll, {
-      label: 'Reject All Proposed Changes of This Notebook',
+      label: trans.__('Reject All Proposed Changes of This Notebook'),
       isEnabled,
       execute: notLinked(() => current()?.decideAll(false))
     });
-    Object.values(Commands).forEach(command => palette?.addItem({ command, category: CATEGORY }));
+    const category = trans.__('Agent Edits');
+    Object.values(Commands).forEach(command => palette?.addItem({ command, category }));
     pending.changed.connect(() => commands.notifyCommandChanged());
   }
 };

@@ -1,3 +1,4 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
 import type { InTheWay, Part, Proposal, ProposalPart } from '../answers';
 import { clean, cleanText } from '../names';
 import { isAboutNotebook, isInsert, type Place } from './places';
@@ -9,16 +10,16 @@ const LISTED_NAMES = 2;
 const LONGEST_MESSAGE = 200;
 
 /** Who proposes: what the client calls itself, or if it does not the user whom the server knows. */
-export function proposer({ client, user }: Proposal): string {
-  return clean(client ?? '') || clean(user) || 'Somebody';
+export function proposer({ client, user }: Proposal, trans: TranslationBundle): string {
+  return clean(client ?? '') || clean(user) || trans.__('Somebody');
 }
 
 /** What is known of the proposer: a name of its own choice is told apart from the user's. */
-export function identity({ client, user }: Proposal): string {
+export function identity({ client, user }: Proposal, trans: TranslationBundle): string {
   const [claim, known] = [clean(client ?? ''), clean(user)];
   return claim === '' || claim === known
-    ? `Signed in as ${known}`
-    : `Signed in as ${known}, and calls itself ${claim}`;
+    ? trans.__('Signed in as %1', known)
+    : trans.__('Signed in as %1, and calls itself %2', known, claim);
 }
 
 /** Why it is proposed, as far as the proposer says. */
@@ -27,79 +28,108 @@ export function purpose({ message }: Proposal): string {
 }
 
 /** What a part would do, as it is said at its cell after the proposer's name. */
-export function intention(part: Part): string {
+export function intention(part: Part, trans: TranslationBundle): string {
   if (isAboutNotebook(part)) {
-    return 'proposes to change the metadata of the notebook';
+    return trans.__('proposes to change the metadata of the notebook');
   }
   if (isInsert(part)) {
-    return `proposes a new ${part.after?.cell_type ?? 'code'} cell here`;
+    return trans.__('proposes a new %1 cell here', part.after?.cell_type ?? 'code');
   }
   if (part.after === null) {
-    return 'proposes to delete this cell';
+    return trans.__('proposes to delete this cell');
   }
-  const [first, ...more] = [
-    ...(part.before?.source === part.after.source ? [] : ['change']),
-    ...(part.before?.cell_type === part.after.cell_type ? [] : ['convert']),
-    ...(part.moved ? ['move'] : []),
-    ...(part.outputs_cleared ? ['clear'] : [])
-  ].map((verb, index) => phrase(verb, index === 0 ? 'this cell' : 'it', part));
-  if (first === undefined) {
-    return 'proposes to change the metadata of this cell';
+  const verbs: readonly Verb[] = [
+    ...(part.before?.source === part.after.source ? [] : ['change' as const]),
+    ...(part.before?.cell_type === part.after.cell_type ? [] : ['convert' as const]),
+    ...(part.moved ? ['move' as const] : []),
+    ...(part.outputs_cleared ? ['clear' as const] : [])
+  ];
+  const phrases = verbs.map((verb, index) =>
+    index === 0 ? firstPhrase(verb, part, trans) : nextPhrase(verb, part, trans)
+  );
+  const last = phrases.pop();
+  if (last === undefined) {
+    return trans.__('proposes to change the metadata of this cell');
   }
-  const last = more.pop();
-  const all = [first, ...more].join(', ');
-  return `proposes to ${last === undefined ? all : `${all} and ${last}`}`;
+  const all = phrases.length === 0 ? last : trans.__('%1 and %2', phrases.join(', '), last);
+  return trans.__('proposes to %1', all);
 }
 
-function phrase(verb: string, cell: string, { after, index }: Part): string {
+/** What can be done to a cell, in the order in which it is listed. */
+type Verb = 'change' | 'convert' | 'move' | 'clear';
+
+function firstPhrase(verb: Verb, { after, index }: Part, trans: TranslationBundle): string {
   switch (verb) {
+    case 'change':
+      return trans.__('change this cell');
     case 'convert':
-      return `make ${cell} a ${after?.cell_type} cell`;
+      return trans.__('make this cell a %1 cell', `${after?.cell_type}`);
     case 'move':
-      return `move ${cell} to position ${(index ?? 0) + 1}`;
+      return trans.__('move this cell to position %1', (index ?? 0) + 1);
     case 'clear':
-      return cell === 'it' ? 'clear its outputs' : 'clear the outputs of this cell';
-    default:
-      return `change ${cell}`;
+      return trans.__('clear the outputs of this cell');
+  }
+}
+
+function nextPhrase(verb: Verb, { after, index }: Part, trans: TranslationBundle): string {
+  switch (verb) {
+    case 'change':
+      return trans.__('change it');
+    case 'convert':
+      return trans.__('make it a %1 cell', `${after?.cell_type}`);
+    case 'move':
+      return trans.__('move it to position %1', (index ?? 0) + 1);
+    case 'clear':
+      return trans.__('clear its outputs');
   }
 }
 
 /** What a notebook's bar says of all that is proposed for it. */
-export function summary(names: readonly string[], changes: number): string {
+export function summary(
+  names: readonly string[],
+  changes: number,
+  trans: TranslationBundle
+): string {
   const unique = [...new Set(names)];
+  const [first = trans.__('Somebody'), second] = unique;
+  const count = Math.max(unique.length, 1);
   const who =
-    unique.length > LISTED_NAMES ? `${unique.length} agents` : unique.join(' and ') || 'Somebody';
-  const verb = unique.length > 1 ? 'propose' : 'proposes';
-  return `${who} ${verb} ${counted(changes, 'change')}`;
+    count > LISTED_NAMES
+      ? trans._n('%1 agent', '%1 agents', count, count)
+      : second === undefined
+        ? first
+        : trans.__('%1 and %2', first, second);
+  return trans._n('%2 proposes %3', '%2 propose %3', count, who, countChanges(changes, trans));
+}
+
+/** Return "1 change" or "3 changes". */
+export function countChanges(count: number, trans: TranslationBundle): string {
+  return trans._n('%1 change', '%1 changes', count, count);
 }
 
 /** What is told at a block whose cell is not as it was when the change was proposed. */
-export function warning(state: Place['state']): string {
+export function warning(state: Place['state'], trans: TranslationBundle): string {
   switch (state) {
     case 'changed':
-      return 'The cell has changed since this was proposed.';
+      return trans.__('The cell has changed since this was proposed.');
     case 'gone':
-      return 'The cell is gone.';
+      return trans.__('The cell is gone.');
     case 'as-proposed':
       return '';
   }
 }
 
 /** What is told at a block that was not accepted because of its cell. */
-export function refusal(why: InTheWay['why']): string {
-  return `Not accepted: ${obstacle(why)} Look again.`;
-}
-
-function obstacle(why: InTheWay['why']): string {
+export function refusal(why: InTheWay['why'], trans: TranslationBundle): string {
   switch (why) {
     case 'changed':
-      return 'the cell has changed since this was proposed.';
+      return trans.__('Not accepted: the cell has changed since this was proposed. Look again.');
     case 'gone':
-      return 'the cell is gone.';
+      return trans.__('Not accepted: the cell is gone. Look again.');
     case 'ambiguous':
-      return 'it cannot be told which cell this is about.';
+      return trans.__('Not accepted: it cannot be told which cell this is about. Look again.');
     case 'no_place':
-      return 'the place for this cell is gone.';
+      return trans.__('Not accepted: the place for this cell is gone. Look again.');
   }
 }
 
@@ -131,8 +161,4 @@ export function texts(part: Part): {
 /** The parts that nobody has decided. */
 export function pendingParts({ parts }: Proposal): ProposalPart[] {
   return parts.filter(({ status }) => status === 'pending');
-}
-
-export function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

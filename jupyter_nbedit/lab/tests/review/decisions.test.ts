@@ -1,3 +1,4 @@
+import { nullTranslator } from '@jupyterlab/translation';
 import { beforeEach, expect, test } from 'vitest';
 import type { Proposal } from '../../src/answers';
 import { Decisions } from '../../src/review/decisions';
@@ -25,7 +26,8 @@ beforeEach(() => {
     };
   decisions = new Decisions(
     { accept: record('accept'), reject: record('reject') },
-    { isUnsaved: () => isUnsaved, source: () => 'now', tell: notice => notices.push(notice) }
+    { isUnsaved: () => isUnsaved, source: () => 'now', tell: notice => notices.push(notice) },
+    nullTranslator.load('jupyter_nbedit')
   );
 });
 

@@ -1,7 +1,10 @@
 import type { Event } from '@jupyterlab/services';
+import { nullTranslator } from '@jupyterlab/translation';
 import { beforeEach, expect, test } from 'vitest';
 import type { Mode, ModeReply } from '../../src/answers';
 import { choicesOf, Modes, type ModeServer } from '../../src/review/modes';
+
+const trans = nullTranslator.load('jupyter_nbedit');
 
 const SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/mode/v1';
 
@@ -46,7 +49,7 @@ beforeEach(() => {
       emit = emission => slot(null, emission);
     }
   };
-  modes = new Modes(server, { stream } as unknown as Event.IManager);
+  modes = new Modes(server, { stream } as unknown as Event.IManager, trans);
 });
 
 async function settle(): Promise<void> {
@@ -129,7 +132,7 @@ test('the choices are those of the notebook and of the server, each with what ho
   };
   const chosen = (choices: ReturnType<typeof choicesOf>): string[] =>
     choices.filter(({ isChosen }) => isChosen).map(({ label }) => label);
-  expect(choicesOf(reply).map(({ scope, mode }) => `${scope} ${mode}`)).toEqual([
+  expect(choicesOf(reply, trans).map(({ scope, mode }) => `${scope} ${mode}`)).toEqual([
     'notebook edit',
     'notebook review',
     'notebook plan',
@@ -138,12 +141,12 @@ test('the choices are those of the notebook and of the server, each with what ho
     'server review',
     'server plan'
   ]);
-  expect(chosen(choicesOf(reply))).toEqual([
+  expect(chosen(choicesOf(reply, trans))).toEqual([
     'This notebook: As the server (Review first)',
     'All notebooks: Review first'
   ]);
-  expect(chosen(choicesOf({ ...reply, own: 'plan' }))).toContain('This notebook: Paused');
-  expect(choicesOf({ ...reply, path: null }).map(({ scope }) => scope)).toEqual([
+  expect(chosen(choicesOf({ ...reply, own: 'plan' }, trans))).toContain('This notebook: Paused');
+  expect(choicesOf({ ...reply, path: null }, trans).map(({ scope }) => scope)).toEqual([
     'server',
     'server',
     'server'

@@ -1,24 +1,27 @@
+import { nullTranslator } from '@jupyterlab/translation';
 import { describe, expect, test } from 'vitest';
 import * as wording from '../../src/review/wording';
 import { changed, deleted, inserted, part, proposal, version } from './parts';
 
+const trans = nullTranslator.load('jupyter_nbedit');
+
 describe('What a part would do is said', () => {
   test('for each kind of change', () => {
-    expect(wording.intention(inserted('n', 1))).toBe('proposes a new code cell here');
-    expect(wording.intention(deleted('a', 1))).toBe('proposes to delete this cell');
-    expect(wording.intention(changed('a', 1))).toBe('proposes to change this cell');
+    expect(wording.intention(inserted('n', 1), trans)).toBe('proposes a new code cell here');
+    expect(wording.intention(deleted('a', 1), trans)).toBe('proposes to delete this cell');
+    expect(wording.intention(changed('a', 1), trans)).toBe('proposes to change this cell');
     const same = { before: version('a'), after: version('a') };
-    expect(wording.intention(changed('a', 1, { ...same, index: 4, moved: true }))).toBe(
+    expect(wording.intention(changed('a', 1, { ...same, index: 4, moved: true }), trans)).toBe(
       'proposes to move this cell to position 5'
     );
-    expect(wording.intention(changed('a', 1, { ...same, outputs_cleared: true }))).toBe(
+    expect(wording.intention(changed('a', 1, { ...same, outputs_cleared: true }), trans)).toBe(
       'proposes to clear the outputs of this cell'
     );
-    expect(wording.intention(changed('a', 1, same))).toBe(
+    expect(wording.intention(changed('a', 1, same), trans)).toBe(
       'proposes to change the metadata of this cell'
     );
     const notebook = { before: version(''), after: version('') };
-    expect(wording.intention(part(notebook))).toBe(
+    expect(wording.intention(part(notebook), trans)).toBe(
       'proposes to change the metadata of the notebook'
     );
   });
@@ -30,7 +33,7 @@ describe('What a part would do is said', () => {
       moved: true,
       outputs_cleared: true
     });
-    expect(wording.intention(all)).toBe(
+    expect(wording.intention(all, trans)).toBe(
       'proposes to change this cell, make it a markdown cell, move it to position 1 and ' +
         'clear its outputs'
     );
@@ -38,19 +41,19 @@ describe('What a part would do is said', () => {
 });
 
 test('the bar counts the changes and names at most two who propose them', () => {
-  expect(wording.summary(['Claude'], 1)).toBe('Claude proposes 1 change');
-  expect(wording.summary(['Claude', 'Claude'], 3)).toBe('Claude proposes 3 changes');
-  expect(wording.summary(['Claude', 'Codex'], 3)).toBe('Claude and Codex propose 3 changes');
-  expect(wording.summary(['a', 'b', 'c'], 5)).toBe('3 agents propose 5 changes');
+  expect(wording.summary(['Claude'], 1, trans)).toBe('Claude proposes 1 change');
+  expect(wording.summary(['Claude', 'Claude'], 3, trans)).toBe('Claude proposes 3 changes');
+  expect(wording.summary(['Claude', 'Codex'], 3, trans)).toBe('Claude and Codex propose 3 changes');
+  expect(wording.summary(['a', 'b', 'c'], 5, trans)).toBe('3 agents propose 5 changes');
 });
 
 test('what a client calls itself is told apart from the user that the server knows', () => {
-  expect(wording.proposer(proposal([]))).toBe('Claude');
-  expect(wording.identity(proposal([]))).toBe('Signed in as alice, and calls itself Claude');
+  expect(wording.proposer(proposal([]), trans)).toBe('Claude');
+  expect(wording.identity(proposal([]), trans)).toBe('Signed in as alice, and calls itself Claude');
   const nameless = proposal([], { client: '\u202E' });
-  expect(wording.proposer(nameless)).toBe('alice');
-  expect(wording.identity(nameless)).toBe('Signed in as alice');
-  expect(wording.proposer(proposal([], { client: null, user: '' }))).toBe('Somebody');
+  expect(wording.proposer(nameless, trans)).toBe('alice');
+  expect(wording.identity(nameless, trans)).toBe('Signed in as alice');
+  expect(wording.proposer(proposal([], { client: null, user: '' }), trans)).toBe('Somebody');
 });
 
 test('a purpose is shown without control characters, and cut', () => {
