@@ -3,12 +3,18 @@
 /** How edits of a notebook are taken: at once, not at all, or as proposals. */
 export type Mode = 'edit' | 'plan' | 'review';
 
-/** One operation of an edit, as far as it is told. */
-export interface OperationEntry {
-  readonly op: string;
+/** A cell that an operation is about. */
+export interface CellEntry {
   readonly cell_id: string | null;
   /** Where the cell stands after the edit; null for the notebook as a whole. */
   readonly index: number | null;
+}
+
+/** One operation of an edit, as far as it is told. */
+export interface OperationEntry extends CellEntry {
+  readonly op: string;
+  /** The cells, where the reply to a change is about several; the fields above are null then. */
+  readonly cells?: readonly CellEntry[];
 }
 
 /** What the server says of itself; only what the page needs of it. */

@@ -161,7 +161,8 @@ export class Server {
       }
     }
     const url = URLExt.join(this._settings.baseUrl, 'nbedit', address);
-    const search = asked.size > 0 ? `?${asked.toString()}` : '';
+    const parameters = asked.toString();
+    const search = parameters === '' ? '' : `?${parameters}`;
     // With JupyterLab's `no-store` it adds the time to the address, which our server does not take.
     const init: RequestInit = { method, cache: 'no-cache' };
     if (body !== undefined) {

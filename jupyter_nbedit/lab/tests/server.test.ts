@@ -109,3 +109,15 @@ test('a server that does not answer is a refusal, too', async () => {
   const { status, reason } = await refused(new Server(settings).about());
   expect({ status, reason }).toEqual({ status: 0, reason: 'unreachable' });
 });
+
+test('query parameters are sent in a browser whose URLSearchParams has no `size`', async () => {
+  const size = Object.getOwnPropertyDescriptor(URLSearchParams.prototype, 'size');
+  Reflect.deleteProperty(URLSearchParams.prototype, 'size');
+  try {
+    const { server, asked } = answering(200, '{"edits": [], "next": null}');
+    await server.history(null, 7);
+    expect(asked[0]?.url).toMatch(/\/history\?before=7$/);
+  } finally {
+    Object.defineProperty(URLSearchParams.prototype, 'size', size ?? {});
+  }
+});

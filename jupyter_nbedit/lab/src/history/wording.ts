@@ -183,7 +183,10 @@ function isOfNotebook({ op, cell_id: id, index }: OperationEntry): boolean {
 
 /** The cells' places from 0, each once and in their order. */
 function positionsOf(operations: readonly OperationEntry[]): number[] {
-  const places = operations.flatMap(({ index }) => index ?? []);
+  const places = operations.flatMap(({ index, cells = [] }) => [
+    ...(index === null ? [] : [index]),
+    ...cells.flatMap(cell => cell.index ?? [])
+  ]);
   return [...new Set(places)].sort((a, b) => a - b);
 }
 

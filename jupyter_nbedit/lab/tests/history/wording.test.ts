@@ -73,6 +73,21 @@ test('cells that are not listed are counted', () => {
   expect(cellsOf({ operations: [] }, trans)).toBe('the notebook’s metadata');
 });
 
+test('an answer about several cells names them all', () => {
+  const several = {
+    op: 'undo',
+    cell_id: null,
+    index: null,
+    cells: [6, 2].map(index => ({ cell_id: `cell-${index}`, index }))
+  };
+  expect(cellsOf({ operations: [several] }, trans)).toBe('cells 3 and 7');
+  const edited = { op: 'replace', cell_id: 'cell-0', index: 0 };
+  expect(cellsOf({ operations: [several, edited] }, trans)).toBe('cells 1, 3 and 7');
+  expect(cellsOf({ operations: [{ ...several, cells: [] }] }, trans)).toBe(
+    'the notebook’s metadata'
+  );
+});
+
 test('what a client calls itself is in quotes, and who was verified is not', () => {
   expect(whoOf(edit(1, { client: 'An agent' }), trans)).toBe('“An agent”, by anna');
   expect(whoOf(edit(1), trans)).toBe('anna');
