@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from itertools import pairwise
+from typing import TypeVar
 
+import msgspec
 from msgspec import UNSET
 
 from jupyter_nbedit.errors import InvalidOperation
 from jupyter_nbedit.notebook import objects, section_actions, textedit
 from jupyter_nbedit.notebook.drafts import Draft
+from jupyter_nbedit.notebook.line_ends import adapt_source, with_line_feeds
 from jupyter_nbedit.notebook.operations import (
     AppendToSection,
     ClearOutputs,
@@ -28,6 +31,8 @@ from jupyter_nbedit.notebook.operations import (
     Split,
 )
 from jupyter_nbedit.notebook.workspace import Workspace
+
+SectionOperation = TypeVar("SectionOperation", AppendToSection, ReplaceSection)
 
 # What a cell says of its last run, and what in it says that the run is over.
 _EXECUTION, _STARTED, _ENDED = "execution", "iopub.execute_input", "shell.execute_reply"
@@ -75,7 +80,7 @@ def _replace(operation: Replace, workspace: Workspace, _number: int) -> Touched:
     draft = workspace.draft(operation.cell, operation.expect)
     workspace.check_editable(draft)
     if operation.source is not UNSET:
-        draft.source = operation.source
+        draft.source = adapt_source(operation.source, draft.source)
     if operation.cell_type is not UNSET:
         draft.become(operation.cell_type)
     draft.clear = draft.clear or operation.outputs == "clear"
@@ -102,7 +107,7 @@ def _insert(operation: Insert, workspace: Workspace, _number: int) -> Touched:
         place,
         cell_id=cell_id,
         cell_type=operation.cell_type,
-        source=operation.source,
+        source=with_line_feeds(operation.source),
         members={"metadata": style.value(metadata)},
     )
     return Touched(draft)
@@ -250,14 +255,20 @@ def _set_metadata(operation: SetMetadata, workspace: Workspace, _number: int) ->
     return Touched(draft)
 
 
+def _with_line_feeds(operation: SectionOperation) -> SectionOperation:
+    """Return the operation as a new cell takes it; a cell that is there has its own line ends."""
+    source = with_line_feeds(operation.source)
+    return msgspec.structs.replace(operation, source=source)
+
+
 @perform.register
 def _append_to_section(operation: AppendToSection, workspace: Workspace, _number: int) -> Touched:
-    return Touched(section_actions.append(workspace, operation))
+    return Touched(section_actions.append(workspace, _with_line_feeds(operation)))
 
 
 @perform.register
 def _replace_section(operation: ReplaceSection, workspace: Workspace, number: int) -> Touched:
-    return Touched(*section_actions.replace(workspace, operation, number))
+    return Touched(*section_actions.replace(workspace, _with_line_feeds(operation), number))
 
 
 @perform.register

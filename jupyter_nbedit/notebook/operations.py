@@ -44,18 +44,45 @@ SectionName = Annotated[
         examples=["Results", "## Results"],
     ),
 ]
+NewSource = Annotated[str, Meta(description="The new cell's source; CR LF and CR in it become LF.")]
+SectionSource = Annotated[
+    str,
+    Meta(
+        description="What is put there. CR LF and CR in it become LF or, within a cell that is "
+        "there, the line end that the cell has."
+    ),
+]
 SectionCellType = Annotated[
     CellType, Meta(description="The type of the cell that is made for the source.")
 ]
-Old = Annotated[str, Meta(min_length=1, description="The text to be replaced, exactly as it is.")]
-New = Annotated[str, Meta(description="What takes its place.")]
+Old = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        description="The text to be replaced, exactly as it is; LF and CR LF in it stand for "
+        "whichever line end the cell has there.",
+    ),
+]
+New = Annotated[
+    str,
+    Meta(
+        description="What takes its place, with the line ends of the place: LF, unless the cell "
+        "has CR LF."
+    ),
+]
 
 
 class Expect(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """What the cell must still say for the operation to be done: one of the two."""
 
     source_hash: str | UnsetType = UNSET
-    source: str | UnsetType = UNSET
+    source: (
+        Annotated[
+            str,
+            Meta(description="Line ends do not count, unless the cell has CR LF."),
+        ]
+        | UnsetType
+    ) = UNSET
 
 
 class TextEdit(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -87,7 +114,16 @@ class Replace(_Operation, frozen=True, tag="replace", kw_only=True):
     """
 
     cell: Cell
-    source: str | UnsetType = UNSET
+    source: (
+        Annotated[
+            str,
+            Meta(
+                description="The whole source of the cell afterwards. CR LF and CR in it become "
+                "LF, unless the cell has CR LF already: then it stays as it is sent."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     cell_type: CellType | UnsetType = UNSET
     outputs: Outputs = "clear"
     expect: Expect | UnsetType = UNSET
@@ -116,7 +152,7 @@ class Insert(Position, frozen=True, tag="insert", kw_only=True):
     It gets a fresh id, or the given one, only where the file's format has ids (nbformat 4.5 on).
     """
 
-    source: str
+    source: NewSource
     cell_type: CellType
     id: CellId | UnsetType = UNSET
     metadata: dict[str, Any] | UnsetType = UNSET
@@ -216,7 +252,7 @@ class AppendToSection(_Operation, frozen=True, tag="append_to_section", kw_only=
     """
 
     section: SectionName
-    source: str
+    source: SectionSource
     cell_type: SectionCellType = "markdown"
 
 
@@ -229,7 +265,7 @@ class ReplaceSection(_Operation, frozen=True, tag="replace_section", kw_only=Tru
     """
 
     section: SectionName
-    source: str
+    source: SectionSource
     cell_type: SectionCellType = "markdown"
 
 

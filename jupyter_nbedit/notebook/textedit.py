@@ -8,6 +8,7 @@ from itertools import islice
 from msgspec import UNSET
 
 from jupyter_nbedit.errors import InvalidOperation, TextMismatch
+from jupyter_nbedit.notebook.line_ends import PlainText, with_line_feeds
 from jupyter_nbedit.notebook.operations import ReplaceText, TextEdit
 
 # More occurrences than this are not counted: texts that repeat themselves have very many.
@@ -34,12 +35,18 @@ def edited(source: str, operation: ReplaceText) -> str:
 
 
 def _edited(source: str, edit: TextEdit, details: dict[str, int]) -> str:
-    if edit.all and edit.old in source:
-        return source.replace(edit.old, edit.new)
-    found = list(islice(_occurrences(source, edit.old), _MOST_COUNTED))
+    plain = PlainText(source)
+    # What is searched has LF for CR LF.
+    old, new = edit.old.replace("\r\n", "\n"), edit.new
+    if not plain.has_crlf:
+        old = old if old in source else with_line_feeds(old)
+        new = with_line_feeds(new)
+    if edit.all and old in plain.text:
+        return plain.replace_all(old, new)
+    found = list(islice(_occurrences(plain.text, old), _MOST_COUNTED))
     if len(found) == 1:
-        return source.replace(edit.old, edit.new)
-    lines = list(islice(dict.fromkeys(_line_numbers(source, found)), _SHOWN_LINES))
+        return plain.replace(found, len(old), new)
+    lines = list(islice(dict.fromkeys(_line_numbers(plain.text, found)), _SHOWN_LINES))
     if found:
         more = "at least " if len(found) == _MOST_COUNTED else ""
         message = (

@@ -13,6 +13,7 @@ from jupyter_nbedit.notebook import rewrite
 from jupyter_nbedit.notebook.arrange import Arrangement, Place
 from jupyter_nbedit.notebook.document import CellAddress, Document, source_hash
 from jupyter_nbedit.notebook.drafts import Draft
+from jupyter_nbedit.notebook.line_ends import is_same_source
 from jupyter_nbedit.notebook.operations import Expect, Position
 from jupyter_nbedit.notebook.sections import Outline
 from jupyter_nbedit.notebook.style import Style
@@ -228,8 +229,11 @@ def _protected(address: CellAddress, flag: str, verb: str) -> CellProtected:
 
 def _check_expected(source: str, expect: Expect, address: CellAddress) -> None:
     current = source_hash(source)
-    expected = expect.source_hash if expect.source is UNSET else source_hash(expect.source)
-    if current != expected:
+    if expect.source is UNSET:
+        is_expected = expect.source_hash == current
+    else:
+        is_expected = is_same_source(expect.source, source)
+    if not is_expected:
         message = (
             f"The cell {address!r} no longer says what the operation expects. Look at its current "
             "source in the details and decide anew."

@@ -10,7 +10,8 @@ from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import CellNotFound, InvalidRequest
 from jupyter_nbedit.messages import Plan
-from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.document import Document, source_hash
+from jupyter_nbedit.notebook.line_ends import with_line_feeds
 from jupyter_nbedit.notebook.operations import (
     LARGEST_INTEGER,
     CellType,
@@ -107,7 +108,10 @@ async def _edit(services: Services, caller: Caller, given: Input) -> Output:
     path = services.notebook(given.notebook_path, relative=True)
     reply = await services.edit(path, _planned(given), caller, "omp/notebook")
     done = Done.of(reply)
-    source = given.content if given.action != "delete" else done.source
+    source = done.source
+    if given.content is not UNSET and given.action != "delete":
+        is_kept = source_hash(given.content) == reply.operations[0].source_hash
+        source = given.content if is_kept else with_line_feeds(given.content)
     return Output(
         content=[TextBlock(done.sentence(given.notebook_path))],
         details=Details(
@@ -115,7 +119,7 @@ async def _edit(services: Services, caller: Caller, given: Input) -> Output:
             cell_index=done.index,
             cell_type=done.cell_type,
             total_cells=reply.total_cells,
-            cell_source="" if source is UNSET else source,
+            cell_source=source,
             proposal_id=reply.proposal_id,
         ),
     )

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left
-
 from jupyter_nbedit.errors import InvalidRequest, TextMismatch
+from jupyter_nbedit.notebook.line_ends import PlainText
 
-_LINE_END = re.compile(r"\r?\n")
 _SHOWN_LINES = 20
 
 
@@ -46,9 +43,9 @@ def substituted(text: str, old: str, new: str, *, every: bool) -> tuple[str, lis
     if old == new:
         message = "`old_string` and `new_string` are the same: there is nothing to change."
         raise InvalidRequest(message)
-    plain = _Plain(text)
-    sought = _LINE_END.sub("\n", old)
-    starts = _places(plain.text, sought)
+    plain = PlainText(text)
+    sought = old.replace("\r\n", "\n")
+    starts = plain.find_all(sought)
     lines = _lines_at(plain.text, starts)
     if not starts:
         message = (
@@ -63,39 +60,7 @@ def substituted(text: str, old: str, new: str, *, every: bool) -> tuple[str, lis
             "you mean, or set `replace_all`."
         )
         raise TextMismatch(message, count=len(starts), lines=lines[:_SHOWN_LINES])
-    parts, done = [], 0
-    for start in starts:
-        begin, end = plain.place(start), plain.place(start + len(sought))
-        parts += [text[done:begin], _with_line_ends_of(text, begin, end, new)]
-        done = end
-    return "".join([*parts, text[done:]]), lines
-
-
-class _Plain:
-    """A text with line feeds for all its line ends, and where its places are in the text itself."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text.replace("\r\n", "\n")
-        starts = re.finditer("\r\n", text)
-        self._longer = [match.start() - count for count, match in enumerate(starts)]
-
-    def place(self, at: int) -> int:
-        return at + bisect_left(self._longer, at)
-
-
-def _places(text: str, sought: str) -> list[int]:
-    found, at = [], text.find(sought)
-    while at != -1:
-        found.append(at)
-        at = text.find(sought, at + len(sought))
-    return found
-
-
-def _with_line_ends_of(text: str, begin: int, end: int, new: str) -> str:
-    """Give the new text the line ends that the old one has there, or else the next, or any."""
-    here = _LINE_END.search(text, begin, end) or _LINE_END.search(text, end)
-    found = here or _LINE_END.search(text)
-    return new if found is None else _LINE_END.sub(found[0], new)
+    return plain.replace(starts, len(sought), new), lines
 
 
 def _lines_at(text: str, places: list[int]) -> list[int]:

@@ -1,0 +1,172 @@
+"""No way into a notebook brings carriage returns into it, unless the cell has CR LF already."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import samples
+from tests.handlers.client import JSON, Client
+
+SENT, STORED = "a = 1\r\nb = 2\rc = 3", "a = 1\nb = 2\nc = 3"
+
+
+def write(live: Client, name: str, *sources: str) -> Path:
+    path = live.root / f"{name}.ipynb"
+    path.write_bytes(
+        samples.notebook(*(samples.code(one, f"x{n}") for n, one in enumerate(sources)))
+    )
+    return path
+
+
+def sources(path: Path) -> list[str]:
+    return ["".join(cell["source"]) for cell in samples.cells_of(path.read_bytes())]
+
+
+def call(live: Client, tool: str, **given: Any) -> Any:
+    answer = live.request("POST", f"nbedit/tools/{tool}", json.dumps(given).encode(), JSON)
+    assert answer.status == 200, answer.body
+    return answer.json
+
+
+@pytest.mark.parametrize(
+    ("verb", "target", "body", "status"),
+    [
+        ("PATCH", "", {"operations": [{"op": "replace", "cell": "x0", "source": SENT}]}, 200),
+        (
+            "PATCH",
+            "",
+            {"operations": [{"op": "replace_text", "cell": "x0", "old": "x", "new": SENT}]},
+            200,
+        ),
+        (
+            "PATCH",
+            "",
+            {
+                "operations": [
+                    {"op": "replace_text", "cell": "x0", "edits": [{"old": "x", "new": SENT}]}
+                ]
+            },
+            200,
+        ),
+        ("PATCH", "/cells/x0", {"source": SENT}, 200),
+        ("POST", "/cells", {"source": SENT, "cell_type": "code", "at": "start"}, 201),
+        ("PUT", "", {"cells": [{"source": SENT, "cell_type": "code"}]}, 201),
+    ],
+)
+def test_every_route_stores_line_feeds(
+    live: Client, verb: str, target: str, body: dict[str, Any], status: int
+) -> None:
+    path = write(live, "routes", "x")
+    if verb == "PUT":
+        path.unlink()
+
+    answer = live.request(
+        verb, f"nbedit/notebooks/{path.name}{target}", json.dumps(body).encode(), JSON
+    )
+
+    assert answer.status == status, answer.body
+    assert sources(path)[0] == STORED
+    shown = live.read(path.name).json["cells"][0]
+    assert answer.json["operations"][0]["source_hash"] == shown["source_hash"]
+
+
+@pytest.mark.parametrize("stored", ["a\nb", "a\r\nb"])
+@pytest.mark.parametrize("sent", ["a\nb", "a\r\nb"])
+def test_old_text_is_found_whichever_line_end_it_is_sent_with(
+    live: Client, stored: str, sent: str
+) -> None:
+    path = write(live, "old", f"x\n{stored}" if "\r" not in stored else f"x\r\n{stored}")
+
+    answer = live.patch(path.name, {"op": "replace_text", "cell": "x0", "old": sent, "new": sent})
+
+    assert answer.status == 200, answer.body
+    assert answer.json["edit_id"] is None, "nothing changes"
+
+
+@pytest.mark.parametrize("tool", ["nexo/NotebookEdit", "mycode/NotebookEdit"])
+@pytest.mark.parametrize("mode", ["replace", "insert"])
+def test_the_tools_by_cell_id_store_line_feeds(live: Client, tool: str, mode: str) -> None:
+    path = write(live, "by_id", "x")
+
+    call(
+        live,
+        tool,
+        notebook_path=str(path),
+        cell_id="x0",
+        new_source=SENT,
+        cell_type="code",
+        edit_mode=mode,
+    )
+
+    assert sources(path)[-1] == STORED
+
+
+@pytest.mark.parametrize("mode", ["replace", "insert"])
+def test_the_tool_notebook_edit_of_claude_code_stores_line_feeds(live: Client, mode: str) -> None:
+    path = write(live, "claude_code", "x")
+    call(live, "claude_code/Read", file_path=str(path))
+    given = {"cell_id": "x0", "new_source": SENT, "cell_type": "code", "edit_mode": mode}
+
+    call(live, "claude_code/NotebookEdit", notebook_path=str(path), **given)
+
+    assert sources(path)[-1] == STORED
+
+
+@pytest.mark.parametrize("action", ["edit", "insert"])
+def test_the_tool_by_index_stores_line_feeds_and_tells_what_it_stored(
+    live: Client, action: str
+) -> None:
+    path = write(live, "by_index", "x", "x")
+    given = {"action": action, "notebook_path": path.name, "cell_index": 1, "content": SENT}
+
+    answer = call(live, "omp/notebook", **given)
+
+    assert sources(path)[1] == STORED
+    assert answer["details"]["cellSource"] == STORED
+
+
+def test_the_tool_by_index_leaves_a_cell_with_crlf_its_line_ends(live: Client) -> None:
+    path = write(live, "by_index_crlf", "x\r\ny")
+    given = {"action": "edit", "notebook_path": path.name, "cell_index": 0, "content": "1\r\n2"}
+
+    answer = call(live, "omp/notebook", **given)
+
+    assert (sources(path), answer["details"]["cellSource"]) == (["1\r\n2"], "1\r\n2")
+
+
+@pytest.mark.parametrize("action", ["append_to_section", "replace_section"])
+def test_the_tool_by_section_stores_line_feeds(live: Client, action: str) -> None:
+    path = live.root / "by_section.ipynb"
+    path.write_bytes(samples.notebook(samples.markdown("# A\n", "a"), samples.code("x", "b")))
+    given = {"file": path.name, "action": action, "section": "A", "content": "1\r\n2\r3"}
+
+    call(live, "sections/notebook_edit", **given)
+
+    assert "\r" not in "".join(sources(path))
+    assert "1\n2\n3" in sources(path)
+
+
+def test_a_proposal_is_stored_with_line_feeds(live: Client) -> None:
+    path = write(live, "line_ends_in_review", "x")
+    mode = json.dumps({"mode": "review", "path": path.name}).encode()
+    assert live.request("PUT", "nbedit/mode", mode, JSON).status == 200
+
+    answer = live.patch(path.name, {"op": "replace", "cell": "x0", "source": SENT})
+    assert answer.status == 202
+    target = f"nbedit/proposals/{answer.json['proposal_id']}/accept"
+    assert live.request("POST", target, b"{}", JSON).status == 200
+
+    assert sources(path) == [STORED]
+
+
+def test_a_whole_notebook_that_is_written_keeps_its_bytes(live: Client) -> None:
+    path = live.root / "whole.ipynb"
+    text = samples.notebook(samples.code(SENT, "x")).decode().replace("\n", "\r\n")
+
+    call(live, "claude_code/Write", file_path=str(path), content=text)
+
+    assert path.read_bytes() == text.encode()
