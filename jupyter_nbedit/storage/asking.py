@@ -19,14 +19,38 @@ from jupyter_nbedit.storage.failures import failures
 from jupyter_nbedit.storage.guards import is_link
 from jupyter_nbedit.storage.listing import CHECKPOINTS, LINK, is_before, through
 from jupyter_nbedit.storage.locks import PathLocks
+from jupyter_nbedit.storage.loop_calls import run_on_loop
 from jupyter_nbedit.storage.managed import Managed
 from jupyter_nbedit.storage.paths import SUFFIX, is_odd
 
 _Answer = TypeVar("_Answer")
 
+# How long one answer of the manager may take; its store may be far away.
+_PATIENCE_SECONDS = 30.0
 
-async def walk(manager: Any, locks: PathLocks, path: str, *, recursive: bool) -> Walk:
+
+async def walk(
+    manager: Any,
+    locks: PathLocks,
+    path: str,
+    *,
+    recursive: bool,
+    patience: float = _PATIENCE_SECONDS,
+) -> Walk:
     """Prepare to go through a folder of any contents manager; see `Storages.walk`.
+
+    Parameters
+    ----------
+    manager
+        The contents manager.
+    locks
+        Shared with the manager's own saves.
+    path
+        The API path of the folder, or of a notebook.
+    recursive
+        Whether to go through the folders in it as well.
+    patience
+        How many seconds the manager may take for one answer.
 
     Raises
     ------
@@ -34,7 +58,8 @@ async def walk(manager: Any, locks: PathLocks, path: str, *, recursive: bool) ->
     """
     path = path.strip("/")
     top = Managed(manager, locks, path, FolderNotFound)
-    asking = _Asking(manager, locks, asyncio.get_running_loop(), recursive=recursive)
+    loop = asyncio.get_running_loop()
+    asking = _Asking(manager, locks, loop, recursive=recursive, patience=patience)
     if path:
         await top.check_visible()
     with failures(FolderNotFound):
@@ -47,12 +72,19 @@ async def walk(manager: Any, locks: PathLocks, path: str, *, recursive: bool) ->
 
 class _Asking:
     def __init__(
-        self, manager: Any, locks: PathLocks, loop: asyncio.AbstractEventLoop, *, recursive: bool
+        self,
+        manager: Any,
+        locks: PathLocks,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        recursive: bool,
+        patience: float,
     ) -> None:
         self._manager = manager
         self._locks = locks
         self._loop = loop
         self._recursive = recursive
+        self._patience = patience
 
     def of_notebook(self, path: str, start: str) -> Iterator[Entry]:
         if start.split("/") <= path.split("/"):
@@ -75,7 +107,10 @@ class _Asking:
             inner = f"{path}/{name}" if path and not path.endswith(":") else f"{path}{name}"
             if is_odd(name) or is_before(inner, start):
                 continue
-            found = self._entry(name, inner, is_folder=is_folder)
+            try:
+                found = self._entry(name, inner, is_folder=is_folder)
+            except NbEditError as refused:
+                found = PassedOver(inner, refused.reason, refused.message)
             if isinstance(found, Entered) or (found and inner.split("/") >= start.split("/")):
                 yield found
 
@@ -107,8 +142,19 @@ class _Asking:
         return bool(self._manager.should_list(name))
 
     def _ask(self, question: Callable[[], Coroutine[Any, Any, _Answer]]) -> _Answer:
-        """Have the loop ask; this thread waits."""
-        return asyncio.run_coroutine_threadsafe(question(), self._loop).result()
+        """Have the loop ask; this thread waits.
+
+        Raises
+        ------
+        Busy
+            If the manager does not answer in time, or the server stops.
+        """
+        return run_on_loop(
+            self._loop,
+            question,
+            source="The server's contents manager",
+            patience=self._patience,
+        )
 
 
 def _name_of(entry: Mapping[str, Any]) -> str:

@@ -7,7 +7,6 @@ replace and register them while the server starts, and at any time after.
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import os
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -18,7 +17,7 @@ from typing import Any
 
 from jupyter_server.utils import ensure_async
 
-from jupyter_nbedit.errors import Busy, FolderNotFound, NotAPlainFile, NotebookNotFound
+from jupyter_nbedit.errors import FolderNotFound, NotAPlainFile, NotebookNotFound
 from jupyter_nbedit.storage import Entry, Found, Storage, Walk, asking, listing
 from jupyter_nbedit.storage.contents import ContentsStorage
 from jupyter_nbedit.storage.failures import failures
@@ -27,6 +26,7 @@ from jupyter_nbedit.storage.guards import guard
 from jupyter_nbedit.storage.known import Known
 from jupyter_nbedit.storage.leftovers import Leftovers
 from jupyter_nbedit.storage.locks import PathLocks
+from jupyter_nbedit.storage.loop_calls import run_on_loop
 from jupyter_nbedit.storage.managers import Way, keeps_plain_files, kinds_of, way_of
 from jupyter_nbedit.storage.mapping import api_path, root_name, shows
 from jupyter_nbedit.storage.notebook import NotebookStorage
@@ -36,8 +36,6 @@ from jupyter_nbedit.storage.rooms import TEXT, RoomsThen, has_rooms, live_places
 from jupyter_nbedit.storage.shared_cells import Sights
 from jupyter_nbedit.storage.shared_text import SharedText, TextRoomStorage
 
-# How long a search waits for what is shared in a room.
-_READING_SECONDS = 5.0
 # How often a way is chosen that is another one as soon as the notebook is held.
 _ATTEMPTS = 8
 _UNSETTLED = (
@@ -65,6 +63,8 @@ class ServerStorages:
         Remembers what is shared in rooms.
     known
         Remembers which files this server has written.
+    room_patience
+        How many seconds a search waits for what is shared in a room.
     """
 
     settings: Mapping[str, Any]
@@ -73,6 +73,7 @@ class ServerStorages:
     leftovers: Leftovers = field(default_factory=Leftovers)
     sights: Sights = field(default_factory=Sights)
     known: Known = field(default_factory=Known)
+    room_patience: float = 5.0
 
     def kinds(self) -> list[str]:
         """List the ways in which this server keeps notebooks now, as ``applied_via`` names them."""
@@ -158,12 +159,12 @@ class ServerStorages:
 
     def _read_in(self, loop: asyncio.AbstractEventLoop, path: str) -> bytes:
         """Read from another thread; a shared notebook belongs to the loop's."""
-        reading = asyncio.run_coroutine_threadsafe(self._read(path), loop)
-        try:
-            return reading.result(_READING_SECONDS)
-        except concurrent.futures.TimeoutError:
-            message = "The room that holds this notebook is busy."
-            raise Busy(message) from None
+        return run_on_loop(
+            loop,
+            partial(self._read, path),
+            source="The room that holds this notebook",
+            patience=self.room_patience,
+        )
 
     async def _read(self, path: str) -> bytes:
         return (await (await self.of(path)).read(path)).text

@@ -10,11 +10,10 @@ moment in which the file gets it. Managers that go by path need nothing of the k
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import os
 import sqlite3
-import threading
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from typing import Any
 
 from jupyter_nbedit.errors import Busy
@@ -46,8 +45,6 @@ class KeptIds:
     def __init__(self, manager: Any, loop: asyncio.AbstractEventLoop) -> None:
         self._manager = manager
         self._loop = loop
-        # Taken once, by who makes the exchange or by who gives it up.
-        self._turn = threading.Lock()
 
     def __call__(
         self, put: Callable[[], None], old: os.stat_result, new: os.stat_result
@@ -59,22 +56,32 @@ class KeptIds:
         Busy
             If the loop does not come to it, as one that ends never does.
         """
-        made = asyncio.run_coroutine_threadsafe(self._exchange(put, old, new), self._loop)
-        try:
-            return made.result(_PATIENCE_SECONDS)
-        except concurrent.futures.TimeoutError:
-            if not self._turn.acquire(blocking=False):
-                # It has begun, and it will end.
-                return made.result()
-            message = "The server is too busy, or ends. Nothing was written; try again."
-            raise Busy(message) from None
+        # Not a coroutine: the loop may stop between the end of one and the moment its result is
+        # known, and this thread would wait for ever.
+        made: Future[list[str]] = Future()
 
-    async def _exchange(
+        def work() -> None:
+            if not made.set_running_or_notify_cancel():
+                return
+            try:
+                made.set_result(self._exchange(put, old, new))
+            except BaseException as error:  # noqa: BLE001 -- the thread that waits raises it
+                made.set_exception(error)
+
+        message = "The server is too busy, or it stops. Nothing was written; try again."
+        try:
+            self._loop.call_soon_threadsafe(work)
+        except RuntimeError:
+            # The loop is closed.
+            raise Busy(message) from None
+        if not wait([made], _PATIENCE_SECONDS).done and made.cancel():
+            raise Busy(message)
+        # What has begun ends: it waits for nothing.
+        return made.result()
+
+    def _exchange(
         self, put: Callable[[], None], old: os.stat_result, new: os.stat_result
     ) -> list[str]:
-        if not self._turn.acquire(blocking=False):
-            # Nobody waits for it any more.
-            return []
         put()
         connection: sqlite3.Connection = self._manager.con
         known = self._manager._parse_raw_stat(new)  # noqa: SLF001 -- so it will compare it

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,15 @@ from jupyter_server.services.contents.largefilemanager import (
     LargeFileManager,
 )
 
-from jupyter_nbedit.errors import FolderNotFound, NotebookNotFound
+from jupyter_nbedit.errors import Busy, FolderNotFound, NotebookNotFound
 from jupyter_nbedit.storage import Entry, Found, PassedOver, Walk, asking, listing
 from jupyter_nbedit.storage.choice import ServerStorages
 from jupyter_nbedit.storage.locks import PathLocks
 from tests.storage.conftest import TEXT, Place
 from tests.storage.test_listing import TREE, make
+
+#: Only ends a test that hangs.
+HANGING_SECONDS = 60
 
 # What managers that are not asynchronous are told at every turn.
 pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
@@ -129,6 +133,77 @@ async def test_a_folder_that_cannot_be_listed_is_told_of(place: Place, tmp_path:
     assert (passed.path, passed.reason) == ("b", "io_error")
     assert str(tmp_path) not in passed.message
     assert "d/e/f/g.ipynb" in [entry.path for entry in entries]
+
+
+class Slow(AsyncLargeFileManager):
+    """A manager that never comes to an end with some of its paths."""
+
+    def __init__(self, *, stuck: str, **traits: Any) -> None:
+        super().__init__(**traits)
+        self.stuck = stuck
+        self.cancelled: list[str] = []
+
+    async def _wait(self, question: str) -> None:
+        if question == self.stuck:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                self.cancelled.append(question)
+                raise
+
+    async def get(self, path: str, *args: Any, **kwargs: Any) -> Any:
+        await self._wait(f"get {path}")
+        return await super().get(path, *args, **kwargs)  # type: ignore[no-untyped-call]
+
+    async def is_hidden(self, path: str) -> bool:
+        await self._wait(f"is_hidden {path}")
+        return bool(await super().is_hidden(path))  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize(
+    ("stuck", "path"),
+    [("get b", "b"), ("is_hidden b", "b"), ("is_hidden b/a.ipynb", "b/a.ipynb")],
+)
+async def test_what_the_manager_does_not_answer_in_time_is_passed_over_and_cancelled(
+    place: Place, stuck: str, path: str
+) -> None:
+    make(place.root, *TREE)
+    manager = Slow(stuck=stuck, root_dir=str(place.root))
+    walk = await asking.walk(manager, place.locks, "", recursive=True, patience=0.2)
+    entries = await asyncio.to_thread(lambda: list(walk("")))
+    passed = [(entry.path, entry.reason) for entry in entries if isinstance(entry, PassedOver)]
+    assert passed == [(path, "busy")]
+    assert manager.cancelled == [stuck]
+    assert "d/e/f/g.ipynb" in [entry.path for entry in entries]
+
+
+async def test_a_notebook_that_the_manager_does_not_give_in_time_is_busy(place: Place) -> None:
+    make(place.root, "a.ipynb")
+    manager = Slow(stuck="get a.ipynb", root_dir=str(place.root))
+    walk = await asking.walk(manager, place.locks, "", recursive=True, patience=0.2)
+    (found,) = await asyncio.to_thread(lambda: list(walk("")))
+    assert isinstance(found, Found)
+    with pytest.raises(Busy, match="has not answered"):
+        await asyncio.to_thread(found.read)
+    assert manager.cancelled == ["get a.ipynb"]
+
+
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_a_walk_ends_though_the_loop_that_it_asks_has_stopped(
+    place: Place, *, is_closed: bool
+) -> None:
+    make(place.root, "a.ipynb")
+    loop = asyncio.new_event_loop()
+    walk = loop.run_until_complete(asking.walk(place.manager, place.locks, "", recursive=True))
+    if is_closed:
+        loop.close()
+    # Nobody runs the loop: what is scheduled on it is never begun.
+    entries: list[Entry] = []
+    thread = threading.Thread(target=lambda: entries.extend(walk("")), daemon=True)
+    thread.start()
+    thread.join(HANGING_SECONDS)
+    assert [_told(entry) for entry in entries] == [("", "busy")]
+    loop.close()
 
 
 async def test_links_are_told_of_and_not_followed(tree: Place) -> None:

@@ -19,6 +19,9 @@ from jupyter_nbedit.storage.files import FileStorage
 from jupyter_nbedit.storage.snapshots import read
 from tests.storage.conftest import EDIT, EDITED, NAME, Place, assert_as_it_was
 
+#: Only ends a test that hangs.
+HANGING_SECONDS = 60
+
 
 class Known:
     """What a file's ``stat`` is to the manager."""
@@ -118,4 +121,31 @@ def test_a_loop_that_has_ended_keeps_no_thread_waiting(
     # Should it go on after all, nothing comes of it.
     loop.run_until_complete(asyncio.sleep(0.05))
     loop.close()
+    assert_as_it_was(notebook)
+
+
+def test_a_loop_that_stops_with_the_exchange_keeps_no_thread_waiting(
+    notebook: Path, ids: Ids
+) -> None:
+    ids.add("one", notebook)
+    status = notebook.stat()
+    loop = asyncio.new_event_loop()
+    warnings: list[list[str]] = []
+    thread = threading.Thread(
+        target=lambda: warnings.append(KeptIds(ids, loop)(loop.stop, status, status)), daemon=True
+    )
+    loop.call_soon(thread.start)
+    loop.run_forever()
+    thread.join(HANGING_SECONDS)
+    assert warnings == [[]]
+    loop.close()
+
+
+def test_a_loop_that_is_closed_makes_no_exchange(notebook: Path, ids: Ids) -> None:
+    base = read(str(notebook))
+    assert base is not None
+    loop = asyncio.new_event_loop()
+    loop.close()
+    with pytest.raises(Busy):
+        replace(str(notebook), base, EDIT, KeptIds(ids, loop))
     assert_as_it_was(notebook)
