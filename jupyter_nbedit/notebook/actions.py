@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from itertools import pairwise
@@ -12,9 +12,10 @@ import msgspec
 from msgspec import UNSET
 
 from jupyter_nbedit.errors import InvalidOperation
-from jupyter_nbedit.notebook import objects, section_actions, textedit
+from jupyter_nbedit.notebook import objects, section_actions, spans, textedit
 from jupyter_nbedit.notebook.drafts import Draft
 from jupyter_nbedit.notebook.line_ends import adapt_source, with_line_feeds
+from jupyter_nbedit.notebook.metadata import check_members, defined_members
 from jupyter_nbedit.notebook.operations import (
     AppendToSection,
     ClearOutputs,
@@ -30,6 +31,7 @@ from jupyter_nbedit.notebook.operations import (
     SetMetadata,
     Split,
 )
+from jupyter_nbedit.notebook.spans import Span
 from jupyter_nbedit.notebook.workspace import Workspace
 
 SectionOperation = TypeVar("SectionOperation", AppendToSection, ReplaceSection)
@@ -82,9 +84,32 @@ def _replace(operation: Replace, workspace: Workspace, _number: int) -> Touched:
     if operation.source is not UNSET:
         draft.source = adapt_source(operation.source, draft.source)
     if operation.cell_type is not UNSET:
-        draft.become(operation.cell_type)
+        _change_type(operation.cell_type, draft, workspace)
     draft.clear = draft.clear or operation.outputs == "clear"
     return Touched(draft)
+
+
+def _change_type(cell_type: str, draft: Draft, workspace: Workspace) -> None:
+    """Change a cell's type, unless its metadata has what only the new type does not allow."""
+    minor = workspace.document.nbformat_minor
+    only_new = defined_members(cell_type, minor) - defined_members(draft.cell_type, minor)
+    if only_new:
+        _check_members(draft.member("metadata"), only_new, cell_type, workspace)
+    draft.become(cell_type)
+
+
+def _check_members(
+    metadata: bytes | None, names: Collection[str], owner: str, workspace: Workspace
+) -> None:
+    """Refuse those of some members of written metadata that nbformat refuses."""
+    written = objects.values(metadata)
+    minor = workspace.document.nbformat_minor
+    members = {
+        name: spans.decode(written[name], Span(0, len(written[name])))
+        for name in names
+        if name in written
+    }
+    check_members(members, owner, minor)
 
 
 @perform.register
@@ -102,6 +127,7 @@ def _insert(operation: Insert, workspace: Workspace, _number: int) -> Touched:
     place = workspace.place(operation)
     near = workspace.arrangement.gap_of(place)
     metadata = {} if operation.metadata is UNSET else operation.metadata
+    check_members(metadata, operation.cell_type, workspace.document.nbformat_minor)
     style = workspace.style.of_new_cell(near, operation.cell_type)
     draft = workspace.insert(
         place,
@@ -245,6 +271,7 @@ def _set_metadata(operation: SetMetadata, workspace: Workspace, _number: int) ->
         around = workspace.style.of_notebook()
         now = workspace.metadata or b"{}"
         workspace.metadata = objects.merge_patched(now, operation.patch, around)
+        _check_members(workspace.metadata, operation.patch, "notebook", workspace)
         return Touched()
     draft = workspace.draft(operation.cell, operation.expect)
     if operation.patch.get("editable", False) is False:
@@ -252,6 +279,7 @@ def _set_metadata(operation: SetMetadata, workspace: Workspace, _number: int) ->
     style = draft.style(workspace.style)
     now = draft.member("metadata") or b"{}"
     draft.members["metadata"] = objects.merge_patched(now, operation.patch, style)
+    _check_members(draft.members["metadata"], operation.patch, draft.cell_type, workspace)
     return Touched(draft)
 
 

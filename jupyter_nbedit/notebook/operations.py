@@ -155,7 +155,16 @@ class Insert(Position, frozen=True, tag="insert", kw_only=True):
     source: NewSource
     cell_type: CellType
     id: CellId | UnsetType = UNSET
-    metadata: dict[str, Any] | UnsetType = UNSET
+    metadata: (
+        Annotated[
+            dict[str, Any],
+            Meta(
+                description="The cell's metadata. Those members that nbformat defines, such as "
+                "`tags`, must have the form that it gives them; `trusted` is refused at any depth."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
 
 
 class Delete(_Operation, frozen=True, tag="delete", kw_only=True):
@@ -228,8 +237,10 @@ class SetMetadata(_Operation, frozen=True, tag="set_metadata", kw_only=True):
     """Change the metadata of a cell or, without ``cell``, of the notebook.
 
     ``patch`` is a JSON Merge Patch (RFC 7396): members are set, objects are merged, ``null``
-    deletes, arrays are replaced whole. ``trusted`` is refused at any depth. The metadata of a cell
-    that is not editable can be changed only by a patch that makes it editable.
+    deletes, arrays are replaced whole. ``trusted`` is refused at any depth, and so is a patch that
+    leaves a member that nbformat defines, such as ``tags`` or ``kernelspec``, in another form than
+    nbformat gives it. The metadata of a cell that is not editable can be changed only by a patch
+    that makes it editable.
     """
 
     patch: Annotated[
