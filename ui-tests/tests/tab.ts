@@ -288,6 +288,19 @@ export class Tab {
     }, index);
   }
 
+  /** Whether the whole of a cell can be seen, as far as it fits into the window. */
+  async isWhole(index: number): Promise<boolean> {
+    return this.panel.evaluate((panel, index) => {
+      const view = panel.content.node.querySelector('.jp-WindowedPanel-outer')!;
+      const outer = view.getBoundingClientRect();
+      const { node } = panel.content.widgets[index];
+      const inner = node.getBoundingClientRect();
+      const isVisible = node.isConnected && getComputedStyle(node).opacity !== '0';
+      const seen = Math.min(inner.bottom, outer.bottom) - Math.max(inner.top, outer.top);
+      return isVisible && inner.height > 0 && seen >= Math.min(inner.height, outer.height) - 1;
+    }, index);
+  }
+
   async inFront(): Promise<boolean> {
     return this.panel.evaluate(panel => window.jupyterapp.shell.currentWidget === panel);
   }

@@ -2,7 +2,7 @@ import type { NotebookPanel } from '@jupyterlab/notebook';
 import { Marks } from './marks';
 import { flash, markConflict } from './notice';
 import type { Settings } from './settings';
-import { goToCell, isInSight, keepView, letGo } from './view';
+import { goToCell, isInSight, keepView, scrollToMiddle } from './view';
 
 /** The views of one notebook, of which there may be several. */
 export class Views {
@@ -89,11 +89,12 @@ export class Views {
       return;
     }
     const { content } = panel;
-    const first = content.widgets.findIndex(({ model }) => keys.includes(model.id));
-    const cell = content.widgets[first];
+    // A cell below a collapsed heading stays hidden until its reader opens that.
+    const cell = content.widgets.find(
+      ({ model, isHidden }) => keys.includes(model.id) && !isHidden
+    );
     if (cell !== undefined && !isInSight(content, cell.node)) {
-      letGo(content);
-      await content.scrollToItem(first, 'center');
+      await scrollToMiddle(content, cell);
     }
   }
 

@@ -1,0 +1,86 @@
+import { galata } from '@jupyterlab/galata';
+import { expect, test } from './fixtures';
+import { code, markdown, notebook, printed, type CellJson } from './notebooks';
+import { set } from './settings';
+
+const replace = (index: number) => ({
+  op: 'replace',
+  cell: `cell-id-${index}`,
+  source: `theirs = ${index}`
+});
+
+/** How long JupyterLab may take to add the cells to the page, one by one while that is idle. */
+const PATIENCE = 40_000;
+
+/** Cells whose heights differ so much that no estimate from some fits the others. */
+function uneven(count: number): CellJson[] {
+  return Array.from({ length: count }, (_, index) => {
+    const lines = (number: number): string =>
+      Array.from({ length: number }, (_, line) => `line_${line} = ${index}`).join('\n');
+    const id = `cell-id-${index}`;
+    switch (index % 5) {
+      case 0:
+        return markdown(id, `Text ${index}\n\n${'- item\n'.repeat(12)}`);
+      case 1:
+        return code(id, lines(1), [printed(`${lines(25)}\n`)], index);
+      case 2:
+        return code(id, lines(14), [], index);
+      default:
+        return code(id, lines(2), [], index);
+    }
+  });
+}
+
+for (const windowingMode of ['contentVisibility', 'full', 'defer', 'none']) {
+  test.describe(`In the windowing mode "${windowingMode}"`, () => {
+    test.use({
+      mockSettings: {
+        ...galata.DEFAULT_SETTINGS,
+        '@jupyterlab/notebook-extension:tracker': { windowingMode }
+      }
+    });
+
+    test('the notebook in front scrolls to each edited cell', async ({
+      agent,
+      folder,
+      open,
+      page
+    }) => {
+      test.setTimeout(5 * PATIENCE);
+      folder.write('uneven.ipynb', notebook(uneven(160)));
+      const path = folder.path('uneven.ipynb');
+      const tab = await open('uneven.ipynb');
+      await set(page, { follow: true, toasts: 'none' });
+      for (const index of [41, 121, 12, 159]) {
+        await agent.edit(path, [replace(index)]);
+        await expect
+          .poll(async () => tab.isWhole(index), { message: `cell ${index}`, timeout: PATIENCE })
+          .toBe(true);
+        // It stays there while the cells around it take their sizes.
+        await tab.frames(60);
+        expect(await tab.isWhole(index), `cell ${index}`).toBe(true);
+      }
+    });
+
+    test('"View" shows a cell below collapsed headings', async ({ agent, folder, open, page }) => {
+      const cells = uneven(60);
+      cells[30] = markdown('outer', '# Outer');
+      cells[32] = markdown('inner', '## Inner');
+      for (const index of [30, 32]) {
+        cells[index].metadata = { 'jp-MarkdownHeadingCollapsed': true };
+      }
+      folder.write('collapsed.ipynb', notebook(cells));
+      const tab = await open('collapsed.ipynb');
+      await tab.reach(0);
+      await agent.edit(folder.path('collapsed.ipynb'), [replace(43)]);
+      const toast = page.locator('.Toastify__toast');
+      await expect(toast).toContainText('cell 44');
+      expect(await tab.isWhole(43)).toBe(false);
+      await toast.getByRole('button', { name: 'View' }).click();
+      await expect.poll(async () => tab.isWhole(43)).toBe(true);
+      await tab.frames(60);
+      expect(await tab.isWhole(43)).toBe(true);
+      expect((await tab.place()).activeCellId).toBe('cell-id-43');
+    });
+  });
+}
