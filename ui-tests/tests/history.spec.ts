@@ -133,6 +133,72 @@ test.describe('The history panel', () => {
     expect((await tab.place()).activeCellId).toBe('cell-id-35');
   });
 
+  test('says of all rows how long ago they were as of the same moment', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('times.ipynb', notebook(many(6)));
+    const path = folder.path('times.ipynb');
+    for (const cell of [0, 1, 2]) {
+      await agent.edit(path, [replace(`cell-id-${cell}`, `a = ${cell}`)]);
+    }
+    await open('times.ipynb');
+    const panel = new Panel(page);
+    await panel.open();
+    await expect(panel.times).toHaveText(['now', 'now', 'now']);
+    await page.clock.setFixedTime(Date.now() + 90_000);
+    // The open row is drawn anew.
+    await panel.toggle(1).click();
+    await expect(panel.parts(1)).toHaveCount(1);
+    expect(new Set(await panel.times.allTextContents()).size).toBe(1);
+    // So are all rows when another edit comes.
+    await agent.edit(path, [replace('cell-id-3', 'a = 3')]);
+    await expect(panel.times).toHaveText(Array.from({ length: 4 }, () => '1 minute ago'));
+  });
+
+  test('does not cover the title of a row with its buttons', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('title.ipynb', notebook(many(14)));
+    await agent.edit(folder.path('title.ipynb'), [
+      replace('cell-id-0', 'a = 0'),
+      replace('cell-id-13', 'a = 13'),
+      { op: 'insert', after: 'cell-id-5', cell_type: 'code', source: 'new = 1' },
+      { op: 'delete', cell: 'cell-id-9' }
+    ]);
+    await open('title.ipynb');
+    const panel = new Panel(page);
+    await panel.open();
+    await page.sidebar.setWidth(250, 'right');
+    const areCovered = async () =>
+      panel.rows.first().evaluate(row => {
+        const text = document.createRange();
+        text.selectNodeContents(row.querySelector('.jp-nbedit-edit-title')!);
+        const end = row.querySelector('.jp-nbedit-edit-title')!.getBoundingClientRect().right;
+        const buttons = [...row.querySelectorAll('.jp-nbedit-edit-head > button')].slice(1);
+        return buttons.some(button => {
+          const { left, right, top, bottom } = button.getBoundingClientRect();
+          return [...text.getClientRects()].some(
+            line =>
+              line.left < right &&
+              Math.min(line.right, end) > left &&
+              line.top < bottom &&
+              line.bottom > top
+          );
+        });
+      });
+    await panel.rows.first().hover();
+    expect(await areCovered()).toBe(false);
+    await panel.toggle(0).click();
+    await expect(panel.parts(0)).toHaveCount(4);
+    expect(await areCovered()).toBe(false);
+  });
+
   test('takes an edit back and makes it again, in the file and in the tab', async ({
     agent,
     folder,

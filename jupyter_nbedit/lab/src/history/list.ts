@@ -22,7 +22,7 @@ export class EditList {
 
   constructor(
     label: string,
-    private readonly _makeHost: () => RowHost
+    private readonly _makeHost: () => Omit<RowHost, 'now'>
   ) {
     this.node.setAttribute('role', 'list');
     this.node.setAttribute('aria-label', label);
@@ -38,11 +38,13 @@ export class EditList {
 
   /** Show exactly these edits. Rows that stay keep what they show and where they are. */
   show(edits: readonly Edit[]): void {
+    this._now = Date.now();
     const known = new Map(this._rows.map(row => [row.edit.edit_id, row]));
-    const host = this._makeHost();
+    const host: RowHost = { ...this._makeHost(), now: () => this._now };
     const rows = edits.map(edit => {
       const row = known.get(edit.edit_id) ?? new Row(edit, host);
       row.edit = edit;
+      row.tick();
       return row;
     });
     const kept = new Set(rows);
@@ -108,10 +110,13 @@ export class EditList {
 
   private _tick(): void {
     if (this.node.isConnected && document.visibilityState === 'visible') {
+      this._now = Date.now();
       this._rows.forEach(row => row.tick());
     }
   }
 
+  /** The time that all rows count from, so that they agree whenever each is drawn. */
+  private _now = Date.now();
   private _rows: Row[] = [];
   private _reached: Row | null = null;
 }

@@ -176,7 +176,7 @@ export class HistoryPanel extends Widget {
     }
   }
 
-  private _rowHost(): RowHost {
+  private _rowHost(): Omit<RowHost, 'now'> {
     const { trans, server, model, notebooks, languages, themes } = this._host;
     return {
       trans,

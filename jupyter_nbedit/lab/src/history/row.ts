@@ -20,6 +20,8 @@ export interface RowHost {
   readonly trans: TranslationBundle;
   /** Whether each row names its notebook. */
   readonly namesNotebooks: boolean;
+  /** Return the time from which rows count how long ago an edit was, in milliseconds. */
+  now(): number;
   /** Put what an edit did into an element; answers what takes it away again. */
   detail(edit: Edit, element: HTMLElement): () => void;
   /** Take back an edit, or what took it back. Settles with what stands in the way, line by line. */
@@ -112,7 +114,7 @@ export class Row {
 
   /** Say anew how long ago the edit was. */
   tick(): void {
-    this._time.textContent = ago(this._edit.time);
+    this._time.textContent = ago(this._edit.time, this._host.now());
   }
 
   dispose(): void {

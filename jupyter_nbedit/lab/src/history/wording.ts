@@ -156,11 +156,15 @@ export function hindrancesOf(
       ];
 }
 
-/** How long ago something was, as JupyterLab puts it. */
-export function ago(time: string): string {
-  const then = new Date(time).getTime();
-  const now = Date.now();
-  return Time.formatHuman(new Date(now - then < NOW ? now : then));
+/**
+ * How long ago something was, as JupyterLab puts it.
+ *
+ * @param now When that is asked for, in milliseconds.
+ */
+export function ago(time: string, now: number): string {
+  const age = now - new Date(time).getTime();
+  // JupyterLab counts from the moment of the call.
+  return Time.formatHuman(new Date(Date.now() - (age < NOW ? 0 : age)));
 }
 
 function deedsOf({ operations, truncated }: Edit, trans: TranslationBundle): string {
