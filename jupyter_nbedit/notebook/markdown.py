@@ -1,44 +1,92 @@
-"""The headings and the list items of a Markdown text, and where they stand in it.
+"""Headings and list items of a Markdown text.
 
-As much of CommonMark as it takes to tell them from what only looks like them: fenced and indented
-code, HTML comments, list items and quotes. https://spec.commonmark.org/0.31.2/
+This is the first phase of CommonMark, which finds the blocks of a text. It goes through the text
+once, line by line, and never looks at a character more often than a fixed number of times: a
+notebook comes from anywhere, and a parser that takes too long stops the whole server. No regular
+expression here can match the same text in two ways.
+
+markdown-it-py, with which the tests compare, takes twice as long for real notebooks. It also drops
+every heading behind a list that is nested more than ten levels deep (its ``maxNesting``), and each
+level makes it visit every line once more.
+
+Mathematics is not part of CommonMark: ``# x`` on a line between two ``$$`` is a heading.
+
+https://spec.commonmark.org/0.31.2/
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+import unicodedata
+from bisect import bisect_left
+from collections import deque
 from dataclasses import dataclass, field
 from functools import cached_property
 
 BYTE_ORDER_MARK = "\ufeff"
 
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
-_FENCE = re.compile(r"(`{3,})[^`]*\Z|(~{3,})")
-_ATX = re.compile(r"(#{1,6})(?:[ \t]+(.*))?\Z", re.DOTALL)
-_CLOSING_SEQUENCE = re.compile(r"(?:\A|[ \t]+)#+\Z")
-_UNDERLINE = re.compile(r"(?:=+|-+)\Z")
-_THEMATIC_BREAK = re.compile(r"([-*_])(?:[ \t]*\1){2,}\Z")
-_ITEM = re.compile(r"([-*+]|\d{1,9}[.)])(?:([ \t]+)|\Z)")
-# What opens a stretch that no Markdown is read in, and what ends it.
-_HTML = (
-    (re.compile(r"<!--"), re.compile(r"-->")),
-    (
-        re.compile(r"<(?:script|pre|style|textarea)(?:[\s>]|\Z)", re.IGNORECASE),
-        re.compile(r"</\w+>", re.IGNORECASE),
-    ),
-)
+_TAB_STOP = 4
 _CODE_INDENT = 4
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+_WHITE = " \t"
+_SPACES = re.compile(r"[ \t]*")
+# No other character begins a block that can interrupt a paragraph.
+_BLOCK_STARTS = frozenset("#`~<=-_*+>0123456789")
+_ATX = re.compile(r"(#{1,6})(?:[ \t]|\Z)")
+_FENCE = re.compile(r"`{3,}|~{3,}")
+_MARKER = re.compile(r"[-*+]|([0-9]{1,9})[.)]")
+# A heading begins with `#`, or is followed by a line that begins with one of the two others.
+_HEADING_HINT = re.compile(r"#|[\r\n] {0,3}[=-]")
 
-_MARKUP = (
-    (re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])"), r"\1"),
-    (re.compile(r"</?[a-zA-Z][^<>]*>"), ""),
-    (re.compile(r"(`+)(.+?)\1"), r"\2"),
-    (re.compile(r"(\*{1,3}|~~)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
-    (re.compile(r"(?<!\w)(_{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)"), r"\2"),
+# The seven kinds of HTML blocks. The first five end with a line that has a text in it, the other
+# two before a blank line.
+_VERBATIM_NAMES = "(?:script|pre|style|textarea)"
+_HTML_UNTIL = (
+    (
+        re.compile(rf"<{_VERBATIM_NAMES}(?:[ \t>]|\Z)", re.IGNORECASE),
+        re.compile(rf"</{_VERBATIM_NAMES}>", re.IGNORECASE),
+    ),
+    (re.compile(r"<!--"), re.compile(r"-->")),
+    (re.compile(r"<\?"), re.compile(r"\?>")),
+    (re.compile(r"<![A-Za-z]"), re.compile(r">")),
+    (re.compile(r"<!\[CDATA\["), re.compile(r"\]\]>")),
 )
-_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
-_ESCAPED = re.compile(r"\x00([0-9a-f]{2})")
+_BLANK_LINE = re.compile(r"[ \t]*\Z")
+_BLOCK_NAMES = (
+    "address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|"
+    "dialog|dir|div|dl|dt|fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|"
+    "hr|html|iframe|legend|li|link|main|menu|menuitem|nav|noframes|ol|optgroup|option|p|param|"
+    "search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul"
+)
+_HTML_BLOCK = re.compile(rf"</?(?:{_BLOCK_NAMES})(?:[ \t>]|/>|\Z)", re.IGNORECASE)
+_CLOSING_TAG = re.compile(r"</[A-Za-z][A-Za-z0-9-]*[ \t]*>[ \t]*\Z")
+_TAG_NAME = re.compile(r"<[A-Za-z][A-Za-z0-9-]*")
+_ATTRIBUTE = re.compile(
+    r"[ \t]+[A-Za-z_:][A-Za-z0-9_.:-]*(?:[ \t]*=[ \t]*"
+    r"(?:'[^']*'|\"[^\"]*\"|[^ \t\"'=<>`]+))?"
+)
+_TAG_END = re.compile(r"[ \t]*/?>[ \t]*\Z")
+
+# A link reference definition, part by part.
+_LABEL = re.compile(r"\[([^\[\]\\]*(?:\\.[^\[\]\\]*)*)\]:", re.DOTALL)
+_LONGEST_LABEL = 999
+_GAP = re.compile(r"[ \t]*(?:\n[ \t]*)?")
+_BRACKETED_DESTINATION = re.compile(r"<[^<>\n\\]*(?:\\.[^<>\n\\]*)*>")
+_DESTINATION = re.compile(r"[^\x00-\x20\x7f<][^\x00-\x20\x7f]*")
+_TITLE = re.compile(
+    r"\"[^\"\\]*(?:\\.[^\"\\]*)*\"|'[^'\\]*(?:\\.[^'\\]*)*'|\([^()\\]*(?:\\.[^()\\]*)*\)",
+    re.DOTALL,
+)
+_LINE_END = re.compile(r"[ \t]*(?:\n|\Z)")
+
+# Inline markup.
+_INLINE = re.compile(r"[\\`<\[\]!*_~]")
+_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_BACKTICKS = re.compile(r"`+")
+_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
+_TARGET = re.compile(r"\([^()\\]*(?:(?:\\.|\([^()]*\))[^()\\]*)*\)|\[[^\[\]]*\]")
+_STRIKETHROUGH = 2
+_RULE_OF_THREE = 3
 
 
 @dataclass(frozen=True)
@@ -50,13 +98,13 @@ class Heading:
     level
         1 to 6.
     raw
-        What it says, as it is written.
+        Its text as written.
     line
         The number of its first line, from 1.
     start
-        Where it begins in the text.
+        The offset of its first line.
     body
-        Where the line after it begins.
+        The offset of the line after it.
     """
 
     level: int
@@ -67,7 +115,7 @@ class Heading:
 
     @cached_property
     def text(self) -> str:
-        """What it says without markup."""
+        """Its text without markup."""
         return plain(self.raw)
 
 
@@ -78,7 +126,7 @@ class ListItem:
     Parameters
     ----------
     text
-        What it says itself, without what items in it say.
+        Its own text, without that of the items in it.
     lines
         The indexes of its lines, from 0.
     """
@@ -87,211 +135,644 @@ class ListItem:
     lines: range
 
 
-def plain(text: str) -> str:
-    """Take the markup out of a line, and superfluous white space."""
-    text = _ESCAPE.sub(lambda found: f"\x00{ord(found[1]):02x}", text)
-    for pattern, kept in _MARKUP:
-        text = pattern.sub(kept, text)
-    text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
-    return " ".join(text.split())
-
-
 def lines_of(text: str) -> list[str]:
     """Cut a text into lines as Markdown does, line breaks included."""
     return _LINE.findall(text)
 
 
 def headings(text: str, start: int = 0) -> list[Heading]:
-    """List the headings of a text, except those in list items and quotes.
+    """List the headings of a text, except those in list items and block quotes.
 
     Parameters
     ----------
     text
         Markdown.
     start
-        Where Markdown begins in it; what is before is skipped.
+        The offset at which Markdown begins; it must be the start of a line.
     """
-    return list(_headings(_scan(text, start)))
+    if _HEADING_HINT.search(text) is None:
+        return []
+    return _parse_blocks(text, start).headings
 
 
 def list_items(text: str) -> list[ListItem]:
-    """List the list items of a text in order, nested ones behind those they are in."""
-    lines = _scan(text, 0)
-    words: dict[int, list[str]] = {}
-    stops: dict[int, int] = {}
-    for index, line in enumerate(lines):
-        if line.kind == "blank" or not line.items:
-            continue
-        stops |= dict.fromkeys(line.items, index + 1)
-        said = line.content.lstrip()
-        if line.kind == "item":
-            said = _ITEM.sub("", said, count=1)
-        words.setdefault(line.items[-1], []).extend(said.split())
-    return [ListItem(" ".join(words[owner]), range(owner, stops[owner])) for owner in sorted(words)]
+    """List the list items of a text in order, nested ones behind those they are in.
+
+    Of items that begin on the same line only the first counts, and items in block quotes do not.
+    """
+    return [
+        ListItem(" ".join(item.words), range(item.first, item.stop))
+        for item in _parse_blocks(text, 0).items
+    ]
+
+
+def _parse_blocks(text: str, start: int) -> _BlockParser:
+    parser = _BlockParser()
+    offset = 0
+    for number, line in enumerate(lines_of(text), start=1):
+        if offset >= start:
+            content = line.rstrip("\r\n")
+            if offset == 0:
+                content = content.lstrip(BYTE_ORDER_MARK)
+            parser.add_line(_Line(content, number, offset, offset + len(line)))
+        offset += len(line)
+    parser.finish()
+    return parser
+
+
+# Blocks -------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Item:
+    """A list item that is reported."""
+
+    first: int
+    stop: int
+    words: list[str] = field(default_factory=list)
+
+
+@dataclass
+class _Container:
+    """An open list item, or an open block quote.
+
+    Parameters
+    ----------
+    width
+        By how many columns the content of a list item is indented; 0 is a block quote.
+    item
+        The innermost reported item that it is, or is in.
+    is_empty
+        Whether it is a list item without any block so far.
+    """
+
+    width: int
+    item: _Item | None
+    is_empty: bool = False
 
 
 @dataclass
 class _Line:
-    """One line and what it is; ``items`` are the numbers of the lines whose items it is in."""
+    """A line, and how much of it has been read.
 
+    Parameters
+    ----------
+    content
+        Its text without the line break.
+    number
+        Its number, from 1.
+    start, stop
+        The offsets of its start and of the next line's start.
+    """
+
+    content: str
     number: int
     start: int
     stop: int
-    content: str
-    kind: str = "text"
-    items: tuple[int, ...] = ()
-    level: int = 0
-    heading: str = ""
-    first: int = 0
+    # The column up to which the line was read, and the next character that is no white space. A
+    # container may end within a tab.
+    column: int = 0
+    at: int = 0
+    at_column: int = 0
+
+    def __post_init__(self) -> None:
+        self.skip(0)
+
+    @property
+    def indent(self) -> int:
+        """How many columns of white space are next."""
+        return self.at_column - self.column
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether only white space is left."""
+        return self.at == len(self.content)
+
+    @property
+    def next(self) -> str:
+        """The next character that is no white space; empty at the end."""
+        return self.content[self.at : self.at + 1]
+
+    def skip(self, count: int) -> None:
+        """Read so many characters, none of them a tab, and look at the white space behind them."""
+        begin = self.at + count
+        self.column = column = self.at_column + count
+        end = _SPACES.match(self.content, begin).end()  # type: ignore[union-attr] # always matches
+        if "\t" in self.content[begin:end]:
+            for character in self.content[begin:end]:
+                column += _TAB_STOP - column % _TAB_STOP if character == "\t" else 1
+        else:
+            column += end - begin
+        self.at, self.at_column = end, column
+
+    def indent_by(self, columns: int) -> None:
+        """Read so many columns of white space."""
+        self.column += columns
+
+    def rest(self) -> str:
+        """Return what is left, without white space around it."""
+        return self.content[self.at :].rstrip(_WHITE)
+
+    @cached_property
+    def _break_limits(self) -> tuple[int, int]:
+        """Where a thematic break may begin: not before the first offset, not behind the second."""
+        text = self.content.rstrip(_WHITE)
+        mark = text[-1:]
+        if mark not in {"*", "-", "_"}:
+            return len(text) + 1, 0
+        third = len(text)
+        for _ in range(3):
+            third = text.rfind(mark, 0, max(third, 0))
+        return len(text.rstrip(mark + _WHITE)), third
+
+    def is_break(self) -> bool:
+        """Return whether the rest is a thematic break."""
+        first, last = self._break_limits
+        return first <= self.at <= last
+
+
+class _BlockParser:
+    """The open blocks of a text while it is read line by line."""
+
+    def __init__(self) -> None:
+        self.headings: list[Heading] = []
+        self.items: list[_Item] = []
+        self._containers: list[_Container] = []
+        # The positions in it that are block quotes.
+        self._quotes: list[int] = []
+        # What is open in the innermost container, if anything: a paragraph, as its lines; a fenced
+        # block, as its character and length; an HTML block, as the end that it waits for.
+        self._paragraph: list[tuple[_Line, str]] | None = None
+        self._fence: tuple[str, int] | None = None
+        self._html_end: re.Pattern[str] | None = None
+
+    def add_line(self, line: _Line) -> None:
+        """Read the next line."""
+        matched = self._match_containers(line)
+        is_inside = matched == len(self._containers)
+        if is_inside and self._is_verbatim(line):
+            self._note(line)
+            return
+        if line.is_blank:
+            # A blank line ends paragraphs and whatever does not go on.
+            self._close(matched)
+            return
+        self._open_blocks(line, matched, is_inside=is_inside)
+        self._note(line)
+
+    def finish(self) -> None:
+        """Close all blocks."""
+        self._close(0)
+
+    def _match_containers(self, line: _Line) -> int:
+        """Read the beginning of a line; return how many of the open containers go on with it."""
+        for position, container in enumerate(self._containers):
+            if line.is_blank:
+                return self._match_blank(position)
+            if container.width:
+                if line.indent < container.width:
+                    return position
+                line.indent_by(container.width)
+            elif line.next == ">" and line.indent < _CODE_INDENT:
+                _skip_quote_mark(line)
+            else:
+                return position
+        return len(self._containers)
+
+    def _match_blank(self, position: int) -> int:
+        """Return how many containers go on with a blank line, all before a position included."""
+        found = bisect_left(self._quotes, position)
+        if found < len(self._quotes):
+            return self._quotes[found]
+        return len(self._containers) - self._containers[-1].is_empty
+
+    def _is_verbatim(self, line: _Line) -> bool:
+        """Read a line of a fenced block or of an HTML block; return whether it is one."""
+        if self._html_end is not None:
+            if self._html_end is _BLANK_LINE:
+                if line.is_blank:
+                    self._html_end = None
+                return not line.is_blank
+            if self._html_end.search(line.content, line.at):
+                self._html_end = None
+            return True
+        if self._fence is None:
+            return False
+        mark, length = self._fence
+        if line.indent < _CODE_INDENT and line.next == mark:
+            rest = line.rest()
+            if len(rest) >= length and not rest.strip(mark):
+                self._fence = None
+        return True
+
+    def _close(self, count: int) -> None:
+        """Close the leaf, and all containers but the first so many."""
+        self._paragraph = self._fence = self._html_end = None
+        for inner, outer in zip(
+            reversed(self._containers[count:]),
+            reversed(self._containers[max(count - 1, 0) : -1]),
+            strict=False,
+        ):
+            if inner.item is not None and outer.item is not None:
+                outer.item.stop = max(outer.item.stop, inner.item.stop)
+        del self._quotes[bisect_left(self._quotes, count) :]
+        del self._containers[count:]
+
+    def _note(self, line: _Line) -> None:
+        """Make a line that is not blank a part of the item that it is in."""
+        if not self._containers:
+            return
+        item = self._containers[-1].item
+        if item is None:
+            return
+        item.stop = line.number
+        if item.first != line.number - 1:
+            item.words += line.content.split()
+
+    def _open_blocks(self, line: _Line, matched: int, *, is_inside: bool) -> None:
+        """Open the blocks that a line begins, and add its text to them."""
+        # The paragraph that the line goes on with, if it begins no block.
+        paragraph = self._paragraph if is_inside else None
+        is_lazy = not is_inside and self._paragraph is not None
+        while not line.is_blank:
+            character = line.next
+            if character not in _BLOCK_STARTS or line.indent >= _CODE_INDENT:
+                break
+            if self._open_leaf(line, matched, paragraph, is_lazy=is_lazy):
+                return
+            if not self._open_container(line, matched, paragraph):
+                break
+            paragraph, is_lazy, matched = None, False, len(self._containers)
+        self._add_text(line, matched, paragraph, is_lazy=is_lazy)
+
+    def _open_leaf(
+        self,
+        line: _Line,
+        matched: int,
+        paragraph: list[tuple[_Line, str]] | None,
+        *,
+        is_lazy: bool,
+    ) -> bool:
+        """Open the heading, fenced block, HTML block or break that comes next, if one does."""
+        if line.next == "#":
+            return self._open_atx(line, matched)
+        if line.next in "`~":
+            return self._open_fence(line, matched)
+        if line.next == "<":
+            may_be_any_tag = paragraph is None and not is_lazy
+            return self._open_html(line, matched, may_be_any_tag=may_be_any_tag)
+        if paragraph is not None and line.next in "=-" and self._underline(line):
+            return True
+        if line.next in "*-_" and line.is_break():
+            self._begin_leaf(matched)
+            return True
+        return False
+
+    def _begin_leaf(self, matched: int) -> None:
+        self._close(matched)
+        if self._containers:
+            self._containers[-1].is_empty = False
+
+    def _open_atx(self, line: _Line, matched: int) -> bool:
+        found = _ATX.match(line.content, line.at)
+        if found is None:
+            return False
+        self._begin_leaf(matched)
+        if not self._containers:
+            raw = _without_closing_sequence(line.content[found.end(1) :].strip())
+            self.headings.append(Heading(len(found[1]), raw, line.number, line.start, line.stop))
+        return True
+
+    def _open_fence(self, line: _Line, matched: int) -> bool:
+        found = _FENCE.match(line.content, line.at)
+        if found is None or (line.next == "`" and "`" in line.content[found.end() :]):
+            return False
+        self._begin_leaf(matched)
+        self._fence = (found[0][0], len(found[0]))
+        return True
+
+    def _open_html(self, line: _Line, matched: int, *, may_be_any_tag: bool) -> bool:
+        for begin, end in _HTML_UNTIL:
+            if begin.match(line.content, line.at):
+                self._begin_leaf(matched)
+                self._html_end = None if end.search(line.content, line.at) else end
+                return True
+        if _HTML_BLOCK.match(line.content, line.at) or (
+            may_be_any_tag and _is_only_a_tag(line.content, line.at)
+        ):
+            self._begin_leaf(matched)
+            self._html_end = _BLANK_LINE
+            return True
+        return False
+
+    def _underline(self, line: _Line) -> bool:
+        """Make a heading of the open paragraph, if the line is one of `=` or `-` only."""
+        if self._paragraph is None or line.rest().strip(line.next):
+            return False
+        self._paragraph = _without_definitions(self._paragraph)
+        if not self._paragraph:
+            return False
+        first = self._paragraph[0][0]
+        if not self._containers:
+            raw = " ".join(text.strip() for _, text in self._paragraph)
+            level = 1 if line.next == "=" else 2
+            self.headings.append(Heading(level, raw, first.number, first.start, line.stop))
+        self._paragraph = None
+        return True
+
+    def _open_container(
+        self, line: _Line, matched: int, paragraph: list[tuple[_Line, str]] | None
+    ) -> bool:
+        """Open the block quote or list item that comes next, if one does."""
+        if line.next == ">":
+            self._begin_leaf(matched)
+            _skip_quote_mark(line)
+            self._quotes.append(len(self._containers))
+            self._containers.append(_Container(0, self._item))
+            return True
+        marker = _MARKER.match(line.content, line.at)
+        if marker is None or line.content[marker.end() : marker.end() + 1] not in {"", " ", "\t"}:
+            return False
+        is_blank = _SPACES.fullmatch(line.content, marker.end()) is not None
+        # Only an item that has a text, and the number 1 if any, interrupts a paragraph.
+        if paragraph is not None and (is_blank or int(marker[1] or 1) != 1):
+            return False
+        self._begin_leaf(matched)
+        width = line.indent + len(marker[0])
+        line.skip(len(marker[0]))
+        gap = line.indent if line.indent <= _CODE_INDENT and not is_blank else 1
+        line.indent_by(gap)
+        self._containers.append(_Container(width + gap, self._item_of(line), is_empty=is_blank))
+        return True
+
+    @property
+    def _item(self) -> _Item | None:
+        return self._containers[-1].item if self._containers else None
+
+    def _item_of(self, line: _Line) -> _Item | None:
+        """Return the reported item that an item on a line is, or is in."""
+        outer = self._item
+        if self._quotes or (outer is not None and outer.first == line.number - 1):
+            return outer
+        item = _Item(line.number - 1, line.number, line.rest().split())
+        self.items.append(item)
+        return item
+
+    def _add_text(
+        self,
+        line: _Line,
+        matched: int,
+        paragraph: list[tuple[_Line, str]] | None,
+        *,
+        is_lazy: bool,
+    ) -> None:
+        """Add a line to the open paragraph, or begin a paragraph or indented code with it."""
+        if self._paragraph is not None and (is_lazy or paragraph is not None):
+            self._paragraph.append((line, line.rest()))
+            return
+        if line.is_blank:
+            # A container was opened that is empty so far.
+            return
+        self._begin_leaf(matched)
+        if line.indent < _CODE_INDENT:
+            self._paragraph = [(line, line.rest())]
+
+
+def _skip_quote_mark(line: _Line) -> None:
+    line.skip(1)
+    if line.indent:
+        line.indent_by(1)
+
+
+def _without_closing_sequence(text: str) -> str:
+    rest = text.rstrip("#")
+    return rest.rstrip() if not rest or rest[-1] in _WHITE else text
+
+
+def _is_only_a_tag(content: str, at: int) -> bool:
+    """Return whether the rest of a line is one HTML tag."""
+    if _CLOSING_TAG.match(content, at):
+        return True
+    found = _TAG_NAME.match(content, at)
+    while found is not None:
+        at = found.end()
+        found = _ATTRIBUTE.match(content, at)
+    return _TAG_END.match(content, at) is not None
+
+
+def _without_definitions(paragraph: list[tuple[_Line, str]]) -> list[tuple[_Line, str]]:
+    """Return the lines of a paragraph behind the link reference definitions it begins with."""
+    if not paragraph[0][1].startswith("["):
+        return paragraph
+    text = "\n".join(text for _, text in paragraph)
+    at = 0
+    while text.startswith("[", at) and (end := _definition_end(text, at)) is not None:
+        at = end
+    return paragraph[text.count("\n", 0, at) :] if at < len(text) else []
+
+
+def _definition_end(text: str, at: int) -> int | None:
+    """Return where the link reference definition that begins at a place ends, if it is one."""
+    label = _LABEL.match(text, at)
+    if label is None or len(label[1]) > _LONGEST_LABEL or not label[1].strip():
+        return None
+    begin = _end_of(_GAP, text, label.end())
+    if text.startswith("<", begin):
+        destination = _BRACKETED_DESTINATION.match(text, begin)
+    else:
+        destination = _DESTINATION.match(text, begin)
+        if destination is not None and not _has_balanced_parentheses(destination[0]):
+            return None
+    if destination is None:
+        return None
+    end = _LINE_END.match(text, destination.end())
+    gap = _end_of(_GAP, text, destination.end())
+    title = _TITLE.match(text, gap) if gap > destination.end() else None
+    if title is not None and (after := _LINE_END.match(text, title.end())):
+        return after.end()
+    return None if end is None else end.end()
+
+
+def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
+    return at if found is None else found.end()
+
+
+def _has_balanced_parentheses(destination: str) -> bool:
+    depth = 0
+    is_escaped = False
+    for character in destination:
+        if character == "(" and not is_escaped:
+            depth += 1
+        elif character == ")" and not is_escaped:
+            depth -= 1
+            if depth < 0:
+                return False
+        is_escaped = character == "\\" and not is_escaped
+    return depth == 0
+
+
+# Inline markup ------------------------------------------------------------------------------------
 
 
 @dataclass
-class _Scanner:
-    """Goes through a text line by line, as CommonMark's first phase does."""
+class _Delimiter:
+    """A run of `*`, `_` or `~` that may begin or end emphasis."""
 
-    fence: tuple[str, int] | None = None
-    html_end: re.Pattern[str] | None = None
-    # The column where an open item's content begins, and the number of its first line.
-    items: list[tuple[int, int]] = field(default_factory=list)
-    # The lines of the paragraph that may turn out to be a heading.
-    paragraph: list[_Line] = field(default_factory=list)
-    # Whether the line before was text of an item or a quote, which a line may go on lazily.
-    lazy: bool = False
+    part: int
+    mark: str
+    length: int
+    count: int
+    can_open: bool
+    can_close: bool
 
-    def see(self, line: _Line) -> None:
-        expanded = line.content.expandtabs(_CODE_INDENT)
-        stripped = expanded.strip()
-        indent = len(expanded) - len(expanded.lstrip())
-        if not stripped:
-            line.kind = "blank"
-            self.paragraph, self.lazy = [], False
-        elif self._verbatim(stripped, indent):
-            line.kind = "verbatim"
-        else:
-            self._leave_items(stripped, indent)
-            self._classify(line, stripped, indent)
-        line.items = tuple(number for _, number in self.items)
-
-    def _verbatim(self, stripped: str, indent: int) -> bool:
-        """Take a line of a fenced block or of HTML, up to its end."""
-        if self.html_end is not None:
-            if self.html_end.search(stripped):
-                self.html_end = None
-            return True
-        if self.fence is None:
+    def opens(self, closer: _Delimiter) -> bool:
+        """Return whether it begins what another one ends."""
+        if self.mark != closer.mark or (self.mark == "~" and self.count != closer.count):
             return False
-        if self.items and indent < self.items[-1][0]:
-            # The item ends here, and the fenced block in it.
-            self.fence = None
-            return False
-        mark, length = self.fence
-        if len(stripped) >= length and not stripped.strip(mark):
-            self.fence = None
-        return True
-
-    def _leave_items(self, stripped: str, indent: int) -> None:
-        if self.lazy and not self._begins_block(stripped):
-            return
-        while self.items and indent < self.items[-1][0]:
-            self.items.pop()
-
-    @staticmethod
-    def _begins_block(stripped: str) -> bool:
-        return bool(
-            _FENCE.match(stripped)
-            or _ATX.match(stripped)
-            or _THEMATIC_BREAK.match(stripped)
-            or _ITEM.match(stripped)
-            or stripped.startswith((">", "<!--"))
+        return not (
+            (self.can_close or closer.can_open)
+            and (self.length + closer.length) % _RULE_OF_THREE == 0
+            and self.length % _RULE_OF_THREE != 0
+            and self.mark != "~"
         )
 
-    def _classify(self, line: _Line, stripped: str, indent: int) -> None:
-        inner = indent - (self.items[-1][0] if self.items else 0)
-        if inner >= _CODE_INDENT and not self.paragraph and not self.lazy:
-            line.kind = "verbatim"
-            return
-        if inner >= _CODE_INDENT:
-            self._text(line)
-            return
-        if self.paragraph and _UNDERLINE.match(stripped):
-            self._heading(line, 1 if stripped[0] == "=" else 2, first=self.paragraph[0])
-            line.heading = " ".join(part.content.strip() for part in self.paragraph)
-        elif atx := _ATX.match(stripped):
-            if not self.items:
-                self._heading(line, len(atx[1]), first=line)
-                line.heading = _CLOSING_SEQUENCE.sub("", (atx[2] or "").strip())
-        elif self._opens(stripped):
-            line.kind = "verbatim"
-        elif _THEMATIC_BREAK.match(stripped):
-            line.kind = "break"
-        elif (item := _ITEM.match(stripped)) and self._may_begin(item, stripped):
-            self._begin_item(line, item, indent, stripped)
-            return
-        elif stripped.startswith(">"):
-            line.kind, self.lazy = "quote", True
-            self.paragraph = []
-            return
-        else:
-            self._text(line)
-            return
-        self.paragraph, self.lazy = [], False
 
-    def _opens(self, stripped: str) -> bool:
-        if fence := _FENCE.match(stripped):
-            mark = fence[1] or fence[2]
-            self.fence = (mark[0], len(mark))
-            return True
-        for begin, end in _HTML:
-            if begin.match(stripped):
-                self.html_end = None if end.search(stripped) else end
-                return True
+def plain(text: str) -> str:
+    """Remove the inline markup from a line, and superfluous white space."""
+    return " ".join(_InlineParser(text).plain().split())
+
+
+class _InlineParser:
+    """Goes through a line once, and collects the parts of it that are text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._parts: list[str] = []
+        self._delimiters: list[_Delimiter] = []
+        # The parts that are opening brackets.
+        self._brackets: list[int] = []
+        # Where the runs of backticks are that have not been passed, by their length.
+        self._runs: dict[int, deque[int]] | None = None
+
+    def plain(self) -> str:
+        """Return the text without markup."""
+        text, at = self._text, 0
+        while (found := _INLINE.search(text, at)) is not None:
+            self._parts.append(text[at : found.start()])
+            at = self._read_mark(found.start())
+        self._parts.append(text[at:])
+        self._match_emphasis()
+        return "".join(self._parts)
+
+    def _read_mark(self, at: int) -> int:
+        """Read what begins with a character that may be markup; return where it ends."""
+        text = self._text
+        mark = text[at]
+        if mark == "\\" and text[at + 1 : at + 2] in _PUNCTUATION:
+            self._parts.append(text[at + 1])
+            end = at + 2
+        elif mark == "`":
+            end = self._read_code(at)
+        elif mark == "<" and (tag := _TAG.match(text, at)):
+            end = tag.end()
+        elif mark == "[" or text.startswith("![", at):
+            self._brackets.append(len(self._parts))
+            self._parts.append("[" if mark == "[" else "![")
+            end = at + len(self._parts[-1])
+        elif mark == "]":
+            end = self._read_target(at)
+        elif mark in "*_~":
+            end = self._read_delimiter(at)
+        else:
+            self._parts.append(mark)
+            end = at + 1
+        return end
+
+    def _read_code(self, at: int) -> int:
+        """Read a code span, which ends with as many backticks as it begins with."""
+        text = self._text
+        if self._runs is None:
+            self._runs = {}
+            for run in _BACKTICKS.finditer(text, at):
+                self._runs.setdefault(len(run[0]), deque()).append(run.start())
+        length = _end_of(_BACKTICKS, text, at) - at
+        starts = self._runs.get(length, deque())
+        while starts and starts[0] <= at:
+            starts.popleft()
+        begin = at + length
+        if not starts:
+            self._parts.append(text[at:begin])
+            return begin
+        self._parts.append(text[begin : starts[0]])
+        return starts[0] + length
+
+    def _read_target(self, at: int) -> int:
+        """Read a closing bracket and the target of the link or image that it ends, if it does."""
+        if self._brackets:
+            opener = self._brackets.pop()
+            target = _TARGET.match(self._text, at + 1)
+            if target is not None:
+                self._parts[opener] = ""
+                return target.end()
+        self._parts.append("]")
+        return at + 1
+
+    def _read_delimiter(self, at: int) -> int:
+        text, mark = self._text, self._text[at]
+        end = at
+        while text.startswith(mark, end):
+            end += 1
+        before, after = text[at - 1 : at] or " ", text[end : end + 1] or " "
+        is_left = _is_flanking(before, after)
+        is_right = _is_flanking(after, before)
+        can_open, can_close = is_left, is_right
+        if mark == "_":
+            can_open = is_left and (not is_right or _is_punctuation(before))
+            can_close = is_right and (not is_left or _is_punctuation(after))
+        length = end - at
+        if mark == "~" and length != _STRIKETHROUGH:
+            can_open = can_close = False
+        self._delimiters.append(
+            _Delimiter(len(self._parts), mark, length, length, can_open, can_close)
+        )
+        self._parts.append(text[at:end])
+        return end
+
+    def _match_emphasis(self) -> None:
+        """Remove the delimiters that belong together.
+
+        For each kind of closing delimiter it is remembered below which place there is nothing that
+        opens it, so that nothing is looked at again.
+        """
+        openers: list[_Delimiter] = []
+        bottoms: dict[tuple[str, bool, int], int] = {}
+        for closer in self._delimiters:
+            key = (closer.mark, closer.can_open, closer.length % _RULE_OF_THREE)
+            while closer.can_close and closer.count:
+                at = len(openers) - 1
+                bottom = bottoms.get(key, 0)
+                while at >= bottom and not openers[at].opens(closer):
+                    at -= 1
+                if at < bottom:
+                    bottoms[key] = len(openers)
+                    break
+                width = min(_STRIKETHROUGH, openers[at].count, closer.count)
+                openers[at].count -= width
+                closer.count -= width
+                del openers[at + (openers[at].count > 0) :]
+                bottoms = {kind: min(place, at) for kind, place in bottoms.items()}
+            if closer.can_open and closer.count:
+                openers.append(closer)
+        for one in self._delimiters:
+            self._parts[one.part] = one.mark * one.count
+
+
+def _is_flanking(outside: str, inside: str) -> bool:
+    if inside.isspace():
         return False
-
-    def _may_begin(self, item: re.Match[str], stripped: str) -> bool:
-        """Tell whether an item may begin here: only one that says something ends a paragraph."""
-        if not self.paragraph:
-            return True
-        return item.end() < len(stripped) and (item[1] in "-*+" or item[1][:-1] == "1")
-
-    def _begin_item(self, line: _Line, item: re.Match[str], indent: int, stripped: str) -> None:
-        space = len(item[2] or "")
-        rest = stripped[item.end() :]
-        column = indent + len(item[1]) + (space if 1 <= space <= _CODE_INDENT and rest else 1)
-        self.items.append((column, line.number - 1))
-        line.kind = "item"
-        self.paragraph = []
-        self.lazy = bool(rest) and not self._opens(rest)
-
-    def _heading(self, line: _Line, level: int, *, first: _Line) -> None:
-        line.kind, line.level, line.first = "heading", level, first.number - 1
-
-    def _text(self, line: _Line) -> None:
-        if self.items:
-            self.lazy = True
-        elif not self.lazy:
-            self.paragraph.append(line)
+    return not _is_punctuation(inside) or outside.isspace() or _is_punctuation(outside)
 
 
-def _scan(text: str, start: int) -> list[_Line]:
-    scanner = _Scanner()
-    found: list[_Line] = []
-    at = 0
-    for number, whole in enumerate(lines_of(text), start=1):
-        content = whole.rstrip("\r\n")
-        line = _Line(
-            number, at, at + len(whole), content if at else content.lstrip(BYTE_ORDER_MARK)
-        )
-        at = line.stop
-        if line.start >= start:
-            scanner.see(line)
-        else:
-            line.kind = "verbatim"
-        found.append(line)
-    return found
-
-
-def _headings(lines: Sequence[_Line]) -> Iterator[Heading]:
-    for line in lines:
-        if line.kind == "heading":
-            first = lines[line.first]
-            yield Heading(line.level, line.heading, first.number, first.start, line.stop)
+def _is_punctuation(character: str) -> bool:
+    return character in _PUNCTUATION or unicodedata.category(character)[0] in "PS"

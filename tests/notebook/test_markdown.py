@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from jupyter_nbedit.notebook.markdown import headings, lines_of, list_items, plain
 from jupyter_nbedit.notebook.sections import text_headings
@@ -24,6 +27,29 @@ from jupyter_nbedit.notebook.sections import text_headings
         ("```\n# never closed", []),
         ("<!-- one line -->\n# A\n<!--\n# B\n-->\n# C", [(1, "A"), (1, "C")]),
         ("<pre>\n# A\n</pre>\n# B", [(1, "B")]),
+        ("<pre><b>x</b>\n# A\n</pre>\n# B", [(1, "B")]),
+        ("<SCRIPT>\n# A\n</Script> # B\n# C", [(1, "C")]),
+        ("<!-- a\n\n# A\n--> # B\n# C", [(1, "C")]),
+        ("<?php\n# A\n\n# B\n?>\n# C", [(1, "C")]),
+        ("<!DOCTYPE\n# A\n>\n# B", [(1, "B")]),
+        ("<![CDATA[\n# A\n]]>\n# B", [(1, "B")]),
+        ('<div class="alert">\n# A\n</div>\n# B\n\n# C', [(1, "C")]),
+        ("text\n</table>\n# A\n\n# B", [(1, "B")]),
+        ("<a href='x'>\n# A\n\n# B", [(1, "B")]),
+        ("text\n<a href='x'>\n# A", [(1, "A")]),
+        ("<a href='x'> text\n# A", [(1, "A")]),
+        ("    <div>\n# A", [(1, "A")]),
+        ("$$\n# A\n$$", [(1, "A")]),
+        ("[a]: b\n'c\nd'\nA\n===", [(1, "A")]),
+        ("[a]: b\n===", []),
+        ("[a]: b c\n===", [(1, "[a]: b c")]),
+        ("[a]: <b> (c)\n[d]:\n(e)f\n---", []),
+        ("[]: b\n---\n\n[a]: b(\n---", [(2, "[]: b"), (2, "[a]: b(")]),
+        ("- " * 60 + "a\n\n# A", [(1, "A")]),
+        ("> " * 60 + "a\n# A", [(1, "A")]),
+        ("-\n\n  # A", [(1, "A")]),
+        ("-\n  # A\n\n  # B\n# C", [(1, "C")]),
+        ("- a\n\tb\n\n\t# A\n\n # B", [(1, "B")]),
         ("> # A\n\n# B", [(1, "B")]),
         ("- # A\n\n  # B\n\n# C", [(1, "C")]),
         ("- a\n  ```\n  # A\n  ```\n\n# B", [(1, "B")]),
@@ -33,6 +59,10 @@ from jupyter_nbedit.notebook.sections import text_headings
         ("text\n14. is no item\n===", [(1, "text 14. is no item")]),
         ("# *A* **b** `c` [d](e) ![f](g) <a id='h'></a>\\#", [(1, "A b c d f #")]),
         ("# snake_case and _this_ ~~that~~", [(1, "snake_case and this that")]),
+        ("# [![a](b)](c (d)) [e] ![f", [(1, "a [e] ![f")]),
+        ("# `` a`b*c* `` `d \\*e* \\f", [(1, "a`b*c* `d *e* \\f")]),
+        ("# ***a** b* *c**d* 2 * 3 * 4 ~e~", [(1, "a b c**d 2 * 3 * 4 ~e~")]),
+        ("# a < b *c _d* e_ **", [(1, "a < b c _d e_ **")]),
     ],
 )
 def test_headings_are_told_from_what_only_looks_like_them(
@@ -74,6 +104,8 @@ def test_front_matter_has_no_headings(text: str, expected: list[str]) -> None:
         ("```\n- a\n```\n- b", ["b"]),
         ("- a\n# A\ntext", ["a"]),
         ("> - quoted", []),
+        ("- a\n  > - b\n  > c\n- - d\n  - e", ["a > - b > c", "- d", "e"]),
+        ("- a\n\n      code\n\n  <div>\n  - b\n\n  - c", ["a code <div> - b", "c"]),
     ],
 )
 def test_list_items_are_told_with_what_they_say_themselves(text: str, expected: list[str]) -> None:
@@ -95,3 +127,69 @@ def test_only_the_line_breaks_of_markdown_break_lines() -> None:
 
 def test_markup_is_taken_out_once() -> None:
     assert plain("**a * b** [c][d] \\*e\\*  f") == "a * b c *e* f"
+
+
+_FRAGMENTS = st.sampled_from(
+    [
+        *(
+            "- ",
+            "+ ",
+            "* * *",
+            "-\n",
+            "1. ",
+            "2) ",
+            "> ",
+            ">",
+            "    ",
+            "  ",
+            " ",
+            "\t",
+            "\n",
+            "\n\n",
+        ),
+        *(
+            "# ",
+            "#",
+            "## b",
+            "=",
+            "===",
+            "---",
+            "```",
+            "```\n",
+            "~~~\n",
+            "a",
+            "b\n",
+            "`",
+            "\\",
+            "*",
+        ),
+        *(
+            "<div>\n",
+            "<!--",
+            "-->",
+            "<pre>",
+            "</pre>",
+            "<b>\n",
+            "<a ",
+            "<a b='c'>",
+            "</p>",
+            "<br/>",
+        ),
+        *("<?", "?>", "<!X", "<![CDATA[", "]]>", "'", '"', "[a]", "(", ")", "$$\n"),
+    ]
+)
+
+
+@given(st.lists(_FRAGMENTS, max_size=16).map("".join))
+@example("- a\n\n\tb\n\n# A\n> b\n=\n---")
+def test_a_markdown_parser_finds_the_same_headings_in_any_text(text: str) -> None:
+    # Link reference definitions are left out: markdown-it ends the paragraph with them, where
+    # CommonMark's own parser goes on with it. More levels than it has are never closed.
+    parser = MarkdownIt("commonmark", {"maxNesting": 200})
+    expected = [
+        (int(token.tag[1]), token.map[0] + 1)
+        for token in parser.parse(text)
+        if token.type == "heading_open" and token.level == 0 and token.map
+    ]
+
+    assert [(heading.level, heading.line) for heading in headings(text)] == expected

@@ -83,6 +83,8 @@ def test_content_is_put_at_the_end_of_a_section(text: str, content: str, expecte
         ("A\n=\r\nold", "x\ny", "A\n=\r\nx\ny"),
         ("# A\n\nold\n\n# B\n", "", "# A\n\n# B\n"),
         ("# A\nold", "", "# A"),
+        ('# A\n<div class="alert">\n# old\n</div>\n\n# B', "x", "# A\nx\n\n# B"),
+        ("# A\nold\n<pre><b>old</b>\n# old\n</pre>\n# B", "x", "# A\nx\n\n# B"),
     ],
 )
 def test_all_of_a_section_but_its_heading_is_replaced(
