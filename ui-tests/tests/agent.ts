@@ -35,6 +35,18 @@ export class Agent {
     return { ...(body as Answer), answeredAt: at };
   }
 
+  /** Apply a batch without a name; Jupyter Server invents a user name for the request. */
+  async editUnnamed(path: string, operations: Operation[]): Promise<Answer> {
+    const address = `/nbedit/notebooks/${encodePath(path)}`;
+    return (await this.send('PATCH', address, { operations })).body as Answer;
+  }
+
+  /** Take an edit back. */
+  async undo(path: string, edit: number | null, client: string): Promise<void> {
+    const address = `/nbedit/notebooks/${encodePath(path)}/undo`;
+    await this.send('POST', address, { edit_id: edit, client });
+  }
+
   /** Set how edits of a notebook are taken; null for what holds for the server. */
   async setMode(path: string, mode: 'edit' | 'review' | 'plan' | null): Promise<void> {
     await this.send('PUT', '/nbedit/mode', { path, mode });

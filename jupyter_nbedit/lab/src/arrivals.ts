@@ -1,6 +1,7 @@
 import type { FileChange } from './events';
 import type { Conflict, Merge } from './merge';
 import { ask, tellChoice, type Question } from './notice';
+import { clientOf } from './shares';
 import type { OpenNotebook } from './tab';
 import type { Choice } from './wording';
 
@@ -18,7 +19,7 @@ export class Arrivals {
    */
   show(result: Merge, keys: readonly string[], changes: readonly FileChange[]): void {
     const cells = result.touched.flatMap(index => keys[index] ?? []);
-    const clients = changes.flatMap(({ client }) => client ?? []);
+    const clients = changes.flatMap(change => clientOf(change) ?? []);
     // Without a name it was a kernel of another tab that wrote its language down.
     const isOfNotebook = result.hasNewMetadata && clients.length > 0;
     const arrived = { cells, removed: result.removed, isOfNotebook, isCut: false };
@@ -68,17 +69,21 @@ export class Arrivals {
     const choice = rule === 'keepMine' ? 'mine' : 'theirs';
     this._choose(key, conflict, choice);
     if (toasts !== 'none') {
-      tellChoice(question, choice, () => this._notebook.view([key]));
+      tellChoice(question, choice, () => this._notebook.view([key]), this._notebook.trans);
     }
   }
 
   private _ask(key: string, conflict: Conflict, question: Question): void {
-    const close = ask(question, choice => {
-      this._open.delete(key);
-      close();
-      this._mark();
-      this._choose(key, conflict, choice);
-    });
+    const close = ask(
+      question,
+      choice => {
+        this._open.delete(key);
+        close();
+        this._mark();
+        this._choose(key, conflict, choice);
+      },
+      this._notebook.trans
+    );
     this._open.set(key, close);
   }
 

@@ -3,6 +3,7 @@ import { IDocumentManager } from '@jupyterlab/docmanager';
 import type { DocumentRegistry, IDocumentWidget } from '@jupyterlab/docregistry';
 import { IEditorTracker, type FileEditor } from '@jupyterlab/fileeditor';
 import { INotebookTracker, type INotebookModel, type NotebookPanel } from '@jupyterlab/notebook';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { ExpectantSaves } from './accept';
 import type { FileChange, FileFeed } from './events';
 import { IFileFeed } from './feed';
@@ -28,14 +29,16 @@ export const notebooks: JupyterFrontEndPlugin<void> = {
   description: 'Open notebooks follow edits made to their files.',
   autoStart: true,
   requires: [IFileFeed, INotebookTracker, INbEditSettings],
-  optional: [IDocumentManager],
+  optional: [IDocumentManager, ITranslator],
   activate: (
     app: JupyterFrontEnd,
     files: FileFeed,
     tracker: INotebookTracker,
     settings: Settings,
-    documents: IDocumentManager | null
+    documents: IDocumentManager | null,
+    translator: ITranslator | null
   ) => {
+    const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
     const { contents } = app.serviceManager;
     const saves = new ExpectantSaves(contents);
     const running = new RunningCells();
@@ -49,7 +52,12 @@ export const notebooks: JupyterFrontEndPlugin<void> = {
       tab,
       views,
       settings,
+      trans,
       undo: (path, edit) => server.undo(contents.localPath(path), edit),
+      findUndone: async (path, edit) => {
+        const { edits } = await server.history(contents.localPath(path), edit + 1, 1);
+        return edits.find(({ edit_id }) => edit_id === edit)?.undoes ?? null;
+      },
       autosaveInterval: () =>
         documents?.autosave === true ? documents.autosaveInterval * 1000 : null
     });
@@ -60,7 +68,8 @@ export const notebooks: JupyterFrontEndPlugin<void> = {
           reveal: panel => app.shell.activateById(panel.id),
           isCurrent: panel => app.shell.currentWidget === panel
         },
-        settings
+        settings,
+        trans
       );
     const opened = new Map<
       DocumentRegistry.IContext<INotebookModel>,
@@ -104,14 +113,21 @@ export const textFiles: JupyterFrontEndPlugin<void> = {
   description: 'Open text files without unsaved changes follow edits made to their files.',
   autoStart: true,
   requires: [IFileFeed, IEditorTracker],
-  activate: (app: JupyterFrontEnd, files: FileFeed, tracker: IEditorTracker) => {
+  optional: [ITranslator],
+  activate: (
+    app: JupyterFrontEnd,
+    files: FileFeed,
+    tracker: IEditorTracker,
+    translator: ITranslator | null
+  ) => {
+    const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
     const { contents } = app.serviceManager;
     const syncs = new Map<DocumentRegistry.Context, TextFileSync>();
     const follow = ({ context }: IDocumentWidget<FileEditor>): void => {
       if (!syncs.has(context) && !context.model.collaborative) {
         const editors = (): FileEditor[] =>
           tracker.filter(widget => widget.context === context).map(({ content }) => content);
-        syncs.set(context, new TextFileSync(context, contents, editors));
+        syncs.set(context, new TextFileSync(context, contents, editors, trans));
         context.disposed.connect(() => syncs.delete(context));
       }
     };

@@ -1,5 +1,6 @@
 import type { Cell as CellWidget } from '@jupyterlab/cells';
 import type { NotebookPanel } from '@jupyterlab/notebook';
+import type { TranslationBundle } from '@jupyterlab/translation';
 import { Gaze } from './gaze';
 import { markText } from './wording';
 
@@ -16,6 +17,8 @@ const CLIENTS = 3;
  * second view has the same mark, and to look at it in one view is enough.
  */
 export class Marks {
+  constructor(private readonly _trans: TranslationBundle) {}
+
   /** Mark cells as changed by these clients; who has looked at them before has to look anew. */
   add(cells: readonly string[], clients: readonly string[]): void {
     for (const cell of cells) {
@@ -70,7 +73,7 @@ export class Marks {
     const marked = new Map<string, CellWidget>();
     for (const cell of panel.content.widgets) {
       const clients = this._marked.get(cell.model.id);
-      label(cell, clients === undefined ? null : markText(clients));
+      label(cell, clients === undefined ? null : markText(clients, this._trans));
       if (clients !== undefined) {
         marked.set(cell.model.id, cell);
       }

@@ -12,6 +12,7 @@
  */
 import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
 import type { Cell as CellWidget } from '@jupyterlab/cells';
+import type { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 import type { ConflictKind } from './cell';
 import { clean } from './names';
@@ -40,7 +41,11 @@ export interface Question {
  *
  * @returns Takes the question back.
  */
-export function ask(question: Question, choose: (choice: Choice) => void): () => void {
+export function ask(
+  question: Question,
+  choose: (choice: Choice) => void,
+  trans: TranslationBundle
+): () => void {
   const { clients, file, kind, position } = question;
   let id = '';
   let open = true;
@@ -49,17 +54,17 @@ export function ask(question: Question, choose: (choice: Choice) => void): () =>
     Notification.dismiss(id);
   };
   const show = (): void => {
-    id = Notification.warning(conflictText(clients, file, kind, position, null), {
+    id = Notification.warning(conflictText(clients, file, kind, position, null, trans), {
       autoClose: false,
       actions: [
-        { label: 'Keep mine', callback: () => choose('mine') },
-        { label: 'Take theirs', callback: () => choose('theirs') },
-        { label: 'Show both', callback: () => void compareAndChoose() }
+        { label: trans.__('Keep mine'), callback: () => choose('mine') },
+        { label: trans.__('Take theirs'), callback: () => choose('theirs') },
+        { label: trans.__('Show both'), callback: () => void compareAndChoose() }
       ]
     });
   };
   const compareAndChoose = async (): Promise<void> => {
-    const choice = await compare(question);
+    const choice = await compare(question, trans);
     if (open && choice !== null) {
       choose(choice);
     } else if (open) {
@@ -71,18 +76,26 @@ export function ask(question: Question, choose: (choice: Choice) => void): () =>
 }
 
 /** Tell what was chosen for the user, as he has set it. */
-export function tellChoice(question: Question, choice: Choice, view: () => void): void {
+export function tellChoice(
+  question: Question,
+  choice: Choice,
+  view: () => void,
+  trans: TranslationBundle
+): void {
   const { clients, file, kind, position } = question;
-  Notification.info(conflictText(clients, file, kind, position, choice), {
+  Notification.info(conflictText(clients, file, kind, position, choice, trans), {
     autoClose: TOAST_TIME,
-    actions: [{ label: 'View', caption: 'Show the cell', callback: view }]
+    actions: [{ label: trans.__('View'), caption: trans.__('Show the cell'), callback: view }]
   });
 }
 
 /** Tell once that a text file with unsaved changes has changed on disk. */
-export function warnAboutFile(file: string): void {
+export function warnAboutFile(file: string, trans: TranslationBundle): void {
   Notification.warning(
-    `${clean(file)} changed on disk. You have unsaved changes: saving will ask which to keep.`,
+    trans.__(
+      '%1 changed on disk. You have unsaved changes: saving will ask which to keep.',
+      clean(file)
+    ),
     { autoClose: false }
   );
 }
@@ -101,33 +114,43 @@ export function markConflict(cell: CellWidget, isOpen: boolean): void {
   cell.toggleClass(CONFLICT, isOpen);
 }
 
-async function compare(question: Question): Promise<Choice | null> {
+async function compare(question: Question, trans: TranslationBundle): Promise<Choice | null> {
   const body = new Widget();
   body.addClass('jp-nbedit-compare');
   body.node.append(
-    side('jp-nbedit-mine', 'Yours', question.mine),
-    side('jp-nbedit-theirs', names(question.clients) || 'On disk', question.theirs)
+    side('jp-nbedit-mine', trans.__('Yours'), question.mine, trans),
+    side(
+      'jp-nbedit-theirs',
+      names(question.clients, trans) || trans.__('On disk'),
+      question.theirs,
+      trans
+    )
   );
   const { button } = await showDialog({
-    title: `Cell ${question.position + 1} of ${clean(question.file)}`,
+    title: trans.__('Cell %1 of %2', question.position + 1, clean(question.file)),
     body,
     buttons: [
-      Dialog.cancelButton({ label: 'Decide later' }),
-      Dialog.createButton({ label: 'Take theirs', actions: ['theirs'] }),
-      Dialog.okButton({ label: 'Keep mine', actions: ['mine'] })
+      Dialog.cancelButton({ label: trans.__('Decide later') }),
+      Dialog.createButton({ label: trans.__('Take theirs'), actions: ['theirs'] }),
+      Dialog.okButton({ label: trans.__('Keep mine'), actions: ['mine'] })
     ]
   });
   const choice = button.actions[0];
   return choice === 'mine' || choice === 'theirs' ? choice : null;
 }
 
-function side(className: string, title: string, source: string | null): HTMLElement {
+function side(
+  className: string,
+  title: string,
+  source: string | null,
+  trans: TranslationBundle
+): HTMLElement {
   const section = document.createElement('section');
   section.className = className;
   const heading = document.createElement('h3');
   heading.textContent = title;
   const text = document.createElement('pre');
-  text.textContent = source ?? '(deleted)';
+  text.textContent = source ?? trans.__('(deleted)');
   text.tabIndex = 0;
   section.append(heading, text);
   return section;

@@ -29,6 +29,7 @@ export class RoomNotebook {
 
   /** Hear that the file is said to have changed. */
   heard(change: FileChange): void {
+    this._notebook.withdrawUndone(change);
     if (change.done.length > 0) {
       void this._tell(change);
       void this._report(change);

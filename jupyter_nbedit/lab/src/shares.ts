@@ -1,5 +1,6 @@
-import { told } from './done';
+import { told, type Told } from './done';
 import type { FileChange } from './events';
+import { isInvented, UNNAMED } from './editors';
 
 /** What came into a notebook from outside. */
 export interface Arrived {
@@ -13,11 +14,16 @@ export interface Arrived {
   readonly isCut: boolean;
 }
 
+/** An edit of the server's history, and what its event says of it. */
+export interface NumberedEdit extends Told {
+  readonly id: number;
+}
+
 /** A part of what came, with who is said to have made it. */
 export interface Share extends Arrived {
   readonly clients: readonly string[];
   /** The edits of the server's history that it is made of, oldest first. */
-  readonly edits: readonly number[];
+  readonly edits: readonly NumberedEdit[];
   /** Whether it is known to be made of these edits and of nothing else. */
   readonly isWhole: boolean;
 }
@@ -37,21 +43,23 @@ export function shares(
   keys: readonly string[]
 ): Share[] {
   const edits = changes.filter(isEdit);
-  const clients = [...new Set(edits.map(({ client }) => client))];
+  const clients = [...new Set(edits.map(clientOf))];
   if (clients.length < 2) {
-    return [{ ...arrived, ...sayings(edits) }].filter(isSomething);
+    return [{ ...arrived, ...sayings(edits, keys) }].filter(isSomething);
   }
   const left = new Set(arrived.cells);
   const shared = clients.map(client => {
-    const own = edits.filter(change => change.client === client);
+    const own = edits.filter(change => clientOf(change) === client);
     const { cells, removed, isOfNotebook } = toldOf(own, keys);
     const changed = cells.filter(cell => arrived.cells.includes(cell));
     changed.forEach(cell => left.delete(cell));
     const isCut = own.some(change => change.isCut);
-    return { cells: changed, removed, isOfNotebook, isCut, ...sayings(own) };
+    return { cells: changed, removed, isOfNotebook, isCut, ...sayings(own, keys) };
   });
   const rest = { cells: [...left], removed: 0, isOfNotebook: false, isCut: false };
-  return [...shared, { ...rest, ...sayings(edits), edits: [], isWhole: false }].filter(isSomething);
+  return [...shared, { ...rest, ...sayings(edits, keys), edits: [], isWhole: false }].filter(
+    isSomething
+  );
 }
 
 /** What the events of these edits name in a notebook with these cells. */
@@ -70,10 +78,44 @@ export function isEdit({ hash }: FileChange): boolean {
   return hash !== null;
 }
 
-function sayings(edits: readonly FileChange[]): Pick<Share, 'clients' | 'edits' | 'isWhole'> {
+/**
+ * Return who made a change, as far as it is said.
+ *
+ * Jupyter Server invents another user name for each request that brings its token: edits under such
+ * names count as made by one client.
+ */
+export function clientOf({ client }: FileChange): string | null {
+  return client !== null && isInvented(client) ? UNNAMED : client;
+}
+
+/**
+ * Return what is left of a share without an edit that is not in effect any more, or null if that is
+ * nothing.
+ */
+export function withoutEdit(share: Share, id: number): Share | null {
+  const undone = share.edits.find(edit => edit.id === id);
+  if (undone === undefined) {
+    return share;
+  }
+  const edits = share.edits.filter(edit => edit !== undone);
+  const stillTold = new Set(edits.flatMap(({ cells }) => cells));
+  const cells = share.cells.filter(cell => stillTold.has(cell) || !undone.cells.includes(cell));
+  const isOfNotebook =
+    share.isOfNotebook && (!undone.isOfNotebook || edits.some(edit => edit.isOfNotebook));
+  const removed = Math.max(share.removed - undone.removed, 0);
+  const rest = { ...share, edits, cells, removed, isOfNotebook };
+  return edits.length > 0 && isSomething(rest) ? rest : null;
+}
+
+function sayings(
+  edits: readonly FileChange[],
+  keys: readonly string[]
+): Pick<Share, 'clients' | 'edits' | 'isWhole'> {
   return {
-    clients: [...new Set(edits.flatMap(({ client }) => client ?? []))],
-    edits: edits.flatMap(({ edit }) => edit ?? []),
+    clients: [...new Set(edits.flatMap(change => clientOf(change) ?? []))],
+    edits: edits.flatMap(change =>
+      change.edit === null ? [] : [{ id: change.edit, ...toldOf([change], keys) }]
+    ),
     isWhole: edits.length > 0 && edits.every(({ edit }) => edit !== null)
   };
 }

@@ -65,6 +65,7 @@ export class NotebookSync {
 
   /** Hear that the file is said to have changed. */
   heard(change: FileChange): void {
+    this._notebook.withdrawUndone(change);
     if (this._baseline !== null) {
       this._heard.push(change);
       this.request();

@@ -1,8 +1,10 @@
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { INotebookModel } from '@jupyterlab/notebook';
+import type { TranslationBundle } from '@jupyterlab/translation';
 import { applyMerge, readTab, tabKeys } from './apply';
 import type { Tab } from './baseline';
 import type { FileChange } from './events';
+import { explain } from './history/refusals';
 import { difference, type Merge } from './merge';
 import type { Notebook } from './notebook';
 import { ownEdits } from './own';
@@ -21,8 +23,11 @@ export interface Around {
   readonly running: RunningCells;
   readonly views: Views;
   readonly settings: Settings;
+  readonly trans: TranslationBundle;
   /** Take one edit of the notebook with this path back. */
   readonly undo: (path: string, edit: number) => Promise<unknown>;
+  /** Return which edit of the notebook with this path an undo or a redo takes back. */
+  readonly findUndone: (path: string, edit: number) => Promise<number | null>;
 }
 
 /** An open notebook with all its views. */
@@ -30,7 +35,9 @@ export class OpenNotebook {
   constructor(
     private readonly _context: DocumentRegistry.IContext<INotebookModel>,
     private readonly _around: Around
-  ) {}
+  ) {
+    this._toasts = new ArrivalToasts(this, _around.trans);
+  }
 
   get views(): Views {
     return this._around.views;
@@ -38,6 +45,10 @@ export class OpenNotebook {
 
   get settings(): Settings {
     return this._around.settings;
+  }
+
+  get trans(): TranslationBundle {
+    return this._around.trans;
   }
 
   /** The name of the file, to be shown. */
@@ -65,6 +76,25 @@ export class OpenNotebook {
   /** The keys of its cells. */
   keys(): string[] {
     return tabKeys(this._context.model.sharedModel);
+  }
+
+  /** Tell no more of an edit that a change takes back, whoever made that and wherever. */
+  withdrawUndone({ edit, done }: FileChange): void {
+    const isUndo = done.length > 0 && done.every(({ op }) => op === 'undo' || op === 'redo');
+    if (edit === null || !isUndo) {
+      return;
+    }
+    this._around.findUndone(this._context.path, edit).then(
+      undone => {
+        if (undone !== null) {
+          this._toasts.withdraw(undone);
+        }
+      },
+      (error: unknown) => {
+        const { path } = this._context;
+        console.warn(`jupyter-nbedit: what edit ${edit} of ${path} takes back is unknown.`, error);
+      }
+    );
   }
 
   /**
@@ -99,7 +129,11 @@ export class OpenNotebook {
 
   /** Take edits back, oldest first as they are given. */
   takeBack(edits: readonly number[]): Promise<Outcome> {
-    return takeBack(edits, edit => this._around.undo(this._context.path, edit));
+    return takeBack(
+      edits,
+      edit => this._around.undo(this._context.path, edit),
+      error => explain(error, this.trans)
+    );
   }
 
   /** Where a cell stands, from 0, or -1 if it is gone. */
@@ -130,5 +164,5 @@ export class OpenNotebook {
     return new Set(keys.filter((_, index) => this._around.running.has(cells.get(index))));
   }
 
-  private readonly _toasts = new ArrivalToasts(this);
+  private readonly _toasts: ArrivalToasts;
 }

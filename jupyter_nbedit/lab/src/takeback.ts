@@ -17,7 +17,7 @@ export interface Outcome {
   readonly cells: readonly InTheWay[];
   /** Whether the notebook's metadata stands in the way, too. */
   readonly isMetadataInTheWay: boolean;
-  /** What else went wrong, in the server's words; what was left then was not tried. */
+  /** What else went wrong, in words; what was left then was not tried. */
   readonly failure: string | null;
 }
 
@@ -28,10 +28,12 @@ export interface Outcome {
  *
  * @param edits Oldest first.
  * @param undo Takes one back, or throws the server's refusal.
+ * @param explain Returns in words why that failed.
  */
 export async function takeBack(
   edits: readonly number[],
-  undo: (edit: number) => Promise<unknown>
+  undo: (edit: number) => Promise<unknown>,
+  explain: (error: unknown) => string
 ): Promise<Outcome> {
   const cells: InTheWay[] = [];
   let isMetadataInTheWay = false;
@@ -51,7 +53,7 @@ export async function takeBack(
         cells.push(...changed);
         isMetadataInTheWay ||= metadata.length > 0;
       } else {
-        failure = error instanceof Error ? error.message : 'The server refused.';
+        failure = explain(error);
         break;
       }
     }

@@ -1,6 +1,7 @@
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { FileEditor } from '@jupyterlab/fileeditor';
 import type { Contents } from '@jupyterlab/services';
+import type { TranslationBundle } from '@jupyterlab/translation';
 import { isCurrent } from './disk';
 import { warnAboutFile } from './notice';
 import { hunks, mapOffset } from './text';
@@ -11,7 +12,8 @@ export class TextFileSync {
     private readonly _context: DocumentRegistry.Context,
     private readonly _contents: Contents.IManager,
     /** The editors of this file. */
-    private readonly _editors: () => FileEditor[]
+    private readonly _editors: () => FileEditor[],
+    private readonly _trans: TranslationBundle
   ) {
     _context.saveState.connect((_, state) => {
       this._isSaving = state === 'started';
@@ -50,7 +52,7 @@ export class TextFileSync {
       await this._reload();
     } else if (!this._isTold) {
       this._isTold = true;
-      warnAboutFile(context.contentsModel?.name ?? context.localPath);
+      warnAboutFile(context.contentsModel?.name ?? context.localPath, this._trans);
     }
   }
 

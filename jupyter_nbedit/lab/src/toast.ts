@@ -1,5 +1,6 @@
 import { Notification } from '@jupyterlab/apputils';
-import type { Share } from './shares';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { withoutEdit, type Share } from './shares';
 import type { Outcome } from './takeback';
 import { arrivalText, names, takenBackText, takingBackText } from './wording';
 
@@ -14,6 +15,9 @@ const LOOK_TIME = 50;
 
 /** How many clients have a toast of their own: one that changes its name must not fill the list. */
 const CLIENTS = 5;
+
+/** How many edits that were taken back are remembered: those that may still be told of. */
+const REMEMBERED = 1000;
 
 /** The notebook that toasts are about. */
 export interface Told {
@@ -30,84 +34,175 @@ export interface Told {
 /** A toast, and what it tells of. */
 interface Toast {
   readonly id: string;
-  told: Share;
+  told: readonly Share[];
   /** When it told of that. */
   time: number;
   /** What it does not tell of yet. */
-  waiting: Share[];
+  waiting: readonly Share[];
+  /** Whether it was in sight. */
+  hasBeenUp: boolean;
+  /** Whether it is to be told what has changed as soon as it can be. */
+  isUpdating: boolean;
 }
 
-/** The toasts about what comes into one notebook: one for each client. */
+/**
+ * The toasts about what comes into one notebook: one for each client.
+ *
+ * A toast tells only of what its reader has still to see: what it told before it was dismissed, and
+ * edits that were taken back, are in no toast.
+ */
 export class ArrivalToasts {
-  constructor(private readonly _notebook: Told) {}
+  constructor(
+    private readonly _notebook: Told,
+    private readonly _trans: TranslationBundle
+  ) {}
 
   /** Tell what came. It is added to the last toast of the same client while that is in sight. */
   show(share: Share): void {
-    const who = names(share.clients);
+    const left = share.edits
+      .filter(({ id }) => this._undone.has(id))
+      .reduce<Share | null>((rest, { id }) => rest && withoutEdit(rest, id), share);
+    if (left === null) {
+      return;
+    }
+    const who = names(share.clients, this._trans);
     const shown = this._shown.get(who);
-    if (shown === undefined || Date.now() - shown.time >= TOAST_TIME) {
+    if (shown === undefined || Date.now() - shown.time >= TOAST_TIME || isGone(shown)) {
       // In a tab that is out of sight some may wait for very long.
-      this._showNew(who, [...(shown?.waiting ?? []), share].reduce(both));
-    } else if (shown.waiting.push(share) === 1) {
-      this._showWaiting(who, shown);
+      this._showNew(who, [...(shown?.waiting ?? []), left]);
+    } else {
+      shown.waiting = [...shown.waiting, left];
+      this._update(who, shown);
     }
   }
 
-  private _showNew(who: string, told: Share): void {
+  /** Tell no more of an edit that was taken back. */
+  withdraw(edit: number): void {
+    this._undone.add(edit);
+    const [oldest] = this._undone;
+    if (this._undone.size > REMEMBERED && oldest !== undefined) {
+      this._undone.delete(oldest);
+    }
+    const without = (shares: readonly Share[]): Share[] =>
+      shares.flatMap(share => withoutEdit(share, edit) ?? []);
+    for (const [who, shown] of [...this._shown]) {
+      if ([...shown.told, ...shown.waiting].every(share => !hasEdit(share, edit))) {
+        continue;
+      }
+      shown.told = without(shown.told);
+      shown.waiting = without(shown.waiting);
+      if (shown.told.length > 0) {
+        this._update(who, shown);
+      } else if (shown.waiting.length > 0) {
+        this._showNew(who, shown.waiting);
+      } else {
+        this._dismiss(who);
+      }
+    }
+  }
+
+  private _showNew(who: string, told: readonly Share[]): void {
     this._dismiss(who);
     const id = Notification.info(this._text(who, told), this._options(who, told));
-    this._shown.set(who, { id, told, time: Date.now(), waiting: [] });
+    const shown = {
+      id,
+      told,
+      time: Date.now(),
+      waiting: [],
+      hasBeenUp: false,
+      isUpdating: false
+    };
+    this._shown.set(who, shown);
+    this._watch(shown);
     const [oldest] = this._shown.keys();
     if (this._shown.size > CLIENTS && oldest !== undefined) {
       this._dismiss(oldest);
     }
   }
 
-  private _showWaiting(who: string, shown: Toast): void {
+  /** Notice when a toast comes up: one that is not there after that was dismissed. */
+  private _watch(shown: Toast): void {
+    if (document.getElementById(shown.id) !== null) {
+      shown.hasBeenUp = true;
+    } else if (Date.now() - shown.time < COMING_TIME) {
+      setTimeout(() => this._watch(shown), LOOK_TIME);
+    }
+  }
+
+  /** Bring a toast up to date as soon as that can be. */
+  private _update(who: string, shown: Toast): void {
+    if (!shown.isUpdating) {
+      shown.isUpdating = true;
+      this._updateNow(who, shown);
+    }
+  }
+
+  private _updateNow(who: string, shown: Toast): void {
     if (this._shown.get(who) !== shown) {
       return;
     }
-    const stage = stageOf(shown.id);
-    if (stage === 'coming' && Date.now() - shown.time < COMING_TIME) {
-      setTimeout(() => this._showWaiting(who, shown), LOOK_TIME);
+    const hasNews = shown.waiting.length > 0;
+    if (isGone(shown)) {
+      this._shown.delete(who);
+      if (hasNews) {
+        this._showNew(who, shown.waiting);
+      }
       return;
     }
-    const told = shown.waiting.splice(0).reduce(both, shown.told);
-    const update = { id: shown.id, message: this._text(who, told), ...this._options(who, told) };
-    if (stage === 'going' || !Notification.update(update)) {
-      this._showNew(who, told);
-    } else {
+    if (stageOf(shown.id) === 'coming' && Date.now() - shown.time < COMING_TIME) {
+      setTimeout(() => this._updateNow(who, shown), LOOK_TIME);
+      return;
+    }
+    const told = [...shown.told, ...shown.waiting];
+    Notification.update({
+      id: shown.id,
+      message: this._text(who, told),
+      ...this._options(who, told)
+    });
+    Object.assign(shown, { told, waiting: [], isUpdating: false });
+    if (hasNews) {
+      shown.time = Date.now();
       // The oldest is the one that has been silent longest.
       this._shown.delete(who);
       this._shown.set(who, shown);
-      Object.assign(shown, { told, time: Date.now() });
     }
   }
 
-  private _text(who: string, told: Share): string {
-    return arrivalText(who, this._notebook.file, this._positions(told.cells), told);
+  private _text(who: string, told: readonly Share[]): string {
+    const all = told.reduce(both);
+    const positions = this._positions(all.cells);
+    return arrivalText(who, this._notebook.file, positions, all, this._trans);
   }
 
-  private _options(who: string, told: Share): Notification.IOptions<null> {
-    return { autoClose: TOAST_TIME, actions: [this._viewOf(told.cells), ...this._undo(who, told)] };
+  private _options(who: string, told: readonly Share[]): Notification.IOptions<null> {
+    const all = told.reduce(both);
+    return { autoClose: TOAST_TIME, actions: [this._viewOf(all.cells), ...this._undo(who, all)] };
   }
 
   private _viewOf(cells: readonly string[]): Notification.IAction {
     const callback = (): void => this._notebook.view(cells);
-    return { label: 'View', caption: 'Show these cells', callback };
+    return {
+      label: this._trans.__('View'),
+      caption: this._trans.__('Show these cells'),
+      callback
+    };
   }
 
   /** The button "Undo", where all that is told of can be taken back. */
-  private _undo(who: string, share: Share): Notification.IAction[] {
-    return share.isWhole
+  private _undo(who: string, { edits, isWhole }: Share): Notification.IAction[] {
+    const count = edits.length;
+    return isWhole
       ? [
           {
-            label: 'Undo',
-            caption: share.edits.length === 1 ? 'Take this edit back' : 'Take these edits back',
+            label: this._trans.__('Undo'),
+            caption: this._trans._n('Take this edit back', 'Take these edits back', count),
             callback: event => {
               // The toast stays, to tell how it went.
               event.preventDefault();
-              void this._takeBack(who, share.edits);
+              void this._takeBack(
+                who,
+                edits.map(({ id }) => id)
+              );
             }
           }
         ]
@@ -124,7 +219,7 @@ export class ArrivalToasts {
     shown.waiting.forEach(share => this.show(share));
     const { file } = this._notebook;
     const { id } = shown;
-    const message = takingBackText(who, file, edits.length);
+    const message = takingBackText(who, file, edits.length, this._trans);
     Notification.update({ id, message, type: 'in-progress', autoClose: false, actions: [] });
     const outcome = await this._notebook.takeBack(edits);
     const inTheWay = [...new Set(outcome.cells.flatMap(({ cell_id: cell }) => cell ?? []))];
@@ -139,7 +234,7 @@ export class ArrivalToasts {
       autoClose: isDone ? TOAST_TIME : (false as const),
       actions: inTheWay.length > 0 ? [this._viewOf(inTheWay)] : []
     };
-    const result = takenBackText(who, file, outcome, positions, gone);
+    const result = takenBackText(who, file, outcome, positions, gone, this._trans);
     const type = isDone ? 'success' : outcome.failure === null ? 'warning' : 'error';
     if (
       stageOf(id) === 'going' ||
@@ -166,6 +261,18 @@ export class ArrivalToasts {
   }
 
   private readonly _shown = new Map<string, Toast>();
+  /** Edits that were taken back, of which the news may come later. */
+  private readonly _undone = new Set<number>();
+}
+
+/** Whether a toast was dismissed, or is on its way out. */
+function isGone({ id, hasBeenUp }: Toast): boolean {
+  const isHidden = hasBeenUp && document.getElementById(id) === null;
+  return isHidden || stageOf(id) === 'going' || !Notification.manager.has(id);
+}
+
+function hasEdit({ edits }: Share, edit: number): boolean {
+  return edits.some(({ id }) => id === edit);
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { NotebookPanel } from '@jupyterlab/notebook';
+import type { TranslationBundle } from '@jupyterlab/translation';
 import { Marks } from './marks';
 import { flash, markConflict } from './notice';
 import type { Settings } from './settings';
@@ -14,8 +15,10 @@ export class Views {
       /** Whether it is the one that the user works in. */
       isCurrent(panel: NotebookPanel): boolean;
     },
-    private readonly _settings: Settings
+    private readonly _settings: Settings,
+    trans: TranslationBundle
   ) {
+    this._marks = new Marks(trans);
     _settings.changed.connect(this._onSettingsChanged);
   }
 
@@ -118,5 +121,5 @@ export class Views {
     }
   };
 
-  private readonly _marks = new Marks();
+  private readonly _marks: Marks;
 }

@@ -1,5 +1,7 @@
 /** The words in which users are told of edits. JupyterLab cuts them at 140 characters. */
+import type { TranslationBundle } from '@jupyterlab/translation';
 import type { ConflictKind } from './cell';
+import { displayName, isInvented } from './editors';
 import { clean } from './names';
 import type { Share } from './shares';
 import type { Outcome } from './takeback';
@@ -14,16 +16,17 @@ const LISTED_NAMES = 2;
 /** Longest part of a refusal that fits beside our own words. */
 const LONGEST_REASON = 76;
 
-/** Names as they may be shown, or '' if there is none. */
-export function names(clients: readonly string[]): string {
-  const cleaned = [...new Set(clients.map(clean))].filter(name => name !== '');
-  const listed = cleaned.slice(0, LISTED_NAMES);
-  const more = cleaned.length - listed.length;
-  return more > 0 ? `${listed.join(', ')} and ${more} more` : listed.join(', ');
+/** Return names as they may be shown, or '' if there is none. */
+export function names(clients: readonly string[], trans: TranslationBundle): string {
+  const shown = clients.map(client => displayName(client, trans)).filter(name => name !== '');
+  const unique = [...new Set(shown)];
+  const listed = unique.slice(0, LISTED_NAMES).join(', ');
+  const more = unique.length - LISTED_NAMES;
+  return more > 0 ? trans.__('%1 and %2 more', listed, more) : listed;
 }
 
 /**
- * Say what came into a notebook.
+ * Return a sentence about what came into a notebook.
  *
  * @param positions Where the changed cells stand, from 0, in order.
  */
@@ -31,32 +34,41 @@ export function arrivalText(
   who: string,
   file: string,
   positions: readonly number[],
-  { removed, isCut }: Pick<Share, 'removed' | 'isCut'>
+  { removed, isCut }: Pick<Share, 'removed' | 'isCut'>,
+  trans: TranslationBundle
 ): string {
   const parts = [
-    ...(positions.length > 0 ? [listCells(positions)] : []),
-    ...(removed > 0 ? [`${count(removed, 'cell')} removed`] : []),
-    ...(isCut ? ['and others'] : [])
+    ...(positions.length > 0 ? [listCells(positions, trans)] : []),
+    ...(removed > 0 ? [trans._n('%1 cell removed', '%1 cells removed', removed)] : []),
+    ...(isCut ? [trans.__('and others')] : [])
   ];
-  const what = parts.length > 0 ? parts.join(', ') : 'the metadata';
+  const what = parts.length > 0 ? parts.join(', ') : trans.__('the metadata');
   return who === ''
-    ? `${clean(file)} changed on disk: ${what}`
-    : `${who} edited ${clean(file)}: ${what}`;
+    ? trans.__('%1 changed on disk: %2', clean(file), what)
+    : trans.__('%1 edited %2: %3', who, clean(file), what);
 }
 
-/** Name a change at its cell. */
-export function markText(clients: readonly string[]): string {
-  const who = names(clients);
-  return who === '' ? 'Changed on disk' : `Agent edit by ${who}`;
+/** Return the label of a change at its cell. */
+export function markText(clients: readonly string[], trans: TranslationBundle): string {
+  if (clients.length > 0 && clients.every(isInvented)) {
+    return trans.__('Edit by an agent');
+  }
+  const who = names(clients, trans);
+  return who === '' ? trans.__('Changed on disk') : trans.__('Agent edit by %1', who);
 }
 
-/** Say that edits are being taken back. */
-export function takingBackText(who: string, file: string, edits: number): string {
-  return `Taking back ${theEdits(edits, who)} in ${clean(file)}…`;
+/** Return a sentence that says that edits are being taken back. */
+export function takingBackText(
+  who: string,
+  file: string,
+  edits: number,
+  trans: TranslationBundle
+): string {
+  return trans.__('Taking back %1 in %2…', nameEdits(edits, who, trans), clean(file));
 }
 
 /**
- * Say how taking back edits went.
+ * Return a sentence about how taking back edits went.
  *
  * @param positions Where the cells that stand in the way are, from 0, in order.
  * @param gone How many of those are no more.
@@ -66,28 +78,34 @@ export function takenBackText(
   file: string,
   { asked, undone, isMetadataInTheWay, failure }: Outcome,
   positions: readonly number[],
-  gone: number
+  gone: number,
+  trans: TranslationBundle
 ): string {
   if (undone === asked) {
-    return `Took back ${theEdits(asked, who)} in ${clean(file)}.`;
-  }
-  const which = undone === 0 ? 'Nothing was taken back' : `Took back ${undone} of ${asked} edits`;
-  const start = `${which} in ${clean(file)}`;
-  if (failure !== null) {
-    return `${start}: ${cut(failure)}`;
+    return trans.__('Took back %1 in %2.', nameEdits(asked, who, trans), clean(file));
   }
   const reasons = [
     ...(positions.length > 0
-      ? [`${listCells(positions)} ${positions.length === 1 ? 'has' : 'have'} changed since`]
+      ? [
+          trans._n(
+            '%2 has changed since',
+            '%2 have changed since',
+            positions.length,
+            listCells(positions, trans)
+          )
+        ]
       : []),
-    ...(gone > 0 ? [`${count(gone, 'cell')} ${gone === 1 ? 'is' : 'are'} gone`] : []),
-    ...(isMetadataInTheWay ? ['the metadata has changed since'] : [])
+    ...(gone > 0 ? [trans._n('%1 cell is gone', '%1 cells are gone', gone)] : []),
+    ...(isMetadataInTheWay ? [trans.__('the metadata has changed since')] : [])
   ];
-  return `${start}: ${reasons.join(', ')}.`;
+  const why = failure === null ? `${reasons.join(', ')}.` : cut(failure);
+  return undone === 0
+    ? trans.__('Nothing was taken back in %1: %2', clean(file), why)
+    : trans.__('Took back %1 of %2 edits in %3: %4', undone, asked, clean(file), why);
 }
 
 /**
- * Say that both sides changed a cell, and what has become of it.
+ * Return a sentence that says that both sides changed a cell, and what has become of it.
  *
  * @param choice What was chosen for the user, or null if nothing was.
  */
@@ -96,35 +114,39 @@ export function conflictText(
   file: string,
   kind: ConflictKind,
   position: number,
-  choice: Choice | null
+  choice: Choice | null,
+  trans: TranslationBundle
 ): string {
-  const who = names(clients) || 'Somebody';
-  const cell = `cell ${position + 1} of ${clean(file)}`;
+  const who = names(clients, trans) || trans.__('Somebody');
+  const place = [who, position + 1, clean(file)] as const;
   switch (kind) {
     case 'changed':
-      return `${who} changed ${cell}, and so did you. ${choice === 'theirs' ? 'Theirs was taken' : 'Your text was kept'}.`;
+      return choice === 'theirs'
+        ? trans.__('%1 changed cell %2 of %3, and so did you. Theirs was taken.', ...place)
+        : trans.__('%1 changed cell %2 of %3, and so did you. Your text was kept.', ...place);
     case 'deleted-on-disk':
-      return `${who} deleted ${cell}, which you changed. It ${choice === 'theirs' ? 'is gone' : 'was kept'}.`;
+      return choice === 'theirs'
+        ? trans.__('%1 deleted cell %2 of %3, which you changed. It is gone.', ...place)
+        : trans.__('%1 deleted cell %2 of %3, which you changed. It was kept.', ...place);
     case 'deleted-here':
-      return `${who} changed ${cell}, which you deleted. It ${choice === 'mine' ? 'stays deleted' : 'was put back'}.`;
+      return choice === 'mine'
+        ? trans.__('%1 changed cell %2 of %3, which you deleted. It stays deleted.', ...place)
+        : trans.__('%1 changed cell %2 of %3, which you deleted. It was put back.', ...place);
   }
 }
 
-function theEdits(edits: number, who: string): string {
-  const what = edits === 1 ? 'the edit' : `${edits} edits`;
-  return who === '' ? what : `${what} by ${who}`;
+function nameEdits(edits: number, who: string, trans: TranslationBundle): string {
+  return who === ''
+    ? trans._n('the edit', '%1 edits', edits, edits)
+    : trans._n('the edit by %2', '%1 edits by %2', edits, who);
 }
 
-function listCells(cells: readonly number[]): string {
+function listCells(cells: readonly number[], trans: TranslationBundle): string {
   const listed = cells.slice(0, LISTED_CELLS).map(index => `${index + 1}`);
   const more = cells.length - listed.length;
-  const last = more > 0 ? `${more} more` : listed.pop();
-  const text = listed.length > 0 ? `${listed.join(', ')} and ${last}` : last;
-  return `${cells.length === 1 ? 'cell' : 'cells'} ${text}`;
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${number === 1 ? what : `${what}s`}`;
+  const last = more > 0 ? trans.__('%1 more', more) : (listed.pop() ?? '');
+  const text = listed.length > 0 ? trans.__('%1 and %2', listed.join(', '), last) : last;
+  return cells.length === 1 ? trans.__('cell %1', text) : trans.__('cells %1', text);
 }
 
 function cut(text: string): string {

@@ -5,6 +5,8 @@ function refusal(reason: string, details: object = {}): Error {
   return Object.assign(new Error(`It says ${reason}.`), { reason, details });
 }
 
+const explain = (error: unknown): string => (error as Error).message;
+
 /** A server that refuses what is in `refusals`, and the edits it was asked to take back. */
 function server(refusals: Record<number, Error> = {}): {
   asked: number[];
@@ -23,7 +25,7 @@ function server(refusals: Record<number, Error> = {}): {
 
 test('edits are taken back one after the other, newest first', async () => {
   const { asked, undo } = server();
-  expect(await takeBack([3, 5, 9], undo)).toEqual({
+  expect(await takeBack([3, 5, 9], undo, explain)).toEqual({
     asked: 3,
     undone: 3,
     cells: [],
@@ -39,7 +41,7 @@ test('one whose cells were changed since stays, and those before it are tried', 
     9: refusal('undo_conflict', { edit_id: 9, cells: [cell], metadata: [] }),
     5: refusal('undo_conflict', { edit_id: 5, cells: [], metadata: ['title'] })
   });
-  expect(await takeBack([3, 5, 9], undo)).toEqual({
+  expect(await takeBack([3, 5, 9], undo, explain)).toEqual({
     asked: 3,
     undone: 1,
     cells: [cell],
@@ -51,12 +53,12 @@ test('one whose cells were changed since stays, and those before it are tried', 
 
 test('one that somebody else has taken back is taken back', async () => {
   const { undo } = server({ 9: refusal('nothing_to_undo') });
-  expect(await takeBack([9], undo)).toMatchObject({ asked: 1, undone: 1, failure: null });
+  expect(await takeBack([9], undo, explain)).toMatchObject({ asked: 1, undone: 1, failure: null });
 });
 
 test('any other refusal ends it, and is told', async () => {
   const { asked, undo } = server({ 5: refusal('plan_mode') });
-  expect(await takeBack([3, 5, 9], undo)).toMatchObject({
+  expect(await takeBack([3, 5, 9], undo, explain)).toMatchObject({
     undone: 1,
     failure: 'It says plan_mode.'
   });
@@ -65,5 +67,5 @@ test('any other refusal ends it, and is told', async () => {
 
 test('a conflict that does not say with what is told as any other refusal', async () => {
   const { undo } = server({ 5: refusal('undo_conflict') });
-  expect(await takeBack([5], undo)).toMatchObject({ failure: 'It says undo_conflict.' });
+  expect(await takeBack([5], undo, explain)).toMatchObject({ failure: 'It says undo_conflict.' });
 });

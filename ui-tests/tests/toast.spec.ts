@@ -1,0 +1,74 @@
+import { expect, test } from './fixtures';
+import { many, notebook } from './notebooks';
+
+const replace = (index: number, text = 'theirs') => ({
+  op: 'replace',
+  cell: `cell-id-${index}`,
+  source: `${text} = ${index}`
+});
+
+test.describe('A toast tells no more of an edit', () => {
+  for (const [button, what] of [
+    ['View', 'that was viewed'],
+    ['Hide notification', 'of a toast that was closed']
+  ]) {
+    test(what, async ({ agent, folder, open, page }) => {
+      folder.write('seen.ipynb', notebook(many(40)));
+      const path = folder.path('seen.ipynb');
+      const before = folder.sources('seen.ipynb');
+      const tab = await open('seen.ipynb');
+      await agent.edit(path, [replace(4)], 'Bot');
+      const toast = page.locator('.Toastify__toast');
+      await expect(toast).toHaveText(/Bot edited seen.ipynb: cell 5/);
+      await toast.getByRole('button', { name: button }).click();
+      await expect(toast).toHaveCount(0);
+      await agent.edit(path, [replace(35)], 'Bot');
+      await expect(toast).toHaveText(/Bot edited seen.ipynb: cell 36/);
+      await toast.getByRole('button', { name: 'Undo' }).click();
+      await expect(toast).toHaveText('Took back the edit by Bot in seen.ipynb.');
+      await expect.poll(async () => tab.source(35)).toBe(before[35]);
+      expect(await tab.source(4)).toBe('theirs = 4');
+    });
+  }
+
+  test('that its reader took back by the key', async ({ agent, folder, open, page }) => {
+    folder.write('key.ipynb', notebook(many(6)));
+    const path = folder.path('key.ipynb');
+    const tab = await open('key.ipynb');
+    await tab.enter(0);
+    await page.keyboard.press('Escape');
+    await agent.edit(path, [replace(1)], 'Bot');
+    await agent.edit(path, [replace(2), replace(3)], 'Bot');
+    const toast = page.locator('.Toastify__toast', { hasText: 'Bot' });
+    await expect(toast).toHaveText(/Bot edited key.ipynb: cells 2, 3 and 4/);
+    // JupyterLab does not close a toast that the mouse is on.
+    await toast.hover();
+    await page.keyboard.press('Control+Alt+z');
+    await expect(page.locator('.Toastify__toast', { hasText: 'Taken back' })).toHaveText(
+      'Taken back: cells 3 and 4'
+    );
+    await expect(toast).toHaveText(/Bot edited key.ipynb: cell 2(?!,)/);
+    await page.keyboard.press('Control+Alt+z');
+    await expect(toast).toHaveCount(0);
+    await expect.poll(async () => tab.sources()).toEqual(folder.sources('key.ipynb'));
+    expect(await tab.source(1)).toContain('first_1');
+  });
+
+  test('that somebody else took back', async ({ agent, folder, open, page }) => {
+    folder.write('else.ipynb', notebook(many(6)));
+    const path = folder.path('else.ipynb');
+    const tab = await open('else.ipynb');
+    const { edit_id: first } = await agent.edit(path, [replace(1)], 'Bot');
+    await agent.edit(path, [replace(2)], 'Bot');
+    const toast = page.locator('.Toastify__toast', { hasText: 'Bot' });
+    await expect(toast).toHaveText(/Bot edited else.ipynb: cells 2 and 3/);
+    await toast.hover();
+    await agent.undo(path, first, 'Another');
+    await expect(toast).toHaveText(/Bot edited else.ipynb: cell 3/);
+    await toast.getByRole('button', { name: 'Undo' }).click();
+    await expect(page.locator('.Toastify__toast', { hasText: 'Took back' })).toHaveText(
+      'Took back the edit by Bot in else.ipynb.'
+    );
+    await expect.poll(async () => tab.source(2)).toContain('first_2');
+  });
+});
