@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from http import HTTPStatus
@@ -39,8 +40,11 @@ Request = TypeVar("Request", bound=msgspec.Struct)
 #: How long what a client calls itself, its session or its request may be.
 LONGEST_LABEL = 200
 
-# What Jupyter itself reads from the query of any API request.
-_JUPYTERS_ARGUMENTS = frozenset(("token", "_xsrf", "no_track_activity"))
+# What Jupyter itself reads from the query of any API request, and `_`, a time by which helpers such
+# as jQuery's keep browsers from answering out of their caches.
+_JUPYTERS_ARGUMENTS = frozenset(("token", "_xsrf", "no_track_activity", "_"))
+# The same of JupyterLab's `ServerConnection.makeRequest`: the time alone.
+_TIME = re.compile("[0-9]+")
 
 
 class NbEditHandler(ExtensionHandlerMixin, APIHandler):
@@ -86,10 +90,16 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
         value: str | None = self.request.headers.get(header)
         if value is None:
             return None
-        if not 0 < len(value) <= LONGEST_LABEL or not (value.isascii() and value.isprintable()):
+        found = None
+        if not 0 < len(value) <= LONGEST_LABEL:
+            found = f"{len(value)} characters"
+        elif not (value.isascii() and value.isprintable()):
+            odd = next(char for char in value if not (char.isascii() and char.isprintable()))
+            found = f"U+{ord(odd):04X}, which is not one of them"
+        if found is not None:
             message = (
                 f"Expected `{header}` to have 1 to {LONGEST_LABEL} printable ASCII characters; "
-                f"found {len(value)} characters."
+                f"found {found}."
             )
             raise InvalidRequest(message)
         return value
@@ -153,20 +163,31 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
         """
         repeatable = _repeatable(form)
         given: dict[str, Any] = {}
-        for name in self.request.query_arguments:
+        for name in self._own_query():
             values = self.get_query_arguments(name, strip=False)
             if name in repeatable:
                 given[name] = values
             elif len(values) > 1:
                 message = f"`{name}` stands {len(values)} times in the query; expected it once."
                 raise InvalidRequest(message)
-            elif name not in _JUPYTERS_ARGUMENTS:
+            else:
                 given[name] = values[0]
         try:
             return msgspec.convert(given, form, strict=False)
         except msgspec.ValidationError as error:
             message = f"The request's query does not have the expected form: {error}."
             raise InvalidRequest(message) from None
+
+    def _own_query(self) -> dict[str, list[bytes]]:
+        """Return the query without what Jupyter reads from it and what its helpers add.
+
+        They add the time, so that it is another one in each retry of a request.
+        """
+        return {
+            name: values
+            for name, values in self.request.query_arguments.items()
+            if name not in _JUPYTERS_ARGUMENTS and not (_TIME.fullmatch(name) and not any(values))
+        }
 
     async def once(self, work: Callable[[], Awaitable[Answer]]) -> None:
         """Do the work and send its answer; for a retry the answer alone.
@@ -181,7 +202,8 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
             answer = await work()
         else:
             request = self.request
-            said = (request.method, request.uri, request.headers.get("If-Match"), self.session)
+            condition = request.headers.get("If-Match")
+            said = (request.method, request.path, self._own_query(), condition, self.session)
             digest = hashlib.sha256(repr(said).encode() + request.body).hexdigest()
             answer = await self.extensionapp.retries.once(self.principal, key, digest, work)
         self.set_status(answer.status)
@@ -241,6 +263,16 @@ def encoded(reply: Any) -> bytes:
 
 @cache
 def _repeatable(form: type[msgspec.Struct]) -> frozenset[str]:
-    """Give the fields that are lists; msgspec works their types out anew whenever it is asked."""
-    fields = msgspec.structs.fields(form)
-    return frozenset(field.name for field in fields if "list" in str(field.type))
+    """Return the names of the fields that are lists, looked up once for each form."""
+    info = msgspec.inspect.type_info(form)
+    if not isinstance(info, msgspec.inspect.StructType):
+        raise TypeError(form)
+    return frozenset(field.encode_name for field in info.fields if _is_list(field.type))
+
+
+def _is_list(form: msgspec.inspect.Type) -> bool:
+    if isinstance(form, msgspec.inspect.Metadata):
+        return _is_list(form.type)
+    if isinstance(form, msgspec.inspect.UnionType):
+        return any(map(_is_list, form.types))
+    return isinstance(form, msgspec.inspect.ListType)
