@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -133,8 +133,15 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
             message = f"You may not {action} contents on this server."
             raise Forbidden(message)
 
-    async def decode(self, form: type[Request]) -> Request:
+    async def decode(self, form: type[Request], *, is_lenient: bool = False) -> Request:
         """Read the body.
+
+        Parameters
+        ----------
+        form
+            Of the body.
+        is_lenient
+            Whether models have written it; see `decoded`.
 
         Raises
         ------
@@ -151,7 +158,7 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
             )
             raise UnsupportedMediaType(message)
         body = self.request.body
-        return await away(len(body), decoded, body, form)
+        return await away(len(body), partial(decoded, is_lenient=is_lenient), body, form)
 
     def query(self, form: type[Request]) -> Request:
         """Read the query; a field that is a list may be given several times.

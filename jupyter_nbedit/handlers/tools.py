@@ -125,7 +125,7 @@ class ToolHandler(NbEditHandler):
 
         async def call() -> Answer:
             caller = Caller(self.current_user.username, self.session)
-            given = await self.decode(tool.form)
+            given = await self.decode(tool.form, is_lenient=True)
             body = encoded(await tool.call(self.extensionapp.tool_services, caller, given))
             if not caller.proposed:
                 return Answer(body)
