@@ -72,3 +72,32 @@ test.describe('A toast tells no more of an edit', () => {
     await expect.poll(async () => tab.source(2)).toContain('first_2');
   });
 });
+
+test('An edit without a client is told as by an agent', async ({ agent, folder, open, page }) => {
+  folder.write('unnamed.ipynb', notebook(many(6)));
+  const path = folder.path('unnamed.ipynb');
+  const tab = await open('unnamed.ipynb');
+  const toast = page.locator('.Toastify__toast');
+  await agent.editUnnamed(path, [replace(1)]);
+  await expect(toast).toHaveText(/^An agent edited unnamed.ipynb: cell 2/);
+  await agent.editUnnamed(path, [replace(2)]);
+  // Each request has another invented user name, and they count as one.
+  await expect(toast).toHaveText(/^An agent edited unnamed.ipynb: cells 2 and 3/);
+  await expect(tab.mark(2)).toHaveAttribute('title', 'Edit by an agent');
+  await page.evaluate(async () => window.jupyterapp.commands.execute('nbedit:show-history'));
+  await expect(page.locator('.jp-nbedit-edit-who').first()).toHaveText('An agent');
+  await agent.setMode(path, 'review');
+  await agent.editUnnamed(path, [replace(3)]);
+  await expect(tab.root.getByText(/^An agent proposes/).first()).toBeVisible();
+  const texts = page.locator('[title], [aria-label], .jp-nbedit-edit, .jp-Notebook');
+  const shown = await texts.evaluateAll(nodes =>
+    nodes
+      .flatMap(node => [
+        node.getAttribute('title'),
+        node.getAttribute('aria-label'),
+        node.textContent
+      ])
+      .join('\n')
+  );
+  expect(shown).not.toMatch(/\b[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}\b/);
+});

@@ -9,11 +9,10 @@ import {
 import { Time } from '@jupyterlab/coreutils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Edit } from '../answers';
-import { clean } from '../names';
 import { actionOf } from './action';
 import { make } from '../elements';
 import { iconButton, picture } from './dom';
-import { ago, messageOf, pathOf, titleOf, whoOf } from './wording';
+import { ago, identityOf, messageOf, pathOf, titleOf, whoOf } from './wording';
 
 /** What a row does when it is used. */
 export interface RowHost {
@@ -142,13 +141,7 @@ export class Row {
     first.append(...(icon === undefined ? [] : [picture(icon)]), title);
     const second = make('span', 'jp-nbedit-edit-line');
     const who = make('span', 'jp-nbedit-edit-who', whoOf(edit, trans));
-    who.title =
-      edit.client === null
-        ? trans.__('User %1', clean(edit.user))
-        : trans.__(
-            'User %1. In quotes is what the client calls itself, which nobody has verified.',
-            clean(edit.user)
-          );
+    who.title = identityOf(edit, trans);
     second.append(who);
     if (isUndone) {
       second.append(make('span', 'jp-nbedit-edit-state', trans.__('undone')));

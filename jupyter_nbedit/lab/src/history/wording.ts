@@ -2,6 +2,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { Time } from '@jupyterlab/coreutils';
 import type { Edit, InTheWay, OperationEntry, Part } from '../answers';
+import { displayName, isInvented } from '../editors';
 import { clean, cleanText } from '../names';
 
 /** More cells than this are counted, not listed. */
@@ -9,9 +10,6 @@ const LISTED = 5;
 
 /** Longest message and path shown. The server takes messages of 200 characters. */
 const LONGEST_TEXT = 200;
-
-/** What Jupyter calls who comes with the server's token. */
-const ANONYMOUS = /^[0-9a-f]{32}$/;
 
 /** Times younger than this are now, in milliseconds. */
 const NOW = 60_000;
@@ -57,12 +55,28 @@ export function titleOf(edit: Edit, trans: TranslationBundle): string {
 /** Who made an edit. What a client calls itself is in quotes: nobody has verified it. */
 export function whoOf(edit: Edit, trans: TranslationBundle): string {
   const client = clean(edit.client ?? '');
-  // A server without users makes up one for each token: a name that says nothing to anybody.
-  const isAnonymous = ANONYMOUS.test(edit.user);
+  const user = displayName(edit.user, trans);
   if (client === '') {
-    return isAnonymous ? trans.__('Anonymous') : clean(edit.user);
+    return user;
   }
-  return isAnonymous ? trans.__('“%1”', client) : trans.__('“%1”, by %2', client, clean(edit.user));
+  return isInvented(edit.user) ? trans.__('“%1”', client) : trans.__('“%1”, by %2', client, user);
+}
+
+/** Return what is known of who made an edit. */
+export function identityOf({ client, user }: Edit, trans: TranslationBundle): string {
+  if (isInvented(user)) {
+    return client === null
+      ? trans.__('Signed in with the server’s token, without a user name')
+      : trans.__(
+          'Signed in with the server’s token, without a user name. In quotes is what the client calls itself, which nobody has verified.'
+        );
+  }
+  return client === null
+    ? trans.__('User %1', clean(user))
+    : trans.__(
+        'User %1. In quotes is what the client calls itself, which nobody has verified.',
+        clean(user)
+      );
 }
 
 /** What the one who made an edit says it is for; nothing if nothing was said. */

@@ -1,5 +1,6 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { InTheWay, Part, Proposal, ProposalPart } from '../answers';
+import { displayName, isInvented } from '../editors';
 import { clean, cleanText } from '../names';
 import { isAboutNotebook, isInsert, type Place } from './places';
 
@@ -11,12 +12,20 @@ const LONGEST_MESSAGE = 200;
 
 /** Who proposes: what the client calls itself, or if it does not the user whom the server knows. */
 export function proposer({ client, user }: Proposal, trans: TranslationBundle): string {
-  return clean(client ?? '') || clean(user) || trans.__('Somebody');
+  return clean(client ?? '') || displayName(user, trans) || trans.__('Somebody');
 }
 
 /** What is known of the proposer: a name of its own choice is told apart from the user's. */
 export function identity({ client, user }: Proposal, trans: TranslationBundle): string {
   const [claim, known] = [clean(client ?? ''), clean(user)];
+  if (isInvented(user)) {
+    return claim === ''
+      ? trans.__('Signed in with the server’s token, without a user name')
+      : trans.__(
+          'Signed in with the server’s token, without a user name, and calls itself %1',
+          claim
+        );
+  }
   return claim === '' || claim === known
     ? trans.__('Signed in as %1', known)
     : trans.__('Signed in as %1, and calls itself %2', known, claim);

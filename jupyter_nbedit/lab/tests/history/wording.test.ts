@@ -7,6 +7,7 @@ import {
   cellsOf,
   changesOf,
   hindrancesOf,
+  identityOf,
   messageOf,
   placeOf,
   titleOf,
@@ -96,7 +97,18 @@ test('what a client calls itself is in quotes, and who was verified is not', () 
 test('a user that the server has made up for a token is not named', () => {
   const user = '7d1f9311ec2141318a4b7356a2f267fa';
   expect(whoOf(edit(1, { user, client: 'An agent' }), trans)).toBe('“An agent”');
-  expect(whoOf(edit(1, { user }), trans)).toBe('Anonymous');
+  expect(whoOf(edit(1, { user }), trans)).toBe('An agent');
+  expect(identityOf(edit(1, { user }), trans)).toBe(
+    'Signed in with the server’s token, without a user name'
+  );
+  expect(identityOf(edit(1, { user, client: 'Bot' }), trans)).toBe(
+    'Signed in with the server’s token, without a user name. ' +
+      'In quotes is what the client calls itself, which nobody has verified.'
+  );
+  expect(identityOf(edit(1), trans)).toBe('User anna');
+  expect(identityOf(edit(1, { client: 'Bot' }), trans)).toBe(
+    'User anna. In quotes is what the client calls itself, which nobody has verified.'
+  );
 });
 
 test('names and messages are shown without what reverses or hides text', () => {

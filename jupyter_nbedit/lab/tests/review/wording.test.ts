@@ -56,6 +56,18 @@ test('what a client calls itself is told apart from the user that the server kno
   expect(wording.proposer(proposal([], { client: null, user: '' }), trans)).toBe('Somebody');
 });
 
+test('a proposer whose user name Jupyter has invented is called an agent', () => {
+  const user = '2f0976f161c0416f9056e4e7aa0c7065';
+  const unnamed = proposal([], { client: null, user });
+  expect(wording.proposer(unnamed, trans)).toBe('An agent');
+  expect(wording.identity(unnamed, trans)).toBe(
+    'Signed in with the server’s token, without a user name'
+  );
+  expect(wording.identity(proposal([], { user }), trans)).toBe(
+    'Signed in with the server’s token, without a user name, and calls itself Claude'
+  );
+});
+
 test('a purpose is shown without control characters, and cut', () => {
   expect(wording.purpose(proposal([], { message: 'why\u202E\n?' }))).toBe('why?');
   expect(wording.purpose(proposal([], { message: 'x'.repeat(300) }))).toHaveLength(200);
