@@ -456,3 +456,78 @@ test.describe('A proposal', () => {
     });
   }
 });
+  test('counts what is proposed for its notebook, and names what is for others as such', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    for (const name of ['mine', 'other', 'none']) {
+      folder.write(`${name}.ipynb`, notebook(many(5)));
+      await agent.setMode(folder.path(`${name}.ipynb`), 'review');
+    }
+    await agent.propose(folder.path('mine.ipynb'), THREE);
+    await agent.propose(folder.path('other.ipynb'), THREE.slice(0, 1));
+    const mine = await open('mine.ipynb');
+    await expect(bar(mine)).toContainText('Claude proposes 3 changes');
+    await expect(status(page)).toHaveText('Review first · 3 changes proposed');
+    // Other tests propose to their notebooks at the same time.
+    await expect(status(page)).toHaveAccessibleName(
+      /^Agents in this notebook: review first, 3 changes proposed, \d+ changes? proposed in other notebooks$/
+    );
+    const none = await open('none.ipynb');
+    await expect(bar(none)).toBeHidden();
+    await expect(status(page)).toHaveText(
+      /^Review first · \d+ changes proposed in other notebooks$/
+    );
+  });
+
+  test('says that edits are stopped while the modes cannot be read, and lets the user resume', async ({
+    dialogs,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('stopped.ipynb', notebook(many(3)));
+    let unreadable: string | null = 'The database is damaged.';
+    const asked: unknown[] = [];
+    await page.route(/\/nbedit\/mode(\?|$)/, async route => {
+      const request = route.request();
+      if (request.method() === 'PUT') {
+        asked.push(request.postDataJSON());
+        unreadable = null;
+      }
+      const address = new URL(request.url());
+      const path = address.searchParams.get('path');
+      const reply = { path, mode: 'edit', own: null, server: 'edit', fixed: false, unreadable };
+      await route.fulfill({ json: reply });
+    });
+    await open('stopped.ipynb');
+    const why =
+      'Agent edits are stopped: the server cannot read which notebooks are paused or reviewed.';
+    await expect(status(page)).toHaveText('Agent edits stopped');
+    await expect(status(page)).toHaveAccessibleName(`${why} The database is damaged.`);
+    const toast = page.locator('.Toastify__toast').filter({ hasText: why });
+    await expect(toast).toHaveCount(1);
+    // Told once, however often it is read.
+    folder.write('another.ipynb', notebook(many(3)));
+    await open('another.ipynb');
+    await expect(status(page)).toHaveText('Agent edits stopped');
+    await expect(toast).toHaveCount(1);
+
+    await status(page).click();
+    const menu = page.locator('.jp-nbedit-mode-menu');
+    await expect(menu).toContainText(why);
+    await expect(menu).toContainText('The database is damaged.');
+    await menu.getByRole('menuitem', { name: 'Resume Agent Edits…' }).click();
+    const dialog = page.locator('.jp-Dialog');
+    await expect(dialog).toContainText('The database is damaged.');
+    expect(await violations(dialog.locator('.jp-Dialog-content'))).toEqual([]);
+    expect(asked).toEqual([]);
+    await dialog.getByRole('button', { name: 'Resume' }).click();
+    await expect(status(page)).toHaveAccessibleName('Agents in this notebook: edits allowed');
+    await expect(toast).toHaveCount(0);
+    expect(asked).toEqual([expect.objectContaining({ mode: null })]);
+    expect(dialogs.splice(0)).toHaveLength(1);
+  });
+

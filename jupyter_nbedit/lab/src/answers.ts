@@ -124,6 +124,11 @@ export interface ModeReply {
   readonly server: Mode;
   /** Whether nobody may change it. */
   readonly fixed: boolean;
+  /**
+   * Why the server cannot read the notebooks' own modes, or null if it can. Until a person sets a
+   * mode it refuses all changes. Servers that do not say so can read them.
+   */
+  readonly unreadable?: string | null;
 }
 
 export type ProposalStatus = 'pending' | 'accepted' | 'rejected' | 'partly_accepted' | 'expired';

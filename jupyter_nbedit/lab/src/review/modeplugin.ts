@@ -1,19 +1,20 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
-import { ICommandPalette, Notification } from '@jupyterlab/apputils';
+import { Dialog, ICommandPalette, Notification, showDialog } from '@jupyterlab/apputils';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStatusBar } from '@jupyterlab/statusbar';
-import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { ITranslator, nullTranslator, type TranslationBundle } from '@jupyterlab/translation';
 import { Signal } from '@lumino/signaling';
+import { Widget } from '@lumino/widgets';
 import type { Mode } from '../answers';
+import { make } from '../elements';
 import type { FileFeed } from '../events';
 import { IFileFeed } from '../feed';
 import { notLinked } from '../linked';
 import { Server } from '../server';
-import { Modes, type Choice } from './modes';
+import { describeResumption, describeStop, isStopped, Modes, reasonOf, type Choice } from './modes';
 import { Commands, IProposals } from './plugin';
 import type { Proposals } from './proposals';
 import { ModeStatus } from './status';
-import { pendingParts } from './wording';
 
 export const modes: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:modes',
@@ -53,6 +54,27 @@ export const modes: JupyterFrontEndPlugin<void> = {
         Notification.error(trans.__('The mode was not changed. %1', message), { autoClose: 8000 });
       }
     };
+    const resume = async (): Promise<void> => {
+      const { now } = known;
+      if (isStopped(now) && (await isSure([reasonOf(now), describeResumption(trans)], trans))) {
+        await set('server', null);
+      }
+    };
+    // Told once each time that it happens, however often it is read.
+    let notice: string | null = null;
+    known.changed.connect(() => {
+      const { now } = known;
+      if (isStopped(now)) {
+        notice ??= Notification.error(describeStop(trans), {
+          autoClose: false,
+          actions: [{ label: trans.__('Resume…'), callback: () => void resume() }]
+        });
+      } else if (now !== null && notice !== null) {
+        Notification.dismiss(notice);
+        notice = null;
+      }
+    });
+
     // They give the notebook in front a mode of its own, or take it away.
     const toggles: readonly { readonly id: string; readonly label: string; readonly mode: Mode }[] =
       [
@@ -82,14 +104,13 @@ export const modes: JupyterFrontEndPlugin<void> = {
     });
 
     if (statusBar !== null) {
-      const count = (): number =>
-        pending.pending.reduce((sum, proposal) => sum + pendingParts(proposal).length, 0);
       const item = new ModeStatus(
         known,
-        count,
+        () => pending.count(known.path),
         {
           set: (scope, mode) => void set(scope, mode),
-          review: () => void commands.execute(Commands.review)
+          review: () => void commands.execute(Commands.review),
+          resume: () => void resume()
         },
         trans
       );
@@ -110,3 +131,15 @@ export const modes: JupyterFrontEndPlugin<void> = {
     }
   }
 };
+
+/** Ask whether agents may edit again; the texts say what has happened and what would follow. */
+async function isSure(texts: readonly string[], trans: TranslationBundle): Promise<boolean> {
+  const body = new Widget();
+  body.node.append(...texts.map(text => make('p', '', text)));
+  const { button } = await showDialog({
+    title: trans.__('Resume agent edits?'),
+    body,
+    buttons: [Dialog.cancelButton(), Dialog.warnButton({ label: trans.__('Resume') })]
+  });
+  return button.accept;
+}

@@ -2,8 +2,13 @@ import type { Event } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { Signal, type ISignal } from '@lumino/signaling';
 import type { Mode, ModeReply } from '../answers';
+import { cleanText } from '../names';
+import { countChanges } from './wording';
 
 const SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/mode/v1';
+
+/** Longest reason of the server that is shown. */
+const LONGEST_REASON = 160;
 
 /** The status of a request that the user has no right to. */
 const FORBIDDEN = 403;
@@ -46,7 +51,11 @@ export class Modes {
       : this._obstacle;
   }
 
-  /** Another notebook is in front, by its path in the contents API; null if none is. */
+  /** The path of the notebook in front in the contents API; null if none is. */
+  get path(): string | null {
+    return this._path;
+  }
+
   set path(path: string | null) {
     if (path !== this._path) {
       this._path = path;
@@ -153,4 +162,91 @@ export function choicesOf({ path, own, server }: ModeReply, trans: TranslationBu
     isChosen: own === null
   };
   return path === null ? ofServer : [...ofNotebook, asServer, ...ofServer];
+}
+
+/** How many changes wait for somebody's word. */
+export interface ProposalCounts {
+  /** For the notebook in front. */
+  readonly here: number;
+  /** For all other notebooks. */
+  readonly elsewhere: number;
+}
+
+/** Whether the server refuses all changes because it cannot read the notebooks' own modes. */
+export function isStopped(
+  now: ModeReply | null
+): now is ModeReply & { readonly unreadable: string } {
+  return typeof now?.unreadable === 'string';
+}
+
+/** Say that agents cannot edit anything. */
+export function describeStop(trans: TranslationBundle): string {
+  return trans.__(
+    'Agent edits are stopped: the server cannot read which notebooks are paused or reviewed.'
+  );
+}
+
+/** Return why the server cannot read the notebooks' own modes, in its words. */
+export function reasonOf({ unreadable }: { readonly unreadable: string }): string {
+  return cleanText(unreadable, LONGEST_REASON);
+}
+
+/** Say what it comes to if edits are allowed again although the modes cannot be read. */
+export function describeResumption(trans: TranslationBundle): string {
+  return trans.__(
+    'If you resume, agents may edit all notebooks as the mode of the server allows. Notebooks that were paused or reviewed are not any more: set their modes again.'
+  );
+}
+
+/**
+ * Say how edits are taken and what is proposed.
+ *
+ * @returns The text beside the icon, empty if there is nothing to draw attention to, and the name
+ *   of the status item with all that is known.
+ */
+export function describeStatus(
+  now: ModeReply | null,
+  { here, elsewhere }: ProposalCounts,
+  trans: TranslationBundle
+): { readonly label: string; readonly name: string } {
+  const mode = now?.mode ?? 'edit';
+  const hasNotebook = now?.path != null;
+  const proposed = here > 0 ? [trans.__('%1 proposed', countChanges(here, trans))] : [];
+  const others =
+    elsewhere === 0
+      ? []
+      : hasNotebook
+        ? [trans.__('%1 proposed in other notebooks', countChanges(elsewhere, trans))]
+        : [trans.__('%1 proposed', countChanges(elsewhere, trans))];
+  const state = isStopped(now)
+    ? { label: [trans.__('Agent edits stopped')], name: `${describeStop(trans)} ${reasonOf(now)}` }
+    : {
+        label: mode === 'edit' ? [] : [nameOf(mode, trans)],
+        name: describeMode(mode, hasNotebook, trans)
+      };
+  return {
+    // Those of other notebooks only where they are the only ones: the place is small.
+    label: [...state.label, ...(here > 0 ? proposed : others)].join(' · '),
+    name: [state.name, ...proposed, ...others].join(', ')
+  };
+}
+
+/** Say what agents may do, in a text that begins with whose mode it is. */
+function describeMode(mode: Mode, isOfNotebook: boolean, trans: TranslationBundle): string {
+  const name = modeInText(mode, trans);
+  return isOfNotebook
+    ? trans.__('Agents in this notebook: %1', name)
+    : trans.__('Agents in all notebooks: %1', name);
+}
+
+/** Return what a mode is called within a sentence. */
+function modeInText(mode: Mode, trans: TranslationBundle): string {
+  switch (mode) {
+    case 'edit':
+      return trans.__('edits allowed');
+    case 'review':
+      return trans.__('review first');
+    case 'plan':
+      return trans.__('paused');
+  }
 }

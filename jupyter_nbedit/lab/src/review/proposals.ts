@@ -1,6 +1,8 @@
 import type { Event } from '@jupyterlab/services';
 import { Signal, type ISignal } from '@lumino/signaling';
 import type { EditReply, Proposal } from '../answers';
+import type { ProposalCounts } from './modes';
+import { pendingParts } from './wording';
 
 const SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/proposal/v1';
 
@@ -48,6 +50,14 @@ export class Proposals {
   /** Those of one notebook, by its path in the contents API. */
   of(path: string): readonly Proposal[] {
     return this._pending.filter(proposal => proposal.path === path);
+  }
+
+  /** Count the changes that are proposed for one notebook, and for all others. */
+  count(path: string | null): ProposalCounts {
+    const sum = (proposals: readonly Proposal[]): number =>
+      proposals.reduce((total, proposal) => total + pendingParts(proposal).length, 0);
+    const here = path === null ? 0 : sum(this.of(path));
+    return { here, elsewhere: sum(this._pending) - here };
   }
 
   /** Ask the server soon what is pending. */

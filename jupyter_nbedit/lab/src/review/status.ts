@@ -2,10 +2,19 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { MenuSvg } from '@jupyterlab/ui-components';
 import { CommandRegistry } from '@lumino/commands';
 import { Widget, type Menu } from '@lumino/widgets';
-import type { Mode } from '../answers';
+import type { Mode, ModeReply } from '../answers';
 import { make } from '../elements';
 import { MODE_ICONS } from './icons';
-import { choicesOf, nameOf, type Choice, type Modes } from './modes';
+import {
+  choicesOf,
+  describeStatus,
+  describeStop,
+  isStopped,
+  reasonOf,
+  type Choice,
+  type Modes,
+  type ProposalCounts
+} from './modes';
 import { countChanges } from './wording';
 
 /** What can be done from the status bar. */
@@ -14,14 +23,15 @@ export interface StatusActions {
   readonly set: (scope: Choice['scope'], mode: Mode | null) => void;
   /** Show what is proposed. */
   readonly review: () => void;
+  /** Let agents edit again although the notebooks' own modes cannot be read, after a question. */
+  readonly resume: () => void;
 }
 
 /** Shows in the status bar how edits are taken, and lets the user change it. */
 export class ModeStatus extends Widget {
-  /** @param _count How many changes wait for somebody's word. */
   constructor(
     private readonly _modes: Modes,
-    private readonly _count: () => number,
+    private readonly _count: () => ProposalCounts,
     private readonly _actions: StatusActions,
     private readonly _trans: TranslationBundle
   ) {
@@ -39,17 +49,13 @@ export class ModeStatus extends Widget {
   /** Show what holds by now. */
   refresh(): void {
     const { now } = this._modes;
-    const mode = now?.mode ?? 'edit';
-    const count = this._count();
-    const trans = this._trans;
-    const waiting = count > 0 ? [trans.__('%1 proposed', countChanges(count, trans))] : [];
-    const shown = [...(mode === 'edit' ? [] : [nameOf(mode, trans)]), ...waiting];
-    const what = [describeMode(mode, now?.path != null, trans), ...waiting];
-    this._button.title = what.join(', ');
-    this._button.setAttribute('aria-label', what.join(', '));
+    const { label, name } = describeStatus(now, this._count(), this._trans);
+    const mode = isStopped(now) ? 'plan' : (now?.mode ?? 'edit');
+    this._button.title = name;
+    this._button.setAttribute('aria-label', name);
     this._button.dataset.mode = mode;
-    this._text.textContent = shown.join(' · ');
-    this._text.hidden = shown.length === 0;
+    this._text.textContent = label;
+    this._text.hidden = label === '';
     this._icon.replaceChildren();
     MODE_ICONS[mode].element({ container: this._icon, stylesheet: 'statusBar' });
   }
@@ -60,7 +66,7 @@ export class ModeStatus extends Widget {
       return;
     }
     this._menu?.dispose();
-    const menu = this._makeMenu(choicesOf(now, this._trans));
+    const menu = this._makeMenu(now);
     this._menu = menu;
     menu.aboutToClose.connect(() => this._button.focus());
     const { left, top } = this._button.getBoundingClientRect();
@@ -72,23 +78,38 @@ export class ModeStatus extends Widget {
     super.dispose();
   }
 
-  private _makeMenu(choices: readonly Choice[]): Menu {
+  private _makeMenu(now: ModeReply): Menu {
     const trans = this._trans;
     const { obstacle } = this._modes;
-    const count = this._count();
-    const { set, review } = this._actions;
+    const { here, elsewhere } = this._count();
+    const { set, review, resume } = this._actions;
     // Of its own, so that its lines are no commands of the palette.
     const commands = new CommandRegistry();
     const menu = new MenuSvg({ commands });
     menu.addClass('jp-nbedit-mode-menu');
-    if (count > 0) {
+    if (isStopped(now)) {
+      const lines = { stopped: describeStop(trans), reason: reasonOf(now) };
+      for (const [command, label] of Object.entries(lines)) {
+        commands.addCommand(command, { label, isEnabled: () => false, execute: () => null });
+        menu.addItem({ command });
+      }
+      commands.addCommand('resume', {
+        label: trans.__('Resume Agent Edits…'),
+        isEnabled: () => obstacle === '',
+        execute: resume
+      });
+      menu.addItem({ command: 'resume' });
+      menu.addItem({ type: 'separator' });
+    }
+    if (here + elsewhere > 0) {
       commands.addCommand('review', {
-        label: trans.__('Review %1…', countChanges(count, trans)),
+        label: trans.__('Review %1…', countChanges(here + elsewhere, trans)),
         execute: review
       });
       menu.addItem({ command: 'review' });
       menu.addItem({ type: 'separator' });
     }
+    const choices = choicesOf(now, trans);
     choices.forEach(({ scope, mode, label, isChosen }, index) => {
       const command = `${scope}:${mode}`;
       commands.addCommand(command, {
@@ -119,24 +140,4 @@ export class ModeStatus extends Widget {
   private readonly _icon = make('span', 'jp-nbedit-status-icon');
   private readonly _text = make('span', 'jp-StatusBar-TextItem');
   private _menu: Menu | null = null;
-}
-
-/** Say what agents may do, in a text that begins with whose mode it is. */
-function describeMode(mode: Mode, isOfNotebook: boolean, trans: TranslationBundle): string {
-  const name = modeInText(mode, trans);
-  return isOfNotebook
-    ? trans.__('Agents in this notebook: %1', name)
-    : trans.__('Agents in all notebooks: %1', name);
-}
-
-/** Return what a mode is called within a sentence. */
-function modeInText(mode: Mode, trans: TranslationBundle): string {
-  switch (mode) {
-    case 'edit':
-      return trans.__('edits allowed');
-    case 'review':
-      return trans.__('review first');
-    case 'plan':
-      return trans.__('paused');
-  }
 }

@@ -1,8 +1,14 @@
 import type { Event } from '@jupyterlab/services';
 import { nullTranslator } from '@jupyterlab/translation';
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { Mode, ModeReply } from '../../src/answers';
-import { choicesOf, Modes, type ModeServer } from '../../src/review/modes';
+import {
+  choicesOf,
+  describeStatus,
+  isStopped,
+  Modes,
+  type ModeServer
+} from '../../src/review/modes';
 
 const trans = nullTranslator.load('jupyter_nbedit');
 
@@ -151,4 +157,52 @@ test('the choices are those of the notebook and of the server, each with what ho
     'server',
     'server'
   ]);
+});
+
+describe('The status item', () => {
+  const holds = (more: Partial<ModeReply> = {}): ModeReply => ({
+    path: 'a.ipynb',
+    mode: 'edit',
+    own: null,
+    server: 'edit',
+    fixed: false,
+    ...more
+  });
+  const counts = (here: number, elsewhere: number) => ({ here, elsewhere });
+
+  test('counts the changes that are proposed for the notebook in front', () => {
+    expect(describeStatus(holds({ mode: 'review' }), counts(9, 3), trans)).toEqual({
+      label: 'Review first · 9 changes proposed',
+      name: 'Agents in this notebook: review first, 9 changes proposed, 3 changes proposed in other notebooks'
+    });
+  });
+
+  test('names changes that are proposed for other notebooks as such', () => {
+    expect(describeStatus(holds(), counts(0, 1), trans)).toEqual({
+      label: '1 change proposed in other notebooks',
+      name: 'Agents in this notebook: edits allowed, 1 change proposed in other notebooks'
+    });
+  });
+
+  test('counts the changes for all notebooks where none is in front', () => {
+    expect(describeStatus(holds({ path: null }), counts(0, 4), trans)).toEqual({
+      label: '4 changes proposed',
+      name: 'Agents in all notebooks: edits allowed, 4 changes proposed'
+    });
+  });
+
+  test('says that edits are stopped, and why, while the modes cannot be read', () => {
+    const stopped = holds({ unreadable: 'The database is damaged.' });
+    expect(isStopped(stopped)).toBe(true);
+    expect(describeStatus(stopped, counts(0, 0), trans)).toEqual({
+      label: 'Agent edits stopped',
+      name: 'Agent edits are stopped: the server cannot read which notebooks are paused or reviewed. The database is damaged.'
+    });
+  });
+
+  test('takes a server that does not speak of unreadable modes for one that can read them', () => {
+    expect(isStopped(holds())).toBe(false);
+    expect(isStopped(holds({ unreadable: null }))).toBe(false);
+    expect(isStopped(null)).toBe(false);
+  });
 });

@@ -140,3 +140,13 @@ test('what was known stays while the server does not answer, which is said once'
   expect(proposals.pending).toEqual([older, newer]);
   expect(warn).toHaveBeenCalledTimes(1);
 });
+
+test('the changes of a notebook are counted apart from those of the others', async () => {
+  const decided = changed('d', 2, { part: 1, status: 'accepted' });
+  server.pending = [newer, proposal([changed('a', 0), decided], { proposal_id: 1 })];
+  proposals.refresh();
+  await settle();
+  expect(proposals.count('b.ipynb')).toEqual({ here: 1, elsewhere: 1 });
+  expect(proposals.count('c.ipynb')).toEqual({ here: 0, elsewhere: 2 });
+  expect(proposals.count(null)).toEqual({ here: 0, elsewhere: 2 });
+});
