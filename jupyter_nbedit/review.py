@@ -18,6 +18,7 @@ from jupyter_nbedit.history.entries import Touched
 from jupyter_nbedit.messages import Asked, EditReply, Errand
 from jupyter_nbedit.notebook.blank import blank
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.precedence import Past
 from jupyter_nbedit.notebook.record import Record
 from jupyter_nbedit.notebook.taking_back import take_back
 from jupyter_nbedit.outcome import Job, as_given
@@ -148,13 +149,16 @@ class Review:
     ) -> EditReply:
         only = None if len(parts) == len(proposal.parts) else parts
         offer = await asyncio.to_thread(Record.decode, work)
+        past = Past(accepted={part.part for part in proposal.parts if part.status == "accepted"})
 
         async def prepare(read: Loaded) -> Job:
             exact = await read.hashed() == proposal.hash_before
 
             def run() -> Applied:
                 try:
-                    return take_back(read.document, offer, op=_OP, exact=exact, only=only)
+                    return take_back(
+                        read.document, offer, op=_OP, exact=exact, only=only, past=past
+                    )
                 except UndoConflict as conflict:
                     raise _changed(proposal, conflict) from None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
@@ -14,9 +16,13 @@ from jupyter_nbedit.history.entries import Entry
 from jupyter_nbedit.loading import Loaded
 from jupyter_nbedit.messages import EditReply, UndoRequest
 from jupyter_nbedit.notebook.batch import Applied
+from jupyter_nbedit.notebook.precedence import Past, PastEdit
 from jupyter_nbedit.notebook.record import Record
 from jupyter_nbedit.notebook.taking_back import take_back
 from jupyter_nbedit.outcome import Job
+
+# The number of an edit, the number of the edit it takes back, and its record.
+_Row = tuple[int, int | None, bytes | None]
 
 
 @dataclass(frozen=True)
@@ -54,7 +60,9 @@ class Undoing:
             before = None
             while True:
                 entry, kept = await self._found(request, before)
-                job = _job(read, entry, kept)
+                # What stands where the edit left it needs no history to be found.
+                others = [] if read.hash == entry.hash else await self._others(entry)
+                job = _job(read, entry, kept, others)
                 applied = await away(job.weight, job.run)
                 if applied.splices or request.edit_id is not None:
                     return replace(job, run=partial(_same, applied))
@@ -62,6 +70,11 @@ class Undoing:
                 before = entry.edit_id
 
         return await self.editor.make(request, prepare)
+
+    async def _others(self, entry: Entry) -> Sequence[_Row]:
+        """Return the other edits that may have changed the order of cells around an edit's own."""
+        related = await self.ledger.related(entry.path, entry.edit_id)
+        return [row for row in related if row[0] != entry.edit_id]
 
     async def _found(self, request: UndoRequest, before: int | None) -> tuple[Entry, bytes]:
         """Find what is to be taken back."""
@@ -106,26 +119,40 @@ def _same(applied: Applied) -> Applied:
     return applied
 
 
-def _job(read: Loaded, entry: Entry, kept: bytes) -> Job:
+def _job(read: Loaded, entry: Entry, kept: bytes, others: Sequence[_Row]) -> Job:
     op: Literal["undo", "redo"] = "redo" if entry.kind == "undo" else "undo"
 
     def run() -> Applied:
         exact = read.hash == entry.hash
+        record = _decoded(entry, kept)
+        past = Past(_history(PastEdit(entry.edit_id, entry.undoes, record), others))
         try:
-            return take_back(read.document, _decoded(entry, kept), op=op, exact=exact)
+            return take_back(read.document, record, op=op, exact=exact, past=past)
         except UndoConflict as conflict:
             conflict.details["edit_id"] = entry.edit_id
             raise
 
     return Job(
         run,
-        weight=len(read.content.raw) + len(kept),
+        weight=len(read.content.raw) + len(kept) + sum(len(text or b"") for *_, text in others),
         kind=op,
         undoes=entry.edit_id,
         # What comes back was in the notebook before the edit, and is worth no more than the
         # notebook was then.
         may_sign=entry.trusted,
     )
+
+
+def _history(edit: PastEdit, others: Sequence[_Row]) -> list[PastEdit]:
+    """Return an edit and others, oldest first; of records that cannot be read nothing is known."""
+    found = [edit]
+    for number, undoes, text in others:
+        record = None
+        if text is not None:
+            with suppress(ValueError):
+                record = Record.decode(text).without_text()
+        found.append(PastEdit(number, undoes, record))
+    return sorted(found, key=lambda one: one.number)
 
 
 def _decoded(entry: Entry, kept: bytes) -> Record:

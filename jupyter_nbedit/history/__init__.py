@@ -173,6 +173,40 @@ class Ledger:
             raise EditNotFound(message, edit_id=edit_id)
         return made_of(row[:-1], path), row[-1]
 
+    async def related(self, path: str, edit_id: int) -> list[tuple[int, int | None, bytes | None]]:
+        """Return the edits from one on, and the older ones that are taken back by any of them.
+
+        Between them there is no gap.
+
+        Returns
+        -------
+        Of each, oldest first: its number, the number of the edit it takes back, and its record.
+
+        Raises
+        ------
+        LedgerError
+        """
+        where = self._root(), self._name(path)
+        condition = "root = ? AND name = ? AND time > ? AND edit >= ?"
+
+        def related(connection: sqlite3.Connection) -> list[Any]:
+            first, values = edit_id, (*where, self._oldest())
+            while True:
+                (oldest,) = connection.execute(
+                    f"SELECT min(undoes) FROM edits JOIN places USING (place) WHERE {condition}",  # noqa: S608 -- ours
+                    (*values, first),
+                ).fetchone()
+                if oldest is None or oldest >= first:
+                    break
+                first = oldest
+            return connection.execute(
+                "SELECT edit, undoes, record FROM edits JOIN places USING (place)"  # noqa: S608 -- ours
+                f" WHERE {condition} ORDER BY edit",
+                (*values, first),
+            ).fetchall()
+
+        return await self._database.read(related)
+
     async def newest(self, path: str, *, undone: bool, before: int | None = None) -> int | None:
         """Give the number of the edit that is next to be taken back; None if there is none.
 

@@ -180,6 +180,10 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         """Give a range of the blob."""
         return self.blob[start:stop]
 
+    def without_text(self) -> Record:
+        """Return what it says of the order of cells, without the bytes that the edit took away."""
+        return replace(self, blob=b"", back=None)
+
     def encode(self) -> bytes:
         """Write it down."""
         head = msgspec.to_builtins(replace(self, blob=b""))
@@ -214,8 +218,12 @@ def fingerprint(
     cell_type: str, source: str, metadata: Mapping[str, Any], attachments: object
 ) -> str:
     """Tell cells apart by what they mean: written otherwise, or run again, one stays the same."""
-    kept = {name: value for name, value in metadata.items() if name not in _VOLATILE}
-    return _digest([cell_type, source, kept, _joined(attachments)])
+    return _digest([cell_type, source, lasting(metadata), _joined(attachments)])
+
+
+def lasting(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a cell's metadata without what a run of the cell writes there."""
+    return {name: value for name, value in metadata.items() if name not in _VOLATILE}
 
 
 def _joined(attachments: object) -> object:

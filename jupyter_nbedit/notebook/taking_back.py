@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -15,6 +15,7 @@ from jupyter_nbedit.notebook.arrange import Order
 from jupyter_nbedit.notebook.batch import Applied, Result, TouchedCell, worked_out
 from jupyter_nbedit.notebook.document import Document, source_hash
 from jupyter_nbedit.notebook.drafts import Draft
+from jupyter_nbedit.notebook.precedence import NOTHING_KNOWN, Past
 from jupyter_nbedit.notebook.record import Part, Record, mark, same
 from jupyter_nbedit.notebook.restored import Restored
 from jupyter_nbedit.notebook.spans import Span
@@ -24,13 +25,14 @@ from jupyter_nbedit.notebook.whereabouts import Lost, Whereabouts
 from jupyter_nbedit.notebook.workspace import Workspace
 
 
-def take_back(
+def take_back(  # noqa: PLR0913 -- each says something else of the one thing that is done
     document: Document,
     record: Record,
     *,
     op: str,
     exact: bool = False,
     only: Collection[int] | None = None,
+    past: Past = NOTHING_KNOWN,
 ) -> Applied:
     """Take an edit back, or a part of it, or nothing.
 
@@ -51,6 +53,9 @@ def take_back(
         what it was before the edit.
     only
         The numbers of the parts to be taken back; None for all.
+    past
+        What is known of the time since. It tells where a cell belongs if others came back before
+        it, or went.
 
     Raises
     ------
@@ -62,7 +67,7 @@ def take_back(
     # If the splices backwards are for other bytes, so are the indexes of the parts.
     exact = exact and record.back is not None
     chosen = [n for n in range(len(record.parts)) if only is None or n in only]
-    plan = _Plan.of(document, record, [record.parts[n] for n in chosen], exact=exact)
+    plan = _Plan.of(document, record, chosen, past, exact=exact)
     workspace, order = plan.carried_out()
     whole = exact and len(chosen) == len(record.parts)
     return worked_out(
@@ -93,25 +98,37 @@ class _Plan:
 
     document: Document
     record: Record
-    parts: Sequence[Part]
+    parts: dict[int, Part]
     cells: dict[int, int]
     gaps: dict[int, int]
     metadata: bytes | None
 
     @classmethod
-    def of(cls, document: Document, record: Record, parts: Sequence[Part], *, exact: bool) -> _Plan:
+    def of(
+        cls,
+        document: Document,
+        record: Record,
+        chosen: Sequence[int],
+        past: Past,
+        *,
+        exact: bool,
+    ) -> _Plan:
         """Find everything, or refuse with all that was not found."""
-        if exact:
-            cells = {n: part.index for n, part in enumerate(parts) if part.index is not None}
+        parts = {number: record.parts[number] for number in chosen}
+        whereabouts = Whereabouts(document, record, chosen, past)
+        is_whole = len(parts) == len(record.parts)
+        # The number of a place says too little about cells that leave it with parts not chosen.
+        if exact and (is_whole or not whereabouts.has_ids):
+            cells = {n: part.index for n, part in parts.items() if part.index is not None}
             gaps = {
                 n: record.places[part.place].gap
-                for n, part in enumerate(parts)
+                for n, part in parts.items()
                 if part.place is not None
             }
             lost: list[Lost] = []
         else:
-            cells, gaps, lost = _found(document, record, parts)
-        metadata, names = _metadata(document, record, parts, exact=exact)
+            cells, gaps, lost = whereabouts.find()
+        metadata, names = _metadata(document, record, parts.values(), exact=exact)
         if lost or names:
             _refuse(lost, names)
         return cls(document, record, parts, cells, gaps, metadata)
@@ -122,7 +139,7 @@ class _Plan:
         workspace.metadata = self.metadata
         gone: list[int] = []
         placed: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        for number, part in enumerate(self.parts):
+        for number, part in self.parts.items():
             if part.of_notebook:
                 continue
             token = self.cells.get(number, -1 - number)
@@ -154,32 +171,6 @@ def _no_id() -> NoReturn:
     raise AssertionError(message)
 
 
-def _found(
-    document: Document, record: Record, parts: Sequence[Part]
-) -> tuple[dict[int, int], dict[int, int], list[Lost]]:
-    """Find the cells and the places of parts."""
-    whereabouts = Whereabouts(document, record.total_cells)
-    cells, lost = whereabouts.cells(parts)
-    known: dict[int, int | None] = {}
-    gaps: dict[int, int] = {}
-    for number, part in enumerate(parts):
-        if part.place is None:
-            continue
-        if part.place not in known:
-            known[part.place] = whereabouts.gap(record.places[part.place])
-        gap = known[part.place]
-        others = [] if part.cell_id is None else document.ids.get(part.cell_id, [])
-        if part.index is None and others:
-            # A cell with its id is there already.
-            source = document.cell(others[0]).source
-            lost.append(Lost(part, "ambiguous", others[0], source))
-        elif gap is not None:
-            gaps[number] = gap
-        elif part.index is None or number in cells:
-            lost.append(Lost(part, "no_place", cells.get(number)))
-    return cells, gaps, lost
-
-
 def _refuse(lost: Sequence[Lost], names: list[str]) -> NoReturn:
     cells = [one.conflict for one in lost]
     called = [repr(one["index"] if one["cell_id"] is None else one["cell_id"]) for one in cells]
@@ -195,7 +186,7 @@ def _refuse(lost: Sequence[Lost], names: list[str]) -> NoReturn:
 
 
 def _metadata(
-    document: Document, record: Record, parts: Sequence[Part], *, exact: bool
+    document: Document, record: Record, parts: Iterable[Part], *, exact: bool
 ) -> tuple[bytes | None, list[str]]:
     """Give what becomes of the notebook's metadata, and the names that somebody changed since."""
     now = document.written_metadata

@@ -12,7 +12,9 @@ from typing import Any
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.edits import State
-from jupyter_nbedit.notebook.record import Anchor, Part, Place, likeness
+from jupyter_nbedit.notebook.layouts import Choice, find_layout
+from jupyter_nbedit.notebook.precedence import Past, Precedence
+from jupyter_nbedit.notebook.record import Anchor, Part, Place, Record, lasting, likeness, same
 
 # A conflict shows what the cell says now, for people to decide by.
 _SHOWN = 2000
@@ -39,21 +41,92 @@ class Whereabouts:
     ----------
     document
         The notebook.
-    total_cells
-        How many cells there were right after the edit.
+    record
+        What the edit did.
+    chosen
+        The numbers of the parts whose cells and places are looked for.
+    past
+        What is known of the time since.
     """
 
-    def __init__(self, document: Document, total_cells: int) -> None:
+    def __init__(
+        self,
+        document: Document,
+        record: Record,
+        chosen: Sequence[int],
+        past: Past,
+    ) -> None:
         self._document = document
-        self._total_cells = total_cells
+        self._record = record
+        self._chosen = chosen
+        self._past = past
         self._states: dict[int, State | None] = {}
         self._known_keys: dict[int, str] = {}
 
-    def cells(self, parts: Sequence[Part]) -> tuple[dict[int, int], list[Lost]]:
-        """Find the cells of parts: indexes by the numbers of the parts, and what was not found."""
+    def find(self) -> tuple[dict[int, int], dict[int, int], list[Lost]]:
+        """Find cells and gaps by the numbers of the parts, and what was not found."""
+        if not (self.has_ids or self._past.is_rearranged_since(self._record)):
+            choice = Choice(self._record, set(self._chosen), self._past.accepted)
+            layout = find_layout(choice, len(self._document), self)
+            if layout is not None:
+                return layout.cells, layout.gaps, []
+        cells, lost = self._cells()
+        gaps = self._gaps()
+        for number in self._chosen:
+            part = self._record.parts[number]
+            if part.place is None:
+                continue
+            others = [] if part.cell_id is None else self._document.ids.get(part.cell_id, [])
+            if part.index is None and others:
+                # A cell with its id is there already.
+                source = self._document.cell(others[0]).source
+                lost.append(Lost(part, "ambiguous", others[0], source))
+            elif gaps[number] is None and (part.index is None or number in cells):
+                lost.append(Lost(part, "no_place", cells.get(number)))
+        return cells, {number: gap for number, gap in gaps.items() if gap is not None}, lost
+
+    def is_as_left(self, part: Part, index: int) -> bool:
+        """Return whether the cell at an index may be the one of a part, as the edit left it."""
+        return self._document.heads[index][0] == part.cell_id and self._is_as_left(part, index)
+
+    def is_as_before(self, part: Part, index: int) -> bool:
+        """Return whether the cell at an index may be the one of a part, as before the edit."""
+        if self._document.heads[index][0] != part.cell_id or part.before is None:
+            return False
+        state, before = self._state(index), part.before
+        return state is not None and (
+            (state.cell_type, state.source) == (before.cell_type, before.source)
+            and same(lasting(state.metadata), lasting(before.metadata))
+        )
+
+    def is_like(self, anchor: Anchor, index: int) -> bool:
+        """Return whether the cell at an index may be a neighbour."""
+        if anchor.id is not None:
+            return self._document.heads[index][0] == anchor.id
+        return bool(anchor.key) and self._key(index) == anchor.key
+
+    @cached_property
+    def has_ids(self) -> bool:
+        """Whether all cells and neighbours that are looked for have ids."""
+        parts = [self._record.parts[number] for number in self._chosen]
+        places = [self._record.places[part.place] for part in parts if part.place is not None]
+        return all(part.cell_id is not None or part.of_notebook for part in parts) and all(
+            anchor.id is not None for place in places for anchor in (*place.behind, *place.ahead)
+        )
+
+    @cached_property
+    def _is_rearranged(self) -> bool:
+        """Whether edits that are known of have changed the order of cells without ids."""
+        if self._past.is_rearranged_since(self._record):
+            return True
+        return len(self._chosen) < len(self._record.parts) and self._past.accepted != set()
+
+    def _cells(self) -> tuple[dict[int, int], list[Lost]]:
+        """Find the cells of parts."""
         found: dict[int, int] = {}
         lost: list[Lost] = []
-        for number, part in enumerate(parts):
+        for number in self._chosen:
+            part = self._record.parts[number]
             if part.index is None:
                 continue
             try:
@@ -61,15 +134,42 @@ class Whereabouts:
             except Lost as failure:
                 lost.append(failure)
         claims = Counter(found.values())
-        lost += [Lost(parts[n], "ambiguous", None) for n, at in found.items() if claims[at] > 1]
+        lost += [
+            Lost(self._record.parts[number], "ambiguous", None)
+            for number, at in found.items()
+            if claims[at] > 1
+        ]
         return found, lost
 
-    def gap(self, place: Place) -> int | None:
-        """Find a place, as a number of cells that stand before it; None if it cannot be told.
+    def _gaps(self) -> dict[int, int | None]:
+        """Find the places of parts, as numbers of cells that stand before them."""
+        parts = {
+            number: part
+            for number in self._chosen
+            if (part := self._record.parts[number]).place is not None
+        }
+        places = {part.place or 0 for part in parts.values()}
+        near = {number: self._gap(number) for number in places}
+        found: dict[int, int | None] = {n: near[part.place or 0] for n, part in parts.items()}
+        named = {n: part for n, part in parts.items() if part.cell_id is not None}
+        if not named:
+            return found
+        order = Precedence.build(
+            self._document, self._record, self._past.history, set(self._chosen)
+        )
+        for number, bounds in zip(named, order.bounds(named.values()), strict=True):
+            found[number] = _between(found[number], *bounds)
+        return found
+
+    def _gap(self, number: int) -> int | None:
+        """Find a place; None if it cannot be told.
 
         The nearest neighbours that are left tell it. If there are several that look alike, those
         tell it that have the most neighbours of the place with them.
         """
+        place = self._record.places[number]
+        if self._is_rearranged and not self.has_ids:
+            return self._sure_gap(place)
         for rank in range(max(len(place.behind), len(place.ahead), 1)):
             after = [at + 1 for at in self._like(place.behind, rank)]
             before = self._like(place.ahead, rank)
@@ -80,12 +180,24 @@ class Whereabouts:
                 return self._choice(place, rank, after, before)
         return None
 
+    def _sure_gap(self, place: Place) -> int | None:
+        """Find a place between two neighbours that are beside each other and like no other cell."""
+        size = len(self._document)
+        behind = self._like(place.behind, 0) if place.behind else [-1]
+        ahead = self._like(place.ahead, 0) if place.ahead else [size]
+        if len(behind) != 1 or ahead != [behind[0] + 1]:
+            return None
+        gap = ahead[0]
+        whole = self._score(place, 0, gap)
+        full = (len(place.behind) or _END) + (len(place.ahead) or _END)
+        return gap if whole == full else None
+
     def _choice(self, place: Place, rank: int, after: list[int], before: list[int]) -> int | None:
         scores = {gap: self._score(place, rank, gap) for gap in (*after, *before)}
         most = max(scores.values())
         for side in (after, before):
             best = [gap for gap in side if scores[gap] == most]
-            if place.gap in best:
+            if place.gap in best and len(self._document) == self._record.total_cells:
                 return place.gap
             if best:
                 return best[0] if len(best) == 1 else None
@@ -101,7 +213,7 @@ class Whereabouts:
             if not anchors:
                 score += _END if first == end else 0
             for number, at in zip(range(rank, len(anchors)), range(first, end, step), strict=False):
-                if not self._is_like(anchors[number], at):
+                if not self.is_like(anchors[number], at):
                     break
                 score += 1
         return score
@@ -114,11 +226,6 @@ class Whereabouts:
         if anchor.id is not None:
             return list(self._document.ids.get(anchor.id, []))
         return self._keys.get(anchor.key or "", [])
-
-    def _is_like(self, anchor: Anchor, index: int) -> bool:
-        if anchor.id is not None:
-            return self._document.heads[index][0] == anchor.id
-        return bool(anchor.key) and self._key(index) == anchor.key
 
     @cached_property
     def _keys(self) -> dict[str, list[int]]:
@@ -144,7 +251,7 @@ class Whereabouts:
         and this be another that says the same.
         """
         document, index = self._document, part.index or 0
-        same_size = len(document) == self._total_cells
+        same_size = len(document) == self._record.total_cells and not self._is_rearranged
         after = part.after
         key = likeness(after.cell_type or "", after.source or "") if after else ""
         alike = [at for at in self._keys.get(key, []) if self._is_as_left(part, at)]
@@ -154,6 +261,9 @@ class Whereabouts:
             # Of two neighbours that say the same, whichever is left may be the other one.
             sure = [at for at in alike if same_size and self._beside(part, at) == _BOTH]
             scores = {at: scores[at] if at in sure else 0 for at in alike}
+        if self._is_rearranged:
+            alone = len(self._keys.get(key, [])) == 1
+            scores = {at: _BOTH if alone and self._beside(part, at) == _BOTH else 0 for at in alike}
         most = max(scores.values(), default=0)
         best = [at for at, score in scores.items() if score == most]
         if most and len(best) == 1:
@@ -190,3 +300,15 @@ class Whereabouts:
             with suppress(InvalidNotebook):
                 self._states[index] = State.of(self._document.cell(index))
         return self._states[index]
+
+
+def _between(gap: int | None, low: int | None, high: int | None) -> int | None:
+    """Return the gap that is nearest to another one and within bounds."""
+    if low is not None and high is not None and low > high:
+        # Others have put the cells in another order.
+        return gap
+    if gap is None:
+        return high if low is None else low
+    if low is not None and gap < low:
+        return low
+    return high if high is not None and gap > high else gap

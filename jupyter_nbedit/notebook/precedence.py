@@ -1,0 +1,252 @@
+"""The order of cells, some of which are not in the notebook, from the records of edits."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count, dropwhile, pairwise
+from typing import Literal
+
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.record import Anchor, Part, Record
+
+#: A cell in one of the positions it has had: its id, and the number of the position.
+Slot = tuple[str, int]
+
+# No cell of a notebook has these: they are not ids but ends.
+_START: Slot = ("", -1)
+_END: Slot = ("", -2)
+
+
+@dataclass(frozen=True)
+class PastEdit:
+    """An edit of the history.
+
+    Parameters
+    ----------
+    number
+        The number of the edit.
+    undoes
+        The number of the edit that it takes back.
+    record
+        What it did; None if that is not known.
+    """
+
+    number: int
+    undoes: int | None
+    record: Record | None
+
+    @property
+    def changes_order(self) -> bool:
+        """Whether it inserted, deleted or moved cells, or may have done so."""
+        return self.record is None or any(map(_changes_position, self.record.parts))
+
+
+@dataclass(frozen=True)
+class Past:
+    """What is known of the time between an edit and now.
+
+    Parameters
+    ----------
+    history
+        The edits of the notebook that are known, oldest first, among them the one that is taken
+        back, with the very record that is given; empty if no other is known.
+    accepted
+        The numbers of the parts of the record that were taken back before; None if that is not
+        known.
+    """
+
+    history: Sequence[PastEdit] = ()
+    accepted: Collection[int] | None = None
+
+    def is_rearranged_since(self, record: Record) -> bool:
+        """Return whether later edits have inserted, deleted or moved cells."""
+        later = list(dropwhile(lambda past: past.record is not record, self.history))
+        return any(past.changes_order for past in later[1:])
+
+
+#: What is known of an edit whose record is all there is.
+NOTHING_KNOWN = Past()
+
+
+@dataclass(frozen=True)
+class Precedence:
+    """Tells which cells precede and follow those that an edit deleted or moved.
+
+    A neighbour that has been deleted since, or moved, is replaced by its own neighbours, which the
+    record of the edit tells that deleted or moved it. So edits that are undone in any order give
+    the original order back.
+
+    Each position that a cell has had is a slot of its own. An edit that inserts or moves a cell
+    gives it a new slot; an undo gives it back the slot that it had.
+
+    Parameters
+    ----------
+    document
+        The notebook as it is now.
+    record
+        The record of the edit.
+    """
+
+    document: Document
+    record: Record
+    _current: dict[str, int]
+    _former: Mapping[str, int]
+    # Of moved cells it is not known for certain whether they came back: others are looked at, too.
+    _uncertain: set[Slot] = field(default_factory=set)
+    _after: dict[Slot, list[Slot]] = field(default_factory=lambda: defaultdict(list))
+    _before: dict[Slot, list[Slot]] = field(default_factory=lambda: defaultdict(list))
+
+    @classmethod
+    def build(
+        cls,
+        document: Document,
+        record: Record,
+        history: Sequence[PastEdit],
+        chosen: Collection[int],
+    ) -> Precedence:
+        """Build it from a history, oldest edit first, which the record is part of.
+
+        Parameters
+        ----------
+        document, record
+            As above.
+        history
+            The edits to go by; empty if only the record itself is known.
+        chosen
+            The numbers of the parts that are to be taken back; others may have been before.
+        """
+        current: dict[str, int] = {}
+        former: dict[str, int] = {}
+        built = cls(document, record, current, former)
+        numbers = count(1)
+        known: dict[int, dict[str, tuple[int, int]]] = {}
+        for past in history or [PastEdit(0, None, record)]:
+            if past.record is None:
+                continue
+            restored = {} if past.undoes is None else known.get(past.undoes, {})
+            parts = [part for part in past.record.parts if _has_id(part)]
+            built._add_order(past.record, parts)
+            changes = known[past.number] = {}
+            # A batch may delete a cell and insert another one with its id.
+            for part in sorted(parts, key=lambda one: one.index is not None):
+                cell_id = part.cell_id or ""
+                old = current.get(cell_id, 0)
+                new = old
+                if part.index is not None and _changes_position(part):
+                    new = restored[cell_id][0] if cell_id in restored else next(numbers)
+                changes[cell_id] = (old, new)
+                current[cell_id] = new
+            built._link([built._slot(part.cell_id) for part in _sorted(parts, "index")])
+            if past.record is record:
+                former.update({cell_id: old for cell_id, (old, _) in changes.items()})
+        built._note_accepted(chosen)
+        return built
+
+    def bounds(self, parts: Iterable[Part]) -> list[tuple[int | None, int | None]]:
+        """Return the smallest and the largest gap for each cell; None where nothing limits it."""
+        positions = self._positions()
+        ordered = sorted((at, slot) for slot, at in positions.items())
+        behind = [*((at + 1, slot) for at, slot in reversed(ordered)), (0, _START)]
+        ahead = [*ordered, (len(self.document), _END)]
+        fixed = positions.keys() - self._uncertain
+        low = _spread(self._after, fixed, behind)
+        high = _spread(self._before, fixed, ahead)
+        slots = [self._former_slot(part) for part in parts]
+        return [(low.get(slot), high.get(slot)) for slot in slots]
+
+    def _former_slot(self, part: Part) -> Slot:
+        cell_id = part.cell_id or ""
+        return cell_id, self._former.get(cell_id, 0)
+
+    def _positions(self) -> dict[Slot, int]:
+        """Return where the cells are that stand in a slot that a record speaks of."""
+        found: dict[Slot, int] = {}
+        for cell_id, number in {*self._after, *self._before}:
+            indexes = self.document.ids.get(cell_id, [])
+            if len(indexes) == 1 and self._current.get(cell_id, 0) == number:
+                found[cell_id, number] = indexes[0]
+        return found
+
+    def _slot(self, cell_id: str | None) -> Slot:
+        return cell_id or "", self._current.get(cell_id or "", 0)
+
+    def _add_order(self, record: Record, parts: Sequence[Part]) -> None:
+        """Add what a record says of the order before the edit; slots are those before it."""
+        ordered = _sorted(parts, "index_before")
+        self._link([self._slot(part.cell_id) for part in ordered])
+        placed: dict[int, list[Slot]] = {number: [] for number in range(len(record.places))}
+        for part in ordered:
+            if part.place is not None:
+                placed[part.place].append(self._slot(part.cell_id))
+        for number, cells in placed.items():
+            place = record.places[number]
+            behind, ahead = self._anchors(place.behind), self._anchors(place.ahead)
+            start = [] if place.behind else [_START]
+            end = [] if place.ahead else [_END]
+            self._link([*start, *behind[::-1], *cells, *ahead, *end])
+
+    def _anchors(self, anchors: Sequence[Anchor]) -> list[Slot]:
+        return [self._slot(anchor.id) for anchor in anchors if anchor.id is not None]
+
+    def _link(self, slots: Sequence[Slot]) -> None:
+        for first, second in pairwise(slots):
+            self._after[first].append(second)
+            self._before[second].append(first)
+
+    def _note_accepted(self, chosen: Collection[int]) -> None:
+        """Note which moved cells, of those not chosen, are where the edit took them from.
+
+        Their parts have been taken back before, as those of a proposal are that is accepted part by
+        part.
+        """
+        others = [
+            part
+            for number, part in enumerate(self.record.parts)
+            if part.moved and number not in chosen and _has_id(part)
+        ]
+        for part, (low, high) in zip(others, self.bounds(others), strict=True):
+            indexes = self.document.ids.get(part.cell_id or "", [])
+            if len(indexes) == 1 and (low or 0) <= indexes[0] < _or(high, len(self.document)):
+                slot = self._former_slot(part)
+                self._current[slot[0]] = slot[1]
+                self._uncertain.add(slot)
+
+
+def _has_id(part: Part) -> bool:
+    return part.cell_id is not None and not part.of_notebook
+
+
+def _changes_position(part: Part) -> bool:
+    return not part.of_notebook and (part.moved or part.index is None or part.index_before is None)
+
+
+def _or(value: int | None, default: int) -> int:
+    return default if value is None else value
+
+
+def _sorted(parts: Iterable[Part], name: Literal["index", "index_before"]) -> list[Part]:
+    """Return the parts that have an index, in its order."""
+    found = [(index, part) for part in parts if (index := getattr(part, name)) is not None]
+    return [part for _, part in sorted(found, key=lambda one: one[0])]
+
+
+def _spread(
+    edges: Mapping[Slot, Sequence[Slot]],
+    fixed: Collection[Slot],
+    sources: Sequence[tuple[int, Slot]],
+) -> dict[Slot, int]:
+    """Return for each slot the value of the first source from which edges lead to it.
+
+    No way goes on behind a slot that a cell is fixed in, as it comes into it.
+    """
+    found: dict[Slot, int] = {}
+    for value, source in sources:
+        waiting = [source]
+        while waiting:
+            for slot in edges.get(waiting.pop(), ()):
+                if slot not in found and slot not in fixed:
+                    found[slot] = value
+                    waiting.append(slot)
+    return found
