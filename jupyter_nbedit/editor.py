@@ -46,7 +46,13 @@ class Modes(Protocol):
         """The server's mode: ``edit``, ``review`` or ``plan``."""
 
     async def of(self, path: str) -> str:
-        """Give the mode that holds for a notebook: its own, or else the server's."""
+        """Give the mode that holds for a notebook: its own, or else the server's.
+
+        Raises
+        ------
+        ModesUnreadable
+            If nobody knows whether it has one of its own.
+        """
 
 
 class Proposer(Protocol):
@@ -185,17 +191,19 @@ class NotebookEditor:
             return await self.afterwards.of(storage, done, written, record)
 
     async def check_mode(self, asked: Asked) -> str:
-        """Refuse a change that the mode does not allow, and give the mode.
+        """Refuse a change that the mode does not allow, and give the mode; ``edit`` for a dry run.
 
         A notebook's own plan mode is how a person pauses agents there: it does not stop what
         people do then, which is to take back and to accept.
 
         Raises
         ------
-        PlanMode
+        PlanMode, ModesUnreadable
         """
+        if asked.dry_run:
+            return "edit"
         mode = await self.modes.of(asked.path)
-        if asked.dry_run or mode != "plan":
+        if mode != "plan":
             return mode
         if self.modes.server == "plan":
             message = (
@@ -216,7 +224,7 @@ class NotebookEditor:
 
         Raises
         ------
-        PlanMode
+        PlanMode, ModesUnreadable
         """
         return await self.check_mode(asked) == "review" and not asked.is_decision
 

@@ -36,6 +36,7 @@
     ├── ProposalClosed              the proposal was decided already, or has expired
     ├── TooManyProposals            a person has to decide on others first
     ├── LedgerError                 the history cannot be read or written now
+    ├── ModesUnreadable             nobody knows whether the notebook is paused or needs a review
     └── StorageFailure              the operating system failed; ``applied`` says what is on disk
 
 An error knows no HTTP: which status it becomes is the handlers' business. Its message is a sentence
@@ -297,6 +298,12 @@ class LedgerError(NbEditError):
     """The file that keeps the history of edits is locked, full, or not to be read or written."""
 
     reason = "history_unavailable"
+
+
+class ModesUnreadable(NbEditError):
+    """The notebooks' own modes cannot be read, or were lost, and no person has decided since."""
+
+    reason = "modes_unreadable"
 
 
 class StorageFailure(NbEditError):

@@ -13,25 +13,26 @@ import textwrap
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from jupyter_nbedit import database as module
 from jupyter_nbedit.database import NAME, Database
+from jupyter_nbedit.database.failures import MODES
+from jupyter_nbedit.database.schema import Schema
 from jupyter_nbedit.errors import LedgerError
 
-TABLE = "CREATE TABLE IF NOT EXISTS texts (text TEXT);"
+SCHEMA = Schema((("CREATE TABLE texts (text TEXT)",),))
 CANARY = "a text that is deleted and shall be nowhere"
 ROOT = Path(__file__).parents[1]
 LOG = logging.getLogger("tests")
 
 
 def database(folder: Path, **options: object) -> Database:
-    made = Database(folder / "nbedit", LOG, **options)  # type: ignore[arg-type] # as given
-    made.define(TABLE)
-    return made
+    options.setdefault("schema", SCHEMA)
+    return Database(folder / "nbedit", LOG, **options)  # type: ignore[arg-type] # as given
 
 
 @pytest.fixture
@@ -219,11 +220,10 @@ async def test_a_broken_file_is_moved_aside_and_a_new_one_begun(
 async def test_a_file_that_sqlite_takes_for_whole_though_a_bit_of_it_has_changed_is_moved_aside(
     tmp_path: Path, was: bytes, now: bytes
 ) -> None:
+    schema = Schema((("CREATE TABLE notes (note TEXT, UNIQUE (note))",),), ["notes"])
+
     def opened() -> Database:
-        made = database(tmp_path)
-        table = "CREATE TABLE IF NOT EXISTS notes (note TEXT, UNIQUE (note));"
-        made.define(table, looked_up=["notes"])
-        return made
+        return database(tmp_path, schema=schema)
 
     base = opened()
     await base.write(lambda found: found.execute("INSERT INTO notes VALUES ('a canary')"))
@@ -271,19 +271,31 @@ async def test_a_file_that_was_moved_aside_is_not_kept_for_ever(tmp_path: Path) 
         await base.close()
 
 
-async def test_a_file_of_a_newer_version_is_left_alone(
+async def test_a_file_of_a_newer_release_is_left_alone_and_only_its_modes_are_read(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    first = database(tmp_path)
-    await first.write(lambda base: base.execute("PRAGMA user_version = 99"))
+    modes = "CREATE TABLE modes (mode TEXT)"
+    first = database(tmp_path, schema=Schema(((modes,), ("CREATE TABLE news (x)",))))
+    await first.write(lambda found: found.execute("INSERT INTO modes VALUES ('plan')"))
     await first.close()
     before = (tmp_path / "nbedit" / NAME).read_bytes()
-    base = database(tmp_path)
-    await put(base, "x")
-    assert await texts(base) == ["x"]
-    assert "newer version" in caplog.text
+    base = database(tmp_path, schema=Schema(((modes,),)))
+
+    def read_modes(found: sqlite3.Connection) -> list[tuple[str]]:
+        return found.execute("SELECT mode FROM modes").fetchall()
+
+    assert await base.read_modes(read_modes, purpose=MODES) == ([("plan",)], None)
+    for work in (base.read(read_modes), base.write(read_modes)):
+        with pytest.raises(LedgerError, match="newer release"):
+            await work
+    with pytest.raises(LedgerError, match="readonly"):
+        await base.read_modes(
+            lambda found: found.execute("INSERT INTO modes VALUES ('edit')"), purpose=MODES
+        )
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
     await base.close()
     assert (tmp_path / "nbedit" / NAME).read_bytes() == before
+    assert not list((tmp_path / "nbedit").glob("*.corrupt-*"))
 
 
 async def test_a_file_that_is_removed_meanwhile_is_made_anew(
@@ -357,36 +369,65 @@ async def test_what_would_be_shown_is_kept_in_memory(
     await base.close()
 
 
-async def test_a_file_that_another_server_makes_at_this_moment_is_not_taken_for_a_strange_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    "written",
+    [
+        pytest.param("CREATE TABLE texts(text TEXT)", id="other spaces"),
+        pytest.param("CREATE TABLE texts (text TEXT /* of a cell */)", id="a comment"),
+        pytest.param('CREATE TABLE "texts" ("text" TEXT, more INTEGER)', id="one more column"),
+    ],
+)
+async def test_tables_are_recognized_however_their_statements_are_written(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, written: str
 ) -> None:
-    base = database(tmp_path)
-    connect = base._connect
-    met: list[str] = []
+    first = database(tmp_path, schema=Schema(((written,),)))
+    await first.write(lambda found: found.execute("INSERT INTO texts (text) VALUES ('x')"))
+    await first.close()
+    second = database(tmp_path)
+    assert await texts(second) == ["x"]
+    await second.close()
+    assert not caplog.records
 
-    def meets(name: str) -> sqlite3.Connection:
-        connection = connect(name)
 
-        def other(statement: str) -> None:
-            if statement != "PRAGMA user_version" or met:
-                return
-            met.append(statement)
-            with (
-                closing(sqlite3.connect(name, timeout=0)) as second,
-                suppress(sqlite3.OperationalError),  # it may be made to wait
-            ):
-                second.execute(f"PRAGMA application_id = {module._APPLICATION_ID}")
-                second.execute(f"PRAGMA user_version = {module._VERSION}")
+async def test_migrations_are_made_in_order_and_once(tmp_path: Path) -> None:
+    steps = (
+        ("CREATE TABLE texts (text TEXT)",),
+        ("ALTER TABLE texts ADD COLUMN size INTEGER", "UPDATE texts SET size = length(text)"),
+        ("CREATE TABLE later (x)", "INSERT INTO later VALUES (1)"),
+    )
+    sizes: list[list[tuple[int]]] = []
+    for count in (1, 3, 3):
+        base = database(tmp_path, schema=Schema(steps[:count]))
+        if count == 1:
+            await put(base, "four")
+        else:
+            sizes.append(
+                await base.read(lambda found: found.execute("SELECT size FROM texts").fetchall())
+            )
+            assert await base.read(
+                lambda found: found.execute("SELECT count(*) FROM later").fetchone()
+            ) == (1,)
+        await base.close()
+    assert sizes == [[(4,)], [(4,)]]
 
-        connection.set_trace_callback(other)
-        return connection
 
-    monkeypatch.setattr(base, "_connect", meets)
-    await put(base, "x")
-    assert await texts(base) == ["x"]
-    assert met
-    assert "cannot be read" not in caplog.text
-    await base.close()
+async def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    good = "CREATE TABLE texts (text TEXT)"
+    first = database(tmp_path)
+    await put(first, "x")
+    await first.close()
+    steps = ((good,), ("CREATE TABLE more (x)", "INSERT INTO more SELECT abs(text, 1) FROM texts"))
+    second = database(tmp_path, schema=Schema(steps))
+    with pytest.raises(LedgerError):
+        await texts(second)
+    await second.close()
+    third = database(tmp_path)
+    assert await texts(third) == ["x"]
+    assert await third.read(
+        lambda found: found.execute("SELECT name FROM sqlite_master").fetchall()
+    ) == [("texts",)]
+    await third.close()
+    assert not list((tmp_path / "nbedit").glob("*.corrupt-*"))
 
 
 def test_servers_that_start_at_once_share_the_file(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from jupyter_events import EventLogger
 
 from jupyter_nbedit import modes as module
 from jupyter_nbedit.database import NAME, Database
-from jupyter_nbedit.errors import Forbidden, LedgerError
+from jupyter_nbedit.errors import Forbidden, LedgerError, ModesUnreadable
 from jupyter_nbedit.events import MODE_SCHEMA_ID, SCHEMAS, DecisionEvents
-from jupyter_nbedit.modes import ServerModes
+from jupyter_nbedit.modes import Mode, ServerModes
 
 LOG = logging.getLogger("tests")
 
@@ -59,7 +59,7 @@ async def test_a_notebooks_own_mode_goes_before_the_servers(house: House) -> Non
     assert await modes.of("a.ipynb") == modes.server == "plan"
     await modes.change("a.ipynb", "edit", "ada")
     assert (await modes.of("a.ipynb"), await modes.of("b.ipynb")) == ("edit", "plan")
-    modes.change_server("review", "ada")
+    await modes.change_server("review", "ada")
     assert (await modes.of("a.ipynb"), await modes.of("b.ipynb")) == ("edit", "review")
     await modes.change("a.ipynb", None, "ada")
     assert (await modes.of("a.ipynb"), await modes.own("a.ipynb")) == ("review", None)
@@ -70,15 +70,15 @@ async def test_after_a_restart_notebooks_have_their_modes_and_the_server_the_con
 ) -> None:
     before = house.modes()
     await before.change("a.ipynb", "plan", "ada")
-    before.change_server("review", "ada")
+    await before.change_server("review", "ada")
     after = house.modes()
     assert (await after.of("a.ipynb"), after.server) == ("plan", "edit")
 
 
 async def test_none_gives_the_server_back_its_configured_mode(house: House) -> None:
     modes = house.modes(configured="review")
-    modes.change_server("edit", "ada")
-    modes.change_server(None, "ada")
+    await modes.change_server("edit", "ada")
+    await modes.change_server(None, "ada")
     assert modes.server == "review"
 
 
@@ -149,15 +149,15 @@ async def test_fixed_modes_are_not_changed(house: House) -> None:
     with pytest.raises(Forbidden, match="mode_is_fixed"):
         await fixed.change("a.ipynb", "edit", "ada")
     with pytest.raises(Forbidden, match="mode_is_fixed"):
-        fixed.change_server("edit", "ada")
+        await fixed.change_server("edit", "ada")
     assert (await fixed.of("a.ipynb"), fixed.server) == ("plan", "review")
 
 
 async def test_every_change_is_told_and_nothing_else(house: House) -> None:
     modes = house.modes()
-    modes.change_server("edit", "ada")
+    await modes.change_server("edit", "ada")
     await modes.change("a.ipynb", None, "ada")
-    modes.change_server("review", "ada")
+    await modes.change_server("review", "ada")
     await modes.change("a.ipynb", "plan", "grace")
     await modes.change("a.ipynb", "plan", "ada")
     await modes.change("a.ipynb", None, "ada")
@@ -171,17 +171,217 @@ async def test_every_change_is_told_and_nothing_else(house: House) -> None:
     assert {event["epoch"] for event in house.heard} == {"epoch"}
 
 
-async def test_a_mode_that_cannot_be_kept_is_refused_and_what_is_known_holds(
+async def test_modes_follow_renames_and_deletions_by_any_name_of_the_folder(house: House) -> None:
+    modes = house.modes()
+    for name in ("a.ipynb", "b.ipynb"):
+        await modes.change(name, "plan", "ada")
+    await modes.renamed("link/a.ipynb", "link/z.ipynb")
+    await modes.gone("link/b.ipynb")
+    assert [await modes.own(name) for name in ("a.ipynb", "z.ipynb", "b.ipynb")] == [
+        None,
+        "plan",
+        None,
+    ]
+
+
+# If nobody knows the modes ------------------------------------------------------------------------
+
+
+def damage(house: House) -> None:
+    """Write nonsense over the database, which no server has open."""
+    file = house.folder / "nbedit" / NAME
+    file.write_bytes(b"\xff" * file.stat().st_size)
+
+
+async def damaged(house: House, *paused: str, **options: Any) -> ServerModes:
+    """Give the modes of a server that finds the database damaged."""
+    before = house.modes()
+    for path in paused or ("a.ipynb",):
+        await before.change(path, "plan", "ada")
+    await before.database.close()
+    damage(house)
+    return house.modes(**options)
+
+
+async def test_without_a_database_no_notebook_has_a_mode_and_none_is_made(house: House) -> None:
+    modes = house.modes()
+    assert (await modes.of("a.ipynb"), await modes.explain_unreadable()) == ("edit", None)
+    assert list(house.folder.iterdir()) == []
+
+
+async def test_after_a_damage_no_mode_is_known_until_a_person_decides_for_all(house: House) -> None:
+    modes = await damaged(house)
+    for path in ("a.ipynb", "b.ipynb"):
+        with pytest.raises(ModesUnreadable, match="PUT /nbedit/mode"):
+            await modes.of(path)
+    # Other servers of the user see it, and those that start later.
+    for other in (house.modes(), house.modes("/other root")):
+        with pytest.raises(ModesUnreadable, match="corrupt-"):
+            await other.of("b.ipynb")
+    await modes.change_server("review", "ada")
+    assert (await modes.of("a.ipynb"), await modes.explain_unreadable()) == ("review", None)
+    assert await house.modes().of("a.ipynb") == "edit"
+    # Whose modes of another root were lost has not decided.
+    with pytest.raises(ModesUnreadable):
+        await house.modes("/other root").of("a.ipynb")
+
+
+@pytest.mark.parametrize("mode", ["edit", "plan", None])
+async def test_after_a_damage_a_person_decides_for_one_notebook(
+    house: House, mode: Mode | None
+) -> None:
+    modes = await damaged(house)
+    await modes.change("a.ipynb", mode, "ada")
+    for one in (modes, house.modes()):
+        assert await one.of("a.ipynb") == (mode or "edit")
+        assert await one.own("a.ipynb") == mode
+        assert await one.explain_unreadable("a.ipynb") is None
+        assert await one.explain_unreadable() is not None
+        with pytest.raises(ModesUnreadable):
+            await one.of("b.ipynb")
+    await modes.renamed("a.ipynb", "c.ipynb")
+    assert await modes.own("c.ipynb") == mode
+    with pytest.raises(ModesUnreadable):
+        await modes.of("a.ipynb")
+    await modes.change_server(None, "ada")
+    assert (await modes.own("b.ipynb"), await modes.own("c.ipynb")) == (None, mode)
+
+
+async def test_what_was_decided_after_a_damage_does_not_hold_after_the_next_one(
+    house: House,
+) -> None:
+    modes = await damaged(house)
+    await modes.change_server("edit", "ada")
+    await modes.database.close()
+    damage(house)
+    with pytest.raises(ModesUnreadable):
+        await house.modes().of("a.ipynb")
+
+
+async def test_a_file_that_was_moved_aside_is_deleted_in_time_and_its_mark_stays(
+    house: House,
+) -> None:
+    modes = await damaged(house)
+    assert await modes.explain_unreadable() is not None
+    await modes.database.close()
+    later = Database(house.folder / "nbedit", LOG, keep_days=-1)
+    house.databases.append(later)
+    events = DecisionEvents(house.logger, "epoch")
+    modes = ServerModes(later, events, LOG, root=lambda: "/root", name=str)
+    with pytest.raises(ModesUnreadable):
+        await modes.of("a.ipynb")
+    assert not list((house.folder / "nbedit").glob("*.corrupt-*"))
+
+
+async def test_a_mark_is_there_before_the_file_is_moved(house: House) -> None:
+    modes = await damaged(house)
+    # A folder where the mark belongs is a disk on which it cannot be written.
+    mark = house.folder / "nbedit" / f"{NAME}.quarantined"
+    mark.mkdir()
+    with pytest.raises(ModesUnreadable):
+        await modes.of("a.ipynb")
+    assert not list((house.folder / "nbedit").glob("*.corrupt-*"))
+    mark.rmdir()
+    for one in (modes, house.modes()):
+        await one.database.read(lambda _: None)
+        with pytest.raises(ModesUnreadable):
+            await one.of("a.ipynb")
+    assert len(list((house.folder / "nbedit").glob("*.corrupt-*"))) == 1
+    assert mark.is_file()
+
+
+@pytest.mark.parametrize("written", ["edit", "damaged"])
+async def test_a_mode_that_no_release_has_written_is_not_guessed(
+    house: House, written: str
+) -> None:
+    modes = house.modes()
+    await modes.change("a.ipynb", "plan", "ada")
+    await modes.database.write(
+        lambda found: found.execute("UPDATE modes SET mode = ?", (written,)), forget=True
+    )
+    other = house.modes()
+    if written == "edit":
+        assert await other.of("a.ipynb") == "edit"
+        return
+    with pytest.raises(ModesUnreadable):
+        await other.of("a.ipynb")
+    await other.change("a.ipynb", "review", "ada")
+    assert (await other.of("a.ipynb"), await other.explain_unreadable()) == ("review", None)
+
+
+async def test_modes_that_cannot_be_read_are_unknown_until_they_can_be(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_FRESH_SECONDS", 0.0)
     modes = house.modes()
     await modes.change("a.ipynb", "plan", "ada")
-    assert await modes.of("a.ipynb") == "plan"
+    await modes.change("b.ipynb", "edit", "ada")
+    await modes.database.close()
+    modes = house.modes()
     file = house.folder / "nbedit" / NAME
-    file.unlink()
+    kept = file.rename(file.with_name("kept"))
     file.mkdir()
-    assert await modes.of("a.ipynb") == "plan"
-    with pytest.raises(LedgerError):
+    for path in ("a.ipynb", "b.ipynb", "c.ipynb"):
+        with pytest.raises(ModesUnreadable, match="cannot be read now"):
+            await modes.of(path)
+    with pytest.raises(LedgerError, match="The mode cannot be stored now"):
         await modes.change("a.ipynb", "edit", "ada")
-    assert await modes.of("a.ipynb") == "plan"
+    # A person may decide for all, in this server and for as long as the reason is the same.
+    await modes.change_server(None, "ada")
+    assert await modes.of("a.ipynb") == "edit"
+    with pytest.raises(ModesUnreadable):
+        await house.modes().of("a.ipynb")
+    file.rmdir()
+    kept.rename(file)
+    assert [await modes.of(path) for path in ("a.ipynb", "b.ipynb", "c.ipynb")] == [
+        "plan",
+        "edit",
+        "edit",
+    ]
+
+
+async def test_fixed_modes_that_were_lost_are_for_whoever_runs_the_server(house: House) -> None:
+    fixed = await damaged(house, configured="edit", is_fixed=True)
+    with pytest.raises(ModesUnreadable, match="mode_is_fixed"):
+        await fixed.of("a.ipynb")
+    with pytest.raises(Forbidden):
+        await fixed.change_server(None, "ada")
+    with pytest.raises(ModesUnreadable):
+        await fixed.of("a.ipynb")
+    await house.modes().change_server(None, "ada")
+    assert await house.modes(is_fixed=True).of("a.ipynb") == "edit"
+
+
+async def test_pages_are_told_when_modes_are_lost_and_when_a_person_has_decided(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_FRESH_SECONDS", 0.0)
+    modes = await damaged(house)
+    await asyncio.sleep(0)
+    house.heard.clear()
+    for _ in range(2):
+        await modes.explain_unreadable()
+    await modes.change_server(None, "ada")
+    await modes.explain_unreadable()
+    await asyncio.sleep(0)
+    told = [(event["path"], event["mode"], event["user"]) for event in house.heard]
+    assert told == [(None, "edit", ""), (None, "edit", "ada")]
+
+
+@pytest.mark.parametrize("mode", ["plan", "edit"])
+async def test_modes_of_a_newer_release_hold_and_cannot_be_changed(
+    house: House, mode: Mode
+) -> None:
+    modes = house.modes(configured="review")
+    await modes.change("a.ipynb", mode, "ada")
+    await modes.database.write(lambda found: found.execute("PRAGMA user_version = 99"))
+    await modes.database.close()
+    file = house.folder / "nbedit" / NAME
+    before = file.read_bytes()
+    older = house.modes(configured="review")
+    assert [await older.of(path) for path in ("a.ipynb", "b.ipynb")] == [mode, "review"]
+    with pytest.raises(LedgerError, match="newer release"):
+        await older.change("a.ipynb", "review", "ada")
+    assert await older.of("a.ipynb") == mode
+    await older.database.close()
+    assert file.read_bytes() == before

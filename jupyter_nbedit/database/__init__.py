@@ -1,24 +1,45 @@
 """The SQLite file for what must outlast a restart; opened when it is first needed.
 
 It is the user's alone: in a folder of mode 0700, and so are the files that SQLite puts beside it.
-What is deleted is overwritten. Several servers of one user share it.
+What is deleted is overwritten. Several servers of one user share it, and they may be of several
+releases: `schema` says how.
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from logging import Logger
 from pathlib import Path
 from typing import TypeVar
 
-from jupyter_nbedit.database.failures import NotOurs, is_broken, is_locked, refusals, said
+from jupyter_nbedit.database.failures import (
+    HISTORY,
+    NewerFile,
+    NotOurs,
+    Purpose,
+    is_broken,
+    is_locked,
+    is_table_lost,
+    refusals,
+    said,
+)
 from jupyter_nbedit.database.files import PrivateFile
+from jupyter_nbedit.database.presence import Presence
+from jupyter_nbedit.database.schema import SCHEMA, Schema
+from jupyter_nbedit.database.structure import (
+    check_contents,
+    check_structure,
+    describe_structure,
+)
 from jupyter_nbedit.errors import LedgerError
 
 _Answer = TypeVar("_Answer")
@@ -29,9 +50,10 @@ NAME = "history.sqlite3"
 
 # "nbed", in the header of the file.
 _APPLICATION_ID = 0x6E626564
-_VERSION = 1
 _PATIENCE_SECONDS = 2.0
 _POLL_SECONDS = 0.02
+# A damaged file is found out at most once in a transaction, and its tables are lost at most once.
+_ATTEMPTS = 3
 _SETTINGS = """
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = NORMAL;
@@ -61,6 +83,8 @@ class Database:
         Tells whether a server shows what is in the folder. Then everything is kept in memory.
     keep_days
         How long a broken file that was moved aside is kept.
+    schema
+        The tables.
     """
 
     def __init__(
@@ -70,35 +94,31 @@ class Database:
         *,
         is_exposed: Callable[[Path], bool] = lambda _: False,
         keep_days: float = 30,
+        schema: Schema = SCHEMA,
     ) -> None:
         self._folder = folder
         self._file = PrivateFile(folder / NAME, keep_days)
         self._log = log
         self._is_exposed = is_exposed
-        self._tables: list[str] = []
-        self._looked_up: list[str] = []
+        self._schema = schema
         self._opened: _Opened | None = None
         self._last: tuple[int, int] | None = None
+        self._size = 0
         self._must_truncate = False
+        self._has_warned_of_newer = False
         self._thread = ThreadPoolExecutor(1, "nbedit-database")
+        #: Says which servers of this user are alive; to be used on the thread of the database.
+        self.presence = Presence(folder)
 
-    def define(self, tables: str, *, looked_up: Sequence[str] = ()) -> None:
-        """Add tables, before the first use.
+    async def read(self, work: Work[_Answer], *, purpose: Purpose = HISTORY) -> _Answer:
+        """Ask something.
 
         Parameters
         ----------
-        tables
-            Statements that do nothing where the tables are there. A file in which they are there
-            in other words is broken, so a change of the words takes a new version of the file.
-        looked_up
-            The tables, small ones, that are read from end to end when the file is opened: what is
-            kept cannot be found again if their indexes say something else.
-        """
-        self._tables.append(tables)
-        self._looked_up += looked_up
-
-    async def read(self, work: Work[_Answer]) -> _Answer:
-        """Ask something.
+        work
+            The question.
+        purpose
+            Says what has failed if the database does.
 
         Raises
         ------
@@ -106,9 +126,40 @@ class Database:
             If the database fails.
         """
         deadline = time.monotonic() + _PATIENCE_SECONDS
-        return await self._away(lambda: self._done(work, "BEGIN", deadline))
+        return await self._away(lambda: self._done(work, "BEGIN", deadline, purpose), purpose)
 
-    async def write(self, work: Work[_Answer], *, forget: bool = False) -> _Answer:
+    async def read_modes(
+        self, work: Work[_Answer], *, purpose: Purpose
+    ) -> tuple[_Answer | None, str | None]:
+        """Ask the table ``modes`` something, in a file of a newer release, too.
+
+        Returns
+        -------
+        The answer, None if there is no database and none is made; and why a database was moved
+        aside, None if none ever was.
+
+        Raises
+        ------
+        LedgerError
+            If the database fails.
+        """
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+
+        def look() -> tuple[_Answer | None, str | None]:
+            answer = None
+            with refusals(purpose):
+                is_kept = self._file.found() is not None or self._is_exposed(self._folder)
+            if is_kept:
+                answer = self._done(work, "BEGIN", deadline, purpose, may_be_newer=True)
+            # Last of all: whoever moves the file aside writes the mark before.
+            with refusals(purpose):
+                return answer, self._file.read_mark()
+
+        return await self._away(look, purpose)
+
+    async def write(
+        self, work: Work[_Answer], *, forget: bool = False, purpose: Purpose = HISTORY
+    ) -> _Answer:
         """Change something.
 
         Parameters
@@ -117,6 +168,8 @@ class Database:
             The change; a second attempt may be made in a new file if the old one is broken.
         forget
             Whether what it deletes shall be in none of the files afterwards.
+        purpose
+            Says what has failed if the database does.
 
         Raises
         ------
@@ -127,41 +180,61 @@ class Database:
         deadline = time.monotonic() + _PATIENCE_SECONDS
 
         def change() -> _Answer:
-            answer = self._done(work, "BEGIN IMMEDIATE", deadline)
+            answer = self._done(work, "BEGIN IMMEDIATE", deadline, purpose)
             self._must_truncate |= forget
             if self._must_truncate:
                 self._truncate()
             return answer
 
-        return await self._away(change)
+        return await self._away(change, purpose)
 
     async def close(self) -> None:
         """Finish what was begun and close the file; nothing can be done afterwards."""
         try:
-            await self._away(self._close)
+            await self._away(self._close_all, HISTORY)
         except LedgerError as error:
             self._log.warning("%s", error.message)
         self._thread.shutdown(wait=False)
 
-    async def _away(self, function: Callable[[], _Answer]) -> _Answer:
+    async def _away(self, function: Callable[[], _Answer], purpose: Purpose) -> _Answer:
         try:
             future = self._thread.submit(function)
         except RuntimeError:
-            message = "The history of edits is closed: this server is shutting down."
+            message = f"{purpose.problem}: this server is shutting down. {purpose.consequence}"
             raise LedgerError(message) from None
         return await asyncio.wrap_future(future)
 
     # All below is done on the one thread.
 
-    def _done(self, work: Work[_Answer], begin: str, deadline: float) -> _Answer:
-        with refusals():
-            try:
-                return self._transaction(work, begin, deadline)
-            except (sqlite3.DatabaseError, NotOurs, UnicodeDecodeError) as error:
-                if not is_broken(error):
-                    raise
-                self._put_aside(said(error))
-                return self._transaction(work, begin, deadline)
+    def _done(
+        self,
+        work: Work[_Answer],
+        begin: str,
+        deadline: float,
+        purpose: Purpose,
+        *,
+        may_be_newer: bool = False,
+    ) -> _Answer:
+        with refusals(purpose):
+            for attempt in range(_ATTEMPTS):
+                try:
+                    return self._transaction(work, begin, deadline)
+                except NewerFile as error:
+                    self._warn_of_newer(error)
+                    if not may_be_newer:
+                        raise
+                    return self._read_newer(work)
+                except (sqlite3.DatabaseError, NotOurs, UnicodeDecodeError) as error:
+                    if attempt == _ATTEMPTS - 1:
+                        raise
+                    if is_broken(error):
+                        self._put_aside(error)
+                    elif is_table_lost(error):
+                        # To open the file anew tells whether it is damaged.
+                        self._close()
+                    else:
+                        raise
+        raise AssertionError
 
     def _transaction(self, work: Work[_Answer], begin: str, deadline: float) -> _Answer:
         connection = self._connection()
@@ -188,13 +261,31 @@ class Database:
 
     def _connection(self) -> sqlite3.Connection:
         opened = self._opened
-        if opened is not None and opened.file is not None and opened.file != self._file.found():
-            # Somebody has removed it, or another server has moved it aside.
-            self._close()
-            opened = None
-        if opened is None:
-            opened = self._opened = self._open()
-        return opened.connection
+        if opened is not None and opened.file is not None:
+            size = self._file.size()
+            if opened.file != self._file.found():
+                # Somebody has removed it, or another server has moved it aside.
+                self._close()
+            elif size < self._size:
+                # Nothing of ours makes it smaller. To open it anew tells whether it is damaged.
+                self._close()
+            else:
+                self._check_header()
+            self._size = size
+        if self._opened is None:
+            self._opened = self._open()
+            self._size = self._file.size()
+        return self._opened.connection
+
+    def _check_header(self) -> None:
+        """Raise an error if the file is no database any more.
+
+        SQLite takes an empty file for a new database, and does not see that a file has changed as
+        long as it remembers what was there.
+        """
+        if not self._file.has_header():
+            message = "its beginning is not that of a database"
+            raise NotOurs(message)
 
     def _open(self) -> _Opened:
         if self._is_exposed(self._folder):
@@ -204,81 +295,116 @@ class Database:
                 "of the served one.",
                 str(self._folder),
             )
-            return self._in_memory()
-        self._file.make()
+            return _Opened(self._make_in_memory(), None)
+        self._file.make_folder()
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while True:
             self._last = self._file.found()
-            connection = self._connect(str(self._file.path))
+            if self._last is None:
+                self._create()
+                self._last = self._file.found()
+            if self._last is None:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+            self._check_header()
             try:
-                if self._prepare(connection):
-                    return _Opened(connection, self._last)
-            except BaseException as error:
-                connection.close()
-                # SQLite does not wait for another server that opens a new file just now.
-                if not is_locked(error) or time.monotonic() > deadline:
+                return _Opened(self._open_file(), self._last)
+            except sqlite3.OperationalError as error:
+                # SQLite does not wait for another server that migrates the file just now, and
+                # another one may have moved it aside meanwhile.
+                is_passing = is_locked(error) or self._file.found() != self._last
+                if not is_passing or time.monotonic() > deadline:
                     raise
-            else:
-                connection.close()
-                self._log.warning(
-                    "The history of edits is kept in memory and ends with this server: %r was "
-                    "made by a newer version of jupyter_nbedit.",
-                    str(self._file.path),
-                )
-                return self._in_memory()
             time.sleep(_POLL_SECONDS)
 
-    def _in_memory(self) -> _Opened:
-        return _Opened(self._example(), None)
-
-    def _example(self) -> sqlite3.Connection:
-        """Make an empty database."""
-        connection = self._connect(":memory:")
-        for statements in (_SETTINGS, *self._tables):
-            connection.executescript(statements)
+    def _open_file(self) -> sqlite3.Connection:
+        """Open the file that is there, and bring it to the newest version."""
+        with closing(self._connect_to_file("ro")) as reader:
+            self._check_owner(reader)
+        connection = self._connect_to_file("rw")
+        try:
+            connection.executescript(_SETTINGS)
+            self._migrate(connection)
+            check_structure(connection, self._structure)
+            check_contents(connection, self._schema.checked_tables)
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
-    def _connect(self, name: str) -> sqlite3.Connection:
+    def _create(self) -> None:
+        """Make the file complete under another name first: nobody ever finds an unfinished one."""
+        path = self._file.prepare_new()
+        try:
+            with closing(self._connect(path.as_uri(), uri=True)) as connection:
+                connection.executescript(_SETTINGS)
+                self._migrate(connection)
+            self._file.place_new(path)
+        finally:
+            self._file.discard_new(path)
+
+    @cached_property
+    def _structure(self) -> set[tuple[object, ...]]:
+        with closing(self._make_in_memory()) as connection:
+            return describe_structure(connection)
+
+    def _make_in_memory(self) -> sqlite3.Connection:
+        connection = self._connect(":memory:")
+        connection.executescript(_SETTINGS)
+        self._migrate(connection)
+        return connection
+
+    def _connect_to_file(self, rights: str) -> sqlite3.Connection:
+        # It never makes a file: the one that was there may be moved aside at this moment.
+        return self._connect(f"{self._file.path.absolute().as_uri()}?mode={rights}", uri=True)
+
+    def _connect(self, name: str, *, uri: bool = False) -> sqlite3.Connection:
         return sqlite3.connect(
-            name, timeout=_PATIENCE_SECONDS, isolation_level=None, cached_statements=64
+            name, timeout=_PATIENCE_SECONDS, isolation_level=None, cached_statements=64, uri=uri
         )
 
-    def _prepare(self, connection: sqlite3.Connection) -> bool:
-        """Make the tables; false if a newer version has made them in a way of its own."""
-        # One look at it: another server may be making it just now.
-        connection.execute("BEGIN")
+    def _check_owner(self, connection: sqlite3.Connection) -> None:
+        """Raise an error if the file is not a database of ours, or that of a newer release."""
         (owner,) = connection.execute("PRAGMA application_id").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        connection.execute("COMMIT")
-        if owner != _APPLICATION_ID and (owner, version, tables) != (0, 0, 0):
+        if owner != _APPLICATION_ID or version < 1:
             message = "file is not a database of jupyter_nbedit"
             raise NotOurs(message)
-        if version > _VERSION:
-            return False
-        connection.executescript(_SETTINGS)
-        if version < _VERSION:
+        if version > len(self._schema.migrations):
+            raise NewerFile(version, len(self._schema.migrations))
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        """Make the tables, or what is new in this release."""
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version >= len(self._schema.migrations):
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            # Another server may have done so meanwhile.
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            for statements in self._schema.migrations[version:]:
+                for statement in statements:
+                    connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {_VERSION}")
-        for statements in self._tables:
-            connection.executescript(statements)
-        self._verify(connection)
-        return True
+            connection.execute(
+                f"PRAGMA user_version = {max(version, len(self._schema.migrations))}"
+            )
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
 
-    def _verify(self, connection: sqlite3.Connection) -> None:
-        """Refuse what SQLite takes for whole, though a bit of it has changed."""
-        words = "SELECT type, name, tbl_name, sql FROM sqlite_master"
-        with closing(self._example()) as example:
-            wanted = set(example.execute(words))
-        if not wanted.issubset(connection.execute(words)):
-            message = "its tables are not those of jupyter_nbedit"
-            raise NotOurs(message)
-        for table in self._looked_up:
-            (found,) = connection.execute(f"PRAGMA integrity_check({table})").fetchone()
-            if found != "ok":
-                raise NotOurs(found)
+    def _read_newer(self, work: Work[_Answer]) -> _Answer:
+        """Ask a file of a newer release, which is opened for reading alone and not kept open."""
+        with closing(self._connect_to_file("ro")) as connection:
+            return work(connection)
 
-    def _put_aside(self, why: str) -> None:
+    def _warn_of_newer(self, error: NewerFile) -> None:
+        if not self._has_warned_of_newer:
+            self._has_warned_of_newer = True
+            self._log.warning("%s: %s.", HISTORY.problem, error)
+
+    def _put_aside(self, error: BaseException) -> None:
         """Move a broken file out of the way, unless another server has done so already."""
         self._close()
         if self._last != self._file.found():
@@ -286,10 +412,14 @@ class Database:
         self._log.warning(
             "The history of edits cannot be read (%s). A new one is begun; the old one is kept as "
             "%r for %s days.",
-            why,
-            str(self._file.put_aside()),
+            said(error),
+            str(self._file.put_aside(_explain_damage(error))),
             self._file.keep_days,
         )
+
+    def _close_all(self) -> None:
+        self._close()
+        self.presence.close()
 
     def _close(self) -> None:
         if self._opened is None:
@@ -299,3 +429,9 @@ class Database:
         opened, self._opened = self._opened, None
         with suppress(sqlite3.Error):
             opened.connection.close()
+
+
+def _explain_damage(error: BaseException) -> str:
+    """Return what is wrong with a file, without the texts of it that SQLite repeats."""
+    why = str(error) if isinstance(error, NotOurs) else "it is damaged"
+    return f"the database of jupyter_nbedit could not be read ({why})"

@@ -5,15 +5,62 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from jupyter_nbedit.errors import LedgerError
 
 # SQLite's words for a file that cannot be what was written.
 _BROKEN = ("malformed", "not a database", "unsupported file format", "Could not decode to UTF-8")
+# And for one whose tables are not those that it had when it was opened.
+_LOST = ("no such table", "no such column", "no such index", "has no column")
+_ADVICE = "Try again later, or ask who runs this server to look at its log and its disk."
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """What the database is used for, to say what has failed.
+
+    Parameters
+    ----------
+    problem
+        What cannot be done if it fails.
+    consequence
+        What that means for whoever has asked.
+    """
+
+    problem: str
+    consequence: str
+
+
+HISTORY = Purpose(
+    "The history of edits cannot be used now",
+    "Notebooks can be read and edited all the same.",
+)
+PROPOSALS = Purpose(
+    "Proposals cannot be read or decided now", "Nothing was decided, and nothing was written."
+)
+NEW_PROPOSAL = Purpose(
+    "The proposal cannot be stored now", "Nothing was proposed, and nothing was written."
+)
+DECISION = Purpose(
+    "The decision on the proposal cannot be stored now", "It is stored as soon as that is possible."
+)
+MODES = Purpose("The modes of notebooks cannot be read now", "Until they can be, none is changed.")
+NEW_MODE = Purpose("The mode cannot be stored now", "It is as it was.")
 
 
 class NotOurs(Exception):
     """The file is a database of somebody else, or no longer what we wrote."""
+
+
+class NewerFile(Exception):
+    """A newer release has written the file; nothing but its table ``modes`` is read."""
+
+    def __init__(self, version: int, known: int) -> None:
+        super().__init__(
+            f"the file was written by a newer release of jupyter_nbedit (its schema is {version}, "
+            f"this release knows {known}); update jupyter_nbedit where this server runs"
+        )
 
 
 def is_broken(error: BaseException) -> bool:
@@ -21,6 +68,13 @@ def is_broken(error: BaseException) -> bool:
     # Python 3.10 does not tell SQLite's codes, but its texts for them do not change.
     why = said(error)
     return isinstance(error, NotOurs) or any(words in why for words in _BROKEN)
+
+
+def is_table_lost(error: BaseException) -> bool:
+    """Tell whether a table or a column is missing, which were there when the file was opened."""
+    return isinstance(error, sqlite3.OperationalError) and any(
+        words in str(error) for words in _LOST
+    )
 
 
 def said(error: BaseException) -> str:
@@ -36,11 +90,17 @@ def is_locked(error: BaseException) -> bool:
 
 
 @contextmanager
-def refusals() -> Iterator[None]:
+def refusals(purpose: Purpose = HISTORY) -> Iterator[None]:
     """Turn a failure of the database into a refusal; a mistake of ours stays one."""
     try:
         yield
-    except (sqlite3.OperationalError, sqlite3.IntegrityError, OSError, NotOurs) as error:
+    except (
+        sqlite3.OperationalError,
+        sqlite3.IntegrityError,
+        OSError,
+        NotOurs,
+        NewerFile,
+    ) as error:
         # An OSError's own text names the file.
         why = (error.strerror if isinstance(error, OSError) else str(error)) or "unknown error"
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
@@ -49,8 +109,5 @@ def refusals() -> Iterator[None]:
         why = "it is broken"
     else:
         return
-    message = (
-        f"The history of edits cannot be used now: {why}. Notebooks can be read and edited all the "
-        "same; try again later, or ask who runs this server to look at its log and its disk."
-    )
+    message = f"{purpose.problem}: {why}. {purpose.consequence} {_ADVICE}"
     raise LedgerError(message)

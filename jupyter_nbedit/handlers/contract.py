@@ -36,6 +36,7 @@ OF_WRITING: tuple[type[NbEditError], ...] = (
     errors.PlanMode,
     errors.TooManyProposals,
     errors.LedgerError,
+    errors.ModesUnreadable,
     errors.NoSpace,
     errors.IdempotencyMismatch,
 )

@@ -65,6 +65,14 @@ class ModeReply(msgspec.Struct, frozen=True, kw_only=True):
     fixed: Annotated[
         bool, Meta(description="Whether modes cannot be changed here (`NbEditApp.mode_is_fixed`).")
     ]
+    unreadable: Annotated[
+        str | None,
+        Meta(
+            description="Why nobody knows the notebook's own mode or, without a path, the modes of "
+            "some notebooks; null if they are known. Until a person decides with a PUT, such "
+            "notebooks are not changed (503 `modes_unreadable`), and `own` is null for them."
+        ),
+    ]
 
 
 class ModeHandler(NbEditHandler):
@@ -91,12 +99,16 @@ class ModeHandler(NbEditHandler):
     @web.authenticated
     @authorized
     async def put(self) -> None:
-        """Give a notebook a mode of its own, or the server another one."""
+        """Give a notebook a mode of its own, or the server another one.
+
+        If notebooks' own modes cannot be read, or were lost, this decides: for all notebooks of
+        this server, which then have none, or for the one at `path`.
+        """
         body = await self.decode(ModeBody)
         path = given(body.path)
         modes, user = self.extensionapp.modes, self.current_user.username
         if path is None:
-            modes.change_server(body.mode, user)
+            await modes.change_server(body.mode, user)
         else:
             await self.check(path)
             await modes.change(path, body.mode, user)
@@ -106,7 +118,8 @@ class ModeHandler(NbEditHandler):
         if path is not None:
             await self.check(path)
         modes = self.extensionapp.modes
-        own = None if path is None else await modes.own(path)
+        unreadable = await modes.explain_unreadable(path)
+        own = None if path is None or unreadable is not None else await modes.own(path)
         self.answer(
             ModeReply(
                 path=path,
@@ -114,6 +127,7 @@ class ModeHandler(NbEditHandler):
                 own=own,
                 server=modes.server,
                 fixed=modes.is_fixed,
+                unreadable=unreadable,
             )
         )
 

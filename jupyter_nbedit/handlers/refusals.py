@@ -48,6 +48,7 @@ STATUS: dict[type[errors.NbEditError], HTTPStatus] = {
     errors.Busy: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.Overtaken: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.LedgerError: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.ModesUnreadable: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.NoSpace: HTTPStatus.INSUFFICIENT_STORAGE,
     errors.StorageFailure: HTTPStatus.INTERNAL_SERVER_ERROR,
 }

@@ -10,7 +10,7 @@ from typing import Any
 from jupyter_nbedit.database import Database
 from jupyter_nbedit.errors import EditNotFound
 from jupyter_nbedit.history.entries import Entry, NewEntry, encoded, made_of
-from jupyter_nbedit.history.rows import COLUMNS, TABLES, below, forget, place_of, reckon
+from jupyter_nbedit.history.rows import COLUMNS, below, forget, place_of, reckon
 
 _DAY_SECONDS = 86_400.0
 # How often it is looked whether something is too old, beside each start.
@@ -48,7 +48,6 @@ class Ledger:
         max_bytes: int = 256 * 1024 * 1024,
         max_days: float = 30,
     ) -> None:
-        database.define(TABLES, looked_up=["places", "edits_size"])
         self._database = database
         self._name = name
         self._root = root

@@ -4,37 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 
-# AUTOINCREMENT, for the number of what is deleted shall never be another edit's.
-TABLES = """
-    CREATE TABLE IF NOT EXISTS places (
-        place INTEGER PRIMARY KEY,
-        root TEXT NOT NULL,
-        name TEXT NOT NULL,
-        UNIQUE (root, name)
-    );
-    CREATE TABLE IF NOT EXISTS edits (
-        edit INTEGER PRIMARY KEY AUTOINCREMENT,
-        place INTEGER NOT NULL,
-        time REAL NOT NULL,
-        kind TEXT NOT NULL,
-        undoes INTEGER,
-        undone_by INTEGER,
-        size INTEGER NOT NULL,
-        said BLOB NOT NULL,
-        has_record INTEGER NOT NULL,
-        record BLOB
-    );
-    CREATE INDEX IF NOT EXISTS edits_by_place ON edits (place);
-    CREATE INDEX IF NOT EXISTS edits_by_undone ON edits (undoes) WHERE undoes IS NOT NULL;
-    CREATE TABLE IF NOT EXISTS edits_size (one INTEGER PRIMARY KEY, bytes INTEGER NOT NULL);
-    INSERT OR IGNORE INTO edits_size VALUES (1, 0);
-    CREATE TRIGGER IF NOT EXISTS edits_grow AFTER INSERT ON edits BEGIN
-        UPDATE edits_size SET bytes = bytes + NEW.size;
-    END;
-    CREATE TRIGGER IF NOT EXISTS edits_shrink AFTER DELETE ON edits BEGIN
-        UPDATE edits_size SET bytes = bytes - OLD.size;
-    END;
-"""
 #: What an `Entry` is made of.
 COLUMNS = "edit, time, kind, undoes, undone_by, said, has_record"
 

@@ -15,23 +15,6 @@ from jupyter_nbedit.proposals import Proposal, Ruling, Status
 
 Row = Mapping[str, Any]
 
-TABLES = """
-    CREATE TABLE IF NOT EXISTS proposals (
-        proposal_id INTEGER PRIMARY KEY AUTOINCREMENT,
-        root TEXT NOT NULL,
-        path TEXT NOT NULL,
-        name TEXT NOT NULL,
-        status TEXT NOT NULL,
-        created TEXT NOT NULL,
-        expires TEXT NOT NULL,
-        proposed TEXT NOT NULL,
-        parts TEXT NOT NULL,
-        edit_ids TEXT NOT NULL DEFAULT '[]',
-        decided_by TEXT,
-        work BLOB
-    );
-    CREATE INDEX IF NOT EXISTS proposals_of_root ON proposals (root, status, proposal_id);
-"""
 _SELECT = (
     "SELECT proposal_id, path, status, created, expires, proposed, parts, edit_ids, decided_by "
     "FROM proposals WHERE root = :root"

@@ -55,10 +55,6 @@ class ProposalStore:
     most: int = 1_000
     clock: Callable[[], datetime] = _now
 
-    def __post_init__(self) -> None:
-        """Have the table made."""
-        self.database.define(rows.TABLES)
-
     async def add(
         self, path: str, proposed: Proposed, parts: Sequence[Part], work: bytes
     ) -> Proposal:

@@ -121,7 +121,7 @@ class Services:
 
         Raises
         ------
-        PlanMode
+        PlanMode, ModesUnreadable
         """
         modes = self.editor.modes
         mode = modes.server if notebook is None else await modes.of(notebook)
@@ -134,7 +134,12 @@ class Services:
             raise PlanMode(message)
 
     async def is_reviewed(self, notebook: str) -> bool:
-        """Tell whether edits of a notebook become proposals."""
+        """Tell whether edits of a notebook become proposals.
+
+        Raises
+        ------
+        ModesUnreadable
+        """
         return await self.editor.modes.of(notebook) == "review"
 
     def check_read(self, caller: Caller, path: str, digest: str | None) -> None:

@@ -19,6 +19,8 @@ TIMES = 500 if NIGHTLY else 40
 # A file whose byte for who may write it is beyond what SQLite knows is one that it only reads, and
 # it says no more then than on a disk that cannot be written.
 WRITE_VERSION = 18
+# One that says it is of a newer release is neither read nor written.
+USER_VERSION = slice(60, 64)
 
 
 @pytest.fixture
@@ -55,9 +57,11 @@ async def test_whatever_bytes_of_the_ledger_are_broken_edits_are_made_and_record
             shutil.copytree(whole, place.folder / "ledger")
         file = place.folder / "ledger" / LEDGER
         text = bytearray(file.read_bytes())
+        whole_version = text[USER_VERSION]
         for _ in range(chance.choice((1, 3, 30, 300))):
             text[chance.randrange(len(text))] = chance.randrange(256)
         text[WRITE_VERSION] = 2
+        text[USER_VERSION] = whole_version
         file.write_bytes(text)
         server = place.server()
         _, found = await tried(place, server)

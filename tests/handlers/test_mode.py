@@ -49,7 +49,14 @@ def soon(client: Client, path: str, own: str | None) -> bool:
 
 
 def test_the_servers_mode_is_told_and_changed(live: Client, path: str) -> None:
-    plain = {"path": None, "mode": "edit", "own": None, "server": "edit", "fixed": False}
+    plain = {
+        "path": None,
+        "mode": "edit",
+        "own": None,
+        "server": "edit",
+        "fixed": False,
+        "unreadable": None,
+    }
     assert get(live).json == plain
     planning = {**plain, "mode": "plan", "server": "plan"}
     assert put(live, "plan").json == get(live).json == planning
@@ -61,7 +68,14 @@ def test_the_servers_mode_is_told_and_changed(live: Client, path: str) -> None:
 
 def test_a_notebooks_own_mode_is_told_and_changed(live: Client, path: str) -> None:
     told = put(live, "plan", path).json
-    assert told == {"path": path, "mode": "plan", "own": "plan", "server": "edit", "fixed": False}
+    assert told == {
+        "path": path,
+        "mode": "plan",
+        "own": "plan",
+        "server": "edit",
+        "fixed": False,
+        "unreadable": None,
+    }
     assert get(live, path).json == told
     refusal = live.patch(path, REPLACE)
     details(refusal, 403, "plan_mode")

@@ -48,6 +48,7 @@ DOCUMENTED = {
     "no_space": 507,
     # What the design has no word for: the operating system fails, by nobody's fault.
     "history_unavailable": 503,
+    "modes_unreadable": 503,
     "io_error": 500,
 }
 

@@ -1,0 +1,114 @@
+"""What an older release has written is there after the upgrade, and works."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_nbedit.database import NAME
+from jupyter_nbedit.database.schema import SCHEMA
+from jupyter_nbedit.demo import server
+from tests.handlers.client import JSON, Answer, Client
+from tests.handlers.refused import details
+
+#: One folder for each release that has changed the schema; `write.py` says how they are made.
+RELEASES = sorted(Path(__file__).parent.glob("schema-*"))
+
+
+@contextmanager
+def upgraded(folder: Path, release: Path) -> Iterator[tuple[Client, dict[str, Any]]]:
+    """Start a server of today on what a release has left, as if that had been a moment ago."""
+    (folder / "notebooks").mkdir()
+    (folder / "data" / "nbedit").mkdir(parents=True)
+    for path in release.glob("*.ipynb"):
+        shutil.copy(path, folder / "notebooks")
+    database = folder / "data" / "nbedit" / NAME
+    shutil.copy(release / NAME, database)
+    expected = json.loads((release / "expected.json").read_text())
+    expires = datetime.now(tz=timezone.utc) + timedelta(hours=1)
+    with closing(sqlite3.connect(database)) as found:
+        for table in ("modes", "places", "proposals"):
+            moved = found.execute(
+                f"UPDATE {table} SET root = ? WHERE root = ?",  # noqa: S608 -- ours
+                (str((folder / "notebooks").resolve()), expected["root"]),
+            )
+            assert moved.rowcount > 0
+        found.execute("UPDATE edits SET time = ?", (time.time(),))
+        found.execute("UPDATE proposals SET expires = ?", (expires.isoformat(),))
+        found.commit()
+    with server.running("jupyter_server", folder) as running:
+        yield Client(running.port, running.token, running.root), expected
+
+
+def post(client: Client, target: str, body: dict[str, Any]) -> Answer:
+    return client.request("POST", f"nbedit/{target}", json.dumps(body).encode(), JSON)
+
+
+def without_times(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {name: value for name, value in one.items() if name not in {"time", "expires"}}
+        for one in found
+    ]
+
+
+def test_every_earlier_version_of_the_schema_has_a_file() -> None:
+    with_file = [int(release.name.removeprefix("schema-")) for release in RELEASES]
+    assert with_file == list(range(1, len(SCHEMA.migrations)))
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=lambda path: str(path.name))
+def test_history_modes_and_proposals_of_an_older_release_are_kept(
+    tmp_path: Path, release: Path
+) -> None:
+    with upgraded(tmp_path, release) as (client, expected):
+        for name, mode in expected["modes"].items():
+            told = client.request("GET", f"nbedit/mode?path={name}.ipynb").json
+            assert (told["own"], told["unreadable"]) == (mode, None)
+        for name, edits in expected["history"].items():
+            found = client.request("GET", f"nbedit/notebooks/{name}.ipynb/history").json["edits"]
+            assert without_times(found) == without_times(edits)
+        found = client.request("GET", "nbedit/proposals?status=all").json["proposals"]
+        assert without_times(found) == without_times(expected["proposals"])
+
+        # A notebook that was paused stays so.
+        replace = {"op": "replace", "cell": "beta", "source": "# Changed"}
+        details(client.patch("paused.ipynb", replace), 403, "plan_mode")
+        assert client.patch("reviewed.ipynb", replace).status == 202
+        assert client.patch("free.ipynb", replace).status == 200
+
+        # What was done can be taken back and made again.
+        undone = post(client, "notebooks/edited.ipynb/undo", {})
+        assert (undone.status, undone.json["warnings"]) == (200, [])
+        assert "# Edit 1" in (client.root / "edited.ipynb").read_text()
+        assert post(client, "notebooks/edited.ipynb/redo", {}).status == 200
+
+        # What waits can be decided, and what was decided is.
+        pending = [one for one in expected["proposals"] if one["status"] == "pending"]
+        (number,) = [one["proposal_id"] for one in pending]
+        accepted = post(client, f"proposals/{number}/accept", {})
+        assert (accepted.status, accepted.json["warnings"]) == (200, [])
+        assert "# Proposed" in (client.root / "reviewed.ipynb").read_text()
+        closed = [one for one in expected["proposals"] if one["status"] == "rejected"]
+        for one in closed:
+            again = post(client, f"proposals/{one['proposal_id']}/accept", {})
+            details(again, 409, "proposal_closed")
+    assert not list((tmp_path / "data" / "nbedit").glob("*.corrupt-*"))
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=lambda path: str(path.name))
+def test_an_upgraded_file_says_so_where_older_releases_look(tmp_path: Path, release: Path) -> None:
+    with upgraded(tmp_path, release) as (client, _):
+        assert client.request("GET", "nbedit/mode").status == 200
+        client.patch("free.ipynb", {"op": "delete", "cell": "beta"})
+    with closing(sqlite3.connect(tmp_path / "data" / "nbedit" / NAME)) as found:
+        assert found.execute("PRAGMA application_id").fetchone() == (0x6E626564,)
+        assert found.execute("PRAGMA user_version").fetchone() == (len(SCHEMA.migrations),)
