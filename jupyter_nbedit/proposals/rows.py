@@ -40,15 +40,25 @@ _DUE = """
         min(expires) FILTER (WHERE status != 'pending')
     FROM proposals WHERE root = :root
 """
+# A proposal is kept by the name without links, and made at the path that its proposer knows. That
+# path follows as well, and becomes the name if it does not lead there any more.
 _FOLLOW = """
-    UPDATE proposals SET {0} = :new || substr({0}, length(:old) + 1)
-    WHERE root = :root AND ({0} = :old OR substr({0}, 1, length(:old) + 1) = :old || '/')
+    UPDATE proposals SET
+        name = :new_name || substr(name, length(:old_name) + 1),
+        path = CASE
+            WHEN path = :old OR substr(path, 1, length(:old) + 1) = :old || '/'
+            THEN :new || substr(path, length(:old) + 1)
+            ELSE :new_name || substr(name, length(:old_name) + 1)
+        END
+    WHERE root = :root
+        AND (name = :old_name OR substr(name, 1, length(:old_name) + 1) = :old_name || '/')
 """
-_BELOW = " AND (name = :old OR substr(name, 1, length(:old) + 1) = :old || '/')"
-_FORGET = """
-    DELETE FROM proposals
-    WHERE root = :root AND (name = :old OR substr(name, 1, length(:old) + 1) = :old || '/')
-"""
+# What is left has a path through a link that was renamed or deleted itself.
+_AT_PATH = "root = :root AND (path = :old OR substr(path, 1, length(:old) + 1) = :old || '/')"
+_FOLLOW_LINK = "UPDATE proposals SET path = :new || substr(path, length(:old) + 1) WHERE "
+_LOSE_LINK = "UPDATE proposals SET path = name WHERE "
+_BELOW = " AND (name = :old_name OR substr(name, 1, length(:old_name) + 1) = :old_name || '/')"
+_FORGET = "DELETE FROM proposals WHERE root = :root"
 _PURGE = "DELETE FROM proposals WHERE root = :root AND name = :name AND status != 'pending'"
 _FORGET_MOST = """
     DELETE FROM proposals WHERE proposal_id IN (
@@ -149,15 +159,17 @@ def due(database: sqlite3.Connection, row: Row) -> tuple[str | None, str | None]
 
 def follow(database: sqlite3.Connection, row: Row) -> None:
     """Put a new path in the place of an old one, and of all below it."""
-    for column in ("path", "name"):
-        database.execute(_FOLLOW.format(column), row)
+    if row["old_name"] != row["new_name"]:
+        database.execute(_FOLLOW, row)
+    database.execute(_FOLLOW_LINK + _AT_PATH, row)
 
 
 def forget(database: sqlite3.Connection, row: Row) -> list[Proposal]:
     """Remove those at a path and below; give those of them that waited."""
     select = f"{_SELECT} AND status = 'pending'{_BELOW}"
     pending = [_read(found) for found in database.execute(select, row)]
-    database.execute(_FORGET, row)
+    database.execute(_FORGET + _BELOW, row)
+    database.execute(_LOSE_LINK + _AT_PATH, row)
     return pending
 
 

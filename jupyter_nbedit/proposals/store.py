@@ -179,12 +179,12 @@ class ProposalStore:
 
     async def renamed(self, old: str, new: str) -> None:
         """Follow a notebook, or all that are in a folder, to another path."""
-        row = self._row(old=old, new=new)
+        row = self._row(old=old, new=new, old_name=self.name(old), new_name=self.name(new))
         await self.database.write(lambda database: rows.follow(database, row))
 
     async def forget(self, path: str) -> list[Proposal]:
         """Forget all for a notebook, or for those in a folder; give those that waited."""
-        row = self._row(old=path)
+        row = self._row(old=path, old_name=self.name(path))
         return await self.database.write(lambda database: rows.forget(database, row), forget=True)
 
     async def purge(self, path: str) -> None:
