@@ -172,6 +172,7 @@ def _entry(done: Outcome, reply: EditReply, *, trusted: bool) -> NewEntry:
         client=asked.client,
         message=asked.message,
         accepted_by=asked.accepted_by,
+        claim=None if asked.acceptance is None else asked.acceptance.claim,
         operations=list(done.entries()),
         cells_changed=sum(1 for change in applied.changes if isinstance(change, Change)),
         hash_before=reply.hash_before,

@@ -186,6 +186,8 @@ class NotebookEditor:
                 if asked.dry_run:
                     return done.reply(storage, would_be)
                 return await self._propose(asked, done, done.reply(storage, would_be), text)
+            if asked.acceptance is not None:
+                await asked.acceptance.announce(None, would_be.hash)
             written = await storage.create(asked.path, text)
             record = self.afterwards.record(done)
             return await self.afterwards.of(storage, done, written, record)
@@ -262,6 +264,9 @@ class NotebookEditor:
             return done.reply(storage, Written(digest, read.content.last_modified))
         if stays:
             return await self._propose(errand, done, done.reply(storage, current))
+        if errand.acceptance is not None:
+            digest = await away(len(read.content.raw), digest_of, read.content.raw, splices)
+            await errand.acceptance.announce(await read.hashed(), digest)
         signing = await self._signing(read, done)
         record = self.afterwards.record(done)
         with record, signing or nullcontext():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from typing import Annotated
@@ -20,6 +20,24 @@ from jupyter_nbedit.tabs import TabCounts
 #: Decides on the operations in view of the notebook as it is when it is edited. Called again if
 #: somebody else changes the notebook meanwhile; what it refuses is the answer.
 Plan = Callable[[Document], Sequence[Operation]]
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """What an edit has to do with the proposal that it makes true.
+
+    Parameters
+    ----------
+    claim
+        The number of the claim on the proposal.
+    announce
+        Is called right before the write with the hashes before and after it, so that it can be
+        found out whether a server that was killed has written. What it raises is the answer, and
+        nothing is written then.
+    """
+
+    claim: int
+    announce: Callable[[str | None, str], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -42,6 +60,8 @@ class Asked:
         Whose reading counts if the notebook must have been read; see `Readings`.
     accepted_by
         The user who accepted the edit when it was a proposal.
+    acceptance
+        What it has to do with that proposal; None if it was none, or is only tried.
     """
 
     path: str
@@ -52,6 +72,7 @@ class Asked:
     message: str | None = None
     session: str = ""
     accepted_by: str | None = None
+    acceptance: Acceptance | None = None
 
     @property
     def is_decision(self) -> bool:

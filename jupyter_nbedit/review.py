@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -12,10 +14,13 @@ from jupyter_nbedit.errors import (
     CellChanged,
     InvalidRequest,
     LedgerError,
+    NbEditError,
+    ProposalClosed,
+    ProposalNotFound,
     UndoConflict,
 )
 from jupyter_nbedit.history.entries import Touched
-from jupyter_nbedit.messages import Asked, EditReply, Errand
+from jupyter_nbedit.messages import Acceptance, Asked, EditReply, Errand
 from jupyter_nbedit.notebook.blank import blank
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.precedence import Past
@@ -23,7 +28,7 @@ from jupyter_nbedit.notebook.record import Record
 from jupyter_nbedit.notebook.taking_back import take_back
 from jupyter_nbedit.outcome import Job, as_given
 from jupyter_nbedit.parts import Part, parts_of, parts_of_new
-from jupyter_nbedit.proposals import Proposal, Proposed, Ruling, closed
+from jupyter_nbedit.proposals import Claim, Proposal, Proposed, Ruling, check_pending
 
 if TYPE_CHECKING:
     from jupyter_nbedit.editor import NotebookEditor
@@ -116,20 +121,57 @@ class Review:
         async with self._deciding.setdefault(proposal_id, asyncio.Lock()):
             proposal = await self.board.get(proposal_id)
             parts = _chosen(proposal, decision.parts)
-            work = await self.board.store.work(proposal_id)
-            make = self._edit if proposal.kind == "edit" else self._create
-            reply = await make(proposal, parts, work, decision)
             if decision.dry_run:
-                return reply
+                return await self._make(proposal, parts, decision)
+            claim = await self.board.store.claim(
+                proposal_id, parts, user=decision.user, client=decision.client
+            )
             try:
-                ruling = Ruling("accepted", parts, decision.user, decision.client, reply.edit_id)
-                await self.board.decide(proposal_id, ruling)
-            except LedgerError as error:
-                reply.warnings.append(
-                    f"The edit is in, but that proposal {proposal_id} was accepted could not be "
-                    f"kept. {error.message}"
-                )
-            return reply
+                return await self._make_claimed(proposal, claim, decision)
+            finally:
+                # Whatever of it is still claimed by now is looked at by whoever asks next.
+                self.board.store.leave(claim)
+
+    async def _make_claimed(
+        self, proposal: Proposal, claim: Claim, decision: Decision
+    ) -> EditReply:
+        """Make the edit of what was claimed, and store that it was accepted."""
+        try:
+            reply = await self._make(proposal, claim.parts, decision, claim)
+        except NbEditError as error:
+            if not error.details.get("applied"):
+                with suppress(LedgerError):
+                    await self.board.release(claim)
+            raise
+        ruling = Ruling(
+            "accepted", claim.parts, decision.user, decision.client, reply.edit_id, claim.claim
+        )
+        try:
+            await self.board.decide(proposal.proposal_id, ruling)
+        except LedgerError as error:
+            self.board.look_soon()
+            reply.warnings.append(
+                f"The edit is in, but it could not be stored yet that proposal "
+                f"{proposal.proposal_id} was accepted. {error.message}"
+            )
+        except (ProposalNotFound, ProposalClosed):
+            # It was forgotten with its notebook, or somebody has stored it already.
+            pass
+        return reply
+
+    async def _make(
+        self,
+        proposal: Proposal,
+        parts: Collection[int],
+        decision: Decision,
+        claim: Claim | None = None,
+    ) -> EditReply:
+        work = await self.board.store.work(proposal.proposal_id)
+        acceptance = None
+        if claim is not None:
+            acceptance = Acceptance(claim.claim, partial(self.board.store.note_write, claim))
+        make = self._edit if proposal.kind == "edit" else self._create
+        return await make(proposal, parts, work, decision, _by(proposal, decision, acceptance))
 
     async def reject(self, proposal_id: int, decision: Decision) -> Proposal:
         """Do without the edit that was proposed, or without parts of it.
@@ -145,7 +187,12 @@ class Review:
             return await self.board.decide(proposal_id, ruling)
 
     async def _edit(
-        self, proposal: Proposal, parts: Collection[int], work: bytes, decision: Decision
+        self,
+        proposal: Proposal,
+        parts: Collection[int],
+        work: bytes,
+        decision: Decision,
+        by: Mapping[str, Any],
     ) -> EditReply:
         only = None if len(parts) == len(proposal.parts) else parts
         offer = await asyncio.to_thread(Record.decode, work)
@@ -164,20 +211,25 @@ class Review:
 
             return Job(run, len(read.content.raw) + len(work))
 
-        errand = Errand(proposal.path, hash=decision.hash, **_by(proposal, decision))
+        errand = Errand(proposal.path, hash=decision.hash, **by)
         return await self.editor.make(errand, prepare)
 
     async def _create(
-        self, proposal: Proposal, _: Collection[int], work: bytes, decision: Decision
+        self,
+        proposal: Proposal,
+        _: Collection[int],
+        work: bytes,
+        decision: Decision,
+        by: Mapping[str, Any],
     ) -> EditReply:
         if decision.hash is not None:
             message = "The notebook is not there yet, so there is no version to match."
             raise InvalidRequest(message)
-        asked = Asked(proposal.path, **_by(proposal, decision))
+        asked = Asked(proposal.path, **by)
         return await self.editor.put(asked, blank(None, None), as_given(work))
 
 
-def _by(proposal: Proposal, decision: Decision) -> dict[str, Any]:
+def _by(proposal: Proposal, decision: Decision, acceptance: Acceptance | None) -> dict[str, Any]:
     """Say whose edit it is, and who lets it be made."""
     return {
         "dry_run": decision.dry_run,
@@ -186,6 +238,7 @@ def _by(proposal: Proposal, decision: Decision) -> dict[str, Any]:
         "message": proposal.message,
         "session": decision.session,
         "accepted_by": decision.user,
+        "acceptance": acceptance,
     }
 
 
@@ -207,11 +260,9 @@ def _chosen(proposal: Proposal, parts: Collection[int] | None) -> Collection[int
     InvalidRequest
         If the proposal has none of these, or they cannot be decided alone.
     """
-    pending = proposal.pending
-    if proposal.status != "pending":
-        raise closed(proposal.proposal_id, proposal.status)
+    check_pending(proposal, ())
     if parts is None:
-        return pending
+        return proposal.pending
     if proposal.kind == "create":
         message = (
             "A new notebook is created whole or not at all. Leave `parts` out; cells can be "
@@ -225,9 +276,7 @@ def _chosen(proposal: Proposal, parts: Collection[int] | None) -> Collection[int
             f"to {len(proposal.parts) - 1}; found {min(unknown)}."
         )
         raise InvalidRequest(message)
-    decided = sorted(set(parts) - set(pending))
-    if decided:
-        raise closed(proposal.proposal_id, proposal.status, parts=decided)
+    check_pending(proposal, parts)
     return sorted(set(parts))
 
 

@@ -96,7 +96,6 @@ _CLAIMS: Migration = (
         server TEXT NOT NULL,
         user TEXT NOT NULL,
         client TEXT,
-        is_written INTEGER NOT NULL DEFAULT 0,
         hash_before TEXT,
         hash_after TEXT,
         edit_id INTEGER

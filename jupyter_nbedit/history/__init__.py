@@ -106,6 +106,10 @@ class Ledger:
                 ),
             ).lastrowid
             reckon(connection, entry.undoes)
+            if entry.claim is not None:
+                connection.execute(
+                    "UPDATE claims SET edit_id = ? WHERE claim = ?", (made, entry.claim)
+                )
             if ages:
                 forget(connection, "time <= ?", self._oldest())
             self._trim(connection)

@@ -60,6 +60,8 @@ class NewEntry:
         What they said of themselves and of the edit.
     accepted_by
         The user who accepted it, if it was a proposal.
+    claim
+        The number of the claim on that proposal, which learns the edit's number with it.
     operations
         What was done: for each cell ``op``, ``cell_id`` and ``index``.
     cells_changed
@@ -82,6 +84,7 @@ class NewEntry:
     client: str | None = None
     message: str | None = None
     accepted_by: str | None = None
+    claim: int | None = None
     operations: Sequence[Mapping[str, Any]] = field(default_factory=list)
     cells_changed: int = 0
     hash_before: str | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -87,6 +87,8 @@ class Ruling:
         What they decided with; not verified.
     edit_id
         The number of the edit that was made of the parts.
+    claim
+        The number of the claim that this ends; None if nothing had to be claimed.
     """
 
     verdict: Verdict
@@ -94,6 +96,79 @@ class Ruling:
     user: str
     client: str | None = None
     edit_id: int | None = None
+    claim: int | None = None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a server is accepting; until that is decided, nobody else decides on it.
+
+    Parameters
+    ----------
+    claim
+        Its number.
+    proposal_id, parts
+        The proposal and the numbers of its parts; there are none if the proposal has none.
+    server
+        The run of the server; see `Presence`.
+    user, client
+        Who accepts them, and with what.
+    hash_before, hash_after
+        Of the notebook right before and right after the write; the first is None for a new
+        notebook, and both are if the write has not begun.
+    edit_id
+        The number of the edit, once that is in the history.
+    """
+
+    claim: int
+    proposal_id: int
+    parts: Collection[int]
+    server: str
+    user: str
+    client: str | None
+    hash_before: str | None = None
+    hash_after: str | None = None
+    edit_id: int | None = None
+
+    def is_about(self, parts: Collection[int]) -> bool:
+        """Return whether it is about one of some parts, or about a proposal that has none."""
+        return not self.parts or not parts or not set(self.parts).isdisjoint(parts)
+
+
+def check_pending(proposal: Proposal, parts: Collection[int]) -> None:
+    """Raise an error if a proposal, or one of some parts of it, waits for no decision.
+
+    Raises
+    ------
+    ProposalClosed
+    """
+    if proposal.status != "pending":
+        raise closed(proposal.proposal_id, proposal.status)
+    decided = sorted(set(parts) - set(proposal.pending))
+    if decided:
+        raise closed(proposal.proposal_id, proposal.status, parts=decided)
+
+
+def check_unclaimed(claims: Iterable[Claim], parts: Collection[int]) -> None:
+    """Raise an error if a server is accepting one of some parts at this moment.
+
+    Raises
+    ------
+    ProposalClosed
+    """
+    for claim in claims:
+        if claim.is_about(parts):
+            message = (
+                f"A server is accepting proposal {claim.proposal_id}, or parts of it, at this "
+                "moment, so it cannot be decided here. Nothing was written; look at the proposal "
+                "again in a moment."
+            )
+            raise ProposalClosed(
+                message,
+                proposal_id=claim.proposal_id,
+                status="pending",
+                parts=sorted(set(claim.parts).intersection(parts)),
+            )
 
 
 def closed(proposal_id: int, status: Status, **details: Any) -> ProposalClosed:

@@ -6,14 +6,23 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from logging import Logger
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
-from jupyter_nbedit.errors import LedgerError, NbEditError, ProposalNotFound
+from jupyter_nbedit.errors import (
+    Busy,
+    LedgerError,
+    NbEditError,
+    ProposalClosed,
+    ProposalNotFound,
+    StorageFailure,
+)
+from jupyter_nbedit.loading import Documents, settled
 from jupyter_nbedit.parts import Part
-from jupyter_nbedit.proposals import Proposal, Proposed, Ruling
+from jupyter_nbedit.proposals import Claim, Proposal, Proposed, Ruling
+from jupyter_nbedit.proposals.traces import is_applied
 
 if TYPE_CHECKING:
     from jupyter_nbedit.events import DecisionEvents
@@ -27,6 +36,8 @@ _LAST = 2**63 - 1
 _NEVER = datetime.max.replace(tzinfo=timezone.utc)
 # How long the loop is asked to wait at most; what is due later is looked at then.
 _LONGEST_ALARM_SECONDS = 86_400.0
+# When it is tried again to store a decision.
+_SOON_SECONDS = 5.0
 
 
 @dataclass
@@ -43,12 +54,15 @@ class ProposalBoard:
         Tells of proposals.
     log
         The server's.
+    documents
+        Those that need not be parsed again.
     """
 
     store: ProposalStore
     storages: Storages
     events: DecisionEvents
     log: Logger
+    documents: Documents = field(default_factory=Documents)
     _changes: WeakValueDictionary[int, asyncio.Event] = field(default_factory=WeakValueDictionary)
     # When the next one expires or is forgotten; None while nobody has looked.
     _due: datetime | None = None
@@ -71,7 +85,8 @@ class ProposalBoard:
         ------
         TooManyProposals
         """
-        await self.expire()
+        # Whoever proposes holds a notebook, and must not wait for that of another proposal.
+        await self._expire()
         proposal = await self.store.add(path, proposed, parts, work)
         self._tell(proposal, proposal.user, proposal.client)
         self._await(min(self._due or _NEVER, proposal.expires))
@@ -158,8 +173,66 @@ class ProposalBoard:
         """Forget the proposals for a notebook that wait no longer: they are of its past."""
         await self.store.purge(path)
 
+    async def release(self, claim: Claim) -> None:
+        """Let others decide on what this server has claimed."""
+        await self.store.release(claim)
+        # It may have expired meanwhile.
+        self._due = None
+
+    async def settle(self) -> None:
+        """Finish what was being accepted when a server ended or could not store that.
+
+        What is in the notebook was accepted; what is not can be decided again.
+        """
+        for claim in await self.store.abandoned():
+            ruling = Ruling(
+                "accepted", claim.parts, claim.user, claim.client, claim.edit_id, claim.claim
+            )
+            # Others may look after the same claim, and a notebook may be deleted meanwhile.
+            with suppress(ProposalNotFound, ProposalClosed):
+                was_applied = await self._was_applied(claim)
+                if was_applied:
+                    await self.decide(claim.proposal_id, ruling)
+                elif was_applied is False:
+                    await self.release(claim)
+
+    async def _was_applied(self, claim: Claim) -> bool | None:
+        """Tell whether what was claimed is in the notebook; None if that cannot be told now."""
+        if claim.edit_id is not None:
+            return True
+        if claim.hash_after is None:
+            return False
+        proposal = await self.store.get(claim.proposal_id)
+        try:
+            async with self.storages.hold(proposal.path) as storage:
+                read = await settled(storage, proposal.path, self.documents)
+                digest = await read.hashed()
+                if digest in {claim.hash_before, claim.hash_after}:
+                    return digest == claim.hash_after
+                # Somebody has changed it since.
+                return await asyncio.to_thread(is_applied, read.document, proposal, claim.parts)
+        except (Busy, StorageFailure) as error:
+            self.log.warning(
+                "Whether proposal %d was accepted cannot be told now: %s",
+                claim.proposal_id,
+                error.message,
+            )
+            return None
+        except NbEditError:
+            # There is no notebook that could have it.
+            return False
+
+    def look_soon(self) -> None:
+        """Look soon at what could not be finished now."""
+        soon = self.store.clock() + timedelta(seconds=_SOON_SECONDS)
+        self._await(min(self._due or _NEVER, soon))
+
     async def expire(self) -> None:
         """End those whose time is over."""
+        await self.settle()
+        await self._expire()
+
+    async def _expire(self) -> None:
         if self._due is not None and self.store.clock() < self._due:
             return
         for proposal in await self.store.expire():

@@ -11,7 +11,15 @@ import msgspec
 from msgspec.structs import replace
 
 from jupyter_nbedit.errors import ProposalNotFound
-from jupyter_nbedit.proposals import Proposal, Ruling, Status
+from jupyter_nbedit.proposals import (
+    Claim,
+    Proposal,
+    Ruling,
+    Status,
+    check_pending,
+    check_unclaimed,
+    closed,
+)
 
 Row = Mapping[str, Any]
 
@@ -35,11 +43,15 @@ _DECIDE = """
     WHERE proposal_id = :proposal_id
 """
 _EXPIRE = "UPDATE proposals SET status = 'expired', work = NULL WHERE proposal_id = ?"
-_DUE = """
-    SELECT min(expires) FILTER (WHERE status = 'pending'),
+# What a server is accepting does not expire meanwhile, and is looked at again soon.
+_CLAIMED = "proposal_id IN (SELECT proposal_id FROM claims)"
+_DUE = f"""
+    SELECT
+        min(CASE WHEN {_CLAIMED} THEN max(expires, :soon) ELSE expires END)
+            FILTER (WHERE status = 'pending'),
         min(expires) FILTER (WHERE status != 'pending')
     FROM proposals WHERE root = :root
-"""
+"""  # noqa: S608 -- ours
 # A proposal is kept by the name without links, and made at the path that its proposer knows. That
 # path follows as well, and becomes the name if it does not lead there any more.
 _FOLLOW = """
@@ -72,10 +84,29 @@ _FORGET_MOST = """
 """
 _FORGET_OLD = """
     DELETE FROM proposals
-    WHERE root = :root AND (expires <= :long_ago OR proposal_id IN (
+    WHERE root = :root AND status != 'pending' AND (expires <= :long_ago OR proposal_id IN (
         SELECT proposal_id FROM proposals WHERE root = :root AND status != 'pending'
         ORDER BY proposal_id DESC LIMIT -1 OFFSET :most_closed
     ))
+"""
+
+_INSERT_CLAIM = """
+    INSERT INTO claims (proposal_id, parts, server, user, client)
+    VALUES (:proposal_id, :parts, :server, :user, :client)
+"""
+_CLAIM_COLUMNS = """
+    claim, proposal_id, claims.parts, server, user, client, hash_before, hash_after, claims.edit_id
+"""
+_CLAIMS = f"SELECT {_CLAIM_COLUMNS} FROM claims WHERE proposal_id = :proposal_id"  # noqa: S608 -- ours
+_ALL_CLAIMS = f"""
+    SELECT {_CLAIM_COLUMNS} FROM claims JOIN proposals USING (proposal_id) WHERE root = :root
+"""  # noqa: S608 -- ours
+_WRITING = """
+    UPDATE claims SET hash_before = :hash_before, hash_after = :hash_after WHERE claim = :claim
+"""
+_RELEASE = "DELETE FROM claims WHERE claim = :claim"
+_RELEASE_FORGOTTEN = """
+    DELETE FROM claims WHERE proposal_id NOT IN (SELECT proposal_id FROM proposals)
 """
 
 
@@ -122,8 +153,20 @@ def newest(database: sqlite3.Connection, row: Row) -> list[Proposal]:
 
 
 def decide(database: sqlite3.Connection, row: Row, ruling: Ruling) -> Proposal:
-    """Change parts of one, or the whole of one that has none."""
+    """Change parts of one, or the whole of one that has none.
+
+    Raises
+    ------
+    ProposalNotFound
+    ProposalClosed
+        If others have decided already, or do so at this moment.
+    """
     before = one(database, row)
+    if ruling.claim is None:
+        check_pending(before, ruling.parts)
+        check_unclaimed(_claims(database, row), ruling.parts)
+    elif not release(database, {"claim": ruling.claim}):
+        raise closed(before.proposal_id, before.status)
     after = [
         replace(part, status=ruling.verdict) if part.part in ruling.parts else part
         for part in before.parts
@@ -143,7 +186,7 @@ def decide(database: sqlite3.Connection, row: Row, ruling: Ruling) -> Proposal:
 
 def expire(database: sqlite3.Connection, row: Row) -> list[Proposal]:
     """End those whose time is over, and forget old ones; give the former."""
-    select = f"{_SELECT} AND status = 'pending' AND expires <= :now"
+    select = f"{_SELECT} AND status = 'pending' AND expires <= :now AND NOT {_CLAIMED}"
     due = [_read(found).proposal_id for found in database.execute(select, row)]
     database.executemany(_EXPIRE, [(number,) for number in due])
     ended = [one(database, {**row, "proposal_id": number}) for number in due]
@@ -170,7 +213,48 @@ def forget(database: sqlite3.Connection, row: Row) -> list[Proposal]:
     pending = [_read(found) for found in database.execute(select, row)]
     database.execute(_FORGET + _BELOW, row)
     database.execute(_LOSE_LINK + _AT_PATH, row)
+    database.execute(_RELEASE_FORGOTTEN)
     return pending
+
+
+def claim(database: sqlite3.Connection, row: Row, parts: Collection[int]) -> Claim:
+    """Claim parts of one for a server.
+
+    Raises
+    ------
+    ProposalNotFound
+    ProposalClosed
+        If others have decided already, or do so at this moment.
+    """
+    check_pending(one(database, row), parts)
+    check_unclaimed(_claims(database, row), parts)
+    number = database.execute(_INSERT_CLAIM, {**row, "parts": written(sorted(parts))}).lastrowid
+    (made,) = (made for made in _claims(database, row) if made.claim == number)
+    return made
+
+
+def claims(database: sqlite3.Connection, row: Row) -> list[Claim]:
+    """List what all servers have claimed of a root."""
+    return [_read_claim(found) for found in database.execute(_ALL_CLAIMS, row)]
+
+
+def note_write(database: sqlite3.Connection, row: Row) -> bool:
+    """Note that what was claimed is being written; false if nobody has claimed it any more."""
+    return database.execute(_WRITING, row).rowcount == 1
+
+
+def release(database: sqlite3.Connection, row: Row) -> bool:
+    """End a claim; false if somebody else has done so."""
+    return database.execute(_RELEASE, row).rowcount == 1
+
+
+def _claims(database: sqlite3.Connection, row: Row) -> list[Claim]:
+    return [_read_claim(found) for found in database.execute(_CLAIMS, row)]
+
+
+def _read_claim(found: Sequence[Any]) -> Claim:
+    number, proposal_id, parts, *more = found
+    return Claim(number, proposal_id, json.loads(parts), *more)
 
 
 def purge(database: sqlite3.Connection, row: Row) -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
+from jupyter_nbedit.database.failures import DECISION, NEW_PROPOSAL, PROPOSALS
 from jupyter_nbedit.errors import TooManyProposals
 from jupyter_nbedit.parts import Part
-from jupyter_nbedit.proposals import Proposal, Proposed, Ruling, closed, rows
+from jupyter_nbedit.proposals import Claim, Proposal, Proposed, Ruling, closed, rows
 
 if TYPE_CHECKING:
     from jupyter_nbedit.database import Database
@@ -22,6 +23,8 @@ _MOST_BYTES = 256 * 1024 * 1024
 # How many that are decided can still be asked for, and how much of them.
 _MOST_CLOSED = 1_000
 _MOST_CLOSED_BYTES = 32 * 1024 * 1024
+# After how long it is looked again whether one expires that a server is accepting.
+_CLAIMED_SECONDS = 10
 
 
 def _now() -> datetime:
@@ -54,6 +57,8 @@ class ProposalStore:
     hours: float = 24
     most: int = 1_000
     clock: Callable[[], datetime] = _now
+    # The claims of this server that it still works on.
+    _active: set[int] = field(default_factory=set)
 
     async def add(
         self, path: str, proposed: Proposed, parts: Sequence[Part], work: bytes
@@ -92,7 +97,7 @@ class ProposalStore:
                 raise self._refusal(count)
             return rows.insert(database, row)
 
-        return await self.database.write(insert)
+        return await self.database.write(insert, purpose=NEW_PROPOSAL)
 
     async def get(self, proposal_id: int) -> Proposal:
         """Give a proposal.
@@ -102,7 +107,7 @@ class ProposalStore:
         ProposalNotFound
         """
         row = self._row(proposal_id=proposal_id)
-        return await self.database.read(lambda database: rows.one(database, row))
+        return await self.database.read(lambda database: rows.one(database, row), purpose=PROPOSALS)
 
     async def work(self, proposal_id: int) -> bytes:
         """Give what accepting a proposal takes, which is kept while it waits.
@@ -120,7 +125,7 @@ class ProposalStore:
                 raise closed(proposal_id, rows.one(database, row).status)
             return work
 
-        return await self.database.read(read)
+        return await self.database.read(read, purpose=PROPOSALS)
 
     async def newest(
         self, *, path: str | None, only_pending: bool, before: int, limit: int
@@ -144,7 +149,9 @@ class ProposalStore:
             before=before,
             limit=limit,
         )
-        return await self.database.read(lambda database: rows.newest(database, row))
+        return await self.database.read(
+            lambda database: rows.newest(database, row), purpose=PROPOSALS
+        )
 
     async def decide(self, proposal_id: int, ruling: Ruling) -> Proposal:
         """Keep what was decided about parts that wait, or about all of one that has no parts.
@@ -152,11 +159,77 @@ class ProposalStore:
         Raises
         ------
         ProposalNotFound
+        ProposalClosed
+            If others have decided already, or do so at this moment.
         """
         row = self._row(
             proposal_id=proposal_id, most_closed=_MOST_CLOSED, most_bytes=_MOST_CLOSED_BYTES
         )
-        return await self.database.write(lambda database: rows.decide(database, row, ruling))
+        return await self.database.write(
+            lambda database: rows.decide(database, row, ruling), purpose=DECISION
+        )
+
+    async def claim(
+        self, proposal_id: int, parts: Collection[int], *, user: str, client: str | None
+    ) -> Claim:
+        """Claim parts that wait for this server, so that nobody else decides on them.
+
+        Raises
+        ------
+        ProposalNotFound
+        ProposalClosed
+            If others have decided already, or do so at this moment.
+        """
+        presence = self.database.presence
+        row = self._row(proposal_id=proposal_id, server=presence.server, user=user, client=client)
+
+        def claim(database: sqlite3.Connection) -> Claim:
+            presence.announce()
+            made = rows.claim(database, row, parts)
+            # On this thread, on which alone it is looked whether a claim is abandoned.
+            self._active.add(made.claim)
+            return made
+
+        return await self.database.write(claim, purpose=PROPOSALS)
+
+    async def note_write(self, claim: Claim, hash_before: str | None, hash_after: str) -> None:
+        """Note that what was claimed is written next, and how that can be seen.
+
+        Raises
+        ------
+        ProposalClosed
+            If it is not claimed any more.
+        """
+        row = {"claim": claim.claim, "hash_before": hash_before, "hash_after": hash_after}
+        if not await self.database.write(
+            lambda database: rows.note_write(database, row), purpose=PROPOSALS
+        ):
+            proposal = await self.get(claim.proposal_id)
+            raise closed(claim.proposal_id, proposal.status)
+
+    async def release(self, claim: Claim) -> None:
+        """Let others decide on what was claimed."""
+        row = {"claim": claim.claim}
+        await self.database.write(lambda database: rows.release(database, row), purpose=PROPOSALS)
+
+    def leave(self, claim: Claim) -> None:
+        """Work on a claim no longer; if it is still there, it is abandoned."""
+        self._active.discard(claim.claim)
+
+    async def abandoned(self) -> list[Claim]:
+        """List the claims of servers that run no longer, and those that this one has left."""
+        row = self._row()
+        presence = self.database.presence
+
+        def find(database: sqlite3.Connection) -> list[Claim]:
+            return [
+                claim
+                for claim in rows.claims(database, row)
+                if not presence.is_alive(claim.server)
+                or (claim.server == presence.server and claim.claim not in self._active)
+            ]
+
+        return await self.database.read(find, purpose=PROPOSALS)
 
     async def expire(self) -> list[Proposal]:
         """End those whose time is over, and give them; forget those that ended long ago."""
@@ -166,12 +239,16 @@ class ProposalStore:
             long_ago=_stamp(now - timedelta(hours=self.hours)),
             most_closed=_MOST_CLOSED,
         )
-        return await self.database.write(lambda database: rows.expire(database, row), forget=True)
+        return await self.database.write(
+            lambda database: rows.expire(database, row), forget=True, purpose=PROPOSALS
+        )
 
     async def due(self) -> datetime | None:
         """Tell when `expire` has something to do; None if there is nothing to come."""
-        row = self._row()
-        waiting, closed = await self.database.read(lambda database: rows.due(database, row))
+        row = self._row(soon=_stamp(self.clock() + timedelta(seconds=_CLAIMED_SECONDS)))
+        waiting, closed = await self.database.read(
+            lambda database: rows.due(database, row), purpose=PROPOSALS
+        )
         times = [] if waiting is None else [datetime.fromisoformat(waiting)]
         if closed is not None:
             times.append(datetime.fromisoformat(closed) + timedelta(hours=self.hours))
@@ -180,17 +257,21 @@ class ProposalStore:
     async def renamed(self, old: str, new: str) -> None:
         """Follow a notebook, or all that are in a folder, to another path."""
         row = self._row(old=old, new=new, old_name=self.name(old), new_name=self.name(new))
-        await self.database.write(lambda database: rows.follow(database, row))
+        await self.database.write(lambda database: rows.follow(database, row), purpose=PROPOSALS)
 
     async def forget(self, path: str) -> list[Proposal]:
         """Forget all for a notebook, or for those in a folder; give those that waited."""
         row = self._row(old=path, old_name=self.name(path))
-        return await self.database.write(lambda database: rows.forget(database, row), forget=True)
+        return await self.database.write(
+            lambda database: rows.forget(database, row), forget=True, purpose=PROPOSALS
+        )
 
     async def purge(self, path: str) -> None:
         """Forget those for a notebook that wait no longer."""
         row = self._row(name=self.name(path))
-        await self.database.write(lambda database: rows.purge(database, row), forget=True)
+        await self.database.write(
+            lambda database: rows.purge(database, row), forget=True, purpose=PROPOSALS
+        )
 
     def _row(self, **values: Any) -> dict[str, Any]:
         return {"root": self.root(), **values}
