@@ -60,9 +60,10 @@ class Undoing:
             before = None
             while True:
                 entry, kept = await self._found(request, before)
+                made, kept = await self._newest_repeat(entry, kept)
                 # What stands where the edit left it needs no history to be found.
-                others = [] if read.hash == entry.hash else await self._others(entry)
-                job = _job(read, entry, kept, others)
+                others = [] if read.hash == made.hash else await self._others(made)
+                job = _job(read, entry.edit_id, made, kept, others)
                 applied = await away(job.weight, job.run)
                 if applied.splices or request.edit_id is not None:
                     return replace(job, run=partial(_same, applied))
@@ -70,6 +71,17 @@ class Undoing:
                 before = entry.edit_id
 
         return await self.editor.make(request, prepare)
+
+    async def _newest_repeat(self, entry: Entry, kept: bytes) -> tuple[Entry, bytes]:
+        """Return the edit that made an edit again last, and its record; the edit itself if none.
+
+        The notebook may have been another one by then, and the cells in another order.
+        """
+        number = await self.ledger.newest_repeat(entry.path, entry.edit_id)
+        if number == entry.edit_id:
+            return entry, kept
+        repeat, record = await self.ledger.entry(entry.path, number)
+        return (entry, kept) if record is None else (repeat, record)
 
     async def _others(self, entry: Entry) -> Sequence[_Row]:
         """Return the other edits that may have changed the order of cells around an edit's own."""
@@ -119,7 +131,7 @@ def _same(applied: Applied) -> Applied:
     return applied
 
 
-def _job(read: Loaded, entry: Entry, kept: bytes, others: Sequence[_Row]) -> Job:
+def _job(read: Loaded, edit_id: int, entry: Entry, kept: bytes, others: Sequence[_Row]) -> Job:
     op: Literal["undo", "redo"] = "redo" if entry.kind == "undo" else "undo"
 
     def run() -> Applied:
@@ -129,14 +141,14 @@ def _job(read: Loaded, entry: Entry, kept: bytes, others: Sequence[_Row]) -> Job
         try:
             return take_back(read.document, record, op=op, exact=exact, past=past)
         except UndoConflict as conflict:
-            conflict.details["edit_id"] = entry.edit_id
+            conflict.details["edit_id"] = edit_id
             raise
 
     return Job(
         run,
         weight=len(read.content.raw) + len(kept) + sum(len(text or b"") for *_, text in others),
         kind=op,
-        undoes=entry.edit_id,
+        undoes=edit_id,
         # What comes back was in the notebook before the edit, and is worth no more than the
         # notebook was then.
         may_sign=entry.trusted,

@@ -176,6 +176,37 @@ class Ledger:
             raise EditNotFound(message, edit_id=edit_id)
         return made_of(row[:-1], path), row[-1]
 
+    async def newest_repeat(self, path: str, edit_id: int) -> int:
+        """Return the edit that made an edit in effect again last; the edit's own number if none.
+
+        Parameters
+        ----------
+        path
+            The notebook's.
+        edit_id
+            The number of an edit in effect.
+
+        Raises
+        ------
+        LedgerError
+        """
+        where = self._root(), self._name(path)
+
+        def repeat(connection: sqlite3.Connection) -> int:
+            newest = edit_id
+            while True:
+                (found,) = connection.execute(
+                    "SELECT max(again.edit) FROM edits AS back JOIN edits AS again"
+                    " ON again.undoes = back.edit JOIN places ON places.place = again.place"
+                    " WHERE root = ? AND name = ? AND back.undoes = ? AND again.undone_by IS NULL",
+                    (*where, newest),
+                ).fetchone()
+                if found is None:
+                    return newest
+                newest = found
+
+        return await self._database.read(repeat)
+
     async def related(self, path: str, edit_id: int) -> list[tuple[int, int | None, bytes | None]]:
         """Return the edits from one on, and the older ones that are taken back by any of them.
 

@@ -92,7 +92,8 @@ class Precedence:
     document: Document
     record: Record
     _current: dict[str, int]
-    _former: Mapping[str, int]
+    # The numbers of the slots before the edit and after it.
+    _changes: dict[str, tuple[int, int]]
     # Of moved cells it is not known for certain whether they came back: others are looked at, too.
     _uncertain: set[Slot] = field(default_factory=set)
     _after: dict[Slot, list[Slot]] = field(default_factory=lambda: defaultdict(list))
@@ -118,10 +119,10 @@ class Precedence:
             The numbers of the parts that are to be taken back; others may have been before.
         """
         current: dict[str, int] = {}
-        former: dict[str, int] = {}
-        built = cls(document, record, current, former)
-        numbers = count(1)
         known: dict[int, dict[str, tuple[int, int]]] = {}
+        built = cls(document, record, current, {})
+        undone_edits: dict[int, int] = {}
+        numbers = count(1)
         for past in history or [PastEdit(0, None, record)]:
             if past.record is None:
                 continue
@@ -139,8 +140,13 @@ class Precedence:
                 changes[cell_id] = (old, new)
                 current[cell_id] = new
             built._link([built._slot(part.cell_id) for part in _sorted(parts, "index")])
+            if past.undoes in undone_edits:
+                # It makes that edit again; to undo that one now is to undo this one.
+                known[undone_edits[past.undoes]] = changes
+            if past.undoes is not None:
+                undone_edits[past.number] = past.undoes
             if past.record is record:
-                former.update({cell_id: old for cell_id, (old, _) in changes.items()})
+                built._changes.update(changes)
         built._note_accepted(chosen)
         return built
 
@@ -156,9 +162,14 @@ class Precedence:
         slots = [self._former_slot(part) for part in parts]
         return [(low.get(slot), high.get(slot)) for slot in slots]
 
+    def is_moved_since(self, part: Part) -> bool:
+        """Return whether a cell that the edit moved has been moved again by a later edit."""
+        cell_id = part.cell_id or ""
+        return part.moved and self._current[cell_id] != self._changes[cell_id][1]
+
     def _former_slot(self, part: Part) -> Slot:
         cell_id = part.cell_id or ""
-        return cell_id, self._former.get(cell_id, 0)
+        return cell_id, self._changes[cell_id][0]
 
     def _positions(self) -> dict[Slot, int]:
         """Return where the cells are that stand in a slot that a record speaks of."""

@@ -121,6 +121,11 @@ class Whereabouts:
             return True
         return len(self._chosen) < len(self._record.parts) and self._past.accepted != set()
 
+    @cached_property
+    def _order(self) -> Precedence:
+        chosen = set(self._chosen)
+        return Precedence.build(self._document, self._record, self._past.history, chosen)
+
     def _cells(self) -> tuple[dict[int, int], list[Lost]]:
         """Find the cells of parts."""
         found: dict[int, int] = {}
@@ -240,7 +245,7 @@ class Whereabouts:
         if len(indexes) != 1:
             raise Lost(part, "ambiguous" if indexes else "gone", None)
         [index] = indexes
-        if not self._is_as_left(part, index):
+        if not self._is_as_left(part, index) or (part.moved and self._order.is_moved_since(part)):
             raise Lost(part, "changed", index, self._document.cell(index).source)
         return index
 
