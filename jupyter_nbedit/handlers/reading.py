@@ -14,7 +14,7 @@ from jupyter_nbedit.handlers.contract import ETAG, Reply
 from jupyter_nbedit.handlers.editing import given, tags
 from jupyter_nbedit.handlers.requests import NbEditHandler, encoded
 from jupyter_nbedit.messages import ReadReply, Selection
-from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
+from jupyter_nbedit.notebook.operations import LARGEST_INTEGER, LONGEST_SECTION_NAME
 from jupyter_nbedit.notebook.view import Outputs, Show, View
 
 #: The answers to reading.
@@ -72,7 +72,7 @@ class ReadQuery(CellQuery, forbid_unknown_fields=True, frozen=True, kw_only=True
         Meta(description="The cells wanted: ids, `cell-N`, or indexes from 0. Repeatable."),
     ] = []
     section: Annotated[
-        list[str],
+        list[Annotated[str, Meta(extra_json_schema={"maxLength": LONGEST_SECTION_NAME})]],
         Meta(description="Headings: the cells of their sections are wanted. Repeatable."),
     ] = []
     since: (

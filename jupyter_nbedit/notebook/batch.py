@@ -15,7 +15,7 @@ from jupyter_nbedit.notebook import effects
 from jupyter_nbedit.notebook.actions import Touched, perform
 from jupyter_nbedit.notebook.arrange import Order
 from jupyter_nbedit.notebook.diff import Change, MetadataChange
-from jupyter_nbedit.notebook.document import Document, source_hash
+from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.drafts import Draft
 from jupyter_nbedit.notebook.edits import Edit
 from jupyter_nbedit.notebook.forms import check_form
@@ -216,7 +216,7 @@ def _told(order: Order, number: int, operation: Operation, draft: Draft) -> dict
         "cell_id": draft.id,
         "index": _index(order, draft),
         "cell_type": draft.cell_type,
-        "source_hash": source_hash(draft.source),
+        "source_hash": draft.source_hash,
         "outputs_cleared": draft.outputs_cleared if clears else UNSET,
         "source": draft.source if taken_out else UNSET,
     }

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jupyter_nbedit.notebook import rewrite, spans
-from jupyter_nbedit.notebook.document import Cell
+from jupyter_nbedit.notebook.document import Cell, source_hash
+from jupyter_nbedit.notebook.markdown import headings
+from jupyter_nbedit.notebook.section_text import SectionText
 from jupyter_nbedit.notebook.spans import Span
 from jupyter_nbedit.notebook.splices import Splice, join
 from jupyter_nbedit.notebook.style import CellStyle, Style
@@ -25,8 +27,8 @@ class Draft:
         The cell it was; None if the batch makes it.
     near
         The index of the cell it is written before, or was.
-    id, cell_type, source
-        What they are now.
+    id, cell_type, _source
+        What they are now; the source unless sections of it were changed since.
     members
         Other members that the batch sets, as they are to be written; None takes one out.
     clear
@@ -42,11 +44,38 @@ class Draft:
     near: int
     id: str | None
     cell_type: str
-    source: str
+    _source: str
     members: dict[str, bytes | None] = field(default_factory=dict)
     clear: bool = False
     moved: bool = False
     gone_by: int | None = None
+    _section_text: SectionText | None = None
+    _hash: tuple[str, str] | None = None
+
+    @property
+    def source(self) -> str:
+        """Its source."""
+        return self._source if self._section_text is None else self._section_text.text
+
+    @source.setter
+    def source(self, source: str) -> None:
+        self._source = source
+        self._section_text = None
+
+    @property
+    def source_hash(self) -> str:
+        """The sha256 of its source, which is worked out once for many operations on one cell."""
+        source = self.source
+        if self._hash is None or self._hash[0] is not source:
+            self._hash = (source, source_hash(source))
+        return self._hash[1]
+
+    @property
+    def section_text(self) -> SectionText:
+        """Its source, to change sections in."""
+        if self._section_text is None:
+            self._section_text = SectionText(self._source, headings(self._source))
+        return self._section_text
 
     def member(self, name: str) -> bytes | None:
         """Give the value of a member as it is written, or None if there is none."""

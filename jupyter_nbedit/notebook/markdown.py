@@ -20,7 +20,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 BYTE_ORDER_MARK = "\ufeff"
@@ -119,20 +119,31 @@ class Heading:
         return plain(self.raw)
 
 
-@dataclass(frozen=True)
+@dataclass
 class ListItem:
     """A list item, from its marker to the end of what belongs to it, nested items included.
 
     Parameters
     ----------
-    text
-        Its own text, without that of the items in it.
-    lines
-        The indexes of its lines, from 0.
+    first, stop
+        The indexes of its first line and of the line behind it, from 0.
+    words
+        What it says itself, without the items in it.
     """
 
-    text: str
-    lines: range
+    first: int
+    stop: int
+    words: list[str]
+
+    @property
+    def text(self) -> str:
+        """Its own text, in one line."""
+        return " ".join(self.words)
+
+    @property
+    def lines(self) -> range:
+        """The indexes of its lines."""
+        return range(self.first, self.stop)
 
 
 def lines_of(text: str) -> list[str]:
@@ -160,36 +171,20 @@ def list_items(text: str) -> list[ListItem]:
 
     Of items that begin on the same line only the first counts, and items in block quotes do not.
     """
-    return [
-        ListItem(" ".join(item.words), range(item.first, item.stop))
-        for item in _parse_blocks(text, 0).items
-    ]
+    return _parse_blocks(text, 0).items
 
 
-def _parse_blocks(text: str, start: int) -> _BlockParser:
-    parser = _BlockParser()
-    offset = 0
-    for number, line in enumerate(lines_of(text), start=1):
-        if offset >= start:
-            content = line.rstrip("\r\n")
-            if offset == 0:
-                content = content.lstrip(BYTE_ORDER_MARK)
-            parser.add_line(_Line(content, number, offset, offset + len(line)))
-        offset += len(line)
-    parser.finish()
+def _parse_blocks(text: str, start: int) -> BlockParser:
+    parser = BlockParser()
+    for line in lines_of(text):
+        if parser.stop >= start:
+            parser.add(line)
+        else:
+            parser.skip(line)
     return parser
 
 
 # Blocks -------------------------------------------------------------------------------------------
-
-
-@dataclass
-class _Item:
-    """A list item that is reported."""
-
-    first: int
-    stop: int
-    words: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -207,7 +202,7 @@ class _Container:
     """
 
     width: int
-    item: _Item | None
+    item: ListItem | None
     is_empty: bool = False
 
 
@@ -291,12 +286,24 @@ class _Line:
         return first <= self.at <= last
 
 
-class _BlockParser:
-    """The open blocks of a text while it is read line by line."""
+class BlockParser:
+    """The blocks of a text while it is read line by line.
+
+    Attributes
+    ----------
+    headings
+        The headings so far, except those in list items and block quotes.
+    count
+        The number of lines so far.
+    stop
+        The offset behind them.
+    """
 
     def __init__(self) -> None:
         self.headings: list[Heading] = []
-        self.items: list[_Item] = []
+        self.count = 0
+        self.stop = 0
+        self._items: list[ListItem] = []
         self._containers: list[_Container] = []
         # The positions in it that are block quotes.
         self._quotes: list[int] = []
@@ -306,8 +313,46 @@ class _BlockParser:
         self._fence: tuple[str, int] | None = None
         self._html_end: re.Pattern[str] | None = None
 
-    def add_line(self, line: _Line) -> None:
-        """Read the next line."""
+    def skip(self, line: str) -> None:
+        """Count a line without reading it."""
+        self.count += 1
+        self.stop += len(line)
+
+    def add(self, line: str) -> None:
+        """Read the next line; only the last one may lack a line break."""
+        start = self.stop
+        self.skip(line)
+        content = line.rstrip("\r\n")
+        if start == 0:
+            content = content.lstrip(BYTE_ORDER_MARK)
+        self._read(_Line(content, self.count, start, self.stop))
+
+    @property
+    def is_in_item(self) -> bool:
+        """Whether the last line, unless it is blank, is a part of a list item."""
+        return self._item is not None
+
+    @property
+    def items(self) -> list[ListItem]:
+        """The list items so far, as `list_items` lists them; the next lines may belong to some."""
+        for inner, outer in zip(
+            reversed(self._containers[1:]), reversed(self._containers[:-1]), strict=True
+        ):
+            _extend(outer, inner)
+        return self._items
+
+    def would_contain(self, line: str) -> bool:
+        """Return whether a line behind a blank one would be a part of an open block.
+
+        It must be one that begins neither a block quote nor a list item.
+        """
+        if not self._containers:
+            return self._fence is not None or self._html_end not in {None, _BLANK_LINE}
+        first = self._containers[0]
+        is_open = first.width > 0 and not first.is_empty
+        return is_open and _Line(line, 0, 0, 0).indent >= first.width
+
+    def _read(self, line: _Line) -> None:
         matched = self._match_containers(line)
         is_inside = matched == len(self._containers)
         if is_inside and self._is_verbatim(line):
@@ -319,10 +364,6 @@ class _BlockParser:
             return
         self._open_blocks(line, matched, is_inside=is_inside)
         self._note(line)
-
-    def finish(self) -> None:
-        """Close all blocks."""
-        self._close(0)
 
     def _match_containers(self, line: _Line) -> int:
         """Read the beginning of a line; return how many of the open containers go on with it."""
@@ -373,8 +414,7 @@ class _BlockParser:
             reversed(self._containers[max(count - 1, 0) : -1]),
             strict=False,
         ):
-            if inner.item is not None and outer.item is not None:
-                outer.item.stop = max(outer.item.stop, inner.item.stop)
+            _extend(outer, inner)
         del self._quotes[bisect_left(self._quotes, count) :]
         del self._containers[count:]
 
@@ -439,7 +479,7 @@ class _BlockParser:
             return False
         self._begin_leaf(matched)
         if not self._containers:
-            raw = _without_closing_sequence(line.content[found.end(1) :].strip())
+            raw = without_closing_sequence(line.content[found.end(1) :].strip())
             self.headings.append(Heading(len(found[1]), raw, line.number, line.start, line.stop))
         return True
 
@@ -506,16 +546,16 @@ class _BlockParser:
         return True
 
     @property
-    def _item(self) -> _Item | None:
+    def _item(self) -> ListItem | None:
         return self._containers[-1].item if self._containers else None
 
-    def _item_of(self, line: _Line) -> _Item | None:
+    def _item_of(self, line: _Line) -> ListItem | None:
         """Return the reported item that an item on a line is, or is in."""
         outer = self._item
         if self._quotes or (outer is not None and outer.first == line.number - 1):
             return outer
-        item = _Item(line.number - 1, line.number, line.rest().split())
-        self.items.append(item)
+        item = ListItem(line.number - 1, line.number, line.rest().split())
+        self._items.append(item)
         return item
 
     def _add_text(
@@ -538,13 +578,20 @@ class _BlockParser:
             self._paragraph = [(line, line.rest())]
 
 
+def _extend(outer: _Container, inner: _Container) -> None:
+    """Make the lines of an inner item lines of the outer one."""
+    if inner.item is not None and outer.item is not None:
+        outer.item.stop = max(outer.item.stop, inner.item.stop)
+
+
 def _skip_quote_mark(line: _Line) -> None:
     line.skip(1)
     if line.indent:
         line.indent_by(1)
 
 
-def _without_closing_sequence(text: str) -> str:
+def without_closing_sequence(text: str) -> str:
+    """Return the text of a heading without the `#` that may end it."""
     rest = text.rstrip("#")
     return rest.rstrip() if not rest or rest[-1] in _WHITE else text
 

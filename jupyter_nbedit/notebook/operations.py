@@ -9,6 +9,8 @@ from msgspec import UNSET, Meta, UnsetType
 
 #: The largest integer that every program that speaks JSON can be relied on to read: RFC 8259, 6.
 LARGEST_INTEGER = 2**53 - 1
+#: How many characters the name of a section may have. No heading that a person reads is longer.
+LONGEST_SECTION_NAME = 1000
 
 CellType = Literal["code", "markdown", "raw"]
 CellId = Annotated[
@@ -39,6 +41,8 @@ SectionName = Annotated[
     str,
     Meta(
         min_length=1,
+        # Checked where the name is looked up, whose message says how long it is.
+        extra_json_schema={"maxLength": LONGEST_SECTION_NAME},
         description="What the section's heading says, exactly; `#` before it say its level. "
         "Sections mean the notebook as it was before the batch.",
         examples=["Results", "## Results"],

@@ -1,15 +1,17 @@
 """What the operations on sections do.
 
-Which cells a section has is said by the notebook as it was before the batch. Where a section begins
-or ends within a cell is looked up in the cell as earlier operations have left it.
+Which cells a section has is said by the notebook as it was before the batch, and so is where a
+section begins and ends within a cell that only operations on sections have changed. After any other
+operation that is looked up anew in the cell as it is then.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from jupyter_nbedit.errors import InvalidOperation
-from jupyter_nbedit.notebook import markdown, sections
+from jupyter_nbedit.notebook import sections
 from jupyter_nbedit.notebook.arrange import Place
 from jupyter_nbedit.notebook.drafts import Draft
 from jupyter_nbedit.notebook.operations import AppendToSection, RemoveEntry, ReplaceSection
@@ -24,12 +26,11 @@ def append(workspace: Workspace, operation: AppendToSection) -> Draft:
     section = workspace.outline.section(operation.section)
     if not section.ends_within:
         return _new_cell(workspace, workspace.arrangement.gap(section.cells.stop), operation)
-    last = section.cells[-1]
-    draft = _part(workspace, section, last)
+    draft = _part(workspace, section, section.cells[-1])
     _check_markdown(workspace, operation, draft)
     extent = _extent(workspace, section, draft)
-    source = sections.appended(draft.source, extent.start, extent.stop, operation.source)
-    _change(workspace, draft, source)
+    with _editing(workspace, draft):
+        draft.section_text.append(extent, operation.source)
     return draft
 
 
@@ -43,15 +44,18 @@ def replace(
     extent = _extent(workspace, section, head)
     if not others and (operation.cell_type == _MARKDOWN or section.ends_within):
         _check_markdown(workspace, operation, head)
-        source = sections.replaced(head.source, extent.body, extent.stop, operation.source)
-        _change(workspace, head, source)
+        with _editing(workspace, head):
+            head.section_text.replace(extent, operation.source)
         return head, [head]
-    _change(workspace, head, sections.replaced(head.source, extent.body, extent.stop, ""))
+    with _editing(workspace, head):
+        head.section_text.replace(extent, "")
     touched: list[Draft] = []
     for index in others:
         if section.ends_within and index == section.cells[-1]:
             last = _part(workspace, section, index)
-            _change(workspace, last, last.source[_extent(workspace, section, last).stop :])
+            extent = _extent(workspace, section, last)
+            with _editing(workspace, last):
+                last.section_text.remove(extent)
             touched.append(last)
         elif (draft := workspace.draft_of(index)).gone_by is None:
             workspace.take_out(draft, number)
@@ -69,11 +73,8 @@ def remove_entry(workspace: Workspace, operation: RemoveEntry) -> list[Draft]:
         if draft.cell_type != _MARKDOWN or draft.gone_by is not None:
             continue
         extent = _extent(workspace, section, draft)
-        rest, removed = sections.without_entries(
-            draft.source, extent.body, extent.stop, operation.match
-        )
-        if removed:
-            _change(workspace, draft, rest)
+        if draft.section_text.remove_entries(extent, operation.match):
+            workspace.check_editable(draft)
             touched.append(draft)
     if not touched:
         raise sections.no_entry(operation.section, operation.match)
@@ -92,10 +93,16 @@ def _new_cell(
     )
 
 
-def _change(workspace: Workspace, draft: Draft, source: str) -> None:
-    if source != draft.source:
+@contextmanager
+def _editing(workspace: Workspace, draft: Draft) -> Iterator[None]:
+    """Refuse a change of a cell whose metadata says that it is not to be changed."""
+    if draft.metadata.get("editable") is not False:
+        yield
+        return
+    before = draft.source
+    yield
+    if draft.source != before:
         workspace.check_editable(draft)
-        draft.source = source
 
 
 def _part(workspace: Workspace, section: NotebookSection, index: int) -> Draft:
@@ -106,25 +113,15 @@ def _part(workspace: Workspace, section: NotebookSection, index: int) -> Draft:
     return draft
 
 
-class _Extent(NamedTuple):
-    """Which part of a cell's source belongs to a section; ``body`` is behind the heading."""
-
-    start: int
-    body: int
-    stop: int
-
-
-def _extent(workspace: Workspace, section: NotebookSection, draft: Draft) -> _Extent:
-    found = markdown.headings(draft.source)
-    level, raw = section.heading.level, section.heading.raw
-    if draft.token != section.cells[0]:
-        return _Extent(0, 0, sections.end_of(draft.source, level, found))
-    same = [heading for heading in found if (heading.level, heading.raw) == (level, raw)]
-    if len(same) != 1:
-        raise _unclear(workspace, section, draft)
-    [head] = same
-    stop = sections.end_of(draft.source, level, found, after=head.start)
-    return _Extent(head.start, head.body, stop)
+def _extent(workspace: Workspace, section: NotebookSection, draft: Draft) -> range:
+    """Find the part of a cell that belongs to a section."""
+    heading = section.heading
+    try:
+        if draft.token == section.cells[0]:
+            return draft.section_text.find(heading.level, heading.raw)
+        return draft.section_text.find_before(heading.level)
+    except LookupError:
+        raise _unclear(workspace, section, draft) from None
 
 
 def _check_markdown(

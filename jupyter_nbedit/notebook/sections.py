@@ -11,30 +11,24 @@ it say the level.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import Any
 
-from jupyter_nbedit.errors import AmbiguousSection, SectionNotFound, TextMismatch
+from jupyter_nbedit.errors import AmbiguousSection, InvalidRequest, SectionNotFound, TextMismatch
 from jupyter_nbedit.notebook import markdown
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.markdown import Heading, lines_of, list_items
+from jupyter_nbedit.notebook.markdown import Heading
+from jupyter_nbedit.notebook.operations import LONGEST_SECTION_NAME
+from jupyter_nbedit.notebook.section_text import SectionText, section_ends
 
-_LINE_BREAK = re.compile(r"\r\n|\r|\n")
-_NAME = re.compile(r"[ \t]*(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*\Z", re.DOTALL)
-_FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\r?\n(?:.*\r?\n)*?(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)")
+_FRONT_MATTER_ENDS = ("---", "...")
+_WHITE = " \t"
+_WHITE_OR_BREAK = " \t\r\n"
+_LEVELS = 6
 _SHOWN_HEADINGS = 100
-
-_Found = TypeVar("_Found")
-
-
-@dataclass(frozen=True)
-class TextSection:
-    """A section of a Markdown text: its heading, and where it ends in the text."""
-
-    heading: Heading
-    stop: int
+_SHOWN_CHARACTERS = 100
 
 
 @dataclass(frozen=True)
@@ -57,14 +51,49 @@ class NotebookSection:
     ends_within: bool
 
 
+def check_section_name(name: str) -> None:
+    """Check that a name of a section is not too long.
+
+    Raises
+    ------
+    InvalidRequest
+        If it is.
+    """
+    if len(name) > LONGEST_SECTION_NAME:
+        message = (
+            f"A section's name has at most {LONGEST_SECTION_NAME} characters; found {len(name)}, "
+            f"beginning with {name[:_SHOWN_CHARACTERS]!r}. Name the cells themselves, or shorten "
+            "the heading."
+        )
+        raise InvalidRequest(message)
+
+
 def text_headings(text: str) -> list[Heading]:
     """List the headings of a Markdown text; front matter has none."""
-    matter = _FRONT_MATTER.match(text)
-    return markdown.headings(text, matter.end() if matter else 0)
+    return markdown.headings(text, _front_matter_end(text))
 
 
-def text_section(text: str, name: str) -> TextSection:
-    """Find a section of a Markdown text.
+def _front_matter_end(text: str) -> int:
+    """Return where the front matter of a Markdown text ends; 0 if it has none."""
+    start = len(markdown.BYTE_ORDER_MARK) if text.startswith(markdown.BYTE_ORDER_MARK) else 0
+    stop = _line_end(text, start)
+    if not text.startswith("---", start) or text[start:stop].rstrip(_WHITE_OR_BREAK) != "---":
+        return 0
+    while stop < len(text):
+        start, stop = stop, _line_end(text, stop)
+        if text.startswith(_FRONT_MATTER_ENDS, start) and (
+            text[start:stop].rstrip(_WHITE_OR_BREAK) in _FRONT_MATTER_ENDS
+        ):
+            return stop
+    return 0
+
+
+def _line_end(text: str, start: int) -> int:
+    return text.find("\n", start) + 1 or len(text)
+
+
+def read(text: str, name: str) -> str:
+    """Return a section of a Markdown text, with its heading.
 
     Raises
     ------
@@ -73,39 +102,8 @@ def text_section(text: str, name: str) -> TextSection:
     AmbiguousSection
         With the headings that have the name.
     """
-    found = text_headings(text)
-    heading = _named(name, found, lambda heading: heading, _shown)
-    return TextSection(heading, end_of(text, heading.level, found, after=heading.start))
-
-
-def end_of(text: str, level: int, found: Iterable[Heading], *, after: int = -1) -> int:
-    """Tell where in a text a section of a level ends that is open behind a place.
-
-    Parameters
-    ----------
-    text
-        The text.
-    level
-        The level of the section's heading.
-    found
-        The headings of the text.
-    after
-        The place.
-    """
-    ends = (other.start for other in found if other.start > after and other.level <= level)
-    return next(ends, len(text))
-
-
-def read(text: str, name: str) -> str:
-    """Give a section of a Markdown text, with its heading.
-
-    Raises
-    ------
-    SectionNotFound, AmbiguousSection
-        As `text_section` does.
-    """
-    section = text_section(text, name)
-    return text[section.heading.start : section.stop]
+    cut, section = _section(text, name)
+    return cut.read(section)
 
 
 def append(text: str, name: str, content: str) -> str:
@@ -114,10 +112,11 @@ def append(text: str, name: str, content: str) -> str:
     Raises
     ------
     SectionNotFound, AmbiguousSection
-        As `text_section` does.
+        As `read` does.
     """
-    section = text_section(text, name)
-    return appended(text, section.heading.start, section.stop, content)
+    cut, section = _section(text, name)
+    cut.append(section, content)
+    return cut.text
 
 
 def replace(text: str, name: str, content: str) -> str:
@@ -126,10 +125,11 @@ def replace(text: str, name: str, content: str) -> str:
     Raises
     ------
     SectionNotFound, AmbiguousSection
-        As `text_section` does.
+        As `read` does.
     """
-    section = text_section(text, name)
-    return replaced(text, section.heading.body, section.stop, content)
+    cut, section = _section(text, name)
+    cut.replace(section, content)
+    return cut.text
 
 
 def remove_entry(text: str, name: str, match: str) -> tuple[str, list[str]]:
@@ -143,15 +143,22 @@ def remove_entry(text: str, name: str, match: str) -> tuple[str, list[str]]:
     Raises
     ------
     SectionNotFound, AmbiguousSection
-        As `text_section` does.
+        As `read` does.
     TextMismatch
         If no item does.
     """
-    section = text_section(text, name)
-    rest, removed = without_entries(text, section.heading.body, section.stop, match)
+    cut, section = _section(text, name)
+    removed = cut.remove_entries(section, match)
     if not removed:
         raise no_entry(name, match)
-    return rest, removed
+    return cut.text, removed
+
+
+def _section(text: str, name: str) -> tuple[SectionText, range]:
+    found = text_headings(text)
+    heading = found[Names(found).find(name, lambda position: _shown(found[position]))]
+    cut = SectionText(text, found)
+    return cut, cut.find(heading.level, heading.raw)
 
 
 def no_entry(name: str, match: str) -> TextMismatch:
@@ -161,94 +168,6 @@ def no_entry(name: str, match: str) -> TextMismatch:
         "part of what the item says; upper and lower case do not matter."
     )
     return TextMismatch(message, section=name, match=match, count=0, lines=[])
-
-
-def appended(text: str, start: int, stop: int, content: str) -> str:
-    """Put content behind the last line of ``text[start:stop]`` that says something.
-
-    A blank line goes between, unless one list item follows another.
-    """
-    new = _written(text, content)
-    lines = lines_of(text[start:stop])
-    said = lines[: len(lines) - _blank_at_end(lines)]
-    begins = any(item.lines.start == 0 for item in list_items(new))
-    goes_on = begins and any(item.lines.stop == len(said) for item in list_items("".join(said)))
-    if said and not goes_on and new:
-        new = _newline(text) + new
-    rest = "".join(lines[len(said) :])
-    return _joined(text, text[:start] + "".join(said), new, rest, text[stop:])
-
-
-def replaced(text: str, start: int, stop: int, content: str) -> str:
-    """Put content in the place of ``text[start:stop]``; the blank lines around it stay."""
-    new = _written(text, content)
-    lines = lines_of(text[start:stop])
-    after = _blank_at_end(lines)
-    if new:
-        before = _blank_at_end(lines[::-1]) if after < len(lines) else 0
-        new = ("".join(lines[:before]) if after < len(lines) else _newline(text)) + new
-    return _joined(text, text[:start], new, "".join(lines[len(lines) - after :]), text[stop:])
-
-
-def without_entries(text: str, start: int, stop: int, match: str) -> tuple[str, list[str]]:
-    """Remove the list items in ``text[start:stop]`` whose own text contains ``match``.
-
-    What belongs to an item goes with it, items in it too. Case and white space do not matter.
-
-    Returns
-    -------
-    tuple
-        The text without them, and what each of them said.
-    """
-    wanted = " ".join(match.split()).casefold()
-    lines = lines_of(text[start:stop])
-    found = [item for item in list_items("".join(lines)) if wanted in item.text.casefold()]
-    if not found:
-        return text, []
-    gone = {index for item in found for index in item.lines}
-    for item in found:
-        # Of the blank lines before and after what goes, one side is enough.
-        after, before = item.lines.stop, item.lines.start - 1
-        while before in gone:
-            before -= 1
-        if before >= 0 and not lines[before].strip():
-            while after < len(lines) and not lines[after].strip():
-                gone.add(after)
-                after += 1
-    kept = "".join(line for index, line in enumerate(lines) if index not in gone)
-    joined = text[:start] + kept + text[stop:]
-    if stop == len(text) and len(lines) - 1 in gone and not text.endswith(("\r", "\n")):
-        joined = joined.rstrip("\r\n")
-    return joined, [item.text for item in found]
-
-
-def _written(text: str, content: str) -> str:
-    """Give whole lines, with the line breaks of the text they are for."""
-    if not content.strip():
-        return ""
-    return _LINE_BREAK.sub(_newline(text), content.strip("\r\n")) + _newline(text)
-
-
-def _newline(text: str) -> str:
-    found = _LINE_BREAK.search(text)
-    return found[0] if found else "\n"
-
-
-def _joined(text: str, before: str, new: str, blank: str, rest: str) -> str:
-    """Join the parts of a text, on lines of their own; its end stays with or without a break."""
-    newline = _newline(text)
-    if new and before and not before.endswith(("\r", "\n")):
-        before += newline
-    if new and rest and not blank:
-        blank = newline
-    joined = before + new + blank + rest
-    if not rest and not text.endswith(("\r", "\n")):
-        joined = joined.removesuffix(newline)
-    return joined
-
-
-def _blank_at_end(lines: Sequence[str]) -> int:
-    return next((n for n, line in enumerate(reversed(lines)) if line.strip()), len(lines))
 
 
 class Outline:
@@ -262,12 +181,20 @@ class Outline:
 
     def __init__(self, document: Document) -> None:
         self._document = document
-        self.headings: list[tuple[int, Heading]] = [
-            (index, heading)
-            for index, (_, cell_type) in enumerate(document.heads)
-            if cell_type == "markdown"
-            for heading in markdown.headings(document.cell(index).source)
-        ]
+        self.headings: list[tuple[int, Heading]] = []
+        # The positions of the headings with nothing but blank lines before them in their cell.
+        self._is_first: set[int] = set()
+        for index, (_, cell_type) in enumerate(document.heads):
+            if cell_type != "markdown":
+                continue
+            source = document.cell(index).source
+            found = markdown.headings(source)
+            if found and not source[: found[0].start].strip():
+                self._is_first.add(len(self.headings))
+            self.headings += [(index, heading) for heading in found]
+        only = [heading for _, heading in self.headings]
+        self._names = Names(only)
+        self._ends = section_ends(only)
 
     def section(self, name: str) -> NotebookSection:
         """Find a section.
@@ -279,18 +206,18 @@ class Outline:
         AmbiguousSection
             With the headings that have the name, and their cells.
         """
-        chosen = _named(name, self.headings, lambda found: found[1], self._shown)
-        cell, heading = chosen
-        rest = self.headings[self.headings.index(chosen) + 1 :]
-        ends = ((index, other) for index, other in rest if other.level <= heading.level)
-        index, end = next(ends, (len(self._document), None))
-        before = "" if end is None else self._document.cell(index).source[: end.start]
+        position = self._names.find(name, self._shown)
+        cell, heading = self.headings[position]
+        end = self._ends[position]
+        if end == len(self.headings):
+            return NotebookSection(heading, range(cell, len(self._document)), ends_within=False)
+        index = self.headings[end][0]
         # Blank lines before a heading are no part of a section that anybody could see.
-        within = index == cell or bool(before.strip())
+        within = index == cell or end not in self._is_first
         return NotebookSection(heading, range(cell, index + within), within)
 
-    def _shown(self, found: tuple[int, Heading]) -> dict[str, Any]:
-        index, heading = found
+    def _shown(self, position: int) -> dict[str, Any]:
+        index, heading = self.headings[position]
         return {**_shown(heading), "cell_id": self._document.heads[index][0], "index": index}
 
 
@@ -298,40 +225,82 @@ def _shown(heading: Heading) -> dict[str, Any]:
     return {"level": heading.level, "text": heading.text, "line": heading.line}
 
 
-def _named(
-    name: str,
-    found: Sequence[_Found],
-    heading_of: Callable[[_Found], Heading],
-    shown: Callable[[_Found], dict[str, Any]],
-) -> _Found:
-    """Choose the only heading that has a name."""
-    level, text = None, name
-    chosen = [one for one in found if heading_of(one).raw == name.strip()]
-    if not chosen:
-        if leveled := _NAME.match(name):
-            level, text = len(leveled[1]), leveled[2]
-        plain = markdown.plain(text)
-        chosen = [
-            one
-            for one in found
-            if level in {None, heading_of(one).level} and heading_of(one).text == plain
-        ]
-    if len(chosen) == 1:
-        return chosen[0]
-    if chosen:
+class Names:
+    """Which headings have which name.
+
+    Parameters
+    ----------
+    headings
+        All there are.
+    """
+
+    def __init__(self, headings: Sequence[Heading]) -> None:
+        self._headings = headings
+
+    @cached_property
+    def _by_raw(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for position, heading in enumerate(self._headings):
+            found.setdefault(heading.raw, []).append(position)
+        return found
+
+    @cached_property
+    def _by_text(self) -> dict[tuple[int | None, str], list[int]]:
+        """The positions by level and text, and by text alone."""
+        found: dict[tuple[int | None, str], list[int]] = {}
+        for position, heading in enumerate(self._headings):
+            for level in (None, heading.level):
+                found.setdefault((level, heading.text), []).append(position)
+        return found
+
+    def find(self, name: str, shown: Callable[[int], dict[str, Any]]) -> int:
+        """Return the position of the only heading that has a name.
+
+        Parameters
+        ----------
+        name
+            Its text as written or without markup, with `#` before it to say the level.
+        shown
+            Returns what is said of a heading where the name is refused.
+
+        Raises
+        ------
+        InvalidRequest
+            If the name is too long.
+        SectionNotFound, AmbiguousSection
+        """
+        check_section_name(name)
+        chosen = self._by_raw.get(name.strip(), [])
+        if not chosen:
+            level, text = _level_and_text(name)
+            chosen = self._by_text.get((level, markdown.plain(text)), [])
+        if len(chosen) == 1:
+            return chosen[0]
+        if chosen:
+            message = (
+                f"{len(chosen)} headings say {name!r}. Write `#` before the name to say the level, "
+                "or name the cells themselves."
+            )
+            candidates = [shown(position) for position in chosen[:_SHOWN_HEADINGS]]
+            raise AmbiguousSection(message, section=name, candidates=candidates)
         message = (
-            f"{len(chosen)} headings say {name!r}. Write `#` before the name to say the level, or "
-            "name the cells themselves."
+            f"No heading says {name!r}. Use the text of a heading in the outline, exactly as it is "
+            "there; `#` before it say its level."
         )
-        candidates = [shown(one) for one in chosen[:_SHOWN_HEADINGS]]
-        raise AmbiguousSection(message, section=name, candidates=candidates)
-    message = (
-        f"No heading says {name!r}. Use the text of a heading in the outline, exactly as it is "
-        "there; `#` before it say its level."
-    )
-    raise SectionNotFound(
-        message,
-        section=name,
-        outline=[shown(one) for one in found[:_SHOWN_HEADINGS]],
-        total_headings=len(found),
-    )
+        total = len(self._headings)
+        raise SectionNotFound(
+            message,
+            section=name,
+            outline=[shown(position) for position in range(min(total, _SHOWN_HEADINGS))],
+            total_headings=total,
+        )
+
+
+def _level_and_text(name: str) -> tuple[int | None, str]:
+    """Read a name that begins with the level: as many `#` as it is, and a space."""
+    stripped = name.lstrip(_WHITE)
+    text = stripped.lstrip("#")
+    level = len(stripped) - len(text)
+    if not 1 <= level <= _LEVELS or not text.startswith((" ", "\t")):
+        return None, name
+    return level, markdown.without_closing_sequence(text.strip(_WHITE))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from typing import Annotated, Literal
 
@@ -13,6 +14,7 @@ from jupyter_nbedit.errors import Forbidden, InvalidRequest
 from jupyter_nbedit.messages import ReadReply, Selection
 from jupyter_nbedit.notebook import sections
 from jupyter_nbedit.notebook.operations import (
+    LONGEST_SECTION_NAME,
     AppendToSection,
     Operation,
     RemoveEntry,
@@ -40,6 +42,8 @@ _DESCRIPTION = (
 _FOLDER = "runtime"
 _MARKDOWN, _NOTEBOOK = ".md", ".ipynb"
 _NAME = "sections/notebook_edit"
+_BACKTICKS = re.compile(r"`+")
+_SHORTEST_FENCE = 3
 
 
 class Input(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -62,6 +66,7 @@ class Input(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
         Annotated[
             str,
             Meta(
+                extra_json_schema={"maxLength": LONGEST_SECTION_NAME},
                 description="The text of the section's heading. Required but for `read`, which "
                 "without it gives the whole file.",
             ),
@@ -103,6 +108,8 @@ async def _call(services: Services, caller: Caller, given: Input) -> Output:
     if services.owners and caller.user not in services.owners:
         message = "Only the owners of this server may use this tool (NbEditApp.owners)."
         raise Forbidden(message)
+    if given.section is not UNSET:
+        sections.check_section_name(given.section)
     name = _path_of(services, given.file)
     if given.action == "read":
         return await _read(services, caller, given, name)
@@ -211,9 +218,8 @@ def _as_markdown(reply: ReadReply) -> str:
     for cell in reply.cells:
         source = "" if cell.source is UNSET else cell.source
         if cell.cell_type == "code":
-            fence = "```"
-            while fence in source:
-                fence += "`"
+            longest = max(map(len, _BACKTICKS.findall(source)), default=0)
+            fence = "`" * max(_SHORTEST_FENCE, longest + 1)
             source = f"{fence}{reply.language or ''}\n{source}\n{fence}"
         parts.append(source)
     return "\n\n".join(parts)
