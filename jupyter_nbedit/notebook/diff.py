@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from jupyter_nbedit.notebook.alignment import Difference, differences
+
 # A diff is for reading. Longer ones are cut, and say so.
 _MOST_CHARACTERS = 100_000
-# Beyond this many pairs of lines difflib takes seconds; such cells are shown as replaced whole.
-_MOST_PAIRS = 4_000_000
+# How many lines are shown around what is different.
+_CONTEXT = 3
 
 
 @dataclass(frozen=True)
@@ -95,13 +96,40 @@ def _shown(metadata: dict[str, Any]) -> list[str]:
 
 
 def _hunks(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
-    if len(before) * len(after) > _MOST_PAIRS:
-        yield f"@@ -1,{len(before)} +1,{len(after)} @@\n"
-        yield from (f"-{line}\n" for line in before)
-        yield from (f"+{line}\n" for line in after)
-    else:
-        hunks = difflib.unified_diff(before, after, lineterm="")
-        yield from (f"{line}\n" for line in list(hunks)[2:])
+    group: list[Difference] = []
+    for found in differences(before, after):
+        if group and found.start - group[-1].stop > 2 * _CONTEXT:
+            yield from _hunk(before, after, group)
+            group = []
+        group.append(found)
+    if group:
+        yield from _hunk(before, after, group)
+
+
+def _hunk(
+    before: Sequence[str], after: Sequence[str], group: Sequence[Difference]
+) -> Iterator[str]:
+    """Show differences that are near each other, and the lines around them."""
+    first, last = group[0], group[-1]
+    start = max(0, first.start - _CONTEXT)
+    stop = min(len(before), last.stop + _CONTEXT)
+    old = _numbers(start, stop)
+    new = _numbers(first.new_start - (first.start - start), last.new_stop + (stop - last.stop))
+    yield f"@@ -{old} +{new} @@\n"
+    for found in group:
+        yield from (f" {line}\n" for line in before[start : found.start])
+        yield from (f"-{line}\n" for line in before[found.start : found.stop])
+        yield from (f"+{line}\n" for line in after[found.new_start : found.new_stop])
+        start = found.stop
+    yield from (f" {line}\n" for line in before[start:stop])
+
+
+def _numbers(start: int, stop: int) -> str:
+    """Return a range of lines as ``diff -u`` writes it."""
+    if stop - start == 1:
+        return str(start + 1)
+    # An empty range is named by the line before it.
+    return f"{start + (stop > start)},{stop - start}"
 
 
 def _notes(change: Change) -> Iterator[str]:

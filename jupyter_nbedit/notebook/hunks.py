@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
+from itertools import accumulate
 from typing import NamedTuple
 
-# Beyond this many pairs difflib takes long; such parts are replaced as a whole.
-_MOST_PAIRS = 250_000
+from jupyter_nbedit.notebook.alignment import common_start as _common
+from jupyter_nbedit.notebook.alignment import differences
+
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 # Words stay whole: letters that two of them happen to share would mix with what others type.
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
@@ -83,19 +84,10 @@ def _spared(changes: Sequence[Hunk], before: str, now: str) -> bool:
 def _differences(before: str, after: str, part: re.Pattern[str]) -> Iterator[Hunk]:
     """Compare texts part by part."""
     old, new = part.findall(before), part.findall(after)
-    first = _common(old, new)
-    last = _common(old[first:][::-1], new[first:][::-1])
-    at = sum(map(len, old[:first]))
-    old, new = old[first : len(old) - last], new[first : len(new) - last]
-    if not old or not new or len(old) * len(new) > _MOST_PAIRS:
-        if old or new:
-            yield Hunk(at, at + sum(map(len, old)), "".join(new))
-        return
-    for how, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        stop = at + sum(map(len, old[i:j]))
-        if how != "equal":
-            yield Hunk(at, stop, "".join(new[k:m]))
-        at = stop
+    offsets = [0, *accumulate(map(len, old))]
+    for found in differences(old, new):
+        text = "".join(new[found.new_start : found.new_stop])
+        yield Hunk(offsets[found.start], offsets[found.stop], text)
 
 
 def _trimmed(before: str, change: Hunk) -> Hunk:
@@ -109,15 +101,3 @@ def _trimmed(before: str, change: Hunk) -> Hunk:
 
 def _moved(change: Hunk, by: int) -> Hunk:
     return Hunk(change.start + by, change.stop + by, change.text)
-
-
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """Count how many items two sequences have in common at their beginning."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

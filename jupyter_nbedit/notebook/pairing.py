@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from difflib import SequenceMatcher
 
+from jupyter_nbedit.notebook.alignment import similarity
 from jupyter_nbedit.notebook.document import Document
 
 # Cells without ids are compared with each other up to this many pairs.
 _MOST_PAIRS = 400
 _ALIKE = 0.5
+_WORD = re.compile(r"\w+|[^\w\s]")
 
 
 def paired(before: Document, after: Document) -> dict[int, int]:
@@ -58,15 +60,26 @@ def _by_likeness(
     places: dict[bytes, list[int]] = defaultdict(list)
     for index in reversed(here):
         places[written(before, index)].append(index)
-    for index in list(there):
+    free = dict.fromkeys(here)
+    rest: list[int] = []
+    for index in there:
         if found := places[written(after, index)]:
-            here.remove(found[-1])
-            there.remove(index)
+            free.pop(found[-1])
             yield found.pop(), index
+        else:
+            rest.append(index)
+    yield from _by_words(before, after, list(free), rest)
+
+
+def _by_words(
+    before: Document, after: Document, here: list[int], there: list[int]
+) -> Iterator[tuple[int, int]]:
     if len(here) * len(there) > _MOST_PAIRS:
         return
+    old = {index: _words(before, index) for index in here}
+    new = {index: _words(after, index) for index in there}
     likeness = sorted(
-        ((_likeness(before, i, after, j), -i, -j) for i in here for j in there), reverse=True
+        ((similarity(old[i], new[j]), -i, -j) for i in here for j in there), reverse=True
     )
     for ratio, i, j in likeness:
         if ratio >= _ALIKE and -i in here and -j in there:
@@ -74,12 +87,11 @@ def _by_likeness(
             there.remove(-j)
             yield -i, -j
     if len(here) == len(there):
-        yield from zip(list(here), list(there), strict=True)
+        yield from zip(here, there, strict=True)
 
 
-def _likeness(before: Document, here: int, after: Document, there: int) -> float:
-    matcher = SequenceMatcher(None, before.cell(here).source, after.cell(there).source)
-    return matcher.ratio() if matcher.quick_ratio() >= _ALIKE else 0.0
+def _words(document: Document, index: int) -> Counter[str]:
+    return Counter(_WORD.findall(document.cell(index).source))
 
 
 def written(document: Document, index: int) -> bytes:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from jupyter_nbedit.notebook import spans
+from jupyter_nbedit.notebook.alignment import longest_rise
 from jupyter_nbedit.notebook.document import Cell, Document
 from jupyter_nbedit.notebook.hunks import outlives
 from jupyter_nbedit.notebook.pairing import paired, same_ends, written
@@ -273,20 +274,7 @@ def _staying(kept: list[tuple[int, int]], taken: Collection[int]) -> set[int]:
 
 def _longest_rise(pairs: list[tuple[int, int]]) -> set[int]:
     """Give the firsts of the most pairs whose seconds rise, so that the fewest cells move."""
-    ends: list[int] = []
-    at: list[int] = []
-    previous: list[int] = []
-    for number, (_, second) in enumerate(pairs):
-        length = bisect_left(ends, second)
-        previous.append(at[length - 1] if length else -1)
-        ends[length : length + 1] = [second]
-        at[length : length + 1] = [number]
-    found: set[int] = set()
-    number = at[-1] if at else -1
-    while number >= 0:
-        found.add(pairs[number][0])
-        number = previous[number]
-    return found
+    return {first for first, _ in longest_rise(pairs)}
 
 
 def _value(document: Document, index: int) -> dict[str, Any]:
