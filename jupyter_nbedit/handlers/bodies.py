@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -96,10 +97,10 @@ def _find_lone_surrogate(body: bytes) -> int | None:
 
 
 def _check_single(members: Sequence[tuple[str, Any]]) -> None:
-    names = [name for name, _ in members]
-    if len(set(names)) == len(names):
+    counts = Counter(name for name, _ in members)
+    if len(counts) == len(members):
         return
-    twice = next(name for at, name in enumerate(names) if name in names[:at])
+    twice = next(name for name, count in counts.items() if count > 1)
     message = (
         f"An object in the request has {twice[:_SHOWN]!r} more than once, and programs disagree "
         "about which of them counts. Send it once."

@@ -13,7 +13,12 @@ from jupyter_nbedit.notebook.operations import ReplaceText, TextEdit
 
 # More occurrences than this are not counted: texts that repeat themselves have very many.
 _MOST_COUNTED = 1000
+# Each is compared with all of the text that is sought, so of long texts fewer are counted.
+_MOST_COMPARED = 1_000_000
 _SHOWN_LINES = 20
+# A text that is replaced everywhere by a longer one may grow without end: it doubles with each of
+# a thousand edits.
+_LARGEST_RESULT = 1 << 24
 
 
 def edited(source: str, operation: ReplaceText) -> str:
@@ -42,13 +47,15 @@ def _edited(source: str, edit: TextEdit, details: dict[str, int]) -> str:
         old = old if old in source else with_line_feeds(old)
         new = with_line_feeds(new)
     if edit.all and old in plain.text:
+        check_growth(plain.text, plain.text.count(old), len(new) - len(old))
         return plain.replace_all(old, new)
-    found = list(islice(_occurrences(plain.text, old), _MOST_COUNTED))
+    most = max(2, min(_MOST_COUNTED, _MOST_COMPARED // len(old)))
+    found = list(islice(_occurrences(plain.text, old), most))
     if len(found) == 1:
         return plain.replace(found, len(old), new)
     lines = list(islice(dict.fromkeys(_line_numbers(plain.text, found)), _SHOWN_LINES))
     if found:
-        more = "at least " if len(found) == _MOST_COUNTED else ""
+        more = "at least " if len(found) == most else ""
         message = (
             f"The text to be replaced stands in the cell {more}{len(found)} times, first in the "
             f"lines {', '.join(map(str, lines))}. Give more of what is around the one you mean, "
@@ -60,6 +67,32 @@ def _edited(source: str, edit: TextEdit, details: dict[str, int]) -> str:
             "given, spaces and line breaks included; read the cell again."
         )
     raise TextMismatch(message, count=len(found), lines=lines, **details)
+
+
+def check_growth(source: str, count: int, growth: int) -> None:
+    """Check that a text does not become too long by several replacements.
+
+    Parameters
+    ----------
+    source
+        The text before.
+    count
+        The number of replacements.
+    growth
+        By how many characters each of them makes the text longer.
+
+    Raises
+    ------
+    InvalidOperation
+        If it does.
+    """
+    length = len(source) + count * growth
+    if count > 1 and growth > 0 and length > _LARGEST_RESULT:
+        message = (
+            f"The text would become {length} characters long by {count} replacements; at most "
+            f"{_LARGEST_RESULT} are made so. Replace it in fewer places, or by a shorter text."
+        )
+        raise InvalidOperation(message)
 
 
 def _occurrences(source: str, text: str) -> Iterator[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jupyter_nbedit.errors import InvalidRequest, TextMismatch
 from jupyter_nbedit.notebook.line_ends import PlainText
+from jupyter_nbedit.notebook.textedit import check_growth
 
 _SHOWN_LINES = 20
 
@@ -60,6 +61,7 @@ def substituted(text: str, old: str, new: str, *, every: bool) -> tuple[str, lis
             "you mean, or set `replace_all`."
         )
         raise TextMismatch(message, count=len(starts), lines=lines[:_SHOWN_LINES])
+    check_growth(text, len(starts), len(new) - len(sought))
     return plain.replace(starts, len(sought), new), lines
 
 
