@@ -103,7 +103,7 @@ class Database:
         self._schema = schema
         self._opened: _Opened | None = None
         self._last: tuple[int, int] | None = None
-        self._size = 0
+        self._stamp = (0, 0)
         self._must_truncate = False
         self._has_warned_of_newer = False
         self._thread = ThreadPoolExecutor(1, "nbedit-database")
@@ -244,6 +244,7 @@ class Database:
         try:
             answer = work(connection)
             connection.execute("COMMIT")
+            self._stamp = self._file.stamp()
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
@@ -258,33 +259,29 @@ class Database:
             busy, *_ = self._opened.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             # While another server reads, it is left to the next change.
             self._must_truncate = bool(busy)
+            self._stamp = self._file.stamp()
 
     def _connection(self) -> sqlite3.Connection:
         opened = self._opened
-        if opened is not None and opened.file is not None:
-            size = self._file.size()
-            if opened.file != self._file.found():
-                # Somebody has removed it, or another server has moved it aside.
-                self._close()
-            elif size < self._size:
-                # Nothing of ours makes it smaller. To open it anew tells whether it is damaged.
-                self._close()
-            else:
-                self._check_header()
-            self._size = size
+        if (
+            opened is not None
+            and opened.file is not None
+            and (opened.file, self._stamp) != (self._file.found(), self._file.stamp())
+        ):
+            # Somebody may have removed it, another server may have moved it aside, or something
+            # may have written over it, which SQLite does not see as long as it remembers what was
+            # there. To open it anew tells. Other servers write it as well, but seldom: what they
+            # change is in the write-ahead log at first.
+            self._close()
         if self._opened is None:
             self._opened = self._open()
-            self._size = self._file.size()
+            self._stamp = self._file.stamp()
         return self._opened.connection
 
-    def _check_header(self) -> None:
-        """Raise an error if the file is no database any more.
-
-        SQLite takes an empty file for a new database, and does not see that a file has changed as
-        long as it remembers what was there.
-        """
-        if not self._file.has_header():
-            message = "its beginning is not that of a database"
+    def _check_size(self) -> None:
+        """Raise an error if the file is empty, which SQLite takes for a new database."""
+        if self._file.stamp()[0] == 0:
+            message = "the file is empty"
             raise NotOurs(message)
 
     def _open(self) -> _Opened:
@@ -305,7 +302,7 @@ class Database:
                 self._last = self._file.found()
             if self._last is None:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-            self._check_header()
+            self._check_size()
             try:
                 return _Opened(self._open_file(), self._last)
             except sqlite3.OperationalError as error:

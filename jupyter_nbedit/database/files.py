@@ -14,8 +14,6 @@ from pathlib import Path
 _DAY_SECONDS = 86_400.0
 _ASIDE = ".corrupt-"
 _NEW = ".new-"
-# Of every file of SQLite.
-_HEADER = b"SQLite format 3\0"
 _BESIDE = ("", "-wal", "-shm")
 
 
@@ -51,18 +49,16 @@ class PrivateFile:
             return None
         return status.st_dev, status.st_ino
 
-    def size(self) -> int:
-        """Return how many bytes the file has."""
-        with suppress(FileNotFoundError, NotADirectoryError):
-            return self.path.stat().st_size
-        return 0
+    def stamp(self) -> tuple[int, int]:
+        """Return the size of the file and when it was written.
 
-    def has_header(self) -> bool:
-        """Return whether the file begins as each of ours does; it is never empty, not even new."""
-        with suppress(FileNotFoundError, NotADirectoryError), self.path.open("rb") as file:
-            return file.read(len(_HEADER)) == _HEADER
-        # Whoever looks next finds out that it is gone.
-        return True
+        The file itself is never opened but by SQLite: to close it would take the locks away that
+        SQLite has on it in this process, and other servers would remove what it still needs.
+        """
+        with suppress(FileNotFoundError, NotADirectoryError):
+            status = self.path.stat()
+            return status.st_size, status.st_mtime_ns
+        return 0, 0
 
     def make_folder(self) -> None:
         """Make the folder, and take from others what rights they have to what is in it."""
