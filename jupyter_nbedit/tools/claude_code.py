@@ -236,12 +236,18 @@ async def _read_before(services: Services, caller: Caller, path: str) -> Content
     ReadRequired, HashMismatch
         If the session does not know it.
     """
+    base = await _read_if_there(services, path)
+    if base is not None:
+        services.readings.require(caller.session, path, _sha256(base.text))
+    return base
+
+
+async def _read_if_there(services: Services, path: str) -> Content | None:
+    """Return what a file holds; None if there is none."""
     try:
-        base = await services.texts.read(path)
+        return await services.texts.read(path)
     except FileNotFound:
         return None
-    services.readings.require(caller.session, path, _sha256(base.text))
-    return base
 
 
 # Edit ---------------------------------------------------------------------------------------------
@@ -254,7 +260,9 @@ _EDIT = (
     "for byte, the file's line ends and its last line too: a line end in `old_string` or "
     "`new_string` means the one that the file has there. An open tab in JupyterLab follows. If the "
     "text is absent or not unique, nothing is written and the error says how often and on which "
-    "lines it stands. For Jupyter notebooks (.ipynb) use NotebookEdit."
+    "lines it stands. With an empty `old_string` a new file with the text `new_string` is made, in "
+    "a folder that exists, or an empty file gets that text; a file that has content is refused. "
+    "For Jupyter notebooks (.ipynb) use NotebookEdit."
 )
 
 
@@ -262,7 +270,13 @@ class EditInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
     """What ``Edit`` takes."""
 
     file_path: FilePath
-    old_string: Annotated[str, Meta(description="The text to replace, exactly as it stands there.")]
+    old_string: Annotated[
+        str,
+        Meta(
+            description="The text to replace, exactly as it stands there; an empty text makes a "
+            "new file."
+        ),
+    ]
     new_string: Annotated[str, Meta(description="The text to put there; it must be another.")]
     replace_all: Annotated[
         bool, Meta(description="Replace the text wherever it stands, not only if it is unique.")
@@ -275,6 +289,8 @@ async def _edit(services: Services, caller: Caller, given: EditInput) -> Output:
         message = "Edit does not change notebooks, whose text is JSON. Use NotebookEdit."
         raise InvalidRequest(message)
     path = services.file(given.file_path, relative=False)
+    if given.old_string == "" and given.new_string != "":
+        return await _create(services, caller, given, path)
     made: list[tuple[str, list[int]]] = []
 
     def change(content: Content) -> bytes:
@@ -295,6 +311,28 @@ async def _edit(services: Services, caller: Caller, given: EditInput) -> Output:
     around = f"\n{numbered(text, first, many)}" if text else ""
     where = "" if len(lines) == 1 else ", the first time here"
     return _said(f"Replaced {times} in {given.file_path}{where}:{around}", written.warnings)
+
+
+async def _create(services: Services, caller: Caller, given: EditInput, path: str) -> Output:
+    """Write a file that does not exist or is empty: nothing is lost that had to be read."""
+    text = data_of(given.new_string)
+    for _ in range(_ATTEMPTS):
+        base = await _read_if_there(services, path)
+        if base is not None and base.text:
+            message = (
+                "`old_string` is empty, which makes a new file, but there is a file with content "
+                f"at this path ({len(base.text)} bytes). Give the text to replace, or use Write to "
+                "replace the whole file."
+            )
+            raise InvalidRequest(message)
+        try:
+            written = await services.texts.save(path, text, base)
+        except Changed:
+            continue
+        _note(services, caller, path, text, written)
+        done = "Created" if base is None else "Wrote"
+        return _said(f"{done} {given.file_path} ({len(text)} bytes).", written.warnings)
+    raise _busy()
 
 
 # NotebookEdit -------------------------------------------------------------------------------------

@@ -31,7 +31,8 @@ _DESCRIPTION = (
     "before all cells if `cell_id` is empty; `delete` removes the cell. A cell is named by its id; "
     "where no cell has that id, `cell-N` or a bare number N is the cell at index N, counted from "
     "0. To append a cell, `insert` after the last one, or `replace` at `cell-N` with N the number "
-    f"of cells. {OUTPUTS} With `backup: true` a copy of the file is made beside it first. The "
+    f"of cells. {OUTPUTS} With `backup: true` a copy of the file is made beside it before it is "
+    "changed. The "
     "answer has `success`, the cell's id and index, and a `summary` to show to the user; on "
     "failure `error` says what to do, lists up to 10 ids there are if yours fits none, and nothing "
     "was changed."
@@ -57,8 +58,9 @@ class Input(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
     backup: Annotated[
         bool,
         Meta(
-            description="Make a copy of the notebook's file beside it before it is edited; the "
-            "answer's `backup_path` says where. No file is ever overwritten by it. A notebook "
+            description="Make a copy of the notebook's file beside it before it is edited, unless "
+            "the edit changes nothing; the answer's `backup_path` says where. No file is ever "
+            "overwritten by it. A notebook "
             "of more than 32 MiB is not copied, and not edited either.",
         ),
     ] = False
@@ -87,9 +89,11 @@ async def _edit(services: Services, caller: Caller, given: Input) -> Output:
         # What will be refused leaves no copy behind.
         would = await services.edit(path, plan, caller, "mycode/NotebookEdit", dry_run=True)
         services.check_read(caller, path, would.hash_before)
-        copy, only["hash"] = await _copied(services, path)
-        if only["hash"] != would.hash_before:
-            raise _overtaken(_beside(given.notebook_path, copy))
+        only["hash"] = would.hash_before
+        if would.hash != would.hash_before:
+            copy, copied_hash = await _copied(services, path)
+            if copied_hash != would.hash_before:
+                raise _overtaken(_beside(given.notebook_path, copy))
     try:
         reply = await services.edit(path, plan, caller, "mycode/NotebookEdit", **only)
     except HashMismatch as error:
@@ -99,7 +103,7 @@ async def _edit(services: Services, caller: Caller, given: Input) -> Output:
     done = Done.of(reply)
     where = None if copy is None else _beside(given.notebook_path, copy)
     more = [] if where is None else [f"A copy of the file as it was is {where}."]
-    if given.backup and is_reviewed:
+    if given.backup and copy is None:
         more = ["No copy of the file was made."]
     return Output(
         success=True,

@@ -17,7 +17,8 @@ def substituted(text: str, old: str, new: str, *, every: bool) -> tuple[str, lis
     text
         What a file holds.
     old
-        What is to be replaced. A line end in it stands for whichever line end the file has there.
+        What is to be replaced, not empty. A line end in it stands for whichever line end the file
+        has there.
     new
         What comes in its place, with the line ends of the place.
     every
@@ -31,16 +32,10 @@ def substituted(text: str, old: str, new: str, *, every: bool) -> tuple[str, lis
     Raises
     ------
     InvalidRequest
-        If ``old`` is empty or is ``new``.
+        If ``old`` is ``new``.
     TextMismatch
         If it stands nowhere, or more often than once.
     """
-    if old == "":
-        message = (
-            "`old_string` is empty. Expected a text of the file that is to be replaced; to make a "
-            "new file, use Write."
-        )
-        raise InvalidRequest(message)
     if old == new:
         message = "`old_string` and `new_string` are the same: there is nothing to change."
         raise InvalidRequest(message)

@@ -80,7 +80,7 @@ def test_at_most_twenty_lines_are_listed() -> None:
     assert refused.value.details == {"count": 500, "lines": list(range(1, 21))}
 
 
-@pytest.mark.parametrize(("old", "new"), [("", "x"), ("", ""), ("a", "a")])
+@pytest.mark.parametrize(("old", "new"), [("", ""), ("a", "a")])
 def test_nothing_to_look_for_and_nothing_to_change_are_refused(old: str, new: str) -> None:
     with pytest.raises(InvalidRequest):
         substituted("abc", old, new, every=True)
