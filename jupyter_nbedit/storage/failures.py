@@ -25,9 +25,8 @@ _BY_ERRNO: dict[int, Callable[[], NbEditError]] = {
     errno.EACCES: _BY_STATUS[403],
     errno.EPERM: _BY_STATUS[403],
     errno.EROFS: _BY_STATUS[403],
-    errno.ENOSPC: lambda: NoSpace(_NO_SPACE),
-    errno.EDQUOT: lambda: NoSpace(_NO_SPACE),
 }
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL}
 _BEFORE = {"run_pre_save_hook", "run_pre_save_hooks"}
 _AFTER = {"run_post_save_hook", "run_post_save_hooks"}
@@ -59,6 +58,9 @@ def refusal(error: Exception, missing: Missing) -> NbEditError:
     """
     if (veto := _veto(error)) is not None:
         return _forbidden_by_hook(veto)
+    # The stock manager looks for a backup of what it could not write; of a new file there is none.
+    if any(isinstance(one, OSError) and one.errno in _FULL for one in _chain(error)):
+        return NoSpace(_NO_SPACE)
     cause = error.__cause__ or error.__context__ if isinstance(error, HTTPError) else error
     found = _by_cause(cause, missing) if isinstance(cause, OSError) else None
     if found is None and isinstance(error, HTTPError):

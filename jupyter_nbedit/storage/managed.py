@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from jupyter_server.services.contents.manager import ContentsManager
 from jupyter_server.utils import ensure_async
 
 from jupyter_nbedit.beside import away
-from jupyter_nbedit.errors import NbEditError, NotAPlainFile, TooLarge
+from jupyter_nbedit.errors import NbEditError, NoSpace, NotAPlainFile, TooLarge
 from jupyter_nbedit.storage import Changed, Content, Written
 from jupyter_nbedit.storage.failures import Missing, failures, refusal
 from jupyter_nbedit.storage.guards import guard, hold, save_of_holder, takes_hash
@@ -180,7 +181,7 @@ class Managed:
         except Exception as error:
             # A post-save hook fails when all is written.
             if not await self._holds(text):
-                raise refusal(error, self.missing) from error
+                raise await self._failure(error, text, base) from error
             warnings.append(HOOK_FAILED)
         try:
             now = await self.read()
@@ -191,6 +192,39 @@ class Managed:
         digest = await away(len(now.text), sha256, now.text)
         kept = None if now.text == text else now.text
         return Saved(digest, now.last_modified, warnings, kept, told=told.heard)
+
+    async def _failure(self, error: Exception, text: bytes, base: Content | None) -> NbEditError:
+        """Return the refusal for a failed save, and leave nothing of a new file."""
+        found = refusal(error, self.missing)
+        is_gone = base is None and await self.remove_remains(text.startswith)
+        if is_gone and isinstance(found, NoSpace):
+            return NoSpace("There is no room for the file; nothing was written.")
+        return found
+
+    async def remove_remains(self, is_remains: Callable[[bytes], bool]) -> bool:
+        """Remove what a failed save has left of a file that was not there before.
+
+        Parameters
+        ----------
+        is_remains
+            Tells by its text whether a file is one of these.
+
+        Returns
+        -------
+        Whether there is nothing any more.
+        """
+        with failures(self.missing):
+            if not await ensure_async(self.manager.file_exists(self.path)):
+                return True
+            if not is_remains((await self._read(at_once=False)).text):
+                return False
+            find = getattr(self.manager, "_get_os_path", None)
+            if find is None:
+                await ensure_async(self.manager.delete_file(self.path))
+            else:
+                # Not into the trash: nobody has ever had this file.
+                os.unlink(os.path.realpath(find(self.path)))
+        return True
 
     async def _holds(self, text: bytes) -> bool:
         try:

@@ -217,6 +217,11 @@ class NotebookStorage:
         with failures(file.missing):
             if not await ensure_async(self._manager.file_exists(file.path)):
                 return
+            if before is None:
+                # Of a disk without room, no notebook at all may be left.
+                await file.remove_remains(lambda text: parsed(text) is None)
+            if not await ensure_async(self._manager.file_exists(file.path)):
+                return
             now = await file.read()
             # Anything else somebody else has written meanwhile.
             if not any(is_same(now.text, text) for text in ours):

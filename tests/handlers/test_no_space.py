@@ -1,0 +1,138 @@
+"""New files where there is no room for them: 507, and nothing is left.
+
+A limit to the size of the process's files stands for a disk that is full: a write beyond it takes
+what fits, and then fails.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
+
+from tests import samples
+from tests.handlers.client import JSON, Answer, Local
+
+ROOM = 100_000
+LONG = "x\n" * ROOM
+LONG_NOTEBOOK = samples.notebook(samples.code(LONG, "x")).decode()
+
+
+@contextmanager
+def room(size: int = ROOM) -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def files(root: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in root.iterdir() if path.is_file()}
+
+
+async def call(local: Local, tool: str, **given: Any) -> Answer:
+    body = json.dumps(given).encode()
+    return await local.request("POST", "nbedit", "tools", *tool.split("/"), body=body, headers=JSON)
+
+
+@pytest.mark.parametrize(
+    ("tool", "name", "given"),
+    [
+        ("claude_code/Write", "new.txt", {"content": LONG}),
+        ("claude_code/Write", "new.md", {"content": "\N{SNOWMAN}" * ROOM}),
+        ("claude_code/Edit", "new.txt", {"old_string": "", "new_string": LONG}),
+        ("claude_code/Write", "new.ipynb", {"content": LONG_NOTEBOOK}),
+    ],
+)
+async def test_a_new_file_without_room_is_refused_and_leaves_nothing(
+    local: Local, tool: str, name: str, given: dict[str, str]
+) -> None:
+    with room():
+        answer = await call(local, tool, file_path=str(local.root / name), **given)
+
+    assert answer.status == 507, answer.body
+    (block,) = answer.json["content"]
+    assert "nothing was written" in block["text"]
+    assert files(local.root) == {}
+
+
+async def create(local: Local) -> Answer:
+    body = {"cells": [{"source": LONG, "cell_type": "code"}]}
+    return await local.request(
+        "PUT", "nbedit", "notebooks", "new.ipynb", body=json.dumps(body).encode(), headers=JSON
+    )
+
+
+async def test_a_new_notebook_without_room_is_refused_and_leaves_nothing(local: Local) -> None:
+    with room():
+        answer = await create(local)
+
+    assert (answer.status, answer.json["reason"]) == (507, "no_space"), answer.body
+    assert files(local.root) == {}
+
+
+async def test_a_new_notebook_without_room_beside_a_hook_leaves_nothing(
+    local: Local, jp_serverapp: Any
+) -> None:
+    """With a pre-save hook the contents manager itself saves the notebook."""
+    jp_serverapp.contents_manager.register_pre_save_hook(lambda **_: None)
+
+    with room():
+        answer = await create(local)
+
+    assert (answer.status, answer.json["reason"]) == (507, "no_space"), answer.body
+    assert files(local.root) == {}
+    assert (await create(local)).json["applied_via"] == "notebook"
+
+
+class Own(AsyncLargeFileManager):
+    """Has a way of its own to write notebooks."""
+
+    async def _save_file(self, *arguments: Any, **named: Any) -> None:
+        await super()._save_file(*arguments, **named)  # type: ignore[no-untyped-call] # no types
+
+
+async def test_a_new_notebook_of_another_manager_leaves_nothing(
+    local: Local, jp_serverapp: Any
+) -> None:
+    """A manager that overrides anything is given the notebook as a text."""
+    jp_serverapp.web_app.settings["contents_manager"] = Own(parent=jp_serverapp)
+
+    with room():
+        answer = await create(local)
+
+    assert (answer.status, answer.json["reason"]) == (507, "no_space"), answer.body
+    assert files(local.root) == {}
+    assert (await create(local)).json["applied_via"] == "contents"
+
+
+async def test_a_backup_without_room_leaves_the_notebook_and_no_copy(local: Local) -> None:
+    notebook = local.root / "a.ipynb"
+    notebook.write_text(LONG_NOTEBOOK)
+    given = {"notebook_path": "a.ipynb", "cell_id": "x", "new_source": "short", "backup": True}
+
+    with room():
+        answer = await call(local, "mycode/NotebookEdit", **given)
+
+    assert answer.status == 507, answer.body
+    assert files(local.root) == {"a.ipynb": LONG_NOTEBOOK.encode()}
+
+
+async def test_an_existing_file_without_room_stays_as_it_was(local: Local) -> None:
+    text = local.root / "a.txt"
+    text.write_text("short\n")
+    assert (await call(local, "claude_code/Read", file_path=str(text))).status == 200
+
+    with room():
+        answer = await call(local, "claude_code/Write", file_path=str(text), content=LONG)
+
+    assert answer.status == 507, answer.body
+    assert files(local.root) == {"a.txt": b"short\n"}
