@@ -164,6 +164,7 @@ class NbEditApp(ForExtensions, ExtensionApp):
     reader: NotebookReader
     search: NotebookSearch
     tool_services: Services
+    request_limit: int
     readings: Readings
     versions: Versions
     retries: Retries
@@ -274,14 +275,16 @@ class NbEditApp(ForExtensions, ExtensionApp):
             texts=TextFiles(lambda: settings["contents_manager"], locks, settings),
             readings=self.readings,
             read_before_edit=self.read_before_edit,
-            section_files=self.section_files,
-            owners=self.owners,
+            section_files=tuple(self.section_files),
+            owners=tuple(self.owners),
         )
         self._closers = (
             ("proposals", self.proposals.close),
             ("signatures", self.trust.settle),
             ("database", self.database.close),
         )
+        # All traits are read here, at the start: to change one later changes nothing.
+        self.request_limit = self.max_request_bytes
 
     async def stop_extension(self) -> None:
         """Close what is open, each part even if one before it fails; never raise.

@@ -95,7 +95,7 @@ class AboutHandler(NbEditHandler):
                 version=__version__,
                 mode=app.modes.server,
                 epoch=self.editor.afterwards.events.epoch,
-                limits=Limits(app.max_request_bytes, MOST_OPERATIONS, MOST_HITS),
+                limits=Limits(app.request_limit, MOST_OPERATIONS, MOST_HITS),
                 storage=self.extensionapp.storages.kinds(),
                 guards=list(GUARDS),
                 tools=list(ADDRESSES),

@@ -188,7 +188,7 @@ class EditingHandler(NbEditHandler):
         return {
             "hash": self.expected_hash(given(getattr(change, "hash", UNSET))),
             "session": self.session,
-            "must_have_read": self.extensionapp.read_before_edit,
+            "must_have_read": self.extensionapp.tool_services.read_before_edit,
             **self.note(change),
         }
 

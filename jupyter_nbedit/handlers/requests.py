@@ -107,7 +107,7 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
     async def prepare(self) -> None:  # type: ignore[override] # as APIHandler's own
         """Refuse what no verb needs to see."""
         await super().prepare()
-        limit = self.extensionapp.max_request_bytes
+        limit = self.extensionapp.request_limit
         if len(self.request.body) > limit:
             message = (
                 f"The request's body has {len(self.request.body)} bytes, more than the {limit} "

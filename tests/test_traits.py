@@ -1,0 +1,57 @@
+"""The traits of the extension are read when the server starts, all of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests import samples
+from tests.handlers.client import JSON, Answer, Local
+
+CHANGES = {
+    "mode": "plan",
+    "mode_is_fixed": True,
+    "max_request_bytes": 1024,
+    "read_before_edit": True,
+    "links_outside_root": False,
+    "section_files": ["other"],
+    "owners": ["nobody"],
+    "max_proposals": 1,
+}
+
+
+async def call(local: Local, tool: str, **given: Any) -> Answer:
+    body = json.dumps(given).encode()
+    return await local.request("POST", "nbedit", "tools", *tool.split("/"), body=body, headers=JSON)
+
+
+@pytest.mark.parametrize("name", CHANGES)
+async def test_a_trait_that_is_changed_at_run_time_changes_no_route_and_no_tool(
+    local: Local, jp_serverapp: Any, name: str
+) -> None:
+    (app,) = jp_serverapp.extension_manager.extension_apps["jupyter_nbedit"]
+    (local.root / "runtime").mkdir()
+    (local.root / "runtime" / "reminders.md").write_text("# A\n")
+    (local.root / "outside.ipynb").symlink_to(local.root.parent / "outside.ipynb")
+    for place in (local.root / "a.ipynb", local.root.parent / "outside.ipynb"):
+        place.write_bytes(samples.three_cells())
+    before = (await local.request("GET", "nbedit")).json
+
+    if isinstance(getattr(app, name), list):
+        getattr(app, name)[:] = CHANGES[name]
+    setattr(app, name, CHANGES[name])
+
+    assert (await local.request("GET", "nbedit")).json == before
+    replace = {"op": "replace", "cell": "alpha", "source": "x" * 2000}
+    for path in ("a.ipynb", "outside.ipynb"):
+        assert (await local.patch(path, replace)).status == 200
+    given = {"notebook_path": "a.ipynb", "cell_id": "beta", "new_source": "y"}
+    assert (await call(local, "mycode/NotebookEdit", **given)).status == 200
+    read = {"file": "reminders", "action": "read"}
+    assert (await call(local, "sections/notebook_edit", **read)).status == 200
+    body = json.dumps({"mode": "review"}).encode()
+    assert (await local.request("PUT", "nbedit", "mode", body=body, headers=JSON)).status == 200
+    for source in ("1", "2"):
+        assert (await local.patch("a.ipynb", {**replace, "source": source})).status == 202
