@@ -84,7 +84,9 @@ test('An edit without a client is told as by an agent', async ({ agent, folder, 
   // Each request has another invented user name, and they count as one.
   await expect(toast).toHaveText(/^An agent edited unnamed.ipynb: cells 2 and 3/);
   await expect(tab.mark(2)).toHaveAttribute('title', 'Edit by an agent');
-  await page.evaluate(async () => window.jupyterapp.commands.execute('nbedit:show-history'));
+  await page.evaluate(async () => {
+    await window.jupyterapp.commands.execute('nbedit:show-history');
+  });
   await expect(page.locator('.jp-nbedit-edit-who').first()).toHaveText('An agent');
   await agent.setMode(path, 'review');
   await agent.editUnnamed(path, [replace(3)]);

@@ -1,8 +1,11 @@
 import type { Cell } from './notebook';
-import { commonSubsequence, type Pair } from './sequence';
+import { commonSubsequence, Work, type Pair } from './sequence';
 
 /** Largest table for which cells between two matches are compared each with each. */
 const LARGEST_TABLE = 2500;
+
+/** No more characters of a source than these, at its beginning, are compared with another's. */
+const LONGEST_SAMPLE = 1000;
 
 /** Two sources with less in common than this are not taken for one cell. */
 const LEAST_LIKENESS = 0.4;
@@ -25,12 +28,13 @@ export interface Alignment {
 export function alignByContent(
   known: readonly Cell[],
   inserted: readonly Cell[],
-  disk: readonly Cell[]
+  disk: readonly Cell[],
+  work = new Work()
 ): Alignment {
   const inOrder = straightened(
     known,
     disk,
-    commonSubsequence(known.map(content), disk.map(content))
+    commonSubsequence(known.map(content), disk.map(content), work)
   );
   const moved = equalElsewhere(known, disk, inOrder);
   const saved = equalElsewhere(
@@ -43,14 +47,16 @@ export function alignByContent(
   const diskTaken = new Set([...pairs, ...saved].map(([, j]) => j));
   let [i, j] = [0, 0];
   for (const [a, b] of [...inOrder, [known.length, disk.length] as const]) {
-    pairs.push(
-      ...likely(
-        known,
-        range(i, a).filter(index => !knownTaken.has(index)),
-        disk,
-        range(j, b).filter(index => !diskTaken.has(index))
-      )
+    const found = likely(
+      known,
+      range(i, a).filter(index => !knownTaken.has(index)),
+      disk,
+      range(j, b).filter(index => !diskTaken.has(index)),
+      work
     );
+    for (const pair of found) {
+      pairs.push(pair);
+    }
     [i, j] = [a + 1, b + 1];
   }
   return { known: pairs, inserted: saved };
@@ -92,9 +98,12 @@ function equalElsewhere(
   const currentTaken = new Set(paired.map(([, j]) => j));
   const oldTaken = new Set(paired.map(([i]) => i));
   const waiting = new Map<string, number[]>();
-  old.forEach((cell, index) => {
+  // From the end, so that the first of equal cells is the last of its list, from where it is cheap to
+  // take.
+  for (let index = old.length - 1; index >= 0; index--) {
+    const cell = old[index];
     // Blank cells are alike everywhere: to pair them across the notebook would invent moves.
-    if (!oldTaken.has(index) && cell.source.trim() !== '') {
+    if (cell !== undefined && !oldTaken.has(index) && cell.source.trim() !== '') {
       const same = waiting.get(content(cell));
       if (same === undefined) {
         waiting.set(content(cell), [index]);
@@ -102,10 +111,10 @@ function equalElsewhere(
         same.push(index);
       }
     }
-  });
+  }
   const pairs: Pair[] = [];
   current.forEach((cell, index) => {
-    const found = currentTaken.has(index) ? undefined : waiting.get(content(cell))?.shift();
+    const found = currentTaken.has(index) ? undefined : waiting.get(content(cell))?.pop();
     if (found !== undefined) {
       pairs.push([found, index]);
     }
@@ -118,7 +127,8 @@ function likely(
   old: readonly Cell[],
   oldIndexes: readonly number[],
   current: readonly Cell[],
-  currentIndexes: readonly number[]
+  currentIndexes: readonly number[],
+  work: Work
 ): Pair[] {
   const [n, m] = [oldIndexes.length, currentIndexes.length];
   if (n === m || n * m > LARGEST_TABLE) {
@@ -127,7 +137,11 @@ function likely(
   // best[i][j]: the greatest likeness of pairs among the items from i and from j on.
   const best = range(0, n + 1).map(() => new Float64Array(m + 1));
   const at = (i: number, j: number): number => best[i]?.[j] ?? 0;
-  const alike = oldIndexes.map(i => currentIndexes.map(j => likeness(old[i], current[j])));
+  const samples = currentIndexes.map(j => sample(current[j]));
+  const alike = oldIndexes.map(i => {
+    const one = sample(old[i]);
+    return samples.map(other => likeness(one, other, work));
+  });
   const paired = (i: number, j: number): number => {
     const value = alike[i]?.[j] ?? 0;
     return value < LEAST_LIKENESS ? -1 : value + at(i + 1, j + 1);
@@ -152,26 +166,34 @@ function likely(
   return pairs;
 }
 
-/** How much two cells have in common, 0 to 1: the share of pairs of characters in both. */
-function likeness(a: Cell | undefined, b: Cell | undefined): number {
-  if (a === undefined || a.type !== b?.type) {
-    return 0;
-  }
+/** What a cell is compared by: how often each pair of characters is in it. */
+interface Sample {
+  readonly type: string | undefined;
+  readonly length: number;
+  readonly counts: ReadonlyMap<string, number>;
+}
+
+function sample(cell: Cell | undefined): Sample {
+  const text = cell?.source.slice(0, LONGEST_SAMPLE) ?? '';
   const counts = new Map<string, number>();
-  for (let index = 1; index < a.source.length; index++) {
-    const pair = a.source.slice(index - 1, index + 1);
+  for (let index = 1; index < text.length; index++) {
+    const pair = text.slice(index - 1, index + 1);
     counts.set(pair, (counts.get(pair) ?? 0) + 1);
   }
-  let shared = 0;
-  for (let index = 1; index < b.source.length; index++) {
-    const pair = b.source.slice(index - 1, index + 1);
-    const left = counts.get(pair) ?? 0;
-    if (left > 0) {
-      counts.set(pair, left - 1);
-      shared++;
-    }
+  return { type: cell?.type, length: text.length, counts };
+}
+
+/** How much two cells have in common, 0 to 1: the share of pairs of characters in both. */
+function likeness(a: Sample, b: Sample, work: Work): number {
+  work.spent += a.counts.size + 1;
+  if (a.type === undefined || a.type !== b.type) {
+    return 0;
   }
-  return (2 * shared) / Math.max(a.source.length + b.source.length - 2, 1);
+  let shared = 0;
+  for (const [pair, count] of a.counts) {
+    shared += Math.min(count, b.counts.get(pair) ?? 0);
+  }
+  return (2 * shared) / Math.max(a.length + b.length - 2, 1);
 }
 
 function content(cell: Cell): string {

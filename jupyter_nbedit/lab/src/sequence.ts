@@ -1,72 +1,104 @@
 /** Two indexes whose items belong together: one in the first list, one in the second. */
 export type Pair = readonly [number, number];
 
-/** Edit distance up to which the shortest edit script is searched; its cost grows with the square. */
+/** Counts the steps of a comparison. */
+export class Work {
+  spent = 0;
+}
+
+/** Edit distance up to which the shortest edit script is searched; it takes memory by its square. */
 const LONGEST_SEARCH = 1000;
 
+/** Steps of one search, and of all that is done for two lists, for each of their items. */
+const STEPS = { search: 100, all: 400 };
+
+/** A part of a list of numbers. */
+interface Span {
+  readonly items: Int32Array;
+  readonly start: number;
+  readonly stop: number;
+}
+
 /**
- * Items both lists have in the same order, as ascending pairs of indexes.
+ * Return items that both lists have in the same order, as ascending pairs of indexes.
  *
- * The longest such sequence, except where the lists differ in more than a thousand places: there
- * the items that occur once on either side are the anchors.
+ * The longest such sequence, except where the search takes more steps than are linear in the length
+ * of the lists: there the items that occur once on either side are the anchors, and what stands
+ * between them may be left without pairs.
  */
-export function commonSubsequence(first: readonly string[], second: readonly string[]): Pair[] {
+export function commonSubsequence(
+  first: readonly string[],
+  second: readonly string[],
+  work = new Work()
+): Pair[] {
+  const numbers = new Map<string, number>();
+  const numbered = (items: readonly string[]): Span => ({
+    items: Int32Array.from(items, item => {
+      const number = numbers.get(item) ?? numbers.size;
+      numbers.set(item, number);
+      return number;
+    }),
+    start: 0,
+    stop: items.length
+  });
   const pairs: Pair[] = [];
-  collectCommon(first, 0, first.length, second, 0, second.length, pairs);
+  const end = work.spent + STEPS.all * (first.length + second.length);
+  collectCommon(numbered(first), numbered(second), pairs, work, end);
   return pairs;
 }
 
-function collectCommon(
-  first: readonly string[],
-  firstStart: number,
-  firstStop: number,
-  second: readonly string[],
-  secondStart: number,
-  secondStop: number,
-  pairs: Pair[]
-): void {
-  let [i, j, iStop, jStop] = [firstStart, secondStart, firstStop, secondStop];
-  while (i < iStop && j < jStop && first[i] === second[j]) {
+/** @param end How many steps may be spent when no more search begins. */
+function collectCommon(a: Span, b: Span, pairs: Pair[], work: Work, end: number): void {
+  let [i, j, iStop, jStop] = [a.start, b.start, a.stop, b.stop];
+  while (i < iStop && j < jStop && a.items[i] === b.items[j]) {
     pairs.push([i++, j++]);
   }
-  while (i < iStop && j < jStop && first[iStop - 1] === second[jStop - 1]) {
+  while (i < iStop && j < jStop && a.items[iStop - 1] === b.items[jStop - 1]) {
     iStop--;
     jStop--;
   }
-  const middle =
-    shortestScript(first.slice(i, iStop), second.slice(j, jStop)) ??
-    anchored(first, i, iStop, second, j, jStop);
-  for (const [a, b] of middle) {
-    pairs.push([i + a, j + b]);
+  work.spent += a.stop - a.start - (iStop - i) + 1;
+  if (i < iStop && j < jStop && work.spent < end) {
+    const restA = { ...a, start: i, stop: iStop };
+    const restB = { ...b, start: j, stop: jStop };
+    const middle = shortestScript(restA, restB, work);
+    if (middle === null) {
+      collectAnchored(restA, restB, pairs, work, end);
+    } else {
+      for (const pair of middle) {
+        pairs.push(pair);
+      }
+    }
   }
-  for (; iStop < firstStop; iStop++, jStop++) {
+  for (; iStop < a.stop; iStop++, jStop++) {
     pairs.push([iStop, jStop]);
   }
 }
 
 /** Myers' greedy search, or null if the lists differ in too many places. */
-function shortestScript(first: readonly string[], second: readonly string[]): Pair[] | null {
+function shortestScript(a: Span, b: Span, work: Work): Pair[] | null {
+  const [first, second] = [a.items.subarray(a.start, a.stop), b.items.subarray(b.start, b.stop)];
   const [n, m] = [first.length, second.length];
-  if (n === 0 || m === 0) {
-    return [];
-  }
   const limit = Math.min(n + m, LONGEST_SEARCH);
+  const end = work.spent + STEPS.search * (n + m);
   // Furthest index of the first list on each diagonal k, at k + limit + 1.
   const furthest = new Int32Array(2 * limit + 3);
   const history: Int32Array[] = [];
-  for (let d = 0; d <= limit; d++) {
+  for (let d = 0; d <= limit && work.spent < end; d++) {
     for (let k = -d; k <= d; k += 2) {
       const at = k + limit + 1;
       const below = furthest[at + 1] ?? 0;
       const beside = furthest[at - 1] ?? 0;
-      let i = k === -d || (k !== d && beside < below) ? below : beside + 1;
+      const start = k === -d || (k !== d && beside < below) ? below : beside + 1;
+      let i = start;
       while (i < n && i - k < m && first[i] === second[i - k]) {
         i++;
       }
+      work.spent += i - start + 1;
       furthest[at] = i;
       if (i >= n && i - k >= m) {
         history.push(furthest.slice(limit + 1 - d, limit + 2 + d));
-        return retrace(history, n, m);
+        return retrace(history, n, m).map(([x, y]) => [a.start + x, b.start + y]);
       }
     }
     history.push(furthest.slice(limit + 1 - d, limit + 2 + d));
@@ -97,46 +129,40 @@ function retrace(history: readonly Int32Array[], n: number, m: number): Pair[] {
   return pairs.reverse();
 }
 
-/** Matches of the items that are unique on both sides, and what is common between them. */
-function anchored(
-  first: readonly string[],
-  firstStart: number,
-  firstStop: number,
-  second: readonly string[],
-  secondStart: number,
-  secondStop: number
-): Pair[] {
-  const inFirst = uniqueItems(first, firstStart, firstStop);
-  const inSecond = uniqueItems(second, secondStart, secondStop);
+/** Collect the items that are unique on both sides, and what is common between them. */
+function collectAnchored(a: Span, b: Span, pairs: Pair[], work: Work, end: number): void {
+  const inFirst = uniqueItems(a);
+  const inSecond = uniqueItems(b);
+  work.spent += a.stop - a.start + b.stop - b.start;
   const shared = [...inFirst].flatMap(([item, i]): Pair[] => {
     const j = inSecond.get(item);
     return j === undefined ? [] : [[i, j]];
   });
   const kept = heaviestIncreasing(shared.map(([, j]) => j));
   const anchors = shared.filter((_, index) => kept.has(index));
-  const pairs: Pair[] = [];
-  let [i, j] = [firstStart, secondStart];
+  let [i, j] = [a.start, b.start];
   if (anchors.length > 0) {
-    for (const [a, b] of anchors) {
-      collectCommon(first, i, a, second, j, b, pairs);
-      pairs.push([a, b]);
-      [i, j] = [a + 1, b + 1];
+    for (const [atA, atB] of [...anchors, [a.stop, b.stop] as const]) {
+      const gapA = { ...a, start: i, stop: atA };
+      collectCommon(gapA, { ...b, start: j, stop: atB }, pairs, work, end);
+      if (atA < a.stop) {
+        pairs.push([atA, atB]);
+      }
+      [i, j] = [atA + 1, atB + 1];
     }
-    collectCommon(first, i, firstStop, second, j, secondStop, pairs);
   }
-  return pairs.map(([a, b]) => [a - firstStart, b - secondStart]);
 }
 
-function uniqueItems(items: readonly string[], start: number, stop: number): Map<string, number> {
-  const count = new Map<string, number>();
+/** The places of the items that occur once, in ascending order. */
+function uniqueItems({ items, start, stop }: Span): Map<number, number> {
+  const unique = new Map<number, number>();
+  const seen = new Set<number>();
   for (let index = start; index < stop; index++) {
-    const item = items[index] ?? '';
-    count.set(item, (count.get(item) ?? 0) + 1);
-  }
-  const unique = new Map<string, number>();
-  for (let index = start; index < stop; index++) {
-    const item = items[index] ?? '';
-    if (count.get(item) === 1) {
+    const item = items[index] ?? 0;
+    if (seen.has(item)) {
+      unique.delete(item);
+    } else {
+      seen.add(item);
       unique.set(item, index);
     }
   }

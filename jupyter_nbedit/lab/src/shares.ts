@@ -47,11 +47,12 @@ export function shares(
   if (clients.length < 2) {
     return [{ ...arrived, ...sayings(edits, keys) }].filter(isSomething);
   }
-  const left = new Set(arrived.cells);
+  const all = new Set(arrived.cells);
+  const left = new Set(all);
   const shared = clients.map(client => {
     const own = edits.filter(change => clientOf(change) === client);
     const { cells, removed, isOfNotebook } = toldOf(own, keys);
-    const changed = cells.filter(cell => arrived.cells.includes(cell));
+    const changed = cells.filter(cell => all.has(cell));
     changed.forEach(cell => left.delete(cell));
     const isCut = own.some(change => change.isCut);
     return { cells: changed, removed, isOfNotebook, isCut, ...sayings(own, keys) };
@@ -99,7 +100,8 @@ export function withoutEdit(share: Share, id: number): Share | null {
   }
   const edits = share.edits.filter(edit => edit !== undone);
   const stillTold = new Set(edits.flatMap(({ cells }) => cells));
-  const cells = share.cells.filter(cell => stillTold.has(cell) || !undone.cells.includes(cell));
+  const gone = new Set(undone.cells.filter(cell => !stillTold.has(cell)));
+  const cells = share.cells.filter(cell => !gone.has(cell));
   const isOfNotebook =
     share.isOfNotebook && (!undone.isOfNotebook || edits.some(edit => edit.isOfNotebook));
   const removed = Math.max(share.removed - undone.removed, 0);

@@ -136,9 +136,12 @@ export class OpenNotebook {
     );
   }
 
-  /** Where a cell stands, from 0, or -1 if it is gone. */
-  position(key: string): number {
-    return this._context.model.sharedModel.cells.findIndex(cell => cell.id === key);
+  /** Return where cells stand, from 0, in order; those that are gone are left out. */
+  positions(keys: readonly string[]): number[] {
+    const wanted = new Set(keys);
+    return this._context.model.sharedModel.cells.flatMap(({ id }, index) =>
+      wanted.has(id) ? [index] : []
+    );
   }
 
   /** Say whether there is anything to save, after changes of ours that are none of the user's. */

@@ -23,8 +23,8 @@ const REMEMBERED = 1000;
 export interface Told {
   /** The name of its file. */
   readonly file: string;
-  /** Where a cell stands now, from 0, or -1 if it is gone. */
-  position(cell: string): number;
+  /** Return where cells stand now, from 0, in order; those that are gone are left out. */
+  positions(cells: readonly string[]): number[];
   /** Show these cells. */
   view(cells: readonly string[]): void;
   /** Take these edits back. */
@@ -169,13 +169,13 @@ export class ArrivalToasts {
   }
 
   private _text(who: string, told: readonly Share[]): string {
-    const all = told.reduce(both);
-    const positions = this._positions(all.cells);
+    const all = combine(told);
+    const positions = this._notebook.positions(all.cells);
     return arrivalText(who, this._notebook.file, positions, all, this._trans);
   }
 
   private _options(who: string, told: readonly Share[]): Notification.IOptions<null> {
-    const all = told.reduce(both);
+    const all = combine(told);
     return { autoClose: TOAST_TIME, actions: [this._viewOf(all.cells), ...this._undo(who, all)] };
   }
 
@@ -225,7 +225,7 @@ export class ArrivalToasts {
     const inTheWay = [...new Set(outcome.cells.flatMap(({ cell_id: cell }) => cell ?? []))];
     const nameless = outcome.cells.filter(({ cell_id: cell }) => cell === null);
     const positions = [
-      ...this._positions(inTheWay),
+      ...this._notebook.positions(inTheWay),
       ...nameless.flatMap(({ index }) => index ?? [])
     ];
     const gone = inTheWay.length + nameless.length - positions.length;
@@ -243,13 +243,6 @@ export class ArrivalToasts {
       Notification.dismiss(id);
       Notification.emit(result, type, options);
     }
-  }
-
-  private _positions(cells: readonly string[]): number[] {
-    return cells
-      .map(cell => this._notebook.position(cell))
-      .filter(position => position >= 0)
-      .sort((a, b) => a - b);
   }
 
   private _dismiss(who: string): void {
@@ -291,14 +284,15 @@ function stageOf(id: string): 'coming' | 'up' | 'going' {
   return !moves ? 'up' : /__[a-z]+-exit/.test(node.className) ? 'going' : 'coming';
 }
 
-function both(before: Share, after: Share): Share {
+/** Return one share for several of one client. */
+function combine(shares: readonly Share[]): Share {
   return {
-    clients: after.clients,
-    edits: [...before.edits, ...after.edits],
-    isWhole: before.isWhole && after.isWhole,
-    cells: [...new Set([...before.cells, ...after.cells])],
-    removed: before.removed + after.removed,
-    isOfNotebook: before.isOfNotebook || after.isOfNotebook,
-    isCut: before.isCut || after.isCut
+    clients: shares.at(-1)?.clients ?? [],
+    edits: shares.flatMap(({ edits }) => edits),
+    isWhole: shares.every(({ isWhole }) => isWhole),
+    cells: [...new Set(shares.flatMap(({ cells }) => cells))],
+    removed: shares.reduce((sum, { removed }) => sum + removed, 0),
+    isOfNotebook: shares.some(({ isOfNotebook }) => isOfNotebook),
+    isCut: shares.some(({ isCut }) => isCut)
   };
 }

@@ -105,7 +105,8 @@ export class Views {
   async goTo(keys: readonly string[]): Promise<void> {
     const panels = this._panels();
     const panel = panels.find(each => this._shell.isCurrent(each)) ?? panels[0];
-    const first = panel?.content.widgets.find(({ model }) => keys.includes(model.id));
+    const wanted = new Set(keys);
+    const first = panel?.content.widgets.find(({ model }) => wanted.has(model.id));
     if (panel !== undefined && first !== undefined) {
       this._shell.reveal(panel);
       await goToCell(panel.content, first);
