@@ -112,20 +112,24 @@ test.describe('The history panel', () => {
     await panel.toggle(0).click();
     const part = (name: string) => panel.rows.nth(0).getByRole('group', { name, exact: true });
     const changed = part('Cell 36');
-    await expect(changed.locator('.cm-deletedChunk')).toHaveText('first_35 = 35');
-    await expect(changed.locator('.cm-changedLine')).toHaveText('first_35 = 36');
+    await expect(changed.locator('.cm-deletedChunk')).toHaveText('-removed: first_35 = 35');
+    await expect(changed.locator('.cm-changedLine')).toHaveText('+added: first_35 = 36');
     // In the colours of the cell's language.
     await expect(changed.locator('.cm-line', { hasText: 'print' }).locator('span')).not.toHaveCount(
       0
     );
     await expect(part('Cell 3').locator('.cm-content')).toContainText('"kept"');
     await expect(part('Cell 41')).toContainText('added');
-    await expect(part('Cell 41').locator('.cm-content')).toHaveText('# New');
+    await expect(part('Cell 41').locator('.cm-content')).toHaveText('+added: # New');
     await expect(part('Notebook metadata')).toContainText('"authors"');
 
     await panel.root.getByRole('button', { name: 'Compare side by side' }).click();
-    await expect(changed.locator('.cm-merge-a .cm-changedLine')).toHaveText('first_35 = 35');
-    await expect(changed.locator('.cm-merge-b .cm-changedLine')).toHaveText('first_35 = 36');
+    await expect(changed.locator('.cm-merge-a .cm-changedLine')).toHaveText(
+      '-removed: first_35 = 35'
+    );
+    await expect(changed.locator('.cm-merge-b .cm-changedLine')).toHaveText(
+      '+added: first_35 = 36'
+    );
 
     expect(await tab.inView(35)).toBe(false);
     await changed.getByRole('button', { name: 'Go to Cell 36' }).click();

@@ -332,7 +332,18 @@ test.describe('The list of proposals', () => {
     const item = page.locator('.jp-nbedit-item').filter({ hasText: path });
     await expect(item).toContainText('Claude proposes a new notebook of 2 cells');
     await item.getByText('Show 2 cells').click();
-    await expect(item.locator('.jp-nbedit-diff')).toHaveText(['# New', 'print("new")']);
+    await expect(item.locator('.jp-nbedit-diff')).toHaveText([
+      '+added: # New',
+      '+added: print("new")'
+    ]);
+    // In the colours of its own language: Python has no such keyword.
+    const other = list.filter({ hasText: 'of 1 cell' });
+    await other.getByText('Show 1 cell').click();
+    const keyword = other.locator('.cm-line span[class^="ͼ"]', { hasText: /^function$/ });
+    await expect(keyword).toHaveCount(1);
+    await other.getByRole('button', { name: /^Reject/ }).click();
+    await expect(other).toHaveCount(0);
+    expect((await agent.proposal(inJulia)).status).toBe('rejected');
     await item.getByRole('button', { name: /^Accept/ }).click();
     await expect(item).toHaveCount(0);
     expect(folder.sources('new.ipynb')).toEqual(['# New', 'print("new")']);
@@ -456,7 +467,11 @@ test.describe('A proposal', () => {
     });
   }
 });
-  test('counts what is proposed for its notebook, and names what is for others as such', async ({
+
+test.describe('A difference', () => {
+  const signs = (diff: Locator) => diff.locator('.jp-nbedit-sign-mark');
+
+  test('can be told apart without colours, and read by a screen reader', async ({
     agent,
     folder,
     open,

@@ -1,8 +1,10 @@
 /** What is drawn of a comparison. Only `compare.ts` imports this, when there is one to show. */
-import { MergeView, unifiedMergeView } from '@codemirror/merge';
+import { getChunks, MergeView, unifiedMergeView } from '@codemirror/merge';
 import { EditorState, type Extension } from '@codemirror/state';
-import { Decoration, EditorView } from '@codemirror/view';
+import { Decoration, EditorView, WidgetType } from '@codemirror/view';
+import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Drawing } from './compare';
+import { make } from './elements';
 
 /** Lines around a change that are shown in any case, and how many must be left out to do so. */
 const COLLAPSE = { margin: 3, minSize: 6 };
@@ -23,7 +25,7 @@ export function draw(node: HTMLElement, drawing: Drawing, language: Extension): 
     EditorView.editable.of(false),
     EditorView.lineWrapping,
     EditorState.phrases.of({ '$ unchanged lines': trans.__('$ unchanged lines') }),
-    EditorView.updateListener.of(({ view }) => makeButtons(view.dom)),
+    EditorView.updateListener.of(({ view }) => completeWidgets(view.dom, trans)),
     themes?.defaultTheme() ?? [],
     language
   ];
@@ -36,7 +38,8 @@ export function draw(node: HTMLElement, drawing: Drawing, language: Extension): 
         shared,
         named(isAdded ? trans.__('%1, added', label) : trans.__('%1, removed', label)),
         EditorView.editorAttributes.of({ class: isAdded ? 'cm-merge-b' : 'cm-merge-a' }),
-        EditorView.decorations.of(wholeText)
+        EditorView.decorations.of(wholeText),
+        showSigns(isAdded ? 'added' : 'removed', trans)
       ]
     });
     return () => view.destroy();
@@ -53,15 +56,23 @@ export function draw(node: HTMLElement, drawing: Drawing, language: Extension): 
           mergeControls: false,
           collapseUnchanged: COLLAPSE,
           diffConfig: DIFF
-        })
+        }),
+        showSigns('added', trans)
       ]
     });
+    completeWidgets(view.dom, trans);
     return () => view.destroy();
   }
   const view = new MergeView({
     parent: node,
-    a: { doc: before, extensions: [shared, named(trans.__('%1, before', label))] },
-    b: { doc: after, extensions: [shared, named(trans.__('%1, after', label))] },
+    a: {
+      doc: before,
+      extensions: [shared, named(trans.__('%1, before', label)), showSigns('removed', trans)]
+    },
+    b: {
+      doc: after,
+      extensions: [shared, named(trans.__('%1, after', label)), showSigns('added', trans)]
+    },
     collapseUnchanged: COLLAPSE,
     diffConfig: DIFF
   });
@@ -77,8 +88,74 @@ function named(label: string): Extension {
   });
 }
 
-/** Lines that are left out can be shown with the mouse; let the keyboard do it, too. */
-function makeButtons(view: HTMLElement): void {
+/** What happened to a line. */
+type Fate = 'added' | 'removed';
+
+/** Make what says at the beginning of a line, to the eye and to a screen reader, what it is. */
+function makeSign(fate: Fate, trans: TranslationBundle): HTMLElement {
+  const sign = make('span', 'jp-nbedit-sign');
+  const mark = make('span', 'jp-nbedit-sign-mark', fate === 'added' ? '+' : '-');
+  mark.setAttribute('aria-hidden', 'true');
+  const name = fate === 'added' ? trans.__('added:') : trans.__('removed:');
+  sign.append(mark, make('span', 'jp-nbedit-spoken', `${name} `));
+  return sign;
+}
+
+class SignWidget extends WidgetType {
+  constructor(
+    private readonly _fate: Fate,
+    private readonly _trans: TranslationBundle
+  ) {
+    super();
+  }
+
+  override eq(other: SignWidget): boolean {
+    return other._fate === this._fate;
+  }
+
+  override toDOM(): HTMLElement {
+    return makeSign(this._fate, this._trans);
+  }
+}
+
+/** Put a sign before each changed line in sight. */
+function showSigns(fate: Fate, trans: TranslationBundle): Extension {
+  const sign = Decoration.widget({ widget: new SignWidget(fate, trans), side: -1 });
+  return EditorView.decorations.of(view =>
+    Decoration.set(changedLines(view).map(from => sign.range(from)))
+  );
+}
+
+/** Return where the changed lines in sight begin: all lines, where there is no other text. */
+function changedLines(view: EditorView): number[] {
+  const { doc } = view.state;
+  const merged = getChunks(view.state);
+  const changes =
+    merged === null
+      ? [{ from: 0, to: doc.length + 1 }]
+      : merged.chunks.map(({ fromA, toA, fromB, toB }) =>
+          merged.side === 'a' ? { from: fromA, to: toA } : { from: fromB, to: toB }
+        );
+  const { viewport } = view;
+  return changes.flatMap(({ from, to }) => {
+    // The end of a chunk is behind the line break, which the last line of the text does not have.
+    const begin = Math.max(from, viewport.from);
+    const end = Math.min(to - 1, viewport.to);
+    if (begin > end) {
+      return [];
+    }
+    const first = doc.lineAt(begin).number;
+    const last = doc.lineAt(end).number;
+    return Array.from({ length: last - first + 1 }, (_, i) => doc.line(first + i).from);
+  });
+}
+
+/** Add to the widgets that the merge view draws what they lack for keyboards and screen readers. */
+function completeWidgets(view: HTMLElement, trans: TranslationBundle): void {
+  for (const line of view.querySelectorAll('.cm-deletedLine:not(:has(.jp-nbedit-sign))')) {
+    line.prepend(makeSign('removed', trans));
+  }
+  // Lines that are left out can be shown with the mouse; let the keyboard do it, too.
   for (const lines of view.querySelectorAll<HTMLElement>('.cm-collapsedLines:not([role])')) {
     lines.setAttribute('role', 'button');
     lines.tabIndex = 0;
@@ -96,13 +173,5 @@ const changed = Decoration.line({ class: 'cm-changedLine' });
 
 /** Mark all lines in sight as changed. */
 function wholeText(view: EditorView) {
-  const lines = view.visibleRanges.flatMap(({ from, to }) => {
-    const { doc } = view.state;
-    const first = doc.lineAt(from).number;
-    const last = doc.lineAt(to).number;
-    return Array.from({ length: last - first + 1 }, (_, i) =>
-      changed.range(doc.line(first + i).from)
-    );
-  });
-  return Decoration.set(lines);
+  return Decoration.set(changedLines(view).map(from => changed.range(from)));
 }
