@@ -105,6 +105,7 @@ class Review:
             operations=entries[:_MOST_OPERATIONS],
             truncated=len(entries) > _MOST_OPERATIONS,
             diff=reply.diff,
+            language=reply.language,
         )
         return (await self.board.add(asked.path, proposed, parts, work)).proposal_id
 

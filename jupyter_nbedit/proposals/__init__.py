@@ -43,6 +43,11 @@ class Proposed(msgspec.Struct, frozen=True, kw_only=True):
     ]
     truncated: Annotated[bool, Meta(description="Whether there are more.")]
     diff: Annotated[str, Meta(description="What it would do, as a unified diff by cell.")]
+    # Null, too, for what was proposed to a server that did not store it yet.
+    language: Annotated[
+        str | None,
+        Meta(description="The language of the code cells; null if the notebook does not name it."),
+    ] = None
 
 
 class Proposal(Proposed, frozen=True, kw_only=True):

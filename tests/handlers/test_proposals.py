@@ -325,9 +325,9 @@ def test_a_proposal_that_is_not_there_is_not_found(live: Client) -> None:
 # New notebooks ------------------------------------------------------------------------------------
 
 
-def create(client: Client, name: str) -> Answer:
+def create(client: Client, name: str, language: str = "python") -> Answer:
     cells = [{"cell_type": "code", "source": f"{n}"} for n in range(2)]
-    body = json.dumps({"cells": cells, "language": "python"}).encode()
+    body = json.dumps({"cells": cells, "language": language}).encode()
     return client.request("PUT", f"nbedit/notebooks/{name}", body, JSON)
 
 
@@ -349,6 +349,13 @@ def test_a_new_notebook_is_proposed_and_created_when_it_is_accepted(
     text = (live.root / name).read_bytes()
     assert hashlib.sha256(text).hexdigest() == answer.json["hash"]
     assert [part["cell_id"] for part in proposal["parts"]] == list(sources(live, name))
+
+
+def test_a_proposal_names_the_language_of_the_code(live: Client, path: str) -> None:
+    assert get(live, proposed(live, path, ALPHA))["language"] == "python"
+    mode(live, "review")
+    answer = create(live, path.replace("test", "new"), language="julia")
+    assert get(live, answer.json["proposal_id"])["language"] == "julia"
 
 
 def test_a_new_notebook_is_decided_whole_and_overwrites_nothing(live: Client, path: str) -> None:

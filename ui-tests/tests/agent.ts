@@ -64,9 +64,14 @@ export class Agent {
   }
 
   /** Send a new notebook while the mode of its path is review. */
-  async proposeNew(path: string, cells: Record<string, unknown>[]): Promise<number> {
+  async proposeNew(
+    path: string,
+    cells: Record<string, unknown>[],
+    language = 'python'
+  ): Promise<number> {
     const address = `/nbedit/notebooks/${encodePath(path)}`;
-    return this.proposalOf(await this.send('PUT', address, { cells, client: 'Claude' }));
+    const body = { cells, client: 'Claude', language };
+    return this.proposalOf(await this.send('PUT', address, body));
   }
 
   /** Ask what became of a proposal; with `wait`, wait for it so many seconds. */

@@ -213,6 +213,44 @@ test.describe('What is proposed', () => {
     await expect(tab.cell(35)).toBeFocused();
   });
 
+  test('has the colours of its language, though it was proposed before the notebook was opened', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('pending.ipynb', notebook(many(5)));
+    const path = folder.path('pending.ipynb');
+    await agent.setMode(path, 'review');
+    await agent.propose(path, [
+      { op: 'replace', cell: 'cell-id-1', source: 'print("theirs")' },
+      { op: 'insert', after: 'cell-id-2', id: 'new', cell_type: 'code', source: 'print("new")' }
+    ]);
+    await page.goto('');
+    const tab = await open('pending.ipynb');
+    await expect(blocks(tab)).toHaveCount(2);
+    const string = (text: string) =>
+      blocks(tab).locator('.cm-line span[class^="ͼ"]', { hasText: new RegExp(`^"${text}"$`) });
+    await expect(string('theirs')).not.toHaveCount(0);
+    await expect(string('new')).not.toHaveCount(0);
+  });
+
+  test('changes its colours with the language of the notebook', async ({ agent, folder, open }) => {
+    const plain = JSON.parse(notebook(many(3))) as { metadata: Record<string, unknown> };
+    plain.metadata = {};
+    folder.write('language.ipynb', JSON.stringify(plain));
+    const path = folder.path('language.ipynb');
+    const tab = await open('language.ipynb');
+    await agent.setMode(path, 'review');
+    await agent.propose(path, [{ op: 'replace', cell: 'cell-id-1', source: 'print("theirs")' }]);
+    const coloured = block(tab, 1).locator('.cm-line span[class^="ͼ"]', { hasText: /^"theirs"$/ });
+    await expect(block(tab, 1).locator('.cm-content')).toContainText('print("theirs")');
+    await expect(coloured).toHaveCount(0);
+    await tab.setLanguage('python');
+    await expect(coloured).not.toHaveCount(0);
+    await expect(blocks(tab)).toHaveCount(1);
+  });
+
   test('is a text, whatever is in it', async ({ agent, folder, open, page }) => {
     const harm = await watch(page);
     folder.write('texts.ipynb', notebook(many(PAYLOADS.length)));
@@ -328,8 +366,14 @@ test.describe('The list of proposals', () => {
       { cell_type: 'markdown', source: '# New' },
       { cell_type: 'code', source: 'print("new")' }
     ]);
+    const inJulia = await agent.proposeNew(
+      path,
+      [{ cell_type: 'code', source: 'function f end' }],
+      'julia'
+    );
     await run(page, 'nbedit:review-proposals');
-    const item = page.locator('.jp-nbedit-item').filter({ hasText: path });
+    const list = page.locator('.jp-nbedit-item').filter({ hasText: path });
+    const item = list.filter({ hasText: 'of 2 cells' });
     await expect(item).toContainText('Claude proposes a new notebook of 2 cells');
     await item.getByText('Show 2 cells').click();
     await expect(item.locator('.jp-nbedit-diff')).toHaveText([
@@ -383,6 +427,81 @@ test.describe('The status bar', () => {
     await expect(status(page)).toHaveAccessibleName('Agents in this notebook: edits allowed');
     await agent.edit(path, THREE.slice(0, 1));
     await expect(tab.editor(1)).toHaveText('theirs = 1');
+  });
+
+  test('counts what is proposed for its notebook, and names what is for others as such', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    for (const name of ['mine', 'other', 'none']) {
+      folder.write(`${name}.ipynb`, notebook(many(5)));
+      await agent.setMode(folder.path(`${name}.ipynb`), 'review');
+    }
+    await agent.propose(folder.path('mine.ipynb'), THREE);
+    await agent.propose(folder.path('other.ipynb'), THREE.slice(0, 1));
+    const mine = await open('mine.ipynb');
+    await expect(bar(mine)).toContainText('Claude proposes 3 changes');
+    await expect(status(page)).toHaveText('Review first · 3 changes proposed');
+    // Other tests propose to their notebooks at the same time.
+    await expect(status(page)).toHaveAccessibleName(
+      /^Agents in this notebook: review first, 3 changes proposed, \d+ changes? proposed in other notebooks$/
+    );
+    const none = await open('none.ipynb');
+    await expect(bar(none)).toBeHidden();
+    await expect(status(page)).toHaveText(
+      /^Review first · \d+ changes proposed in other notebooks$/
+    );
+  });
+
+  test('says that edits are stopped while the modes cannot be read, and lets the user resume', async ({
+    dialogs,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('stopped.ipynb', notebook(many(3)));
+    let unreadable: string | null = 'The database is damaged.';
+    const asked: unknown[] = [];
+    await page.route(/\/nbedit\/mode(\?|$)/, async route => {
+      const request = route.request();
+      if (request.method() === 'PUT') {
+        asked.push(request.postDataJSON());
+        unreadable = null;
+      }
+      const address = new URL(request.url());
+      const path = address.searchParams.get('path');
+      const reply = { path, mode: 'edit', own: null, server: 'edit', fixed: false, unreadable };
+      await route.fulfill({ json: reply });
+    });
+    await open('stopped.ipynb');
+    const why =
+      'Agent edits are stopped: the server cannot read which notebooks are paused or reviewed.';
+    await expect(status(page)).toHaveText('Agent edits stopped');
+    await expect(status(page)).toHaveAccessibleName(`${why} The database is damaged.`);
+    const toast = page.locator('.Toastify__toast').filter({ hasText: why });
+    await expect(toast).toHaveCount(1);
+    // Told once, however often it is read.
+    folder.write('another.ipynb', notebook(many(3)));
+    await open('another.ipynb');
+    await expect(status(page)).toHaveText('Agent edits stopped');
+    await expect(toast).toHaveCount(1);
+
+    await status(page).click();
+    const menu = page.locator('.jp-nbedit-mode-menu');
+    await expect(menu).toContainText(why);
+    await expect(menu).toContainText('The database is damaged.');
+    await menu.getByRole('menuitem', { name: 'Resume Agent Edits…' }).click();
+    const dialog = page.locator('.jp-Dialog');
+    await expect(dialog).toContainText('The database is damaged.');
+    expect(await violations(dialog.locator('.jp-Dialog-content'))).toEqual([]);
+    expect(asked).toEqual([]);
+    await dialog.getByRole('button', { name: 'Resume' }).click();
+    await expect(status(page)).toHaveAccessibleName('Agents in this notebook: edits allowed');
+    await expect(toast).toHaveCount(0);
+    expect(asked).toEqual([expect.objectContaining({ mode: null })]);
+    expect(dialogs.splice(0)).toHaveLength(1);
   });
 
   test('goes along with the commands that pause and review a notebook', async ({
@@ -477,72 +596,50 @@ test.describe('A difference', () => {
     open,
     page
   }) => {
-    for (const name of ['mine', 'other', 'none']) {
-      folder.write(`${name}.ipynb`, notebook(many(5)));
-      await agent.setMode(folder.path(`${name}.ipynb`), 'review');
+    await page.emulateMedia({ forcedColors: 'active' });
+    folder.write(
+      'forced.ipynb',
+      notebook([code('a', 'kept = 0\nold = 1\n\nold = 2'), code('b', 'gone = 1')])
+    );
+    const path = folder.path('forced.ipynb');
+    const tab = await open('forced.ipynb');
+    await agent.setMode(path, 'review');
+    await agent.propose(path, [
+      { op: 'replace', cell: 'a', source: 'kept = 0\nnew = 1\n\nnew = 2' },
+      { op: 'delete', cell: 'b' }
+    ]);
+    await expect(blocks(tab)).toHaveCount(2);
+    const changed = block(tab, 0).locator('.jp-nbedit-diff');
+    await expect(signs(changed)).toHaveText(['-', '-', '-', '+', '+', '+']);
+    const lines = changed.locator('.cm-line, .cm-deletedLine');
+    await expect(lines).toHaveText([
+      'kept = 0',
+      '-removed: old = 1',
+      '-removed:',
+      '-removed: old = 2',
+      '+added: new = 1',
+      '+added:',
+      '+added: new = 2'
+    ]);
+    await expect(signs(block(tab, 1))).toHaveText(['-']);
+    for (const sign of await signs(blocks(tab).first()).all()) {
+      await expect(sign).toBeInViewport({ ratio: 1 });
     }
-    await agent.propose(folder.path('mine.ipynb'), THREE);
-    await agent.propose(folder.path('other.ipynb'), THREE.slice(0, 1));
-    const mine = await open('mine.ipynb');
-    await expect(bar(mine)).toContainText('Claude proposes 3 changes');
-    await expect(status(page)).toHaveText('Review first · 3 changes proposed');
-    // Other tests propose to their notebooks at the same time.
-    await expect(status(page)).toHaveAccessibleName(
-      /^Agents in this notebook: review first, 3 changes proposed, \d+ changes? proposed in other notebooks$/
-    );
-    const none = await open('none.ipynb');
-    await expect(bar(none)).toBeHidden();
-    await expect(status(page)).toHaveText(
-      /^Review first · \d+ changes proposed in other notebooks$/
-    );
-  });
-
-  test('says that edits are stopped while the modes cannot be read, and lets the user resume', async ({
-    dialogs,
-    folder,
-    open,
-    page
-  }) => {
-    folder.write('stopped.ipynb', notebook(many(3)));
-    let unreadable: string | null = 'The database is damaged.';
-    const asked: unknown[] = [];
-    await page.route(/\/nbedit\/mode(\?|$)/, async route => {
-      const request = route.request();
-      if (request.method() === 'PUT') {
-        asked.push(request.postDataJSON());
-        unreadable = null;
-      }
-      const address = new URL(request.url());
-      const path = address.searchParams.get('path');
-      const reply = { path, mode: 'edit', own: null, server: 'edit', fixed: false, unreadable };
-      await route.fulfill({ json: reply });
+    for (const name of ['Accept', 'Reject']) {
+      const button = block(tab, 0).getByText(name, { exact: true });
+      await expect(button).toHaveCSS('border-top-style', 'solid');
+      await expect(button).toHaveCSS('border-top-width', '1px');
+    }
+    // What is copied of it is the text alone.
+    const copied = await changed.evaluate(diff => {
+      const selection = getSelection()!;
+      selection.selectAllChildren(diff);
+      return selection.toString();
     });
-    await open('stopped.ipynb');
-    const why =
-      'Agent edits are stopped: the server cannot read which notebooks are paused or reviewed.';
-    await expect(status(page)).toHaveText('Agent edits stopped');
-    await expect(status(page)).toHaveAccessibleName(`${why} The database is damaged.`);
-    const toast = page.locator('.Toastify__toast').filter({ hasText: why });
-    await expect(toast).toHaveCount(1);
-    // Told once, however often it is read.
-    folder.write('another.ipynb', notebook(many(3)));
-    await open('another.ipynb');
-    await expect(status(page)).toHaveText('Agent edits stopped');
-    await expect(toast).toHaveCount(1);
+    expect(copied).not.toMatch(/added|removed|[+-]/);
 
-    await status(page).click();
-    const menu = page.locator('.jp-nbedit-mode-menu');
-    await expect(menu).toContainText(why);
-    await expect(menu).toContainText('The database is damaged.');
-    await menu.getByRole('menuitem', { name: 'Resume Agent Edits…' }).click();
-    const dialog = page.locator('.jp-Dialog');
-    await expect(dialog).toContainText('The database is damaged.');
-    expect(await violations(dialog.locator('.jp-Dialog-content'))).toEqual([]);
-    expect(asked).toEqual([]);
-    await dialog.getByRole('button', { name: 'Resume' }).click();
-    await expect(status(page)).toHaveAccessibleName('Agents in this notebook: edits allowed');
-    await expect(toast).toHaveCount(0);
-    expect(asked).toEqual([expect.objectContaining({ mode: null })]);
-    expect(dialogs.splice(0)).toHaveLength(1);
+    for (const shown of await blocks(tab).all()) {
+      expect(await violations(shown)).toEqual([]);
+    }
   });
-
+});

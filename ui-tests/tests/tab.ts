@@ -101,6 +101,13 @@ export class Tab {
     return this.cell(index).locator('.jp-OutputArea-output');
   }
 
+  /** Give the notebook a language, as its kernel does when it has started. */
+  async setLanguage(name: string): Promise<void> {
+    await this.panel.evaluate((panel, name) => {
+      panel.content.model!.setMetadata('language_info', { name });
+    }, name);
+  }
+
   async sources(): Promise<string[]> {
     return this.panel.evaluate(panel =>
       panel.content.widgets.map(cell => cell.model.sharedModel.getSource())

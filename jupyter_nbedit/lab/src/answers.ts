@@ -149,6 +149,8 @@ export interface Proposal {
   readonly client: string | null;
   readonly message: string | null;
   readonly hash_before: string | null;
+  /** The language of the code cells, or null if the notebook does not say. */
+  readonly language: string | null;
   readonly operations: readonly OperationEntry[];
   readonly truncated: boolean;
   readonly diff: string;

@@ -33,9 +33,10 @@ export class OpenNotebooks {
     return panel === null ? null : this._pathOf(panel);
   }
 
-  /** The MIME type of a notebook's code, or null if the notebook is not open. */
+  /** The MIME type of a notebook's code, or null if the notebook is not open, or not loaded yet. */
   codeOf(path: string): string | null {
-    return this._find(path)?.content.codeMimetype ?? null;
+    const panel = this._find(path);
+    return panel?.context.isReady === true ? panel.content.codeMimetype : null;
   }
 
   /**

@@ -7,6 +7,8 @@ export interface Entry {
   proposal: Proposal;
   part: ProposalPart;
   place: Place;
+  /** The MIME type of the notebook's code when its difference was drawn. */
+  readonly language: string;
   /** Null while its difference is being drawn. */
   block: Block | null;
   /** Comes when that is drawn. */

@@ -18,7 +18,7 @@ export interface ListActions {
   /** Open the notebook of a proposal. */
   readonly open: (proposal: Proposal) => void;
   /** Draw what a part of a new notebook has in it. */
-  readonly draw: (part: ProposalPart) => Comparison | null;
+  readonly draw: (part: ProposalPart, proposal: Proposal) => Comparison | null;
 }
 
 /** All that is proposed, of notebooks that are open, that are not, and that are not there yet. */
@@ -153,7 +153,7 @@ class Item {
     details.append(make('summary', '', label));
     details.addEventListener('toggle', () => {
       if (details.open && this._drawn.length === 0) {
-        this._drawn = parts.flatMap(part => this._actions.draw(part) ?? []);
+        this._drawn = parts.flatMap(part => this._actions.draw(part, this._proposal) ?? []);
         details.append(...this._drawn.map(({ node }) => node));
       }
     });

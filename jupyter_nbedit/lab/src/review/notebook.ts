@@ -52,12 +52,14 @@ export class NotebookReview {
     _panel.contentHeader.addWidget(this._bar);
     const { content, context } = _panel;
     const listen = (): void => {
+      content.model?.metadataChanged.connect(this.update);
       content.model?.contentChanged.connect(this.update);
       content.model?.cells.changed.connect(this.update);
       this.update();
     };
     content.modelChanged.connect(listen);
     context.pathChanged.connect(this.update);
+    void context.ready.then(this.update);
     _proposals.changed.connect(this.update);
     _panel.disposed.connect(() => _proposals.changed.disconnect(this.update));
     listen();
@@ -128,6 +130,10 @@ export class NotebookReview {
     if (this._panel.isDisposed || !this._panel.isVisible || content.model === null) {
       return;
     }
+    // Until it is loaded, neither its cells nor its language are known.
+    if (!this._panel.context.isReady) {
+      return;
+    }
     const wanted = this._wanted();
     const cells = content.widgets.map(shown);
     const keys = new Set(wanted.map(keyOf));
@@ -164,7 +170,9 @@ export class NotebookReview {
   ): void {
     const { proposal, part } = item;
     const key = keyOf(item);
-    const known = this._entries.get(key);
+    const language = this._panel.content.codeMimetype;
+    const drawn = this._entries.get(key);
+    const known = drawn?.language === language ? drawn : undefined;
     const place = placeOf(part, proposal.parts, cells, this._anchors.get(key));
     const { id } = cells[place.cell] ?? {};
     if (id !== undefined) {
@@ -175,12 +183,15 @@ export class NotebookReview {
         proposal,
         part,
         place,
+        language,
         block: null,
         made: Promise.resolve(),
-        refused: null,
+        refused: drawn?.refused ?? null,
         isBusy: false
       };
       this._entries.set(key, entry);
+      // In the colours of another language: drawn anew.
+      drawn?.block?.dispose();
       entry.made = this._makeBlock(key, entry);
     } else {
       Object.assign(known, { proposal, part, place });

@@ -29,7 +29,7 @@ export const Commands = {
   rejectAll: 'nbedit:reject-proposals'
 } as const;
 
-/** The language of the code in a notebook that is not there yet. */
+/** The language of the code in a new notebook that does not name one. */
 const USUAL_LANGUAGE = 'text/x-python';
 
 export const IProposals = new Token<Proposals>(
@@ -106,7 +106,7 @@ export const review: JupyterFrontEndPlugin<void> = {
     const list = new ProposalList(pending, {
       trans,
       open: ({ path }) => void commands.execute('docmanager:open', { path, factory: 'Notebook' }),
-      draw: part => draw(part, USUAL_LANGUAGE)
+      draw: (part, { language }) => draw(part, language ?? USUAL_LANGUAGE)
     });
     list.id = 'jp-nbedit-proposals';
     list.title.icon = reviewIcon;

@@ -37,6 +37,7 @@ function entries(...states: Place['state'][]): Entry[] {
     proposal: proposal(parts),
     part,
     place: { cell: index, side: 'below', state: states[index] ?? 'gone' },
+    language: 'text/x-python',
     block: null,
     made: Promise.resolve(),
     refused: null,

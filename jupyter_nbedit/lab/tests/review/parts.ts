@@ -47,6 +47,7 @@ export function proposal(parts: readonly ProposalPart[], more: Partial<Proposal>
     client: 'Claude',
     message: null,
     hash_before: null,
+    language: null,
     operations: [],
     truncated: false,
     diff: '',
