@@ -251,6 +251,59 @@ test.describe('What is proposed', () => {
     await expect(blocks(tab)).toHaveCount(1);
   });
 
+  for (const width of [560, 720]) {
+    test(`can be reached and decided in a window of ${width} pixels`, async ({
+      agent,
+      folder,
+      open,
+      page
+    }) => {
+      folder.write('narrow.ipynb', notebook(many(5)));
+      const path = folder.path('narrow.ipynb');
+      const tab = await open('narrow.ipynb');
+      await page.setViewportSize({ width, height: 800 });
+      await agent.setMode(path, 'review');
+      await agent.propose(path, THREE, { message: 'Simpler, and as the guide says it should be' });
+      await expect(blocks(tab)).toHaveCount(3);
+      for (const name of ['Next', 'Reject all', 'Accept all']) {
+        const button = bar(tab).getByText(name, { exact: true });
+        await expect(button).toBeInViewport({ ratio: 1 });
+      }
+      for (const name of ['Reject', 'Accept']) {
+        const button = block(tab, 1).getByText(name, { exact: true });
+        await button.scrollIntoViewIfNeeded();
+        await expect(button).toBeInViewport({ ratio: 1 });
+      }
+      await bar(tab).getByRole('button', { name: 'Next' }).click();
+      await expect(block(tab, 1)).toBeFocused();
+      await bar(tab).getByRole('button', { name: 'Next' }).focus();
+      await page.keyboard.press('Enter');
+      await expect(block(tab, 2)).toBeFocused();
+      expect(await violations(bar(tab))).toEqual([]);
+      await bar(tab).getByRole('button', { name: 'Accept all' }).click();
+      await expect(blocks(tab)).toHaveCount(0);
+      await expect(tab.editor(3)).toHaveText('theirs = 3');
+    });
+  }
+
+  test('does not push the first cell under the bar at the top of a notebook', async ({
+    agent,
+    folder,
+    open
+  }) => {
+    folder.write('top.ipynb', notebook(many(30)));
+    const path = folder.path('top.ipynb');
+    const tab = await open('top.ipynb');
+    await tab.scrollTo(0);
+    await agent.setMode(path, 'review');
+    await agent.propose(path, [{ op: 'replace', cell: 'cell-id-28', source: 'theirs = 28' }]);
+    await expect(bar(tab)).toBeVisible();
+    await tab.frames(40);
+    expect((await tab.place()).scrollTop).toBe(0);
+    const { y, height } = (await bar(tab).boundingBox())!;
+    expect(await tab.heightOf('cell-id-0')).toBeGreaterThanOrEqual(y + height);
+  });
+
   test('is a text, whatever is in it', async ({ agent, folder, open, page }) => {
     const harm = await watch(page);
     folder.write('texts.ipynb', notebook(many(PAYLOADS.length)));

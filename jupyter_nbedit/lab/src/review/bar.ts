@@ -1,4 +1,5 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
+import { MessageLoop } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 import { make } from '../elements';
 import { button, enable, tell } from './elements';
@@ -29,7 +30,20 @@ export class ReviewBar extends Widget {
     tell(this._notice, '');
     this.node.setAttribute('role', 'region');
     this.node.setAttribute('aria-label', trans.__('Proposed changes'));
-    this.node.append(this._summary, this._purpose, this._notice, actions);
+    this._content.append(this._summary, this._purpose, this._notice, actions);
+    this.node.append(this._content);
+    this._observer.observe(this._content);
+  }
+
+  override dispose(): void {
+    this._observer.disconnect();
+    super.dispose();
+  }
+
+  /** Show or hide the bar; what is around it has its place when this returns. */
+  setShown(isShown: boolean): void {
+    this.setHidden(!isShown);
+    this._fit();
   }
 
   /** Say what is proposed, and why. */
@@ -47,7 +61,23 @@ export class ReviewBar extends Widget {
     tell(this._notice, text);
   }
 
+  /** Take the height that the lines need in this width: the layout around it asks for no other. */
+  private _fit(): void {
+    const { node, parent } = this;
+    if (this.isHidden || parent === null) {
+      return;
+    }
+    const border = node.offsetHeight - node.clientHeight;
+    const height = `${this._content.offsetHeight + border}px`;
+    if (node.style.minHeight !== height) {
+      node.style.minHeight = height;
+      MessageLoop.sendMessage(parent, Widget.Msg.FitRequest);
+    }
+  }
+
+  private readonly _observer = new ResizeObserver(() => this._fit());
   private readonly _decisions: HTMLButtonElement[];
+  private readonly _content = make('div', 'jp-nbedit-review-content');
   private readonly _summary = make('div', 'jp-nbedit-summary');
   private readonly _purpose = make('div', 'jp-nbedit-purpose');
   private readonly _notice = make('div', 'jp-nbedit-notice');

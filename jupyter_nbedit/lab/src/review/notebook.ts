@@ -148,19 +148,23 @@ export class NotebookReview {
     );
     const steps = moves(content.widgets, placed);
     const isShown = wanted.length > 0;
+    this._describe();
     if (gone.length > 0 || steps.length > 0 || isShown === this._bar.isHidden) {
       const hadFocus = this._bar.node.contains(document.activeElement);
+      if (content.outerNode.scrollTop === 0) {
+        // At the top the cells make room for the bar; their places are held from there on.
+        this._bar.setShown(isShown);
+      }
       keepView(content, () => {
         gone.forEach(([, { block }]) => block?.dispose());
         steps.forEach(step => step());
-        this._bar.setHidden(!isShown);
+        this._bar.setShown(isShown);
       });
       if (hadFocus && !isShown) {
         content.activate();
       }
     }
     this._awaitCells(placed.map(({ place }) => content.widgets[place.cell]));
-    this._describe();
   }
 
   /** Know a part, as it is by now, and where it is to be shown. */
