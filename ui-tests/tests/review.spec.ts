@@ -227,7 +227,25 @@ test.describe('What is proposed', () => {
       { op: 'insert', after: 'cell-id-2', id: 'new', cell_type: 'code', source: 'print("new")' }
     ]);
     await page.goto('');
-    const tab = await open('pending.ipynb');
+    // Large notebooks take longer to load than what is proposed for them takes to be known.
+    let release = (): void => undefined;
+    const held = new Promise<void>(resolve => (release = resolve));
+    await page.route(/\/api\/contents\/.*pending\.ipynb/, async route => {
+      if (!route.request().url().includes('content=0')) {
+        await held;
+      }
+      await route.continue();
+    });
+    const opened = open('pending.ipynb');
+    await page.locator('.jp-NotebookPanel').waitFor();
+    await expect(status(page)).toContainText('proposed');
+    await page.evaluate(async () => {
+      for (let frame = 0; frame < 60; frame++) {
+        await new Promise(resolve => requestAnimationFrame(resolve));
+      }
+    });
+    release();
+    const tab = await opened;
     await expect(blocks(tab)).toHaveCount(2);
     const string = (text: string) =>
       blocks(tab).locator('.cm-line span[class^="ͼ"]', { hasText: new RegExp(`^"${text}"$`) });
