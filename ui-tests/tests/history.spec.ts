@@ -102,6 +102,7 @@ test.describe('The history panel', () => {
     folder.write('diff.ipynb', notebook(many(40)));
     await agent.edit(folder.path('diff.ipynb'), [
       replace('cell-id-35', 'first_35 = 36\nsecond_35 = 35\nprint(35)'),
+      replace('cell-id-20', 'a\nb'),
       { op: 'set_metadata', cell: 'cell-id-2', patch: { tags: ['kept'] } },
       { op: 'insert', at: 'end', cell_type: 'markdown', source: '# New' },
       { op: 'set_metadata', patch: { authors: [{ name: 'A' }] } }
@@ -130,6 +131,19 @@ test.describe('The history panel', () => {
     await expect(changed.locator('.cm-merge-b .cm-changedLine')).toHaveText(
       '+added: first_35 = 36'
     );
+
+    // One sign for each line, all in the same column.
+    for (const [side, expected] of [
+      ['.cm-merge-a', ['-', '-', '-']],
+      ['.cm-merge-b', ['+', '+']]
+    ] as const) {
+      const signs = part('Cell 21').locator(`${side} .jp-nbedit-sign-mark`);
+      await expect(signs).toHaveText([...expected]);
+      const columns = await signs.evaluateAll(marks =>
+        marks.map(mark => mark.getBoundingClientRect().left)
+      );
+      expect(new Set(columns).size).toBe(1);
+    }
 
     expect(await tab.inView(35)).toBe(false);
     await changed.getByRole('button', { name: 'Go to Cell 36' }).click();

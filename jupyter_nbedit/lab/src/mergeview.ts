@@ -152,7 +152,9 @@ function changedLines(view: EditorView): number[] {
 
 /** Add to the widgets that the merge view draws what they lack for keyboards and screen readers. */
 function completeWidgets(view: HTMLElement, trans: TranslationBundle): void {
-  for (const line of view.querySelectorAll('.cm-deletedLine:not(:has(.jp-nbedit-sign))')) {
+  // Beside another text the same class marks the words of a line, which has its sign already.
+  const deletedLines = '.cm-deletedChunk > .cm-deletedLine:not(:has(.jp-nbedit-sign))';
+  for (const line of view.querySelectorAll(deletedLines)) {
     line.prepend(makeSign('removed', trans));
   }
   // Lines that are left out can be shown with the mouse; let the keyboard do it, too.
