@@ -60,6 +60,22 @@ class Past:
     history: Sequence[PastEdit] = ()
     accepted: Collection[int] | None = None
 
+    def parts_since(self, record: Record) -> list[Part] | None:
+        """Return what later edits in effect did to cells; None if that is not known.
+
+        An edit and the undo of it cancel each other out.
+        """
+        later = list(dropwhile(lambda past: past.record is not record, self.history))[1:]
+        if not self.history or any(past.record is None for past in later):
+            return None
+        numbers = {past.number for past in later}
+        cancelled: set[int] = set()
+        for past in reversed(later):
+            if past.number not in cancelled and past.undoes in numbers:
+                cancelled |= {past.number, past.undoes or 0}
+        effective = [past for past in later if past.number not in cancelled]
+        return [part for past in effective if past.record for part in past.record.parts]
+
     def is_rearranged_since(self, record: Record) -> bool:
         """Return whether later edits have inserted, deleted or moved cells."""
         later = list(dropwhile(lambda past: past.record is not record, self.history))
@@ -139,6 +155,11 @@ class Precedence:
                     new = restored[cell_id][0] if cell_id in restored else next(numbers)
                 changes[cell_id] = (old, new)
                 current[cell_id] = new
+            for cell_id, (old, new) in restored.items():
+                # A cell that stands in its former slot without being moved is in no record.
+                if cell_id not in changes and current[cell_id] == new:
+                    changes[cell_id] = (new, old)
+                    current[cell_id] = old
             built._link([built._slot(part.cell_id) for part in _sorted(parts, "index")])
             if past.undoes in undone_edits:
                 # It makes that edit again; to undo that one now is to undo this one.

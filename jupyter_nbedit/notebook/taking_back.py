@@ -17,6 +17,7 @@ from jupyter_nbedit.notebook.document import Document, source_hash
 from jupyter_nbedit.notebook.drafts import Draft
 from jupyter_nbedit.notebook.precedence import NOTHING_KNOWN, Past
 from jupyter_nbedit.notebook.record import Part, Record, mark, same
+from jupyter_nbedit.notebook.remainder import remaining_parts
 from jupyter_nbedit.notebook.restored import Restored
 from jupyter_nbedit.notebook.spans import Span
 from jupyter_nbedit.notebook.splices import Splice
@@ -115,8 +116,10 @@ class _Plan:
     ) -> _Plan:
         """Find everything, or refuse with all that was not found."""
         parts = {number: record.parts[number] for number in chosen}
-        whereabouts = Whereabouts(document, record, chosen, past)
-        is_whole = len(parts) == len(record.parts)
+        if not exact:
+            parts = remaining_parts(document, record, chosen, past)
+        whereabouts = Whereabouts(document, record, parts, past)
+        is_whole = len(chosen) == len(record.parts)
         # The number of a place says too little about cells that leave it with parts not chosen.
         if exact and (is_whole or not whereabouts.has_ids):
             cells = {n: part.index for n, part in parts.items() if part.index is not None}
@@ -128,9 +131,10 @@ class _Plan:
             lost: list[Lost] = []
         else:
             cells, gaps, lost = whereabouts.find()
-        metadata, names = _metadata(document, record, parts.values(), exact=exact)
+        since = past.parts_since(record)
+        metadata, names = _metadata(document, record, parts.values(), since, exact=exact)
         if lost or names:
-            _refuse(lost, names)
+            _refuse(lost, names, has_later_edits=since != [])
         return cls(document, record, parts, cells, gaps, metadata)
 
     def carried_out(self) -> tuple[Workspace, Order]:
@@ -171,22 +175,29 @@ def _no_id() -> NoReturn:
     raise AssertionError(message)
 
 
-def _refuse(lost: Sequence[Lost], names: list[str]) -> NoReturn:
+def _refuse(lost: Sequence[Lost], names: list[str], *, has_later_edits: bool) -> NoReturn:
     cells = [one.conflict for one in lost]
     called = [repr(one["index"] if one["cell_id"] is None else one["cell_id"]) for one in cells]
     what = [f"the cell {name}" for name in called[:3] if name != "None"]
     what += [f"{len(cells) - len(what)} more cells"] if len(cells) > len(what) else []
     what += [f"{name!r} in the notebook's metadata" for name in names[:3]]
+    advice = "change it by an edit of your own, or undo another edit by its number, `edit_id`"
+    if has_later_edits:
+        advice = "take back later edits first, or change it by an edit of your own"
     message = (
         f"This cannot be taken back, because of what was done since then to {', '.join(what)}. "
-        "Nothing was written. The details say what it is like now; take back later edits first, or "
-        "change it by an edit of your own."
+        f"Nothing was written. The details say what it is like now; {advice}."
     )
     raise UndoConflict(message, cells=cells, metadata=names)
 
 
 def _metadata(
-    document: Document, record: Record, parts: Iterable[Part], *, exact: bool
+    document: Document,
+    record: Record,
+    parts: Iterable[Part],
+    since: Sequence[Part] | None,
+    *,
+    exact: bool,
 ) -> tuple[bytes | None, list[str]]:
     """Give what becomes of the notebook's metadata, and the names that somebody changed since."""
     now = document.written_metadata
@@ -198,6 +209,11 @@ def _metadata(
         return former, []
     before, after, current = part.before.metadata, part.after.metadata, document.metadata
     names = [name for name in {**before, **after} if not _same(before, after, name)]
+    if since is not None and not any(one.of_notebook for one in since):
+        # Nobody but people by hand can have given them back what they were.
+        names = [name for name in names if not _same(current, before, name)]
+    if not names:
+        return now, []
     lost = [name for name in names if not _same(current, after, name)]
     text = now if now is not None and spans.is_object(now, Span(0, len(now))) else b"{}"
     values = objects.values(former)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
 from operator import eq
@@ -43,8 +43,8 @@ class Whereabouts:
         The notebook.
     record
         What the edit did.
-    chosen
-        The numbers of the parts whose cells and places are looked for.
+    parts
+        The parts whose cells and places are looked for, by their numbers.
     past
         What is known of the time since.
     """
@@ -53,12 +53,12 @@ class Whereabouts:
         self,
         document: Document,
         record: Record,
-        chosen: Sequence[int],
+        parts: Mapping[int, Part],
         past: Past,
     ) -> None:
         self._document = document
         self._record = record
-        self._chosen = chosen
+        self._parts = parts
         self._past = past
         self._states: dict[int, State | None] = {}
         self._known_keys: dict[int, str] = {}
@@ -66,14 +66,13 @@ class Whereabouts:
     def find(self) -> tuple[dict[int, int], dict[int, int], list[Lost]]:
         """Find cells and gaps by the numbers of the parts, and what was not found."""
         if not (self.has_ids or self._past.is_rearranged_since(self._record)):
-            choice = Choice(self._record, set(self._chosen), self._past.accepted)
+            choice = Choice(self._record, set(self._parts), self._past.accepted)
             layout = find_layout(choice, len(self._document), self)
             if layout is not None:
                 return layout.cells, layout.gaps, []
         cells, lost = self._cells()
         gaps = self._gaps()
-        for number in self._chosen:
-            part = self._record.parts[number]
+        for number, part in self._parts.items():
             if part.place is None:
                 continue
             others = [] if part.cell_id is None else self._document.ids.get(part.cell_id, [])
@@ -108,7 +107,7 @@ class Whereabouts:
     @cached_property
     def has_ids(self) -> bool:
         """Whether all cells and neighbours that are looked for have ids."""
-        parts = [self._record.parts[number] for number in self._chosen]
+        parts = self._parts.values()
         places = [self._record.places[part.place] for part in parts if part.place is not None]
         return all(part.cell_id is not None or part.of_notebook for part in parts) and all(
             anchor.id is not None for place in places for anchor in (*place.behind, *place.ahead)
@@ -119,19 +118,18 @@ class Whereabouts:
         """Whether edits that are known of have changed the order of cells without ids."""
         if self._past.is_rearranged_since(self._record):
             return True
-        return len(self._chosen) < len(self._record.parts) and self._past.accepted != set()
+        return len(self._parts) < len(self._record.parts) and self._past.accepted != set()
 
     @cached_property
     def _order(self) -> Precedence:
-        chosen = set(self._chosen)
+        chosen = set(self._parts)
         return Precedence.build(self._document, self._record, self._past.history, chosen)
 
     def _cells(self) -> tuple[dict[int, int], list[Lost]]:
         """Find the cells of parts."""
         found: dict[int, int] = {}
         lost: list[Lost] = []
-        for number in self._chosen:
-            part = self._record.parts[number]
+        for number, part in self._parts.items():
             if part.index is None:
                 continue
             try:
@@ -140,7 +138,7 @@ class Whereabouts:
                 lost.append(failure)
         claims = Counter(found.values())
         lost += [
-            Lost(self._record.parts[number], "ambiguous", None)
+            Lost(self._parts[number], "ambiguous", None)
             for number, at in found.items()
             if claims[at] > 1
         ]
@@ -148,20 +146,14 @@ class Whereabouts:
 
     def _gaps(self) -> dict[int, int | None]:
         """Find the places of parts, as numbers of cells that stand before them."""
-        parts = {
-            number: part
-            for number in self._chosen
-            if (part := self._record.parts[number]).place is not None
-        }
+        parts = {number: part for number, part in self._parts.items() if part.place is not None}
         places = {part.place or 0 for part in parts.values()}
         near = {number: self._gap(number) for number in places}
         found: dict[int, int | None] = {n: near[part.place or 0] for n, part in parts.items()}
         named = {n: part for n, part in parts.items() if part.cell_id is not None}
         if not named:
             return found
-        order = Precedence.build(
-            self._document, self._record, self._past.history, set(self._chosen)
-        )
+        order = Precedence.build(self._document, self._record, self._past.history, set(self._parts))
         for number, bounds in zip(named, order.bounds(named.values()), strict=True):
             found[number] = _between(found[number], *bounds)
         return found
