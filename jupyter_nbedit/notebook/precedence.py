@@ -110,6 +110,8 @@ class Precedence:
     _current: dict[str, int]
     # The numbers of the slots before the edit and after it.
     _changes: dict[str, tuple[int, int]]
+    # The slots of all cells right after the edit.
+    _at_edit: dict[str, int] = field(default_factory=dict)
     # Of moved cells it is not known for certain whether they came back: others are looked at, too.
     _uncertain: set[Slot] = field(default_factory=set)
     _after: dict[Slot, list[Slot]] = field(default_factory=lambda: defaultdict(list))
@@ -168,6 +170,7 @@ class Precedence:
                 undone_edits[past.number] = past.undoes
             if past.record is record:
                 built._changes.update(changes)
+                built._at_edit.update(current)
         built._note_accepted(chosen)
         return built
 
@@ -182,6 +185,10 @@ class Precedence:
         high = _spread(self._before, fixed, ahead)
         slots = [self._former_slot(part) for part in parts]
         return [(low.get(slot), high.get(slot)) for slot in slots]
+
+    def is_in_slot(self, cell_id: str) -> bool:
+        """Return whether a cell that the edit left where it was has not been moved since."""
+        return self._current.get(cell_id, 0) == self._at_edit.get(cell_id, 0)
 
     def is_moved_since(self, part: Part) -> bool:
         """Return whether a cell that the edit moved has been moved again by a later edit."""

@@ -221,7 +221,8 @@ class Whereabouts:
             return []
         anchor = anchors[rank]
         if anchor.id is not None:
-            return list(self._document.ids.get(anchor.id, []))
+            is_there = self._order.is_in_slot(anchor.id)
+            return list(self._document.ids.get(anchor.id, [])) if is_there else []
         return self._keys.get(anchor.key or "", [])
 
     @cached_property
