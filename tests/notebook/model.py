@@ -81,11 +81,28 @@ class Batch:
 
     def do(self, operation: JSON) -> None:
         fields = {name: value for name, value in operation.items() if name != "op"}
+        marked = {id(cell): (cell, cell["source"]) for cell in self.now}
+        if "section" not in fields:
+            for cell, source in marked.values():
+                cell["source"] = source.replace(sections.INSERTED, "")
         getattr(self, operation["op"])(**fields)
+        if "section" not in fields:
+            # What another operation has changed is read anew.
+            for cell, source in marked.values():
+                if cell["source"] == source.replace(sections.INSERTED, ""):
+                    cell["source"] = source
 
     @property
     def now(self) -> list[JSON]:
+        """The cells, with marks at the headings that the batch inserted."""
         return [entry for entry in self.row if isinstance(entry, dict)]
+
+    @property
+    def result(self) -> list[JSON]:
+        """The cells as they are after the batch."""
+        return [
+            {**cell, "source": cell["source"].replace(sections.INSERTED, "")} for cell in self.now
+        ]
 
     def untouched(self) -> list[int]:
         """The indexes of the cells that are there still, as they were."""
@@ -298,7 +315,8 @@ class Batch:
         last = self.part(found.stop - 1)
         if cell_type != "markdown":
             raise Refused("invalid_operation")
-        self.change(last, sections.append(*self.cut(found, last), source))
+        new = sections.inserted(source)
+        self.change(last, sections.append(*self.cut(found, last), new))
 
     def replace_section(self, section: str, source: str, cell_type: str = "markdown") -> None:
         found = self.section(section)
@@ -307,7 +325,8 @@ class Batch:
         if found.stop == found.cell + 1 and (found.within or cell_type == "markdown"):
             if cell_type != "markdown":
                 raise Refused("invalid_operation")
-            self.change(head, sections.replace(before, part, after, source))
+            new = sections.inserted(source)
+            self.change(head, sections.replace(before, part, after, new))
             return
         self.change(head, sections.replace(before, part, after, ""))
         for at in range(found.cell + 1, found.stop):
@@ -337,9 +356,9 @@ class Batch:
         self.new(mark, {"cell_type": cell_type, "metadata": {}, "source": source, **named})
 
     def change(self, cell: JSON, text: str) -> None:
-        if text != cell["source"]:
+        if text.replace(sections.INSERTED, "") != cell["source"].replace(sections.INSERTED, ""):
             self.protected(cell, "editable")
-            cell["source"] = text
+        cell["source"] = text
 
     def section(self, name: str) -> sections.Section:
         sources = [cell["source"] if cell["cell_type"] == "markdown" else "" for cell in self.was]

@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 
 HEADING = re.compile(r"(#{1,6}) (\w+)")
+# Ends a heading that a batch has inserted: it begins no section in the same batch, and ends none.
+INSERTED = "\ue000"
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,12 @@ def find(sources: list[str], name: str) -> list[Section]:
     return chosen
 
 
+def inserted(content: str) -> str:
+    """Mark the headings of what a batch inserts."""
+    lines = content.split("\n")
+    return "\n".join(line + INSERTED if HEADING.fullmatch(line) else line for line in lines)
+
+
 def end(lines: list[str], level: int, start: int) -> int:
     """The number of the first line that ends a section of a level."""
     for at in range(start, len(lines)):
@@ -60,7 +68,9 @@ def items(lines: list[str]) -> list[int | None]:
     for at, line in enumerate(lines):
         if line.startswith("- "):
             owner = at
-        elif line and (HEADING.fullmatch(line) or (blank and not line.startswith("  "))):
+        elif line and (
+            HEADING.fullmatch(line.rstrip(INSERTED)) or (blank and not line.startswith("  "))
+        ):
             owner = None
         owners.append(owner if line else None)
         blank = not line

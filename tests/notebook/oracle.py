@@ -82,7 +82,7 @@ def check(label: str, document: Document, operations: list[dict[str, Any]]) -> b
         assert after.written_metadata == document.written_metadata, label
 
     after_value = model.loads(text)
-    assert [model.joined(cell) for cell in after_value.pop("cells")] == expected.now, label
+    assert [model.joined(cell) for cell in after_value.pop("cells")] == expected.result, label
     assert after_value == expected.top, label
     assert applied.total_cells == len(after), label
     for result in applied.results:
