@@ -1,0 +1,24 @@
+"""No text makes the server take more than linear time: steps are counted, and no clock is read."""
+
+from __future__ import annotations
+
+import sys
+
+from tests import children
+from tests.toolchain import ROOT
+
+LIMIT_SECONDS = 900.0
+
+
+def test_nothing_that_a_request_or_a_notebook_can_hold_takes_more_than_linear_time() -> None:
+    done = children.run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-x", "--tb=short", "-p", "no:cacheprovider"),
+            *("-p", "tests.linear.counting", "tests/linear/cases.py"),
+        ],
+        cwd=ROOT,
+        limit=LIMIT_SECONDS,
+        captured=True,
+    )
+
+    assert done.returncode == 0, done.stdout
