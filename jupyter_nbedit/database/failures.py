@@ -42,9 +42,9 @@ PROPOSALS = Purpose(
 NEW_PROPOSAL = Purpose(
     "The proposal cannot be stored now", "Nothing was proposed, and nothing was written."
 )
-DECISION = Purpose(
-    "The decision on the proposal cannot be stored now", "It is stored as soon as that is possible."
-)
+DECISION = Purpose("The decision on the proposal cannot be stored now", "Nothing was decided.")
+#: Of one that was carried out already.
+ACCEPTANCE = Purpose(DECISION.problem, "It is stored as soon as that is possible.")
 MODES = Purpose("The modes of notebooks cannot be read now", "Until they can be, none is changed.")
 NEW_MODE = Purpose("The mode cannot be stored now", "It is as it was.")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
-from jupyter_nbedit.database.failures import DECISION, NEW_PROPOSAL, PROPOSALS
+from jupyter_nbedit.database.failures import ACCEPTANCE, DECISION, NEW_PROPOSAL, PROPOSALS
 from jupyter_nbedit.errors import TooManyProposals
 from jupyter_nbedit.parts import Part
 from jupyter_nbedit.proposals import Claim, Proposal, Proposed, Ruling, closed, rows
@@ -166,7 +166,8 @@ class ProposalStore:
             proposal_id=proposal_id, most_closed=_MOST_CLOSED, most_bytes=_MOST_CLOSED_BYTES
         )
         return await self.database.write(
-            lambda database: rows.decide(database, row, ruling), purpose=DECISION
+            lambda database: rows.decide(database, row, ruling),
+            purpose=DECISION if ruling.claim is None else ACCEPTANCE,
         )
 
     async def claim(

@@ -216,6 +216,22 @@ async def test_a_claim_of_a_killed_server_is_judged_by_what_is_in_the_notebook(
             await both.connect(await both.servers.start("one"))
 
 
+async def test_what_cannot_be_stored_is_named(tmp_path: Path) -> None:
+    async with pair(tmp_path) as both:
+        number = await both.propose()
+        body = {"operations": [INSERT]}
+        with both.failing("INSERT ON proposals", "UPDATE ON proposals", "INSERT ON modes"):
+            for verb, target, sent, expected in (
+                ("PATCH", f"notebooks/{NAME}", body, "The proposal cannot be stored now"),
+                ("POST", f"proposals/{number}/reject", {}, "The decision on the proposal cannot"),
+                ("PUT", "mode", {"mode": "plan", "path": NAME}, "The mode cannot be stored now"),
+            ):
+                answer = await both.send("one", verb, target, sent)
+                assert (answer.status, answer.json["reason"]) == (503, "history_unavailable")
+                assert expected in answer.json["message"]
+        assert (await both.look("two", number))["status"] == "pending"
+
+
 async def test_a_decision_that_could_not_be_stored_is_stored_at_the_next_look(
     tmp_path: Path,
 ) -> None:
