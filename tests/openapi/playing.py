@@ -8,6 +8,7 @@ import re
 import resource
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import (
     AbstractContextManager,
@@ -188,6 +189,19 @@ def _no_history(client: Client) -> Iterator[None]:
         aside.rename(history)
 
 
+@contextmanager
+def _no_modes(client: Client) -> Iterator[None]:
+    def wait(*, is_readable: bool) -> None:
+        # A server may go by what it has read a moment ago.
+        while (client.request("GET", "nbedit/mode").json["unreadable"] is None) != is_readable:
+            time.sleep(0.05)
+
+    with _no_history(client):
+        wait(is_readable=False)
+        yield
+    wait(is_readable=True)
+
+
 def _history(client: Client) -> Path:
     return client.root.parent / "data" / "nbedit" / "history.sqlite3"
 
@@ -306,6 +320,7 @@ ARRANGEMENTS: Mapping[str, Callable[[Client], AbstractContextManager[int | None]
     f"The session has read the notebook `{NOTEBOOK}`.": _read,
     "An agent has edited `rainfall.ipynb`.": _edited,
     "The file of the history cannot be opened.": _no_history,
+    "The file with the modes of notebooks cannot be opened.": _no_modes,
     "The server may write no files larger than 1024 bytes.": _full,
 }
 
