@@ -38,6 +38,7 @@ from tests.counts import (  # noqa: E402
     from_junit,
     from_playwright,
 )
+from tests.host.comparison import compare, passed_in, reasons_in  # noqa: E402
 from tests.toolchain import CACHE, LAB, ROOT, SETUPS, UI_TESTS, MissingToolError  # noqa: E402
 
 STEP_LIMIT = 900.0  # seconds; no step takes a third of it
@@ -71,7 +72,8 @@ def main() -> int:
         os.environ["NBEDIT_NIGHTLY"] = "1"
     # Stopped from outside, what runs must still be stopped.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    stages = arguments.only or list(STAGES)
+    usual = [name for name, stage in STAGES.items() if arguments.nightly or not stage.is_nightly]
+    stages = arguments.only or usual
     background = Background({stage: STAGES[stage].needs for stage in stages})
     results: dict[str, tuple[Count, float]] = {}
     try:
@@ -199,6 +201,46 @@ def setups() -> Iterator[Count]:
         )
 
 
+def host() -> Iterator[Count]:
+    """Jupyter Server's own tests: whether the extension makes one fail that passes without it."""
+    plugin = ("-p", "nbedit_in_every_server")
+    without = upstream("without", toolchain.jupyter_server(with_extension=False))
+    environment = toolchain.jupyter_server(with_extension=True)
+    runs = [upstream("with", environment, *plugin)]
+    lost = passed_in(without) - passed_in(runs[0])
+    if lost:
+        runs.append(upstream("again", environment, *plugin, "--last-failed"))
+    say(
+        f"[without the extension {len(passed_in(without))} pass and {len(reasons_in(without))} "
+        f"fail, with it {len(passed_in(runs[0]))} and {len(reasons_in(runs[0]))}]"
+    )
+    yield compare(without, *runs)
+
+
+def upstream(name: str, environment: Path, *options: str) -> Path:
+    """Run Jupyter Server's own tests and return their report; some of them may well fail."""
+    report = fresh_report(f"host-{name}.xml")
+    settings = CACHE / "host-settings"
+    settings.mkdir(exist_ok=True)
+    # Some tests start servers of their own, which refuse to run as root.
+    (settings / "jupyter_server_config.json").write_text('{"ServerApp": {"allow_root": true}}')
+    execute(
+        *(str(environment / "bin" / "python"), "-m", "pytest", "-q", "-rfE", "--color=no"),
+        # Servers of one module share a port.
+        *(f"--numprocesses={WORKERS}", "--dist=loadfile", f"--junitxml={report}"),
+        # What others deprecate says nothing of the extension, and would end tests early.
+        *("-W", "ignore::DeprecationWarning", "-o", "log_cli_level=ERROR", "--no-showlocals"),
+        *("-o", f"cache_dir={CACHE / 'host-cache'}", *options),
+        cwd=toolchain.jupyter_server_source(environment),
+        env={
+            "PATH": f"{environment / 'bin'}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT / "tests" / "host"),
+            "JUPYTER_CONFIG_DIR": str(settings),
+        },
+    )
+    return report
+
+
 def browser() -> Iterator[Count]:
     """Test the same wheel in the oldest and the newest JupyterLab, and in both kinds of rooms."""
     yield galata(toolchain.jupyterlab(NEWEST_JUPYTERLAB), f"--base-url={ODD_BASE_URL}")
@@ -217,6 +259,8 @@ class Stage:
     needs: Sequence[Need] = ()
     #: The stage at whose time it runs, if that runs, too.
     beside: str = ""
+    #: Whether it runs at night only, or when it is asked for.
+    is_nightly: bool = False
 
 
 STAGES = {
@@ -246,6 +290,15 @@ STAGES = {
             partial(toolchain.node_modules, SETUPS / "proxy"),
         ],
         beside="browser",
+    ),
+    "host": Stage(
+        host,
+        [
+            partial(toolchain.wheel),
+            partial(toolchain.jupyter_server, with_extension=False),
+            partial(toolchain.jupyter_server, with_extension=True),
+        ],
+        is_nightly=True,
     ),
     "browser": Stage(
         browser,

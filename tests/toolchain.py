@@ -98,6 +98,34 @@ def setup(name: str) -> Path:
     return _installed(name, "-r", SETUPS / f"{name}.txt", f"{wheel()}[test]")
 
 
+@cache
+def jupyter_server(*, with_extension: bool) -> Path:
+    """Return an environment with what Jupyter Server's own tests need, and our wheel or not."""
+    requirements = ("jupyter_server[test]", "pytest-xdist")
+    if with_extension:
+        return _installed("host-with", *requirements, wheel())
+    folder = virtual_environment("host-without")
+    install(folder, "--upgrade", *requirements)
+    return folder
+
+
+def jupyter_server_source(environment: Path) -> Path:
+    """Return the source of the Jupyter Server that is in an environment, with its tests."""
+    script = "from importlib.metadata import version; print(version('jupyter_server'))"
+    python = str(environment / "bin" / "python")
+    done = children.run([python, "-c", script], cwd=ROOT, limit=INSTALL_LIMIT, captured=True)
+    folder = CACHE / f"jupyter_server-{done.stdout.strip()}"
+    if not folder.exists():
+        requirement = folder.name.replace("-", "==")
+        options = ("--no-deps", "--no-binary", "jupyter_server", "--dest", CACHE / "sdist")
+        run(python, "-m", "pip", "download", *options, requirement)
+        archive = CACHE / "sdist" / f"{folder.name}.tar.gz"
+        # In two steps, so that what was interrupted is not taken for whole.
+        run(python, "-m", "tarfile", "--extract", archive, CACHE / "sdist")
+        (CACHE / "sdist" / folder.name).rename(folder)
+    return folder
+
+
 def _installed(name: str, *requirements: str | Path) -> Path:
     folder = virtual_environment(name)
     install(folder, "--upgrade", *requirements)

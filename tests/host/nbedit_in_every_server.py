@@ -1,0 +1,47 @@
+"""A pytest plugin: every test server has this extension, every contents manager its locks at once.
+
+Without it the extension guards a contents manager when the first request needs that, so that a test
+of Jupyter Server, which asks nothing of the extension, would never meet a guarded one.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from jupyter_server.serverapp import ServerApp
+from jupyter_server.services.contents.manager import ContentsManager
+
+from jupyter_nbedit.storage.guards import guard
+from jupyter_nbedit.storage.locks import PathLocks
+
+_LOCKS = PathLocks(Path(tempfile.mkdtemp(prefix="nbedit-locks-")), logging.getLogger(__name__))
+
+
+def _after(owner: type, name: str, work: Any) -> None:
+    """Let a method of a class do something more when it has ended."""
+    method = getattr(owner, name)
+
+    @functools.wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = method(self, *args, **kwargs)
+        work(self)
+        return result
+
+    setattr(owner, name, call)
+
+
+def _load_extension(server: ServerApp) -> None:
+    server.jpserver_extensions = {**server.jpserver_extensions, "jupyter_nbedit": True}
+
+
+def _guard(manager: ContentsManager) -> None:
+    guard(manager, _LOCKS)
+
+
+def pytest_configure() -> None:
+    _after(ServerApp, "find_server_extensions", _load_extension)
+    _after(ContentsManager, "__init__", _guard)
