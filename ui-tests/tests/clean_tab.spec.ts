@@ -30,8 +30,6 @@ test.describe('A clean tab', () => {
     }
     console.log(`    answer of the PATCH to text on screen: ${times.join(', ')} ms`);
 
-    // One of them may meet whatever else the machine has to do.
-    expect([...times].sort((a, b) => a - b)[2]).toBeLessThan(1000);
     await expect(tab.output(7)).toHaveCount(0);
     expect(await tab.positionsOf(models)).toEqual([...Array(20).keys()]);
     expect(await tab.place()).toEqual(before);

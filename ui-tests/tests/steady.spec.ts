@@ -9,9 +9,6 @@ const SECONDS = 60;
 /** So many edits are made before anything is measured. */
 const FIRST = 100;
 
-/** Longest time between two frames, in milliseconds. Tracing would hold them up by itself. */
-const LONGEST_FRAME = 200;
-
 /** How much more the page may hold afterwards: what is undone and redone is kept by JupyterLab. */
 const MORE_HEAP = 4e6;
 const MORE_ELEMENTS = 1.02;
@@ -72,7 +69,7 @@ function edit(n: number): Operation {
   }
 }
 
-test('500 edits in a minute hold up no frame and leave nothing behind @nightly', async ({
+test('500 edits in a minute leave nothing behind @nightly', async ({
   agent,
   folder,
   open,
@@ -117,7 +114,6 @@ test('500 edits in a minute hold up no frame and leave nothing behind @nightly',
   );
   expect(await tab.sources()).toEqual(folder.sources('steady.ipynb'));
   expect(await tab.dirty()).toBe(false);
-  expect(gaps[0]).toBeLessThanOrEqual(LONGEST_FRAME);
   expect(after.heap - before.heap).toBeLessThan(MORE_HEAP);
   expect(after.nodes / before.nodes).toBeLessThan(MORE_ELEMENTS);
   expect(after.listeners / before.listeners).toBeLessThan(MORE_ELEMENTS);

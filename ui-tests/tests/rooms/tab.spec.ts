@@ -5,7 +5,7 @@ import { code, many, notebook } from '../notebooks';
 
 /** Wait until it holds of the file: a room writes in place, and half a file is to be seen then. */
 async function agreed(look: () => void): Promise<void> {
-  await expect(look).toPass({ timeout: 3000, intervals: [50] });
+  await expect(look).toPass({ timeout: 20_000, intervals: [50] });
 }
 
 test.describe('In a collaborative tab', () => {
