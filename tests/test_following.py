@@ -114,7 +114,7 @@ def ledger(jp_serverapp: Any) -> Ledger:
 
 async def until(condition: Callable[[], Any]) -> None:
     """Wait for what follows an event; the event comes after the answer."""
-    for _ in range(200):
+    for _ in range(3000):
         if await condition():
             return
         await asyncio.sleep(0.02)

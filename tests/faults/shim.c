@@ -33,6 +33,7 @@ static long first;
 static int code;
 static char only[4096];
 static const char *names[NAMES];
+static char on_main_thread[NAMES];
 static atomic_long ahead_seconds;
 
 void nbedit_arm(int what, long from, int error, const char *where) {
@@ -52,6 +53,8 @@ long nbedit_disarm(void) {
 const char *nbedit_name(long call) { return call > 0 && call < NAMES ? names[call] : ""; }
 
 long nbedit_failed(void) { return failed; }
+
+int nbedit_on_main_thread(long call) { return call > 0 && call < NAMES && on_main_thread[call]; }
 
 void nbedit_set_ahead(long seconds) { ahead_seconds = seconds; }
 
@@ -92,7 +95,7 @@ static enum verdict verdict(const char *name, int descriptor, const char *path) 
     errno = before;
     call = ++calls;
     if (call < NAMES)
-        names[call] = name;
+        names[call] = name, on_main_thread[call] = syscall(SYS_gettid) == getpid();
     switch (mode) {
     case KILL:
         if (call == first)

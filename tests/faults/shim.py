@@ -65,6 +65,7 @@ class Shim:
         self._library = ctypes.CDLL(None)
         self._library.nbedit_disarm.restype = ctypes.c_long
         self._library.nbedit_failed.restype = ctypes.c_long
+        self._library.nbedit_on_main_thread.argtypes = [ctypes.c_long]
         self._library.nbedit_name.restype = ctypes.c_char_p
         self._library.nbedit_name.argtypes = [ctypes.c_long]
         self._library.nbedit_set_ahead.argtypes = [ctypes.c_long]
@@ -97,6 +98,10 @@ class Shim:
     def failed(self) -> int:
         """Tell how many calls were refused."""
         return int(self._library.nbedit_failed())
+
+    def is_on_main_thread(self, call: int) -> bool:
+        """Tell whether the main thread has made the call of a number."""
+        return bool(self._library.nbedit_on_main_thread(call))
 
     def name(self, call: int) -> str:
         """Tell what the call of a number was."""

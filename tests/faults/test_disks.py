@@ -73,9 +73,10 @@ def test_beside_a_full_ledger_an_edit_is_made_and_says_that_it_is_not_recorded(
 def test_a_disk_that_takes_its_time_for_each_call_does_not_hold_the_loop_up(
     shim: Path, quick: Path, case: str
 ) -> None:
-    job = {"job": "slow", "case": case, "folder": str(quick), "milliseconds": 150}
+    job = {"job": "slow", "case": case, "folder": str(quick), "milliseconds": 20}
     slow = work(shim, job)
     assert slow["wrongs"] == []
-    # Most of its calls, one after another.
-    assert slow["kinds"]["took"] > 30 * 150
-    assert slow["kinds"]["longest gap"] < 100
+    assert slow["calls"] > 30
+    # What is done on the loop's thread looks up where a path leads, and touches no file.
+    assert slow["kinds"].pop("done") == 1
+    assert set(slow["kinds"]) <= {"lstat", "lstat64", "stat", "stat64"}

@@ -92,7 +92,7 @@ async def test_a_ledger_that_somebody_locks_is_waited_for_and_then_done_without(
     await place.put(server)
     other = sqlite3.connect(place.folder / "ledger" / LEDGER, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    outcome = await asyncio.wait_for(place.act(server), 10)
+    outcome = await asyncio.wait_for(place.act(server), 60)
     assert place.wrongs(outcome) == []
     assert outcome.reply is not None
     assert (outcome.reply.edit_id, len(outcome.reply.warnings)) == (None, 1)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 import sys
-import time
 import zlib
 from typing import Any
 
@@ -28,7 +27,6 @@ with atheris.instrument_imports(include=INSTRUMENTED, enable_loader_override=Fal
     from tests.notebook import model
     from tests.notebook.oracle import check, edit
 
-LIMIT = 1.0  # seconds
 # An edit, and what it means to the model, costs thirty times what finding the spans does.
 ONE_IN = 12
 SOURCES = ("", "x", 'a = "1"\n# \U0001f600 \\ \t\nb', "\x00\u2028")
@@ -36,17 +34,12 @@ SOURCES = ("", "x", 'a = "1"\n# \U0001f600 \\ \t\nb', "\x00\u2028")
 
 def one_input(text: bytes) -> None:
     """Test one text."""
-    began = time.process_time()
     ways.compare_json(text)
     document = ways.compare_ways(text, briefly=not NIGHTLY)
     if document is not None:
         chance = random.Random(zlib.crc32(text))
         if chance.randrange(ONE_IN) == 0:
             edited(document, chance)
-    took = time.process_time() - began
-    if took > LIMIT:
-        message = f"{len(text)} bytes took {took:.1f} s"
-        raise TimeoutError(message)
 
 
 def edited(document: Document, chance: random.Random) -> None:

@@ -41,7 +41,7 @@ def get(client: Client, path: str | None = None) -> Answer:
 
 def soon(client: Client, path: str, own: str | None) -> bool:
     """Wait for what the contents manager tells to be heard."""
-    for _ in range(100):
+    for _ in range(1200):
         if get(client, path).json["own"] == own:
             return True
         time.sleep(0.05)
@@ -133,10 +133,15 @@ def test_a_mode_follows_a_rename_and_goes_with_the_notebook(live: Client, path: 
     assert soon(live, "renamed.ipynb", "plan")
     details(live.patch("renamed.ipynb", REPLACE), 403, "plan_mode")
     assert live.request("DELETE", "api/contents/renamed.ipynb").status == 204
-    # The event is heard a little later, and believed only as long as nothing is there.
-    time.sleep(1)
+    # The event is heard a little later, and believed only as long as nothing is there; but before
+    # another one that comes after it.
+    (live.root / "other.ipynb").write_bytes(TEXT)
+    put(live, "plan", "other.ipynb")
+    moved = json.dumps({"path": "moved.ipynb"}).encode()
+    assert live.request("PATCH", "api/contents/other.ipynb", moved, JSON).status == 200
+    assert soon(live, "moved.ipynb", "plan")
     (live.root / "renamed.ipynb").write_bytes(TEXT)
-    assert soon(live, "renamed.ipynb", None)
+    assert get(live, "renamed.ipynb").json["own"] is None
 
 
 def test_a_link_is_no_way_around_a_mode(live: Client, path: str) -> None:

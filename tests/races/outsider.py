@@ -1,6 +1,6 @@
 """Somebody who writes a notebook and has never heard of us, and looks whether it lasts.
 
-    python -m tests.races.outsider KIND PATH USER SECONDS SEED
+    python -m tests.races.outsider KIND PATH USER WRITES SEED
 
 Each version that it writes has a mark of its own. Before it writes the next one it looks for the
 mark: whatever we have made of the version must have it as well. A version whose mark is not there
@@ -22,7 +22,7 @@ from tests import samples
 from tests.races.users import become
 
 #: How long a version may be out of sight: we may be about to put it back.
-PATIENCE_SECONDS = 0.2
+PATIENCE_SECONDS = 20.0
 _LONGEST_HALF = 0.001
 
 
@@ -92,17 +92,14 @@ def is_there(path: Path, number: int) -> bool:
 def main() -> None:
     (write, longest), path = KINDS[sys.argv[1]], Path(sys.argv[2])
     become(int(sys.argv[3]))
-    seconds, pause = float(sys.argv[4]), Waiting(int(sys.argv[5]))
-    deadline = time.monotonic() + seconds
-    number = 0
+    writes, pause = int(sys.argv[4]), Waiting(int(sys.argv[5]))
     lost: list[int] = []
-    while time.monotonic() < deadline:
-        number += 1
+    for number in range(1, writes + 1):
         write(path, version(number), pause)
         pause(longest)
         if not is_there(path, number):
             lost.append(number)
-    os.write(1, json.dumps({"writes": number, "lost": lost}).encode())
+    os.write(1, json.dumps({"writes": writes, "lost": lost}).encode())
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from tornado.websocket import WebSocketClientConnection, websocket_connect
 from jupyter_nbedit.demo import server
 from tests.handlers.client import JSON, Answer, Client
 
-_SECONDS = 10.0
+_SECONDS = 60.0
 _SYNC = 0
 
 

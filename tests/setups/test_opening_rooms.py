@@ -46,7 +46,7 @@ async def _begin_to_open(live: LiveNotebook, path: str) -> asyncio.Future[Any]:
     """Open a room, which can read the file only when nobody writes it."""
     opening = asyncio.ensure_future(live.open(path))
     settings = live.storages.settings
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while room_of(settings, settings["contents_manager"], path) is None:
         assert time.monotonic() < deadline
         await asyncio.sleep(0.001)

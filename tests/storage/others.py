@@ -161,13 +161,15 @@ def count(root: str, locks: str, times: int) -> int:
     return asyncio.run(main())
 
 
-def hold(root: str, locks: str, marker: str, seconds: float) -> str:
-    """Hold a notebook for a while, and write that it is held into another file meanwhile."""
+def hold(root: str, locks: str, marker: str) -> str:
+    """Hold a notebook until there is a file `.release`, and have a marker there meanwhile."""
+    release = Path(marker).with_suffix(".release")
 
     async def main() -> None:
         async with storage_in(root, locks).hold(NAME):
             Path(marker).write_text("held")  # noqa: ASYNC240 -- there is nothing else to do
-            await asyncio.sleep(seconds)
+            while not release.exists():  # noqa: ASYNC110 -- another process makes it
+                await asyncio.sleep(0.01)
             Path(marker).unlink()  # noqa: ASYNC240
 
     asyncio.run(main())

@@ -173,7 +173,7 @@ async def test_a_file_that_is_kept_elsewhere_each_time_is_not_waited_for_forever
     locks = PathLocks(tmp_path / "locks", logging.getLogger())
     files = TextFiles(lambda: AsyncLargeFileManager(root_dir=str(root)), locks)
     with untouched(root), pytest.raises(Busy, match="try again"):
-        await asyncio.wait_for(files.save("a.md", b"new", None), 10)
+        await asyncio.wait_for(files.save("a.md", b"new", None), 60)
 
 
 async def test_a_change_of_nothing_writes_nothing(files: TextFiles, root: Path) -> None:
@@ -219,9 +219,9 @@ async def test_a_folder_is_no_file(files: TextFiles, root: Path) -> None:
 async def test_a_pipe_is_no_file_and_nobody_waits_for_it(files: TextFiles, root: Path) -> None:
     os.mkfifo(root / "pipe")
     with pytest.raises(FileNotFound):
-        await asyncio.wait_for(files.read("pipe"), 5)
+        await asyncio.wait_for(files.read("pipe"), 60)
     with pytest.raises(Changed):
-        await asyncio.wait_for(files.save("pipe", b"x", None), 5)
+        await asyncio.wait_for(files.save("pipe", b"x", None), 60)
 
 
 async def test_a_file_beyond_the_limit_is_not_read(

@@ -88,7 +88,7 @@ def test_s18_the_history_of_a_deleted_notebook_is_not_that_of_the_next_one(own: 
     assert own.request("DELETE", f"api/contents/{NAME}").status == 204
     details(own.request("GET", f"nbedit/notebooks/{NAME}/history"), 404, "notebook_not_found")
     (own.root / NAME).write_bytes(GOOD)
-    for _ in range(100):
+    for _ in range(1200):
         if not history(own):
             break
         time.sleep(0.05)
@@ -106,7 +106,7 @@ def test_s18_a_moved_notebook_is_known_by_its_new_name_alone(own: Client) -> Non
     for target in ("history", f"history/{numbers[0]}"):
         answer = own.request("GET", f"nbedit/notebooks/{NAME}/{target}")
         details(answer, 404, "notebook_not_found")
-    for _ in range(100):
+    for _ in range(1200):
         if history(own, "moved.ipynb"):
             break
         time.sleep(0.05)
@@ -178,7 +178,7 @@ def test_s25_what_is_forgotten_is_in_no_byte_of_the_files(own: Client, how: str)
     else:
         target = path if how == "deleted" else "folder"
         assert own.request("DELETE", f"api/contents/{target}").status == 204
-    for _ in range(100):
+    for _ in range(1200):
         left = b"".join(found.read_bytes() for found in files(own))
         if CANARY.encode() not in left:
             break

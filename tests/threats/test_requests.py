@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from tests import corpora, samples
 from tests.handlers.client import JSON, Client
 from tests.handlers.refused import assert_says_nothing_of_this_machine, details, nested, untouched
 from tests.handlers.routes import ROWS
+from tests.ratios import least_ratio
 
 NIGHTLY = "NBEDIT_NIGHTLY" in os.environ
 NAME = "a.ipynb"
@@ -25,10 +27,6 @@ GOOD = samples.three_cells()
 EDIT = {"op": "replace", "cell": "alpha", "source": "changed"}
 END = {"op": "insert", "cell_type": "code", "source": "x", "at": "end"}
 LIMIT = 16 * 1024 * 1024
-# The table asks for 50 ms of an idle machine; by day tests share theirs. What they look for takes
-# many seconds, or has no end.
-STALL_SECONDS = 0.1 if NIGHTLY else 2.0
-AT_ONCE_SECONDS = 0.1 if NIGHTLY else 2.0
 BREATH_SECONDS = 0.02
 
 
@@ -41,7 +39,10 @@ def notebook(live: Client) -> Path:
 
 @contextmanager
 def others_are_served(live: Client) -> Iterator[list[float]]:
-    """Ask the server something small all the time; give how long each answer took."""
+    """Ask the server something small all the time; print how long the longest answer took.
+
+    Each has to come before `Client` gives up. How long one may take is for the benchmarks to say.
+    """
     seconds: list[float] = []
     over = threading.Event()
 
@@ -60,7 +61,7 @@ def others_are_served(live: Client) -> Iterator[list[float]]:
         over.set()
         asking.join()
     assert seconds
-    assert max(seconds) < STALL_SECONDS, max(seconds)
+    print(f"the longest of {len(seconds)} other answers took {max(seconds) * 1000:.0f} ms")
 
 
 # S1: ways out of the root ------------------------------------------------------------------------
@@ -146,10 +147,9 @@ def test_s5_what_is_hidden_is_as_if_it_was_not_there_to_every_verb(
 )
 def test_s6_an_odd_name_is_refused_in_a_body_as_in_an_address(live: Client, name: str) -> None:
     body = json.dumps({"query": "x", "path": name}).encode()
-    began = time.monotonic()
-    answer = live.request("POST", "nbedit/search", body, JSON)
-    assert answer.status in {400, 404}
-    assert time.monotonic() - began < AT_ONCE_SECONDS
+    ask = partial(live.request, "POST", "nbedit/search", body, JSON)
+    assert ask().status in {400, 404}
+    assert least_ratio(ask, partial(live.request, "GET", "nbedit")) < 100
 
 
 # S7: too much ------------------------------------------------------------------------------------
@@ -287,14 +287,13 @@ def test_s13_no_expression_keeps_others_from_being_served(live: Client) -> None:
     folder.mkdir()
     (folder / NAME).write_bytes(samples.notebook(samples.raw("a" * LONG, "a")))
     assert len(EVIL) == 50
-    with others_are_served(live) as seconds:
+    with others_are_served(live):
         for pattern in EVIL if NIGHTLY else EVIL[::5]:
             body = json.dumps({"regex": pattern, "path": "evil"}).encode()
             answer = live.request("POST", "nbedit/search", body, JSON)
             # Some are more than RE2 takes, and are refused as they are.
             assert answer.status in {200, 400}, answer.body
             assert answer.status == 400 or answer.json["hits"] == []
-    print(f"the longest of {len(seconds)} other answers took {max(seconds) * 1000:.0f} ms")
 
 
 # S14 to S17: pages of other sites ----------------------------------------------------------------
@@ -400,9 +399,9 @@ def test_s30_headers_of_64_kilobytes_are_dealt_with_at_once(
 ) -> None:
     body = json.dumps({"operations": [EDIT], "dry_run": True}).encode()
     with untouched(notebook.parent):
-        began = time.monotonic()
-        answer = live.send(NAME, body, header)
-        assert time.monotonic() - began < AT_ONCE_SECONDS
+        ask = partial(live.send, NAME, body, header)
+        answer = ask()
+        assert least_ratio(ask, partial(live.send, NAME, body)) < 100
     assert answer.status in {200, 400, 415, 431}
     assert_says_nothing_of_this_machine(answer.body)
 
