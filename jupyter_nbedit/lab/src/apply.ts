@@ -27,18 +27,29 @@ export function readTab(model: INotebookModel): Notebook {
  * every cell that can stay keeps its model, and so its editor, caret, outputs and running kernel
  * request.
  *
+ * A cell with a carriage return in its former or its new source is replaced, unless it is pinned:
+ * CodeMirror counts CR LF as one character, so that what is changed in such a source lands in a wrong
+ * place of its editor.
+ *
  * @param weight How much it takes to move the cell with this key rather than others around it.
+ * @param pinned The keys of the cells that must keep their models.
  * @returns The keys of the merged cells.
  */
 export function applyMerge(
   model: INotebookModel,
   merged: Pick<Merge, 'cells' | 'metadata' | 'minor'>,
-  weight: (key: string) => number
+  weight: (key: string) => number,
+  pinned: ReadonlySet<string> = new Set()
 ): string[] {
   const before = readTab(model);
+  const canStay = (cell: MergedCell): boolean => {
+    const now = cell.local === null ? undefined : before.cells[cell.local];
+    const isPinned = cell.key !== null && pinned.has(cell.key);
+    return now?.type === cell.type && (isPinned || !hasCarriageReturn(now.source, cell.source));
+  };
   for (const cell of merged.cells) {
     const now = cell.local === null ? undefined : before.cells[cell.local];
-    if (now !== undefined && cell.local !== null && now.type === cell.type) {
+    if (now !== undefined && cell.local !== null && canStay(cell)) {
       const shared = model.sharedModel.getCell(cell.local);
       writeRun(shared, model.cells.get(cell.local), now, cell);
       writeSource(shared, cell.source);
@@ -48,7 +59,7 @@ export function applyMerge(
       }
     }
   }
-  arrange(model.sharedModel, before, merged.cells, weight);
+  arrange(model.sharedModel, before, merged.cells, canStay, weight);
   writeMetadata(model.sharedModel, before.metadata, merged.metadata);
   if (merged.minor !== before.minor) {
     (model.sharedModel as { nbformat_minor: number }).nbformat_minor = merged.minor;
@@ -109,16 +120,20 @@ function writeMetadata(
   }
 }
 
-/** Remove, move and insert cells; a cell that changes its type is replaced. */
+/** Whether one text is to become another, and one of them has a carriage return. */
+function hasCarriageReturn(from: string, to: string): boolean {
+  return from !== to && (from.includes('\r') || to.includes('\r'));
+}
+
+/** Remove, move and insert cells; those that cannot stay are replaced. */
 function arrange(
   shared: ISharedNotebook,
   before: Notebook,
   cells: readonly MergedCell[],
+  canStay: (cell: MergedCell) => boolean,
   weight: (key: string) => number
 ): void {
-  const kept = cells.filter(
-    cell => cell.local !== null && before.cells[cell.local]?.type === cell.type
-  );
+  const kept = cells.filter(canStay);
   const still = heaviestIncreasing(
     kept.map(cell => cell.local ?? -1),
     index => weight(kept[index]?.key ?? '')

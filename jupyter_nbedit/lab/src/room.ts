@@ -53,7 +53,12 @@ export class RoomNotebook {
     if (this._saved() === null) {
       await new Promise(resolve => setTimeout(resolve, BEHIND));
     }
-    if (!this._context.isDisposed && isThere(change.done, this._notebook.keys())) {
+    const edited = new Set(change.done.flatMap(({ cell }) => cell ?? []));
+    const isShown =
+      !this._context.isDisposed &&
+      isThere(change.done, this._notebook.keys()) &&
+      this._notebook.views.hasText(edited);
+    if (isShown) {
       this._around.tab.took([change]);
       this._around.tab.shows(null, 'shown');
     }

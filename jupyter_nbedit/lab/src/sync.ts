@@ -200,9 +200,16 @@ export class NotebookSync {
     this._around.tab.took(changes);
   }
 
-  /** Tell the server what the tab shows, unless part of it waits for running cells. */
+  /**
+   * Tell the server what the tab shows, unless part of it waits for running cells or is not in the
+   * editors as it is in the model.
+   */
   private _tell(): void {
-    if (this._baseline?.isWaiting === false && !this._context.isDisposed) {
+    if (
+      this._baseline?.isWaiting === false &&
+      !this._context.isDisposed &&
+      this._notebook.isShown()
+    ) {
       const own = this._context.model.dirty ? 'merged' : 'shown';
       this._around.tab.shows(this._mergedHash, this._arrivals.isAsking ? 'waiting' : own);
     }

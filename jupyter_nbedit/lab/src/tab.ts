@@ -68,9 +68,18 @@ export class OpenNotebook {
       pinned.has(key) ? WEIGHT.running : active.has(key) ? WEIGHT.active : WEIGHT.other;
     let keys: string[] = [];
     this.views.keep(() => {
-      keys = applyMerge(this._context.model, result, weight);
+      keys = applyMerge(this._context.model, result, weight, pinned);
     });
+    result.touched.forEach(index => this._unchecked.add(keys[index] ?? ''));
     return keys;
+  }
+
+  /** Whether the editors show what was merged into the model since this was last true. */
+  isShown(): boolean {
+    if (this.views.hasText(this._unchecked)) {
+      this._unchecked.clear();
+    }
+    return this._unchecked.size === 0;
   }
 
   /** The keys of its cells. */
@@ -168,4 +177,6 @@ export class OpenNotebook {
   }
 
   private readonly _toasts: ArrivalToasts;
+  /** Keys of cells that were changed in the model, and may look different in their editors. */
+  private readonly _unchecked = new Set<string>();
 }

@@ -1,9 +1,20 @@
+import type { Cell } from '@jupyterlab/cells';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { Marks } from './marks';
 import { flash, markConflict } from './notice';
 import type { Settings } from './settings';
 import { goToCell, isInSight, keepView, scrollToMiddle } from './view';
+
+/** Whether a cell's editor has the text of its model; one that is not drawn yet will have it. */
+function isTextShown({ editor, model }: Cell): boolean {
+  if (editor === null) {
+    return true;
+  }
+  const lines = Array.from({ length: editor.lineCount }, (_, line) => editor.getLine(line));
+  // An editor shows each kind of line end as a new line.
+  return lines.join('\n') === model.sharedModel.getSource().replace(/\r\n?/g, '\n');
+}
 
 /** The views of one notebook, of which there may be several. */
 export class Views {
@@ -39,6 +50,13 @@ export class Views {
   /** Whether one of them can be seen now. */
   get areInSight(): boolean {
     return document.visibilityState === 'visible' && this._panels().some(panel => panel.isVisible);
+  }
+
+  /** Whether all editors of these cells have the text that is in the model. */
+  hasText(keys: ReadonlySet<string>): boolean {
+    return this._panels().every(({ content }) =>
+      content.widgets.every(cell => !keys.has(cell.model.id) || isTextShown(cell))
+    );
   }
 
   /** Change the notebook's model, and keep what each view shows in place. */

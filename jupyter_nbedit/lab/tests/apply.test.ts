@@ -150,3 +150,29 @@ test('outputs from an untrusted disk make the cell untrusted, and no save makes 
   expect(model.cells.get(0).trusted).toBe(false);
   expect(model.sharedModel.getCell(0).getMetadata('trusted')).toBeUndefined();
 });
+
+test('a cell is replaced when a carriage return is in its former or its new source', () => {
+  const model = openedModel(plain('a\r\nb', 'a\nb', 'a\r\nb', 'plain'));
+  const before = model.sharedModel.cells.slice();
+  const disk = readNotebook(plain('a\r\nc', 'a\r\nb', 'a\r\nb', 'changed'));
+  const keys = arrive(model, disk);
+  expect(keys).toEqual(['c0', 'c1', 'c2', 'c3']);
+  expect(model.sharedModel.cells.map(cell => cell.getSource())).toEqual([
+    'a\r\nc',
+    'a\r\nb',
+    'a\r\nb',
+    'changed'
+  ]);
+  const stayed = model.sharedModel.cells.map((cell, index) => cell === before[index]);
+  expect(stayed).toEqual([false, false, true, true]);
+});
+
+test('a pinned cell keeps its model, whatever is in its source', () => {
+  const model = openedModel(plain('a\r\nb'));
+  const [before] = model.sharedModel.cells;
+  const local = readTab(model);
+  const result = merge(local, local, readNotebook(plain('a\r\nc')), new Set(['c0']));
+  applyMerge(model, result, even, new Set(['c0']));
+  expect(model.sharedModel.cells).toEqual([before]);
+  expect(before?.getSource()).toBe('a\r\nc');
+});
