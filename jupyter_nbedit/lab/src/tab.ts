@@ -66,11 +66,17 @@ export class OpenNotebook {
     const active = this.views.active();
     const weight = (key: string): number =>
       pinned.has(key) ? WEIGHT.running : active.has(key) ? WEIGHT.active : WEIGHT.other;
+    // Before the change: an editor that cannot follow it throws. New cells have new editors.
+    for (const index of result.touched) {
+      const key = result.cells[index]?.key;
+      if (key != null) {
+        this._unchecked.add(key);
+      }
+    }
     let keys: string[] = [];
     this.views.keep(() => {
       keys = applyMerge(this._context.model, result, weight, pinned);
     });
-    result.touched.forEach(index => this._unchecked.add(keys[index] ?? ''));
     return keys;
   }
 
