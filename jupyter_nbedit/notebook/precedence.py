@@ -122,17 +122,17 @@ class Precedence:
         cls,
         document: Document,
         record: Record,
-        history: Sequence[PastEdit],
+        known_past: Past,
         chosen: Collection[int],
     ) -> Precedence:
-        """Build it from a history, oldest edit first, which the record is part of.
+        """Build it from what is known of the time since.
 
         Parameters
         ----------
         document, record
             As above.
-        history
-            The edits to go by; empty if only the record itself is known.
+        known_past
+            The edits to go by, and the parts that were taken back.
         chosen
             The numbers of the parts that are to be taken back; others may have been before.
         """
@@ -141,7 +141,7 @@ class Precedence:
         built = cls(document, record, current, {})
         undone_edits: dict[int, int] = {}
         numbers = count(1)
-        for past in history or [PastEdit(0, None, record)]:
+        for past in known_past.history or [PastEdit(0, None, record)]:
             if past.record is None:
                 continue
             restored = {} if past.undoes is None else known.get(past.undoes, {})
@@ -171,7 +171,7 @@ class Precedence:
             if past.record is record:
                 built._changes.update(changes)
                 built._at_edit.update(current)
-        built._note_accepted(chosen)
+        built._note_accepted(chosen, known_past.accepted)
         return built
 
     def bounds(self, parts: Iterable[Part]) -> list[tuple[int | None, int | None]]:
@@ -234,7 +234,7 @@ class Precedence:
             self._after[first].append(second)
             self._before[second].append(first)
 
-    def _note_accepted(self, chosen: Collection[int]) -> None:
+    def _note_accepted(self, chosen: Collection[int], accepted: Collection[int] | None) -> None:
         """Note which moved cells, of those not chosen, are where the edit took them from.
 
         Their parts have been taken back before, as those of a proposal are that is accepted part by
@@ -243,14 +243,18 @@ class Precedence:
         others = [
             part
             for number, part in enumerate(self.record.parts)
-            if part.moved and number not in chosen and _has_id(part)
+            if part.moved
+            and number not in chosen
+            and _has_id(part)
+            and (accepted is None or number in accepted)
         ]
         for part, (low, high) in zip(others, self.bounds(others), strict=True):
             indexes = self.document.ids.get(part.cell_id or "", [])
             if len(indexes) == 1 and (low or 0) <= indexes[0] < _or(high, len(self.document)):
                 slot = self._former_slot(part)
                 self._current[slot[0]] = slot[1]
-                self._uncertain.add(slot)
+                if accepted is None:
+                    self._uncertain.add(slot)
 
 
 def _has_id(part: Part) -> bool:

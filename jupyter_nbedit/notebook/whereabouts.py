@@ -123,7 +123,7 @@ class Whereabouts:
     @cached_property
     def _order(self) -> Precedence:
         chosen = set(self._parts)
-        return Precedence.build(self._document, self._record, self._past.history, chosen)
+        return Precedence.build(self._document, self._record, self._past, chosen)
 
     def _cells(self) -> tuple[dict[int, int], list[Lost]]:
         """Find the cells of parts."""
@@ -153,8 +153,7 @@ class Whereabouts:
         named = {n: part for n, part in parts.items() if part.cell_id is not None}
         if not named:
             return found
-        order = Precedence.build(self._document, self._record, self._past.history, set(self._parts))
-        for number, bounds in zip(named, order.bounds(named.values()), strict=True):
+        for number, bounds in zip(named, self._order.bounds(named.values()), strict=True):
             found[number] = _between(found[number], *bounds)
         return found
 

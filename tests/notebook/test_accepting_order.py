@@ -9,6 +9,7 @@ from typing import Any
 
 from jupyter_nbedit.errors import NbEditError, UndoConflict
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.precedence import Past
 from jupyter_nbedit.notebook.record import Record
 from jupyter_nbedit.notebook.splices import join
 from jupyter_nbedit.notebook.taking_back import take_back
@@ -64,7 +65,10 @@ def accept_in_parts(number: int) -> str:
     document = before
     for step, part in enumerate(numbers):
         try:
-            accepted = take_back(document, offer, op="accept", exact=step == 0, only=[part])
+            past = Past(accepted=set(numbers[:step]))
+            accepted = take_back(
+                document, offer, op="accept", exact=step == 0, only=[part], past=past
+            )
         except UndoConflict:
             assert not has_ids, batch
             return "refused"
