@@ -163,7 +163,7 @@ export class Server {
     const url = URLExt.join(this._settings.baseUrl, 'nbedit', address);
     const parameters = asked.toString();
     const search = parameters === '' ? '' : `?${parameters}`;
-    // With JupyterLab's `no-store` it adds the time to the address, which our server does not take.
+    // With JupyterLab's `no-store` it would add the time to each address.
     const init: RequestInit = { method, cache: 'no-cache' };
     if (body !== undefined) {
       init.body = JSON.stringify(body);
