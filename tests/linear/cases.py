@@ -7,6 +7,7 @@ times as many steps of twice the size; up to 2.3 times leaves room for logarithm
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -29,6 +30,14 @@ from tests.notebook.oracle import edit
 
 MOST = 2.3
 SIZE = 2_000
+# Regular expressions are counted up to `SIZE` only; all other steps up to twice this size.
+LARGE = 100_000
+# By day those that have cost the most time in the past.
+LARGE_DOCUMENTS = (
+    list(DOCUMENTS)
+    if "NBEDIT_NIGHTLY" in os.environ
+    else ["emphasis", "closing sequences", "opening brackets", "tags", "comments"]
+)
 
 
 def steps(work: Callable[[], object]) -> int:
@@ -76,6 +85,29 @@ def test_sections_are_read_and_changed_in_linear_time(name: str) -> None:
         refused(sections.remove_entry, f"# ok\n\n{text}", "ok", "a")
 
     assert_linear(change, size)
+
+
+@pytest.fixture
+def only_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Count regular expressions by the lengths of what they match."""
+    monkeypatch.setattr(counting, "matches_again", False)
+
+
+@pytest.mark.usefixtures("only_lengths")
+@pytest.mark.parametrize("name", LARGE_DOCUMENTS)
+def test_a_text_of_200_kilobytes_is_read_and_changed_in_linear_time(name: str) -> None:
+    texts = {size: f"# ok\n\n- x\n\n{DOCUMENTS[name](size)}\n" for size in (LARGE, 2 * LARGE)}
+
+    def change(size: int) -> None:
+        text = texts[size]
+        for heading in markdown.headings(text):
+            assert heading.text is not None
+        refused(sections.read, text, "ok")
+        refused(sections.append, text, "ok", "x")
+        refused(sections.replace, text, "ok", "x")
+        refused(sections.remove_entry, text, "ok", "x")
+
+    assert_linear(change, LARGE)
 
 
 def batch(cells: list[dict[str, Any]], operations: list[dict[str, Any]]) -> Callable[[], object]:

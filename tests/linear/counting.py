@@ -24,6 +24,9 @@ OTHERS = ("difflib",)
 
 #: The steps so far.
 taken = 0
+#: Whether regular expressions are matched a second time. That takes long for long texts; without it
+#: a match costs its length, and a search the way to it.
+matches_again = True
 
 
 def tick(steps: int = 1) -> bool:
@@ -224,8 +227,20 @@ def _may_begin(pattern: re.Pattern[Any], character: Any) -> bool:
     return _firsts[key]
 
 
+def _count_extent(text: Any, args: tuple[Any, ...], result: Any) -> None:
+    """Count what a match, a search or a substitution has gone through, as far as it shows."""
+    if isinstance(result, re.Match):
+        at = args[1] if len(args) > 1 and isinstance(args[1], int) else 0
+        tick(max(1, result.end() - at))
+    elif result is not None:
+        tick(len(text))
+
+
 def _count_pattern(pattern: re.Pattern[Any], name: str, args: tuple[Any, ...], result: Any) -> None:
     text = args[1] if name in {"sub", "subn"} else args[0]
+    if not matches_again:
+        _count_extent(text, args, result)
+        return
     at = args[1] if len(args) > 1 and name in {"match", "search", "fullmatch", "finditer"} else 0
     stop = min(args[2], len(text)) if len(args) > 2 and name in {"match", "search"} else len(text)
     if name == "match":
