@@ -28,12 +28,15 @@ class Hunk(NamedTuple):
 
 def hunks(before: str, after: str) -> list[Hunk]:
     """List what turns one text into another, in order and apart from each other."""
-    return [
-        change
-        for lines in _differences(before, after, _LINE)
-        for words in _differences(before[lines.start : lines.stop], lines.text, _WORD)
-        for change in [_moved(_trimmed(before[lines.start : lines.stop], words), lines.start)]
-    ]
+    found: list[Hunk] = []
+    for lines in _differences(before, after, _LINE):
+        # Cut out once: it may be all of the text, and have as many words that differ.
+        block = before[lines.start : lines.stop]
+        found += [
+            _moved(_trimmed(block, words), lines.start)
+            for words in _differences(block, lines.text, _WORD)
+        ]
+    return found
 
 
 def rebased(changes: Sequence[Hunk], before: str, now: str) -> list[Hunk] | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -260,10 +262,13 @@ async def test_what_cannot_be_read_now_has_no_history(local: Local) -> None:
 
 
 async def test_a_history_that_cannot_be_read_is_refused_and_the_notebook_is_not(
-    local: Local, app: NbEditApp
+    local: Local, jp_data_dir: Path
 ) -> None:
     await edit(local)
-    await app.database.write(lambda base: base.execute("ALTER TABLE edits RENAME TO lost"))
+    # A newer release has upgraded the file.
+    with closing(sqlite3.connect(jp_data_dir / "nbedit" / NAME)) as newer:
+        newer.execute("PRAGMA user_version = 99")
+        newer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     for answer in (
         await history(local),
         await history(local, PATH, "1"),
