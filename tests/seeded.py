@@ -102,9 +102,7 @@ def run(bug: Bug, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 _SOAK = "tests/soak/test_soak.py::test_so_does_it_in_a_brief_run"
-_FUZZ = (
-    "tests/fuzz/test_scanners.py::test_a_million_texts_find_no_difference_no_crash_and_nothing_slow"
-)
+_FUZZ = "tests/fuzz/test_scanners.py::test_a_million_texts_find_no_difference_and_no_crash"
 
 _POWER = "tests/faults/test_power.py"
 _KILLED = (

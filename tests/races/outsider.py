@@ -24,6 +24,8 @@ from tests.races.users import become
 #: How long a version may be out of sight: we may be about to put it back.
 PATIENCE_SECONDS = 20.0
 _LONGEST_HALF = 0.001
+# So many lost versions are proof, and each of them takes all of the patience.
+_ENOUGH = 2
 
 
 def mark(number: int) -> str:
@@ -99,7 +101,9 @@ def main() -> None:
         pause(longest)
         if not is_there(path, number):
             lost.append(number)
-    os.write(1, json.dumps({"writes": writes, "lost": lost}).encode())
+        if len(lost) == _ENOUGH:
+            break
+    os.write(1, json.dumps({"writes": number, "lost": lost}).encode())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Others who write a notebook while we edit it: what they wrote is there, or we have told of it.
 
-A version of theirs is lost if it is neither in the file nor in what we have made of it, 200 ms
+A version of theirs is lost if it is neither in the file nor in what we have made of it, 20 seconds
 after it was written whole and before they write the next. See `tests.races.outsider`.
 """
 
