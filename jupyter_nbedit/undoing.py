@@ -21,8 +21,10 @@ from jupyter_nbedit.notebook.record import Record
 from jupyter_nbedit.notebook.taking_back import take_back
 from jupyter_nbedit.outcome import Job
 
-# The number of an edit, the number of the edit it takes back, and its record.
-_Row = tuple[int, int | None, bytes | None]
+# How many edits in a row may have been undone by hand: each is compared with the notebook.
+_MOST_SKIPPED = 100
+# What one edit of the history weighs, in bytes of the notebook, when its order is worked out.
+_EDIT_WEIGHT = 1_000
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Undoing:
         async def prepare(read: Loaded) -> Job:
             # With the lock held: who asks for the newest edit twice at once takes two of them back.
             before = None
-            while True:
+            for _ in range(_MOST_SKIPPED):
                 entry, kept = await self._found(request, before)
                 made, kept = await self._newest_repeat(entry, kept)
                 # What stands where the edit left it needs no history to be found.
@@ -69,6 +71,11 @@ class Undoing:
                     return replace(job, run=partial(_same, applied))
                 # Somebody has taken its effect back by hand, so that the one before it is next.
                 before = entry.edit_id
+            message = (
+                f"The last {_MOST_SKIPPED} edits of this notebook were undone by hand; no older "
+                "one was looked at. Look at its history and name an older one by `edit_id`."
+            )
+            raise NothingToUndo(message)
 
         return await self.editor.make(request, prepare)
 
@@ -83,10 +90,10 @@ class Undoing:
         repeat, record = await self.ledger.entry(entry.path, number)
         return (entry, kept) if record is None else (repeat, record)
 
-    async def _others(self, entry: Entry) -> Sequence[_Row]:
+    async def _others(self, entry: Entry) -> Sequence[PastEdit]:
         """Return the other edits that may have changed the order of cells around an edit's own."""
-        related = await self.ledger.related(entry.path, entry.edit_id)
-        return [row for row in related if row[0] != entry.edit_id]
+        related = await self.ledger.related(entry.path, entry.edit_id, _decode_order)
+        return [PastEdit(*row) for row in related if row[0] != entry.edit_id]
 
     async def _found(self, request: UndoRequest, before: int | None) -> tuple[Entry, bytes]:
         """Find what is to be taken back."""
@@ -131,13 +138,21 @@ def _same(applied: Applied) -> Applied:
     return applied
 
 
-def _job(read: Loaded, edit_id: int, entry: Entry, kept: bytes, others: Sequence[_Row]) -> Job:
+def _decode_order(text: bytes) -> Record | None:
+    """Return what a record says of the order of cells; None if it cannot be read."""
+    with suppress(ValueError):
+        return Record.decode(text).without_text()
+    return None
+
+
+def _job(read: Loaded, edit_id: int, entry: Entry, kept: bytes, others: Sequence[PastEdit]) -> Job:
     op: Literal["undo", "redo"] = "redo" if entry.kind == "undo" else "undo"
 
     def run() -> Applied:
         exact = read.hash == entry.hash
         record = _decoded(entry, kept)
-        past = Past(_history(PastEdit(entry.edit_id, entry.undoes, record), others))
+        edits = [*others, PastEdit(entry.edit_id, entry.undoes, record)]
+        past = Past(sorted(edits, key=lambda edit: edit.number))
         try:
             return take_back(read.document, record, op=op, exact=exact, past=past)
         except UndoConflict as conflict:
@@ -146,25 +161,13 @@ def _job(read: Loaded, edit_id: int, entry: Entry, kept: bytes, others: Sequence
 
     return Job(
         run,
-        weight=len(read.content.raw) + len(kept) + sum(len(text or b"") for *_, text in others),
+        weight=len(read.content.raw) + len(kept) + _EDIT_WEIGHT * len(others),
         kind=op,
         undoes=edit_id,
         # What comes back was in the notebook before the edit, and is worth no more than the
         # notebook was then.
         may_sign=entry.trusted,
     )
-
-
-def _history(edit: PastEdit, others: Sequence[_Row]) -> list[PastEdit]:
-    """Return an edit and others, oldest first; of records that cannot be read nothing is known."""
-    found = [edit]
-    for number, undoes, text in others:
-        record = None
-        if text is not None:
-            with suppress(ValueError):
-                record = Record.decode(text).without_text()
-        found.append(PastEdit(number, undoes, record))
-    return sorted(found, key=lambda one: one.number)
 
 
 def _decoded(entry: Entry, kept: bytes) -> Record:

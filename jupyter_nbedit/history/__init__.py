@@ -5,12 +5,14 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from jupyter_nbedit.database import Database
 from jupyter_nbedit.errors import EditNotFound
 from jupyter_nbedit.history.entries import Entry, NewEntry, encoded, made_of
 from jupyter_nbedit.history.rows import COLUMNS, below, forget, place_of, reckon
+
+_Decoded = TypeVar("_Decoded")
 
 _DAY_SECONDS = 86_400.0
 # How often it is looked whether something is too old, beside each start.
@@ -207,14 +209,27 @@ class Ledger:
 
         return await self._database.read(repeat)
 
-    async def related(self, path: str, edit_id: int) -> list[tuple[int, int | None, bytes | None]]:
+    async def related(
+        self, path: str, edit_id: int, decode: Callable[[bytes], _Decoded]
+    ) -> list[tuple[int, int | None, _Decoded | None]]:
         """Return the edits from one on, and the older ones that are taken back by any of them.
 
         Between them there is no gap.
 
+        Parameters
+        ----------
+        path
+            The notebook's.
+        edit_id
+            The number of an edit.
+        decode
+            Makes of a record what is needed of it. All records together may be as large as the
+            history, so that only one at a time is in memory.
+
         Returns
         -------
-        Of each, oldest first: its number, the number of the edit it takes back, and its record.
+        Of each, oldest first: its number, the number of the edit it takes back, and its decoded
+        record, None if it has none.
 
         Raises
         ------
@@ -223,7 +238,9 @@ class Ledger:
         where = self._root(), self._name(path)
         condition = "root = ? AND name = ? AND time > ? AND edit >= ?"
 
-        def related(connection: sqlite3.Connection) -> list[Any]:
+        def related(
+            connection: sqlite3.Connection,
+        ) -> list[tuple[int, int | None, _Decoded | None]]:
             first, values = edit_id, (*where, self._oldest())
             while True:
                 (oldest,) = connection.execute(
@@ -233,11 +250,15 @@ class Ledger:
                 if oldest is None or oldest >= first:
                     break
                 first = oldest
-            return connection.execute(
+            rows = connection.execute(
                 "SELECT edit, undoes, record FROM edits JOIN places USING (place)"  # noqa: S608 -- ours
                 f" WHERE {condition} ORDER BY edit",
                 (*values, first),
-            ).fetchall()
+            )
+            return [
+                (number, undoes, None if record is None else decode(record))
+                for number, undoes, record in rows
+            ]
 
         return await self._database.read(related)
 

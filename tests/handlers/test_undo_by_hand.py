@@ -169,3 +169,20 @@ def test_what_a_later_edit_changed_back_is_not_undone_under_it(live: Client, pat
     assert undo(live, path, edit_id=later).status == 200
     assert undo(live, path, edit_id=older).status == 200
     assert sources(live, path) == "a b c d"
+
+
+def test_plain_undo_skips_at_most_a_hundred_edits_that_were_undone_by_hand(
+    live: Client, path: str
+) -> None:
+    names = [f"c{number}" for number in range(101)]
+    before = notebook(*(raw(name, name) for name in names))
+    (live.root / path).write_bytes(before)
+    first, *_ = [edit(live, path, replace(name, "changed")) for name in names]
+    change_by_hand(live, path, lambda cells: [cell.update(source=cell["id"]) for cell in cells[1:]])
+
+    answer = undo(live, path)
+
+    assert (answer.status, answer.json["reason"]) == (409, "nothing_to_undo")
+    assert "edit_id" in answer.json["message"]
+    assert undo(live, path, edit_id=first).status == 200
+    assert sources(live, path) == " ".join(names)
