@@ -143,7 +143,7 @@ test.describe('What is proposed', () => {
     await expect(block(tab, 0)).toContainText('proposes a new markdown cell here');
     await expect(block(tab, 1)).toContainText('proposes a new code cell here');
     await expect(block(tab, 2)).toContainText('proposes to delete this cell');
-    await expect(blocks(tab).filter({ hasText: /move/ })).toHaveCount(1);
+    await expect(blocks(tab).filter({ hasText: /move this cell/ })).toHaveCount(1);
     await expect(block(tab, 3).filter({ hasText: 'metadata' })).toContainText('parameters');
 
     await bar(tab).getByRole('button', { name: 'Accept all' }).click();

@@ -27,7 +27,11 @@ test('S22: nothing of a path, a client, a message or a source becomes markup', a
       [
         { op: 'replace', cell: 'code', source: payload },
         { op: 'replace', cell: 'prose', source: `* ${payload}\n\n${payload}` },
-        { op: 'set_metadata', cell: 'code', patch: { tags: [payload], [payload]: payload } }
+        {
+          op: 'set_metadata',
+          cell: 'code',
+          patch: { tags: [payload.replaceAll(',', ';')], [payload]: payload }
+        }
       ],
       payload,
       { message: payload }
