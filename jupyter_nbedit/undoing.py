@@ -62,7 +62,7 @@ class Undoing:
             before = None
             for _ in range(_MOST_SKIPPED):
                 entry, kept = await self._found(request, before)
-                made, kept = await self._newest_repeat(entry, kept)
+                made, kept = await self._newest_repeat(read, entry, kept)
                 # What stands where the edit left it needs no history to be found.
                 others = [] if read.hash == made.hash else await self._others(made)
                 job = _job(read, entry.edit_id, made, kept, others)
@@ -79,7 +79,7 @@ class Undoing:
 
         return await self.editor.make(request, prepare)
 
-    async def _newest_repeat(self, entry: Entry, kept: bytes) -> tuple[Entry, bytes]:
+    async def _newest_repeat(self, read: Loaded, entry: Entry, kept: bytes) -> tuple[Entry, bytes]:
         """Return the edit that made an edit again last, and its record; the edit itself if none.
 
         The notebook may have been another one by then, and the cells in another order.
@@ -88,7 +88,11 @@ class Undoing:
         if number == entry.edit_id:
             return entry, kept
         repeat, record = await self.ledger.entry(entry.path, number)
-        return (entry, kept) if record is None else (repeat, record)
+        if record is None:
+            return entry, kept
+        if read.hash != repeat.hash:
+            _check_moves(entry, kept, record)
+        return repeat, record
 
     async def _others(self, entry: Entry) -> Sequence[PastEdit]:
         """Return the other edits that may have changed the order of cells around an edit's own."""
@@ -136,6 +140,28 @@ class Undoing:
 
 def _same(applied: Applied) -> Applied:
     return applied
+
+
+def _check_moves(entry: Entry, first: bytes, repeat: bytes) -> None:
+    """Check that all cells that an edit moved were moved when it was made again.
+
+    Raises
+    ------
+    UndoConflict
+        If one stood at its place already: the two records then tell two places to put it back to.
+    """
+    with suppress(ValueError):
+        again = {part.cell_id for part in Record.decode(repeat).parts}
+        parts = Record.decode(first).parts
+        left = [part.cell_id for part in parts if part.moved and part.cell_id not in again]
+        if left:
+            message = (
+                f"Edit {entry.edit_id} was undone and made again, and did not move the cell "
+                f"{left[0]!r} again, as it had at first: where the cell belongs without the edit "
+                "is not certain. Nothing was written. Move the cell by an edit of your own."
+            )
+            cells = [{"cell_id": name, "index": None, "why": "no_place"} for name in left]
+            raise UndoConflict(message, cells=cells, metadata=[], edit_id=entry.edit_id)
 
 
 def _decode_order(text: bytes) -> Record | None:

@@ -163,6 +163,32 @@ def test_edits_that_are_made_again_in_another_order_give_the_order_they_gave(
     assert sources(live, path) == ["A", "B", "C", "D"]
 
 
+def test_a_cell_that_was_not_moved_again_when_an_edit_was_made_again_is_not_put_back_by_a_guess(
+    live: Client, path: str
+) -> None:
+    write(live, path, "ABCDEFGH")
+    batches: list[list[dict[str, Any]]] = [
+        [
+            {"op": "replace", "cell": "A", "source": "changed"},
+            {"op": "move", "cell": "E", "before": "C"},
+        ],
+        [{"op": "move", "cell": "C", "before": "B"}, {"op": "delete", "cells": ["D", "F"]}],
+    ]
+    first, second = [live.patch(path, *batch).json["edit_id"] for batch in batches]
+    # Without its neighbours the cell E stands where it belongs already.
+    post(live, f"nbedit/notebooks/{path}/undo", edit_id=first)
+    post(live, f"nbedit/notebooks/{path}/redo", edit_id=first)
+    post(live, f"nbedit/notebooks/{path}/undo", edit_id=second)
+    before = (live.root / path).read_bytes()
+
+    body = json.dumps({"edit_id": first}).encode()
+    answer = live.request("POST", f"nbedit/notebooks/{path}/undo", body, JSON)
+
+    assert (answer.status, answer.json["reason"]) == (409, "undo_conflict")
+    assert [cell["cell_id"] for cell in answer.json["details"]["cells"]] == ["E"]
+    assert (live.root / path).read_bytes() == before
+
+
 def test_a_cell_that_was_moved_away_is_no_neighbour_any_more(live: Client, path: str) -> None:
     write(live, path, "ABCDE")
     deleted = live.patch(path, {"op": "delete", "cell": "B"}).json["edit_id"]
