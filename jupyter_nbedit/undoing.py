@@ -91,7 +91,7 @@ class Undoing:
         if record is None:
             return entry, kept
         if read.hash != repeat.hash:
-            _check_moves(entry, kept, record)
+            _check_moves(entry.edit_id, _decoded(entry, kept), _decoded(repeat, record))
         return repeat, record
 
     async def _others(self, entry: Entry) -> Sequence[PastEdit]:
@@ -142,7 +142,7 @@ def _same(applied: Applied) -> Applied:
     return applied
 
 
-def _check_moves(entry: Entry, first: bytes, repeat: bytes) -> None:
+def _check_moves(edit_id: int, first: Record, repeat: Record) -> None:
     """Check that all cells that an edit moved were moved when it was made again.
 
     Raises
@@ -150,18 +150,16 @@ def _check_moves(entry: Entry, first: bytes, repeat: bytes) -> None:
     UndoConflict
         If one stood at its place already: the two records then tell two places to put it back to.
     """
-    with suppress(ValueError):
-        again = {part.cell_id for part in Record.decode(repeat).parts}
-        parts = Record.decode(first).parts
-        left = [part.cell_id for part in parts if part.moved and part.cell_id not in again]
-        if left:
-            message = (
-                f"Edit {entry.edit_id} was undone and made again, and did not move the cell "
-                f"{left[0]!r} again, as it had at first: where the cell belongs without the edit "
-                "is not certain. Nothing was written. Move the cell by an edit of your own."
-            )
-            cells = [{"cell_id": name, "index": None, "why": "no_place"} for name in left]
-            raise UndoConflict(message, cells=cells, metadata=[], edit_id=entry.edit_id)
+    again = {part.cell_id for part in repeat.parts}
+    left = [part.cell_id for part in first.parts if part.moved and part.cell_id not in again]
+    if left:
+        message = (
+            f"Edit {edit_id} was undone and made again, and did not move the cell {left[0]!r} "
+            "again, as it had at first: where the cell belongs without the edit is not certain. "
+            "Nothing was written. Move the cell by an edit of your own."
+        )
+        cells = [{"cell_id": name, "index": None, "why": "no_place"} for name in left]
+        raise UndoConflict(message, cells=cells, metadata=[], edit_id=edit_id)
 
 
 def _decode_order(text: bytes) -> Record | None:
