@@ -178,9 +178,13 @@ async def _write(services: Services, caller: Caller, given: WriteInput) -> Outpu
         except Changed:
             continue
         _note(services, caller, path, text, written)
-        done = "Created" if base is None else "Wrote"
-        return _said(f"{done} {given.file_path} ({len(text)} bytes).", written.warnings)
+        return _report_write(given.file_path, text, written, is_new=base is None)
     raise _busy()
+
+
+def _report_write(name: str, text: bytes, written: Written, *, is_new: bool) -> Output:
+    done = "Created" if is_new else "Wrote"
+    return _said(f"{done} {name} ({len(text)} bytes).", written.warnings)
 
 
 async def _write_notebook(
@@ -330,8 +334,7 @@ async def _create(services: Services, caller: Caller, given: EditInput, path: st
         except Changed:
             continue
         _note(services, caller, path, text, written)
-        done = "Created" if base is None else "Wrote"
-        return _said(f"{done} {given.file_path} ({len(text)} bytes).", written.warnings)
+        return _report_write(given.file_path, text, written, is_new=base is None)
     raise _busy()
 
 
