@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import random
 import shutil
 import signal
 from collections.abc import Iterator
@@ -15,7 +13,8 @@ import pytest
 from hypothesis import settings
 
 from jupyter_nbedit.demo import server
-from tests.handlers.client import Client, Local
+from tests.support.http import Client, Local
+from tests.support.sizes import enable_nightly, is_nightly, run_seed
 
 pytest_plugins = ["pytest_jupyter.jupyter_server"]
 
@@ -23,11 +22,17 @@ settings.register_profile("change", max_examples=100, deadline=None, print_blob=
 settings.register_profile("nightly", settings.get_profile("change"), max_examples=5000)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--nightly", action="store_true", help="try all that takes long, too")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     # In CI Hypothesis would choose a profile of its own, with the same examples every time.
-    settings.load_profile("nightly" if "NBEDIT_NIGHTLY" in os.environ else "change")
+    if config.option.nightly:
+        enable_nightly()
+    settings.load_profile("nightly" if is_nightly() else "change")
     if config.option.hypothesis_seed is None:
-        config.option.hypothesis_seed = str(random.SystemRandom().getrandbits(32))
+        config.option.hypothesis_seed = str(run_seed())
     # Else the servers that the tests have started would go on without them.
     signal.signal(signal.SIGTERM, _interrupt)
 
@@ -40,7 +45,7 @@ def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     terminalreporter.write_line(
-        f"Hypothesis: to see the same examples again, add "
+        f"The same random cases again: NBEDIT_SEED={run_seed()}, and for Hypothesis "
         f"--hypothesis-seed={config.option.hypothesis_seed}"
     )
 

@@ -18,8 +18,8 @@ from jupyter_nbedit.errors import (
 )
 from jupyter_nbedit.notebook.operations import Replace
 from jupyter_nbedit.tabs import Seen, TabCounts
-from tests import samples
-from tests.handlers.client import Local
+from tests.support import samples
+from tests.support.http import Local
 
 NAME = "a.ipynb"
 TEXT = samples.three_cells()

@@ -21,8 +21,8 @@ from jupyter_nbedit.app import NbEditApp
 from jupyter_nbedit.demo import server
 from jupyter_nbedit.events import SCHEMA_ID
 from jupyter_nbedit.trust import Trust
-from tests import samples
-from tests.handlers.client import Client, Local
+from tests.support import samples
+from tests.support.http import Client, Local
 
 NAME = "a.ipynb"
 TEXT = samples.three_cells()

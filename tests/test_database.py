@@ -23,7 +23,7 @@ from jupyter_nbedit.database import NAME, Database
 from jupyter_nbedit.database.failures import MODES
 from jupyter_nbedit.database.schema import Schema
 from jupyter_nbedit.errors import LedgerError
-from tests.ratios import least_ratio_awaited
+from tests.support.ratios import least_ratio_awaited
 
 SCHEMA = Schema((("CREATE TABLE texts (text TEXT)",),))
 CANARY = "a text that is deleted and shall be nowhere"

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import json
 import logging
-import os
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -47,9 +46,10 @@ from jupyter_nbedit.readings import Readings
 from jupyter_nbedit.storage import Content, Written
 from jupyter_nbedit.trust import Trust
 from jupyter_nbedit.versions import Versions
-from tests import samples
-from tests.ledgers import MemoryLedger
-from tests.storage.memory import MemoryStorage, Only
+from tests.support import samples
+from tests.support.memory_storage import MemoryStorage, Only
+from tests.support.services import MemoryLedger
+from tests.support.sizes import is_nightly
 
 NAME = "a.ipynb"
 TEXT = samples.three_cells()
@@ -348,7 +348,7 @@ async def test_a_notebook_that_was_broken_long_ago_is_not_waited_for(
     assert storage.notebooks[NAME] == b"{"
 
 
-@pytest.mark.skipif("NBEDIT_NIGHTLY" not in os.environ, reason="takes six seconds: nightly")
+@pytest.mark.skipif(not is_nightly(), reason="takes six seconds: nightly")
 async def test_a_notebook_that_is_written_without_end_is_not_waited_for_forever(
     notary: NotebookNotary,
 ) -> None:

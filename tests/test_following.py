@@ -16,8 +16,8 @@ from jupyter_nbedit.errors import LedgerError, NotebookNotFound
 from jupyter_nbedit.following import CONTENTS, Following
 from jupyter_nbedit.history import Ledger
 from jupyter_nbedit.history.entries import NewEntry
-from tests import samples
-from tests.handlers.client import JSON, Local
+from tests.support import samples
+from tests.support.http import JSON, Local
 
 GOOD = samples.three_cells()
 

@@ -20,6 +20,7 @@ from jupyter_nbedit.database import NAME, Database
 from jupyter_nbedit.errors import EditNotFound, LedgerError
 from jupyter_nbedit.history import Ledger
 from jupyter_nbedit.history.entries import Entry, NewEntry, Touched
+from tests.support.sizes import is_nightly
 
 LOG = logging.getLogger("tests")
 CANARY = "a text that was deleted and shall be nowhere"
@@ -412,7 +413,7 @@ async def test_a_file_that_is_broken_anywhere_keeps_nobody_from_anything(
     seed = random.SystemRandom().getrandbits(32)
     print(f"seed {seed}")
     chance = random.Random(seed)  # noqa: S311 -- to be repeated, not to be secret
-    for number in range(300 if "NBEDIT_NIGHTLY" in os.environ else 30):
+    for number in range(300 if is_nightly() else 30):
         folder = tmp_path / str(number)
         (folder / "nbedit").mkdir(parents=True)
         (folder / "nbedit" / NAME).write_bytes(damaged(whole, chance))

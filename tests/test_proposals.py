@@ -21,8 +21,8 @@ from jupyter_nbedit.proposals import Proposal, Proposed, Ruling, Verdict
 from jupyter_nbedit.proposals import store as module
 from jupyter_nbedit.proposals.board import ProposalBoard
 from jupyter_nbedit.proposals.store import ProposalStore
-from tests import samples
-from tests.storage.memory import MemoryStorage, Only
+from tests.support import samples
+from tests.support.memory_storage import MemoryStorage, Only
 
 LOG = logging.getLogger("tests")
 START = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)

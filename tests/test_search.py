@@ -18,8 +18,8 @@ from jupyter_nbedit.errors import Forbidden, InvalidRequest, NotebookNotFound
 from jupyter_nbedit.queries import SearchReply, SearchRequest
 from jupyter_nbedit.search import NotebookSearch
 from jupyter_nbedit.storage import Found, PassedOver, Walk
-from tests import samples
-from tests.storage.memory import MemoryStorage, Only
+from tests.support import samples
+from tests.support.memory_storage import MemoryStorage, Only
 
 
 def book(*sources: str) -> bytes:

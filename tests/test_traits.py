@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests import samples
-from tests.handlers.client import JSON, Answer, Local
+from tests.support import samples
+from tests.support.http import JSON, Answer, Local
 
 CHANGES = {
     "mode": "plan",

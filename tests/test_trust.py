@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 from collections.abc import Iterator
 from functools import partial
@@ -20,9 +19,10 @@ from jupyter_nbedit.notebook.batch import apply
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Insert
 from jupyter_nbedit.notebook.splices import join
-from tests import corpora, samples
-from tests.handlers.client import Local
 from tests.handlers.refused import details, untouched
+from tests.support import corpora, samples
+from tests.support.http import Local
+from tests.support.sizes import is_nightly
 
 NAME = "a.ipynb"
 #: Two cells that run scripts in the page once they are trusted.
@@ -281,7 +281,7 @@ def has_code(text: bytes) -> bool:
 async def test_of_real_notebooks_jupyter_and_we_trust_the_same(
     manager: AsyncLargeFileManager,
 ) -> None:
-    every = 1 if "NBEDIT_NIGHTLY" in os.environ else 8
+    every = 1 if is_nightly() else 8
     checked, trusted_ones = 0, 0
     texts = [path.read_bytes() for path in corpora.notebooks()[::every]]
     for text in filter(has_code, texts):

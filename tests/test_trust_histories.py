@@ -43,10 +43,11 @@ from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.storage.choice import ServerStorages
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.undoing import Undoing
-from tests import ledgers, samples
-from tests.handlers.client import JSON, Local
+from tests.support import samples, services
+from tests.support.http import JSON, Local
+from tests.support.sizes import is_nightly
 
-HISTORIES = 100_000 if "NBEDIT_NIGHTLY" in os.environ else 1_000
+HISTORIES = 100_000 if is_nightly() else 1_000
 MOST_STEPS = 4
 PROCESSES = 2
 MARK = re.compile(rb"mark-\d+")
@@ -81,7 +82,7 @@ class House:
         )
         log = logging.getLogger(__name__)
         storages = ServerStorages({"contents_manager": manager}, PathLocks(folder / "locks", log))
-        undoing = ledgers.undoing(storages, folder, manager.notary)
+        undoing = services.undoing(storages, folder, manager.notary)
         return cls(root, manager, undoing.editor, undoing.ledger, undoing)
 
     @property

@@ -8,7 +8,6 @@ undo is refused is tried again later, as a person does who undoes another edit f
 from __future__ import annotations
 
 import json
-import os
 import random
 from collections import Counter
 from typing import Any
@@ -17,10 +16,11 @@ import pytest
 
 from jupyter_nbedit.errors import NbEditError, UndoConflict
 from jupyter_nbedit.messages import EditRequest, UndoRequest
-from tests import samples
+from tests.support import samples
+from tests.support.sizes import is_nightly
 from tests.test_trust_histories import House, opened, operations
 
-HISTORIES = 3_000 if "NBEDIT_NIGHTLY" in os.environ else 60
+HISTORIES = 3_000 if is_nightly() else 60
 # In how many histories an undo may be refused for good, where all cells have ids. To this come
 # three for chance, which weighs more the fewer there are.
 MOST_REFUSED = 0.06

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jupyter_nbedit.errors import VersionUnknown
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.versions import Changes, Versions
-from tests import samples
+from tests.support import samples
 
 NAMES = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8)
 SOURCES = st.sampled_from(["1", "2", "3"])

@@ -22,7 +22,7 @@ from tests.benchmarks.files import (
 )
 from tests.benchmarks.measuring import SETTLE_SECONDS, Figure, percentile
 from tests.benchmarks.results import Check, Row, times
-from tests.corpora import CORPORA
+from tests.support.corpora import CORPORA
 
 if TYPE_CHECKING:
     from collections.abc import Callable

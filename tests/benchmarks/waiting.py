@@ -13,9 +13,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests import samples
-from tests.handlers.client import Answer, Client
 from tests.linear.documents import DOCUMENTS
+from tests.support import samples
+from tests.support.http import Answer, Client
 
 PAUSE_SECONDS = 0.01
 SIZE = 200_000

@@ -15,9 +15,9 @@ import pytest
 from jupyter_events.schema import EventSchema
 
 from jupyter_nbedit.events import SCHEMA_ID, SCHEMA_PATH
-from tests import samples
-from tests.handlers.client import JSON, Local
 from tests.handlers.refused import details
+from tests.support import samples
+from tests.support.http import JSON, Local
 
 SAVE_ID = "https://events.jupyter.org/jupyter_server/contents_service/v1"
 TEXT = samples.three_cells()

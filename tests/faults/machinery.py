@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from tests.faults import shim
+from tests.support.sizes import is_nightly
 from tests.toolchain import ROOT
 
-NIGHTLY = "NBEDIT_NIGHTLY" in os.environ
+NIGHTLY = is_nightly()
 # A worker that hangs has found something, too.
 LIMIT_SECONDS = 3 * 3600.0 if NIGHTLY else 300.0
 

@@ -26,8 +26,8 @@ from jupyter_nbedit.notebook.operations import Delete, Insert, Operation, Replac
 from jupyter_nbedit.storage.choice import ServerStorages
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.undoing import Undoing
-from tests import samples
-from tests.ledgers import undoing
+from tests.support import samples
+from tests.support.services import undoing
 
 NAME = "a.ipynb"
 MODE = 0o640

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import random
 
+from tests.support.sizes import is_nightly
+
 VARIABLE = "NBEDIT_FUZZ_SEED"
 BY_DAY = 20261121
-NIGHTLY = "NBEDIT_NIGHTLY" in os.environ
+NIGHTLY = is_nightly()
 
 
 def seed() -> int:

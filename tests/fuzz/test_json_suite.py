@@ -15,12 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from tests import corpora, samples
-from tests.handlers.client import Client
 from tests.handlers.refused import assert_says_nothing_of_this_machine, details, untouched
 from tests.notebook import model
+from tests.support import corpora, samples
+from tests.support.http import Client
+from tests.support.sizes import is_nightly
 
-NIGHTLY = "NBEDIT_NIGHTLY" in os.environ
+NIGHTLY = is_nightly()
 NAME = "suite.ipynb"
 EDIT = {"op": "replace", "cell": "beta", "source": "changed"}
 

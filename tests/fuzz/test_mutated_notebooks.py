@@ -6,7 +6,6 @@ By day a sample, at night all of it. What an edit must keep and must mean is sai
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -19,15 +18,16 @@ from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.splices import join
 from jupyter_nbedit.notebook.taking_back import take_back
-from tests import corpora
 from tests.fuzz import chance
 from tests.fuzz.mutators import MUTATORS
 from tests.notebook.oracle import SOURCE, check, edit
 from tests.notebook.undo import done, kept
+from tests.support import corpora
+from tests.support.sizes import is_nightly
 
 Batch = list[dict[str, Any]]
 
-NIGHTLY = "NBEDIT_NIGHTLY" in os.environ
+NIGHTLY = is_nightly()
 SAMPLE = 500
 
 

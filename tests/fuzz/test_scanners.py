@@ -16,13 +16,15 @@ import pytest
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.windows import look_through
-from tests import children, corpora
+from tests import children
 from tests.fuzz import chance, seeds, ways
 from tests.notebook.generated import BOM
 from tests.notebook.parked import Parked
+from tests.support import corpora
+from tests.support.sizes import is_nightly
 from tests.toolchain import CACHE, ROOT
 
-NIGHTLY = "NBEDIT_NIGHTLY" in os.environ
+NIGHTLY = is_nightly()
 FOUND = CACHE / "fuzz"
 PROCESSES = 2
 TEXTS = 100_000_000 if NIGHTLY else 1_000_000

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.handlers.client import Answer
+from tests.support.http import Answer
 
 #: What a refusal says of the form of a request: nothing that a file holds would make it right.
 OF_FORM = re.compile(

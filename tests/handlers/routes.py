@@ -13,8 +13,8 @@ from tornado.web import RequestHandler
 
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.contract import contract_of
-from tests.handlers.client import JSON
 from tests.handlers.refused import with_operation
+from tests.support.http import JSON
 
 _NOTEBOOK = "nbedit/notebooks/a.ipynb"
 _ROOT = "~/"

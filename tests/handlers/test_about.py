@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
-from tests import samples
-from tests.handlers.client import Local
+from tests.support import samples
+from tests.support.http import Local
 
 
 class Archive(AsyncLargeFileManager):

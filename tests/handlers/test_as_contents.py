@@ -9,9 +9,9 @@ from urllib.parse import quote
 
 import pytest
 
-from tests import samples
-from tests.handlers.client import Client
 from tests.handlers.refused import untouched, with_operation
+from tests.support import samples
+from tests.support.http import Client
 
 GOOD = samples.three_cells()
 EDIT = with_operation(op="replace", cell="alpha", source="changed")

@@ -11,11 +11,11 @@ import pytest
 from jupyter_server.base.handlers import APIHandler
 
 from jupyter_nbedit.handlers import default_handlers
-from tests import samples
-from tests.handlers.client import JSON, Answer, Client
 from tests.handlers.refused import details, untouched
 from tests.handlers.routes import ROWS
 from tests.handlers.tool_failures import failure
+from tests.support import samples
+from tests.support.http import JSON, Answer, Client
 
 
 def test_nothing_of_ours_weakens_what_jupyter_server_checks() -> None:

@@ -25,9 +25,9 @@ from jupyter_nbedit.handlers.openapi import document
 from jupyter_nbedit.handlers.reading import ReadQuery
 from jupyter_nbedit.notebook.operations import Expect, Operation, TextEdit
 from jupyter_nbedit.queries import SearchRequest
-from tests import samples
-from tests.handlers.client import JSON, Answer, Client
 from tests.handlers.refused import OF_FORM, details, untouched
+from tests.support import samples
+from tests.support.http import JSON, Answer, Client
 
 DOCUMENT = document(default_handlers, base_url="/")
 PATH = "a.ipynb"

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests import samples
-from tests.handlers.client import Answer, Client
 from tests.handlers.refused import details, nested, untouched
-from tests.ratios import least_ratio
+from tests.support import samples
+from tests.support.http import Answer, Client
+from tests.support.ratios import least_ratio
 
 GOOD = samples.three_cells()
 NOT_NOTEBOOKS = {

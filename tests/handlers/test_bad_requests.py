@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests import samples
-from tests.handlers.client import Client
 from tests.handlers.refused import details, nested, untouched, with_operation
+from tests.support import samples
+from tests.support.http import Client
 
 HASH = "0" * 64
 LIMIT = 16 * 1024 * 1024

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tornado.httpclient import HTTPResponse
 
-from tests import samples
-from tests.handlers.client import JSON
+from tests.support import samples
+from tests.support.http import JSON
 
 #: The one of pytest-jupyter, others with what has to be encoded, and such as a hub gives.
 BASE_URLS = [

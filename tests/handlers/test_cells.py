@@ -9,9 +9,9 @@ from urllib.parse import quote
 
 import pytest
 
-from tests import samples
-from tests.handlers.client import JSON, Answer, Client
 from tests.handlers.refused import details, untouched
+from tests.support import samples
+from tests.support.http import JSON, Answer, Client
 
 NAME = "cells.ipynb"
 NEW = {"cell_type": "code", "source": "y = 2", "after": "alpha"}

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from tests import samples
-from tests.handlers.client import Answer, Client
 from tests.handlers.refused import details, untouched
+from tests.support import samples
+from tests.support.http import Answer, Client
 
 NAME = "complaint.ipynb"
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import nbformat
 
-from tests import samples
-from tests.handlers.client import JSON, Answer, Client
 from tests.handlers.refused import details, untouched
+from tests.support import samples
+from tests.support.http import JSON, Answer, Client
 
 MANY = 64
 

@@ -12,9 +12,9 @@ import nbformat
 import pytest
 
 from jupyter_nbedit.events import SCHEMA_ID
-from tests import samples
-from tests.handlers.client import JSON, Answer, Client, Local
 from tests.handlers.refused import details, untouched
+from tests.support import samples
+from tests.support.http import JSON, Answer, Client, Local
 
 CELLS: list[dict[str, Any]] = [
     {"cell_type": "markdown", "source": "# Title", "id": "title"},

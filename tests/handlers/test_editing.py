@@ -12,9 +12,9 @@ from typing import Any
 import nbformat
 import pytest
 
-from tests import samples
-from tests.handlers.client import Client, Local
 from tests.handlers.refused import details, untouched
+from tests.support import samples
+from tests.support.http import Client, Local
 
 TEXT = samples.three_cells()
 REPLACE = {"op": "replace", "cell": "beta", "source": "# Changed"}

@@ -16,10 +16,10 @@ from jupyter_nbedit import chronicle
 from jupyter_nbedit.app import NbEditApp
 from jupyter_nbedit.database import NAME
 from jupyter_nbedit.history.entries import NewEntry
-from tests import samples
-from tests.handlers.client import JSON, Answer, Local
 from tests.handlers.refused import details
-from tests.ratios import least_ratio_awaited
+from tests.support import samples
+from tests.support.http import JSON, Answer, Local
+from tests.support.ratios import least_ratio_awaited
 
 PATH = "a.ipynb"
 TEXT = samples.three_cells()

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests import samples
-from tests.handlers.client import JSON, Client
+from tests.support import samples
+from tests.support.http import JSON, Client
 
 SENT, STORED = "a = 1\r\nb = 2\rc = 3", "a = 1\nb = 2\nc = 3"
 

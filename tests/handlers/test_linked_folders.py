@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.following import CONTENTS
-from tests import samples
-from tests.handlers.client import JSON, Answer, Client
 from tests.handlers.refused import details
+from tests.support import samples
+from tests.support.http import JSON, Answer, Client
 
 TEXT = samples.three_cells()
 _NUMBERS = itertools.count()

@@ -14,9 +14,9 @@ import pytest
 
 from jupyter_nbedit.database import NAME as DATABASE
 from jupyter_nbedit.demo import server
-from tests import samples
-from tests.handlers.client import JSON, Answer, Client
 from tests.handlers.refused import details
+from tests.support import samples
+from tests.support.http import JSON, Answer, Client
 
 NAMES = ("free.ipynb", "paused.ipynb", "reviewed.ipynb", "undone.ipynb")
 REPLACE = {"op": "replace", "cell": "beta", "source": "# Changed"}

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests import samples
-from tests.handlers.client import JSON, Client
 from tests.handlers.refused import details, untouched
+from tests.support import samples
+from tests.support.http import JSON, Client
 
 BAD = {"tags": "slow"}
 CELL = {"source": "x", "cell_type": "code", "metadata": BAD}

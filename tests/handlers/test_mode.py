@@ -13,10 +13,10 @@ import pytest
 
 from jupyter_nbedit.demo import server
 from jupyter_nbedit.events import MODE_SCHEMA_ID
-from tests import samples
 from tests.events.test_events import listening
-from tests.handlers.client import JSON, Answer, Client, Local
 from tests.handlers.refused import details
+from tests.support import samples
+from tests.support.http import JSON, Answer, Client, Local
 
 TEXT = samples.three_cells()
 REPLACE = {"op": "replace", "cell": "beta", "source": "# Changed"}

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
-from tests import samples
-from tests.handlers.client import JSON, Answer, Local
+from tests.support import samples
+from tests.support.http import JSON, Answer, Local
 
 ROOM = 100_000
 LONG = "x\n" * ROOM

@@ -16,9 +16,9 @@ import nbformat
 import pytest
 
 from jupyter_nbedit.notebook.operations import Operation
-from tests import samples
-from tests.handlers.client import Local
 from tests.handlers.refused import details, untouched
+from tests.support import samples
+from tests.support.http import Local
 
 OUTPUT = {"output_type": "stream", "name": "stdout", "text": ["1\n"]}
 

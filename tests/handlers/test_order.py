@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.handlers.client import JSON, Client
-from tests.samples import cells_of, notebook, raw
+from tests.support.http import JSON, Client
+from tests.support.samples import cells_of, notebook, raw
 
 IDS = "ABCDEFGHIJK"
 

@@ -16,10 +16,10 @@ import pytest
 
 from jupyter_nbedit.demo import server
 from jupyter_nbedit.events import PROPOSAL_SCHEMA_ID, SCHEMA_ID
-from tests import samples
 from tests.events.test_events import listening
-from tests.handlers.client import JSON, Answer, Client, Local
 from tests.handlers.refused import details
+from tests.support import samples
+from tests.support.http import JSON, Answer, Client, Local
 
 TEXT = samples.three_cells()
 # As people have them: CRLF, tabs, escapes, keys in odd order and no newline at the end.

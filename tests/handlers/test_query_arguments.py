@@ -13,10 +13,10 @@ from jupyter_server.utils import url_path_join
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.handlers.requests import NbEditHandler
-from tests import samples
-from tests.handlers.client import JSON, Answer, Client, Local
 from tests.handlers.refused import details, untouched
 from tests.handlers.routes import NAME, ROWS, Row
+from tests.support import samples
+from tests.support.http import JSON, Answer, Client, Local
 
 #: As `ServerConnection.makeRequest` of JupyterLab adds it, and as jQuery does.
 TIMES = ["1700000000000", "_=1700000000000", "1700000000000=", "1&_=2&_=3"]

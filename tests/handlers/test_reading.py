@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests import samples
-from tests.handlers.client import Client, Local
 from tests.handlers.refused import details, untouched
+from tests.support import samples
+from tests.support.http import Client, Local
 
 TEXT = samples.three_cells()
 HASH = hashlib.sha256(TEXT).hexdigest()

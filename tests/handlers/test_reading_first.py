@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests import samples
-from tests.handlers.client import JSON, Local
 from tests.handlers.refused import details, untouched, with_operation
+from tests.support import samples
+from tests.support.http import JSON, Local
 
 EDIT = with_operation(op="replace", cell="alpha", source="x = 2")
 STRICT = [{"NbEditApp": {"read_before_edit": True}}]

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.notebook.sections import Outline
-from tests import samples
-from tests.handlers.client import Client, Local
 from tests.handlers.refused import details, untouched
+from tests.support import samples
+from tests.support.http import Client, Local
 
 PNG = base64.b64encode(bytes(100_000)).decode()
 IMAGE = {"output_type": "display_data", "metadata": {}, "data": {"image/png": PNG}}

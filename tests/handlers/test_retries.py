@@ -12,9 +12,9 @@ import pytest
 from jupyter_nbedit.errors import IdempotencyMismatch
 from jupyter_nbedit.handlers import retries
 from jupyter_nbedit.handlers.retries import Answer, Retries
-from tests import samples
-from tests.handlers.client import JSON, Client
 from tests.handlers.refused import details, untouched
+from tests.support import samples
+from tests.support.http import JSON, Client
 
 INSERT = {"op": "insert", "cell_type": "code", "source": "x", "at": "end"}
 NAME = "retried.ipynb"

@@ -14,10 +14,10 @@ import pytest
 from jupyter_server.auth import Authorizer
 
 from jupyter_nbedit.handlers import default_handlers
-from tests import samples
-from tests.handlers.client import Answer, Client, Local
 from tests.handlers.refused import assert_says_nothing_of_this_machine, untouched
 from tests.handlers.routes import MISSING, NAME, ROWS, is_row_of, mounted, verbs
+from tests.support import samples
+from tests.support.http import Answer, Client, Local
 
 #: What each kind of user may do to what: the words of an authorizer, and what it makes of resources
 #: that it does not know. Authorizers that were written before there was `nbedit` know `contents` at

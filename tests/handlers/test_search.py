@@ -16,10 +16,10 @@ import pytest
 
 from jupyter_nbedit.app import NbEditApp
 from jupyter_nbedit.storage import Found, Walk
-from tests import corpora, samples
-from tests.handlers.client import JSON, Answer, Client, Local
 from tests.handlers.refused import assert_says_nothing_of_this_machine, details, untouched
-from tests.storage.memory import MemoryStorage, Only
+from tests.support import corpora, samples
+from tests.support.http import JSON, Answer, Client, Local
+from tests.support.memory_storage import MemoryStorage, Only
 
 STREAM = {"output_type": "stream", "name": "stdout", "text": "needle in a stream\n"}
 TEXT = samples.notebook(

@@ -17,11 +17,11 @@ from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 from jupyter_nbedit.handlers import tabs as handler
-from tests import samples
-from tests.handlers.client import JSON, Answer, Local
 from tests.handlers.refused import details
 from tests.handlers.test_rights import USERS, Gate, may
-from tests.ratios import least_ratio_awaited
+from tests.support import samples
+from tests.support.http import JSON, Answer, Local
+from tests.support.ratios import least_ratio_awaited
 
 TEXT = samples.three_cells()
 NAME = "a.ipynb"

@@ -14,10 +14,10 @@ import pytest
 
 from jupyter_nbedit.tools import ADDRESSES
 from jupyter_nbedit.tools.schemas import input_schema
-from tests import samples
-from tests.handlers.client import JSON, Answer, Client
 from tests.handlers.refused import nested, untouched
 from tests.handlers.tool_failures import failure
+from tests.support import samples
+from tests.support.http import JSON, Answer, Client
 
 LIMIT = 16 * 1024 * 1024
 NOTEBOOK, TEXT = "~a.ipynb", "~a.md"

@@ -9,10 +9,10 @@ import pytest
 
 from jupyter_nbedit.tools import ADDRESSES
 from jupyter_nbedit.tools.schemas import input_schema
-from tests import samples
-from tests.handlers.client import JSON, Answer, Client
 from tests.handlers.refused import untouched
 from tests.handlers.test_tool_bad_input import GOOD
+from tests.support import samples
+from tests.support.http import JSON, Answer, Client
 
 OPTIONAL = [
     (tool, name)

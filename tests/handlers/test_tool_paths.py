@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests import samples
-from tests.handlers.client import JSON, Answer, Client
 from tests.handlers.refused import assert_says_nothing_of_this_machine, untouched
 from tests.handlers.tool_failures import failure
 from tests.handlers.ways_out import CALLS, MARK, SECRET, TEXTS
+from tests.support import samples
+from tests.support.http import JSON, Answer, Client
 
 LONGEST_NAME = 255
 

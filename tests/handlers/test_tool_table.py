@@ -16,10 +16,10 @@ import pytest
 
 from jupyter_nbedit.demo import server
 from jupyter_nbedit.tools import ADDRESSES
-from tests import samples
-from tests.handlers.client import JSON, Answer, Client
 from tests.handlers.refused import assert_says_nothing_of_this_machine
 from tests.handlers.tool_table import FILES, NEW8, NEW12, NOTEBOOKS, NUMBER, ROWS, SAME, Call, Row
+from tests.support import samples
+from tests.support.http import JSON, Answer, Client
 
 SESSIONS = itertools.count()
 

@@ -17,10 +17,10 @@ from jupyter_server.auth import Authorizer
 from jupyter_server.services.contents.manager import AsyncContentsManager
 
 from jupyter_nbedit.tools import ADDRESSES
-from tests import samples
-from tests.handlers.client import JSON, Answer, Client, Local
 from tests.handlers.refused import details, untouched
 from tests.handlers.tool_failures import failure
+from tests.support import samples
+from tests.support.http import JSON, Answer, Client, Local
 
 READ, WRITE, EDIT = "claude_code/Read", "claude_code/Write", "claude_code/Edit"
 CC, NEXO, MYCODE = "claude_code/NotebookEdit", "nexo/NotebookEdit", "mycode/NotebookEdit"

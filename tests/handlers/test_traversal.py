@@ -20,8 +20,6 @@ from urllib.parse import unquote_to_bytes
 import pytest
 
 from jupyter_nbedit.demo import server
-from tests import samples
-from tests.handlers.client import Client
 from tests.handlers.refused import assert_says_nothing_of_this_machine, untouched
 from tests.handlers.ways_out import (
     CALLS,
@@ -39,8 +37,11 @@ from tests.handlers.ways_out import (
     asked,
     collected,
 )
+from tests.support import samples
+from tests.support.http import Client
+from tests.support.sizes import is_nightly
 
-NIGHTLY = "NBEDIT_NIGHTLY" in os.environ
+NIGHTLY = is_nightly()
 REASON = re.compile(rb'"reason":"(notebook_not_found|invalid_request)"')
 LINES = 23_058
 # Which third goes where.

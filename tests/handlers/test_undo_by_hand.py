@@ -9,8 +9,8 @@ from uuid import uuid4
 
 import pytest
 
-from tests.handlers.client import JSON, Answer, Client
-from tests.samples import cells_of, notebook, raw
+from tests.support.http import JSON, Answer, Client
+from tests.support.samples import cells_of, notebook, raw
 
 Cells = list[dict[str, Any]]
 

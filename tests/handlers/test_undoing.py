@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.demo import server
-from tests import samples
-from tests.handlers.client import JSON, Answer, Client, Local
+from tests.support import samples
+from tests.support.http import JSON, Answer, Client, Local
 
 TEXT = samples.three_cells()
 # As people have them: CRLF, tabs, escapes, keys in odd order and no newline at the end.

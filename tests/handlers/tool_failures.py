@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.handlers.client import Answer
 from tests.handlers.refused import assert_says_nothing_of_this_machine
+from tests.support.http import Answer
 
 
 def failure(tool: str, answer: Answer, given_path: str = "") -> str:

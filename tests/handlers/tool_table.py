@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests import samples
+from tests.support import samples
 from tests.tools.files import PNG, pdf
 
 NEW12 = re.compile(r"[0-9a-z]{12}")

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
-from tests import corpora, samples
-from tests.handlers.client import Client
 from tests.handlers.refused import with_operation
+from tests.support import corpora, samples
+from tests.support.http import Client
 
 MARK = "for nobody's eyes"
 SECRET = samples.notebook(samples.markdown(MARK, "alpha"))

@@ -7,7 +7,6 @@ times as many steps of twice the size; up to 2.3 times leaves room for logarithm
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -22,11 +21,12 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.hunks import hunks, outlives
 from jupyter_nbedit.notebook.pairing import paired
 from jupyter_nbedit.tools.substitution import substituted
-from tests import samples
-from tests.handlers.client import JSON, Local
 from tests.linear import counting
 from tests.linear.documents import DOCUMENTS
 from tests.notebook.oracle import edit
+from tests.support import samples
+from tests.support.http import JSON, Local
+from tests.support.sizes import is_nightly
 
 MOST = 2.3
 SIZE = 2_000
@@ -35,7 +35,7 @@ LARGE = 100_000
 # By day those that have cost the most time in the past.
 LARGE_DOCUMENTS = (
     list(DOCUMENTS)
-    if "NBEDIT_NIGHTLY" in os.environ
+    if is_nightly()
     else ["emphasis", "closing sequences", "opening brackets", "tags", "comments"]
 )
 

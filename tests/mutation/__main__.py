@@ -22,6 +22,7 @@ sys.path[0] = str(Path(__file__).resolve().parents[2])
 from tests.mutation import held, running  # noqa: E402 - needs the line above
 from tests.mutation.learned import Learned, learn  # noqa: E402
 from tests.mutation.mutants import Mutant, mutants  # noqa: E402
+from tests.support.sizes import is_nightly  # noqa: E402
 from tests.toolchain import ROOT  # noqa: E402
 
 SURVIVORS = Path(__file__).parent / "survivors.md"
@@ -43,7 +44,7 @@ def main() -> int:
     chosen = [one for name in arguments.module or held.MODULES for one in of_module(name)]
     share, shares = map(int, arguments.share.split("/"))
     chosen = chosen[share - 1 :: shares]
-    if not (arguments.all or arguments.module or "NBEDIT_NIGHTLY" in os.environ):
+    if not (arguments.all or arguments.module or is_nightly()):
         chosen = some(chosen, datetime.now(tz=timezone.utc).date())
     return report(chosen, is_known=not arguments.known)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from typing import Any
@@ -13,11 +12,12 @@ from jupyter_nbedit.notebook.precedence import Past
 from jupyter_nbedit.notebook.record import Record
 from jupyter_nbedit.notebook.splices import join
 from jupyter_nbedit.notebook.taking_back import take_back
-from tests import samples
 from tests.notebook.oracle import edit
 from tests.notebook.undo import meaning
+from tests.support import samples
+from tests.support.sizes import is_nightly
 
-BATCHES = 6_000 if "NBEDIT_NIGHTLY" in os.environ else 600
+BATCHES = 6_000 if is_nightly() else 600
 SOURCES = ["", "", "a", "a\nb", "b", "c\n\nd"]
 
 

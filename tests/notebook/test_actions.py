@@ -13,8 +13,8 @@ from jupyter_nbedit.notebook.diff import unified
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.splices import join
 from jupyter_nbedit.notebook.workspace import Workspace
-from tests import samples
 from tests.notebook.oracle import NEW_ID, edit
+from tests.support import samples
 
 ODD = b"""{"nbformat_minor":5, "nbformat":4,
 "metadata" : {"z":NaN ,"a":[1,\t2],"n":{"\\u0065":1e400}},

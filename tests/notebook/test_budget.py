@@ -14,7 +14,7 @@ from jupyter_nbedit.notebook.budget import fit
 from jupyter_nbedit.notebook.characters import whole
 from jupyter_nbedit.notebook.document import Cell, Document
 from jupyter_nbedit.notebook.view import Show, cell_views
-from tests import samples
+from tests.support import samples
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
 TEXTS = st.lists(st.sampled_from(["a", "\n", "é", "e\u0301", FAMILY, " "]), max_size=12).map(

@@ -7,7 +7,6 @@ all of them everywhere.
 from __future__ import annotations
 
 import json
-import os
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -23,12 +22,13 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.markdown import headings
 from jupyter_nbedit.notebook.sections import Outline
 from jupyter_nbedit.notebook.splices import backwards, join
-from tests import corpora
 from tests.notebook.oracle import SOURCE, around, bytes_of, check, edit
+from tests.support import corpora
+from tests.support.sizes import is_nightly
 
 Batch = list[dict[str, Any]]
 
-NIGHTLY = "NBEDIT_NIGHTLY" in os.environ
+NIGHTLY = is_nightly()
 
 
 def readable(path: Path) -> bool:

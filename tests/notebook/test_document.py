@@ -14,9 +14,9 @@ from jupyter_nbedit.notebook.document import Document, plain_index, source_hash
 from jupyter_nbedit.notebook.spliced import Spliced
 from jupyter_nbedit.notebook.splices import Splice, backwards, join, pieces, runs
 from jupyter_nbedit.notebook.text import CHUNK_BYTES, chunks, is_ascii
-from tests import samples
 from tests.notebook.calls import counted
 from tests.notebook.parked import Parked
+from tests.support import samples
 
 THREE = samples.three_cells()
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from jupyter_nbedit.errors import CellChanged, TextMismatch
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.splices import join
-from tests import samples
 from tests.notebook.oracle import edit
+from tests.support import samples
 
 CRLF = "a = 1\r\nb = 2\r\nc = 3"
 MIXED = "a\nb\r\nc\nd\r\n"

@@ -9,8 +9,8 @@ import pytest
 from jupyter_nbedit.errors import InvalidOperation
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.splices import join
-from tests import samples
 from tests.notebook.oracle import edit
+from tests.support import samples
 
 ONE, OTHER = {"image/png": "AAAA"}, {"image/png": "BBBB"}
 NOTEBOOK = Document.parse(

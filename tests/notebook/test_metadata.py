@@ -14,8 +14,8 @@ from nbformat.validator import get_validator
 from jupyter_nbedit.errors import InvalidOperation
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.splices import join
-from tests import samples
 from tests.notebook.oracle import edit
+from tests.support import samples
 
 OWNERS = ("notebook", "code", "markdown", "raw")
 CELLS = {"code": samples.code("x"), "markdown": samples.markdown("x"), "raw": samples.raw("x")}

@@ -13,7 +13,7 @@ from jupyter_nbedit.notebook.splices import join
 from jupyter_nbedit.notebook.taking_back import take_back
 from tests.notebook.oracle import edit
 from tests.notebook.undo import taken_back
-from tests.samples import cells_of, code, markdown, notebook, raw
+from tests.support.samples import cells_of, code, markdown, notebook, raw
 
 JSON = dict[str, Any]
 RAN = {"output_type": "stream", "name": "stdout", "text": ["run since\n"]}

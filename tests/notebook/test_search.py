@@ -14,7 +14,7 @@ from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.notebook import search
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.search import Hit, Place, Query, Scope, find, literal, regex
-from tests import samples
+from tests.support import samples
 
 ALL: tuple[Scope, ...] = ("sources", "outputs", "tags")
 STREAM = {"output_type": "stream", "name": "stdout", "text": "one\n\x1b[31mtwo\x1b[0m two\n"}

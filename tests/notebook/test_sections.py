@@ -8,8 +8,8 @@ from jupyter_nbedit.errors import AmbiguousSection, SectionNotFound, TextMismatc
 from jupyter_nbedit.notebook import sections
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.sections import Outline
-from tests import samples
 from tests.notebook.oracle import edit
+from tests.support import samples
 
 TEXT = "intro\n\n# A\n\n- one\n- two\n\n## B ##\nwords\n# *C* `d`\n"
 

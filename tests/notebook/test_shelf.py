@@ -13,7 +13,7 @@ from jupyter_nbedit.notebook.splices import join
 from jupyter_nbedit.notebook.taking_back import take_back
 from tests.notebook.oracle import edit
 from tests.notebook.undo import check_newest
-from tests.samples import code, markdown, notebook
+from tests.support.samples import code, markdown, notebook
 
 SIZE = 200_000
 

@@ -22,12 +22,13 @@ from jupyter_nbedit.notebook.batch import apply
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Delete, Insert, Move, Replace
 from jupyter_nbedit.notebook.signature import Digest, Mac, Peculiar, common_cells, digest
-from tests import corpora, samples
 from tests.notebook.parked import Parked
+from tests.support import corpora, samples
+from tests.support.sizes import is_nightly
 
 SECRET = b"a secret"
 NOTARY = NotebookNotary(db_file=":memory:", secret=SECRET)
-NIGHTLY = "NBEDIT_NIGHTLY" in os.environ
+NIGHTLY = is_nightly()
 
 
 def new() -> Mac:

@@ -7,9 +7,9 @@ import pytest
 
 from jupyter_nbedit.notebook import spans
 from jupyter_nbedit.notebook.spans import MalformedJSON, Span
-from tests import corpora
 from tests.notebook.calls import counted
 from tests.notebook.parked import Parked
+from tests.support import corpora
 
 DEEP = 100_000
 

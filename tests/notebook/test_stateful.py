@@ -7,7 +7,6 @@ steps that lead to it.
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
 from collections import Counter
@@ -25,6 +24,7 @@ from jupyter_nbedit.notebook.splices import backwards, join
 from tests.notebook import model
 from tests.notebook.generated import Layout, Members, Token, layouts, notebooks
 from tests.notebook.oracle import check, edit
+from tests.support.sizes import is_nightly
 
 STEPS = 20_000
 STEPS_OF_A_LIFE = 50
@@ -298,7 +298,7 @@ class Life(RuleBasedStateMachine):
 def test_a_notebook_s_life_is_as_the_model_has_it(
     capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
 ) -> None:
-    times = 10 if "NBEDIT_NIGHTLY" in os.environ else 1
+    times = 10 if is_nightly() else 1
     Life.done.clear()
     run_state_machine_as_test(
         Life,

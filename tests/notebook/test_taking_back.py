@@ -23,7 +23,7 @@ from tests.notebook.oracle import edit
 from tests.notebook.test_properties import cases
 from tests.notebook.test_stateful import CELL_OPERATIONS, SECTION_OPERATIONS, Drawn, rewritten
 from tests.notebook.undo import Batch, Save, check_newest, check_older, taken_back
-from tests.samples import HTML_OUTPUT, cells_of, code, notebook, raw
+from tests.support.samples import HTML_OUTPUT, cells_of, code, notebook, raw
 
 seeds = st.integers(0, 2**32)
 kinds = st.lists(st.sampled_from([*CELL_OPERATIONS, *SECTION_OPERATIONS]), min_size=1, max_size=3)

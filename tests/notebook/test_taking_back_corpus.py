@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -18,8 +17,9 @@ from jupyter_nbedit.notebook.splices import join
 from tests.notebook import test_corpus as corpus
 from tests.notebook.oracle import SOURCE, edit
 from tests.notebook.undo import Batch, check_newest, check_older
+from tests.support.sizes import is_nightly
 
-NIGHTLY = "NBEDIT_NIGHTLY" in os.environ
+NIGHTLY = is_nightly()
 # The few large ones take as long as all others.
 MOST_BYTES = 200_000
 

@@ -11,8 +11,8 @@ import pytest
 from jupyter_nbedit.errors import CellProtected
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.splices import join
-from tests import samples
 from tests.notebook.oracle import edit
+from tests.support import samples
 
 RAN = {"execution_count": 1, "outputs": [samples.HTML_OUTPUT]}
 STARTED = {"iopub.execute_input": "2026-01-01T00:00:00Z"}

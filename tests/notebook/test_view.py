@@ -13,7 +13,7 @@ from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.outputs import without_ansi
 from jupyter_nbedit.notebook.view import Show, cell_views
-from tests import corpora, samples
+from tests.support import corpora, samples
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(1000)
 BASE64 = base64.b64encode(PNG).decode()

@@ -14,7 +14,7 @@ from jupyter_nbedit.notebook.splices import join
 from jupyter_nbedit.notebook.taking_back import take_back
 from tests.notebook.oracle import edit
 from tests.notebook.undo import taken_back
-from tests.samples import cells_of, notebook, raw
+from tests.support.samples import cells_of, notebook, raw
 
 JSON = dict[str, Any]
 

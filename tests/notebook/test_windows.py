@@ -16,10 +16,10 @@ from jupyter_nbedit.notebook.spliced import Spliced
 from jupyter_nbedit.notebook.splices import Splice, join
 from jupyter_nbedit.notebook.text import CHUNK_BYTES, chunks, is_ascii
 from jupyter_nbedit.notebook.windows import look_through
-from tests import corpora
 from tests.notebook.generated import BOM, notebooks
 from tests.notebook.oracle import edit
 from tests.notebook.parked import Parked
+from tests.support import corpora
 
 
 def written(cells: list[Any], **layout: Any) -> bytes:

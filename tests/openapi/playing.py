@@ -24,7 +24,7 @@ from typing import Any
 from jupyter_nbedit.demo import server
 from jupyter_nbedit.demo.show import SAMPLES
 from jupyter_nbedit.handlers.examples import Exchange
-from tests.handlers.client import JSON, Answer, Client
+from tests.support.http import JSON, Answer, Client
 
 #: The folder that absolute paths in examples are in.
 ROOT = "/home/you/notebooks"

@@ -14,7 +14,7 @@ from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.about import NothingHandler
 from jupyter_nbedit.handlers.contract import contract_of
 from jupyter_nbedit.handlers.openapi import document
-from tests.handlers.client import Client, Local
+from tests.support.http import Client, Local
 
 DOCUMENT = document(default_handlers, base_url="/")
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import collections
 import importlib.util
 import json
-import os
 import random
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,14 +26,15 @@ from schemathesis.core.parameters import ParameterLocation
 
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.openapi import document
-from tests import samples
-from tests.handlers.client import JSON, Client
 from tests.handlers.refused import OF_FORM, assert_says_nothing_of_this_machine
+from tests.support import samples
+from tests.support.http import JSON, Client
+from tests.support.sizes import is_nightly
 
 Case = schemathesis.Case[Any]
 
 #: How many are made up for each operation, beside those at the bounds; how many it must come to.
-EXAMPLES, CASES = (625, 20_000) if "NBEDIT_NIGHTLY" in os.environ else (12, 2_000)
+EXAMPLES, CASES = (625, 20_000) if is_nightly() else (12, 2_000)
 DOCUMENT = json.loads(json.dumps(document(default_handlers, base_url="/")))
 OPERATIONS = sum(len(verbs) for verbs in DOCUMENT["paths"].values())
 

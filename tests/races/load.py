@@ -16,11 +16,11 @@ from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 from jupyter_nbedit.events import SCHEMA_ID
-from tests import samples
 from tests.races.history import Edit, Event, Feed, History, Kept
 from tests.races.servers import TOKEN, Run, Servers, running
 from tests.races.wire import Connection
 from tests.races.writers import NOTEBOOK, Notes, Writer, value_of
+from tests.support import samples
 
 SHARED = "shared"
 _EVENTS_SECONDS = 20.0

@@ -18,8 +18,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests import samples
 from tests.races.users import become
+from tests.support import samples
 
 #: How long a version may be out of sight: we may be about to put it back.
 PATIENCE_SECONDS = 20.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -14,9 +13,10 @@ import pytest
 
 from tests.races.checker import violations
 from tests.races.history import NEVER, Edit, Event, Feed, History, Kept, Read, Refusal, Step
-from tests.ratios import least_ratio
+from tests.support.ratios import least_ratio
+from tests.support.sizes import is_nightly
 
-EDITS = 64_000 if "NBEDIT_NIGHTLY" in os.environ else 8_000
+EDITS = 64_000 if is_nightly() else 8_000
 
 
 def made(seed: int = 0, *, edits: int = 60, cells: int = 8, killed: int = 3) -> History:

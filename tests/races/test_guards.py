@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests import samples
 from tests.races.rig import refusing
 from tests.races.servers import TOKEN, Servers, running
 from tests.races.wire import Connection
+from tests.support import samples
 
 _NOTEBOOK = "/nbedit/notebooks/a.ipynb"
 

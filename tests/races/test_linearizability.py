@@ -6,15 +6,15 @@ What must hold is said in `tests.races.checker`.
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from pathlib import Path
 
 from tests.races.chance import seed
 from tests.races.checker import violations
 from tests.races.load import Load, Outcome, ran
+from tests.support.sizes import is_nightly
 
-IS_NIGHTLY = "NBEDIT_NIGHTLY" in os.environ
+IS_NIGHTLY = is_nightly()
 
 
 def outcome(load: Load, folder: Path) -> Outcome:

@@ -24,9 +24,10 @@ from tests.races.insider import NAME
 from tests.races.outsider import version
 from tests.races.rig import need_system
 from tests.races.users import all_kinds, called
+from tests.support.sizes import is_nightly
 from tests.toolchain import ROOT
 
-WRITES = 100_000 if "NBEDIT_NIGHTLY" in os.environ else 200
+WRITES = 100_000 if is_nightly() else 200
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.database import NAME as DATABASE
-from tests import samples
 from tests.faults.machinery import NIGHTLY
 from tests.races.servers import TOKEN, Run, Servers, running
 from tests.races.wire import Answer, Connection
+from tests.support import samples
 
 TRIALS = 100 if NIGHTLY else 6
 KILLS = 20 if NIGHTLY else 2

@@ -17,8 +17,8 @@ import pytest
 from jupyter_nbedit.database import NAME
 from jupyter_nbedit.database.schema import SCHEMA
 from jupyter_nbedit.demo import server
-from tests.handlers.client import JSON, Answer, Client
 from tests.handlers.refused import details
+from tests.support.http import JSON, Answer, Client
 
 #: One folder for each release that has changed the schema; `write.py` says how they are made.
 RELEASES = sorted(Path(__file__).parent.glob("schema-*"))

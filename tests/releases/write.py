@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from jupyter_nbedit.demo import server
-from tests import samples
-from tests.handlers.client import JSON, Client
+from tests.support import samples
+from tests.support.http import JSON, Client
 
 NAMES = ("edited", "paused", "reviewed", "free")
 

@@ -17,7 +17,7 @@ from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 from jupyter_nbedit.demo import server
-from tests.handlers.client import JSON, Answer, Client
+from tests.support.http import JSON, Answer, Client
 
 _SECONDS = 60.0
 _SYNC = 0

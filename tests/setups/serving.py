@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jupyter_nbedit.demo import server
-from tests.handlers.client import JSON, Answer, Client
+from tests.support.http import JSON, Answer, Client
 
 # What the environments of the stage `setups` would switch on by themselves.
 _OTHERS = (

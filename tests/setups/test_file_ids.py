@@ -13,9 +13,9 @@ from urllib.parse import urlencode
 import pytest
 
 from jupyter_nbedit.demo import server
-from tests import samples
-from tests.handlers.client import JSON, Client
 from tests.setups.needs import needs
+from tests.support import samples
+from tests.support.http import JSON, Client
 
 needs("jupyter_server_fileid")
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests import samples
-from tests.corpora import notebooks
-from tests.handlers.client import JSON, Client
 from tests.handlers.refused import details, untouched
 from tests.setups.needs import needs
 from tests.setups.serving import assert_edited, contents, serving, tool
+from tests.support import samples
+from tests.support.corpora import notebooks
+from tests.support.http import JSON, Client
 
 needs("jupyterfs")
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from tests import samples
-from tests.handlers.client import JSON, Client
 from tests.handlers.refused import details, untouched
 from tests.setups.serving import assert_edited, contents, save, serving
+from tests.support import samples
+from tests.support.http import JSON, Client
 
 REPLACE = {"op": "replace", "cell": "beta", "source": "# Changed"}
 TEXT = samples.three_cells()

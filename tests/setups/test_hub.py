@@ -16,12 +16,12 @@ from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 from jupyter_nbedit.events import SCHEMA_ID
-from tests import samples
-from tests.handlers.client import JSON, Answer, Client
 from tests.handlers.refused import details, untouched
 from tests.handlers.routes import ROWS
 from tests.setups.hub import WRITE, Hub, running
 from tests.setups.needs import needs
+from tests.support import samples
+from tests.support.http import JSON, Answer, Client
 
 needs("jupyterhub")
 

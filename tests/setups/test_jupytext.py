@@ -14,11 +14,11 @@ from pathlib import Path
 import nbformat.reader
 import pytest
 
-from tests import samples
-from tests.handlers.client import JSON, Client
 from tests.handlers.refused import details, untouched
 from tests.setups.needs import needs
 from tests.setups.serving import assert_edited, contents, save, serving, tool
+from tests.support import samples
+from tests.support.http import JSON, Client
 
 needs("jupytext")
 

@@ -14,10 +14,10 @@ from jupyter_server.services.contents.largefilemanager import AsyncLargeFileMana
 from jupyter_nbedit.storage.guards import guard
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.managers import Way, way_of
-from tests import samples
 from tests.setups.needs import needs
 from tests.storage.conftest import NAME
 from tests.storage.test_managers import DECISIVE, Informative, anything
+from tests.support import samples
 
 TEXT = samples.three_cells()
 # What other packages still use is their business.

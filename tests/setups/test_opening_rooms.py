@@ -16,8 +16,8 @@ from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage import Changed
 from jupyter_nbedit.storage import live as live_module
 from jupyter_nbedit.storage.rooms import room_of
-from tests import samples
 from tests.setups.live_rooms import ROOMS, LiveNotebook
+from tests.support import samples
 
 _PATH = "a.ipynb"
 _TEXT = samples.notebook(samples.markdown("# Title", "a"))

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests import samples
 from tests.setups.needs import needs
 from tests.setups.people import Collaboration, House, house
+from tests.support import samples
 
 
 @pytest.fixture(scope="module")

@@ -14,14 +14,14 @@ import pytest
 from jupyter_server.utils import ensure_async
 
 from jupyter_nbedit.errors import NotebookNotFound, StorageFailure
-from tests import samples
-from tests.corpora import notebooks
-from tests.handlers.client import JSON, Client
 from tests.handlers.refused import details
 from tests.setups.bucket import Bucket, bucket
 from tests.setups.needs import needs
 from tests.setups.serving import assert_edited, contents, keep, save, serving, tool
 from tests.storage.kept import PATH, s3
+from tests.support import samples
+from tests.support.corpora import notebooks
+from tests.support.http import JSON, Client
 
 needs("s3contents")
 needs("moto")

@@ -8,9 +8,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests import samples
-from tests.handlers.client import Answer
 from tests.setups.people import House
+from tests.support import samples
+from tests.support.http import Answer
 
 _JSON = {"Content-Type": "application/json", "X-NbEdit-Session": "one"}
 

@@ -22,6 +22,7 @@ from tests.benchmarks.connection import pid
 from tests.soak.load import Load
 from tests.soak.pages import PAGES, Pages
 from tests.soak.vitals import Patient, Vitals, slope
+from tests.support.sizes import is_nightly
 
 #: How many requests a run has; as many a second as `RATE` says, on a machine that can do so.
 CI_REQUESTS = 2_000
@@ -126,7 +127,7 @@ def soaking(folder: Path) -> Iterator[Soak]:
 
 
 def test_a_server_gives_back_what_it_takes(tmp_path: Path) -> None:
-    nightly = "NBEDIT_NIGHTLY" in os.environ
+    nightly = is_nightly()
     usual = NIGHTLY_REQUESTS if nightly else CI_REQUESTS
     with soaking(tmp_path) as soak:
         soak_and_check(soak, int(os.environ.get("NBEDIT_SOAK_REQUESTS") or usual))

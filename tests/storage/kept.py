@@ -16,11 +16,11 @@ from jupyter_nbedit.storage import Storage
 from jupyter_nbedit.storage.choice import ServerStorages
 from jupyter_nbedit.storage.files import FileStorage
 from jupyter_nbedit.storage.locks import PathLocks
-from tests import samples
 from tests.setups import live_rooms
 from tests.setups.bucket import bucket
 from tests.setups.needs import needs
-from tests.storage.memory import MemoryStorage
+from tests.support import samples
+from tests.support.memory_storage import MemoryStorage
 
 PATH = "folder/a.ipynb"
 # Rooms add what of this is missing.

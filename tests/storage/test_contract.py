@@ -20,10 +20,10 @@ from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.splices import Splice, join
 from jupyter_nbedit.storage import Changed, Storage, Written
 from jupyter_nbedit.undoing import Undoing
-from tests import samples
-from tests.ledgers import undoing
 from tests.storage.kept import EXACT, KINDS, PATH, TEXT, WHOLE, Kept, written
-from tests.storage.memory import Only
+from tests.support import samples
+from tests.support.memory_storage import Only
+from tests.support.services import undoing
 
 OTHER = written(samples.markdown("# Other", "gamma"))
 # What other packages still use is their business.

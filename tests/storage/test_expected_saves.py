@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.storage.guards import EXPECTED_HASH
-from tests import samples
-from tests.handlers.client import Answer, Local
 from tests.handlers.refused import untouched
+from tests.support import samples
+from tests.support.http import Answer, Local
 
 NAME = "a.ipynb"
 

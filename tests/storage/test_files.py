@@ -16,6 +16,7 @@ from jupyter_nbedit.errors import Busy, NbEditError, NotAPlainFile, NotebookNotF
 from jupyter_nbedit.notebook.text import CHUNK_BYTES
 from jupyter_nbedit.storage import Changed, snapshots
 from tests.storage.conftest import EDITED, NAME, TEXT, Place, assert_as_it_was, left_in
+from tests.support.sizes import is_nightly
 
 
 def test_links_stay_links_and_what_they_lead_to_is_edited(place: Place) -> None:
@@ -244,7 +245,7 @@ def test_a_save_that_does_not_end_is_not_waited_for_forever(place: Place, notebo
     assert (notebook.read_bytes(), backup.read_bytes()) == (TEXT, TEXT)
 
 
-@pytest.mark.skipif("NBEDIT_NIGHTLY" not in os.environ, reason="takes half a minute: nightly")
+@pytest.mark.skipif(not is_nightly(), reason="takes half a minute: nightly")
 def test_what_a_crash_left_is_no_save(place: Place, notebook: Path) -> None:
     backup = place.root / f".~{NAME}"
     shutil.copy2(notebook, backup)

@@ -23,9 +23,10 @@ from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage.files import FileStorage
 from jupyter_nbedit.storage.guards import guard, is_stock, save_of_holder
 from jupyter_nbedit.storage.locks import PathLocks
-from tests import samples
 from tests.handlers.refused import untouched
 from tests.storage.conftest import NAME, Others
+from tests.support import samples
+from tests.support.sizes import is_nightly
 
 TEXT = samples.three_cells()
 
@@ -164,7 +165,7 @@ async def test_a_save_that_is_given_up_while_it_waits_leaves_no_lock_behind(
     await asyncio.wait_for(WRITES["save"](manager, ""), 30)
 
 
-@pytest.mark.skipif("NBEDIT_NIGHTLY" not in os.environ, reason="takes ten seconds: nightly")
+@pytest.mark.skipif(not is_nightly(), reason="takes ten seconds: nightly")
 async def test_a_save_that_waits_too_long_is_told_in_the_servers_own_way(
     manager: AsyncLargeFileManager, others: Others, tmp_path: Path
 ) -> None:

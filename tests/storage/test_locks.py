@@ -17,6 +17,7 @@ import pytest
 from jupyter_nbedit.errors import Busy
 from jupyter_nbedit.storage.locks import PathLocks
 from tests.storage.conftest import NAME, TEXT, Others, Place, left_in
+from tests.support.sizes import is_nightly
 
 #: Only ends a test that hangs.
 HANGING_SECONDS = 60
@@ -216,7 +217,7 @@ def test_what_another_process_holds_is_waited_for(
     assert notebook.read_bytes() == TEXT
 
 
-@pytest.mark.skipif("NBEDIT_NIGHTLY" not in os.environ, reason="takes ten seconds: nightly")
+@pytest.mark.skipif(not is_nightly(), reason="takes ten seconds: nightly")
 def test_what_another_process_does_not_let_go_of_is_not_waited_for_forever(
     others: Others, place: Place, notebook: Path, tmp_path: Path
 ) -> None:

@@ -29,10 +29,10 @@ from jupyter_nbedit.storage.choice import ServerStorages
 from jupyter_nbedit.storage.guards import guard
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.managers import Way, way_of
-from tests import samples
-from tests.handlers.client import Answer, Local
 from tests.handlers.refused import details, untouched
 from tests.storage.conftest import NAME
+from tests.support import samples
+from tests.support.http import Answer, Local
 
 TEXT = samples.three_cells()
 REPLACE = {"op": "replace", "cell": "beta", "source": "# Changed"}

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from jupyter_nbedit.storage.merged import is_same, is_trusted, mark, parsed, text_of, with_ids
-from tests import samples
+from tests.support import samples
 
 TEXT = samples.three_cells()
 

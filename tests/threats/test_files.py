@@ -20,16 +20,17 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.demo import server
-from tests import samples
-from tests.handlers.client import JSON, Answer, Client
 from tests.handlers.refused import assert_says_nothing_of_this_machine, details, untouched
-from tests.ratios import least_ratio
+from tests.support import samples
+from tests.support.http import JSON, Answer, Client
+from tests.support.ratios import least_ratio
+from tests.support.sizes import is_nightly
 
 GOOD = samples.three_cells()
 MARK = "for nobody's eyes"
 SECRET = samples.notebook(samples.markdown(MARK, "alpha"))
 EDIT = {"op": "replace", "cell": "alpha", "source": "changed"}
-NIGHTLY = "NBEDIT_NIGHTLY" in os.environ
+NIGHTLY = is_nightly()
 FLIPPING_SECONDS = 60.0 if NIGHTLY else 4.0
 FLIPS = 100_000 if NIGHTLY else 4_000
 EDITS = 11

@@ -15,11 +15,11 @@ import pytest
 from jupyter_server.auth import Authorizer
 
 from jupyter_nbedit.demo import server
-from tests import corpora, samples
 from tests.handlers.ada import AdaProvider
-from tests.handlers.client import JSON, Client, Local
 from tests.handlers.refused import assert_says_nothing_of_this_machine, details, with_operation
 from tests.handlers.routes import MISSING, NAME, ROWS
+from tests.support import corpora, samples
+from tests.support.http import JSON, Client, Local
 
 GOOD = samples.three_cells()
 KEPT = "for the notebook only"

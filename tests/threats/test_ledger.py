@@ -16,10 +16,10 @@ import pytest
 
 from jupyter_nbedit.database import NAME as DATABASE
 from jupyter_nbedit.demo import server
-from tests import samples
-from tests.handlers.client import JSON, Client
 from tests.handlers.refused import details
 from tests.handlers.routes import NAME
+from tests.support import samples
+from tests.support.http import JSON, Client
 
 GOOD = samples.three_cells()
 CANARY = "a secret that was pasted by mistake"

@@ -18,10 +18,10 @@ from jupyter_nbedit.notebook.batch import apply
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Replace
 from jupyter_nbedit.notebook.splices import join
-from tests import corpora, samples
-from tests.handlers.client import Client, Local
 from tests.handlers.refused import details, untouched
-from tests.ratios import least_ratio
+from tests.support import corpora, samples
+from tests.support.http import Client, Local
+from tests.support.ratios import least_ratio
 
 NAME = "a.ipynb"
 GOOD = samples.three_cells()

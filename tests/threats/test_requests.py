@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import threading
 import time
@@ -15,13 +14,14 @@ from pathlib import Path
 import pytest
 
 from jupyter_nbedit.demo import server
-from tests import corpora, samples
-from tests.handlers.client import JSON, Client
 from tests.handlers.refused import assert_says_nothing_of_this_machine, details, nested, untouched
 from tests.handlers.routes import ROWS
-from tests.ratios import least_ratio
+from tests.support import corpora, samples
+from tests.support.http import JSON, Client
+from tests.support.ratios import least_ratio
+from tests.support.sizes import is_nightly
 
-NIGHTLY = "NBEDIT_NIGHTLY" in os.environ
+NIGHTLY = is_nightly()
 NAME = "a.ipynb"
 GOOD = samples.three_cells()
 EDIT = {"op": "replace", "cell": "alpha", "source": "changed"}

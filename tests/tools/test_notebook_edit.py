@@ -13,7 +13,7 @@ from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Delete, Insert, Operation, Replace
 from jupyter_nbedit.tools.notebook_edit import CellEdit, base_36_id, hex_id, planned
-from tests import samples
+from tests.support import samples
 
 THREE = Document.parse(samples.three_cells())
 NO_IDS = Document.parse(samples.notebook(samples.raw("x"), minor=4))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-CORPORA = Path(__file__).parents[2] / "shared" / "corpora"
+CORPORA = Path(__file__).parents[3] / "shared" / "corpora"
 
 
 def corpus(name: str) -> Path:

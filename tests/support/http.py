@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 from tornado.httpclient import HTTPResponse
 from tornado.httputil import HTTPHeaders
 
-from tests.handlers.documented import assert_documented
+from tests.support.documented import assert_documented
 
 JSON = {"Content-Type": "application/json"}
 SECONDS = 60

@@ -1,0 +1,38 @@
+"""How much of what is random or long a run tries, and the seed that it goes by."""
+
+from __future__ import annotations
+
+import os
+import random
+
+_DAY_SEED = 1
+# In the environment, so that the processes that tests start know both, too.
+_NIGHTLY = "NBEDIT_NIGHTLY"
+_SEED = "NBEDIT_SEED"
+
+
+def is_nightly() -> bool:
+    """Return whether this run tries everything, as pytest's option `--nightly` asks."""
+    return _NIGHTLY in os.environ
+
+
+def enable_nightly() -> None:
+    """Have this process, and those that it starts, try everything."""
+    os.environ[_NIGHTLY] = "1"
+
+
+def run_seed() -> int:
+    """Return the seed of this run: by day always the same, at night another one each time.
+
+    A change must not fail for what chance has found in code that it did not touch. `NBEDIT_SEED`
+    says another one.
+    """
+    if _SEED not in os.environ:
+        seed = random.SystemRandom().getrandbits(32) if is_nightly() else _DAY_SEED
+        os.environ[_SEED] = str(seed)
+    return int(os.environ[_SEED])
+
+
+def seeded_random(name: str) -> random.Random:
+    """Return the chance of one test, which `NBEDIT_SEED` and the test's name repeat."""
+    return random.Random(f"{run_seed()} {name}")  # noqa: S311 - predictable on purpose
