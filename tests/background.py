@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tests import children
-from tests.toolchain import ROOT
+from tests.support.paths import ROOT
 
 #: Makes something, or returns at once if it was made before.
 Need = partial[Any]

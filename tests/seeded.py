@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.toolchain import ROOT
+from tests.support.paths import ROOT
 
 LIMIT_SECONDS = 180.0
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", "lab", "labextension", "node_modules")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tests.benchmarks.measuring import Figure
 from tests.benchmarks.results import Check, Row
-from tests.toolchain import ROOT
+from tests.support.paths import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

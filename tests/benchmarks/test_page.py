@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tests.benchmarks.page import BEGIN, END
-from tests.toolchain import ROOT
+from tests.support.paths import ROOT
 
 PAGE = ROOT / "docs" / "how-we-know.md"
 

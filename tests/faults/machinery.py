@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tests.faults import shim
+from tests.support.paths import ROOT
 from tests.support.sizes import is_nightly
-from tests.toolchain import ROOT
 
 NIGHTLY = is_nightly()
 # A worker that hangs has found something, too.

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.faults.machinery import NIGHTLY, need, need_root, work
-from tests.toolchain import ROOT
+from tests.support.paths import ROOT
 
 SAID = {
     "full": "no_space",

@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.faults.machinery import LIMIT_SECONDS, NIGHTLY, need, need_root
 from tests.faults.test_errors import SEED
-from tests.toolchain import ROOT
+from tests.support.paths import ROOT
 
 CYCLES = 2000 if NIGHTLY else 150
 

@@ -12,7 +12,7 @@ from jupyter_nbedit.loading import settled
 from tests.faults.machinery import NIGHTLY
 from tests.faults.place import CASES, NAME, Place
 from tests.faults.saver import version
-from tests.toolchain import ROOT
+from tests.support.paths import ROOT
 
 READS, HALVES = (20_000, 1_000) if NIGHTLY else (300, 10)
 #: Only ends a test that hangs.

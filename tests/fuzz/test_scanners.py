@@ -21,8 +21,8 @@ from tests.fuzz import chance, seeds, ways
 from tests.notebook.generated import BOM
 from tests.notebook.parked import Parked
 from tests.support import corpora
+from tests.support.paths import CACHE, ROOT
 from tests.support.sizes import is_nightly
-from tests.toolchain import CACHE, ROOT
 
 NIGHTLY = is_nightly()
 FOUND = CACHE / "fuzz"

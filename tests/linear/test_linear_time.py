@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from tests import children
-from tests.toolchain import ROOT
+from tests.support.paths import ROOT
 
 LIMIT_SECONDS = 900.0
 

@@ -14,7 +14,7 @@ import pytest
 
 from tests.mutation import held
 from tests.mutation.mutants import Mutant
-from tests.toolchain import CACHE, ROOT
+from tests.support.paths import CACHE, ROOT
 
 FOLDER = CACHE / "mutation"
 COVERAGE, SECONDS = FOLDER / "coverage", FOLDER / "seconds.json"

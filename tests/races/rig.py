@@ -20,7 +20,7 @@ from tests.faults import shim
 from tests.faults.machinery import need
 from tests.races.insider import NAME
 from tests.races.outsider import version
-from tests.toolchain import ROOT
+from tests.support.paths import ROOT
 
 BEFORE, THEIRS = version(1), version(201)
 AWAY = "away.ipynb"

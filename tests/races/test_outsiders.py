@@ -24,8 +24,8 @@ from tests.races.insider import NAME
 from tests.races.outsider import version
 from tests.races.rig import need_system
 from tests.races.users import all_kinds, called
+from tests.support.paths import ROOT
 from tests.support.sizes import is_nightly
-from tests.toolchain import ROOT
 
 WRITES = 100_000 if is_nightly() else 200
 
