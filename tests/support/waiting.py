@@ -1,0 +1,59 @@
+"""Wait for a condition; time only limits a wait that would never end."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+LIMIT_SECONDS = 60.0
+_POLL_SECONDS = 0.01
+
+Result = TypeVar("Result")
+
+
+def wait_until(condition: Callable[[], Result], what: str | None = None) -> Result:
+    """Call a condition until it returns something true, and return that.
+
+    Parameters
+    ----------
+    condition
+        Is called every few milliseconds. What it raises is raised.
+    what
+        Names the condition in the error; without it, its source location does.
+
+    Raises
+    ------
+    AssertionError
+        If nothing true is returned within a minute.
+    """
+    deadline = time.monotonic() + LIMIT_SECONDS
+    while not (result := condition()):
+        _check(deadline, condition, what, result)
+        time.sleep(_POLL_SECONDS)
+    return result
+
+
+async def wait_until_async(
+    condition: Callable[[], Result | Awaitable[Result]], what: str | None = None
+) -> Result:
+    """Do the same on the event loop, where the condition may be a coroutine function."""
+    deadline = time.monotonic() + LIMIT_SECONDS
+    while True:
+        found = condition()
+        result: Result = await found if inspect.isawaitable(found) else found
+        if result:
+            return result
+        _check(deadline, condition, what, result)
+        await asyncio.sleep(_POLL_SECONDS)
+
+
+def _check(
+    deadline: float, condition: Callable[[], object], what: str | None, result: object
+) -> None:
+    code = getattr(condition, "__code__", None)
+    place = f"{code.co_filename}:{code.co_firstlineno}" if code else repr(condition)
+    message = f"Waited {LIMIT_SECONDS:g} s for {what or place}; the last result is {result!r}."
+    assert time.monotonic() < deadline, message
