@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import signal
 from collections.abc import Iterator
@@ -13,7 +14,9 @@ import pytest
 from hypothesis import settings
 
 from jupyter_nbedit.demo import server
+from tests.support.clock import Clock
 from tests.support.http import Client, Local
+from tests.support.services import ServiceBuilder
 from tests.support.sizes import enable_nightly, is_nightly, run_seed
 
 pytest_plugins = ["pytest_jupyter.jupyter_server"]
@@ -84,3 +87,21 @@ def live(_running: Client) -> Client:
 def local(jp_fetch: Any, jp_root_dir: Path) -> Local:
     """Run a server in the test's own loop, with the test's `jp_server_config`."""
     return Local(jp_fetch, jp_root_dir)
+
+
+@pytest.fixture
+def services(
+    tmp_path: Path, jp_asyncio_loop: asyncio.AbstractEventLoop
+) -> Iterator[ServiceBuilder]:
+    """Build the services of servers over the test's own folder, without HTTP."""
+    builder = ServiceBuilder(tmp_path)
+    yield builder
+    jp_asyncio_loop.run_until_complete(builder.close())
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Give a clock that the test sets forward in place of a wait."""
+    clock = Clock()
+    clock.install(monkeypatch)
+    return clock

@@ -19,7 +19,7 @@ from jupyter_nbedit.queries import SearchReply, SearchRequest
 from jupyter_nbedit.search import NotebookSearch
 from jupyter_nbedit.storage import Found, PassedOver, Walk
 from tests.support import samples
-from tests.support.memory_storage import MemoryStorage, Only
+from tests.support.memory_storage import MemoryStorage, OneStorage
 
 
 def book(*sources: str) -> bytes:
@@ -38,7 +38,7 @@ NOTEBOOKS = {
 def search(storage: MemoryStorage, *, seconds: float = 60, **fields: Any) -> SearchReply:
     fields = {"query": "two", **fields}
     request = SearchRequest(**{name: value for name, value in fields.items() if value is not None})
-    service = NotebookSearch(storages=Only(storage), seconds=seconds)
+    service = NotebookSearch(storages=OneStorage(storage), seconds=seconds)
     return asyncio.run(service.search(request, gone=lambda: False))
 
 
@@ -263,7 +263,7 @@ class Held:
 async def test_searches_that_are_held_up_hold_up_nobody_else() -> None:
     held = Held(readers=2)
     storage = Strange(Found("held.ipynb", held))
-    service = NotebookSearch(storages=Only(storage))
+    service = NotebookSearch(storages=OneStorage(storage))
     request = SearchRequest(query="two")
     searches = [
         asyncio.create_task(service.search(request, gone=lambda: False)) for _ in range(100)
@@ -288,7 +288,7 @@ async def test_a_search_ends_when_nobody_waits_for_it() -> None:
         return book("two")
 
     storage = Strange(Found("held.ipynb", held), *(Found(f"{n}.ipynb", read) for n in range(50)))
-    service = NotebookSearch(storages=Only(storage))
+    service = NotebookSearch(storages=OneStorage(storage))
     gone = False
     task = asyncio.create_task(service.search(SearchRequest(query="two"), gone=lambda: gone))
     assert await asyncio.to_thread(held.reading.wait, 30)

@@ -14,16 +14,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import multiprocessing
 import os
 import random
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -31,8 +30,6 @@ from typing import Any, ClassVar
 import msgspec
 import nbformat.reader
 import pytest
-from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
-from nbformat.sign import NotebookNotary
 
 from jupyter_nbedit import trust
 from jupyter_nbedit.editor import NotebookEditor
@@ -40,14 +37,13 @@ from jupyter_nbedit.errors import InvalidOperation, NbEditError
 from jupyter_nbedit.history import Ledger
 from jupyter_nbedit.messages import EditRequest, UndoRequest
 from jupyter_nbedit.notebook.operations import Operation
-from jupyter_nbedit.storage.choice import ServerStorages
-from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.undoing import Undoing
-from tests.support import samples, services
+from tests.support import samples
 from tests.support.http import JSON, Local
-from tests.support.sizes import is_nightly
+from tests.support.services import ServiceBuilder
+from tests.support.sizes import is_nightly, run_seed
 
-HISTORIES = 100_000 if is_nightly() else 1_000
+HISTORIES = 20_000 if is_nightly() else 100
 MOST_STEPS = 4
 PROCESSES = 2
 MARK = re.compile(rb"mark-\d+")
@@ -59,59 +55,34 @@ TRUSTED: list[dict[str, Any]] = [
 ]
 
 
-@dataclass
-class House:
-    """A root, its contents manager with its notary, and the editor, all of them real."""
+@dataclass(frozen=True)
+class ServedFolder:
+    """A root, its contents manager with its notary, and the services over it, all of them real."""
 
     root: Path
-    manager: AsyncLargeFileManager
+    manager: Any
     editor: NotebookEditor
     ledger: Ledger
     undoing: Undoing
 
-    @classmethod
-    def built(cls, folder: Path) -> House:
-        root = folder / "root"
-        root.mkdir()
-        manager = AsyncLargeFileManager(root_dir=str(root))
-        # It warns of each notebook that is not trusted.
-        manager.log = logging.getLogger(f"{__name__}.quiet")
-        manager.log.setLevel(logging.CRITICAL)
-        manager.notary = NotebookNotary(
-            parent=manager, db_file=str(folder / "signatures.db"), data_dir=str(folder)
-        )
-        log = logging.getLogger(__name__)
-        storages = ServerStorages({"contents_manager": manager}, PathLocks(folder / "locks", log))
-        undoing = services.undoing(storages, folder, manager.notary)
-        return cls(root, manager, undoing.editor, undoing.ledger, undoing)
-
-    @property
-    def notary(self) -> NotebookNotary:
-        found: NotebookNotary = self.manager.notary
-        return found
-
-    def judged(self, text: bytes) -> tuple[bool, str]:
+    def judge(self, text: bytes) -> tuple[bool, str]:
         """Ask the notary as the contents manager does; give also what the notebook says."""
         # As the manager reads it, but for the check of the form, which takes longer than all else.
         notebook = nbformat.reader.reads(text.decode())
         said = json.dumps(notebook, sort_keys=True)
-        return bool(self.notary.check_signature(notebook)), said
+        return bool(self.manager.notary.check_signature(notebook)), said
 
 
-@contextmanager
-def opened() -> Iterator[House]:
-    # Where files are in memory, if there is such a place: it is the order of things that counts.
+@asynccontextmanager
+async def serve_folder() -> AsyncIterator[ServedFolder]:
+    """Build services over a folder in memory, if there is such a place: the order counts."""
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 -- a folder of its own in it
     with tempfile.TemporaryDirectory(dir=memory) as folder:
-        house = House.built(Path(folder))
-        yield house
-        house.notary.store.close()
-
-
-@pytest.fixture
-def house() -> Iterator[House]:
-    with opened() as house:
-        yield house
+        services = ServiceBuilder(Path(folder))
+        manager = services.build_manager()
+        built = services.build_editing(services.build_storages(manager), notary=manager.notary)
+        yield ServedFolder(services.root, manager, built.editor, built.ledger, built.undoing)
+        await services.close()
 
 
 def operations(*given: dict[str, Any]) -> list[Operation]:
@@ -121,14 +92,14 @@ def operations(*given: dict[str, Any]) -> list[Operation]:
 class History:
     """One notebook's life, from a number."""
 
-    def __init__(self, house: House, number: int, counts: Counter[str]) -> None:
-        self.house = house
+    def __init__(self, served: ServedFolder, number: int, counts: Counter[str]) -> None:
+        self.served = served
         self.random = random.Random(number)  # noqa: S311 -- it shall be predictable
         self.counts = counts
         self.marks = 0
         self.number = number
         # No other has had its name, by which the ledger goes.
-        self.path = house.root / f"a{number}.ipynb"
+        self.path = served.root / f"a{number}.ipynb"
         #: The marks of outputs that the user has trusted or made.
         self.accepted: set[bytes] = set()
         self.trusted = False
@@ -204,7 +175,7 @@ class History:
         wanted = operations(*batch)
         request = EditRequest(path=self.path.name, operations=wanted, **more)
         try:
-            return (await self.house.editor.edit(request)).warnings
+            return (await self.served.editor.edit(request)).warnings
         except NbEditError:
             return None
 
@@ -219,7 +190,7 @@ class History:
         after = self.text
         if "dry_run" in more:
             assert after == before
-        self.trusted, said = self.house.judged(after)
+        self.trusted, said = self.served.judge(after)
         # An edit may lead to what was trusted before, and cannot lose trust.
         assert self.trusted == (trusted or said in self.signed)
         return True
@@ -253,7 +224,7 @@ class History:
     async def ask(self, request: UndoRequest) -> bool:
         """Ask for an edit to be taken back; tell whether it was."""
         try:
-            await self.house.undoing.undo(request)
+            await self.served.undoing.undo(request)
         except NbEditError:
             return False
         return True
@@ -265,10 +236,10 @@ class History:
             # It is refused, or an outsider has restored what was there before.
             assert self.text == before
             return False
-        (newest,) = await self.house.ledger.page(self.path.name, limit=1)
+        (newest,) = await self.served.ledger.page(self.path.name, limit=1)
         assert newest.undoes is not None
-        taken, _ = await self.house.ledger.entry(self.path.name, newest.undoes)
-        self.trusted, said = self.house.judged(self.text)
+        taken, _ = await self.served.ledger.entry(self.path.name, newest.undoes)
+        self.trusted, said = self.served.judge(self.text)
         assert self.trusted == (said in self.signed or (trusted and taken.trusted))
         self.counts["made again" if newest.kind == "redo" else "taken back"] += 1
         return True
@@ -277,7 +248,7 @@ class History:
         path = self.path.name
         if self.random.random() < 0.5 and await self.taken_back(UndoRequest(path, redo=True)):
             return
-        edits = [edit.edit_id for edit in await self.house.ledger.page(path, limit=5)]
+        edits = [edit.edit_id for edit in await self.served.ledger.page(path, limit=5)]
         for edit in [None, self.random.choice([*edits, None])]:
             if await self.taken_back(UndoRequest(path, edit)):
                 await self.check()
@@ -303,12 +274,12 @@ class History:
         self.text = json.dumps(json.loads(self.text), indent=self.random.choice([0, 2])).encode()
 
     async def user_trusts(self) -> None:
-        await self.house.manager.trust_notebook(self.path.name)
+        await self.served.manager.trust_notebook(self.path.name)
         self.accepted |= set(outputs(self.text))
 
     async def user_saves(self) -> None:
         """Save as JupyterLab does, what was shown, with one more output of the user's own."""
-        model = await self.house.manager.get(self.path.name)
+        model = await self.served.manager.get(self.path.name)
         shown = [cell for cell in model["content"]["cells"] if cell["cell_type"] == "code"]
         if shown:
             cell = self.random.choice(shown)
@@ -316,26 +287,26 @@ class History:
             # Running a cell replaces its outputs, and makes them trusted.
             cell["outputs"], cell["metadata"]["trusted"] = [nbformat.from_dict(made)], True
             self.accepted |= set(MARK.findall(json.dumps(made).encode()))
-        await self.house.manager.save(
+        await self.served.manager.save(
             {"type": "notebook", "format": "json", "content": model["content"]}, self.path.name
         )
 
     async def duplicate(self) -> None:
-        copied = await self.house.manager.copy(self.path.name)
-        (self.house.root / copied["path"]).replace(self.path)
+        copied = await self.served.manager.copy(self.path.name)
+        (self.served.root / copied["path"]).replace(self.path)
 
     async def move(self) -> None:
         other = ("b" if self.path.name.startswith("a") else "a") + self.path.name[1:]
-        await self.house.manager.rename_file(self.path.name, other)
-        self.path = self.house.root / other
+        await self.served.manager.rename_file(self.path.name, other)
+        self.path = self.served.root / other
 
     # What must hold -----------------------------------------------------------------------------
 
     async def check(self) -> None:
         text = self.text
-        self.trusted, said = self.house.judged(text)
+        self.trusted, said = self.served.judge(text)
         if self.random.random() < 0.1:
-            assert self.trusted == await trust.is_trusted(self.house.notary, text)
+            assert self.trusted == await trust.is_trusted(self.served.manager.notary, text)
         self.versions.append(text)
         if self.trusted:
             self.signed.add(said)
@@ -368,7 +339,7 @@ class HistoryOverHTTP(History):
         if answer.status >= 400:
             return None
         shown = (await self.local.read(self.path.name)).json["trusted"]
-        assert shown == self.house.judged(self.text)[0]
+        assert shown == self.served.judge(self.text)[0]
         warnings: list[str] = answer.json["warnings"]
         return warnings
 
@@ -407,24 +378,23 @@ def lives(numbers: range) -> Counter[str]:
     """Live histories, each from its number; in a process of its own."""
     counts: Counter[str] = Counter()
 
-    async def all_of_them(house: House) -> None:
-        for number in numbers:
-            history = History(house, number, counts)
-            try:
-                await history.live()
-            except BaseException as error:
-                versions = [version.decode() for version in history.versions]
-                message = f"history {number}: {versions}"
-                raise AssertionError(message) from error
+    async def live_all() -> None:
+        async with serve_folder() as served:
+            for number in numbers:
+                history = History(served, number, counts)
+                try:
+                    await history.live()
+                except BaseException as error:
+                    versions = [version.decode() for version in history.versions]
+                    message = f"history {number}: {versions}"
+                    raise AssertionError(message) from error
 
-    with opened() as house:
-        asyncio.run(all_of_them(house))
+    asyncio.run(live_all())
     return counts
 
 
 def test_no_history_wins_trust_and_no_edit_loses_it() -> None:
-    seed = int(os.environ.get("NBEDIT_SEED", random.SystemRandom().getrandbits(32)))
-    print(f"to see the same histories again: NBEDIT_SEED={seed}")
+    seed = run_seed()
     size = HISTORIES // PROCESSES
     ranges = [range(start, start + size) for start in range(seed, seed + HISTORIES, size)]
     with ProcessPoolExecutor(PROCESSES, multiprocessing.get_context("spawn")) as pool:
@@ -440,20 +410,18 @@ def test_no_history_wins_trust_and_no_edit_loses_it() -> None:
 async def test_no_history_wins_trust_over_http_either(local: Local, jp_serverapp: Any) -> None:
     app = jp_serverapp.extension_manager.extension_apps["jupyter_nbedit"].copy().pop()
     manager = jp_serverapp.contents_manager
-    house = House(local.root, manager, app.editor, app.ledger, app.undoing)
+    served = ServedFolder(local.root, manager, app.editor, app.ledger, app.undoing)
     HistoryOverHTTP.local = local
     counts: Counter[str] = Counter()
-    seed = int(os.environ.get("NBEDIT_SEED", random.SystemRandom().getrandbits(32)))
-    print(f"to see the same histories again: NBEDIT_SEED={seed}")
     for number in range(HISTORIES // 100):
-        await HistoryOverHTTP(house, seed + number, counts).live()
+        await HistoryOverHTTP(served, run_seed() + number, counts).live()
     print(dict(counts))
     assert counts["trusted"] > HISTORIES / 100
 
 
-def test_taking_back_an_edit_does_not_trust_what_the_edit_had_taken_out(house: House) -> None:
-    async def life() -> None:
-        history = History(house, 1, Counter())
+async def test_taking_back_an_edit_does_not_trust_what_the_edit_had_taken_out() -> None:
+    async with serve_folder() as served:
+        history = History(served, 1, Counter())
         history.text = history.notebook()
         await history.check()
         evil = outputs(history.text)
@@ -464,25 +432,21 @@ def test_taking_back_an_edit_does_not_trust_what_the_edit_had_taken_out(house: H
         await history.check()
         assert await history.edited({"op": "replace", "cell": "c1", "source": "# B"})
         assert history.trusted
-        edits = await house.ledger.page(history.path.name, limit=2)
+        edits = await served.ledger.page(history.path.name, limit=2)
         assert await history.taken_back(UndoRequest(history.path.name, edits[-1].edit_id))
         assert outputs(history.text) == evil
         assert not history.trusted
 
-    asyncio.run(life())
-
 
 @pytest.mark.parametrize("patch", TRUSTED)
 @pytest.mark.parametrize("cell", [{}, {"cell": "c0"}])
-def test_no_patch_says_trusted_at_any_depth(
-    house: House, patch: dict[str, Any], cell: dict[str, Any]
+async def test_no_patch_says_trusted_at_any_depth(
+    patch: dict[str, Any], cell: dict[str, Any]
 ) -> None:
-    path = house.root / "a.ipynb"
-    path.write_bytes(History(house, 1, Counter()).notebook())
-    before = path.read_bytes()
-    request = EditRequest(
-        path=path.name, operations=operations({"op": "set_metadata", "patch": patch, **cell})
-    )
-    with pytest.raises(InvalidOperation):
-        asyncio.run(house.editor.edit(request))
-    assert path.read_bytes() == before
+    async with serve_folder() as served:
+        history = History(served, 1, Counter())
+        history.text = before = history.notebook()
+        wanted = operations({"op": "set_metadata", "patch": patch, **cell})
+        with pytest.raises(InvalidOperation):
+            await served.editor.edit(EditRequest(path=history.path.name, operations=wanted))
+        assert history.text == before

@@ -18,9 +18,9 @@ from jupyter_nbedit.errors import NbEditError, UndoConflict
 from jupyter_nbedit.messages import EditRequest, UndoRequest
 from tests.support import samples
 from tests.support.sizes import is_nightly
-from tests.test_trust_histories import House, opened, operations
+from tests.test_trust_histories import ServedFolder, operations, serve_folder
 
-HISTORIES = 3_000 if is_nightly() else 60
+HISTORIES = 3_000 if is_nightly() else 30
 # In how many histories an undo may be refused for good, where all cells have ids. To this come
 # three for chance, which weighs more the fewer there are.
 MOST_REFUSED = 0.06
@@ -37,10 +37,10 @@ def cells(text: bytes) -> list[str]:
 class History:
     """The edits of one notebook, chosen by a number."""
 
-    def __init__(self, house: House, number: int, *, has_ids: bool, is_saved: bool) -> None:
-        self.house = house
+    def __init__(self, served: ServedFolder, number: int, *, has_ids: bool, is_saved: bool) -> None:
+        self.served = served
         self.random = random.Random(number)  # noqa: S311 -- it shall be predictable
-        self.path = house.root / f"h{number}-{has_ids}-{is_saved}.ipynb"
+        self.path = served.root / f"h{number}-{has_ids}-{is_saved}.ipynb"
         self.has_ids = has_ids
         self.is_saved = is_saved
         self.new = 0
@@ -87,7 +87,7 @@ class History:
         count = len(samples.cells_of(self.path.read_bytes()))
         batch = [self.choose_operation(count) for _ in range(self.random.choice([1, 1, 2]))]
         try:
-            reply = await self.house.editor.edit(EditRequest(self.path.name, operations(*batch)))
+            reply = await self.served.editor.edit(EditRequest(self.path.name, operations(*batch)))
         except NbEditError:
             return None
         return reply.edit_id
@@ -99,7 +99,7 @@ class History:
             text = json.dumps(json.loads(self.path.read_bytes()), indent=self.random.choice([0, 2]))
             self.path.write_text(text)
         try:
-            reply = await self.house.undoing.undo(UndoRequest(self.path.name, edit_id, redo=redo))
+            reply = await self.served.undoing.undo(UndoRequest(self.path.name, edit_id, redo=redo))
         except UndoConflict:
             return "refused"
         # An edit without any effect now stays in the history, and may have one again later.
@@ -137,9 +137,9 @@ class History:
 async def count_outcomes(*, has_ids: bool, is_saved: bool, first: int = 0) -> Counter[str]:
     outcomes: Counter[str] = Counter()
     failed: dict[str, list[int]] = {}
-    with opened() as house:
+    async with serve_folder() as served:
         for number in range(first, first + HISTORIES):
-            history = History(house, number, has_ids=has_ids, is_saved=is_saved)
+            history = History(served, number, has_ids=has_ids, is_saved=is_saved)
             outcome = await history.undo_all()
             outcomes[outcome] += 1
             failed.setdefault(outcome, []).append(number)

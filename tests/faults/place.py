@@ -27,7 +27,7 @@ from jupyter_nbedit.storage.choice import ServerStorages
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.undoing import Undoing
 from tests.support import samples
-from tests.support.services import undoing
+from tests.support.services import ServiceBuilder
 
 NAME = "a.ipynb"
 MODE = 0o640
@@ -122,7 +122,8 @@ class Place:
         manager = AsyncLargeFileManager(root_dir=str(self.root))
         locks = PathLocks(self.folder / "locks", _LOG)
         storages = ServerStorages({"contents_manager": manager}, locks)
-        return Server(storages, undoing(storages, self.folder, self.notary))
+        services = ServiceBuilder(self.folder)
+        return Server(storages, services.build_editing(storages, notary=self.notary).undoing)
 
     async def learn(self) -> None:
         """Do the case once without faults, so that it is known what comes of it."""

@@ -19,7 +19,7 @@ from jupyter_nbedit.storage import Found, Walk
 from tests.handlers.refused import assert_says_nothing_of_this_machine, details, untouched
 from tests.support import corpora, samples
 from tests.support.http import JSON, Answer, Client, Local
-from tests.support.memory_storage import MemoryStorage, Only
+from tests.support.memory_storage import MemoryStorage, OneStorage
 
 STREAM = {"output_type": "stream", "name": "stdout", "text": "needle in a stream\n"}
 TEXT = samples.notebook(
@@ -279,7 +279,7 @@ def held(local: Local, jp_serverapp: Any) -> Iterator[Held]:
     app: NbEditApp = next(
         app for app in jp_serverapp.extension_manager.extension_apps["jupyter_nbedit"]
     )
-    app.search.storages = Only(storage)
+    app.search.storages = OneStorage(storage)
     yield storage
     storage.go.set()
 

@@ -22,8 +22,8 @@ from jupyter_nbedit.storage import Changed, Storage, Written
 from jupyter_nbedit.undoing import Undoing
 from tests.storage.kept import EXACT, KINDS, PATH, TEXT, WHOLE, Kept, written
 from tests.support import samples
-from tests.support.memory_storage import Only
-from tests.support.services import undoing
+from tests.support.memory_storage import OneStorage
+from tests.support.services import ServiceBuilder
 
 OTHER = written(samples.markdown("# Other", "gamma"))
 # What other packages still use is their business.
@@ -249,7 +249,8 @@ async def test_a_write_is_told_to_those_who_listen_once(kept: Kept) -> None:
 @pytest.fixture
 def taking_back(kept: Kept, tmp_path: Path) -> Iterator[Undoing]:
     notary = NotebookNotary(db_file=":memory:", data_dir=str(tmp_path))
-    yield undoing(Only(kept.storage), tmp_path, notary)
+    services = ServiceBuilder(tmp_path)
+    yield services.build_editing(OneStorage(kept.storage), notary=notary).undoing
     notary.store.close()
 
 

@@ -82,8 +82,8 @@ class MemoryStorage:
 
 
 @dataclass(frozen=True)
-class Only:
-    """A server that keeps all notebooks in one way."""
+class OneStorage:
+    """Storages of a server that keeps all notebooks in the same one."""
 
     storage: Storage
 

@@ -1,63 +1,232 @@
-"""Ledgers for tests of what stands above one."""
+"""Build the services of one or more servers over a temporary folder, without HTTP."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jupyter_events import EventLogger
+from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 from nbformat.sign import NotebookNotary
 
-from jupyter_nbedit.afterwards import Afterwards
-from jupyter_nbedit.database import Database
-from jupyter_nbedit.editor import NotebookEditor
-from jupyter_nbedit.events import SCHEMA_PATH, EditEvents
+from jupyter_nbedit.afterwards import Afterwards, Recorder
+from jupyter_nbedit.database import NAME, Database
+from jupyter_nbedit.editor import Always, Modes, NotebookEditor
+from jupyter_nbedit.events import SCHEMA_ID, SCHEMAS, DecisionEvents, EditEvents
 from jupyter_nbedit.history import Ledger
-from jupyter_nbedit.history.entries import NewEntry
+from jupyter_nbedit.messages import EditReply, EditRequest, ReadReply, Selection
+from jupyter_nbedit.modes import ServerModes
+from jupyter_nbedit.notebook.operations import Operation
+from jupyter_nbedit.proposals.board import ProposalBoard
+from jupyter_nbedit.proposals.store import ProposalStore
+from jupyter_nbedit.reader import NotebookReader
 from jupyter_nbedit.readings import Readings
+from jupyter_nbedit.review import Review
+from jupyter_nbedit.storage.choice import ServerStorages
+from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.trust import Trust
 from jupyter_nbedit.undoing import Undoing
 from jupyter_nbedit.versions import Versions
+from tests.support.memory_storage import MemoryStorage, OneStorage
 
 if TYPE_CHECKING:
     from jupyter_nbedit.storage import Storages
 
-
-@dataclass
-class MemoryLedger:
-    """Keeps what it is given, in order; the numbers count from 1."""
-
-    kept: list[tuple[NewEntry, bytes | None]] = field(default_factory=list)
-
-    async def add(self, entry: NewEntry, record: bytes | None) -> int:
-        """Keep an edit and give its number."""
-        self.kept.append((entry, record))
-        return len(self.kept)
+LOG = logging.getLogger("tests")
+START = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
 
 
-@cache
-def _event_logger() -> EventLogger:
-    logger = EventLogger()
-    logger.register_event_schema(SCHEMA_PATH)
-    return logger
+@dataclass(frozen=True)
+class EditingServices:
+    """The services of one server that change notebooks, over one database."""
+
+    database: Database
+    ledger: Ledger
+    editor: NotebookEditor
+    reader: NotebookReader
+    undoing: Undoing
+
+    async def edit(self, path: str, *operations: Operation, **fields: Any) -> EditReply:
+        """Edit a notebook, and let the listeners of events run."""
+        reply = await self.editor.edit(EditRequest(path, operations, **fields))
+        await asyncio.sleep(0)
+        return reply
+
+    async def read(self, path: str, selection: Selection | None = None) -> ReadReply:
+        """Read a notebook that the reader has not seen before."""
+        reply = await self.reader.read(path, selection or Selection(), known=lambda _: False)
+        assert isinstance(reply, ReadReply)
+        return reply
+
+    async def close(self) -> None:
+        """Close the database."""
+        await self.database.close()
 
 
-def undoing(storages: Storages, folder: Path, notary: NotebookNotary) -> Undoing:
-    """Build what takes edits back that its editor makes; the ledger is a file in the folder."""
-    log = logging.getLogger(__name__)
-    ledger = Ledger(Database(folder / "ledger", log, is_exposed=lambda _: False))
-    editor = NotebookEditor(
-        storages=storages,
-        afterwards=Afterwards(
-            ledger=ledger,
-            events=EditEvents(_event_logger()),
-            readings=Readings(),
-            versions=Versions(),
-            log=log,
-        ),
-        trust=Trust(lambda: notary),
-    )
-    return Undoing(editor, ledger)
+class ServiceBuilder:
+    """Builds the services of servers of one user, side by side or one after the other.
+
+    The notebooks are in memory, or in the folder ``root`` if `build_storages` is used; the database
+    is a file in the folder ``nbedit``.
+
+    Parameters
+    ----------
+    folder
+        A temporary folder.
+    notebooks
+        The notebooks in memory, by their paths.
+    """
+
+    def __init__(self, folder: Path, notebooks: Mapping[str, bytes] | None = None) -> None:
+        self.folder = folder
+        self.root = folder / "root"
+        self.database_file = folder / "nbedit" / NAME
+        self.storage = MemoryStorage(dict(notebooks or {}))
+        #: What the proposals take for the time.
+        self.now = START
+        self._heard: list[tuple[str, dict[str, Any]]] = []
+        self._databases: list[Database] = []
+        self._boards: list[ProposalBoard] = []
+        self._notaries: list[NotebookNotary] = []
+
+    # Events ------------------------------------------------------------------------------------
+
+    @cached_property
+    def event_logger(self) -> EventLogger:
+        """The event logger, which knows all schemas; what it is told is kept."""
+        logger = EventLogger()
+        for schema_id, schema in SCHEMAS.items():
+            logger.register_event_schema(schema)
+            logger.add_listener(schema_id=schema_id, listener=self._hear)
+        return logger
+
+    async def _hear(self, logger: EventLogger, schema_id: str, data: dict[str, Any]) -> None:
+        assert logger is self.event_logger
+        self._heard.append((schema_id, data))
+
+    async def list_events(self, schema_id: str = SCHEMA_ID) -> list[dict[str, Any]]:
+        """Return the events of one schema that were emitted until now."""
+        await asyncio.sleep(0)
+        return [data for heard, data in self._heard if heard == schema_id]
+
+    def forget_events(self) -> None:
+        """Return only later events from now on."""
+        self._heard.clear()
+
+    # Services ----------------------------------------------------------------------------------
+
+    def build_database(self, **options: Any) -> Database:
+        """Build a connection to the database file, which is opened when it is first used."""
+        database = Database(self.database_file.parent, LOG, **options)
+        self._databases.append(database)
+        return database
+
+    def build_ledger(self, **options: Any) -> Ledger:
+        """Build a history ledger on a connection of its own."""
+        return Ledger(self.build_database(), **options)
+
+    def build_modes(
+        self, root: str = "/root", database: Database | None = None, **options: Any
+    ) -> ServerModes:
+        """Build the modes of a server."""
+        events = DecisionEvents(self.event_logger, "epoch")
+        options = {"root": lambda: root, "name": str, **options}
+        return ServerModes(database or self.build_database(), events, LOG, **options)
+
+    def build_board(
+        self,
+        storages: Storages | None = None,
+        database: Database | None = None,
+        **options: Any,
+    ) -> ProposalBoard:
+        """Build a board with its store, to which the options go."""
+        options = {"root": lambda: "/root", "name": str, "clock": lambda: self.now, **options}
+        store = ProposalStore(database or self.build_database(), **options)
+        events = DecisionEvents(self.event_logger, "epoch")
+        board = ProposalBoard(store, storages or OneStorage(self.storage), events, LOG)
+        self._boards.append(board)
+        return board
+
+    def build_editing(
+        self,
+        storages: Storages | None = None,
+        *,
+        notary: NotebookNotary | None = None,
+        modes: Modes | None = None,
+        recorder: Recorder | None = None,
+    ) -> EditingServices:
+        """Build what changes notebooks on one server.
+
+        Parameters
+        ----------
+        storages
+            Where the notebooks are; without it, in memory.
+        notary
+            Signs them; without it, one with signatures in memory.
+        modes
+            What requests may do; without it, everything.
+        recorder
+            Records edits in place of the ledger.
+        """
+        where = storages or OneStorage(self.storage)
+        database = self.build_database()
+        ledger = Ledger(database)
+        signer = notary or self.build_notary(":memory:")
+        trust = Trust(lambda: signer)
+        readings, versions = Readings(), Versions()
+        afterwards = Afterwards(
+            ledger=recorder or ledger,
+            readings=readings,
+            versions=versions,
+            events=EditEvents(self.event_logger),
+            log=LOG,
+        )
+        editor = NotebookEditor(where, afterwards, trust, modes=modes or Always())
+        editor.proposer = Review(editor, self.build_board(where, database))
+        reader = NotebookReader(storages=where, trust=trust, readings=readings, versions=versions)
+        return EditingServices(database, ledger, editor, reader, Undoing(editor, ledger))
+
+    def build_notary(self, db_file: str | None = None) -> NotebookNotary:
+        """Build a notary; without ``:memory:`` its signatures are in a file in the folder."""
+        file = db_file or str(self.folder / "signatures.db")
+        notary = NotebookNotary(db_file=file, data_dir=str(self.folder), log=LOG)
+        self._notaries.append(notary)
+        return notary
+
+    # Notebooks in files ------------------------------------------------------------------------
+
+    def build_manager(self) -> AsyncLargeFileManager:
+        """Build the stock contents manager on the folder ``root``."""
+        self.root.mkdir(exist_ok=True)
+        manager = AsyncLargeFileManager(root_dir=str(self.root))
+        # It warns of each notebook that is not trusted.
+        manager.log = logging.getLogger("tests.manager")
+        manager.log.setLevel(logging.CRITICAL)
+        manager.notary = self.build_notary()
+        return manager
+
+    def build_storages(self, manager: AsyncLargeFileManager | None = None) -> ServerStorages:
+        """Build the storages over a contents manager, with locks in the folder ``locks``."""
+        settings = {"contents_manager": manager or self.build_manager()}
+        return ServerStorages(settings, PathLocks(self.folder / "locks", LOG))
+
+    # The end -----------------------------------------------------------------------------------
+
+    def read_database_files(self) -> bytes:
+        """Return all bytes of the files in the folder of the database."""
+        return b"".join(path.read_bytes() for path in self.database_file.parent.iterdir())
+
+    async def close(self) -> None:
+        """Close everything that was built."""
+        while self._boards:
+            self._boards.pop().close()
+        while self._databases:
+            await self._databases.pop().close()
+        while self._notaries:
+            self._notaries.pop().store.close()

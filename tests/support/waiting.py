@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 LIMIT_SECONDS = 60.0
 _POLL_SECONDS = 0.01
@@ -36,14 +36,13 @@ def wait_until(condition: Callable[[], Result], what: str | None = None) -> Resu
     return result
 
 
-async def wait_until_async(
-    condition: Callable[[], Result | Awaitable[Result]], what: str | None = None
-) -> Result:
+async def wait_until_async(condition: Callable[[], Any], what: str | None = None) -> Any:
     """Do the same on the event loop, where the condition may be a coroutine function."""
     deadline = time.monotonic() + LIMIT_SECONDS
     while True:
-        found = condition()
-        result: Result = await found if inspect.isawaitable(found) else found
+        result = condition()
+        if inspect.isawaitable(result):
+            result = await result
         if result:
             return result
         _check(deadline, condition, what, result)

@@ -1,0 +1,25 @@
+"""A clock that a test sets forward, in place of a wait."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import pytest
+
+
+@dataclass
+class Clock:
+    """Shifts `time.time` and `time.monotonic`, and with it the timers of the event loop."""
+
+    shift: float = 0
+
+    def advance(self, seconds: float) -> None:
+        """Let so much time pass; a negative number goes back."""
+        self.shift += seconds
+
+    def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Replace the functions of the module `time` for a test."""
+        now, monotonic = time.time, time.monotonic
+        monkeypatch.setattr(time, "time", lambda: now() + self.shift)
+        monkeypatch.setattr(time, "monotonic", lambda: monotonic() + self.shift)
