@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from jupyter_nbedit.demo import server
 from tests.support.clock import Clock
 from tests.support.http import Client, Local
+from tests.support.servers import run_server
 from tests.support.services import ServiceBuilder
 from tests.support.sizes import enable_nightly, is_nightly, run_seed
 
@@ -68,10 +68,8 @@ def jp_server_config(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def _running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    folder = tmp_path_factory.mktemp("live")
-    (folder / "notebooks").mkdir()
-    with server.running("jupyter_server", folder) as running:
-        yield Client(running.port, running.token, running.root)
+    with run_server(tmp_path_factory.mktemp("live")) as client:
+        yield client
 
 
 @pytest.fixture(scope="module")

@@ -18,11 +18,11 @@ from traitlets import TraitError
 
 import jupyter_nbedit
 from jupyter_nbedit.app import NbEditApp
-from jupyter_nbedit.demo import server
 from jupyter_nbedit.events import SCHEMA_ID
 from jupyter_nbedit.trust import Trust
 from tests.support import samples
 from tests.support.http import Client, Local
+from tests.support.servers import run_server
 
 NAME = "a.ipynb"
 TEXT = samples.three_cells()
@@ -190,9 +190,8 @@ async def test_the_log_says_why_a_pre_save_hook_refused_and_the_answer_does_not(
 def test_a_server_without_a_browser_starts_and_stops_without_a_warning_of_ours(
     tmp_path: Path, application: str
 ) -> None:
-    (tmp_path / "notebooks").mkdir()
-    with server.running(application, tmp_path, "--no-browser") as started:
-        assert started.request("GET", "/nbedit")[0] == 200
+    with run_server(tmp_path, "--no-browser", application=application) as client:
+        assert client.request("GET", "nbedit").status == 200
     lines = (tmp_path / "server.log").read_text().splitlines()
     assert any("jupyter_nbedit | extension was successfully loaded" in line for line in lines)
     ours = [line for line in lines if "nbedit" in line.lower()]

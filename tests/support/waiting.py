@@ -14,7 +14,7 @@ _POLL_SECONDS = 0.01
 Result = TypeVar("Result")
 
 
-def wait_until(condition: Callable[[], Result], what: str | None = None) -> Result:
+def wait_until(condition: Callable[[], Result | None], what: str | None = None) -> Result:
     """Call a condition until it returns something true, and return that.
 
     Parameters

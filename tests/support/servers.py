@@ -1,0 +1,190 @@
+"""Jupyter servers in processes of their own over a temporary folder: start, stop, kill, restart."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.support.http import Client
+from tests.support.waiting import LIMIT_SECONDS, wait_until
+
+# They may be installed, take long to start, and are not what is tested.
+_OTHER_EXTENSIONS = (
+    "jupyter_lsp",
+    "jupyter_server_documents",
+    "jupyter_server_fileid",
+    "jupyter_server_terminals",
+    "jupyter_server_ydoc",
+    "jupyterlab",
+    "jupyterlab_jupytext",
+    "jupytext",
+    "notebook_shim",
+)
+_PLACES = {
+    "IPYTHONDIR": "ipython",
+    "JUPYTER_CONFIG_DIR": "config",
+    "JUPYTER_DATA_DIR": "data",
+    "JUPYTER_RUNTIME_DIR": "runtime",
+    "JUPYTERLAB_SETTINGS_DIR": "settings",
+    "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
+}
+
+
+@dataclass
+class ServerProcess:
+    """A running server, and after its end when that was."""
+
+    client: Client
+    process: subprocess.Popen[bytes]
+    log: Path
+    #: In seconds of `time.monotonic`; None as long as the server runs.
+    ended: float | None = None
+
+    def kill(self) -> None:
+        """End it as a crash does."""
+        self.process.send_signal(signal.SIGKILL)
+        self._wait()
+
+    def stop(self) -> None:
+        """End it as its user does."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        self._wait()
+
+    def _wait(self) -> None:
+        try:
+            self.process.wait(LIMIT_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.ended = time.monotonic()
+
+
+def start_server(  # noqa: PLR0913 -- all but the folder have defaults
+    folder: Path,
+    *options: str,
+    application: str = "jupyter_server",
+    extensions: Sequence[str] = (),
+    configuration: str = "",
+    environment: Mapping[str, str] | None = None,
+    name: str = "server",
+    python: str = sys.executable,
+) -> ServerProcess:
+    """Start a server and wait until it answers.
+
+    Several servers may share a folder, at the same time or one after the other.
+
+    Parameters
+    ----------
+    folder
+        Everything the server writes goes in here; it serves the folder ``notebooks`` in it.
+    options
+        Further command line options.
+    application
+        The module to start: ``jupyter_server`` or ``jupyterlab``.
+    extensions
+        The modules of other server extensions that it loads. Whatever else is installed is
+        switched off if it takes long to start.
+    configuration
+        Further lines of ``jupyter_server_config.py``.
+    environment
+        Replaces what is in its environment.
+    name
+        Names the log, to which a restarted server appends.
+    python
+        The interpreter of the environment it runs in.
+
+    Raises
+    ------
+    AssertionError
+        If the server ends or does not answer; the message has the end of its log.
+    """
+    root = folder / "notebooks"
+    for path in (root, folder / "config"):
+        path.mkdir(parents=True, exist_ok=True)
+    loaded = {
+        other: other in extensions or other == application
+        for other in (*_OTHER_EXTENSIONS, *extensions)
+    }
+    (folder / "config" / "jupyter_server_config.py").write_text(
+        f"c = get_config()\nc.ServerApp.jpserver_extensions = {loaded!r}\n{configuration}"
+    )
+    command = [
+        *(python, "-m", application),
+        f"--ServerApp.root_dir={root}",
+        # Whatever does not say who may use it is for nobody.
+        "--ServerApp.allow_unauthenticated_access=False",
+        *options,
+        *(["--allow-root"] if os.name == "posix" and os.geteuid() == 0 else []),
+    ]
+    own = _environment(folder) | dict(environment or {})
+    log = folder / f"{name}.log"
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            command,
+            env=own,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            # Ctrl-C is for the tests; the server would ask whether it is meant.
+            start_new_session=True,
+        )
+    info = Path(own["JUPYTER_RUNTIME_DIR"]) / f"jpserver-{process.pid}.json"
+    try:
+        client = wait_until(lambda: _connect(process, info, root), "an answer of the server")
+    except BaseException:
+        process.kill()
+        process.wait()
+        print(f"The end of the server's log:\n{log.read_text()[-4000:]}")
+        raise
+    return ServerProcess(client, process, log)
+
+
+@contextmanager
+def run_server(folder: Path, *options: str, **more: Any) -> Iterator[Client]:
+    """Run a server while the block does; what it takes is what `start_server` takes."""
+    server = start_server(folder, *options, **more)
+    try:
+        yield server.client
+    finally:
+        server.stop()
+
+
+def _connect(process: subprocess.Popen[bytes], info: Path, root: Path) -> Client | None:
+    """Return a client if the server answers; its address and token it has written down itself."""
+    assert process.poll() is None, f"The server ended with exit code {process.returncode}."
+    # It may be there before it is written, and before the server listens.
+    with suppress(FileNotFoundError, json.JSONDecodeError, ConnectionError):
+        said = json.loads(info.read_text())
+        client = Client(said["port"], said["token"], root, said["base_url"])
+        client.request("GET", "api/status")
+        return client
+    return None
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("IPYTHON", "JUPYTER"))
+    }
+    places = {variable: str(folder / name) for variable, name in _PLACES.items()}
+    return {**inherited, **places, "JUPYTER_PORT": str(find_free_port())}
+
+
+def find_free_port() -> int:
+    """Return a port of this machine that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
