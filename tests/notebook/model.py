@@ -10,8 +10,12 @@ import copy
 import hashlib
 import itertools
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from typing import Any
+
+import nbformat
+from nbformat.validator import get_validator
 
 from tests.notebook import model_sections as sections
 
@@ -29,8 +33,24 @@ def loads(text: bytes) -> JSON:
     )
 
 
-def number(token: str) -> str:
-    return f"number {token}"
+class Number(str):
+    """A number, as it is written."""
+
+    __slots__ = ()
+
+
+def number(token: str) -> Number:
+    return Number(f"number {token}")
+
+
+def with_numbers(value: JSON) -> JSON:
+    """Return the value with its numbers as Python has them."""
+    if isinstance(value, Number):
+        token = value.removeprefix("number ")
+        return int(token) if re.fullmatch(r"-?\d{1,4300}", token) else float(token)
+    if isinstance(value, dict):
+        return {name: with_numbers(item) for name, item in value.items()}
+    return [with_numbers(item) for item in value] if isinstance(value, list) else value
 
 
 def source(cell: JSON) -> str:
@@ -56,6 +76,54 @@ def merge_patch(target: JSON, patch: JSON) -> JSON:
     return target
 
 
+def with_line_feeds(text: str) -> str:
+    return re.sub("\r\n?", "\n", text)
+
+
+def replace_text(source: str, old: str, new: str, *, everywhere: bool) -> str:
+    """Replace a text in which CR LF is one character, a line end like LF."""
+    row = re.findall("\r\n|.", source, re.DOTALL)
+    ends = [at for at, one in enumerate(row) if one in {"\n", "\r\n"}]
+    text, old = "".join(one[-1] for one in row), old.replace("\r\n", "\n")
+    if "\r\n" not in row:
+        new = with_line_feeds(new)
+        old = old if old in text else with_line_feeds(old)
+    count = sum(text.startswith(old, at) for at in range(len(text)))
+    if count == 0 or (count > 1 and not everywhere):
+        raise Refused("text_mismatch")
+    at = 0
+    while (at := text.find(old, at)) != -1:
+        # The next line end, or the first one if none follows, is that of the new text.
+        following = [end for end in ends if end >= at] or ends
+        row[at] = re.sub("\r?\n", row[following[0]], new) if following else new
+        row[at + 1 : at + len(old)] = [""] * (len(old) - 1)
+        at += len(old)
+    return "".join(row)
+
+
+def defined_members(owner: str, minor: int) -> set[str]:
+    """Return which metadata nbformat's own schema defines for a type of cell or the notebook."""
+    schema = get_validator(4, min(minor, 5))._schema
+    whole = schema if owner == "notebook" else schema["definitions"].get(f"{owner}_cell")
+    return set(whole["properties"]["metadata"]["properties"]) if whole else set()
+
+
+def is_valid_metadata(owner: str, minor: int, metadata: JSON) -> bool:
+    """Return whether nbformat finds a notebook with such metadata valid."""
+    minor = min(minor, 5)
+    cell = {"cell_type": owner, "source": "", "metadata": metadata}
+    cell |= {"execution_count": None, "outputs": []} if owner == "code" else {}
+    cell |= {"id": "x"} if minor == 5 else {}
+    is_top = owner == "notebook"
+    value = {
+        "cells": [] if is_top else [cell],
+        "metadata": metadata if is_top else {},
+        "nbformat": 4,
+        "nbformat_minor": minor,
+    }
+    return bool(nbformat.validator.isvalid(value, version=4))
+
+
 class Batch:
     """A notebook while operations are done to it.
 
@@ -67,7 +135,8 @@ class Batch:
         self.top = {name: value for name, value in notebook.items() if name != "cells"}
         self.was = [joined(cell) for cell in notebook["cells"]]
         self.cells = copy.deepcopy(self.was)
-        self.has_ids = int(self.top.get("nbformat_minor", "number 0").split()[1]) >= 5
+        self.minor = int(with_numbers(self.top.get("nbformat_minor", 0)))
+        self.has_ids = self.minor >= 5
         self.fresh = fresh
         marks = [object() for _ in range(len(self.cells) + 1)]
         self.marks = {id(c): (marks[at], marks[at + 1]) for at, c in enumerate(self.cells)}
@@ -153,6 +222,14 @@ class Batch:
         if isinstance(metadata, dict) and metadata.get(flag) is False:
             raise Refused("cell_protected")
 
+    def judge(self, metadata: JSON, names: Collection[str], owner: str) -> None:
+        """Refuse those of some members that nbformat defines and refuses."""
+        if isinstance(metadata, dict):
+            chosen = defined_members(owner, self.minor) & set(names) & set(metadata)
+            judged = {name: with_numbers(metadata[name]) for name in chosen}
+            if judged and not is_valid_metadata(owner, self.minor, judged):
+                raise Refused("invalid_operation")
+
     def clear(self, cell: JSON) -> None:
         for name, value in (("outputs", []), ("execution_count", None)):
             if cell["cell_type"] == "code" and name in cell:
@@ -201,8 +278,13 @@ class Batch:
         found = self.cell(cell, expect)
         self.protected(found, "editable")
         if source is not None:
-            found["source"] = source
-        if cell_type not in {None, found["cell_type"]}:
+            was = found["source"]
+            is_kept = "\r\n" in was or source == was
+            found["source"] = source if is_kept else with_line_feeds(source)
+        if cell_type is not None and cell_type != found["cell_type"]:
+            known = defined_members(found["cell_type"], self.minor)
+            only_new = defined_members(cell_type, self.minor) - known
+            self.judge(found.get("metadata"), only_new, cell_type)
             alien = ("attachments",) if cell_type == "code" else ("outputs", "execution_count")
             for name in alien:
                 found.pop(name, None)
@@ -219,11 +301,8 @@ class Batch:
         self.protected(found, "editable")
         text = found["source"]
         for edit in edits or [one]:
-            old, starts = edit["old"], range(len(text))
-            count = sum(text.startswith(old, at) for at in starts)
-            if count == 0 or (count > 1 and not edit.get("all")):
-                raise Refused("text_mismatch")
-            text = edit["new"].join(text.split(old))
+            everywhere = bool(edit.get("all"))
+            text = replace_text(text, edit["old"], edit["new"], everywhere=everywhere)
         found["source"] = text
         if outputs == "clear":
             self.clear(found)
@@ -235,9 +314,11 @@ class Batch:
             if wanted in taken or not self.has_ids:
                 raise Refused("invalid_operation")
         named = self.new_id() if wanted is None else {"id": wanted}
+        mark = self.mark(place)
         metadata = loads(json.dumps(metadata or {}).encode())
-        cell = {"cell_type": cell_type, "metadata": metadata, "source": source, **named}
-        self.new(self.mark(place), cell)
+        self.judge(metadata, metadata, cell_type)
+        cell = {"cell_type": cell_type, "metadata": metadata, **named}
+        self.new(mark, {**cell, "source": with_line_feeds(source)})
 
     def delete(self, cell: Any = None, cells: Any = None, expect: JSON = None) -> None:
         for one in self.several(cell, cells, expect):
@@ -306,6 +387,8 @@ class Batch:
         if cell is not None and patch.get("editable", False) is False:
             self.protected(target, "editable")
         target["metadata"] = merge_patch(target.get("metadata"), loads(json.dumps(patch).encode()))
+        owner = "notebook" if cell is None else target["cell_type"]
+        self.judge(target["metadata"], patch, owner)
 
     def append_to_section(self, section: str, source: str, cell_type: str = "markdown") -> None:
         found = self.section(section)
@@ -353,7 +436,8 @@ class Batch:
 
     def new_in_section(self, mark: object, source: str, cell_type: str) -> None:
         named = self.new_id()
-        self.new(mark, {"cell_type": cell_type, "metadata": {}, "source": source, **named})
+        cell = {"cell_type": cell_type, "metadata": {}, "source": with_line_feeds(source)}
+        self.new(mark, {**cell, **named})
 
     def change(self, cell: JSON, text: str) -> None:
         if text.replace(sections.INSERTED, "") != cell["source"].replace(sections.INSERTED, ""):

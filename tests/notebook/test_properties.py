@@ -15,18 +15,18 @@ from jupyter_nbedit.notebook.splices import join
 from tests.notebook.generated import notebooks, texts
 from tests.notebook.oracle import check, edit
 
-# The floor everything stands on is worth more examples than the rest.
+# All other tests build on this.
 thoroughly = settings(max_examples=2 * settings().max_examples)
 
-
 patches = st.dictionaries(
-    st.one_of(st.sampled_from(["tags", "k"]), texts.filter(lambda name: name != "trusted")),
+    st.one_of(
+        st.sampled_from(["tags", "k", "collapsed", "kernelspec"]),
+        texts.filter(lambda name: name != "trusted"),
+    ),
     st.one_of(st.none(), texts, st.lists(texts, max_size=2), st.dictionaries(texts, st.none())),
     max_size=3,
 ).filter(lambda patch: "trusted" not in str(patch))
 types = st.sampled_from(["code", "markdown", "raw"])
-
-
 metadatas = st.dictionaries(texts.filter(lambda name: name != "trusted"), texts, max_size=2)
 
 
