@@ -12,8 +12,8 @@ MODULES = (
 )
 
 _NOTEBOOK = (
-    *("actions", "batch", "columns", "document", "forms", "line_ends", "merging", "metadata"),
-    *("properties", "renewal", "sections", "spans", "taking_back", "touched", "windows"),
+    *("batch", "columns", "document", "forms", "line_ends", "metadata"),
+    *("properties", "renewal", "sections", "spans", "taking_back", "windows"),
 )
 _STORAGE = (
     *("commit", "commit_here", "copying", "create", "failures", "files"),

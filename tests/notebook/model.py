@@ -182,6 +182,12 @@ class Batch:
             if id(cell) in now and cell == before
         ]
 
+    def is_unchanged(self, notebook: JSON) -> bool:
+        """Return whether the cells are the same ones as in the notebook, and all is as it was."""
+        is_same = [id(cell) for cell in self.now] == [id(cell) for cell in self.cells]
+        top = {name: value for name, value in notebook.items() if name != "cells"}
+        return is_same and self.cells == self.was and self.top == top
+
     def at(self, what: object) -> int:
         return next(at for at, entry in enumerate(self.row) if entry is what)
 

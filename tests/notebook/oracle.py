@@ -52,6 +52,15 @@ def around(document: Document) -> list[bytes]:
     return [text[start:stop] for start, stop in parts]
 
 
+def check_results(label: str, applied: Applied, after: Document, expected: model.Batch) -> None:
+    """Check that the cells of an answer are where it says."""
+    for result in applied.results:
+        for told in [result] if result.cells is msgspec.UNSET else result.cells:
+            if told.cell_id is not None and told.index is not None and told.source is msgspec.UNSET:
+                gone = any(cell.get("id") == told.cell_id for cell in expected.gone)
+                assert gone or after.heads[told.index][0] == told.cell_id, label
+
+
 def check(label: str, document: Document, operations: list[dict[str, Any]]) -> bytes | None:
     """Check a batch against the model; give the notebook after it, or None if it is refused."""
     label = f"{label}: {operations}"
@@ -85,11 +94,8 @@ def check(label: str, document: Document, operations: list[dict[str, Any]]) -> b
     assert [model.joined(cell) for cell in after_value.pop("cells")] == expected.result, label
     assert after_value == expected.top, label
     assert applied.total_cells == len(after), label
-    for result in applied.results:
-        for told in [result] if result.cells is msgspec.UNSET else result.cells:
-            if told.cell_id is not None and told.index is not None and told.source is msgspec.UNSET:
-                gone = any(cell.get("id") == told.cell_id for cell in expected.gone)
-                assert gone or after.heads[told.index][0] == told.cell_id, label
-
+    check_results(label, applied, after, expected)
     assert join(text, backwards(document.text, applied.splices)) == document.text, label
+    if expected.is_unchanged(before_value):
+        assert not applied.splices, label
     return text

@@ -1,3 +1,9 @@
+"""What a batch does to bytes, what it answers and shows, and what the model does not know.
+
+What the operations mean is held against the model, in `test_properties`, `test_stateful` and
+`test_corpus`, and stands in a table in `tests/handlers/test_operation_table.py`.
+"""
+
 from __future__ import annotations
 
 import json
@@ -5,7 +11,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from msgspec import UNSET
 
 from jupyter_nbedit.errors import (
     AmbiguousCell,
@@ -14,255 +19,293 @@ from jupyter_nbedit.errors import (
     CellProtected,
     InvalidNotebook,
     InvalidOperation,
+    NbEditError,
 )
-from jupyter_nbedit.notebook.batch import TouchedCell
+from jupyter_nbedit.notebook.actions import perform
 from jupyter_nbedit.notebook.diff import unified
 from jupyter_nbedit.notebook.document import Document, source_hash
 from jupyter_nbedit.notebook.splices import join
-from tests.notebook.oracle import edit
+from tests.notebook.oracle import NEW_ID, edit
+from tests.support import samples
+from tests.support.samples import cells_of
+
+RAN = {"execution_count": 1, "outputs": [samples.HTML_OUTPUT]}
+STARTED = {"iopub.execute_input": "2026-01-01T00:00:00Z"}
+ENDED = {**STARTED, "shell.execute_reply": "2026-01-01T00:00:01Z"}
+ODD = b"""{"nbformat_minor":5, "nbformat":4,
+"metadata" : {"z":NaN ,"a":[1,\t2],"n":{"\\u0065":1e400}},
+"cells":[{"cell_type":"raw","id":"x","source":"\\u0041","metadata":{
+   "b" : "\\/" ,"tags":["t"], "k":{ } }}]}"""
 
 
 def notebook(*cells: dict[str, Any], minor: int = 5) -> Document:
-    return Document.parse(
-        json.dumps(
-            {"cells": list(cells), "metadata": {}, "nbformat": 4, "nbformat_minor": minor}, indent=1
-        ).encode()
-    )
+    return Document.parse(samples.notebook(*cells, minor=minor))
 
 
 def raw(source: str, /, **members: Any) -> dict[str, Any]:
-    return {"cell_type": "raw", "id": source, "metadata": {}, "source": [source], **members}
-
-
-def code(source: str, /, **members: Any) -> dict[str, Any]:
-    output = {"output_type": "stream", "name": "stdout", "text": ["1"]}
-    return {
-        "cell_type": "code",
-        "execution_count": 3,
-        "id": source,
-        "metadata": {},
-        "outputs": [output],
-        "source": [source],
-        **members,
-    }
+    """Return a raw cell whose id is its source."""
+    return samples.raw(source, source, **members)
 
 
 ABC = notebook(raw("a"), raw("b"), raw("c"))
+NOTEBOOK = notebook(
+    samples.code("x = 1\ny = 2", "a", **RAN),
+    samples.code("z = 3\n0", "b", metadata={"execution": STARTED, "k": 1}, **RAN),
+    samples.code("z = 4\n0", "c", metadata={"execution": ENDED, "k": 1}, **RAN),
+    samples.code("locked\n0", "d", metadata={"editable": False}, **RAN),
+    samples.raw("kept", "e", metadata={"deletable": False}),
+)
+
+
+def after(document: Document, *operations: dict[str, Any]) -> bytes:
+    return join(document.text, edit(document, *operations).splices)
 
 
 def sources(document: Document, *operations: dict[str, Any]) -> list[str]:
-    after = Document.parse(join(document.text, edit(document, *operations).splices))
-    return [after.cell(at).source for at in range(len(after))]
+    return [cell["source"] for cell in cells_of(after(document, *operations))]
 
 
-def put(source: str, **position: Any) -> dict[str, Any]:
-    return {"op": "insert", "cell_type": "raw", "source": source, **position}
+def put(source: str, **fields: Any) -> dict[str, Any]:
+    return {"op": "insert", "cell_type": "raw", "source": source, **fields}
+
+
+def move(cell: str, **place: Any) -> dict[str, Any]:
+    return {"op": "move", "cell": cell, **place}
+
+
+def replace(cell: str | int, source: str, **more: Any) -> dict[str, Any]:
+    return {"op": "replace", "cell": cell, "source": source, **more}
+
+
+def set_metadata(cell: str | None = None, **patch: Any) -> dict[str, Any]:
+    named = {} if cell is None else {"cell": cell}
+    return {"op": "set_metadata", "patch": patch, **named}
+
+
+NEW = put("x", at="start", id="new")
+DELETE_NEW = {"op": "delete", "cell": "new"}
 
 
 @pytest.mark.parametrize(
-    ("position", "expected"),
+    ("operations", "expected"),
     [
-        ({"at": "start"}, "xabc"),
-        ({"at": "end"}, "abcx"),
-        ({"index": 0}, "xabc"),
-        ({"index": 2}, "abxc"),
-        ({"index": 3}, "abcx"),
-        ({"before": "a"}, "xabc"),
-        ({"after": "a"}, "axbc"),
-        ({"after": 2}, "abcx"),
-        ({"before": "cell-1"}, "axbc"),
+        # Positions mean the notebook as it was, and one gap is filled in order.
+        (
+            [put("x", at="start"), put("y", index=1), put("z", after="c"), put("w", before=2)],
+            "xaybwcz",
+        ),
+        ([put("x", after="a"), put("y", before="b"), put("z", index=1)], "axyzbc"),
+        ([NEW, put("z", after="new"), put("y", before="new"), replace("new", "X")], "yXzabc"),
+        ([NEW, move("new", at="end"), DELETE_NEW], "abc"),
+        ([NEW, DELETE_NEW, put("y", after="new")], "yabc"),
+        # A position beside a cell goes with it, and stays where it was if it goes.
+        ([move("a", at="end"), put("x", after="a")], "bcax"),
+        ([{"op": "delete", "cell": "b"}, put("x", after="b")], "axc"),
+        ([move("a", at="end"), move("c", at="start")], "cba"),
     ],
 )
-def test_a_position_says_where_a_cell_goes(position: dict[str, Any], expected: str) -> None:
-    assert sources(ABC, put("x", **position)) == list(expected)
+def test_the_operations_of_a_batch_meet(operations: list[dict[str, Any]], expected: str) -> None:
+    assert sources(ABC, *operations) == list(expected)
 
 
-def test_positions_mean_the_notebook_as_it_was_before_the_batch() -> None:
-    operations = [put("x", at="start"), put("y", index=1), put("z", after="c"), put("w", before=2)]
-
-    assert sources(ABC, *operations) == list("xaybwcz")
-
-
-def test_what_goes_into_one_gap_stands_there_in_the_order_of_the_operations() -> None:
-    operations = [put("x", after="a"), put("y", before="b"), put("z", index=1)]
-
-    assert sources(ABC, *operations) == list("axyzbc")
-
-
-def test_an_operation_may_name_a_cell_that_an_earlier_one_inserted() -> None:
+def test_cells_merge_that_the_batch_itself_put_side_by_side() -> None:
     operations = [
-        put("x", at="start", id="new"),
-        put("z", after="new"),
-        put("y", before="new"),
-        {"op": "replace", "cell": "new", "source": "X"},
+        move("a", after="c"),
+        {"op": "delete", "cell": "b"},
+        put("d", after="c", id="d"),
+        move("d", after="a"),
+        {"op": "merge", "cells": ["c", "a", "d"]},
     ]
 
-    assert sources(ABC, *operations) == ["y", "X", "z", "a", "b", "c"]
+    assert sources(ABC, *operations) == ["c\na\nd"]
 
 
-def test_a_cell_inserted_in_a_batch_may_be_moved_and_deleted_in_it() -> None:
-    operations = [put("x", at="start", id="new"), {"op": "move", "cell": "new", "at": "end"}]
+def test_a_thousand_cells_can_be_inserted_each_behind_the_one_before() -> None:
+    chain = [put("0", after="a", id="i0")]
+    chain += [put("x", after=f"i{at}", id=f"i{at + 1}") for at in range(999)]
 
-    assert sources(ABC, *operations) == list("abcx")
-    assert sources(ABC, *operations, {"op": "delete", "cell": "new"}) == list("abc")
+    ids = [cell["id"] for cell in cells_of(after(ABC, *chain))]
 
-
-def test_a_position_beside_a_moved_cell_goes_where_the_cell_went() -> None:
-    operations = [{"op": "move", "cell": "a", "at": "end"}, put("x", after="a")]
-
-    assert sources(ABC, *operations) == list("bcax")
+    assert ids == ["a", *(f"i{at}" for at in range(1000)), "b", "c"]
 
 
-def test_a_position_beside_a_deleted_cell_is_where_the_cell_was() -> None:
-    operations = [{"op": "delete", "cell": "b"}, put("x", after="b")]
-
-    assert sources(ABC, *operations) == list("axc")
+# Bytes -------------------------------------------------------------------------------------------
 
 
-def test_cells_swap_places_in_one_batch() -> None:
-    operations = [
-        {"op": "move", "cell": "a", "at": "end"},
-        {"op": "move", "cell": "c", "at": "start"},
-    ]
-
-    assert sources(ABC, *operations) == list("cba")
-
-
-@pytest.mark.parametrize("position", [{"before": "b"}, {"after": "b"}, {"index": 1}, {"index": 2}])
-def test_moving_a_cell_to_where_it_is_changes_nothing(position: dict[str, Any]) -> None:
-    assert not edit(ABC, {"op": "move", "cell": "b", **position}).splices
-
-
-def test_the_results_tell_where_each_cell_stands_afterwards() -> None:
-    applied = edit(
-        ABC,
-        put("x", at="start", id="new"),
-        {"op": "move", "cell": "c", "before": "b"},
-        {"op": "delete", "cell": "a"},
-        {"op": "replace", "cell": "b", "source": "B"},
-    )
-
-    after = Document.parse(join(ABC.text, applied.splices))
-    assert [after.cell(at).source for at in range(len(after))] == ["x", "c", "B"]
-    assert [(done.op, done.cell_id, done.index) for done in applied.results] == [
-        ("insert", "new", 0),
-        ("move", "c", 1),
-        ("delete", "a", 0),
-        ("replace", "b", 2),
-    ]
-    assert applied.results[2].source == "a"
-    assert applied.results[3].source_hash == source_hash("B")
-    assert applied.total_cells == 3
+@pytest.mark.parametrize(
+    ("operation", "old", "new"),
+    [
+        (set_metadata("x", tags=["u"]), '["t"]', '["u"]'),
+        (set_metadata("x", tags=None), ' ,"tags":["t"]', ""),
+        (set_metadata("x", b=None), '"b" : "\\/" ,"tags"', '"tags"'),
+        (set_metadata(n={"e": 2}), "1e400", "2"),
+        (set_metadata(n={"e": None}), '{"\\u0065":1e400}', "{}"),
+        (set_metadata(z="é"), "NaN", '"é"'),
+        (set_metadata(n=1), '{"\\u0065":1e400}', "1"),
+        (set_metadata("x", tags=["t"], b="/", k={"no": None}, missing=None), "", ""),
+    ],
+)
+def test_only_the_members_that_a_patch_names_change_their_bytes(
+    operation: dict[str, Any], old: str, new: str
+) -> None:
+    assert after(Document.parse(ODD), operation).decode() == ODD.decode().replace(old, new)
 
 
-def test_of_a_cell_no_more_is_told_than_there_is_to_tell() -> None:
-    delete, clear = {"op": "delete", "cells": ["a"]}, {"op": "clear_outputs", "cells": ["c"]}
-    deleted, cleared = edit(ABC, delete, clear).results
-    assert deleted.cells is not UNSET
-    assert cleared.cells is not UNSET
-    bare = TouchedCell(cell_id="a", index=0, cell_type="raw", source_hash="")
-    told: list[Any] = [deleted, *deleted.cells, *cleared.cells, bare]
-    for part in told:
-        with pytest.raises(AttributeError, match="immutable"):
-            part.index = 7
-        with pytest.raises(TypeError):
-            type(part)(*(getattr(part, name) for name in part.__struct_fields__))
-    sometimes = {"source", "outputs_cleared", "cells"}
-    assert [set(msgspec.to_builtins(part)) & sometimes for part in told] == [
-        {"cells"},
-        {"source"},
-        {"outputs_cleared"},
-        set(),
-    ]
+def test_new_metadata_stand_where_nbformat_would_have_put_them() -> None:
+    document = Document.parse(samples.three_cells())
+    of_cell = set_metadata("alpha", tags=["a"], k={"b": {"c": []}})
 
+    text = after(document, set_metadata(authors=[{"name": "x"}], title="y"), of_cell)
 
-def test_a_replaced_code_cell_loses_its_outputs_and_count_unless_they_are_kept() -> None:
-    document = notebook(code("x"))
-
-    cleared = edit(document, {"op": "replace", "cell": "x", "source": "y"})
-    kept = edit(document, {"op": "replace", "cell": "x", "source": "y", "outputs": "keep"})
-
-    [cell] = json.loads(join(document.text, cleared.splices))["cells"]
-    assert (cell["outputs"], cell["execution_count"]) == ([], None)
-    assert cleared.results[0].outputs_cleared is True
-    [cell] = json.loads(join(document.text, kept.splices))["cells"]
-    assert (len(cell["outputs"]), cell["execution_count"]) == (1, 3)
-    assert kept.results[0].outputs_cleared is False
-
-
-def test_clearing_what_is_clear_already_changes_nothing() -> None:
-    document = notebook(code("x", outputs=[], execution_count=None))
-
-    assert not edit(document, {"op": "replace", "cell": "x", "source": "x"}).splices
-
-
-def test_a_change_of_type_brings_what_nbformat_demands_and_takes_what_it_forbids() -> None:
-    document = notebook(code("x"), raw("y", attachments={"a": {}}))
-
-    text = join(
-        document.text,
-        edit(
-            document,
-            {"op": "replace", "cell": "x", "cell_type": "markdown"},
-            {"op": "replace", "cell": "y", "cell_type": "code"},
-        ).splices,
-    )
-
-    markdown, now_code = json.loads(text)["cells"]
-    assert markdown == {"cell_type": "markdown", "id": "x", "metadata": {}, "source": ["x"]}
-    assert list(now_code) == ["cell_type", "execution_count", "id", "metadata", "outputs", "source"]
-    assert (now_code["outputs"], now_code["execution_count"]) == ([], None)
+    again = json.dumps(json.loads(text), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    assert text.decode() == again
 
 
 def test_only_the_lines_that_differ_are_written_anew() -> None:
-    text = ABC.text[:].replace(b'"b"\n', b'"\\u0062\\n",  "\\/c\\n" ,\n"\\u0064"\n')
+    text = ABC.text[:].replace(b'"b"\n', b'["\\u0062\\n",  "\\/c\\n" ,\n"\\u0064"]\n')
     document = Document.parse(text)
     assert document.cell(1).source == "b\n/c\nd"
 
-    [splice] = edit(document, {"op": "replace", "cell": 1, "source": "b\nX\nd"}).splices
+    [splice] = edit(document, replace(1, "b\nX\nd")).splices
 
     assert text[splice.start : splice.stop] == b'"\\/c\\n"'
     assert splice.text == b'"X\\n"'
 
 
-def test_a_new_cell_has_no_id_where_the_format_has_none() -> None:
-    document = notebook({"cell_type": "raw", "metadata": {}, "source": []}, minor=4)
+def test_a_source_with_a_lone_surrogate_can_be_edited_around_it() -> None:
+    text = samples.notebook(samples.raw("x 1", "x")).replace(b"x 1", b"\\ud83d 1")
+    operation = {"op": "replace_text", "cell": "x", "old": "1", "new": "2"}
 
-    applied = edit(document, put("x", at="end"))
-
-    assert applied.results[0].cell_id is None
-    assert "id" not in json.loads(join(document.text, applied.splices))["cells"][1]
+    assert after(Document.parse(text), operation) == text.replace(b" 1", b" 2")
 
 
 @pytest.mark.parametrize(
-    ("operation", "refusal", "says"),
+    ("cell", "operation", "old", "new"),
     [
-        ({"op": "delete", "cell": "nobody"}, CellNotFound, "nobody"),
-        ({"op": "delete", "cell": 3}, CellNotFound, "3 cells"),
-        ({"op": "delete", "cell": "cell-3"}, CellNotFound, "cell-3"),
-        ({"op": "delete", "cell": "cell-01"}, CellNotFound, "cell-01"),
-        ({"op": "delete", "cell": "CELL-1"}, CellNotFound, "CELL-1"),
-        (put("x"), InvalidOperation, "found none"),
-        (put("x", at="end", index=1), InvalidOperation, "`index` and `at`"),
-        (put("x", index=4), InvalidOperation, "0 to 3"),
-        (put("x", at="end", id="a"), InvalidOperation, "already"),
-        (put("x", at="end", metadata={"a": [{"trusted": True}]}), InvalidOperation, "trusted"),
-        ({"op": "replace", "cell": "a"}, InvalidOperation, "neither"),
-        ({"op": "replace", "cell": "a", "source": "", "expect": {}}, InvalidOperation, "one of"),
         (
-            {"op": "replace", "cell": "a", "source": "", "expect": {"source": "b"}},
-            CellChanged,
-            "details",
+            b'{"cell_type": "markdown", "execution_count": 1, "metadata": {}, "source": "x"}',
+            replace(0, "y"),
+            b'"x"',
+            b'"y"',
+        ),
+        (
+            b'{"cell_type": "code", "execution_count": [], "outputs": [ ], "source": ""}',
+            {"op": "clear_outputs", "all": True},
+            b"[],",
+            b"null,",
         ),
     ],
 )
-def test_an_operation_that_fits_nothing_is_refused(
-    operation: dict[str, Any], refusal: type[Exception], says: str
+def test_an_odd_count_is_cleared_in_a_code_cell_only(
+    cell: bytes, operation: dict[str, Any], old: bytes, new: bytes
 ) -> None:
-    with pytest.raises(refusal, match=says) as raised:
-        edit(ABC, {"op": "move", "cell": "a", "at": "end"}, operation)
+    document = Document.parse(b'{"cells": [' + cell + b'], "nbformat": 4}')
 
-    assert raised.value.details["operation"] == 1  # type: ignore[attr-defined]
+    assert after(document, operation) == document.text[:].replace(old, new)
+
+
+def test_what_has_no_metadata_can_be_split_and_given_some() -> None:
+    cell = {"cell_type": "raw", "source": "a\nb"}
+    top = {"cells": [cell], "nbformat": 4, "nbformat_minor": 4}
+    document = Document.parse(json.dumps(top).encode())
+    of_cell = {"op": "set_metadata", "patch": {"k": 1}, "cell": 0}
+
+    assert sources(document, {"op": "split", "cell": 0, "at_line": 2}) == ["a", "b"]
+    changed = json.loads(after(document, of_cell, set_metadata(k=1)))
+    assert changed == {**top, "cells": [{**cell, "metadata": {"k": 1}}], "metadata": {"k": 1}}
+
+
+def test_a_split_cell_has_its_attachments_twice_and_is_running_once() -> None:
+    image = {"a.png": {"image/png": "QQ=="}}
+    document = notebook(
+        samples.code("1\n2", "code", metadata={"execution": STARTED, "k": 1}),
+        samples.code("1\n2", "done", metadata={"execution": ENDED}),
+        samples.markdown("1\n2", "text", attachments=image),
+    )
+    splits = [{"op": "split", "cell": at, "at_line": 2} for at in range(3)]
+
+    cells = cells_of(after(document, *splits))
+
+    executions = [cell["metadata"].get("execution") for cell in cells]
+    assert executions == [STARTED, None, ENDED, ENDED, None, None]
+    assert cells[1]["metadata"] == {"k": 1}
+    assert [cell.get("attachments") for cell in cells[4:]] == [image, image]
+
+
+# Merging -----------------------------------------------------------------------------------------
+
+ONE, OTHER = {"image/png": "AAAA"}, {"image/png": "BBBB"}
+ODD_ONES: list[Any] = [1, [], "p", None]
+
+
+@pytest.mark.parametrize(
+    ("attachments", "merged"),
+    [
+        ([{"p": ONE}, {"q": OTHER}, ...], {"p": ONE, "q": OTHER}),
+        ([..., {"p": OTHER}], {"p": OTHER}),
+        ([{"p": ONE}, {"p": ONE}], {"p": ONE}),
+        *(([odd, {"p": ONE}], {"p": ONE}) for odd in ODD_ONES),
+        *(([{"p": ONE}, odd], {"p": ONE}) for odd in ODD_ONES),
+        *(([odd, odd], odd) for odd in ODD_ONES),
+    ],
+)
+def test_attachments_come_together_when_cells_are_merged(
+    attachments: list[Any], merged: Any
+) -> None:
+    members = [{} if one is ... else {"attachments": one} for one in attachments]
+    document = notebook(*(samples.markdown("x", f"c{n}", **one) for n, one in enumerate(members)))
+
+    [cell] = cells_of(after(document, {"op": "merge", "cells": list(range(len(members)))}))
+
+    assert cell["attachments"] == merged
+
+
+@pytest.mark.parametrize(
+    ("cells", "about"),
+    [(["a", "c"], "c"), (["b", "a"], "a"), (["a", "b", "d"], "d"), (["c", "d"], "d")],
+)
+def test_what_cannot_be_merged_is_refused_with_the_cell_in_the_way(
+    cells: list[str], about: str
+) -> None:
+    # Those of `c` are others than those of `b`, and `d` is of another type.
+    document = notebook(
+        samples.markdown("one", "a"),
+        samples.markdown("two", "b", attachments={"p": ONE}),
+        samples.markdown("three", "c", attachments={"p": OTHER}),
+        samples.raw("four", "d"),
+    )
+
+    with pytest.raises(InvalidOperation) as refusal:
+        edit(document, {"op": "merge", "cells": cells})
+    assert refusal.value.details == {"cell": about, "operation": 0}
+    with pytest.raises(InvalidOperation) as refusal:
+        edit(document, {"op": "merge", "cells": ["b", "c"]})
+    assert refusal.value.details == {"cell": "c", "operation": 0}
+
+
+# Refusals ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("operation", "refusal"),
+    [
+        *(
+            ({"op": "delete", "cell": cell}, CellNotFound)
+            for cell in ("nobody", 3, "cell-3", "cell-01", "CELL-1")
+        ),
+        (put("x", index=4), InvalidOperation),
+        (put("x", at="end", id="a"), InvalidOperation),
+        ({"op": "replace", "cell": "a"}, InvalidOperation),
+        (replace("a", "", expect={"source": "b"}), CellChanged),
+    ],
+)
+def test_an_operation_that_fits_nothing_is_refused_with_its_number(
+    operation: dict[str, Any], refusal: type[NbEditError]
+) -> None:
+    with pytest.raises(refusal) as raised:
+        edit(ABC, move("a", at="end"), operation)
+
+    assert raised.value.details["operation"] == 1
 
 
 def test_an_id_that_two_cells_have_is_refused_with_their_indexes() -> None:
@@ -275,70 +318,156 @@ def test_an_id_that_two_cells_have_is_refused_with_their_indexes() -> None:
     assert sources(document, {"op": "delete", "cell": 2}) == ["a", "b"]
 
 
-def test_an_id_that_looks_like_an_index_is_an_id() -> None:
-    document = notebook(raw("a"), raw("b", id="cell-0"))
-
-    assert sources(document, {"op": "delete", "cell": "cell-0"}) == ["a"]
-
-
-def test_the_ids_a_refusal_offers_are_addresses() -> None:
-    document = notebook(*({"cell_type": "raw", "metadata": {}, "source": []} for _ in range(12)))
-
-    with pytest.raises(CellNotFound) as raised:
-        edit(document, {"op": "delete", "cell": "x"})
-
-    assert raised.value.details["available_ids"] == [f"cell-{n}" for n in range(10)]
-    assert raised.value.details["total_cells"] == 12
-
-
 def test_a_guard_looks_at_the_cell_as_it_was_before_the_batch() -> None:
     guard = {"source_hash": source_hash("a")}
-    operations = [{"op": "replace", "cell": "a", "source": text, "expect": guard} for text in "xy"]
 
-    assert sources(ABC, *operations) == list("ybc")
+    found = sources(ABC, *(replace("a", text, expect=guard) for text in "xy"))
+
+    assert found == list("ybc")
 
 
 @pytest.mark.parametrize(
-    ("flag", "operation"),
+    "operations",
     [
-        ("editable", {"op": "replace", "cell": "a", "source": "x"}),
-        ("deletable", {"op": "delete", "cell": "a"}),
+        [{"op": "replace", "cell": "d", "source": "new"}],
+        [{"op": "replace_text", "cell": "d", "old": "0", "new": "x"}],
+        [{"op": "split", "cell": "d", "at_line": 2}],
+        [{"op": "clear_outputs", "cell": "d"}],
+        [{"op": "clear_outputs", "all": True}],
+        [{"op": "merge", "cells": ["c", "d"]}],
+        [set_metadata("d", k=2)],
+        [set_metadata("d", editable=False)],
+        [{"op": "delete", "cell": "e"}],
+        [set_metadata("d", editable=True), set_metadata("d", editable=False), replace("d", "new")],
     ],
 )
-def test_a_protected_cell_is_left_alone(flag: str, operation: dict[str, Any]) -> None:
-    with pytest.raises(CellProtected, match=flag):
-        edit(notebook(raw("a", metadata={flag: False})), operation)
+def test_a_protected_cell_is_left_alone_until_it_is_made_editable(
+    operations: list[dict[str, Any]],
+) -> None:
+    with pytest.raises(CellProtected) as refusal:
+        edit(NOTEBOOK, *operations)
+    assert refusal.value.details["operation"] == len(operations) - 1
 
-    edit(notebook(raw("a", metadata={flag: True})), operation)
-
-
-def test_a_cell_deleted_in_a_batch_cannot_be_edited_in_it() -> None:
-    with pytest.raises(InvalidOperation, match="Operation 0"):
-        edit(
-            ABC,
-            {"op": "delete", "cell": "a"},
-            {"op": "replace", "cell": "a", "source": "x"},
-        )
+    freed = [set_metadata("d", editable=None, k=3), set_metadata("e", deletable=True)]
+    assert edit(NOTEBOOK, *freed, *operations[:1]).splices
 
 
 def test_a_member_that_stands_twice_in_the_touched_cell_is_refused() -> None:
-    text = ABC.text[:].replace(b'"source": [\n    "b"', b'"source": "x", "source": [\n    "b"')
+    text = ABC.text[:].replace(b'"source": "b"', b'"source": "x", "source": "b"')
     document = Document.parse(text)
 
-    with pytest.raises(InvalidNotebook, match="source"):
-        edit(document, {"op": "replace", "cell": 1, "source": "x"})
-    assert not edit(document, {"op": "move", "cell": 0, "at": "start"}).splices
+    with pytest.raises(InvalidNotebook):
+        edit(document, replace(1, "x"))
+    assert not edit(document, move("a", at="start")).splices
+
+
+def test_a_name_that_stands_twice_in_metadata_is_not_patched() -> None:
+    document = Document.parse(ODD.replace(b'"z":NaN', b'"a":0'))
+
+    with pytest.raises(InvalidNotebook):
+        edit(document, set_metadata(a=1))
+    assert edit(document, set_metadata(n=1)).splices
+
+
+def test_what_is_no_operation_cannot_be_done() -> None:
+    with pytest.raises(NotImplementedError):
+        perform(None, None, 0)  # type: ignore[arg-type]
+
+
+# Answers -----------------------------------------------------------------------------------------
+
+OF_A_CELL = {"cell_id", "cell_type", "index", "op", "source_hash"}
+OUTPUTS, SOURCE, CELLS = {"outputs_cleared"}, {"source"}, {"cells"}
+
+
+def answer(*operations: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what is answered, as it goes out."""
+    results = edit(NOTEBOOK, *operations).results
+    found: list[dict[str, Any]] = json.loads(msgspec.json.encode(results))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("operation", "members", "of_cells"),
+    [
+        (replace("a", "new"), OUTPUTS, []),
+        (put("", at="end"), set(), []),
+        (move("a", at="end"), set(), []),
+        (set_metadata(k=1), set(), []),
+        ({"op": "delete", "cell": "a"}, SOURCE, []),
+        ({"op": "delete", "cells": ["a", "b"]}, CELLS, [SOURCE, SOURCE]),
+        ({"op": "clear_outputs", "cells": ["a", "b"]}, CELLS, [OUTPUTS, OUTPUTS]),
+        ({"op": "merge", "cells": ["a", "b"]}, CELLS | OUTPUTS, [OUTPUTS, SOURCE]),
+    ],
+)
+def test_an_answer_has_what_there_is_to_say_of_each_cell(
+    operation: dict[str, Any], members: set[str], of_cells: list[set[str]]
+) -> None:
+    [found] = answer(operation)
+
+    assert set(found) == OF_A_CELL | members
+    assert [set(cell) for cell in found.get("cells", [])] == [
+        OF_A_CELL - {"op"} | more for more in of_cells
+    ]
+    if "cells" in operation and operation["op"] != "merge":
+        assert [found[name] for name in OF_A_CELL - {"op"}] == [None] * 4
+
+
+def test_the_answers_say_where_each_cell_stands_afterwards() -> None:
+    operations = [
+        put("x", at="start", id="new"),
+        move("c", before="b"),
+        {"op": "delete", "cells": ["a"]},
+        replace("b", "B"),
+    ]
+    applied = edit(NOTEBOOK, *operations)
+
+    [inserted, moved, deleted, replaced] = answer(*operations)
+    assert [deleted["cells"][0][name] for name in ("cell_id", "source")] == ["a", "x = 1\ny = 2"]
+    assert [one["index"] for one in (inserted, moved, replaced)] == [0, 1, 2]
+    assert (replaced["source_hash"], replaced["outputs_cleared"]) == (source_hash("B"), True)
+    assert [list(entry.values()) for one in applied.results for entry in one.entries()] == [
+        ["insert", "new", 0],
+        ["move", "c", 1],
+        ["delete", "a", 0],
+        ["replace", "b", 2],
+    ]
+
+
+def test_outputs_are_only_said_to_be_cleared_where_there_were_some() -> None:
+    merge = {"op": "merge", "cells": ["b", "c"]}
+    [merged, kept, bare] = answer(merge, replace("a", "x", outputs="keep"), set_metadata("e", k=1))
+    assert (merged["outputs_cleared"], kept["outputs_cleared"]) == (True, False)
+    assert "outputs_cleared" not in bare
+    plain = notebook(samples.code("x", "b"), samples.code("y", "c"))
+    assert edit(plain, merge).results[0].outputs_cleared is False
+    # It is the first of the merged cells whose outputs stay where they are.
+    swapped = edit(NOTEBOOK, move("c", before="b"), {"op": "merge", "cells": ["c", "b"]})
+    assert swapped.results[1].outputs_cleared is True
+
+
+def test_a_new_cell_has_no_id_where_the_format_has_none() -> None:
+    document = notebook(samples.raw("a"), minor=4)
+
+    applied = edit(document, put("x", at="end"))
+
+    assert applied.results[0].cell_id is None
+    assert "id" not in cells_of(join(document.text, applied.splices))[1]
+
+
+def test_moved_cells_are_listed_as_moved() -> None:
+    applied = edit(NOTEBOOK, {"op": "move", "cells": ["c", "a", "d"], "after": "e"})
+
+    assert {step.id for step in applied.edit().steps if step.moved} == {"c", "a", "d"}
+
+
+# The diff ----------------------------------------------------------------------------------------
 
 
 def test_the_diff_shows_each_cell_as_diff_u_would() -> None:
-    document = notebook(code("a", source="x = 1\ny"), raw("b"))
+    document = notebook(samples.code("x = 1\ny", "a", **RAN), raw("b"))
 
-    applied = edit(
-        document,
-        {"op": "replace", "cell": 0, "source": "x = 2\ny"},
-        {"op": "move", "cell": "b", "at": "start"},
-        put("new", at="end"),
-    )
+    applied = edit(document, replace(0, "x = 2\ny"), move("b", at="start"), put("new", at="end"))
 
     assert unified("a.ipynb", applied.changes).splitlines() == [
         "--- a.ipynb b",
@@ -352,23 +481,40 @@ def test_the_diff_shows_each_cell_as_diff_u_would() -> None:
         "+x = 2",
         " y",
         "--- /dev/null",
-        "+++ a.ipynb fresh-id",
+        f"+++ a.ipynb {NEW_ID}",
         "# inserted raw at 2",
         "@@ -0,0 +1 @@",
         "+new",
     ]
 
 
-def test_what_only_a_run_gives_stays_in_a_cell_that_never_runs() -> None:
-    odd = b'{"cell_type": "markdown", "execution_count": 1, "metadata": {}, "source": "x"}'
-    document = Document.parse(b'{"cells": [' + odd + b'], "nbformat": 4}')
-    applied = edit(document, {"op": "replace", "cell": 0, "source": "y"})
-    assert join(document.text, applied.splices) == document.text[:].replace(b'"x"', b'"y"')
-    assert applied.results[0].outputs_cleared is False
+def test_the_diff_shows_metadata_line_by_line() -> None:
+    document = notebook(raw("a", metadata={"tags": ["t"]}))
 
+    applied = edit(
+        document, set_metadata(title="x"), set_metadata("a", tags=["u"]), replace("a", "b")
+    )
 
-def test_a_count_that_is_none_is_cleared_whatever_it_is() -> None:
-    odd = b'{"cell_type": "code", "execution_count": [], "outputs": [ ], "source": ""}'
-    document = Document.parse(b'{"cells": [' + odd + b'], "nbformat": 4}')
-    applied = edit(document, {"op": "clear_outputs", "all": True})
-    assert join(document.text, applied.splices) == document.text[:].replace(b"[],", b"null,")
+    assert unified("n.ipynb", applied.changes).splitlines() == [
+        "--- n.ipynb",
+        "+++ n.ipynb",
+        "# metadata",
+        "@@ -0,0 +1,3 @@",
+        "+{",
+        '+ "title": "x"',
+        "+}",
+        "--- n.ipynb a",
+        "+++ n.ipynb a",
+        "# metadata",
+        "@@ -1,5 +1,5 @@",
+        " {",
+        '  "tags": [',
+        '-  "t"',
+        '+  "u"',
+        "  ]",
+        " }",
+        "# source",
+        "@@ -1 +1 @@",
+        "-a",
+        "+b",
+    ]
