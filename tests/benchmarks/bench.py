@@ -1,61 +1,52 @@
-"""Where a run takes place: a folder, our library, servers and peers, each made when needed."""
+"""What a run of the benchmarks needs: a folder, our library, servers and peers, made on demand."""
 
 from __future__ import annotations
 
 import tempfile
 import warnings
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from jupyter_nbedit.demo.server import running
 from tests.benchmarks.connection import Connection
-from tests.benchmarks.files import Library
-from tests.benchmarks.peers import McpServer, NbCli, PeerError, mcp_server
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from tests.benchmarks.files import Edit, Library, choose_ways
+from tests.benchmarks.peers import McpServer, NbCli, PeerError, run_mcp_server
 
 
 class Bench:
-    """One run.
+    """One run, which has a folder for itself.
 
-    Parameters
-    ----------
-    root
-        The folder it has for itself.
-    stack
-        Ends what the run has started.
-    quick
-        Whether to measure less often: for a look, not for the record.
+    `stack` ends what the run starts; `missing` says why peers could not be had; `is_quick` measures
+    less often: for a look, not for the record.
     """
 
-    def __init__(self, root: Path, stack: ExitStack, *, quick: bool) -> None:
+    def __init__(self, root: Path, stack: ExitStack, *, is_quick: bool) -> None:
         self.root = root
         self.missing: dict[str, str] = {}
         self._stack = stack
-        self._quick = quick
+        self._is_quick = is_quick
 
     def rounds(self, number: int) -> int:
-        """Give how often to measure."""
-        return max(2, number // 3) if self._quick else number
+        """Return how often to measure."""
+        return max(2, number // 3) if self._is_quick else number
 
     @cached_property
     def files(self) -> Path:
         """The folder of what is edited without a server."""
-        return self.folder("files")
+        return self.make_folder("files")
+
+    def ways(self) -> dict[str, Edit]:
+        """Return the ways to edit a file in that folder."""
+        return choose_ways(self._library)
 
     @cached_property
-    def library(self) -> Library:
-        """Our library, on that folder."""
-        library = Library(self.files)
-        self._stack.callback(library.close)
-        return library
+    def _library(self) -> Library:
+        return self._stack.enter_context(closing(Library(self.files)))
 
     @cached_property
     def nb_cli(self) -> NbCli | None:
-        """nb-cli, if it can be had."""
         try:
             return NbCli()
         except PeerError as error:
@@ -64,9 +55,8 @@ class Bench:
 
     @cached_property
     def mcp(self) -> McpServer | None:
-        """jupyter-mcp-server, running, if it can be had."""
         try:
-            return self._stack.enter_context(mcp_server(self.root / "mcp"))
+            return self._stack.enter_context(run_mcp_server(self.root / "mcp"))
         except PeerError as error:
             self.missing["jupyter-mcp-server"] = str(error)
             return None
@@ -74,35 +64,34 @@ class Bench:
     @cached_property
     def ours(self) -> Connection:
         """A server with our extension, and with an empty signature store."""
-        return self._stack.enter_context(self.server("ours"))
+        return self._stack.enter_context(self.run_server("ours"))
 
     @cached_property
     def plain(self) -> Connection:
         """A server without our extension."""
-        return self._stack.enter_context(self.server("plain", extended=False))
+        return self._stack.enter_context(self.run_server("plain", is_extended=False))
 
     @contextmanager
-    def server(self, name: str, *, extended: bool = True) -> Iterator[Connection]:
-        """Run a server of its own while the block does, with or without our extension."""
-        options = () if extended else ("--ServerApp.jpserver_extensions=jupyter_nbedit=False",)
-        self.folder(name, "notebooks")
-        with running("jupyter_server", self.root / name, "--no-browser", *options) as server:
-            connection = Connection(server)
-            try:
-                yield connection
-            finally:
-                connection.close()
+    def run_server(self, name: str, *, is_extended: bool = True) -> Iterator[Connection]:
+        """Run a server while the block runs, with or without our extension."""
+        options = () if is_extended else ("--ServerApp.jpserver_extensions=jupyter_nbedit=False",)
+        self.make_folder(name, "notebooks")
+        folder = self.root / name
+        with (
+            running("jupyter_server", folder, "--no-browser", *options) as server,
+            closing(Connection(server)) as connection,
+        ):
+            yield connection
 
-    def folder(self, *names: str) -> Path:
-        """Make a folder."""
+    def make_folder(self, *names: str) -> Path:
         folder = self.root.joinpath(*names)
         folder.mkdir(parents=True)
         return folder
 
 
 @contextmanager
-def begun(*, quick: bool) -> Iterator[Bench]:
-    """Begin a run, and leave nothing of it."""
+def open_bench(*, is_quick: bool) -> Iterator[Bench]:
+    """Make a run, and leave nothing of it."""
     warnings.simplefilter("ignore")  # nbformat's, of real notebooks
     with tempfile.TemporaryDirectory(prefix="nbedit-benchmarks-") as root, ExitStack() as stack:
-        yield Bench(Path(root), stack, quick=quick)
+        yield Bench(Path(root), stack, is_quick=is_quick)

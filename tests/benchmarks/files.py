@@ -6,7 +6,7 @@ import asyncio
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,22 +27,24 @@ from jupyter_nbedit.storage.swapping import Swap
 
 #: A cell by its id, or by its index.
 Cell = str | int
-_Remembering = tuple[FileStorage, Documents]
+#: Edits the cell of a file; returns how many seconds it took.
+Edit = Callable[[Path, Cell, str], float]
+_Memory = tuple[FileStorage, Documents]
 
 FLOOR = "copy + fsync + rename"
-COLD = "ours, first edit"
-WARM = "ours, next edit"
+FIRST = "ours, first edit"
+NEXT = "ours, next edit"
 NBFORMAT = "nbformat"
 ORJSON = "orjson"
 
 
 def source(turn: int) -> str:
-    """Give the source of the n-th edit: never that of the one before."""
+    """Return the source of the n-th edit, which is never that of the one before."""
     return f"x = 'edit number {turn}'\nprint(x)"
 
 
-def copy(file: Path) -> float:
-    """Copy, fsync, rename: what writing a file durably costs at the least."""
+def copy(file: Path, _cell: Cell, _text: str) -> float:
+    """Copy, fsync, rename: the least that writing a file durably costs."""
     temporary = file.with_suffix(".copy")
     began = time.perf_counter()
     shutil.copyfile(file, temporary)
@@ -57,7 +59,7 @@ def with_nbformat(file: Path, cell: Cell, text: str) -> float:
     """Read the notebook with nbformat, change the cell, write the notebook."""
     began = time.perf_counter()
     notebook = nbformat.read(file, as_version=4)
-    change(notebook, cell, text)
+    change_source(notebook, cell, text)
     nbformat.write(notebook, file)
     return time.perf_counter() - began
 
@@ -67,7 +69,7 @@ def with_orjson(file: Path, cell: Cell, text: str) -> float:
     temporary = file.with_suffix(".orjson")
     began = time.perf_counter()
     notebook = orjson.loads(file.read_bytes())
-    change(notebook, cell, text)
+    change_source(notebook, cell, text)
     with temporary.open("wb") as written:
         written.write(orjson.dumps(notebook, option=orjson.OPT_INDENT_2))
         written.flush()
@@ -76,8 +78,8 @@ def with_orjson(file: Path, cell: Cell, text: str) -> float:
     return time.perf_counter() - began
 
 
-def change(notebook: Any, cell: Cell, text: str) -> None:
-    """Change the cell of a notebook that was parsed."""
+def change_source(notebook: Any, cell: Cell, text: str) -> None:
+    """Change the cell of a parsed notebook."""
     found = find(notebook["cells"], cell)
     found["source"] = text
     if found["cell_type"] == "code":
@@ -86,7 +88,6 @@ def change(notebook: Any, cell: Cell, text: str) -> None:
 
 
 def find(cells: Any, cell: Cell) -> Any:
-    """Give a cell among others."""
     if isinstance(cell, int):
         return cells[cell]
     return next(one for one in cells if one.get("id") == cell)
@@ -96,70 +97,72 @@ class Library:
     """Our document and our file storage, without a server.
 
     An edit counts as the floor does: from the opening of the file to the rename that puts a durable
-    one into its place, the sha256 of the result included. ``whole`` has how long all of it took:
-    the lock before, and after the rename the folder's own flush and what the next edit can use.
+    one into its place, the sha256 of the result included. What comes before and after does not
+    count: the lock, the folder's own flush, and what the next edit can use.
     """
 
     def __init__(self, root: Path) -> None:
         self._manager = AsyncLargeFileManager(root_dir=str(root))
         self._locks = PathLocks(root / ".locks", self._manager.log)
-        self._kept = self._remembering()
-        self._runner = asyncio.new_event_loop()
-        self.whole: list[float] = []
+        self._memory = self._new_memory()
+        self._loop = asyncio.new_event_loop()
+        self.close = self._loop.close
 
-    def _remembering(self) -> _Remembering:
+    def _new_memory(self) -> _Memory:
         return FileStorage(self._manager, self._locks, known=Known()), Documents()
 
-    def cold(self, file: Path, cell: Cell, text: str) -> float:
+    def edit_first(self, file: Path, cell: Cell, text: str) -> float:
         """Edit with a storage that has never seen the file."""
-        return self._runner.run_until_complete(self._edit(self._remembering(), file, cell, text))
+        return self._loop.run_until_complete(self._edit(self._new_memory(), file, cell, text))
 
-    def warm(self, file: Path, cell: Cell, text: str) -> float:
+    def edit_next(self, file: Path, cell: Cell, text: str) -> float:
         """Edit with the storage that made the last edit, too."""
-        return self._runner.run_until_complete(self._edit(self._kept, file, cell, text))
+        return self._loop.run_until_complete(self._edit(self._memory, file, cell, text))
 
-    async def _edit(self, kept: _Remembering, file: Path, cell: Cell, text: str) -> float:
-        storage, documents = kept
-        asked = [{"op": "replace", "cell": cell, "source": text}]
-        operations = msgspec.convert(asked, list[Operation])
+    async def _edit(self, memory: _Memory, file: Path, cell: Cell, text: str) -> float:
+        storage, documents = memory
+        body = [{"op": "replace", "cell": cell, "source": text}]
+        operations = msgspec.convert(body, list[Operation])
         path = file.relative_to(self._manager.root_dir).as_posix()
-        asked_for = time.perf_counter()
         async with storage.hold(path):
-            opening = time.perf_counter()
+            began = time.perf_counter()
             read = await settled(storage, path, documents)
-            applied = apply(read.document, operations, fresh_id=_no_id_is_needed)
-            with _renames() as renamed:
+            # A replaced cell keeps its id.
+            applied = apply(read.document, operations, fresh_id=str)
+            with _noting_renames() as renames:
                 written = await storage.write(path, read.content, applied.splices)
             documents.note(written.hash, read.document.after(applied.splices))
-        self.whole.append(time.perf_counter() - asked_for)
-        return renamed[-1] - opening
+        return renames[-1] - began
 
-    def close(self) -> None:
-        """Close the event loop."""
-        self._runner.close()
+
+def choose_ways(library: Library) -> dict[str, Edit]:
+    """Return the ways to edit a file in this process, the floor first."""
+    return {
+        FLOOR: copy,
+        FIRST: library.edit_first,
+        NEXT: library.edit_next,
+        ORJSON: with_orjson,
+        NBFORMAT: with_nbformat,
+    }
 
 
 @contextmanager
-def _renames() -> Iterator[list[float]]:
-    """Take the times at which a new file has come into the place of an old one."""
+def _noting_renames() -> Iterator[list[float]]:
+    """Give the times at which a new file has replaced an old one."""
     times: list[float] = []
     put = Swap.put
 
-    def timed(swap: Swap) -> None:
+    def put_and_note(swap: Swap) -> None:
         put(swap)
         times.append(time.perf_counter())
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Swap, "put", timed)
+        patch.setattr(Swap, "put", put_and_note)
         yield times
 
 
-def _no_id_is_needed() -> str:
-    raise AssertionError("A replaced cell keeps its id.")
-
-
 def check_edited(file: Path, cell: Cell, text: str) -> None:
-    """See that an edit was made; what made none was not measured."""
+    """Raise RuntimeError if an edit was not made: its time would mean nothing."""
     found = find(orjson.loads(file.read_bytes())["cells"], cell)
     if "".join(found["source"]) != text:
         raise RuntimeError(f"{file.name} was not edited: the figures mean nothing.")

@@ -1,4 +1,4 @@
-"""Take times in turns, and say of what was measured what can be said of it."""
+"""Measure contenders in turns, and summarize what was measured."""
 
 from __future__ import annotations
 
@@ -19,23 +19,21 @@ SETTLE_SECONDS = 2.3
 
 @dataclass(frozen=True)
 class Figure:
-    """What was measured several times: the middle, and where the middle half of it lies."""
+    """What was measured several times: the median, and the bounds of the middle half."""
 
     median: float
     low: float
     high: float
 
     @staticmethod
-    def of(values: Iterable[float]) -> Figure:
-        """Summarize values."""
-        taken = list(values)
-        if len(taken) == 1:
-            return Figure(taken[0], taken[0], taken[0])
-        low, median, high = statistics.quantiles(taken, n=4, method="inclusive")
+    def summarize(values: Iterable[float]) -> Figure:
+        measured = list(values)
+        if len(measured) == 1:
+            measured *= 2
+        low, median, high = statistics.quantiles(measured, n=4, method="inclusive")
         return Figure(median, low, high)
 
-    def over(self, other: Figure) -> float:
-        """Give how many times the other it is."""
+    def ratio_to(self, other: Figure) -> float:
         return self.median / other.median
 
 
@@ -46,25 +44,28 @@ class Contender:
     Parameters
     ----------
     edit
-        Makes the n-th edit, and gives how many seconds it took.
+        Makes the n-th edit, and returns how many seconds it took.
     rounds
-        How often it is measured at most; None as often as the rest.
+        How often it is measured at most; None for as often as the rest.
+    may_fail
+        Whether it is left out from its first exception on.
     """
 
     edit: Callable[[int], float]
     rounds: int | None = None
+    may_fail: bool = False
 
 
-def in_turns(
+def measure_in_turns(
     contenders: Mapping[_Name, Contender], rounds: int, settle: float = SETTLE_SECONDS
 ) -> dict[_Name, list[float]]:
-    """Let each contender edit once in each round; the first round is not counted.
+    """Return the seconds of each contender that did not fail, one edit in each round.
 
-    It warms up: imports, connections, the page cache. Whoever takes part in all rounds comes first
-    in turn; the others, who may leave the disk busy, come last.
+    The first round is not counted: imports, connections and the page cache warm up. Contenders in
+    all rounds take turns in coming first; the others, who may leave the disk busy, come last.
     """
     steady = [name for name, contender in contenders.items() if contender.rounds is None]
-    others = [name for name in contenders if name not in steady]
+    others = [name for name in contenders if name not in set(steady)]
     seconds: dict[_Name, list[float]] = {name: [] for name in contenders}
     for turn in range(rounds + 1):
         os.sync()
@@ -72,19 +73,25 @@ def in_turns(
         first = turn % len(steady)
         for name in (*steady[first:], *steady[:first], *others):
             contender = contenders[name]
-            if turn <= (contender.rounds or rounds):
+            if name not in seconds or turn > (contender.rounds or rounds):
+                continue
+            try:
                 seconds[name].append(contender.edit(turn))
-    return {name: taken[1:] for name, taken in seconds.items()}
+            except Exception:
+                if not contender.may_fail:
+                    raise
+                del seconds[name]
+    return {name: measured[1:] for name, measured in seconds.items()}
 
 
 def percentile(values: Iterable[float], part: float) -> float:
-    """Give the value that so great a part of the values does not exceed."""
+    """Return the value that this part of the values does not exceed."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(part * len(ordered)) - 1)]
 
 
-def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
-    """Fit `seconds` to a power of `sizes`, and give that."""
+def fit_exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
+    """Return the power of `sizes` that `seconds` grow with."""
     slope, _ = statistics.linear_regression(
         [math.log(size) for size in sizes], [math.log(second) for second in seconds]
     )

@@ -1,40 +1,39 @@
-"""How much memory an edit takes beyond what a process had before: `memory.py WHO FILE`."""
+"""How much memory an edit takes beyond what a process had before.
+
+`memory.py WHO FILE` edits a file in a process of its own, and prints its megabytes.
+"""
 
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 if __name__ == "__main__":
     # Python puts tests/benchmarks first.
     sys.path[0] = str(Path(__file__).resolve().parents[2])
 
 from tests.benchmarks import notebooks
-from tests.benchmarks.files import (
-    COLD,
-    NBFORMAT,
-    ORJSON,
-    Library,
-    source,
-    with_nbformat,
-    with_orjson,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.benchmarks.files import Cell
+from tests.benchmarks.bench import Bench
+from tests.benchmarks.connection import CONTENTS, process_id
+from tests.benchmarks.files import FIRST, NBFORMAT, ORJSON, Edit, Library, choose_ways, source
+from tests.benchmarks.measuring import Figure
+from tests.benchmarks.report import Check, Row
+from tests.benchmarks.rows_http import trust
 
 KIB_PER_MB = 1e6 / 1024
+SERVER = "server"
+TRUSTED = "server, trusted notebook"
+# What is changed is a cell of some hundred bytes.
+LIMIT = 8.0
 
 
 class Peak:
     """The highest that the memory of a process gets from here on, in MB beyond what it has now.
 
-    What is counted is what the kernel calls the resident set, without the parts of files in it: all
-    of it counts that a process has for itself.
+    It is the resident set without the parts of files in it, as the kernel counts them.
     """
 
     def __init__(self, pid: int) -> None:
@@ -44,7 +43,6 @@ class Peak:
         self._before = self._status()
 
     def megabytes(self) -> float:
-        """Give how much more it was at most."""
         now = self._status()
         files = max(0, now["RssFile"] - self._before["RssFile"])
         return max(0, now["VmHWM"] - self._before["VmRSS"] - files) / KIB_PER_MB
@@ -55,23 +53,54 @@ class Peak:
         return {name: int(value.split()[0]) for name, value in pairs if value.endswith("kB")}
 
 
-def main() -> None:
-    """Edit a small notebook, then the one that was named; print what that took."""
-    who, file = sys.argv[1], Path(sys.argv[2])
-    library = Library(file.parent)
-    edits: dict[str, Callable[[Path, Cell, str], float]] = {
-        COLD: library.cold,
-        NBFORMAT: with_nbformat,
-        ORJSON: with_orjson,
-    }
+def measure_memory(bench: Bench) -> list[Row]:
+    """100 MB, in our library and in servers, each a process of its own."""
+    peaks: dict[str, list[float]] = {}
+    for kind, make in notebooks.LARGE.items():
+        content = make(100_000_000)
+        for who in (FIRST, ORJSON, NBFORMAT):
+            file = bench.files / "memory.ipynb"
+            file.write_bytes(content)
+            command = (sys.executable, "-W", "ignore", __file__, who, file)
+            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+            peaks.setdefault("library" if who == FIRST else who, []).append(float(done.stdout))
+            file.unlink()
+        for number, who in enumerate((SERVER, TRUSTED, CONTENTS)):
+            folder = f"memory-{kind.replace(' ', '-')}-{number}"
+            peaks.setdefault(who, []).append(_measure_server(bench, who, folder, content))
+    checks = [
+        Check(max(peaks[who]), LIMIT, " MB", what=f"{who}:") for who in ("library", SERVER, TRUSTED)
+    ]
+    rivals = ", ".join(f"{who} {max(peaks[who]):.0f} MB" for who in (NBFORMAT, ORJSON, CONTENTS))
+    figures = {who: Figure.summarize(values) for who, values in peaks.items()}
+    return [Row("extra memory of an edit of 100 MB", checks, rivals, figures, "MB")]
+
+
+def _measure_server(bench: Bench, who: str, folder: str, content: bytes) -> float:
+    with bench.run_server(folder, is_extended=who != CONTENTS) as connection:
+        edit = connection.contents if who == CONTENTS else connection.patch
+        if who == TRUSTED:
+            trust(connection, content)
+        file = connection.server.root / "large.ipynb"
+        file.write_bytes(content)
+        return _measure_edit(edit, file, process_id(connection.server))
+
+
+def _measure_edit(edit: Edit, file: Path, pid: int) -> float:
+    """Edit a small notebook, which imports what is needed; then measure the edit of the file."""
     small = file.with_name("small.ipynb")
     small.write_bytes(notebooks.mixed(20_000))
     for turn in range(3):
-        edits[who](small, notebooks.EDITED, source(turn))
-    peak = Peak(os.getpid())
-    edits[who](file, notebooks.EDITED, source(1))
-    print(peak.megabytes())
-    library.close()
+        edit(small, notebooks.EDITED, source(turn))
+    peak = Peak(pid)
+    edit(file, notebooks.EDITED, source(1))
+    return peak.megabytes()
+
+
+def main() -> None:
+    who, file = sys.argv[1], Path(sys.argv[2])
+    with closing(Library(file.parent)) as library:
+        print(_measure_edit(choose_ways(library)[who], file, os.getpid()))
 
 
 if __name__ == "__main__":

@@ -5,30 +5,21 @@ from __future__ import annotations
 import base64
 import json
 import random
+from collections.abc import Callable, Mapping
 from itertools import cycle
 from typing import Any
 
 EDITED = "edited-cell"
 WORDS = ("the", "data", "model", "plot", "mean", "and", "then", "we", "see", "that", "rain")
-_HEAD = b'{\n "cells": [\n'
-_TAIL = b"""
- ],
- "metadata": {
-  "kernelspec": {
-   "display_name": "Python 3",
-   "language": "python",
-   "name": "python3"
-  },
-  "language_info": {
-   "file_extension": ".py",
-   "mimetype": "text/x-python",
-   "name": "python"
-  }
- },
- "nbformat": 4,
- "nbformat_minor": 5
+_LANGUAGE = {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"}
+_KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+_AROUND = {
+    "cells": ["CELLS"],
+    "metadata": {"kernelspec": _KERNEL, "language_info": _LANGUAGE},
+    "nbformat": 4,
+    "nbformat_minor": 5,
 }
-"""
+_HEAD, _TAIL = json.dumps(_AROUND, indent=1).encode().split(b'  "CELLS"')
 _ID = b"the-id-of-this-cell"
 # So many different cells of each kind, over and over again.
 _VARIANTS = 8
@@ -66,13 +57,16 @@ def many(cells: int) -> bytes:
     return _assembled([next(kinds) for _ in range(cells - 1)])
 
 
+#: Notebooks that are nearly all output, by its kind.
+LARGE: Mapping[str, Callable[[int], bytes]] = {"plots": pictures, "printed text": printed}
+
+
 def _up_to(size: int, kinds: list[bytes]) -> list[bytes]:
+    endless = cycle(kinds)
     chosen = []
-    for kind in cycle(kinds):
-        chosen.append(kind)
-        size -= len(kind)
-        if size <= 0:
-            return chosen
+    while size > 0:
+        chosen.append(next(endless))
+        size -= len(chosen[-1])
     return chosen
 
 
@@ -82,7 +76,7 @@ def _assembled(cells: list[bytes]) -> bytes:
     chance = random.Random(0)  # noqa: S311 - as above
     edited = _code(chance, _stream(chance, 3)).replace(_ID, EDITED.encode(), 1)
     named.insert(len(named) // 2, edited)
-    return _HEAD + b",\n".join(named) + _TAIL
+    return _HEAD + b",\n".join(named) + _TAIL + b"\n"
 
 
 def _prose(chance: random.Random) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
@@ -91,8 +91,8 @@ class McpServer:
 
 
 @contextmanager
-def mcp_server(folder: Path) -> Iterator[McpServer]:
-    """Run jupyter-mcp-server while the block does; no kernel is started."""
+def run_mcp_server(folder: Path) -> Iterator[McpServer]:
+    """Run jupyter-mcp-server while the block runs; no kernel is started."""
     root = folder / "notebooks"
     root.mkdir(parents=True)
     options = (
@@ -102,9 +102,8 @@ def mcp_server(folder: Path) -> Iterator[McpServer]:
         "--no-browser",
     )
     python = str(environment() / "bin" / "python")
-    with running("jupyter_server", folder, *options, python=python) as server:
-        connection = Connection(server)
-        try:
-            yield McpServer(connection, root)
-        finally:
-            connection.close()
+    with (
+        running("jupyter_server", folder, *options, python=python) as server,
+        closing(Connection(server)) as connection,
+    ):
+        yield McpServer(connection, root)

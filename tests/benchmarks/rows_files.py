@@ -1,85 +1,101 @@
-"""Edits of files: 100 MB, and 10,000 cells."""
+"""Edits of files: 100 MB, 10,000 cells, and how the time grows with the size of the notebook."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.benchmarks import notebooks
-from tests.benchmarks.files import (
-    COLD,
-    FLOOR,
-    NBFORMAT,
-    ORJSON,
-    WARM,
-    check_edited,
-    copy,
-    source,
-    with_nbformat,
-    with_orjson,
-)
-from tests.benchmarks.measuring import Contender, Figure, in_turns
+from tests.benchmarks.bench import Bench
+from tests.benchmarks.files import FIRST, FLOOR, NBFORMAT, NEXT, Edit, check_edited, source
+from tests.benchmarks.measuring import Contender, Figure, fit_exponent, measure_in_turns
 from tests.benchmarks.peers import NB_CLI
-from tests.benchmarks.results import Check, Row, times
+from tests.benchmarks.report import Check, Row, format_ratio
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from tests.benchmarks.bench import Bench
-    from tests.benchmarks.files import Cell
-
-    Edit = Callable[[Path, Cell, str], float]
-
-LARGE = 100_000_000
-OURS = (FLOOR, COLD, WARM)
+OURS = (FLOOR, FIRST, NEXT)
+SIZES = (20_000, 200_000, 2_000_000, 20_000_000, 200_000_000)
+CELLS = (10, 100, 1_000, 10_000, 100_000)
+# Below that an edit takes what it takes to write a file at all.
+LINEAR_FROM = 2
+# 1 is linear; what the measurement leaves open comes on top.
+GROWTH_LIMIT = 1.1
 
 
-def large(bench: Bench) -> list[Row]:
+def measure_large(bench: Bench) -> list[Row]:
     """100 MB, the first edit and the next."""
-    contents = {
-        "plots": notebooks.pictures(LARGE),
-        "printed text": notebooks.printed(LARGE),
-    }
-    taken = measured(bench, contents, bench.rounds(9))
+    contents = {kind: make(100_000_000) for kind, make in notebooks.LARGE.items()}
+    measured = _measure(bench, contents, bench.rounds(9))
     first, following = [], []
     figures: dict[str, Figure] = {}
-    for kind, figure in taken.items():
+    for kind, figure in measured.items():
         what = f"{kind}:"
-        first.append(Check(figure[COLD].over(figure[FLOOR]), 1.5, "x", what=what))
-        following.append(Check(figure[WARM].over(figure[FLOOR]), 1.0, "x", what=what))
+        first.append(Check(figure[FIRST].ratio_to(figure[FLOOR]), 1.5, "x", what=what))
+        following.append(Check(figure[NEXT].ratio_to(figure[FLOOR]), 1.0, "x", what=what))
         figures |= {f"{kind}, {who}": value for who, value in figure.items()}
-    rivals = "; ".join(f"{kind}: {over_floor(figure)}" for kind, figure in taken.items())
+    rivals = "; ".join(f"{kind}: {_format_rivals(figure)}" for kind, figure in measured.items())
     return [
         Row("first edit of a file of 100 MB, to the floor", first, rivals, figures),
         Row("next edit of it, to the floor", following),
     ]
 
 
-def cells(bench: Bench) -> list[Row]:
+def measure_cells(bench: Bench) -> list[Row]:
     """10,000 cells."""
     content = notebooks.many(10_000)
-    taken = measured(bench, {"cells": content}, bench.rounds(9))["cells"]
+    measured = _measure(bench, {"cells": content}, bench.rounds(9))["cells"]
+    first = measured[FIRST]
     checks = [
-        Check(taken[COLD].over(taken[FLOOR]), 2.5, "x", what="to the floor"),
-        Check(taken[NBFORMAT].over(taken[COLD]), 100, "x", at_least=True, what="nbformat to it"),
+        Check(first.ratio_to(measured[FLOOR]), 2.5, "x", what="to the floor"),
+        Check(measured[NBFORMAT].ratio_to(first), 100, "x", at_least=True, what="nbformat to it"),
     ]
     name = f"first edit among 10,000 cells ({len(content) / 1e6:.1f} MB)"
-    remark = f"the next edit of it is {times(taken[WARM].over(taken[FLOOR]))} the floor"
-    return [Row(name, checks, over_floor(taken), taken, remark=remark)]
+    ratio = format_ratio(measured[NEXT].ratio_to(measured[FLOOR]))
+    remark = f"the next edit of it is {ratio} the floor"
+    return [Row(name, checks, _format_rivals(measured), measured, remark=remark)]
 
 
-def measured(
+def measure_growth(bench: Bench) -> list[Row]:
+    """20 KB to 200 MB, and 10 to 100,000 cells."""
+    return [
+        _measure_growth(bench, "bytes, 20 KB to 200 MB", SIZES, notebooks.mixed),
+        _measure_growth(bench, "cells, 10 to 100,000", CELLS, notebooks.many),
+    ]
+
+
+def _measure_growth(
+    bench: Bench, name: str, steps: tuple[int, ...], make: Callable[[int], bytes]
+) -> Row:
+    contents = {str(step): make(step) for step in steps}
+    measured = _measure(bench, contents, bench.rounds(6), slow_rounds=1)
+
+    def fit(who: str, start: int) -> float:
+        seconds = [measured[str(step)][who].median for step in steps[start:]]
+        return fit_exponent(steps[start:], seconds)
+
+    exponents = {who: fit(who, LINEAR_FROM) for who in measured[str(steps[0])]}
+    checks = [
+        Check(exponents[FIRST], GROWTH_LIMIT, what="first edit"),
+        Check(exponents[NEXT], GROWTH_LIMIT, what="next edit"),
+    ]
+    rivals = ", ".join(
+        f"{who} {power:.2f}" for who, power in exponents.items() if who not in {FIRST, NEXT}
+    )
+    figures = {
+        f"{step}, {who}": figure for step in contents for who, figure in measured[step].items()
+    }
+    whole = ", ".join(f"{who} {fit(who, 0):.2f}" for who in (FIRST, NEXT))
+    remark = f"fitted from {steps[LINEAR_FROM]:,} on; over the whole range {whole}"
+    return Row(
+        f"growth with {name}: exponent (1 is linear)", checks, rivals, figures, remark=remark
+    )
+
+
+def _measure(
     bench: Bench, contents: Mapping[str, bytes], rounds: int, slow_rounds: int = 3
 ) -> dict[str, dict[str, Figure]]:
     """Measure every way to edit each of some notebooks, each way on a file of its own."""
-    ways: dict[str, Edit] = {
-        FLOOR: lambda file, _cell, _text: copy(file),
-        COLD: bench.library.cold,
-        WARM: bench.library.warm,
-        ORJSON: with_orjson,
-        NBFORMAT: with_nbformat,
-    }
+    ways = bench.ways()
     if bench.nb_cli is not None:
         ways[NB_CLI] = bench.nb_cli.edit
     contenders = {}
@@ -87,25 +103,24 @@ def measured(
         for number, (who, edit) in enumerate(ways.items()):
             file = bench.files / f"{name.replace(' ', '-')}-{number}.ipynb"
             file.write_bytes(content)
-            checked = partial(_checked, edit, file, edits=who != FLOOR)
-            contenders[name, who] = Contender(checked, None if who in OURS else slow_rounds)
-    taken = in_turns(contenders, rounds)
+            edit_checked = partial(_edit_checked, edit, file, edits=who != FLOOR)
+            contenders[name, who] = Contender(edit_checked, None if who in OURS else slow_rounds)
+    seconds = measure_in_turns(contenders, rounds)
     for file in bench.files.glob("*.ipynb"):
         file.unlink()
-    return {
-        name: {who: Figure.of(taken[name, who]) for who in ways if taken[name, who]}
-        for name in contents
-    }
+    return {name: {who: Figure.summarize(seconds[name, who]) for who in ways} for name in contents}
 
 
-def _checked(edit: Edit, file: Path, turn: int, *, edits: bool) -> float:
-    took = edit(file, notebooks.EDITED, source(turn))
+def _edit_checked(edit: Edit, file: Path, turn: int, *, edits: bool) -> float:
+    seconds = edit(file, notebooks.EDITED, source(turn))
     if edits:
         check_edited(file, notebooks.EDITED, source(turn))
-    return took
+    return seconds
 
 
-def over_floor(taken: Mapping[str, Figure]) -> str:
-    """Show what each rival takes, in floors."""
-    rivals = [who for who in taken if who not in OURS]
-    return ", ".join(f"{who} {times(taken[who].over(taken[FLOOR]))}" for who in rivals)
+def _format_rivals(measured: Mapping[str, Figure]) -> str:
+    """Return what each rival takes, as ratios to the floor."""
+    rivals = [who for who in measured if who not in OURS]
+    return ", ".join(
+        f"{who} {format_ratio(measured[who].ratio_to(measured[FLOOR]))}" for who in rivals
+    )

@@ -1,4 +1,4 @@
-"""How many edits a second there are, and how long others wait."""
+"""How many edits a second there are, and how long other requests wait."""
 
 from __future__ import annotations
 
@@ -7,127 +7,152 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.benchmarks import notebooks
-from tests.benchmarks.connection import CONTENTS
+from tests.benchmarks.bench import Bench
+from tests.benchmarks.connection import CONTENTS, Connection, RawConnection
 from tests.benchmarks.files import source
 from tests.benchmarks.measuring import SETTLE_SECONDS, Figure
 from tests.benchmarks.peers import MCP
-from tests.benchmarks.raw import Raw
-from tests.benchmarks.results import Check, Row
-from tests.benchmarks.rows_http import notary_of, trust
+from tests.benchmarks.report import Check, Row
+from tests.benchmarks.rows_http import trust
+from tests.linear.documents import DOCUMENTS
+from tests.support import samples
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tests.benchmarks.bench import Bench
-    from tests.benchmarks.connection import Connection
-
-LARGE = {"plots": notebooks.pictures, "printed text": notebooks.printed}
 IDLE = "no edit at all"
+STATUS = "GET /api/status"
 WINDOW_SECONDS = 1.0
+YARDSTICK_SECONDS = 3.0
+SLOW_BYTES = 200_000
 
 
-def rate(bench: Bench) -> list[Row]:
+def measure_yardstick(bench: Bench) -> float:
+    """Return how many `GET /api/status` a plain Jupyter server answers in a second, to one client.
+
+    Durations in the documentation are for a machine of which this is known.
+    """
+    with closing(RawConnection(bench.plain.server)) as raw:
+        status = raw.build("GET", "/api/status")
+        _count_per_second(lambda: raw.send(status))
+        return _count_per_second(lambda: raw.send(status), YARDSTICK_SECONDS)
+
+
+def measure_rate(bench: Bench) -> list[Row]:
     """Durable edits a second, of a trusted notebook that stays trusted."""
     content = notebooks.mixed(20_000)
-    with bench.server("rate") as connection:
-        notary = notary_of(connection)
-        trust(notary, content)
-        file = connection.server.root / "edited.ipynb"
-        file.write_bytes(content)
-        with closing(Raw(connection.server)) as raw:
-            requests = (raw.patch(file, notebooks.EDITED, source(turn)) for turn in count())
-            _windows(lambda: raw.send(next(requests)), 2)
-            taken = {"ours": _windows(lambda: raw.send(next(requests)), bench.rounds(9))}
-            status = raw.get("/api/status")
-            taken["GET /api/status"] = _windows(lambda: raw.send(status), 2)
-        _check_trusted(connection, file)
-        notary.store.close()
-    plain = bench.plain
+    turns = count()
+    plain, mcp = bench.plain, bench.mcp
     copy = plain.server.root / "edited.ipynb"
     copy.write_bytes(content)
-    turns = count()
-    taken[CONTENTS] = _windows(
-        lambda: plain.contents(copy, notebooks.EDITED, source(next(turns))), 3
-    )
-    if (mcp := bench.mcp) is not None:
-        mcp.edit(content, notebooks.EDITED, source(0))
-        taken[MCP] = _windows(lambda: mcp.edit_again(notebooks.EDITED, source(next(turns))), 3)
-    rivals = ", ".join(
-        f"{who} {figure.median:.0f}/s" for who, figure in taken.items() if who != "ours"
-    )
-    check = Check(taken["ours"].median, 800, "/s", at_least=True)
+    with bench.run_server("rate") as ours, closing(RawConnection(ours.server)) as raw:
+        file = ours.server.root / "edited.ipynb"
+        file.write_bytes(content)
+        trust(ours, content)
+        status = raw.build("GET", "/api/status")
+        work: dict[str, Callable[[], object]] = {
+            "ours": lambda: raw.send(raw.build_patch(file, notebooks.EDITED, source(next(turns)))),
+            STATUS: lambda: raw.send(status),
+            CONTENTS: lambda: plain.contents(copy, notebooks.EDITED, source(next(turns))),
+        }
+        if mcp is not None:
+            mcp.edit(content, notebooks.EDITED, source(next(turns)))
+            work[MCP] = lambda: mcp.edit_again(notebooks.EDITED, source(next(turns)))
+        rates: dict[str, list[float]] = {who: [] for who in work}
+        for turn in range(bench.rounds(9) + 1):
+            for who, once in work.items():
+                rate = _count_per_second(once)
+                # The first window warms up.
+                if turn > 0:
+                    rates[who].append(rate)
+        _, seen = ours.request("GET", "/nbedit/notebooks/edited.ipynb?view=outline")
+        if seen.get("trusted") is not True:
+            raise RuntimeError("The notebook lost its trust: the figures mean nothing.")
+    figures = {who: Figure.summarize(values) for who, values in rates.items()}
+    rivals = ", ".join(f"{who} {figures[who].median:.0f}/s" for who in figures if who != "ours")
+    check = Check(figures["ours"].median, 800, "/s", at_least=True)
     name = "durable edits a second, 20 KB, one connection, trust kept"
-    return [Row(name, [check], rivals, taken, "/s")]
+    return [Row(name, [check], rivals, figures, "/s")]
 
 
-def _windows(work: Callable[[], object], windows: int) -> Figure:
-    """Work for some windows of time; give how often it was done in a second."""
-    rates = []
-    for _ in range(windows):
-        began = time.perf_counter()
-        done = 0
-        while (took := time.perf_counter() - began) < WINDOW_SECONDS:
-            work()
-            done += 1
-        rates.append(done / took)
-    return Figure.of(rates)
+def _count_per_second(work: Callable[[], object], seconds: float = WINDOW_SECONDS) -> float:
+    began = time.perf_counter()
+    done = 0
+    while (passed := time.perf_counter() - began) < seconds:
+        work()
+        done += 1
+    return done / passed
 
 
-def _check_trusted(connection: Connection, file: Path) -> None:
-    _, seen = connection.request("GET", f"/nbedit/notebooks/{file.name}?view=outline")
-    if seen.get("trusted") is not True:
-        raise RuntimeError("The notebook lost its trust: the figures mean nothing.")
+def measure_waits(bench: Bench) -> list[Row]:
+    """How long another request waits while a notebook is read or edited."""
+    return [_measure_large(bench), _measure_slow(bench)]
 
 
-def stall(bench: Bench) -> list[Row]:
-    """How long another request waits while a notebook of 100 MB is edited."""
-    longest: dict[str, list[float]] = {}
-    for kind, make in LARGE.items():
+def _measure_large(bench: Bench) -> Row:
+    waits: dict[str, list[float]] = {IDLE: []}
+    for kind, make in notebooks.LARGE.items():
         content = make(100_000_000)
-        for who, connection, edit in (
-            ("ours", bench.ours, bench.ours.patch),
-            (CONTENTS, bench.plain, bench.plain.contents),
-        ):
-            file = connection.server.root / "large.ipynb"
-            for turn in range(bench.rounds(6 if who == "ours" else 3)):
+        file_name = "large.ipynb"
+        for turn in range(bench.rounds(6)):
+            for who, connection, edit in (
+                ("ours", bench.ours, bench.ours.patch),
+                (CONTENTS, bench.plain, bench.plain.contents),
+            ):
+                file = connection.server.root / file_name
                 file.write_bytes(content)
                 os.sync()
                 time.sleep(SETTLE_SECONDS)
-                with _pinged(connection) as pings:
-                    began = time.perf_counter()
-                    edit(file, notebooks.EDITED, source(turn))
-                    took = time.perf_counter() - began
+                with _pinging(connection) as pings:
+                    took = edit(file, notebooks.EDITED, source(turn))
+                waits.setdefault(f"{who}, {kind}", []).append(max(pings))
+                with _pinging(connection) as pings:
                     time.sleep(took)
-                during = [wait for at, wait in pings if at <= began + took and at + wait >= began]
-                after = [wait for at, wait in pings if at > began + took]
-                longest.setdefault(f"{who}, {kind}", []).append(1000 * max(during))
-                longest.setdefault(IDLE, []).append(1000 * max(after, default=0.0))
-            file.unlink()
-    checks = [Check(max(longest[f"ours, {kind}"]), 10, " ms", what=f"{kind}:") for kind in LARGE]
+                waits[IDLE].append(max(pings))
+                file.unlink()
+    return _build_row("longest wait of another request while 100 MB are edited", waits, 10)
+
+
+def _measure_slow(bench: Bench) -> Row:
+    operation = {"op": "append_to_section", "section": "ok", "source": "x"}
+    path = "/nbedit/notebooks/slow.ipynb"
+    waits: dict[str, list[float]] = {IDLE: []}
+    for kind, build in DOCUMENTS.items():
+        cells = [samples.markdown(build(SLOW_BYTES), "slow"), samples.markdown("# ok", "ok")]
+        (bench.ours.server.root / "slow.ipynb").write_bytes(samples.notebook(*cells))
+        with _pinging(bench.ours) as pings:
+            bench.ours.request("GET", f"{path}?section=ok")
+            bench.ours.request("PATCH", path, {"operations": [operation]})
+        waits[f"ours, {kind}"] = [max(pings)]
+        with _pinging(bench.ours) as pings:
+            time.sleep(WINDOW_SECONDS)
+        waits[IDLE].append(max(pings))
+    return _build_row("longest wait of another request beside slow Markdown", waits, 100)
+
+
+def _build_row(name: str, waits: Mapping[str, list[float]], limit: float) -> Row:
+    longest = max(max(values) for who, values in waits.items() if who.startswith("ours"))
+    check = Check(longest, limit, " ms")
     rivals = ", ".join(
-        f"{who} {max(waits):.0f} ms" for who, waits in longest.items() if who.startswith(CONTENTS)
+        f"{who} {max(values):.0f} ms" for who, values in waits.items() if who.startswith(CONTENTS)
     )
-    remark = f"the longest of all edits; with {IDLE} up to {max(longest[IDLE]):.1f} ms"
-    figures = {who: Figure.of(waits) for who, waits in longest.items()}
-    name = "longest wait of another request while 100 MB are edited"
-    return [Row(name, checks, rivals, figures, "ms", remark)]
+    remark = f"the longest of all; with {IDLE} up to {max(waits[IDLE]):.1f} ms"
+    figures = {who: Figure.summarize(values) for who, values in waits.items()}
+    return Row(name, [check], rivals, figures, "ms", remark)
 
 
 @contextmanager
-def _pinged(connection: Connection) -> Iterator[list[tuple[float, float]]]:
-    """Ping a server from another process while the block does; then give when, and for how long."""
-    pings: list[tuple[float, float]] = []
+def _pinging(connection: Connection) -> Iterator[list[float]]:
+    """Ping a server from another process while the block runs; then give the waits in ms."""
+    waits: list[float] = []
     command = (sys.executable, Path(__file__).with_name("ping.py"), str(connection.server.port))
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        if process.stdin is None or process.stdout is None:
-            raise RuntimeError("The pings need pipes.")
+        assert process.stdin is not None
+        assert process.stdout is not None
         process.stdout.readline()
-        yield pings
+        yield waits
         process.stdin.close()
-        pings.extend((at, wait) for at, wait in json.loads(process.stdout.read()))
+        waits.extend(json.loads(process.stdout.read()))

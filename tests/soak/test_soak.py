@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from jupyter_nbedit.demo.server import Server, running
-from tests.benchmarks.connection import pid
+from tests.benchmarks.connection import process_id
 from tests.soak.load import Load
 from tests.soak.pages import PAGES, Pages
 from tests.soak.vitals import Patient, Vitals, slope
@@ -123,7 +123,7 @@ def soaking(folder: Path) -> Iterator[Soak]:
     with running("jupyter_server", folder, "--no-browser", *options) as server:
         load = Load(server, seed)
         load.make_notebooks()
-        yield Soak(server, load, Pages(server, seed), Patient(pid(server)))
+        yield Soak(server, load, Pages(server, seed), Patient(process_id(server)))
 
 
 def test_a_server_gives_back_what_it_takes(tmp_path: Path) -> None:
