@@ -217,7 +217,7 @@ BUGS = (
         '_NO_LINK = getattr(os, "O_NOFOLLOW", 0)',
         "_NO_LINK = 0",
         "tests/threats/test_files.py::"
-        "test_s3_no_link_put_in_a_path_in_the_middle_of_an_edit_leads_it_out",
+        "test_no_link_put_in_a_path_in_the_middle_of_an_edit_leads_it_out",
         by_night=True,
     ),
     Bug(

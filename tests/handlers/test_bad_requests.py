@@ -156,6 +156,8 @@ def written(operation: object) -> bytes:
     )
 
 
+@pytest.mark.threat("S8")
+@pytest.mark.threat("S12")
 @pytest.mark.parametrize("kind", BODIES)
 def test_a_body_of_the_wrong_form_is_refused(live: Client, path: str, kind: str) -> None:
     with untouched(live.root):
@@ -258,6 +260,7 @@ def test_where_cells_have_no_ids_their_other_names_are_offered(live: Client, pat
     assert found["available_ids"] == ["cell-0", "cell-1"]
 
 
+@pytest.mark.threat("S27")
 def test_an_id_of_two_cells_is_answered_with_their_indexes(live: Client, path: str) -> None:
     cells = [samples.raw(source, "twin") for source in "ab"]
     (live.root / path).write_bytes(samples.notebook(samples.raw("x", "x"), *cells))

@@ -116,6 +116,7 @@ def test_an_agent_that_inserts_ten_times_in_a_row_builds_from_top_to_bottom(make
     assert notebook.sources == [str(n) for n in range(10)]
 
 
+@pytest.mark.threat("S26")
 def test_an_index_from_before_somebody_elses_insert_is_noticed(make: Make) -> None:
     """https://github.com/mito-ds/mito/issues/2076: often the wrong position."""
     notebook = make("a", "b")

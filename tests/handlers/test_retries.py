@@ -31,6 +31,7 @@ def key(name: str) -> dict[str, str]:
     return {"Idempotency-Key": name}
 
 
+@pytest.mark.threat("S28")
 def test_a_request_that_is_sent_again_is_answered_again_and_done_once(
     live: Client, path: Path
 ) -> None:

@@ -111,6 +111,8 @@ def assert_refused(answer: Answer) -> None:
         assert shown not in answer.body
 
 
+@pytest.mark.threat("S18")
+@pytest.mark.threat("S19")
 async def test_each_user_may_at_each_route_what_both_rights_allow_and_nothing_else(
     gate: type[Gate], local: Local
 ) -> None:

@@ -1,0 +1,142 @@
+"""What tests do to notebooks over HTTP, and what they find on disk afterwards."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from jupyter_nbedit.app import NbEditApp
+from jupyter_nbedit.demo import server
+from tests.support import samples
+from tests.support.http import JSON, Answer, Client, Local
+from tests.support.waiting import wait_until
+
+# As people have them: CRLF, tabs, escapes, keys in odd order and no newline at the end.
+ODD = (
+    samples.three_cells().replace(b"\n ", b"\r\n\t").replace(b"# Title", b"# T\\u00eftle \\/")[:-1]
+)
+
+_WITHOUT_OTHERS = [
+    f"--ServerApp.jpserver_extensions={name}=False"
+    for name in ("jupyter_lsp", "jupyter_server_terminals", "jupyterlab", "notebook_shim")
+]
+
+
+def replace(cell: str | int, source: str, **members: Any) -> dict[str, Any]:
+    """Return the operation that replaces the source of a cell."""
+    return {"op": "replace", "cell": cell, "source": source, **members}
+
+
+def send_json(
+    client: Client,
+    verb: str,
+    target: str,
+    body: Any = None,
+    headers: Mapping[str, str] | None = None,
+) -> Answer:
+    """Send a value as JSON to a route below ``nbedit``; without one, send an empty object."""
+    sent = json.dumps({} if body is None else body).encode()
+    return client.request(verb, f"nbedit/{target}", sent, {**JSON, **(headers or {})})
+
+
+async def send_json_locally(
+    local: Local,
+    verb: str,
+    target: str,
+    body: Any = None,
+    headers: Mapping[str, str] | None = None,
+    **query: Any,
+) -> Answer:
+    """Do the same with the server in the test's own loop."""
+    sent = json.dumps({} if body is None else body).encode()
+    sent_headers = {**JSON, **(headers or {})}
+    return await local.request(
+        verb, "nbedit", target, body=sent, headers=sent_headers, params=query
+    )
+
+
+def get_json(client: Client, target: str) -> Any:
+    """Return what a route below ``nbedit`` shows."""
+    answer = client.request("GET", f"nbedit/{target}")
+    assert answer.status == 200, answer.body
+    return answer.json
+
+
+def edit(client: Client, path: str, *operations: Mapping[str, Any], **fields: Any) -> int:
+    """Edit a notebook and return the number of the edit."""
+    answer = client.patch(path, *operations, **fields)
+    assert answer.status == 200, answer.body
+    number: int = answer.json["edit_id"]
+    return number
+
+
+def undo(client: Client, path: str, verb: str = "undo", **body: Any) -> Answer:
+    """Undo or redo an edit of a notebook."""
+    headers = body.pop("headers", None)
+    return send_json(client, "POST", f"notebooks/{path}/{verb}", body, headers)
+
+
+def set_mode(client: Client, mode: str | None, path: str | None = None) -> Any:
+    """Set the mode of a notebook or, without a path, of the server."""
+    body = {"mode": mode, **({} if path is None else {"path": path})}
+    answer = send_json(client, "PUT", "mode", body)
+    assert answer.status == 200, answer.body
+    return answer.json
+
+
+def propose(client: Client, path: str, *operations: Mapping[str, Any], **fields: Any) -> int:
+    """Propose a change of a notebook in review mode and return the number of the proposal."""
+    answer = client.patch(path, *operations, **fields)
+    assert answer.status == 202, answer.body
+    number: int = answer.json["proposal_id"]
+    return number
+
+
+def decide(client: Client, number: int, verb: str = "accept", **body: Any) -> Answer:
+    """Accept or reject a proposal."""
+    headers = body.pop("headers", None)
+    return send_json(client, "POST", f"proposals/{number}/{verb}", body, headers)
+
+
+def rename(client: Client, old: str, new: str) -> None:
+    """Rename a file or folder by the Contents API."""
+    body = json.dumps({"path": new}).encode()
+    answer = client.request("PATCH", f"api/contents/{old}", body, JSON)
+    assert answer.status == 200, answer.body
+
+
+def wait_for_events(client: Client, folder: str = "") -> None:
+    """Wait until the server has taken in all that the contents manager has told so far."""
+    old, new = f"{folder}marker.ipynb", f"{folder}marker2.ipynb"
+    (client.root / old).write_bytes(samples.three_cells())
+    set_mode(client, "plan", old)
+    rename(client, old, new)
+    wait_until(lambda: get_json(client, f"mode?path={new}")["own"] == "plan")
+    (client.root / new).unlink()
+
+
+def list_sources(client: Client, path: str) -> list[str]:
+    """Return the sources of the cells of a notebook on disk."""
+    cells = samples.cells_of((client.root / path).read_bytes())
+    return ["".join(cell["source"]) for cell in cells]
+
+
+def find_app(jp_serverapp: Any) -> NbEditApp:
+    """Return the extension of a server that runs in the test's own loop."""
+    (found,) = jp_serverapp.extension_manager.extension_apps["jupyter_nbedit"]
+    assert isinstance(found, NbEditApp)
+    return found
+
+
+@contextmanager
+def run_server(folder: Path, *options: str) -> Iterator[Client]:
+    """Run a server while the block runs; everything it writes goes into the folder.
+
+    What else is installed is left out: it takes longer to start than all the rest.
+    """
+    (folder / "notebooks").mkdir(exist_ok=True)
+    with server.running("jupyter_server", folder, *_WITHOUT_OTHERS, *options) as running:
+        yield Client(running.port, running.token, running.root)
