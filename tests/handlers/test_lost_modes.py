@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -13,13 +12,15 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.database import NAME as DATABASE
-from jupyter_nbedit.demo import server
+from tests.handlers.actions import get_json, propose, replace, run_server, send_json, set_mode
 from tests.handlers.refused import details
 from tests.support import samples
-from tests.support.http import JSON, Answer, Client
+from tests.support.http import Answer, Client
+from tests.support.sizes import is_nightly
+from tests.support.waiting import wait_until
 
 NAMES = ("free.ipynb", "paused.ipynb", "reviewed.ipynb", "undone.ipynb")
-REPLACE = {"op": "replace", "cell": "beta", "source": "# Changed"}
+REPLACE = replace("beta", "# Changed")
 TEXT = samples.three_cells()
 
 
@@ -42,89 +43,61 @@ def damage_schema(file: Path) -> None:
         raw.write(b"\xff" * 3996)
 
 
-# What else may be installed takes longer to start than all the rest.
-_OPTIONS = [
-    f"--ServerApp.jpserver_extensions={name}=False"
-    for name in ("jupyter_lsp", "jupyter_server_terminals", "jupyterlab", "notebook_shim")
-]
 DAMAGES = (write_nonsense, empty, cut_in_half, damage_schema)
 
 
-def send(client: Client, verb: str, target: str, body: Any) -> Answer:
-    return client.request(verb, f"nbedit/{target}", json.dumps(body).encode(), JSON)
-
-
-def choose(client: Client, mode: str | None, path: str | None = None) -> Answer:
-    return send(client, "PUT", "mode", {"mode": mode, **({} if path is None else {"path": path})})
-
-
 def why(client: Client, path: str | None = None) -> Any:
-    query = "" if path is None else f"?path={path}"
-    return client.request("GET", f"nbedit/mode{query}").json["unreadable"]
+    return get_json(client, "mode" if path is None else f"mode?path={path}")["unreadable"]
 
 
 def prepare(client: Client) -> int:
     """Make notebooks, one of them paused and one with a proposal; return its number."""
-    choose(client, None)
+    set_mode(client, None)
     for name in NAMES:
         (client.root / name).write_bytes(TEXT)
     assert client.patch("undone.ipynb", REPLACE).status == 200
-    assert choose(client, "plan", "paused.ipynb").status == 200
-    assert choose(client, "review", "reviewed.ipynb").status == 200
-    number: int = client.patch("reviewed.ipynb", REPLACE).json["proposal_id"]
-    return number
+    set_mode(client, "plan", "paused.ipynb")
+    set_mode(client, "review", "reviewed.ipynb")
+    return propose(client, "reviewed.ipynb", REPLACE)
 
 
-def changes(client: Client, number: int) -> dict[str, Answer]:
+def try_changes(client: Client, number: int) -> dict[str, Answer]:
     """Try every way to change something."""
     tool = {"notebook_path": str(client.root / "free.ipynb"), "cell_id": "beta", "new_source": "x"}
     return {
         "edit": client.patch("free.ipynb", REPLACE),
         "edit of a paused notebook": client.patch("paused.ipynb", REPLACE),
-        "create": send(client, "PUT", "notebooks/new.ipynb", {}),
-        "undo": send(client, "POST", "notebooks/undone.ipynb/undo", {}),
-        "redo": send(client, "POST", "notebooks/undone.ipynb/redo", {}),
-        "accept": send(client, "POST", f"proposals/{number}/accept", {}),
-        "tool": send(client, "POST", "tools/nexo/NotebookEdit", tool),
+        "create": send_json(client, "PUT", "notebooks/new.ipynb"),
+        "undo": send_json(client, "POST", "notebooks/undone.ipynb/undo"),
+        "redo": send_json(client, "POST", "notebooks/undone.ipynb/redo"),
+        "accept": send_json(client, "POST", f"proposals/{number}/accept"),
+        "tool": send_json(client, "POST", "tools/nexo/NotebookEdit", tool),
     }
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
-    """Let a server write a database, and stop it."""
-    folder = tmp_path_factory.mktemp("written")
-    (folder / "notebooks").mkdir()
-    with server.running("jupyter_server", folder, *_OPTIONS) as running:
-        number = prepare(Client(running.port, running.token, running.root))
-    return folder, number
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    with run_server(tmp_path_factory.mktemp("running")) as client:
+        yield client
 
 
-def restored(written: tuple[Path, int]) -> tuple[Path, Path]:
-    """Give the folder of a server that is stopped, as it was, and its database."""
-    folder, _ = written
-    kept = folder / "kept"
-    if not kept.exists():
-        shutil.copytree(folder / "data" / "nbedit", kept)
-    shutil.rmtree(folder / "data" / "nbedit")
-    shutil.copytree(kept, folder / "data" / "nbedit")
-    return folder, folder / "data" / "nbedit" / DATABASE
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
+# The service is tried with each of them by day, in tests/test_modes.py.
+@pytest.mark.parametrize("damage", DAMAGES if is_nightly() else DAMAGES[:1])
 def test_after_a_damage_while_the_server_is_stopped_nothing_is_changed_until_a_person_decides(
-    written: tuple[Path, int], damage: Callable[[Path], None]
+    running: Client, tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
-    folder, file = restored(written)
-    number = written[1]
-    damage(file)
-    for name in NAMES:
-        (folder / "notebooks" / name).write_bytes(TEXT)
+    number = prepare(running)
+    shutil.copytree(running.root, tmp_path / "notebooks")
+    (tmp_path / "data" / "nbedit").mkdir(parents=True)
+    with closing(sqlite3.connect(running.root.parent / "data" / "nbedit" / DATABASE)) as source:
+        source.execute("VACUUM INTO ?", [str(tmp_path / "data" / "nbedit" / DATABASE)])
+    damage(tmp_path / "data" / "nbedit" / DATABASE)
+    before = {name: (running.root / name).read_bytes() for name in NAMES}
     for is_restart in (False, True):
-        with server.running("jupyter_server", folder, *_OPTIONS) as running:
-            client = Client(running.port, running.token, running.root)
-            assert "moved aside" in why(client)
-            assert "moved aside" in why(client, "paused.ipynb")
-            for how, answer in changes(client, number).items():
+        with run_server(tmp_path) as client:
+            assert why(client) is not None
+            assert why(client, "paused.ipynb") is not None
+            for how, answer in try_changes(client, number).items():
                 if how == "accept":
                     # The proposal was in the database.
                     details(answer, 404, "proposal_not_found")
@@ -133,29 +106,21 @@ def test_after_a_damage_while_the_server_is_stopped_nothing_is_changed_until_a_p
                 else:
                     details(answer, 503, "modes_unreadable")
             assert not (client.root / "new.ipynb").exists()
-            assert {(client.root / name).read_bytes() for name in NAMES} == {TEXT}
+            assert {name: (client.root / name).read_bytes() for name in NAMES} == before
             # What changes nothing works.
             assert client.patch("paused.ipynb", REPLACE, dry_run=True).status == 200
             assert client.read("paused.ipynb").status == 200
-            assert client.request("GET", "nbedit/history").status == 200
+            assert get_json(client, "history")["edits"] == []
             if not is_restart:
                 continue
             # A person decides for one notebook, and then for all.
-            assert choose(client, "plan", "paused.ipynb").json["unreadable"] is None
+            assert set_mode(client, "plan", "paused.ipynb")["unreadable"] is None
             details(client.patch("paused.ipynb", REPLACE), 403, "plan_mode")
             details(client.patch("free.ipynb", REPLACE), 503, "modes_unreadable")
-            assert choose(client, None).json["unreadable"] is None
+            assert set_mode(client, None)["unreadable"] is None
             assert client.patch("free.ipynb", REPLACE).status == 200
             details(client.patch("paused.ipynb", REPLACE), 403, "plan_mode")
             assert why(client) is None
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    folder = tmp_path_factory.mktemp("running")
-    (folder / "notebooks").mkdir()
-    with server.running("jupyter_server", folder, *_OPTIONS) as found:
-        yield Client(found.port, found.token, found.root)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -172,19 +137,16 @@ def test_after_a_damage_while_the_server_runs_no_paused_notebook_is_changed(
     # What the server still remembers is true; what it finds damaged it does not believe.
     paused, reviewed = (running.patch(name, REPLACE) for name in NAMES[1:3])
     assert paused.json["reason"] in {"plan_mode", "modes_unreadable"}
-    assert reviewed.status == 202 or reviewed.json["reason"] in {
-        "modes_unreadable",
-        "history_unavailable",
-    }
+    unreadable = {"modes_unreadable", "history_unavailable"}
+    assert reviewed.status == 202 or reviewed.json["reason"] in unreadable
     assert (running.root / "paused.ipynb").read_bytes() == TEXT
     if damage in {write_nonsense, empty}:
-        while why(running) is None:
-            running.request("GET", "nbedit/history")
-        answers = changes(running, number)
+        wait_until(lambda: running.request("GET", "nbedit/history") and why(running))
+        answers = try_changes(running, number)
         assert {answers[how].json["reason"] for how in ("edit", "create", "undo", "redo")} == {
             "modes_unreadable"
         }
     assert (running.root / "paused.ipynb").read_bytes() == TEXT
-    assert choose(running, None).status == 200
+    assert set_mode(running, None)["unreadable"] is None
     assert why(running) is None
     assert running.patch("free.ipynb", REPLACE).status == 200
