@@ -43,10 +43,13 @@ def python_of(env: Path) -> Path:
 
 
 @contextlib.contextmanager
-def running(env: Path, folder: Path, base_url: str) -> Iterator[LabServer]:
+def running(
+    env: Path, folder: Path, base_url: str, application: str = "jupyterlab"
+) -> Iterator[LabServer]:
     """Serve while the block runs; everything the server writes goes under `folder`.
 
-    `base_url` is the path below which all addresses are, written as it is in addresses.
+    `base_url` is the path below which all addresses are, written as it is in addresses;
+    `application` is the module to start, ``jupyterlab`` or ``notebook``.
 
     Raises
     ------
@@ -55,7 +58,7 @@ def running(env: Path, folder: Path, base_url: str) -> Iterator[LabServer]:
     """
     python = python_of(env)
     version = subprocess.run(
-        [python, "-c", "import jupyterlab; print(jupyterlab.__version__)"],
+        [python, "-c", f"import {application}; print({application}.__version__)"],
         capture_output=True,
         text=True,
         check=True,
@@ -71,7 +74,7 @@ def running(env: Path, folder: Path, base_url: str) -> Iterator[LabServer]:
     log = folder / "jupyterlab.log"
     environment = _environment(server, port, folder)
     config = HERE / "jupyter_server_test_config.py"
-    command = [str(python), "-m", "jupyterlab", f"--config={config}"]
+    command = [str(python), "-m", application, f"--config={config}"]
     command.append(f"--ServerApp.base_url={base_url}")
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -140,4 +143,4 @@ def _wait_until_it_answers(server: LabServer, process: subprocess.Popen[bytes], 
         if process.poll() is None
         else f"ended with {process.returncode}"
     )
-    raise ServerError(f"JupyterLab {server.version} {why}. The end of its log:\n{end}")
+    raise ServerError(f"The server of {server.version} {why}. The end of its log:\n{end}")

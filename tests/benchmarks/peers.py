@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import time
+import venv
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import cache
@@ -11,9 +12,9 @@ from http import HTTPStatus
 from pathlib import Path
 
 from jupyter_nbedit.demo.server import running
-from tests import toolchain
 from tests.benchmarks.connection import Connection
 from tests.benchmarks.files import Cell, check_edited
+from tests.support.paths import CACHE
 
 NB_CLI = "nb-cli"
 MCP = "jupyter-mcp-server"
@@ -28,15 +29,16 @@ class PeerError(Exception):
 @cache
 def environment() -> Path:
     """Return the peers' environment, installed now if it is not there."""
-    try:
-        folder = toolchain.virtual_environment("peers")
-        requirements = Path(__file__).with_name("peers.txt")
-        installed = folder / ".peers"
-        if not installed.exists() or installed.read_text() != requirements.read_text():
-            toolchain.install(folder, "-r", requirements)
-            installed.write_text(requirements.read_text())
-    except toolchain.MissingToolError as error:
-        raise PeerError(f"could not be installed: {error}") from error
+    folder = CACHE / "peers"
+    requirements = Path(__file__).with_name("peers.txt")
+    installed = folder / ".peers"
+    if not installed.exists() or installed.read_text() != requirements.read_text():
+        venv.create(folder, clear=True, with_pip=True)
+        pip = (folder / "bin" / "python", "-m", "pip", "install", "-q", "-r", requirements)
+        done = subprocess.run(pip, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise PeerError(f"could not be installed: {done.stderr[-2000:]}")
+        installed.write_text(requirements.read_text())
     return folder
 
 

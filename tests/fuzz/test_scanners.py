@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import subprocess
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,6 @@ import pytest
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.windows import look_through
-from tests import children
 from tests.fuzz import chance, seeds, ways
 from tests.notebook.generated import BOM
 from tests.notebook.parked import Parked
@@ -59,15 +59,18 @@ def fuzzed(folder: Path, seed: int) -> CompletedProcess[str]:
         "print_final_stats": 1,
         "verbosity": 0,
     }
-    return children.run(
+    return subprocess.run(
         [
             *(sys.executable, "-m", "tests.fuzz.target", str(folder)),
             *(f"-{name}={value}" for name, value in options.items()),
         ],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-        limit=SECONDS + HANGING_SECONDS,
-        captured=True,
+        timeout=SECONDS + HANGING_SECONDS,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
     )
 
 

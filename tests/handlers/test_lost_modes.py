@@ -141,7 +141,7 @@ def test_after_a_damage_while_the_server_runs_no_paused_notebook_is_changed(
     assert reviewed.status == 202 or reviewed.json["reason"] in unreadable
     assert (running.root / "paused.ipynb").read_bytes() == TEXT
     if damage in {write_nonsense, empty}:
-        wait_until(lambda: running.request("GET", "nbedit/history") and why(running))
+        wait_until(lambda: running.request("GET", "nbedit/history").status and why(running))
         answers = try_changes(running, number)
         assert {answers[how].json["reason"] for how in ("edit", "create", "undo", "redo")} == {
             "modes_unreadable"

@@ -22,8 +22,8 @@ sys.path[0] = str(Path(__file__).resolve().parents[2])
 from tests.mutation import held, running  # noqa: E402 - needs the line above
 from tests.mutation.learned import Learned, learn  # noqa: E402
 from tests.mutation.mutants import Mutant, mutants  # noqa: E402
+from tests.support.paths import ROOT  # noqa: E402
 from tests.support.sizes import is_nightly  # noqa: E402
-from tests.toolchain import ROOT  # noqa: E402
 
 SURVIVORS = Path(__file__).parent / "survivors.md"
 WANTED = 0.95

@@ -26,7 +26,7 @@ def needs(module: str, stage: str = "setups") -> None:
         return
     if here == stage:
         pytest.fail(f"{module} is not in the environment {stage!r}", pytrace=False)
-    reason = f"needs {module}: python tests --only setups"
+    reason = f"needs {module}: nox -s setups"
     if here is not None:
         reason = f"belongs into the environment {stage!r}, this is {here!r}"
     pytest.skip(reason, allow_module_level=True)

@@ -47,7 +47,7 @@ test.describe('A notebook', () => {
     expect(saved.cells.filter(cell => 'id' in cell)).toEqual([]);
   });
 
-  test('of nbformat 4.5 with ids missing follows too', async ({ agent, folder, open }) => {
+  test('of nbformat 4.5 with ids missing follows too @nightly', async ({ agent, folder, open }) => {
     folder.write('some.ipynb', notebook(cells(['title', null, null, 'last'])));
     const tab = await open('some.ipynb');
     await bothEdit(agent, folder, tab, 'some.ipynb');

@@ -2,11 +2,7 @@ import { expect, test } from './fixtures';
 import { code, many, markdown, notebook } from './notebooks';
 
 test.describe('A clean tab', () => {
-  test('shows an edit within a second, and all else stays where it was', async ({
-    agent,
-    folder,
-    open
-  }) => {
+  test('shows an edit, and all else stays where it was', async ({ agent, folder, open }) => {
     folder.write('clean.ipynb', notebook(many(20)));
     const tab = await open('clean.ipynb', { kernel: true });
     // JupyterLab may add what the kernel says about its language; that shall be over.
@@ -45,7 +41,7 @@ test.describe('A clean tab', () => {
     expect(folder.text('clean.ipynb')).toBe(`${JSON.stringify(saved, null, 1)}\n`);
   });
 
-  test('renders an edited Markdown cell, and a cell that has become one', async ({
+  test('renders an edited Markdown cell, and a cell that has become one @nightly', async ({
     agent,
     folder,
     open
@@ -79,7 +75,7 @@ test.describe('A clean tab', () => {
     expect(await tab.dirty()).toBe(false);
   });
 
-  test('follows its notebook after a rename', async ({ agent, folder, open, page }) => {
+  test('follows its notebook after a rename @nightly', async ({ agent, folder, open, page }) => {
     folder.write('before.ipynb', notebook(many(3)));
     const tab = await open('before.ipynb');
     // JupyterLab loses a notebook that is renamed before its first checkpoint is there.

@@ -52,7 +52,7 @@ test.describe('A cell that was changed on both sides', () => {
     expect(await tab.dirty()).toBe(false);
   });
 
-  test('is shown in both texts by "Show both", and can be decided there or later', async ({
+  test('is shown in both texts by "Show both", and can be decided there or later @nightly', async ({
     agent,
     dialogs,
     folder,
@@ -83,7 +83,7 @@ test.describe('A cell that was changed on both sides', () => {
     expect(folder.sources('both.ipynb')).toEqual([THEIRS, 'y = 2']);
   });
 
-  test('is saved with the user’s text while the question is open', async ({
+  test('is saved with the user’s text while the question is open @nightly', async ({
     agent,
     folder,
     open

@@ -12,7 +12,11 @@ test.describe('Another extension', () => {
   test.use({ withExample: true });
   test.beforeAll(() => installExample());
 
-  test('edits a notebook by the token, and hears of edits', async ({ agent, folder, open }) => {
+  test('edits a notebook by the token, and hears of edits @nightly', async ({
+    agent,
+    folder,
+    open
+  }) => {
     folder.write('dated.ipynb', notebook(many(3)));
     const tab = await open('dated.ipynb');
     const { page } = tab;
@@ -38,7 +42,7 @@ test.describe('Another extension', () => {
     await expect(page.locator('.Toastify__toast', { hasText: said })).toBeVisible();
   });
 
-  test('edits and takes back by commands alone, and a document cannot', async ({
+  test('edits and takes back by commands alone, and a document cannot @nightly', async ({
     folder,
     open
   }) => {
@@ -85,7 +89,11 @@ test.describe('Another extension', () => {
     await expect(run('nbedit:edit', {})).rejects.toThrow(/operations/);
   });
 
-  test('of the server edits in Python, and hears of edits', async ({ agent, folder, open }) => {
+  test('of the server edits in Python, and hears of edits @nightly', async ({
+    agent,
+    folder,
+    open
+  }) => {
     folder.write('counted.ipynb', notebook([code('count', 'none yet'), code('x', 'x = 1')]));
     const tab = await open('counted.ipynb');
     await agent.edit(folder.path('counted.ipynb'), [{ op: 'replace', cell: 'x', source: 'x = 2' }]);

@@ -32,7 +32,9 @@ function uneven(count: number): CellJson[] {
 }
 
 for (const windowingMode of ['contentVisibility', 'full', 'defer', 'none']) {
-  test.describe(`In the windowing mode "${windowingMode}"`, () => {
+  // By day the default alone.
+  const when = windowingMode === 'contentVisibility' ? '' : ' @nightly';
+  test.describe(`In the windowing mode "${windowingMode}"${when}`, () => {
     test.use({
       mockSettings: {
         ...galata.DEFAULT_SETTINGS,

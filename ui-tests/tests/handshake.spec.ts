@@ -25,7 +25,7 @@ test.describe('The reply to an edit', () => {
     await expect.poll(async () => (await replace(3, `${Math.random()}`)).tabs.open).toBe(count);
   }
 
-  test('says that a tab without unsaved changes shows it, and when it has closed', async ({
+  test('says that a tab without unsaved changes shows it, and when it has closed @nightly', async ({
     open,
     page
   }) => {
@@ -67,7 +67,7 @@ test.describe('The reply to an edit', () => {
     expect(after.tabs.open).toBe(1);
   });
 
-  test('says what two windows made of each of many edits at once', async ({
+  test('says what two windows made of each of many edits at once @nightly', async ({
     anotherWindow,
     open
   }) => {

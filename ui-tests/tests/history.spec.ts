@@ -39,7 +39,7 @@ test.describe('The history panel', () => {
     expect(Math.abs(Date.now() - new Date(time!).getTime())).toBeLessThan(60_000);
   });
 
-  test('follows the notebook in front, or lists all notebooks', async ({
+  test('follows the notebook in front, or lists all notebooks @nightly', async ({
     agent,
     folder,
     open,
@@ -65,7 +65,7 @@ test.describe('The history panel', () => {
     await expect(ours.nth(1)).toContainText('Agent one');
   });
 
-  test('shows a new edit by itself and says it to a screen reader', async ({
+  test('shows a new edit by itself and says it to a screen reader @nightly', async ({
     agent,
     folder,
     open,
@@ -151,7 +151,7 @@ test.describe('The history panel', () => {
     expect((await tab.place()).activeCellId).toBe('cell-id-35');
   });
 
-  test('says of all rows how long ago they were as of the same moment', async ({
+  test('says of all rows how long ago they were as of the same moment @nightly', async ({
     agent,
     folder,
     open,
@@ -176,7 +176,7 @@ test.describe('The history panel', () => {
     await expect(panel.times).toHaveText(Array.from({ length: 4 }, () => '1 minute ago'));
   });
 
-  test('does not cover the title of a row with its buttons', async ({
+  test('does not cover the title of a row with its buttons @nightly', async ({
     agent,
     folder,
     open,
@@ -261,7 +261,12 @@ test.describe('The history panel', () => {
       .toBe('first_3 = 3\nsecond_3 = 3\nprint(3)');
   });
 
-  test('says which cells stand in the way of an undo', async ({ agent, folder, open, page }) => {
+  test('says which cells stand in the way of an undo @nightly', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
     folder.write('conflict.ipynb', notebook(many(4)));
     const path = folder.path('conflict.ipynb');
     await agent.edit(path, [
@@ -285,7 +290,7 @@ test.describe('The history panel', () => {
     expect(folder.text('conflict.ipynb')).toBe(after);
   });
 
-  test('says what is wrong when the server does not answer, and goes on when it does', async ({
+  test('says what is wrong when the server does not answer, and goes on when it does @nightly', async ({
     agent,
     folder,
     open,
@@ -304,7 +309,7 @@ test.describe('The history panel', () => {
     await expect(panel.root.getByText('does not answer')).toHaveCount(0);
   });
 
-  test('forgets a history when its user is sure', async ({
+  test('forgets a history when its user is sure @nightly', async ({
     agent,
     dialogs,
     folder,
@@ -374,7 +379,7 @@ test.describe('The history panel', () => {
     await expect.poll(async () => tab.source(1)).toBe('a = 1');
   });
 
-  test('looks as it should, and axe-core has no complaint, in light and dark', async ({
+  test('looks as it should, and axe-core has no complaint, in light and dark @nightly', async ({
     agent,
     folder,
     open,
@@ -444,7 +449,6 @@ test.describe('The history panel', () => {
       open,
       page
     }) => {
-      test.setTimeout(120_000);
       folder.write('many.ipynb', notebook([code('only', 'x = 0')]));
       const path = folder.path('many.ipynb');
       const started = Date.now();

@@ -37,7 +37,7 @@ test('Edits of a cell with CR LF are shown as they are on disk', async ({
   expect(last.tabs).toMatchObject({ open: 1, shown: 1 });
 });
 
-test('An edit that an editor does not show is not told as shown', async ({
+test('An edit that an editor does not show is not told as shown @nightly', async ({
   agent,
   folder,
   open,

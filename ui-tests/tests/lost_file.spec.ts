@@ -40,7 +40,7 @@ test.describe('A user can still save', () => {
     expect(dialogs.splice(0)).toHaveLength(1);
   });
 
-  test('once the server is back, and hears that it was not', async ({
+  test('once the server is back, and hears that it was not @nightly', async ({
     agent,
     dialogs,
     folder,

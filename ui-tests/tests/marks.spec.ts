@@ -44,7 +44,7 @@ test.describe('The mark at a cell that was changed from outside', () => {
     await expect.poll(async () => tab.marked()).toEqual([]);
   });
 
-  test('stays while its cell is out of sight, moves or changes its type, in all views', async ({
+  test('stays while its cell is out of sight, moves or changes its type, in all views @nightly', async ({
     agent,
     folder,
     open,
@@ -74,7 +74,7 @@ test.describe('The mark at a cell that was changed from outside', () => {
   });
 
   for (const theme of THEMES) {
-    test(`looks as in its picture, and so does the toast: ${theme}`, async ({
+    test(`looks as in its picture, and so does the toast: ${theme} @nightly`, async ({
       agent,
       folder,
       open,

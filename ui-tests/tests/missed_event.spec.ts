@@ -30,7 +30,10 @@ test.describe('A tab that missed the event', () => {
     expect(await tab.dirty()).toBe(false);
   });
 
-  test('saves both sides, too, if another program wrote the file', async ({ folder, open }) => {
+  test('saves both sides, too, if another program wrote the file @nightly', async ({
+    folder,
+    open
+  }) => {
     const cells = many(6);
     folder.write('other.ipynb', notebook(cells));
     const tab = await open('other.ipynb');

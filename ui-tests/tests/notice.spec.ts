@@ -32,7 +32,11 @@ test.describe('The user is told', () => {
     await expect(tab.editor(35)).toHaveText('theirs = 35');
   });
 
-  test('by a flash of the edited cells, and of no others', async ({ agent, folder, open }) => {
+  test('by a flash of the edited cells, and of no others @nightly', async ({
+    agent,
+    folder,
+    open
+  }) => {
     folder.write('flash.ipynb', notebook(many(6)));
     const tab = await open('flash.ipynb');
     await agent.edit(folder.path('flash.ipynb'), [
@@ -48,7 +52,7 @@ test.describe('The user is told', () => {
     await expect(tab.cell(2)).not.toHaveClass(FLASH);
   });
 
-  test('without losing the focus, in this tab or in another', async ({
+  test('without losing the focus, in this tab or in another @nightly', async ({
     agent,
     folder,
     open,

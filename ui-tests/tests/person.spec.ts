@@ -17,7 +17,6 @@ test('A person sees what an agent did, looks at one edit, takes it back, and typ
   open,
   page
 }) => {
-  test.setTimeout(90_000);
   const name = 'person.ipynb';
   folder.write(name, notebook(many(8)));
   const path = folder.path(name);

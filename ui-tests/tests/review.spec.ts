@@ -154,7 +154,7 @@ test.describe('What is proposed', () => {
     expect((await agent.proposal(id)).status).toBe('accepted');
   });
 
-  test('is gone when somebody else has decided', async ({ agent, folder, open, page }) => {
+  test('is gone when somebody else has decided @nightly', async ({ agent, folder, open, page }) => {
     folder.write('else.ipynb', notebook(many(5)));
     const path = folder.path('else.ipynb');
     const tab = await open('else.ipynb');
@@ -175,7 +175,7 @@ test.describe('What is proposed', () => {
     await expect(bar(tab)).toBeHidden();
   });
 
-  test('is reached and decided with the keyboard, whose keys do not reach the cells', async ({
+  test('is reached and decided with the keyboard, whose keys do not reach the cells @nightly', async ({
     agent,
     folder,
     open,
@@ -213,7 +213,7 @@ test.describe('What is proposed', () => {
     await expect(tab.cell(35)).toBeFocused();
   });
 
-  test('has the colours of its language, though it was proposed before the notebook was opened', async ({
+  test('has the colours of its language, though it was proposed before the notebook was opened @nightly', async ({
     agent,
     folder,
     open,
@@ -253,7 +253,11 @@ test.describe('What is proposed', () => {
     await expect(string('new')).not.toHaveCount(0);
   });
 
-  test('changes its colours with the language of the notebook', async ({ agent, folder, open }) => {
+  test('changes its colours with the language of the notebook @nightly', async ({
+    agent,
+    folder,
+    open
+  }) => {
     const plain = JSON.parse(notebook(many(3))) as { metadata: Record<string, unknown> };
     plain.metadata = {};
     folder.write('language.ipynb', JSON.stringify(plain));
@@ -270,7 +274,7 @@ test.describe('What is proposed', () => {
   });
 
   for (const width of [560, 720]) {
-    test(`can be reached and decided in a window of ${width} pixels`, async ({
+    test(`can be reached and decided in a window of ${width} pixels @nightly`, async ({
       agent,
       folder,
       open,
@@ -304,7 +308,7 @@ test.describe('What is proposed', () => {
     });
   }
 
-  test('does not push the first cell under the bar at the top of a notebook', async ({
+  test('does not push the first cell under the bar at the top of a notebook @nightly', async ({
     agent,
     folder,
     open
@@ -346,7 +350,7 @@ test.describe('In a notebook that has only the cells in sight on the page', () =
     mockSettings: { '@jupyterlab/notebook-extension:tracker': { windowingMode: 'full' } }
   });
 
-  test('blocks come and go with their cells, and do not push away what is in sight', async ({
+  test('blocks come and go with their cells, and do not push away what is in sight @nightly', async ({
     agent,
     folder,
     open
@@ -377,7 +381,7 @@ test.describe('In a notebook that has only the cells in sight on the page', () =
     await expect(block(tab, 1)).toBeFocused();
   });
 
-  test('a reader who goes elsewhere right after a change stays there', async ({
+  test('a reader who goes elsewhere right after a change stays there @nightly', async ({
     agent,
     folder,
     open
@@ -420,7 +424,7 @@ test.describe('The list of proposals', () => {
     await expect(opened.locator('.jp-nbedit-proposal')).toHaveCount(0);
   });
 
-  test('has new notebooks, which are there once they are accepted', async ({
+  test('has new notebooks, which are there once they are accepted @nightly', async ({
     agent,
     folder,
     open,
@@ -500,7 +504,7 @@ test.describe('The status bar', () => {
     await expect(tab.editor(1)).toHaveText('theirs = 1');
   });
 
-  test('counts what is proposed for its notebook, and names what is for others as such', async ({
+  test('counts what is proposed for its notebook, and names what is for others as such @nightly', async ({
     agent,
     folder,
     open,
@@ -575,7 +579,7 @@ test.describe('The status bar', () => {
     expect(dialogs.splice(0)).toHaveLength(1);
   });
 
-  test('goes along with the commands that pause and review a notebook', async ({
+  test('goes along with the commands that pause and review a notebook @nightly', async ({
     agent,
     folder,
     open,
@@ -609,7 +613,7 @@ test.describe('The status bar', () => {
 
 test.describe('A proposal', () => {
   for (const theme of THEMES) {
-    test(`looks as in its picture, and can be used by everybody, in the ${theme} theme`, async ({
+    test(`looks as in its picture, and can be used by everybody, in the ${theme} theme @nightly`, async ({
       agent,
       folder,
       open,
@@ -661,7 +665,7 @@ test.describe('A proposal', () => {
 test.describe('A difference', () => {
   const signs = (diff: Locator) => diff.locator('.jp-nbedit-sign-mark');
 
-  test('can be told apart without colours, and read by a screen reader', async ({
+  test('can be told apart without colours, and read by a screen reader @nightly', async ({
     agent,
     folder,
     open,

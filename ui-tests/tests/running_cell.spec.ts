@@ -52,7 +52,7 @@ test.describe('A cell that runs', () => {
     expect(folder.sources('running.ipynb')).toEqual(await tab.sources());
   });
 
-  test('keeps its output if it is edited itself, and gets the edit', async ({
+  test('keeps its output if it is edited itself, and gets the edit @nightly', async ({
     agent,
     folder,
     open

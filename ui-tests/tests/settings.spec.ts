@@ -9,7 +9,7 @@ const replace = (index: number, text = 'theirs') => ({
 });
 
 test.describe('A setting', () => {
-  test('says of which edits a toast tells', async ({ agent, folder, open, page }) => {
+  test('says of which edits a toast tells @nightly', async ({ agent, folder, open, page }) => {
     folder.write('behind.ipynb', notebook(many(3)));
     folder.write('front.ipynb', notebook(many(3)));
     const behind = await open('behind.ipynb');
@@ -39,7 +39,7 @@ test.describe('A setting', () => {
     ]);
   });
 
-  test('switches flash and marks off and on, in open notebooks', async ({
+  test('switches flash and marks off and on, in open notebooks @nightly', async ({
     agent,
     folder,
     open,
@@ -66,7 +66,7 @@ test.describe('A setting', () => {
     expect(await flashed()).toEqual(['cell-id-1', 'cell-id-3']);
   });
 
-  test('lets the notebook in front follow edits, but not while its user types', async ({
+  test('lets the notebook in front follow edits, but not while its user types @nightly', async ({
     agent,
     folder,
     open,
@@ -106,7 +106,7 @@ test.describe('A setting', () => {
     ['keepMine', true, 'Your text was kept'],
     ['takeTheirs', false, 'Theirs was taken']
   ] as const) {
-    test(`decides on conflicts: ${rule}`, async ({ agent, folder, open, page }) => {
+    test(`decides on conflicts: ${rule} @nightly`, async ({ agent, folder, open, page }) => {
       folder.write('both.ipynb', notebook([code('one', 'x = 1'), code('two', 'y = 1')]));
       const tab = await open('both.ipynb');
       await set(page, { conflict: rule });

@@ -73,7 +73,7 @@ test.describe('Cells that are inserted, deleted and moved', () => {
     }
   });
 
-  test('move with their outputs', async ({ agent, folder, open }) => {
+  test('move with their outputs @nightly', async ({ agent, folder, open }) => {
     folder.write('move.ipynb', notebook(many(4)));
     const tab = await open('move.ipynb');
     await agent.edit(folder.path('move.ipynb'), [{ op: 'move', cell: 'cell-id-3', at: 'start' }]);
@@ -90,7 +90,7 @@ test.describe('Cells that are inserted, deleted and moved', () => {
 });
 
 test.describe('A caret inside the edited cell', () => {
-  test('stays with its text', async ({ agent, folder, open, page }) => {
+  test('stays with its text @nightly', async ({ agent, folder, open, page }) => {
     folder.write('caret.ipynb', notebook(many(4)));
     const tab = await open('caret.ipynb');
     await tab.enter(2);

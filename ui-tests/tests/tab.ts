@@ -12,7 +12,7 @@ export interface Place {
   focused: string;
 }
 
-const SAVE_TIMEOUT = 8_000;
+const SAVE_TIMEOUT = 60_000;
 
 /** An open notebook, seen as its user sees it and, by `window.jupyterapp`, from inside. */
 export class Tab {
@@ -210,7 +210,7 @@ export class Tab {
           before = now;
         }
       },
-      { top, still: 30, timeout: 10_000 }
+      { top, still: 30, timeout: 60_000 }
     );
   }
 
@@ -230,7 +230,7 @@ export class Tab {
       await this.frames(30);
       expect((await this.place()).scrollTop).toBe(before.scrollTop);
       expect(await this.inView(index)).toBe(true);
-    }).toPass({ timeout: 20_000 });
+    }).toPass({ timeout: 60_000 });
   }
 
   /** Turn the wheel as soon as the notebook changes, and go to a cell. */
@@ -354,7 +354,7 @@ export class Tab {
   }
 
   /** When this text is painted in the cell, by the clock the test's process shares. */
-  async paintedAt(index: number, text: string, timeout = 10_000): Promise<number> {
+  async paintedAt(index: number, text: string, timeout = 60_000): Promise<number> {
     return this.panel.evaluate(
       (panel, { index, text, timeout }) =>
         new Promise<number>((resolve, reject) => {

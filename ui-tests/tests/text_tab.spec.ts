@@ -16,7 +16,8 @@ async function openText(page: Page, path: string): Promise<JSHandle<IDocumentWid
 }
 
 for (const name of ['notes.md', 'script.py']) {
-  test.describe(`A text tab of ${name}`, () => {
+  const when = name === 'notes.md' ? '' : ' @nightly';
+  test.describe(`A text tab of ${name}${when}`, () => {
     test('reloads if it is clean', async ({ agent, folder, page }) => {
       folder.write(name, 'one\ntwo\n');
       const widget = await openText(page, folder.path(name));

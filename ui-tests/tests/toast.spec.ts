@@ -10,7 +10,7 @@ const replace = (index: number, text = 'theirs') => ({
 test.describe('A toast tells no more of an edit', () => {
   for (const [button, what] of [
     ['View', 'that was viewed'],
-    ['Hide notification', 'of a toast that was closed']
+    ['Hide notification', 'of a toast that was closed @nightly']
   ]) {
     test(what, async ({ agent, folder, open, page }) => {
       folder.write('seen.ipynb', notebook(many(40)));
@@ -31,7 +31,7 @@ test.describe('A toast tells no more of an edit', () => {
     });
   }
 
-  test('that its reader took back by the key', async ({ agent, folder, open, page }) => {
+  test('that its reader took back by the key @nightly', async ({ agent, folder, open, page }) => {
     folder.write('key.ipynb', notebook(many(6)));
     const path = folder.path('key.ipynb');
     const tab = await open('key.ipynb');
@@ -73,7 +73,12 @@ test.describe('A toast tells no more of an edit', () => {
   });
 });
 
-test('An edit without a client is told as by an agent', async ({ agent, folder, open, page }) => {
+test('An edit without a client is told as by an agent @nightly', async ({
+  agent,
+  folder,
+  open,
+  page
+}) => {
   folder.write('unnamed.ipynb', notebook(many(6)));
   const path = folder.path('unnamed.ipynb');
   const tab = await open('unnamed.ipynb');

@@ -70,7 +70,7 @@ test.describe('"Undo" of a toast', () => {
     await expect.poll(async () => tab.inView(35)).toBe(true);
   });
 
-  test('is there for each client, and not for what nobody has kept', async ({
+  test('is there for each client, and not for what nobody has kept @nightly', async ({
     agent,
     folder,
     open,
@@ -95,7 +95,7 @@ test.describe('"Undo" of a toast', () => {
   });
 });
 
-test('The key for undo takes back the last edit, in command mode', async ({
+test('The key for undo takes back the last edit, in command mode @nightly', async ({
   agent,
   folder,
   open,

@@ -13,7 +13,6 @@ test('S22: nothing of a path, a client, a message or a source becomes markup', a
   open,
   page
 }) => {
-  test.setTimeout(90_000);
   const harm = await watch(page);
   folder.write(
     NAME,

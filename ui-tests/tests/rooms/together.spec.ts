@@ -29,7 +29,6 @@ test(`Two pages type in one cell while ${EDITS} edits arrive in others`, async (
   folder,
   open
 }) => {
-  test.setTimeout(120_000);
   const name = 'together.ipynb';
   const path = folder.path(name);
   const cells = [...many(CELLS), code('shown', 'show()', [OUTPUT], 1)].map(cell => ({

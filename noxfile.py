@@ -1,0 +1,315 @@
+"""All checks and tests: ``nox`` runs those of every change, ``nox -- --nightly`` all there are.
+
+``nox -l`` lists the parts and ``nox -s PART`` runs one. What stands after ``--`` goes to its tests:
+``nox -s unit -- -k crlf``. What has failed stands at the end of the output once more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import platform
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import ModuleType
+
+import nox
+
+ROOT = Path(__file__).resolve().parent
+LAB = ROOT / "jupyter_nbedit" / "lab"
+UI_TESTS = ROOT / "ui-tests"
+SETUPS = ROOT / "tests" / "setups"
+CACHE = ROOT / ".cache"
+REPORTS = CACHE / "reports"
+STARTED = time.time()
+
+#: The option of pytest and of the browser tests that tries everything.
+NIGHTLY = "--nightly"
+OLDEST_JUPYTERLAB = "jupyterlab==4.2.0"
+NEWEST_JUPYTERLAB = "jupyterlab~=4.6"
+ODD_BASE_URL = "/a%40b/%C3%BC%20x%25y/"
+#: Test environments with packages that do not go together with each other.
+SETUP_NAMES = ("setups", "documents")
+# One more than two cores: some test always waits for a server, a disk or a process.
+WORKERS = min(4, max(3, os.cpu_count() or 1))
+RIGS = ("tests/faults", "tests/races", "tests/fuzz", "tests/soak")
+
+DAY = ["lint", "unit", "rigs", "packaging", "lab", "browser"]
+NIGHT = ["setups", "oldest_lab", "rooms", "notebook7", "host", "mutation", "benchmarks"]
+
+nox.needs_version = ">=2025.2.9"
+nox.options.envdir = ".cache/nox"
+nox.options.reuse_venv = "yes"
+nox.options.default_venv_backend = "venv"
+nox.options.sessions = [*DAY, *(NIGHT if NIGHTLY in sys.argv else []), "summary"]
+
+# Where nox is installed, all of `jupyter_nbedit[dev]` is: most parts need no other environment.
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+
+# By day and at night ------------------------------------------------------------------------------
+
+
+@nox.session(venv_backend="none")
+def lint(session: nox.Session) -> None:
+    """Check style and types of Python and TypeScript, and the direction of imports."""
+    install_node_modules(session, LAB)
+    install_node_modules(session, UI_TESTS)
+    run_together(
+        session,
+        (("mypy",), ROOT),
+        (("npm", "run", "lint"), LAB),
+        (("npm", "run", "lint"), UI_TESTS),
+        (("ruff", "check"), ROOT),
+        (("ruff", "format", "--check"), ROOT),
+        (("lint-imports",), ROOT),
+    )
+
+
+@nox.session(venv_backend="none")
+def unit(session: nox.Session) -> None:
+    """Test Python, all that needs neither a browser nor another environment."""
+    others = (f"--ignore={folder}" for folder in ("tests/packaging", *RIGS))
+    run_pytest(session, "unit", "tests", *others)
+
+
+@nox.session(venv_backend="none")
+def rigs(session: nox.Session) -> None:
+    """Test Python against faults, races, nonsense and much of everything."""
+    run_pytest(session, "rigs", *RIGS)
+
+
+@nox.session(venv_backend="none")
+def packaging(session: nox.Session) -> None:
+    """Check what is in the wheel; at night, also what installing it does."""
+    run_pytest(session, "packaging", "tests/packaging")
+
+
+@nox.session(venv_backend="none")
+def lab(session: nox.Session) -> None:
+    """Test the modules of TypeScript that need no browser."""
+    install_node_modules(session, LAB)
+    reporters = ("--reporter=default", "--reporter=junit")
+    output = f"--outputFile.junit={fresh_report('lab')}"
+    with session.chdir(LAB):
+        session.run("npm", "test", "--", *reporters, output)
+
+
+@nox.session(venv_backend="none")
+def browser(session: nox.Session) -> None:
+    """Test the tab in the newest JupyterLab: by day the main specs, at night all."""
+    run_browser(session, Path(sys.prefix), f"--base-url={ODD_BASE_URL}")
+
+
+# At night -----------------------------------------------------------------------------------------
+
+
+@nox.session
+@nox.parametrize("name", SETUP_NAMES, ids=SETUP_NAMES)
+def setups(session: nox.Session, name: str) -> None:
+    """Test Python beside other contents managers, rooms, hubs and proxies."""
+    install_node_modules(session, SETUPS / "proxy")
+    session.install("-r", str(SETUPS / f"{name}.txt"), f"{build_wheel(session)}[test]")
+    run_pytest(
+        session,
+        f"setups-{name}",
+        # Each module has servers of its own; what is skipped is what the other environment runs.
+        *("--dist=loadfile", "-rfE", "tests/setups", "tests/storage/test_contract.py"),
+        env={"NBEDIT_SETUPS": name},
+    )
+
+
+@nox.session
+def oldest_lab(session: nox.Session) -> None:
+    """Test the tab in the oldest JupyterLab that is supported."""
+    session.install(OLDEST_JUPYTERLAB, build_wheel(session))
+    run_browser(session, Path(session.virtualenv.location))
+
+
+@nox.session
+@nox.parametrize("name", SETUP_NAMES, ids=SETUP_NAMES)
+def rooms(session: nox.Session, name: str) -> None:
+    """Test the tab of a collaborative notebook, in both kinds of rooms."""
+    session.install("-r", str(SETUPS / f"{name}.txt"), f"{build_wheel(session)}[lab]")
+    run_browser(session, Path(session.virtualenv.location), "--collaborative")
+
+
+@nox.session
+def notebook7(session: nox.Session) -> None:
+    """Test that a notebook in Notebook 7 follows edits."""
+    session.install("notebook>=7.2", build_wheel(session))
+    run_browser(session, Path(session.virtualenv.location), "--notebook7")
+
+
+@nox.session
+def host(session: nox.Session) -> None:
+    """Run Jupyter Server's own tests without and with the extension, and compare."""
+    session.install("jupyter_server[test]", "pytest-xdist")
+    session.run("python", "-m", "pip", "uninstall", "-q", "-y", "jupyter_nbedit")
+    session.run("python", "tests/host", "without")
+    session.install(build_wheel(session))
+    session.run("python", "tests/host", "with")
+
+
+@nox.session(venv_backend="none")
+def mutation(session: nox.Session) -> None:
+    """Report which of 200 random mutants of the core no test notices."""
+    session.run("python", "-m", "tests.mutation", *other_arguments(session))
+
+
+@nox.session(venv_backend="none")
+def benchmarks(session: nox.Session) -> None:
+    """Measure what an edit costs beside a copy, nbformat, the Contents API and other tools."""
+    session.run("python", "tests/benchmarks", *other_arguments(session))
+
+
+@nox.session(venv_backend="none")
+def summary(session: nox.Session) -> None:
+    """Count what the parts before have run, and say what of it has failed."""
+    failures = []
+    for report in sorted(REPORTS.glob("*.xml")):
+        # An older one is of another run.
+        if report.stat().st_mtime >= STARTED:
+            cases = list(ET.parse(report).getroot().iter("testcase"))  # noqa: S314 - our own
+            failures += [line for case in cases for line in describe_failures(report.stem, case)]
+            skipped = sum(case.find("skipped") is not None for case in cases)
+            print(f"{report.stem:20}{len(cases) - skipped:6} run {skipped:6} skipped")
+    print("\n".join(failures))
+    print(f"{(time.time() - STARTED) / 60:.1f} minutes")
+    if failures:
+        session.error(f"{len(failures)} failed")
+
+
+# How parts run ------------------------------------------------------------------------------------
+
+
+def run_pytest(
+    session: nox.Session, name: str, *arguments: str, env: dict[str, str] | None = None
+) -> None:
+    """Run pytest on all cores, with a report for the summary."""
+    session.run(
+        *("python", "-m", "pytest", "-q", f"--junitxml={fresh_report(name)}"),
+        # A module's tests share servers; a process with none left takes over those of another.
+        *(f"--numprocesses={WORKERS}", "--dist=worksteal", *arguments, *session.posargs),
+        env=env,
+    )
+
+
+def run_browser(session: nox.Session, environment: Path, *options: str) -> None:
+    """Run the browser tests in an environment that has JupyterLab and the extension."""
+    install_node_modules(session, UI_TESTS)
+    # One test builds an extension with what the build of ours is done by.
+    install_node_modules(session, LAB)
+    install_chromium(session)
+    report = fresh_report(session.name)
+    session.run(
+        *(sys.executable, "ui-tests", "--env", str(environment), "--report", str(report)),
+        *(*options, *session.posargs),
+        external=True,
+    )
+
+
+def run_together(session: nox.Session, *commands: tuple[tuple[str, ...], Path]) -> None:
+    """Run commands that keep one core busy each, and show their output when all have ended."""
+
+    def run(command: tuple[str, ...], folder: Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(  # noqa: S603 - our own commands
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(lambda pair: run(*pair), commands))
+    for result in results:
+        print(f"\n$ {' '.join(result.args)}\n{result.stdout.strip()}")
+    failed = [" ".join(result.args) for result in results if result.returncode]
+    if failed:
+        session.error(f"Failed: {', '.join(failed)}")
+
+
+def other_arguments(session: nox.Session) -> list[str]:
+    """Return what stands after `--` but for the option that only chooses the parts."""
+    return [argument for argument in session.posargs if argument != NIGHTLY]
+
+
+def fresh_report(name: str) -> Path:
+    """Return where a runner writes its JUnit report, without the one of an earlier run."""
+    report = REPORTS / f"{name}.xml"
+    report.parent.mkdir(parents=True, exist_ok=True)
+    report.unlink(missing_ok=True)
+    return report
+
+
+def describe_failures(part: str, case: ET.Element) -> Iterator[str]:
+    """Describe in a line each why a test of a JUnit report has failed."""
+    for kind in ("failure", "error"):
+        for found in case.findall(kind):
+            reason = " ".join((found.get("message") or found.text or kind).split())
+            yield f"FAILED in {part}: {case.get('classname')}::{case.get('name')}: {reason[:300]}"
+
+
+# What they need -----------------------------------------------------------------------------------
+
+
+def build_wheel(session: nox.Session) -> str:
+    """Build the wheel, once for all parts of this run, and return its path."""
+    folder = CACHE / "wheel"
+    built = [wheel for wheel in folder.glob("*.whl") if wheel.stat().st_mtime >= STARTED]
+    if not built:
+        options = ("--no-deps", "--wheel-dir", str(folder))
+        session.run(sys.executable, "-m", "pip", "wheel", ".", *options, external=True, silent=True)
+        built = list(folder.glob("*.whl"))
+    return str(built[0])
+
+
+def install_node_modules(session: nox.Session, project: Path) -> None:
+    """Install what a project's lock file names, unless it is there already."""
+    build_hook = load_module(LAB / "build_hook.py")
+    if not build_hook.node_is_recent():
+        command = (sys.executable, "-m", "pip", "install", "-q", build_hook.NODE_WHEEL)
+        session.run(*command, external=True)
+    # The build hook and the browser tests keep the same note.
+    note = project / "node_modules" / ".lock.sha256"
+    lock = hashlib.sha256((project / "package-lock.json").read_bytes()).hexdigest()
+    if not note.is_file() or note.read_text() != lock:
+        with session.chdir(project):
+            session.run("npm", "ci", external=True, silent=True, env={"NODE_USE_SYSTEM_CA": "1"})
+        note.write_text(lock)
+
+
+def install_chromium(session: nox.Session) -> None:
+    """Install Chromium where there is none and apt-get is all that takes.
+
+    Everywhere else the browser tests find one, or say what to do.
+    """
+    chromium = load_module(UI_TESTS / "chromium.py")
+    try:
+        chromium.find()
+    except chromium.NoChromiumError:
+        # Ubuntu's chromium is a snap, which the tests cannot use.
+        if platform.freedesktop_os_release().get("ID") == "debian" and os.geteuid() == 0:
+            apt_get = ("apt-get", "-q", "-o", "DPkg::Lock::Timeout=300")
+            session.run(*apt_get, "update", external=True, silent=True)
+            install = ("install", "-y", "--no-install-recommends", "chromium")
+            session.run(*apt_get, *install, external=True, silent=True)
+
+
+def load_module(file: Path) -> ModuleType:
+    """Load a module that is in no package."""
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file} is no Python module.")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
