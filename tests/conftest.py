@@ -21,8 +21,8 @@ from tests.support.sizes import enable_nightly, is_nightly, run_seed
 
 pytest_plugins = ["pytest_jupyter.jupyter_server"]
 
-settings.register_profile("change", max_examples=100, deadline=None, print_blob=True)
-settings.register_profile("nightly", settings.get_profile("change"), max_examples=5000)
+settings.register_profile("day", max_examples=25, deadline=None, print_blob=True)
+settings.register_profile("nightly", settings.get_profile("day"), max_examples=1000)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -33,7 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # In CI Hypothesis would choose a profile of its own, with the same examples every time.
     if config.option.nightly:
         enable_nightly()
-    settings.load_profile("nightly" if is_nightly() else "change")
+    settings.load_profile("nightly" if is_nightly() else "day")
     if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = str(run_seed())
     # Else the servers that the tests have started would go on without them.
