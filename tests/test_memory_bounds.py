@@ -1,0 +1,85 @@
+"""What a server remembers of notebooks has a bound, and the oldest goes first."""
+
+from __future__ import annotations
+
+import pytest
+
+from jupyter_nbedit.errors import NbEditError, VersionUnknown
+from jupyter_nbedit.loading import Documents
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.readings import Readings
+from jupyter_nbedit.versions import Versions
+from tests.support import samples
+
+
+def build_document(number: int, cells: int = 1) -> Document:
+    """Return a notebook that no other number has."""
+    return Document.parse(samples.notebook(*[samples.raw(f"{number}", "a")] * cells))
+
+
+def has_read(readings: Readings, session: str, path: str) -> bool:
+    try:
+        readings.require(session, path, "1")
+    except NbEditError:
+        return False
+    return True
+
+
+def test_readings_of_files_and_sessions_have_a_bound() -> None:
+    readings = Readings()
+    paths = [f"{n}.ipynb" for n in range(3000)]
+    for path in paths:
+        readings.note("ann", path, "1")
+        readings.note("ann", paths[0], "1")
+    kept = [path for path in paths if has_read(readings, "ann", path)]
+    assert kept[0] == paths[0]
+    assert kept[1:] == paths[-len(kept) + 1 :]
+    assert len(kept) <= 1000
+    sessions = [f"session {n}" for n in range(3000)]
+    for session in sessions:
+        readings.note(session, "a.ipynb", "1")
+    remembered = [session for session in sessions if has_read(readings, session, "a.ipynb")]
+    assert remembered == sessions[-len(remembered) :]
+    assert len(remembered) <= 1000
+
+
+def test_of_versions_the_one_that_was_not_used_for_longest_goes_first() -> None:
+    documents = [build_document(number) for number in range(5)]
+    versions = Versions(most_weight=140)
+    for one in documents[:4]:
+        versions.note(one.hash, one)
+    versions.changed_since(documents[0].hash, documents[1])
+    versions.note(documents[1].hash, documents[1])
+    versions.note(documents[4].hash, documents[4])
+    assert [versions.knows(one.hash) for one in documents] == [True, True, False, True, True]
+    with pytest.raises(VersionUnknown) as refused:
+        versions.changed_since(documents[2].hash, documents[0])
+    assert refused.value.details == {"since": documents[2].hash}
+
+
+def test_versions_have_a_bound_however_many_and_however_large_they_are() -> None:
+    versions = Versions(most_weight=1000)
+    long_id = Document.parse(samples.notebook(samples.raw("x", "i" * 100_000)))
+    for large in (build_document(0, cells=1000), long_id):
+        versions.note(large.hash, large)
+        assert not versions.knows(large.hash)
+    for number in range(200):
+        versions.note(str(number), build_document(0, cells=0))
+    assert sum(versions.knows(str(number)) for number in range(200)) <= 1000 // 32
+
+
+@pytest.mark.parametrize(
+    ("most_cells", "kept"), [(1, [False, False, True]), (5, [True, False, True])]
+)
+def test_documents_have_a_bound_and_the_last_one_is_kept_in_any_case(
+    most_cells: int, kept: list[bool]
+) -> None:
+    documents = Documents(most_cells=most_cells)
+    two = build_document(0, cells=2)
+    for name in "ab":
+        documents.note(name, two)
+    assert documents.of("b", two.text) == two
+    documents.of("a", two.text)
+    documents.note("c", two)
+    assert [documents.of(name, two.text) is not None for name in "abc"] == kept
+    assert documents.of("other", two.text) is None
