@@ -12,8 +12,8 @@ MODULES = (
 )
 
 _NOTEBOOK = (
-    *("batch", "columns", "document", "forms", "line_ends", "metadata"),
-    *("properties", "renewal", "sections", "spans", "taking_back", "windows"),
+    *("batch", "document", "forms", "line_ends", "metadata"),
+    *("properties", "sections", "spans", "taking_back", "windows"),
 )
 _STORAGE = (
     *("commit", "commit_here", "copying", "create", "failures", "files"),

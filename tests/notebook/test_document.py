@@ -5,18 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from jupyter_nbedit.errors import AmbiguousCell, CellNotFound, InvalidNotebook, InvalidRequest
 from jupyter_nbedit.notebook.document import Document, plain_index, source_hash
-from jupyter_nbedit.notebook.spliced import Spliced
-from jupyter_nbedit.notebook.splices import Splice, backwards, join, pieces, runs
-from jupyter_nbedit.notebook.text import CHUNK_BYTES, chunks, is_ascii
-from tests.notebook.calls import counted
+from jupyter_nbedit.notebook.splices import Splice, join
 from tests.notebook.parked import Parked
 from tests.support import samples
+from tests.support.sizes import seeded_random
 
 THREE = samples.three_cells()
 
@@ -86,7 +85,7 @@ def test_a_source_is_a_text_or_a_list_of_texts_and_nothing_else() -> None:
     assert document({"cell_type": "raw"}).cell(0).source == ""
     odds: tuple[Any, ...] = (1, None, {}, ["a", 1], [None])
     for odd in odds:
-        with pytest.raises(InvalidNotebook, match="neither a string nor a list") as refusal:
+        with pytest.raises(InvalidNotebook) as refusal:
             _ = document(raw(), raw(source=odd)).cell(1).source
         assert refusal.value.details == {"index": 1}
 
@@ -102,7 +101,7 @@ def test_of_a_lone_surrogate_there_is_a_hash_too() -> None:
 def test_a_cell_in_which_a_name_that_matters_stands_twice_is_refused(name: str) -> None:
     twice = b'{"cell_type":"raw","%s":"raw","%s":"raw"}' % (name.encode(), name.encode())
     found = Document.parse(b'{"nbformat":4,"cells":[{"cell_type":"raw"},' + twice + b"]}")
-    with pytest.raises(InvalidNotebook, match=f"two members named '{name}'") as refusal:
+    with pytest.raises(InvalidNotebook) as refusal:
         _ = found.cell(1).members
     assert refusal.value.details == {"index": 1, "member": name}
 
@@ -116,7 +115,7 @@ def test_a_cell_in_which_another_name_stands_twice_is_read() -> None:
 @pytest.mark.parametrize("name", ["cells", "metadata", "nbformat", "nbformat_minor"])
 def test_a_notebook_in_which_a_name_that_matters_stands_twice_is_refused(name: str) -> None:
     more = b'"%s": [], ' % name.encode()
-    with pytest.raises(InvalidNotebook, match=f"two members named '{name}'") as refusal:
+    with pytest.raises(InvalidNotebook) as refusal:
         Document.parse(b'{ "metadata": {}, "nbformat_minor": 5, "nbformat": 4, ' + more + THREE[1:])
     assert refusal.value.details == {"member": name}
 
@@ -126,42 +125,30 @@ def test_a_notebook_in_which_another_name_stands_twice_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message", "details"),
+    ("text", "details"),
     [
-        (b"", "The file is empty", {}),
-        (b"\xef\xbb\xbf \n", "The file is empty", {}),
-        (b"{", "not a notebook that can be read", {}),
-        (b"[]", "not an object", {}),
-        (b"{}", "expected an integer `nbformat`", {"member": "nbformat"}),
-        (b'{"nbformat":"4"}', "expected an integer `nbformat`", {"member": "nbformat"}),
-        (b'{"nbformat":true}', "expected an integer `nbformat`", {"member": "nbformat"}),
-        (b'{"nbformat":3}', "nbformat is 3, expected 4", {"nbformat": 3}),
-        (b'{"nbformat":5}', "nbformat is 5, expected 4", {"nbformat": 5}),
-        (b'{"nbformat":4}', "no `cells` array", {}),
-        (b'{"nbformat":4,"cells":{}}', "no `cells` array", {}),
-        (
-            b'{"nbformat":4,"cells":[],"nbformat_minor":"x"}',
-            "expected an integer `nbformat_minor`",
-            {"member": "nbformat_minor"},
-        ),
-        (
-            b'{"nbformat":4,"cells":[{"cell_type":"raw"},1]}',
-            "Cell 1 .* not an object",
-            {"index": 1},
-        ),
-        (
-            b'{"nbformat":4,"cells":[{"cell_type":"raw"},{}]}',
-            "Cell 1 .* no `cell_type`",
-            {"index": 1},
-        ),
-        (b'{"nbformat":4,"cells":[{"cell_type":NaN}]}', "Cell 0 .* no `cell_type`", {"index": 0}),
+        (b"", {}),
+        (b"\xef\xbb\xbf \n", {}),
+        (b"{", {}),
+        (b"[]", {}),
+        (b"{}", {"member": "nbformat"}),
+        (b'{"nbformat":"4"}', {"member": "nbformat"}),
+        (b'{"nbformat":true}', {"member": "nbformat"}),
+        (b'{"nbformat":3}', {"nbformat": 3}),
+        (b'{"nbformat":5}', {"nbformat": 5}),
+        (b'{"nbformat":4}', {}),
+        (b'{"nbformat":4,"cells":{}}', {}),
+        (b'{"nbformat":4,"cells":[],"nbformat_minor":"x"}', {"member": "nbformat_minor"}),
+        (b'{"nbformat":4,"cells":[{"cell_type":"raw"},1]}', {"index": 1}),
+        (b'{"nbformat":4,"cells":[{"cell_type":"raw"},{}]}', {"index": 1}),
+        (b'{"nbformat":4,"cells":[{"cell_type":NaN}]}', {"index": 0}),
     ],
 )
 @pytest.mark.parametrize("kept", [bytes, Parked], ids=["in memory", "not in memory"])
 def test_what_is_no_notebook_is_refused_with_what_it_lacks(
-    text: bytes, message: str, details: dict[str, Any], kept: Callable[[bytes], Any]
+    text: bytes, details: dict[str, Any], kept: Callable[[bytes], Any]
 ) -> None:
-    with pytest.raises(InvalidNotebook, match=message) as refusal:
+    with pytest.raises(InvalidNotebook) as refusal:
         Document.parse(kept(text))
     assert refusal.value.details == details
 
@@ -178,27 +165,6 @@ def test_the_head_of_a_cell_that_msgspec_refuses_is_read_as_python_reads_it() ->
 NAMED = document(
     raw(id="a"), raw(id="7"), raw(id="twice"), raw(id="twice"), raw(), raw(id="cell-0")
 )
-
-
-def test_of_a_usual_notebook_the_heads_are_read_as_they_are() -> None:
-    for cells in (
-        b"",
-        b'{"cell_type":"raw"}',
-        b'{"id":"a","cell_type":"raw"}, {"cell_type":"code"}',
-    ):
-        text = b'{"nbformat": 4, "cells": [' + cells + b"]}"
-        with counted() as calls:
-            Document.parse(text)
-        assert (calls["_read_head"], calls["add"], calls["decode"]) == (0, 0, 1)
-
-
-def test_of_odd_cells_alone_more_is_read_than_the_heads() -> None:
-    odd = b'{"cell_type":"raw","metadata":{"x":NaN}}'
-    text = b'{"nbformat": 4, "cells": [' + odd + b',{"cell_type":"code","id":"b"}]}'
-    with counted() as calls:
-        assert Document.parse(text).heads == [(None, "raw"), ("b", "code")]
-    # Of values, one for the number of the format, and one for the odd cell.
-    assert (calls["_read_head"], calls["_local"]) == (2, 2)
 
 
 @pytest.mark.parametrize(
@@ -221,7 +187,6 @@ def test_an_address_of_no_cell_is_refused_with_those_there_are(address: str | in
         "available_ids": ["a", "7", "twice", "twice", "cell-4", "cell-0"],
         "total_cells": 6,
     }
-    assert ("index" if isinstance(address, int) else "id") in str(refusal.value)
 
 
 def test_no_more_than_ten_ids_are_shown() -> None:
@@ -231,7 +196,7 @@ def test_no_more_than_ten_ids_are_shown() -> None:
 
 
 def test_an_id_of_two_cells_is_refused_with_both() -> None:
-    with pytest.raises(AmbiguousCell, match="2 cells have the id 'twice'") as refusal:
+    with pytest.raises(AmbiguousCell) as refusal:
         NAMED.locate("twice")
     assert refusal.value.details == {"cell": "twice", "indexes": [2, 3]}
 
@@ -242,7 +207,7 @@ def test_a_text_of_digits_is_an_index_unless_it_is_an_id() -> None:
     assert NAMED.address("03") == "03"
     assert NAMED.address("a") == "a"
     assert NAMED.address("-a") == "-a"
-    with pytest.raises(InvalidRequest, match="found -1"):
+    with pytest.raises(InvalidRequest):
         NAMED.address("-1")
 
 
@@ -257,62 +222,45 @@ def test_an_index_has_one_spelling(digits: str, index: int | None) -> None:
 
 # Splices -----------------------------------------------------------------------------------------
 
-SPLICES = [Splice(0, 1, b"AA"), Splice(2, 2, b"+"), Splice(3, 6, b"")]
+PIECES = [b'{"cell_type":"raw","id":"%c"}' % name for name in b"abcde"]
+NEW = b'{"cell_type":"raw","id":"new"}'
+BEFORE = Document.parse(
+    b'{"x":[],"cells":[ ' + b" ,\n".join(PIECES) + b'\t],"nbformat":4,"y":1}',
+)
+TIGHT = Document.parse(b'{"cells":[' + b",".join(PIECES) + b'],"nbformat":4}')
+EMPTY = Document.parse(b'{"nbformat":4,"cells":[]}')
+PUT = [b"", b" ", b",", b", ,", NEW, b"," + NEW, NEW + b" , ", b"{", b"1", b"{}", b";", b"X", b"}"]
+PUT += [b"[", b"]", b'"odd":NaN,', b'"more":[1], ', b"[" * 100_000]
 
 
-def test_a_spliced_text_consists_of_what_stays_and_what_is_new() -> None:
-    assert list(runs(8, SPLICES)) == [b"AA", (1, 2), b"+", (2, 3), (6, 8)]
-    assert list(runs(6, SPLICES)) == [b"AA", (1, 2), b"+", (2, 3)]
-    assert list(runs(3, [])) == [(0, 3)]
-    assert list(runs(0, [])) == []
-    assert [bytes(piece) for piece in pieces(b"abcdefgh", SPLICES)] == [
-        b"AA",
-        b"b",
-        b"+",
-        b"c",
-        b"gh",
-    ]
-    assert join(b"abcdefgh", SPLICES) == b"AAb+cgh"
+def parts(find: Callable[[], Document]) -> object:
+    """Return all that a document has found, or that it is refused."""
+    try:
+        found = find()
+    except InvalidNotebook:
+        return "refused"
+    return (
+        *(found.text[:], found.span, found.members, found.cells_span),
+        *(list(found.cell_spans), list(found.heads), found.nbformat_minor),
+    )
 
 
-@pytest.mark.parametrize("kept", [bytes, Parked], ids=["in memory", "not in memory"])
-def test_a_text_is_gone_through_in_chunks(kept: Callable[[bytes], Any]) -> None:
-    size = 2 * CHUNK_BYTES + 5
-    text = kept(bytes(size))
-    assert [len(chunk) for chunk in chunks(kept(b"abc"), 3)] == []
-    assert [bytes(chunk) for chunk in chunks(kept(b"abc"), 1)] == [b"bc"]
-    assert [bytes(chunk) for chunk in chunks(kept(b"abc"), 0, 2)] == [b"ab"]
-    assert b"".join(chunks(text)) == bytes(size)
-    assert b"".join(chunks(text, 3, CHUNK_BYTES + 9)) == bytes(CHUNK_BYTES + 6)
-    assert is_ascii(text)
-    assert not is_ascii(kept(bytes(CHUNK_BYTES) + b"\x80"))
-
-
-def test_of_a_spliced_text_no_more_is_read_than_is_asked_for() -> None:
-    base = Parked(b"0123456789")
-    text = Spliced(base, [Splice(2, 4, b"new")])
-    assert [text[at] for at in (0, 2, 4, 5, 10, -1)] == list(b"0nw499")
-    assert base.most_read == 1
-
-
-def test_splices_backwards_give_the_base_back() -> None:
-    undo = backwards(b"abcdefgh", SPLICES)
-    assert undo == [Splice(0, 2, b"a"), Splice(3, 4, b""), Splice(5, 5, b"def")]
-    assert join(b"AAb+cgh", undo) == b"abcdefgh"
-
-
-def test_a_document_after_splices_is_that_of_the_spliced_text() -> None:
-    found = Document.parse(THREE)
-    at = found.cell_spans[1]
-    splices = [Splice(at.start, at.stop, b'{"cell_type":"raw","id":"new"}')]
-    for after in (found.after(splices), Document.parse(Parked(THREE)).after(splices)):
-        whole = Document.parse(join(THREE, splices))
-        assert after.text[:] == whole.text
-        assert (after.span, after.members, after.cells_span) == (
-            whole.span,
-            whole.members,
-            whole.cells_span,
-        )
-        assert (after.cell_spans, after.heads) == (whole.cell_spans, whole.heads)
-    same = found.after([])
-    assert (same.text, same.cell_spans) == (THREE, found.cell_spans)
+@pytest.mark.parametrize("before", [BEFORE, TIGHT, EMPTY], ids=["usual", "tight", "empty"])
+def test_a_document_after_splices_is_that_of_the_spliced_text(before: Document) -> None:
+    chance = seeded_random(f"splices of {len(before.text)} bytes")
+    edges = [edge for span in before.cell_spans for edge in span]
+    edges += [*before.cells_span, before.cells_span.start + 1, before.cells_span.stop - 1]
+    near = sorted({at + by for at in edges for by in (-1, 0, 0, 0, 1, 2)})
+    outcomes = {False: 0, True: 0}
+    for _ in range(3000):
+        cuts = sorted(chance.choices(near, k=2 * chance.choice([0, 1, 1, 2, 3])))
+        splices = [
+            Splice(start, stop, chance.choice(PUT))
+            for start, stop in zip(cuts[::2], cuts[1::2], strict=True)
+        ]
+        whole = parts(partial(Document.parse, join(before.text, splices)))
+        assert parts(partial(before.after, splices)) == whole, splices
+        parked = Document.parse(Parked(before.text[:]))
+        assert parts(partial(parked.after, splices)) == whole, splices
+        outcomes[whole == "refused"] += 1
+    assert min(outcomes.values()) > 100

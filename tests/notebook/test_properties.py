@@ -8,10 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jupyter_nbedit.notebook import spans
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.spans import Span
-from jupyter_nbedit.notebook.splices import join
+from jupyter_nbedit.notebook.splices import Splice, join
 from tests.notebook.generated import notebooks, texts
 from tests.notebook.oracle import check, edit
 
@@ -158,17 +156,16 @@ def test_a_batch_means_what_its_operations_mean_on_the_notebook_as_it_was(
 
 @thoroughly
 @given(notebooks())
-def test_both_scanners_find_the_same_spans(text: bytes) -> None:
-    document = Document.parse(text)
-    pending: list[Span] = [document.span]
-    while pending:
-        span = pending.pop()
-        if spans.is_object(text, span):
-            members = spans.members(text, span)
-            assert members == spans._walk_members(text, span, spans._hop_member)
-            pending += [member.value for member in members]
-        elif spans.is_array(text, span):
-            assert spans.bounds(text, span) == spans._hop_elements(text, span)
-            pending += spans.elements(text, span)
-        else:
-            assert spans._hop(text, span.start) == span.stop
+def test_a_value_that_json_does_not_know_hides_nothing(text: bytes) -> None:
+    # It is read by another scanner than what JSON knows, cell by cell.
+    before = Document.parse(text)
+    starts = sorted(span.start + 1 for span in (before.span, *before.cell_spans))
+    odd, plain = (
+        Document.parse(join(text, [Splice(at, at, b'"zz": %s, ' % value) for at in starts]))
+        for value in (b"NaN", b"123")
+    )
+    assert (odd.span, odd.members, odd.cells_span) == (plain.span, plain.members, plain.cells_span)
+    assert (odd.cell_spans, odd.heads) == (plain.cell_spans, plain.heads)
+    for at in range(len(before)):
+        assert odd.cell(at).all_members == plain.cell(at).all_members
+        assert len(odd.cell(at).all_members) == len(before.cell(at).all_members) + 1
