@@ -65,7 +65,7 @@ def get_json(client: Client, target: str) -> Any:
     return answer.json
 
 
-def edit(client: Client, path: str, *operations: Mapping[str, Any], **fields: Any) -> int:
+def edit(client: Client, path: str, /, *operations: Mapping[str, Any], **fields: Any) -> int:
     """Edit a notebook and return the number of the edit."""
     answer = client.patch(path, *operations, **fields)
     assert answer.status == 200, answer.body
@@ -73,7 +73,7 @@ def edit(client: Client, path: str, *operations: Mapping[str, Any], **fields: An
     return number
 
 
-def undo(client: Client, path: str, verb: str = "undo", **body: Any) -> Answer:
+def undo(client: Client, path: str, verb: str = "undo", /, **body: Any) -> Answer:
     """Undo or redo an edit of a notebook."""
     headers = body.pop("headers", None)
     return send_json(client, "POST", f"notebooks/{path}/{verb}", body, headers)
@@ -87,7 +87,7 @@ def set_mode(client: Client, mode: str | None, path: str | None = None) -> Any:
     return answer.json
 
 
-def propose(client: Client, path: str, *operations: Mapping[str, Any], **fields: Any) -> int:
+def propose(client: Client, path: str, /, *operations: Mapping[str, Any], **fields: Any) -> int:
     """Propose a change of a notebook in review mode and return the number of the proposal."""
     answer = client.patch(path, *operations, **fields)
     assert answer.status == 202, answer.body
@@ -95,7 +95,7 @@ def propose(client: Client, path: str, *operations: Mapping[str, Any], **fields:
     return number
 
 
-def decide(client: Client, number: int, verb: str = "accept", **body: Any) -> Answer:
+def decide(client: Client, number: int, verb: str = "accept", /, **body: Any) -> Answer:
     """Accept or reject a proposal."""
     headers = body.pop("headers", None)
     return send_json(client, "POST", f"proposals/{number}/{verb}", body, headers)
