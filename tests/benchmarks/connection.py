@@ -113,8 +113,8 @@ def replacing(cell: Cell, text: str) -> dict[str, Any]:
     return {"operations": [{"op": "replace", "cell": cell, "source": text}]}
 
 
-def process_id(server: Server) -> int:
-    """Return the id of the server's process, which the server has written into a file."""
-    (file,) = (server.root.parent / "runtime").glob("jpserver-*.json")
+def process_id(root: Path) -> int:
+    """Return the id of the process of the server of a folder, which has written it into a file."""
+    (file,) = (root.parent / "runtime").glob("jpserver-*.json")
     number: int = orjson.loads(file.read_bytes())["pid"]
     return number

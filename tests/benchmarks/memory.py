@@ -83,7 +83,7 @@ def _measure_server(bench: Bench, who: str, folder: str, content: bytes) -> floa
             trust(connection, content)
         file = connection.server.root / "large.ipynb"
         file.write_bytes(content)
-        return _measure_edit(edit, file, process_id(connection.server))
+        return _measure_edit(edit, file, process_id(connection.server.root))
 
 
 def _measure_edit(edit: Edit, file: Path, pid: int) -> float:

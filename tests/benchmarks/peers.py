@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import time
-import venv
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import cache
@@ -27,17 +27,18 @@ class PeerError(Exception):
 
 
 @cache
-def environment() -> Path:
-    """Return the peers' environment, installed now if it is not there."""
+def install_peers() -> Path:
+    """Return the peers' environment, installed now unless it has what is required."""
     folder = CACHE / "peers"
     requirements = Path(__file__).with_name("peers.txt")
     installed = folder / ".peers"
     if not installed.exists() or installed.read_text() != requirements.read_text():
-        venv.create(folder, clear=True, with_pip=True)
-        pip = (folder / "bin" / "python", "-m", "pip", "install", "-q", "-r", requirements)
-        done = subprocess.run(pip, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise PeerError(f"could not be installed: {done.stderr[-2000:]}")
+        python = str(folder / "bin" / "python")
+        try:
+            subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
+            subprocess.run([python, "-m", "pip", "install", "-q", "-r", requirements], check=True)
+        except subprocess.CalledProcessError as error:
+            raise PeerError(f"could not be installed: {error}") from error
         installed.write_text(requirements.read_text())
     return folder
 
@@ -46,7 +47,7 @@ class NbCli:
     """nb-cli, on files: a program that is started for each edit."""
 
     def __init__(self) -> None:
-        self._program = environment() / "bin" / "nb"
+        self._program = install_peers() / "bin" / "nb"
 
     def edit(self, file: Path, cell: Cell, text: str) -> float:
         """Edit the cell."""
@@ -103,7 +104,7 @@ def run_mcp_server(folder: Path) -> Iterator[McpServer]:
         "--ServerApp.jpserver_extensions=jupyter_mcp_server=True",
         "--no-browser",
     )
-    python = str(environment() / "bin" / "python")
+    python = str(install_peers() / "bin" / "python")
     with (
         running("jupyter_server", folder, *options, python=python) as server,
         closing(Connection(server)) as connection,

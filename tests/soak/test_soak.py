@@ -123,7 +123,7 @@ def soaking(folder: Path) -> Iterator[Soak]:
     with running("jupyter_server", folder, "--no-browser", *options) as server:
         load = Load(server, seed)
         load.make_notebooks()
-        yield Soak(server, load, Pages(server, seed), Patient(process_id(server)))
+        yield Soak(server, load, Pages(server, seed), Patient(process_id(server.root)))
 
 
 def test_a_server_gives_back_what_it_takes(tmp_path: Path) -> None:
