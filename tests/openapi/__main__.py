@@ -19,29 +19,26 @@ sys.path[0] = str(REPOSITORY)
 from jupyter_nbedit.handlers import default_handlers  # noqa: E402 - needs the line above
 from jupyter_nbedit.handlers.examples import Exchange, exchanges  # noqa: E402
 from jupyter_nbedit.handlers.openapi import document  # noqa: E402
-from tests.openapi.page import page  # noqa: E402
+from tests.openapi.page import PAGE, build_page  # noqa: E402
 from tests.openapi.playing import Stage  # noqa: E402
 
-PAGE = REPOSITORY / "docs" / "api.md"
 EXAMPLES = REPOSITORY / "jupyter_nbedit" / "handlers" / "examples.json"
 
 
 def main() -> None:
     """Play all examples and write down what comes back."""
     with tempfile.TemporaryDirectory() as folder, closing(Stage(Path(folder))) as stage:
-        told = [recorded(stage, exchange) for exchange in exchanges()]
-    text = msgspec.json.format(msgspec.json.encode(told), indent=1)
-    EXAMPLES.write_bytes(text + b"\n")
+        played = [_record(stage, exchange) for exchange in exchanges()]
+    EXAMPLES.write_bytes(msgspec.json.format(msgspec.json.encode(played), indent=1) + b"\n")
     exchanges.cache_clear()
-    PAGE.write_text(page(document(default_handlers, base_url="/")))
-    print(f"{len(told)} examples")
+    PAGE.write_text(build_page(document(default_handlers, base_url="/")))
+    print(f"{len(played)} examples")
 
 
-def recorded(stage: Stage, exchange: Exchange) -> Exchange:
-    """Play an example."""
+def _record(stage: Stage, exchange: Exchange) -> Exchange:
     if exchange.constructed:
         return exchange
-    status, answer = stage.answered(exchange)
+    status, answer = stage.play(exchange)
     print(status, exchange.name, "" if status < 400 else answer)
     return msgspec.structs.replace(exchange, status=status, answer=answer)
 

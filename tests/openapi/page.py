@@ -9,9 +9,11 @@ from typing import Any
 from jupyter_nbedit.handlers.examples import Exchange, exchanges
 from jupyter_nbedit.handlers.refusals import INTERNAL_ERROR, STATUS
 from jupyter_nbedit.handlers.schemas import prose
+from tests.support.paths import ROOT
 
 Json = Mapping[str, Any]
 
+PAGE = ROOT / "docs" / "api.md"
 _HEAD = """\
 # The HTTP API
 
@@ -19,6 +21,12 @@ Made from the OpenAPI document, which every server has at `/nbedit/openapi.json`
 page, run `python tests/openapi`. Every example was sent to a server, and a test sends each again.
 
 """
+_ERRORS = """
+Any request may meet `invalid_request`, `forbidden`, `too_large` and `internal_error`,
+and any with a body `unsupported_media_type`.
+
+| status | reason | |
+|---|---|---|"""
 _ANY_REQUEST = {
     "invalid_request",
     "forbidden",
@@ -28,134 +36,93 @@ _ANY_REQUEST = {
 }
 
 
-def page(document: Json) -> str:
-    """Write the page."""
-    return _HEAD + "\n".join(_lines(document)).rstrip() + "\n"
+def build_page(document: Json) -> str:
+    """Return the page as Markdown."""
+    return _HEAD + "\n".join(_build_lines(document)).rstrip() + "\n"
 
 
-def _lines(document: Json) -> Iterator[str]:
-    yield document["info"]["description"]
-    yield ""
-    yield from _contents(document)
-    for path, verbs in document["paths"].items():
-        for verb, operation in verbs.items():
-            yield from _operation(verb.upper(), path, operation)
-    yield from _errors()
-    yield from _forms(document)
+def _build_lines(document: Json) -> Iterator[str]:
+    operations = [
+        (f"{verb.upper()} {path}", operation)
+        for path, verbs in document["paths"].items()
+        for verb, operation in verbs.items()
+    ]
+    yield f"{document['info']['description']}\n\n| request | |\n|---|---|"
+    for request, operation in operations:
+        yield f"| `{request}` | {_link(operation['summary'])} |"
+    yield "\n[Errors](#errors) · [Forms](#forms)\n"
+    for request, operation in operations:
+        yield from _describe_operation(request, operation)
+    yield from _describe_errors()
+    yield "## Forms\n"
+    for name, schema in document["components"]["schemas"].items():
+        yield from _describe_form(name, schema)
 
 
-def _contents(document: Json) -> Iterator[str]:
-    yield "| request | |"
-    yield "|---|---|"
-    for path, verbs in document["paths"].items():
-        for verb, operation in verbs.items():
-            summary = operation["summary"]
-            yield f"| `{verb.upper()} {path}` | [{summary}](#{_anchor(summary)}) |"
-    yield ""
-    yield "[Errors](#errors) · [Forms](#forms)"
-    yield ""
-
-
-def _operation(verb: str, path: str, operation: Json) -> Iterator[str]:
-    yield f"## {operation['summary']}"
-    yield ""
-    yield f"`{verb} {path}`"
-    yield ""
-    yield _unwrapped(operation["description"])
-    yield ""
+def _describe_operation(request: str, operation: Json) -> Iterator[str]:
+    yield f"## {operation['summary']}\n\n`{request}`\n\n{_unwrap(operation['description'])}\n"
     if operation["parameters"]:
-        yield "| parameter | in | type | |"
-        yield "|---|---|---|---|"
+        yield "| parameter | in | type | |\n|---|---|---|---|"
         for parameter in operation["parameters"]:
-            name, where = parameter["name"], parameter["in"]
-            said = _cell(parameter["description"])
-            yield f"| `{name}` | {where} | {_type(parameter['schema'])} | {said} |"
+            kind, said = _format_type(parameter["schema"]), _format_cell(parameter["description"])
+            yield f"| `{parameter['name']}` | {parameter['in']} | {kind} | {said} |"
         yield ""
-    body = operation.get("requestBody")
-    if body:
-        yield f"Body: {_type(body['content']['application/json']['schema'])}"
-        yield ""
-    for status, response in operation["responses"].items():
-        if int(status) < 400:
-            yield from _reply(status, response)
-    yield from _example(operation)
-    yield from _refusals(operation)
-
-
-def _reply(status: str, response: Json) -> Iterator[str]:
-    content = response.get("content", {}).get("application/json")
-    form = f" {_type(content['schema'])}" if content else ""
-    headers = ", ".join(f"`{name}`" for name in response.get("headers", {}))
-    above = f" Headers: {headers}." if headers else ""
-    yield f"Answer {status}: {response['description']}{above}{form and f' Body:{form}'}"
-    yield ""
-
-
-def _example(operation: Json) -> Iterator[str]:
+    if body := operation.get("requestBody"):
+        yield f"Body: {_format_type(body['content']['application/json']['schema'])}\n"
+    granted = {
+        status: response for status, response in operation["responses"].items() if int(status) < 400
+    }
+    for status, response in granted.items():
+        yield _describe_answer(status, response)
     shown = {
         name
-        for status, response in operation["responses"].items()
-        if int(status) < 400
+        for response in granted.values()
         for content in response.get("content", {}).values()
         for name in content["examples"]
     }
-    told = [exchange for exchange in exchanges() if exchange.name in shown]
-    for exchange in told:
-        yield from _exchange(exchange)
-
-
-def _exchange(exchange: Exchange) -> Iterator[str]:
-    yield f"<details><summary>Example: {exchange.summary}</summary>"
-    yield ""
-    if exchange.given:
-        yield exchange.given
-        yield ""
-    yield "```http"
-    yield f"{exchange.verb} {exchange.target}"
-    for name, value in exchange.headers.items():
-        yield f"{name}: {value}"
-    if exchange.body is not None:
-        yield "Content-Type: application/json"
-        yield ""
-        yield json.dumps(exchange.body, indent=2, ensure_ascii=False)
-    yield "```"
-    yield ""
-    yield f"{exchange.status}{', shown in part' if exchange.abridged else ''}:"
-    yield ""
-    yield "```json"
-    yield json.dumps(exchange.answer, indent=2, ensure_ascii=False)
-    yield "```"
-    yield ""
-    yield "</details>"
-    yield ""
-
-
-def _refusals(operation: Json) -> Iterator[str]:
+    for exchange in exchanges():
+        if exchange.name in shown:
+            yield from _describe_exchange(exchange)
     reasons = [
         f"[`{reason}`](#errors) {status}"
         for status, response in operation["responses"].items()
-        for reason in _reasons(response)
+        for reason in _find_reasons(response)
         if reason not in _ANY_REQUEST
     ]
     if reasons:
-        yield f"Refusals: {', '.join(reasons)}."
-        yield ""
+        yield f"Refusals: {', '.join(reasons)}.\n"
 
 
-def _reasons(response: Json) -> list[str]:
+def _describe_answer(status: str, response: Json) -> str:
+    content = response.get("content", {}).get("application/json")
+    headers = ", ".join(f"`{name}`" for name in response.get("headers", {}))
+    above = f" Headers: {headers}." if headers else ""
+    form = f" Body: {_format_type(content['schema'])}" if content else ""
+    return f"Answer {status}: {response['description']}{above}{form}\n"
+
+
+def _describe_exchange(exchange: Exchange) -> Iterator[str]:
+    yield f"<details><summary>Example: {exchange.summary}</summary>\n"
+    if exchange.given:
+        yield f"{exchange.given}\n"
+    yield f"```http\n{exchange.verb} {exchange.target}"
+    for name, value in exchange.headers.items():
+        yield f"{name}: {value}"
+    if exchange.body is not None:
+        yield f"Content-Type: application/json\n\n{_dump(exchange.body)}"
+    part = ", shown in part" if exchange.abridged else ""
+    yield f"```\n\n{exchange.status}{part}:\n\n```json\n{_dump(exchange.answer)}\n```\n"
+    yield "</details>\n"
+
+
+def _find_reasons(response: Json) -> list[str]:
     lines = (line for line in response["description"].splitlines() if line.startswith("- `"))
     return [line.split("`")[1] for line in lines]
 
 
-def _errors() -> Iterator[str]:
-    yield "## Errors"
-    yield ""
-    yield f"The body is {_type({'$ref': '#/components/schemas/ErrorBody'})}."
-    yield "Any request may meet `invalid_request`, `forbidden`, `too_large` and `internal_error`,"
-    yield "and any with a body `unsupported_media_type`."
-    yield ""
-    yield "| status | reason | |"
-    yield "|---|---|---|"
+def _describe_errors() -> Iterator[str]:
+    form = _format_type({"$ref": "#/components/schemas/ErrorBody"})
+    yield f"## Errors\n\nThe body is {form}.{_ERRORS}"
     rows = {
         (int(status), kind.reason, prose(kind.__doc__).partition("\n")[0])
         for kind, status in STATUS.items()
@@ -166,61 +133,56 @@ def _errors() -> Iterator[str]:
     yield ""
     for exchange in exchanges():
         if exchange.reason is not None:
-            yield from _exchange(exchange)
+            yield from _describe_exchange(exchange)
 
 
-def _forms(document: Json) -> Iterator[str]:
-    yield "## Forms"
-    yield ""
-    for name, schema in document["components"]["schemas"].items():
-        yield f"### {name}"
-        yield ""
-        yield _unwrapped(schema.get("description", ""))
-        yield ""
-        members = schema.get("properties")
-        if not members:
-            continue
-        yield "| member | type | |"
-        yield "|---|---|---|"
-        for member, of in members.items():
-            said = _cell(of.get("description", ""))
-            yield f"| `{member}` | {_type(of)} | {said}{_need(member, of, schema)} |"
+def _describe_form(name: str, schema: Json) -> Iterator[str]:
+    yield f"### {name}\n\n{_unwrap(schema.get('description', ''))}\n"
+    if members := schema.get("properties"):
+        yield "| member | type | |\n|---|---|---|"
+        for member, form in members.items():
+            need = _describe_need(form, is_required=member in schema.get("required", []))
+            said = _format_cell(form.get("description", ""))
+            yield f"| `{member}` | {_format_type(form)} | {said}{need} |"
         yield ""
 
 
-def _need(member: str, of: Json, schema: Json) -> str:
-    if member in schema.get("required", []):
-        return ""
-    # An example of what stands for nothing would say nothing.
-    default = f", `{json.dumps(of['default'])}` if left out" if of.get("default") else ""
-    return f" (optional{default})"
+def _describe_need(form: Json, *, is_required: bool) -> str:
+    # An example of a default that stands for nothing would say nothing.
+    default = f", `{json.dumps(form['default'])}` if left out" if form.get("default") else ""
+    return "" if is_required else f" (optional{default})"
 
 
-def _type(schema: Json) -> str:
+def _format_type(schema: Json) -> str:
     if "$ref" in schema:
-        name = schema["$ref"].rpartition("/")[2]
-        return f"[{name}](#{_anchor(name)})"
+        return _link(schema["$ref"].rpartition("/")[2])
     if "enum" in schema:
         return ", ".join(f"`{json.dumps(value)}`" for value in schema["enum"])
     if "const" in schema:
         return f"`{json.dumps(schema['const'])}`"
     if "anyOf" in schema:
-        return " or ".join(dict.fromkeys(_type(option) for option in schema["anyOf"]))
-    kind = schema.get("type", "any JSON")
-    if kind == "array":
-        return f"list of {_type(schema.get('items', {}))}"
-    return str(kind)
+        return " or ".join(dict.fromkeys(_format_type(option) for option in schema["anyOf"]))
+    kind = str(schema.get("type", "any JSON"))
+    return f"list of {_format_type(schema.get('items', {}))}" if kind == "array" else kind
 
 
-def _anchor(heading: str) -> str:
-    """Give a heading's address, as GitHub does it."""
-    kept = (letter for letter in heading.lower() if letter.isalnum() or letter in " -_")
-    return "".join(kept).replace(" ", "-")
+def _link(heading: str) -> str:
+    return f"[{heading}](#{build_anchor(heading)})"
 
 
-def _unwrapped(text: str) -> str:
+def build_anchor(heading: str) -> str:
+    """Return a heading's address, as GitHub builds it."""
+    letters = (letter for letter in heading.lower() if letter.isalnum() or letter in " -_")
+    return "".join(letters).replace(" ", "-")
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _unwrap(text: str) -> str:
     return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
 
 
-def _cell(text: str) -> str:
+def _format_cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")

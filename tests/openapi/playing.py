@@ -8,27 +8,21 @@ import re
 import resource
 import shutil
 import sqlite3
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import (
-    AbstractContextManager,
-    ExitStack,
-    closing,
-    contextmanager,
-    nullcontext,
-)
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 from jupyter_nbedit.demo import server
 from jupyter_nbedit.demo.show import SAMPLES
 from jupyter_nbedit.handlers.examples import Exchange
+from tests.benchmarks.connection import process_id
 from tests.support.http import JSON, Answer, Client
+from tests.support.waiting import wait_until
 
 #: The folder that absolute paths in examples are in.
 ROOT = "/home/you/notebooks"
-#: What is another each time; an example has a value that could be.
+#: What differs each time; an example has a value that is possible.
 VOLATILE: Mapping[str, Any] = {
     "created": "2026-11-21T09:30:00.123456Z",
     "decided_by": "6bb1f8b9d2f54a14ba2a5a6c2d1f0a37",
@@ -44,360 +38,285 @@ VOLATILE: Mapping[str, Any] = {
     "version": "0.1.0",
 }
 NOTEBOOK = "rainfall.ipynb"
-_ONE_PROPOSAL = "The server has `NbEditApp.max_proposals = 1`, and one proposal waits."
-# The proposal of an example, in the address and in what is said of it.
+_NOTES = "notes.md"
+# The proposal of an example, in the address and in messages.
 _PROPOSAL = re.compile(r"(proposals?[ /])\d+")
-#: Settings of servers by what an example says of them.
-SETTINGS = {
-    'The server has `NbEditApp.mode = "plan"`.': ("--NbEditApp.mode=plan",),
-    "The server has `NbEditApp.read_before_edit = True`.": ("--NbEditApp.read_before_edit=True",),
-    "The server has `NbEditApp.max_request_bytes = 1024`.": ("--NbEditApp.max_request_bytes=1024",),
-    _ONE_PROPOSAL: ("--NbEditApp.mode=review", "--NbEditApp.max_proposals=1"),
-}
+_LIMIT = {"op": "replace", "cell": "limit", "source": "wet = 120  # in mm"}
+_HIGHER = {"op": "replace", "cell": "limit", "source": "wet = 200  # mm"}
+_DELETE = {"op": "delete", "cell": "closing"}
+
+#: Prepares a server; the stack undoes it. Returns the number of a proposal, if there is one.
+Arrange = Callable[[Client, ExitStack], int | None]
 
 
-def _change(path: Path, change: Callable[[Any], None]) -> None:
-    content = json.loads(path.read_bytes())
-    change(content)
-    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+def _post(client: Client, target: str, **members: Any) -> Any:
+    answer = client.request("POST", f"nbedit/{target}", json.dumps(members).encode(), JSON)
+    assert answer.status == 200, answer.body
+    return answer.json
 
 
-@contextmanager
-def _protected(client: Client) -> Iterator[None]:
-    def protect(content: Any) -> None:
-        content["cells"][2]["metadata"]["editable"] = False
-
-    _change(client.root / NOTEBOOK, protect)
-    yield
+def _patch(client: Client, operation: Mapping[str, Any], /, **fields: Any) -> Any:
+    answer = client.patch(NOTEBOOK, operation, **fields)
+    assert answer.status in {200, 202}, answer.body
+    return answer.json
 
 
-@contextmanager
-def _same_ids(client: Client) -> Iterator[None]:
-    def rename(content: Any) -> None:
-        content["cells"][7]["id"] = "question"
+def _change_cell(index: int, **members: Any) -> Arrange:
+    def change(client: Client, _: ExitStack) -> None:
+        path = client.root / NOTEBOOK
+        content = json.loads(path.read_bytes())
+        content["cells"][index].update(members)
+        path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
-    _change(client.root / NOTEBOOK, rename)
-    yield
-
-
-@contextmanager
-def _same_headings(client: Client) -> Iterator[None]:
-    def repeat(content: Any) -> None:
-        content["cells"][7]["source"] = "## Through the year"
-
-    _change(client.root / NOTEBOOK, repeat)
-    yield
+    return change
 
 
-@contextmanager
-def _two_names(client: Client) -> Iterator[None]:
+def _link(client: Client, _: ExitStack) -> None:
     os.link(client.root / NOTEBOOK, client.root / "linked.ipynb")
-    yield
 
 
-@contextmanager
-def _no_notebook(client: Client) -> Iterator[None]:
+def _write_no_notebook(client: Client, _: ExitStack) -> None:
     (client.root / NOTEBOOK).write_bytes(b"no notebook\n")
-    # What has just been written badly may be in the midst of being written.
+    # A file that was written just now may be incomplete.
     os.utime(client.root / NOTEBOOK, (0, 0))
-    yield
 
 
-@contextmanager
-def _failing_disk(client: Client) -> Iterator[None]:
+def _fail_reads(client: Client, _: ExitStack) -> None:
     (client.root / NOTEBOOK).unlink()
     # Reading the memory of a process at 0 fails as a broken disk does.
     (client.root / NOTEBOOK).symlink_to("/proc/self/mem")
-    yield
 
 
-@contextmanager
-def _being_saved(client: Client) -> Iterator[None]:
+def _begin_save(client: Client, _: ExitStack) -> None:
     # What Jupyter Server puts beside a file while it writes it in place.
     (client.root / f".~{NOTEBOOK}").write_bytes(b"")
-    yield
 
 
-@contextmanager
-def _key_used(client: Client) -> Iterator[None]:
-    operation = {"op": "delete", "cell": "closing"}
-    done = client.patch(NOTEBOOK, operation, headers={"Idempotency-Key": "a-key"}, dry_run=True)
-    assert done.status == 200
-    yield
+def _use_key(client: Client, _: ExitStack) -> None:
+    _patch(client, _DELETE, headers={"Idempotency-Key": "a-key"}, dry_run=True)
 
 
-@contextmanager
-def _replaced(client: Client) -> Iterator[None]:
-    operation = {"op": "replace", "cell": "limit", "source": "wet = 120  # in mm"}
-    assert client.patch(NOTEBOOK, operation).status == 200
-    yield
+def _replace(client: Client, _: ExitStack) -> None:
+    _patch(client, _LIMIT)
 
 
-@contextmanager
-def _replaced_and_changed(client: Client) -> Iterator[None]:
-    def change(content: Any) -> None:
-        content["cells"][3]["source"] = "wet = 110"
-
-    with _replaced(client):
-        _change(client.root / NOTEBOOK, change)
-        yield
+def _undo(client: Client, _: ExitStack) -> None:
+    _patch(client, _LIMIT)
+    _post(client, f"notebooks/{NOTEBOOK}/undo")
 
 
-@contextmanager
-def _taken_back(client: Client) -> Iterator[None]:
-    with _replaced(client):
-        target = f"nbedit/notebooks/{NOTEBOOK}/undo"
-        assert client.request("POST", target, b"{}", JSON).status == 200
-        yield
+def _write_notes(client: Client, _: ExitStack) -> None:
+    path = str(client.root / _NOTES)
+    _post(client, "tools/claude_code/Write", file_path=path, content="# Notes\n")
 
 
-@contextmanager
-def _written(client: Client) -> Iterator[None]:
-    _call(client, "Write", file_path=f"{client.root}/notes.md", content="# Notes\n")
-    yield
+def _read(client: Client, _: ExitStack) -> None:
+    _post(client, "tools/claude_code/Read", file_path=str(client.root / NOTEBOOK))
 
 
-@contextmanager
-def _read(client: Client) -> Iterator[None]:
-    _call(client, "Read", file_path=f"{client.root}/{NOTEBOOK}")
-    yield
-
-
-@contextmanager
-def _edited(client: Client) -> Iterator[None]:
-    """Make the one edit there is, and give it the number that all edits have in examples."""
-    client.patch(NOTEBOOK, {"op": "delete", "cell": "closing"})
+def _edit_once(client: Client, _: ExitStack) -> None:
+    """Make the only edit there is, with the number that all edits have in examples."""
+    _patch(client, _DELETE)
     with closing(sqlite3.connect(_history(client))) as base, base:
         base.execute("DELETE FROM edits")
         base.execute("UPDATE sqlite_sequence SET seq = 16 WHERE name = 'edits'")
-    edit = {"op": "replace", "cell": "limit", "source": "wet = 200  # mm"}
-    done = client.patch(NOTEBOOK, edit, client="an agent", message="Months are wetter now.")
-    assert done.json["edit_id"] == VOLATILE["edit_id"], done.body
-    yield
-
-
-@contextmanager
-def _no_history(client: Client) -> Iterator[None]:
-    client.patch(NOTEBOOK, {"op": "delete", "cell": "closing"})
-    history = _history(client)
-    aside = history.rename(history.with_suffix(".aside"))
-    history.mkdir()
-    try:
-        yield
-    finally:
-        history.rmdir()
-        aside.rename(history)
-
-
-@contextmanager
-def _no_modes(client: Client) -> Iterator[None]:
-    def wait(*, is_readable: bool) -> None:
-        # A server may go by what it has read a moment ago.
-        while (client.request("GET", "nbedit/mode").json["unreadable"] is None) != is_readable:
-            time.sleep(0.05)
-
-    with _no_history(client):
-        wait(is_readable=False)
-        yield
-    wait(is_readable=True)
+    answer = _patch(client, _HIGHER, client="an agent", message="Months are wetter now.")
+    assert answer["edit_id"] == VOLATILE["edit_id"]
 
 
 def _history(client: Client) -> Path:
     return client.root.parent / "data" / "nbedit" / "history.sqlite3"
 
 
-def _call(client: Client, tool: str, **given: str) -> None:
-    body = json.dumps(given).encode()
-    done = client.request("POST", f"nbedit/tools/claude_code/{tool}", body, JSON)
-    assert done.status == 200, done.body
+def _lose_history(client: Client, stack: ExitStack) -> None:
+    _patch(client, _DELETE)
+    history = _history(client)
+    aside = history.rename(history.with_suffix(".aside"))
+    stack.callback(aside.rename, history)
+    history.mkdir()
+    stack.callback(history.rmdir)
 
 
-_HIGHER = {"op": "replace", "cell": "limit", "source": "wet = 200  # mm"}
+def _lose_modes(client: Client, stack: ExitStack) -> None:
+    def wait(*, is_readable: bool) -> None:
+        # The server rereads the modes only after a moment.
+        wait_until(lambda: _has_modes(client) == is_readable, what="the modes")
+
+    stack.callback(wait, is_readable=True)
+    _lose_history(client, stack)
+    wait(is_readable=False)
 
 
-@contextmanager
-def _reviewed(client: Client) -> Iterator[None]:
-    def change(mode: str | None) -> None:
-        body = json.dumps({"mode": mode}).encode()
-        assert client.request("PUT", "nbedit/mode", body, JSON).status == 200
-
-    change("review")
-    yield
-    change(None)
+def _has_modes(client: Client) -> bool:
+    return client.request("GET", "nbedit/mode").json["unreadable"] is None
 
 
-@contextmanager
-def _taken_back_and_reviewed(client: Client) -> Iterator[None]:
-    with _taken_back(client), _reviewed(client):
-        yield
+def _plan(client: Client, stack: ExitStack) -> None:
+    _put_mode(client, "plan")
+    stack.callback(_put_mode, client, None)
 
 
-@contextmanager
-def _reviewed_and_read(client: Client) -> Iterator[None]:
-    with _reviewed(client), _read(client):
-        yield
+def _put_mode(client: Client, mode: str | None) -> None:
+    body = json.dumps({"mode": mode}).encode()
+    assert client.request("PUT", "nbedit/mode", body, JSON).status == 200
 
 
-@contextmanager
-def _proposed(client: Client) -> Iterator[int]:
-    with _reviewed(client):
-        proposed = client.patch(NOTEBOOK, _HIGHER, client="an agent", message="it was too low")
-    proposal: int = proposed.json["proposal_id"]
-    yield proposal
-    # It is accepted or rejected by now, or is not to be listed with the next one.
-    client.request("POST", f"nbedit/proposals/{proposal}/reject", b"{}", JSON)
+def _review(client: Client, stack: ExitStack) -> None:
+    # No proposal may wait beside the next one.
+    stack.callback(_reject_all, client)
+    _put_mode(client, "review")
+    stack.callback(_put_mode, client, None)
 
 
-@contextmanager
-def _accepted(client: Client) -> Iterator[int]:
-    with _proposed(client) as proposal:
-        done = client.request("POST", f"nbedit/proposals/{proposal}/accept", b"{}", JSON)
-        assert done.status == 200
-        yield proposal
+def _reject_all(client: Client) -> None:
+    for proposal in client.request("GET", "nbedit/proposals").json["proposals"]:
+        _post(client, f"proposals/{proposal['proposal_id']}/reject")
 
 
-@contextmanager
-def _overtaken(client: Client) -> Iterator[int]:
-    with _proposed(client) as proposal:
-        client.patch(NOTEBOOK, {**_HIGHER, "source": "wet = 90"})
-        yield proposal
+def _propose(client: Client, stack: ExitStack) -> int:
+    stack.callback(_reject_all, client)
+    with ExitStack() as reviewing:
+        _put_mode(client, "review")
+        reviewing.callback(_put_mode, client, None)
+        answer = _patch(client, _HIGHER, client="an agent", message="it was too low")
+    proposal: int = answer["proposal_id"]
+    return proposal
 
 
-@contextmanager
-def _one_waits(client: Client) -> Iterator[None]:
-    assert client.patch(NOTEBOOK, _HIGHER).status in {202, 409}
-    yield
+def _accept(client: Client, stack: ExitStack) -> int:
+    proposal = _propose(client, stack)
+    _post(client, f"proposals/{proposal}/accept")
+    return proposal
 
 
-def _process(client: Client) -> int:
-    (info,) = client.root.parent.glob("runtime/jpserver-*.json")
-    found: int = json.loads(info.read_bytes())["pid"]
-    return found
+def _overtake(client: Client, stack: ExitStack) -> int:
+    proposal = _propose(client, stack)
+    _patch(client, {**_HIGHER, "source": "wet = 90"})
+    return proposal
 
 
-@contextmanager
-def _limited(client: Client, what: int, limit: int) -> Iterator[None]:
-    process = _process(client)
-    soft, hard = resource.prlimit(process, what)
-    resource.prlimit(process, what, (limit, hard))
-    try:
-        yield
-    finally:
-        resource.prlimit(process, what, (soft, hard))
+def _limit_files(client: Client, stack: ExitStack) -> None:
+    pid, what = process_id(client.root), resource.RLIMIT_FSIZE
+    soft, hard = resource.prlimit(pid, what, (1024, resource.RLIM_INFINITY))
+    stack.callback(resource.prlimit, pid, what, (soft, hard))
 
 
-def _full(client: Client) -> AbstractContextManager[None]:
-    return _limited(client, resource.RLIMIT_FSIZE, 1024)
-
-
-#: What is done at a server by what an example says of it.
-ARRANGEMENTS: Mapping[str, Callable[[Client], AbstractContextManager[int | None]]] = {
-    _ONE_PROPOSAL: _one_waits,
-    "The server is in review mode.": _reviewed,
+_READ_BEFORE_EDIT = "The server has `NbEditApp.read_before_edit = True`."
+_SMALL_REQUESTS = "The server has `NbEditApp.max_request_bytes = 1024`."
+#: How a server is prepared, step by step, for each description in the examples.
+ARRANGEMENTS: Mapping[str, tuple[Arrange, ...]] = {
+    _READ_BEFORE_EDIT: (),
+    _SMALL_REQUESTS: (),
+    'The server has `NbEditApp.mode = "plan"`.': (_plan,),
+    "The server has `NbEditApp.max_proposals = 1`, and one proposal waits.": (
+        _propose,
+        _review,
+    ),
+    "The server is in review mode.": (_review,),
     "An edit of the cell `limit` was taken back, and the server is in review mode.": (
-        _taken_back_and_reviewed
+        _undo,
+        _review,
     ),
     f"The server is in review mode, and the session has read the notebook `{NOTEBOOK}`.": (
-        _reviewed_and_read
+        _review,
+        _read,
     ),
-    "Proposal 3 waits for a decision.": _proposed,
-    "Proposal 3 was accepted.": _accepted,
-    "Proposal 3 waits, but the cell `limit` was changed since.": _overtaken,
-    'The cell `question` has `"editable": false` in its metadata.': _protected,
-    "Two cells have the id `question`.": _same_ids,
-    "Two headings say `Through the year`.": _same_headings,
-    "The file has a second name, a hard link.": _two_names,
-    "The file is no notebook.": _no_notebook,
-    "The file is on a disk that fails.": _failing_disk,
-    "Another program is in the midst of writing the file.": _being_saved,
-    "The key was sent before, with another request.": _key_used,
-    "An edit has replaced the source of the cell `limit`.": _replaced,
+    "Proposal 3 waits for a decision.": (_propose,),
+    "Proposal 3 was accepted.": (_accept,),
+    "Proposal 3 waits, but the cell `limit` was changed since.": (_overtake,),
+    'The cell `question` has `"editable": false` in its metadata.': (
+        _change_cell(2, metadata={"editable": False}),
+    ),
+    "Two cells have the id `question`.": (_change_cell(7, id="question"),),
+    "Two headings say `Through the year`.": (_change_cell(7, source="## Through the year"),),
+    "The file has a second name, a hard link.": (_link,),
+    "The file is no notebook.": (_write_no_notebook,),
+    "The file is on a disk that fails.": (_fail_reads,),
+    "Another program is in the midst of writing the file.": (_begin_save,),
+    "The key was sent before, with another request.": (_use_key,),
+    "An edit has replaced the source of the cell `limit`.": (_replace,),
     "An edit has replaced the source of the cell `limit`, and somebody has changed it since.": (
-        _replaced_and_changed
+        _replace,
+        _change_cell(3, source="wet = 110"),
     ),
-    "An edit of the cell `limit` was taken back.": _taken_back,
-    "The session has written the file `notes.md`, with the content `# Notes`.": _written,
-    f"The session has read the notebook `{NOTEBOOK}`.": _read,
-    "An agent has edited `rainfall.ipynb`.": _edited,
-    "The file of the history cannot be opened.": _no_history,
-    "The file with the modes of notebooks cannot be opened.": _no_modes,
-    "The server may write no files larger than 1024 bytes.": _full,
+    "An edit of the cell `limit` was taken back.": (_undo,),
+    "The session has written the file `notes.md`, with the content `# Notes`.": (_write_notes,),
+    f"The session has read the notebook `{NOTEBOOK}`.": (_read,),
+    "An agent has edited `rainfall.ipynb`.": (_edit_once,),
+    "The file of the history cannot be opened.": (_lose_history,),
+    "The file with the modes of notebooks cannot be opened.": (_lose_modes,),
+    "The server may write no files larger than 1024 bytes.": (_limit_files,),
 }
+_STRICT = ("--NbEditApp.read_before_edit=True", "--NbEditApp.max_request_bytes=1024")
+_USUAL = ("--NbEditApp.max_proposals=1",)
 
 
-@dataclass
 class Stage:
-    """Servers to play examples on, each started when it is first needed."""
+    """Two servers, each started on demand: a usual one, and one that refuses most requests."""
 
-    folder: Path
-    _running: dict[str | None, Client] = field(default_factory=dict)
-    _stack: ExitStack = field(default_factory=ExitStack)
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._clients: dict[tuple[str, ...], Client] = {}
+        self._stack = ExitStack()
+        self.close = self._stack.close
 
-    def close(self) -> None:
-        """Stop the servers."""
-        self._stack.close()
-
-    def client(self, given: str | None) -> Client:
-        """Give a client of the server that an example is for."""
-        key = given if given in SETTINGS else None
-        if key not in self._running:
-            folder = self.folder / f"server-{len(self._running)}"
+    def _client(self, options: tuple[str, ...]) -> Client:
+        if options not in self._clients:
+            folder = self._folder / f"server-{len(self._clients)}"
             (folder / "notebooks").mkdir(parents=True)
-            settings = SETTINGS.get(key or "", ())
-            running = server.running("jupyter_server", folder, "--no-browser", *settings)
+            running = server.running("jupyter_server", folder, "--no-browser", *options)
             found = self._stack.enter_context(running)
-            self._running[key] = Client(found.port, found.token, found.root)
-        return self._running[key]
+            self._clients[options] = Client(found.port, found.token, found.root)
+        return self._clients[options]
 
-    def play(self, exchange: Exchange) -> Answer:
-        """Send an example's request to notebooks that nothing else has touched."""
-        client = self.client(exchange.given)
+    def play(self, exchange: Exchange) -> tuple[int, Any]:
+        """Send an example's request to the demo's notebooks.
+
+        Returns
+        -------
+        Status and body of the answer, as an example shows them.
+        """
+        is_strict = exchange.given in {_READ_BEFORE_EDIT, _SMALL_REQUESTS}
+        client = self._client(_STRICT if is_strict else _USUAL)
         shutil.rmtree(client.root)
         shutil.copytree(SAMPLES, client.root)
-        arrange = ARRANGEMENTS.get(exchange.given or "")
-        with nullcontext() if arrange is None else arrange(client) as proposal:
-            target = exchange.target.removeprefix("/")
-            if proposal is not None:
-                target = _PROPOSAL.sub(rf"\g<1>{proposal}", target)
-            headers = (
-                {**JSON, **exchange.headers} if exchange.body is not None else exchange.headers
-            )
-            body = None if exchange.body is None else json.dumps(exchange.body)
-            return client.request(
-                exchange.verb,
-                target,
-                None if body is None else body.replace(ROOT, str(client.root)).encode(),
-                headers,
-                token="" if "Authorization" in headers else None,
-            )
-
-    def answered(self, exchange: Exchange) -> tuple[int, Any]:
-        """Give status and body of the answer, as an example would show them."""
-        answer = self.play(exchange)
-        root = str(self.client(exchange.given).root)
-        said = _PROPOSAL.sub(r"\g<1>3", answer.body.decode().replace(root, ROOT))
-        body = json.loads(said) if said else None
-        return answer.status, abridged(
-            steady(body), exchange.answer
-        ) if exchange.abridged else steady(body)
+        with ExitStack() as stack:
+            steps = ARRANGEMENTS[exchange.given] if exchange.given else ()
+            proposals = [step(client, stack) for step in steps]
+            answer = _send(client, exchange, next(filter(None, proposals), None))
+        text = answer.body.decode().replace(str(client.root), ROOT)
+        body = _make_steady(json.loads(_PROPOSAL.sub(r"\g<1>3", text))) if text else None
+        return answer.status, _abridge(body, exchange.answer) if exchange.abridged else body
 
 
-def steady(value: Any) -> Any:
-    """Put what could be in the place of what is another each time."""
+def _send(client: Client, exchange: Exchange, proposal: int | None) -> Answer:
+    target = exchange.target.removeprefix("/")
+    if proposal is not None:
+        target = _PROPOSAL.sub(rf"\g<1>{proposal}", target)
+    headers, body = exchange.headers, None
+    if exchange.body is not None:
+        headers = {**JSON, **headers}
+        body = json.dumps(exchange.body).replace(ROOT, str(client.root)).encode()
+    token = "" if "Authorization" in headers else None
+    return client.request(exchange.verb, target, body, headers, token=token)
+
+
+def _make_steady(value: Any) -> Any:
+    """Replace what differs each time."""
     if isinstance(value, list):
-        return [steady(item) for item in value]
+        return [_make_steady(item) for item in value]
     if not isinstance(value, dict):
         return value
     return {
-        name: VOLATILE[name] if name in VOLATILE and item not in (None, []) else steady(item)
+        name: VOLATILE[name] if name in VOLATILE and item not in (None, []) else _make_steady(item)
         for name, item in value.items()
     }
 
 
-def abridged(value: Any, shown: Any) -> Any:
+def _abridge(value: Any, shown: Any) -> Any:
     """Leave out what an example does not show."""
     if isinstance(value, dict) and isinstance(shown, dict):
-        return {name: abridged(value[name], shown[name]) for name in shown}
+        return {name: _abridge(value[name], shown[name]) for name in shown}
     if isinstance(value, list) and isinstance(shown, list):
-        return [abridged(item, part) for item, part in zip(value, shown, strict=False)]
+        return [_abridge(item, part) for item, part in zip(value, shown, strict=False)]
     return value

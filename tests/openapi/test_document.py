@@ -3,49 +3,79 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
 from jupyter_server.base.handlers import APIHandler
 from tornado.web import RequestHandler
 
+from jupyter_nbedit.errors import FileNotFound
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.about import NothingHandler
 from jupyter_nbedit.handlers.contract import contract_of
+from jupyter_nbedit.handlers.examples import Exchange, exchanges
 from jupyter_nbedit.handlers.openapi import document
+from jupyter_nbedit.handlers.refusals import INTERNAL_ERROR, ErrorBody, body_of
+from tests.openapi.page import PAGE, build_anchor, build_page
+from tests.openapi.playing import ARRANGEMENTS, Stage
 from tests.support.http import Client, Local
 
 DOCUMENT = document(default_handlers, base_url="/")
+PLAYED = [exchange for exchange in exchanges() if not exchange.constructed]
 
 
-def all_operations() -> Iterator[tuple[str, dict[str, Any]]]:
+def all_responses() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Give operation, status and content of each response."""
     for path, verbs in DOCUMENT["paths"].items():
         for verb, operation in verbs.items():
-            yield f"{verb.upper()} {path}", operation
+            for status, response in operation["responses"].items():
+                for content in response.get("content", {}).values():
+                    yield f"{verb.upper()} {path}", status, content
 
 
-def references(value: Any) -> Iterator[str]:
-    """Find all references in a JSON value."""
+def find_references(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         if isinstance(value.get("$ref"), str):
             yield value["$ref"]
-        for inner in value.values():
-            yield from references(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from references(inner)
+        value = list(value.values())
+    for inner in value if isinstance(value, list) else ():
+        yield from find_references(inner)
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    with closing(Stage(tmp_path_factory.mktemp("stage"))) as servers:
+        yield servers
+
+
+@pytest.mark.parametrize("exchange", PLAYED, ids=[exchange.name for exchange in PLAYED])
+def test_an_example_is_answered_as_shown(stage: Stage, exchange: Exchange) -> None:
+    assert stage.play(exchange) == (exchange.status, exchange.answer)
+
+
+def test_examples_that_no_server_gives_have_the_form_of_a_refusal() -> None:
+    constructed = {exchange.reason: exchange for exchange in exchanges() if exchange.constructed}
+    assert set(constructed) == {INTERNAL_ERROR, FileNotFound.reason}
+    for reason, failure in ((INTERNAL_ERROR, None), (FileNotFound.reason, FileNotFound())):
+        exchange = constructed[reason]
+        assert ErrorBody(**exchange.answer) == body_of(failure, exchange.status)
+
+
+def test_examples_have_unique_names_and_every_arrangement_is_used() -> None:
+    names = [exchange.name for exchange in exchanges()]
+    assert len(set(names)) == len(names)
+    assert {exchange.given for exchange in exchanges()} - {None} == set(ARRANGEMENTS)
 
 
 def test_every_verb_of_every_route_has_a_contract() -> None:
     for pattern, handler in default_handlers:
         for verb in RequestHandler.SUPPORTED_METHODS:
             method = getattr(handler, verb.lower())
-            own = method not in {
-                RequestHandler._unimplemented_method,
-                getattr(APIHandler, verb.lower()),
-            }
-            if own and handler is not NothingHandler:
+            inherited = {RequestHandler._unimplemented_method, getattr(APIHandler, verb.lower())}
+            if method not in inherited and handler is not NothingHandler:
                 assert contract_of(method) is not None, (pattern, verb)
 
 
@@ -67,46 +97,41 @@ async def test_the_document_names_the_base_url_it_is_served_under(
     for path, verbs in answer.json["paths"].items():
         if "{" not in path and "get" in verbs:
             found = await local.request("GET", *path.strip("/").split("/"))
-            # What is a WebSocket's says so to a plain request.
+            # A WebSocket refuses a plain request.
             assert found.status == (200 if "200" in verbs["get"]["responses"] else 400)
 
 
 def test_every_reference_leads_somewhere() -> None:
-    for reference in references(DOCUMENT):
+    for reference in find_references(DOCUMENT):
         place: Any = DOCUMENT
         for step in reference.removeprefix("#/").split("/"):
             place = place[step]
 
 
-def test_every_operation_has_an_id_of_its_own_and_says_what_it_does() -> None:
-    ids = [operation["operationId"] for _, operation in all_operations()]
-    assert len(set(ids)) == len(ids)
-    for name, operation in all_operations():
-        assert operation["summary"], name
-        assert operation["description"], name
-        for parameter in operation["parameters"]:
-            assert parameter.get("description"), (name, parameter["name"])
+def test_every_operation_has_a_unique_id_and_descriptions() -> None:
+    operations = [one for verbs in DOCUMENT["paths"].values() for one in verbs.values()]
+    assert len({operation["operationId"] for operation in operations}) == len(operations)
+    for operation in operations:
+        for described in (operation, *operation["parameters"]):
+            assert described["description"], (operation["operationId"], described)
+        assert operation["summary"]
 
 
-def test_every_status_of_every_operation_has_an_example() -> None:
-    missing = [
-        f"{name}: {status}"
-        for name, operation in all_operations()
-        for status, response in operation["responses"].items()
-        for content in response.get("content", {}).values()
-        if not content["examples"]
-    ]
-    assert missing == []
+def test_every_status_and_reason_of_every_operation_has_an_example() -> None:
+    for name, status, content in all_responses():
+        assert content["examples"], (name, status)
+        for form in content.get("schema", {}).get("allOf", []):
+            for reason in form.get("properties", {}).get("reason", {}).get("enum", []):
+                shown = [DOCUMENT["components"]["examples"][one] for one in content["examples"]]
+                assert reason in [one["value"]["reason"] for one in shown], (name, status)
 
 
-def test_every_reason_that_an_operation_may_give_has_an_example() -> None:
-    for name, operation in all_operations():
-        for status, response in operation["responses"].items():
-            content = response.get("content", {}).get("application/json", {})
-            for form in content.get("schema", {}).get("allOf", []):
-                for reason in form.get("properties", {}).get("reason", {}).get("enum", []):
-                    shown = [
-                        DOCUMENT["components"]["examples"][example]["value"]["reason"]
-                        for example in content["examples"]
-                    ]
-                    assert reason in shown, (name, status, reason)
+def test_the_page_is_made_from_the_document_and_every_link_leads_somewhere() -> None:
+    text = PAGE.read_text()
+    assert text == build_page(DOCUMENT), "python tests/openapi writes it anew"
+    headings = {build_anchor(heading) for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
+    for path, verbs in DOCUMENT["paths"].items():
+        for verb in verbs:
+            assert f"\n`{verb.upper()} {path}`\n" in text
+    assert set(re.findall(r"\]\(#([^)]*)\)", text)) <= headings
+    assert {build_anchor(name) for name in DOCUMENT["components"]["schemas"]} <= headings
