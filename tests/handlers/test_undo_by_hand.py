@@ -5,47 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
-from tests.support.http import JSON, Answer, Client
-from tests.support.samples import cells_of, notebook, raw
+from tests.handlers.actions import edit, get_json, list_sources, replace, undo
+from tests.handlers.refused import details
+from tests.support.http import Client
+from tests.support.samples import notebook, raw
 
 Cells = list[dict[str, Any]]
 
 
-@pytest.fixture
-def path(live: Client, request: pytest.FixtureRequest) -> str:
-    """Return the path of a notebook of four cells, for one test."""
-    # The history goes by the name.
-    name = f"{request.node.originalname}{uuid4().hex}.ipynb"
-    write(live, name)
-    return name
+TEXT = notebook(*(raw(one, one) for one in "abcd"))
 
 
-def write(live: Client, path: str, minor: int = 5) -> None:
-    cells = [raw(one, one if minor > 4 else None) for one in "abcd"]
-    (live.root / path).write_bytes(notebook(*cells, minor=minor))
-
-
-def edit(live: Client, path: str, *operations: dict[str, Any]) -> int:
-    answer = live.patch(path, *operations)
-    assert answer.status == 200, answer.body
-    return int(answer.json["edit_id"])
-
-
-def replace(cell: str | int, source: str) -> dict[str, Any]:
-    return {"op": "replace", "cell": cell, "source": source}
-
-
-def undo(live: Client, path: str, **body: Any) -> Answer:
-    target = f"nbedit/notebooks/{path}/undo"
-    return live.request("POST", target, json.dumps(body).encode(), JSON)
-
-
-def sources(live: Client, path: str) -> str:
-    return " ".join(cell["source"] for cell in cells_of((live.root / path).read_bytes()))
+def join_sources(live: Client, path: str) -> str:
+    return " ".join(list_sources(live, path))
 
 
 def change_by_hand(live: Client, path: str, change: Callable[[Cells], Any]) -> None:
@@ -56,7 +31,7 @@ def change_by_hand(live: Client, path: str, change: Callable[[Cells], Any]) -> N
 
 
 def undone_by(live: Client, path: str, number: int) -> Any:
-    return live.request("GET", f"nbedit/notebooks/{path}/history/{number}").json["undone_by"]
+    return get_json(live, f"notebooks/{path}/history/{number}")["undone_by"]
 
 
 def set_source(at: int, source: str) -> Callable[[Cells], Any]:
@@ -88,11 +63,11 @@ def test_undo_goes_on_to_the_older_edit_when_the_newest_was_undone_by_hand(
     older = edit(live, path, replace("a", "A"))
     edit(live, path, *operations)
     change_by_hand(live, path, change)
-    assert sources(live, path) == "A b c d"
+    assert join_sources(live, path) == "A b c d"
 
     assert undo(live, path).status == 200
 
-    assert sources(live, path) == "a b c d"
+    assert join_sources(live, path) == "a b c d"
     assert undone_by(live, path, older) is not None
     assert undo(live, path).json["reason"] == "nothing_to_undo"
 
@@ -108,19 +83,19 @@ def test_undo_goes_on_when_the_metadata_of_the_notebook_were_changed_back_by_han
 
     assert undo(live, path).status == 200
 
-    assert sources(live, path) == "a b c d"
+    assert join_sources(live, path) == "a b c d"
     assert json.loads(file.read_bytes())["metadata"] == {}
 
 
 def test_undo_goes_on_in_a_notebook_without_ids(live: Client, path: str) -> None:
-    write(live, path, minor=4)
+    (live.root / path).write_bytes(notebook(*(raw(one) for one in "abcd"), minor=4))
     edit(live, path, replace(0, "A"))
     edit(live, path, replace(2, "C"))
     change_by_hand(live, path, set_source(2, "c"))
 
     assert undo(live, path).status == 200
 
-    assert sources(live, path) == "a b c d"
+    assert join_sources(live, path) == "a b c d"
 
 
 def test_of_an_edit_that_was_undone_by_hand_in_part_the_rest_is_undone(
@@ -131,12 +106,12 @@ def test_of_an_edit_that_was_undone_by_hand_in_part_the_rest_is_undone(
     )
     change_by_hand(live, path, set_source(1, "b"))
     change_by_hand(live, path, lambda cells: cells.pop(2))
-    assert sources(live, path) == "A b c"
+    assert join_sources(live, path) == "A b c"
 
     answer = undo(live, path)
 
     assert (answer.status, answer.json["cells_delta"]) == (200, 1)
-    assert sources(live, path) == "a b c d"
+    assert join_sources(live, path) == "a b c d"
     assert undone_by(live, path, newest) == answer.json["edit_id"]
 
 
@@ -149,13 +124,9 @@ def test_a_cell_that_is_neither_as_before_nor_as_after_is_in_the_way(
 
     answer = undo(live, path)
 
-    assert (answer.status, answer.json["reason"]) == (409, "undo_conflict")
-    assert answer.json["details"]["edit_id"] == newest
-    # There are no later edits to be undone first.
-    assert "later edits" not in answer.json["message"]
-    assert "edit_id" in answer.json["message"]
+    assert details(answer, 409, "undo_conflict")["edit_id"] == newest
     assert undo(live, path, edit_id=older).status == 200
-    assert sources(live, path) == "a mine c d"
+    assert join_sources(live, path) == "a mine c d"
 
 
 def test_what_a_later_edit_changed_back_is_not_undone_under_it(live: Client, path: str) -> None:
@@ -164,11 +135,10 @@ def test_what_a_later_edit_changed_back_is_not_undone_under_it(live: Client, pat
 
     answer = undo(live, path, edit_id=older)
 
-    assert (answer.status, answer.json["reason"]) == (409, "undo_conflict")
-    assert "later edits" in answer.json["message"]
+    details(answer, 409, "undo_conflict")
     assert undo(live, path, edit_id=later).status == 200
     assert undo(live, path, edit_id=older).status == 200
-    assert sources(live, path) == "a b c d"
+    assert join_sources(live, path) == "a b c d"
 
 
 def test_plain_undo_skips_at_most_a_hundred_edits_that_were_undone_by_hand(
@@ -182,7 +152,6 @@ def test_plain_undo_skips_at_most_a_hundred_edits_that_were_undone_by_hand(
 
     answer = undo(live, path)
 
-    assert (answer.status, answer.json["reason"]) == (409, "nothing_to_undo")
-    assert "edit_id" in answer.json["message"]
+    details(answer, 409, "nothing_to_undo")
     assert undo(live, path, edit_id=first).status == 200
-    assert sources(live, path) == " ".join(names)
+    assert join_sources(live, path) == " ".join(names)
