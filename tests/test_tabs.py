@@ -5,177 +5,162 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
+import pytest
+
 from jupyter_nbedit.tabs import Page, Seen, State, TabCounts, Tabs
 
 OLD, NEW, NEWER = ("0" * 64, "1" * 64, "2" * 64)
-
-#: Only ends a test that hangs.
-HANGING_SECONDS = 60
+NAME = "a.ipynb"
+# Whoever waits so long would not be waited for by a test.
+FOREVER_SECONDS = 1e6
 
 
 @dataclass(frozen=True)
 class Change:
     edit_id: int | None = 7
     hash: str = NEW
-    path: str = "a.ipynb"
+    path: str = NAME
     is_written: bool = True
 
 
-def page_with(tabs: Tabs, path: str = "a.ipynb", count: int = 1) -> Page:
+def open_page(tabs: Tabs, path: str = NAME, count: int = 1) -> Page:
     page = tabs.enter()
     tabs.opened(page, {path: count})
     return page
 
 
-async def now(tabs: Tabs, change: Change | None = None, since: int = 0) -> TabCounts:
+async def count(tabs: Tabs, change: Change | None = None, since: int = 0) -> TabCounts:
     return await tabs.told(change or Change(), since=since, seconds=0)
-
-
-async def test_nobody_is_counted_where_nothing_is_open() -> None:
-    tabs = Tabs()
-    page_with(tabs, "b.ipynb")
-    assert await now(tabs) == TabCounts()
 
 
 async def test_tabs_are_counted_by_what_they_have_made_of_the_edit() -> None:
     tabs = Tabs()
     states: list[State] = ["shown", "shown", "merged", "waiting"]
     for state in states:
-        tabs.saw(page_with(tabs), "a.ipynb", Seen(7, NEW, state))
-    page_with(tabs)
-    assert await now(tabs) == TabCounts(open=5, shown=2, merged=1, waiting=1)
+        tabs.saw(open_page(tabs), NAME, Seen(7, NEW, state))
+    open_page(tabs)
+    open_page(tabs, "b.ipynb")
+    assert await count(tabs) == TabCounts(open=5, shown=2, merged=1, waiting=1)
+    assert await count(tabs, Change(path="c.ipynb")) == TabCounts()
 
 
-async def test_who_has_taken_in_a_later_edit_has_this_one() -> None:
+@pytest.mark.parametrize(
+    ("seen", "change", "shown"),
+    [
+        # Whoever has taken in a later edit has this one.
+        (Seen(6, OLD, "shown"), Change(), 0),
+        (Seen(8, NEWER, "shown"), Change(), 1),
+        # Whoever heard of no edit is known by the hash.
+        (Seen(None, NEW, "shown"), Change(), 1),
+        (Seen(None, NEW, "shown"), Change(edit_id=None), 1),
+        (Seen(None, NEW, "shown"), Change(hash=NEWER), 0),
+    ],
+)
+async def test_a_tab_is_known_by_the_newest_edit_or_by_the_hash(
+    seen: Seen, change: Change, shown: int
+) -> None:
     tabs = Tabs()
-    page = page_with(tabs)
-    tabs.saw(page, "a.ipynb", Seen(6, OLD, "shown"))
-    assert (await now(tabs)).shown == 0
-    tabs.saw(page, "a.ipynb", Seen(8, NEWER, "shown"))
-    assert (await now(tabs)).shown == 1
-
-
-async def test_a_tab_that_heard_of_no_edit_is_known_by_the_hash_it_shows() -> None:
-    tabs = Tabs()
-    page = page_with(tabs)
+    page = open_page(tabs)
     since = tabs.heard
-    tabs.saw(page, "a.ipynb", Seen(None, NEW, "shown"))
-    assert (await now(tabs, since=since)).shown == 1
-    assert (await now(tabs, Change(edit_id=None), since=since)).shown == 1
-    assert (await now(tabs, Change(hash=NEWER), since=since)).shown == 0
+    tabs.saw(page, NAME, seen)
+    assert (await count(tabs, change, since)).shown == shown
 
 
 async def test_a_tab_that_showed_the_same_bytes_before_the_edit_has_not_told_of_it() -> None:
     tabs = Tabs()
-    page = page_with(tabs)
-    tabs.saw(page, "a.ipynb", Seen(5, NEW, "shown"))
+    page = open_page(tabs)
+    tabs.saw(page, NAME, Seen(5, NEW, "shown"))
     # Others changed it, and the edit takes that back.
     since = tabs.heard
-    assert (await now(tabs, since=since)).shown == 0
-    tabs.saw(page, "a.ipynb", Seen(5, NEW, "shown"))
-    assert (await now(tabs, since=since)).shown == 1
+    assert (await count(tabs, since=since)).shown == 0
+    tabs.saw(page, NAME, Seen(5, NEW, "shown"))
+    assert (await count(tabs, since=since)).shown == 1
 
 
-async def test_an_edit_that_changed_nothing_is_shown_by_who_shows_what_is_there() -> None:
+async def test_of_an_edit_that_changed_nothing_nobody_has_to_tell() -> None:
     tabs = Tabs()
-    tabs.saw(page_with(tabs), "a.ipynb", Seen(5, NEW, "shown"))
-    page_with(tabs)
+    tabs.saw(open_page(tabs), NAME, Seen(5, NEW, "shown"))
+    open_page(tabs)
     nothing = Change(edit_id=None, is_written=False)
-    telling = tabs.told(nothing, since=tabs.heard, seconds=3600)
-    # Nobody waits for the page that has not told.
-    counts = await asyncio.wait_for(telling, HANGING_SECONDS)
+    counts = await tabs.told(nothing, since=tabs.heard, seconds=FOREVER_SECONDS)
     assert counts == TabCounts(open=2, shown=1)
 
 
-async def test_one_page_may_have_several_tabs_of_a_notebook() -> None:
-    tabs = Tabs()
-    tabs.saw(page_with(tabs, count=2), "a.ipynb", Seen(7, NEW, "shown"))
-    assert await now(tabs) == TabCounts(open=2, shown=2)
-
-
-async def test_all_names_of_a_notebook_are_one() -> None:
+async def test_one_page_may_have_several_tabs_of_a_notebook_by_several_names() -> None:
     tabs = Tabs(lambda path: path.removeprefix("link/"))
     page = tabs.enter()
-    tabs.opened(page, {"link/a.ipynb": 1, "a.ipynb": 1})
-    tabs.saw(page, "link/a.ipynb", Seen(7, NEW, "shown"))
-    assert await now(tabs, Change(path="link/a.ipynb")) == TabCounts(open=2, shown=2)
+    tabs.opened(page, {f"link/{NAME}": 1, NAME: 2})
+    tabs.saw(page, f"link/{NAME}", Seen(7, NEW, "shown"))
+    assert await count(tabs, Change(path=f"link/{NAME}")) == TabCounts(open=3, shown=3)
 
 
 async def test_what_a_page_says_of_a_notebook_it_has_not_open_is_not_kept() -> None:
     tabs = Tabs()
-    page = page_with(tabs, "b.ipynb")
-    tabs.saw(page, "a.ipynb", Seen(7, NEW, "shown"))
-    tabs.opened(page, {"a.ipynb": 1})
-    assert await now(tabs) == TabCounts(open=1)
-
-
-async def test_what_was_said_of_a_tab_goes_with_it() -> None:
-    tabs = Tabs()
-    page = page_with(tabs)
-    tabs.saw(page, "a.ipynb", Seen(7, NEW, "shown"))
+    page = open_page(tabs, "b.ipynb")
+    tabs.saw(page, NAME, Seen(7, NEW, "shown"))
+    tabs.opened(page, {NAME: 1})
+    assert await count(tabs) == TabCounts(open=1)
+    tabs.saw(page, NAME, Seen(7, NEW, "shown"))
     tabs.opened(page, {})
-    assert await now(tabs) == TabCounts()
-    tabs.opened(page, {"a.ipynb": 1})
-    assert await now(tabs) == TabCounts(open=1)
+    assert await count(tabs) == TabCounts()
+    tabs.opened(page, {NAME: 1})
+    assert await count(tabs) == TabCounts(open=1)
     tabs.leave(page)
-    assert await now(tabs) == TabCounts()
+    assert await count(tabs) == TabCounts()
 
 
-async def waiting(tabs: Tabs, seconds: float = 3600) -> asyncio.Task[TabCounts]:
-    task = asyncio.create_task(tabs.told(Change(), since=tabs.heard, seconds=seconds))
-    await asyncio.sleep(0.01)
+async def begin_to_wait(tabs: Tabs) -> asyncio.Task[TabCounts]:
+    """Wait for tabs that never tell, in a task."""
+    waiting = tabs.told(Change(), since=tabs.heard, seconds=FOREVER_SECONDS)
+    task = asyncio.create_task(waiting)
+    await take_turns()
     assert not task.done()
     return task
 
 
-async def test_all_open_tabs_are_waited_for() -> None:
+async def take_turns() -> None:
+    """Let all tasks run that can."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+async def test_all_open_tabs_are_waited_for_also_those_that_open_meanwhile() -> None:
     tabs = Tabs()
-    one, other = page_with(tabs), page_with(tabs)
-    task = await waiting(tabs)
-    tabs.saw(one, "a.ipynb", Seen(7, NEW, "merged"))
-    await asyncio.sleep(0.01)
-    assert not task.done()
-    tabs.saw(other, "a.ipynb", Seen(7, NEW, "shown"))
-    assert await task == TabCounts(open=2, shown=1, merged=1)
+    one, other = open_page(tabs), open_page(tabs)
+    task = await begin_to_wait(tabs)
+    late = open_page(tabs)
+    for page, seen in (
+        (one, Seen(7, NEW, "merged")),
+        (other, Seen(7, NEW, "shown")),
+        (late, Seen(None, NEW, "shown")),
+    ):
+        await take_turns()
+        assert not task.done()
+        tabs.saw(page, NAME, seen)
+    assert await task == TabCounts(open=3, shown=2, merged=1)
 
 
 async def test_a_tab_that_closes_is_not_waited_for() -> None:
     tabs = Tabs()
-    one, other = page_with(tabs), page_with(tabs)
-    task = await waiting(tabs)
+    one, other = open_page(tabs), open_page(tabs)
+    task = await begin_to_wait(tabs)
     tabs.opened(one, {})
-    await asyncio.sleep(0.01)
+    await take_turns()
     tabs.leave(other)
     assert await task == TabCounts()
 
 
-async def test_a_tab_that_opens_meanwhile_is_waited_for() -> None:
+async def test_a_page_that_never_answers_is_not_waited_for_longer_than_asked() -> None:
     tabs = Tabs()
-    one = page_with(tabs)
-    task = await waiting(tabs)
-    late = page_with(tabs)
-    tabs.saw(one, "a.ipynb", Seen(7, NEW, "shown"))
-    await asyncio.sleep(0.01)
-    assert not task.done()
-    tabs.saw(late, "a.ipynb", Seen(None, NEW, "shown"))
-    assert await task == TabCounts(open=2, shown=2)
+    open_page(tabs)
+    assert await tabs.told(Change(), since=tabs.heard, seconds=0.05) == TabCounts(open=1)
 
 
-async def test_a_page_that_never_answers_is_waited_for_so_long_and_no_longer() -> None:
+async def test_whoever_stops_waiting_disturbs_nobody_else() -> None:
     tabs = Tabs()
-    page_with(tabs)
-    await waiting(tabs, 3600)
-    telling = tabs.told(Change(), since=tabs.heard, seconds=0.2)
-    assert await asyncio.wait_for(telling, HANGING_SECONDS) == TabCounts(open=1)
-
-
-async def test_who_stops_waiting_leaves_nothing_behind() -> None:
-    tabs = Tabs()
-    page = page_with(tabs)
-    task = await waiting(tabs)
-    other = await waiting(tabs)
+    page = open_page(tabs)
+    task, other = await begin_to_wait(tabs), await begin_to_wait(tabs)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    tabs.saw(page, "a.ipynb", Seen(7, NEW, "shown"))
+    tabs.saw(page, NAME, Seen(7, NEW, "shown"))
     assert (await other).shown == 1
-    assert not tabs._waiting
