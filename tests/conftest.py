@@ -27,6 +27,9 @@ settings.register_profile("nightly", settings.get_profile("day"), max_examples=1
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--nightly", action="store_true", help="try all that takes long, too")
+    parser.addoption(
+        "--update-messages", action="store_true", help="write tests/handlers/messages.txt anew"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

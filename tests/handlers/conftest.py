@@ -1,16 +1,38 @@
-"""Notebooks for one test each."""
+"""Notebooks for one test each, servers with settings of their own, and the texts of refusals."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from tests.handlers.golden import Messages
 from tests.support import samples
 from tests.support.http import Client, Local
+from tests.support.servers import run_server
+
+#: Finds the server of a name, which is started when it is first needed.
+Servers = Callable[[str], Client]
 
 _NUMBERS = itertools.count()
+# What the tables call servers, and their settings.
+_OPTIONS = {
+    "nobody": [
+        "--NbEditApp.owners=nobody",
+        "--NbEditApp.mode_is_fixed=True",
+        "--NbEditApp.read_before_edit=True",
+    ],
+    "owners": [
+        "--NbEditApp.owners=ada",
+        "--NbEditApp.section_files=else",
+        "--NbEditApp.section_files=reminders",
+        "--NbEditApp.max_proposals=1",
+        "--ServerApp.identity_provider_class=tests.handlers.ada.AdaProvider",
+    ],
+}
 
 
 @pytest.fixture
@@ -27,3 +49,29 @@ def notebook(local: Local, request: pytest.FixtureRequest) -> Path:
     found = local.root / "a.ipynb"
     found.write_bytes(getattr(request.module, "TEXT", samples.three_cells()))
     return found
+
+
+@pytest.fixture(scope="session")
+def servers(_running: Client, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+    """Return the servers of the tables."""
+    clients = {"live": _running}
+    with ExitStack() as stack:
+
+        def find(name: str) -> Client:
+            if name not in clients:
+                server = run_server(tmp_path_factory.mktemp(name), *_OPTIONS[name])
+                clients[name] = stack.enter_context(server)
+            return clients[name]
+
+        yield find
+
+
+@pytest.fixture(scope="session")
+def messages(pytestconfig: pytest.Config) -> Iterator[Messages]:
+    """Return the texts of refusals, and write them if the run is to update them."""
+    found = Messages(is_update=pytestconfig.option.update_messages)
+    if found.is_update and hasattr(pytestconfig, "workerinput"):
+        pytest.fail("one process writes the messages: add `-n 0`")
+    yield found
+    if found.is_update:
+        found.write()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,7 +52,7 @@ def _state(tops: Sequence[Path]) -> dict[str, tuple[int, ...] | bytes]:
     for path in sorted(path for top in tops for path in (top, *top.rglob("*"))):
         status = path.lstat()
         found[f"{path} is"] = (status.st_mode, status.st_ino, status.st_mtime_ns, status.st_nlink)
-        if path.is_file():
+        if stat.S_ISREG(status.st_mode):
             found[f"{path} holds"] = path.read_bytes()
     return found
 

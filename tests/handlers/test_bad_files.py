@@ -5,62 +5,19 @@ from __future__ import annotations
 import os
 import socket
 import stat
-import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.handlers.refused import details, nested, untouched
+from tests.handlers.bad_requests import BROKEN_CELLS
+from tests.handlers.refused import details, untouched
 from tests.support import samples
 from tests.support.http import Answer, Client
 from tests.support.ratios import least_ratio
 
 GOOD = samples.three_cells()
-NOT_NOTEBOOKS = {
-    "not JSON": b"not a notebook",
-    "truncated": GOOD[: len(GOOD) // 2],
-    "followed by something": GOOD + b"x",
-    "with conflict markers": GOOD.replace(b' "metadata"', b'<<<<<<< HEAD\n "metadata"'),
-    "empty": b"",
-    "only white space": b" \r\n\t",
-    "only a byte order mark": b"\xef\xbb\xbf",
-    "Latin-1": GOOD.replace(b"# Title", b"# Caf\xe9"),
-    "UTF-16": GOOD.decode().encode("utf-16"),
-    "overlong UTF-8": GOOD.replace(b"# Title", b"\xc0\xae"),
-    "a surrogate in UTF-8": GOOD.replace(b"# Title", b"\xed\xa0\x80"),
-    "a UTF-8 sequence cut off": GOOD.replace(b"# Title", b"\xe2\x82"),
-    "a list": b"[]",
-    "null": b"null",
-    "a number": b"1",
-    "nested too deeply": GOOD.replace(
-        b'"nbformat": 4', b'"x": ' + nested(100_000) + b', "nbformat": 4'
-    ),
-    "without cells": b'{"metadata": {}, "nbformat": 4, "nbformat_minor": 5}',
-    "cells are an object": b'{"cells": {}, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}',
-    "cells are null": b'{"cells": null, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}',
-    "cells twice": GOOD.replace(b'{\n "cells"', b'{\n "cells": [],\n "cells"'),
-    "nbformat 3": b'{"metadata": {}, "nbformat": 3, "nbformat_minor": 0, "worksheets": []}',
-    "nbformat 3 with cells": GOOD.replace(b'"nbformat": 4', b'"nbformat": 3'),
-    "nbformat 5": GOOD.replace(b'"nbformat": 4', b'"nbformat": 5'),
-    "nbformat as text": GOOD.replace(b'"nbformat": 4', b'"nbformat": "4"'),
-    "nbformat true": GOOD.replace(b'"nbformat": 4', b'"nbformat": true'),
-    "nbformat of 5000 digits": GOOD.replace(b'"nbformat": 4', b'"nbformat": ' + b"4" * 5000),
-    "without nbformat": GOOD.replace(b'"nbformat": 4,', b""),
-    "nbformat twice": GOOD.replace(b'"nbformat": 4', b'"nbformat": 4, "nbformat": 4'),
-    "a cell is a number": GOOD.replace(b'"cells": [', b'"cells": [1,'),
-    "a cell without a type": GOOD.replace(b'"cells": [', b'"cells": [{},'),
-}
-BROKEN_CELLS = {
-    "two sources": GOOD.replace(b'"source": "x', b'"source": "y", "source": "x'),
-    "two ids": GOOD.replace(b'"id": "alpha"', b'"id": "beth", "id": "alpha"'),
-    "two metadata": GOOD.replace(b'"outputs"', b'"metadata": {"trusted": true}, "outputs"'),
-    "a number for source": GOOD.replace(b'"source": "x = 1\\nx"', b'"source": 1'),
-    "a list with a number for source": GOOD.replace(
-        b'"source": "x = 1\\nx"', b'"source": ["x", 1]'
-    ),
-}
 REPLACE = {"op": "replace", "cell": "alpha", "source": "changed"}
 HIDDEN = (
     ".hidden.ipynb",
@@ -127,34 +84,6 @@ def root(live: Client) -> Iterator[Path]:
 def both(live: Client, path: str) -> list[Answer]:
     """Read and edit."""
     return [live.read(path), live.patch(path, REPLACE), live.patch(path, REPLACE, dry_run=True)]
-
-
-def old(path: Path, text: bytes) -> None:
-    """Write a file that nobody can take for one that is being written."""
-    path.write_bytes(text)
-    yesterday = time.time() - 86400
-    os.utime(path, (yesterday, yesterday))
-
-
-@pytest.mark.parametrize("kind", NOT_NOTEBOOKS)
-def test_a_file_that_is_no_notebook_is_neither_read_nor_changed(live: Client, kind: str) -> None:
-    old(live.root / "bad.ipynb", NOT_NOTEBOOKS[kind])
-    with untouched(live.root):
-        for answer in both(live, "bad.ipynb"):
-            details(answer, 422, "invalid_notebook")
-
-
-@pytest.mark.parametrize("kind", BROKEN_CELLS)
-def test_a_cell_that_cannot_be_read_one_way_only_is_not_changed(live: Client, kind: str) -> None:
-    old(live.root / "bad.ipynb", BROKEN_CELLS[kind])
-    with untouched(live.root):
-        for operation in (
-            {"op": "replace", "cell": 0, "source": "changed"},
-            {"op": "replace", "cell": 0, "cell_type": "raw"},
-            {"op": "delete", "cell": 0},
-        ):
-            found = details(live.patch("bad.ipynb", operation), 422, "invalid_notebook")
-            assert (found["index"], found["operation"]) == (0, 0)
 
 
 def test_a_cell_that_cannot_be_read_does_not_keep_others_from_being_changed(live: Client) -> None:

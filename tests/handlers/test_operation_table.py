@@ -1,8 +1,4 @@
-"""The table of operations of the design, section 3, against a server.
-
-Each row is a line: the operations, and the cells afterwards or the refusal. Cells are written as
-the type's first letter, the source, and what is said of outputs, metadata or ids behind it.
-"""
+"""The table of operations against a server."""
 
 # ruff: noqa: E501 -- a row is a line
 
@@ -16,253 +12,19 @@ import nbformat
 import pytest
 
 from jupyter_nbedit.notebook.operations import Operation
+from tests.handlers.operation_table import (
+    CELLS,
+    ROWS,
+    SECTION_ROWS,
+    SECTIONS,
+    op,
+    put,
+    sha256,
+    shown,
+)
 from tests.handlers.refused import details, untouched
 from tests.support import samples
 from tests.support.http import Local
-
-OUTPUT = {"output_type": "stream", "name": "stdout", "text": ["1\n"]}
-
-
-def sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def shown(cell: dict[str, Any]) -> str:
-    """Write a cell as the rows do: `c: x = 1 [1 out] {tags: [a]}`."""
-    outputs = f" [{len(cell['outputs'])} out]" if cell.get("outputs") else ""
-    metadata = f" {json.dumps(cell['metadata'])}" if cell["metadata"] else ""
-    return f"{cell['cell_type'][0]}: {''.join(cell['source'])}{outputs}{metadata}"
-
-
-CODE = samples.code("x = 1\ny = x\nx", "code", execution_count=3, outputs=[OUTPUT])
-TEXT = samples.markdown("# Title\n\nwords", "text", metadata={"tags": ["a"]})
-RAW = samples.raw("as is", "raw")
-LOCKED = samples.code("locked", "locked", outputs=[OUTPUT], metadata={"editable": False})
-KEPT = samples.raw("kept", "kept", metadata={"deletable": False})
-
-#: What the notebook of `CELLS` shows.
-C, T, R = "c: x = 1\ny = x\nx [1 out]", 'm: # Title\n\nwords {"tags": ["a"]}', "r: as is"
-L, K = 'c: locked [1 out] {"editable": false}', 'r: kept {"deletable": false}'
-CELLS = [CODE, TEXT, RAW, LOCKED, KEPT]
-
-
-def op(name: str, **fields: Any) -> dict[str, Any]:
-    return {"op": name, **fields}
-
-
-def put(source: str, **fields: Any) -> dict[str, Any]:
-    return op("insert", source=source, cell_type="raw", **fields)
-
-
-def texts(*edits: tuple[str, str]) -> list[dict[str, str]]:
-    return [{"old": old, "new": new} for old, new in edits]
-
-
-ROWS: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
-    # replace: outputs become [] unless kept; id and metadata stay; a type change
-    "replace": ([op("replace", cell="code", source="z")], ["c: z", T, R, L, K]),
-    "replace, kept": (
-        [op("replace", cell="code", source="z", outputs="keep")],
-        ["c: z [1 out]", T, R, L, K],
-    ),
-    "replace by index": ([op("replace", cell=2, source="z")], [C, T, "r: z", L, K]),
-    "replace by cell-N": ([op("replace", cell="cell-2", source="z")], [C, T, "r: z", L, K]),
-    "replace keeps metadata": (
-        [op("replace", cell="text", source="z")],
-        [C, 'm: z {"tags": ["a"]}', R, L, K],
-    ),
-    "replace type": (
-        [op("replace", cell="code", cell_type="raw"), op("replace", cell="raw", cell_type="code")],
-        ["r: x = 1\ny = x\nx", T, "c: as is", L, K],
-    ),
-    "replace, guarded": (
-        [op("replace", cell="raw", source="z", expect={"source": "as is"})],
-        [C, T, "r: z", L, K],
-    ),
-    # replace_text: exact, unique or all, one or several edits one after the other
-    "replace_text": (
-        [op("replace_text", cell="code", old="y = x", new="y = 2")],
-        ["c: x = 1\ny = 2\nx", T, R, L, K],
-    ),
-    "replace_text, kept": (
-        [op("replace_text", cell="code", old="y = x", new="y = 2", outputs="keep")],
-        ["c: x = 1\ny = 2\nx [1 out]", T, R, L, K],
-    ),
-    "replace_text, all": (
-        [op("replace_text", cell="code", old="x", new="z", all=True)],
-        ["c: z = 1\ny = z\nz", T, R, L, K],
-    ),
-    "replace_text, edits": (
-        [op("replace_text", cell="raw", edits=texts(("as", "was"), ("was is", "was")))],
-        [C, T, "r: was", L, K],
-    ),
-    # insert has a position, perhaps an id and metadata
-    "insert at start": ([put("z", at="start")], ["r: z", C, T, R, L, K]),
-    "insert at end": ([put("z", at="end")], [C, T, R, L, K, "r: z"]),
-    "insert at index": ([put("z", index=1)], [C, "r: z", T, R, L, K]),
-    "insert after": ([put("z", after="raw")], [C, T, R, "r: z", L, K]),
-    "insert before": ([put("z", before="raw")], [C, T, "r: z", R, L, K]),
-    "insert with metadata": (
-        [put("z", at="end", metadata={"tags": ["b"]})],
-        [C, T, R, L, K, 'r: z {"tags": ["b"]}'],
-    ),
-    "insert with an id, named later": (
-        [put("z", at="start", id="new"), op("replace", cell="new", source="Z"), put("y", after="new")],
-        ["r: Z", "r: y", C, T, R, L, K],
-    ),
-    # delete takes one cell or several
-    "delete": ([op("delete", cell="text")], [C, R, L, K]),
-    "delete several": ([op("delete", cells=["raw", 0])], [T, L, K]),
-    # move: cell or cells, position
-    "move": ([op("move", cell="raw", at="start")], [R, C, T, L, K]),
-    "move several": ([op("move", cells=["raw", "code"], after="locked")], [T, L, R, C, K]),
-    "move what is not editable": ([op("move", cell="locked", at="start")], [L, C, T, R, K]),
-    # split / merge: at_line from 1; adjacent, same type; first keeps the id
-    "split": ([op("split", cell="code", at_line=2)], ["c: x = 1", "c: y = x\nx", T, R, L, K]),
-    "split copies metadata": (
-        [op("split", cell="text", at_line=3)],
-        [C, 'm: # Title\n {"tags": ["a"]}', 'm: words {"tags": ["a"]}', R, L, K],
-    ),
-    "merge": (
-        [op("replace", cell="raw", cell_type="markdown"), op("merge", cells=["text", "raw"])],
-        [C, 'm: # Title\n\nwords\nas is {"tags": ["a"]}', L, K],
-    ),
-    # clear_outputs: cell, cells or all
-    "clear_outputs": ([op("clear_outputs", cell="code")], ["c: x = 1\ny = x\nx", T, R, L, K]),
-    "clear_outputs of several": (
-        [op("clear_outputs", cells=["code", "raw"])],
-        ["c: x = 1\ny = x\nx", T, R, L, K],
-    ),
-    "clear_outputs of all": (
-        [op("set_metadata", cell="locked", patch={"editable": True}), op("clear_outputs", all=True)],
-        ["c: x = 1\ny = x\nx", T, R, 'c: locked {"editable": true}', K],
-    ),
-    # set_metadata: RFC 7396
-    "set_metadata": (
-        [op("set_metadata", cell="raw", patch={"tags": ["b"], "n": {"m": 1, "o": None}})],
-        [C, T, 'r: as is {"n": {"m": 1}, "tags": ["b"]}', L, K],
-    ),
-    "set_metadata, delete": (
-        [op("set_metadata", cell="text", patch={"tags": None})],
-        [C, "m: # Title\n\nwords", R, L, K],
-    ),
-    "set_metadata of the notebook": ([op("set_metadata", patch={"title": "é"})], [C, T, R, L, K]),
-}  # fmt: skip
-
-SECTIONS = [
-    samples.markdown("# Title", "title"),
-    samples.markdown("## Setup\n\n- One\n- Two\n  more\n  - inner", "setup"),
-    samples.code("x", "x", outputs=[OUTPUT]),
-    samples.markdown("words\n\n## Next\n\ntail", "next"),
-    samples.markdown("Last\n====", "last"),
-]
-#: What the notebook of `SECTIONS` shows: Title has all but the last; Setup ends in the cell `next`.
-H, S, X = "m: # Title", "m: ## Setup\n\n- One\n- Two\n  more\n  - inner", "c: x [1 out]"
-N, E = "m: words\n\n## Next\n\ntail", "m: Last\n===="
-
-SECTION_ROWS: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
-    # append_to_section: up to the next heading of the same or a higher level
-    "append": (
-        [op("append_to_section", section="Title", source="new")],
-        [H, S, X, N, "m: new", E],
-    ),
-    "append, named with its level": (
-        [op("append_to_section", section="## Next", source="new")],
-        [H, S, X, N, "m: new", E],
-    ),
-    "append code": (
-        [op("append_to_section", section="Last", source="new", cell_type="code")],
-        [H, S, X, N, E, "c: new"],
-    ),
-    "append where the section ends within a cell": (
-        [op("append_to_section", section="Setup", source="new")],
-        [H, S, X, "m: words\n\nnew\n\n## Next\n\ntail", E],
-    ),
-    "append twice": (
-        [op("append_to_section", section="Next", source=text) for text in ("1", "2")],
-        [H, S, X, N, "m: 1", "m: 2", E],
-    ),
-    # replace_section: keeps the heading
-    "replace": (
-        [op("replace_section", section="Title", source="new")],
-        [H, "m: new", E],
-    ),
-    "replace within a cell": (
-        [op("replace_section", section="Next", source="new")],
-        [H, S, X, "m: words\n\n## Next\n\nnew", E],
-    ),
-    "replace by code": (
-        [op("replace_section", section="Next", source="new", cell_type="code")],
-        [H, S, X, "m: words\n\n## Next", "c: new", E],
-    ),
-    "replace what ends within a cell": (
-        [op("replace_section", section="Setup", source="new")],
-        [H, "m: ## Setup", "m: new", "m: ## Next\n\ntail", E],
-    ),
-    # remove_entry: list items whose text contains match, case-insensitive
-    "remove": (
-        [op("remove_entry", section="Setup", match="ONE")],
-        [H, S.replace("- One\n", ""), X, N, E],
-    ),
-    "remove with all that belongs to it": (
-        [op("remove_entry", section="Title", match="two more")],
-        [H, "m: ## Setup\n\n- One", X, N, E],
-    ),
-    "remove an inner one": (
-        [op("remove_entry", section="Setup", match="inner")],
-        [H, S.replace("\n  - inner", ""), X, N, E],
-    ),
-}  # fmt: skip
-
-#: The operations, the status and the reason, and some of the details.
-REFUSED: dict[str, tuple[list[dict[str, Any]], int, str, dict[str, Any]]] = {
-    "no such cell": ([op("delete", cell="z")], 404, "cell_not_found", {"total_cells": 5}),
-    "no such index": ([op("split", cell=5, at_line=2)], 404, "cell_not_found", {"cell": 5}),
-    "a negative index": ([op("delete", cell=-1)], 400, "invalid_operation", {"operation": 0}),
-    "no position": ([put("z")], 400, "invalid_operation", {"operation": 0}),
-    "two positions": ([put("z", at="end", index=1)], 400, "invalid_operation", {}),
-    "the second operation": ([put("z", at="end"), op("move", cell="raw")], 400, "invalid_operation", {"operation": 1}),
-    "an id that is taken": ([put("z", at="end", id="raw")], 400, "invalid_operation", {"id": "raw"}),
-    "a guard": ([op("clear_outputs", cell="raw", expect={"source": "z"})], 409, "cell_changed", {"source": "as is", "source_hash": sha256("as is")}),
-    "a guard of none": ([op("set_metadata", patch={}, expect={"source": "z"})], 400, "invalid_operation", {}),
-    "a guard of several": ([op("delete", cells=["raw"], expect={"source": "z"})], 400, "invalid_operation", {}),
-    "text that is absent": ([op("replace_text", cell="code", old="X", new="")], 409, "text_mismatch", {"count": 0, "lines": []}),
-    "text that is not unique": ([op("replace_text", cell="code", old="x", new="")], 409, "text_mismatch", {"count": 3, "lines": [1, 2, 3]}),
-    "text that overlaps itself": ([op("replace", cell="raw", source="aaa"), op("replace_text", cell="raw", old="aa", new="")], 409, "text_mismatch", {"count": 2, "lines": [1], "operation": 1}),
-    "the second edit": ([op("replace_text", cell="raw", edits=texts(("as", "is"), ("is", "")))], 409, "text_mismatch", {"count": 2, "edit": 1}),
-    "old without new": ([op("replace_text", cell="raw", old="as")], 400, "invalid_operation", {}),
-    "old and edits": ([op("replace_text", cell="raw", old="as", new="", edits=texts(("a", "")))], 400, "invalid_operation", {}),
-    "an empty old": ([op("replace_text", cell="raw", old="", new="z")], 400, "invalid_operation", {}),
-    "neither cell nor cells": ([op("delete")], 400, "invalid_operation", {}),
-    "cell and cells": ([op("delete", cell="raw", cells=["code"])], 400, "invalid_operation", {}),
-    "a cell named twice": ([op("delete", cells=["raw", 2])], 400, "invalid_operation", {"cell": 2}),
-    "a cell that is gone": ([op("delete", cell="raw"), op("move", cell="raw", at="end")], 400, "invalid_operation", {"cell": "raw"}),
-    "split at the first line": ([op("split", cell="code", at_line=1)], 400, "invalid_operation", {}),
-    "split behind the last line": ([op("split", cell="code", at_line=4)], 400, "invalid_operation", {"lines": 3}),
-    "merge of one": ([op("merge", cells=["code"])], 400, "invalid_operation", {}),
-    "merge of two types": ([op("merge", cells=["code", "text"])], 400, "invalid_operation", {"cell": "text"}),
-    "merge of no neighbours": ([op("merge", cells=["code", "locked"])], 400, "invalid_operation", {"cell": "locked"}),
-    "clear_outputs of nothing": ([op("clear_outputs")], 400, "invalid_operation", {}),
-    "clear_outputs, all false": ([op("clear_outputs", all=False)], 400, "invalid_operation", {}),
-    "trusted": ([op("set_metadata", cell="raw", patch={"a": [{"trusted": True}]})], 400, "invalid_operation", {}),
-    "trusted of the notebook": ([op("set_metadata", patch={"trusted": None})], 400, "invalid_operation", {}),
-    "trusted of a new cell": ([put("z", at="end", metadata={"trusted": True})], 400, "invalid_operation", {}),
-    "outputs": ([put("z", at="end", outputs=[])], 400, "invalid_operation", {}),
-    "no such section": ([op("append_to_section", section="Tit", source="")], 404, "section_not_found", {"outline": [{"level": 1, "text": "Title", "line": 1, "cell_id": "text", "index": 1}]}),
-    "a section of another level": ([op("replace_section", section="## Title", source="")], 404, "section_not_found", {"section": "## Title"}),
-    "a section twice": ([op("append_to_section", section="Title", source="z")], 409, "ambiguous_section", {}),
-    "no such entry": ([op("remove_entry", section="Title", match="words")], 409, "text_mismatch", {"count": 0}),
-    "replace of a cell that is not editable": ([op("replace", cell="locked", source="z")], 403, "cell_protected", {"cell": "locked"}),
-    "replace_text of it": ([op("replace_text", cell="locked", old="l", new="z")], 403, "cell_protected", {}),
-    "split of it": ([op("split", cell="locked", at_line=2)], 403, "cell_protected", {}),
-    "clear_outputs of it": ([op("clear_outputs", cell="locked")], 403, "cell_protected", {}),
-    "clear_outputs of all with it": ([op("clear_outputs", all=True)], 403, "cell_protected", {"cell": "locked"}),
-    "set_metadata of it": ([op("set_metadata", cell="locked", patch={"tags": []})], 403, "cell_protected", {}),
-    "delete of a cell that is not deletable": ([op("delete", cell="kept")], 403, "cell_protected", {"cell": "kept"}),
-    "merge that takes it out": ([op("move", cell="kept", after="raw"), op("merge", cells=["raw", "kept"])], 403, "cell_protected", {}),
-    "replace_section that takes it out": ([op("replace_section", section="Title", source="z")], 403, "cell_protected", {"cell": "kept"}),
-    "no operations": ([], 400, "invalid_request", {}),
-}  # fmt: skip
 
 
 async def done(
@@ -297,18 +59,6 @@ async def test_an_operation_on_a_section_does_what_its_row_says(local: Local, ro
     operations, expected = SECTION_ROWS[row]
     _, cells = await done(local, SECTIONS, operations)
     assert [shown(cell) for cell in cells] == expected
-
-
-@pytest.mark.parametrize("row", REFUSED)
-async def test_an_operation_is_refused_as_its_row_says(local: Local, row: str) -> None:
-    operations, status, reason, facts = REFUSED[row]
-    cells = CELLS
-    if reason == "ambiguous_section":
-        cells = [*CELLS, samples.markdown("# Title", "again")]
-    (local.root / "a.ipynb").write_bytes(samples.notebook(*cells))
-    with untouched(local.root):
-        found = details(await local.patch("a.ipynb", *operations), status, reason)
-    assert {name: found[name] for name in facts} == facts
 
 
 async def test_the_rows_do_every_operation(local: Local) -> None:

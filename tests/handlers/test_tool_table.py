@@ -7,52 +7,43 @@ import json
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from jupyter_nbedit.demo import server
 from jupyter_nbedit.tools import ADDRESSES
+from tests.handlers.conftest import Servers
+from tests.handlers.golden import Messages
 from tests.handlers.refused import assert_says_nothing_of_this_machine
+from tests.handlers.tool_failures import failure
 from tests.handlers.tool_table import FILES, NEW8, NEW12, NOTEBOOKS, NUMBER, ROWS, SAME, Call, Row
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client
 
 SESSIONS = itertools.count()
 
-OPTIONS = {
-    "plan": ["--NbEditApp.mode=plan"],
-    "review": ["--NbEditApp.mode=review"],
-    "nobody": ["--NbEditApp.owners=nobody"],
-    "owners": [
-        "--NbEditApp.owners=ada",
-        "--NbEditApp.section_files=else",
-        "--NbEditApp.section_files=reminders",
-        "--ServerApp.identity_provider_class=tests.handlers.ada.AdaProvider",
-    ],
-}
 
-
-@pytest.fixture(scope="module")
-def servers(live: Client, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Client]]:
-    """Run a server for each set of settings."""
-    with ExitStack() as running:
-        found = {"live": live}
-        for name, options in OPTIONS.items():
-            folder = tmp_path_factory.mktemp(name)
-            (folder / "notebooks").mkdir()
-            started = running.enter_context(server.running("jupyter_server", folder, *options))
-            found[name] = Client(started.port, started.token, started.root)
-        yield found
+@pytest.fixture
+def client(servers: Servers, request: pytest.FixtureRequest) -> Iterator[Client]:
+    """Return a client of the row's server, which is in the row's mode."""
+    case = request.getfixturevalue("case")
+    client = servers(case.server)
+    if case.mode == "edit":
+        yield client
+        return
+    for mode in (case.mode, None):
+        body = json.dumps({"mode": mode}).encode()
+        assert client.request("PUT", "nbedit/mode", body, JSON).status == 200
+        if mode is not None:
+            yield client
 
 
 @pytest.fixture
-def tree(servers: dict[str, Client], request: pytest.FixtureRequest) -> Iterator[Path]:
+def tree(client: Client) -> Iterator[Path]:
     """Put all files into the root of the row's server, and nothing else."""
-    root = servers[request.getfixturevalue("case").server].root
+    root = client.root
     empty(root)
     for name, text in {**NOTEBOOKS, **FILES}.items():
         (root / name).parent.mkdir(exist_ok=True)
@@ -127,11 +118,11 @@ def call(client: Client, call: Call, session: str) -> Answer:
     return client.request("POST", f"nbedit/tools/{tool}", body, headers)
 
 
-@pytest.mark.parametrize("case", ROWS, ids=lambda case: f"{case.tool}: {case.says}")
+@pytest.mark.parametrize("case", ROWS, ids=lambda case: case.name)
 def test_every_sentence_of_the_table_holds(
-    servers: dict[str, Client], case: Row, tree: Path
+    client: Client, messages: Messages, case: Row, tree: Path
 ) -> None:
-    client, session = servers[case.server], f"row {next(SESSIONS)}"
+    session = f"row {next(SESSIONS)}"
     for earlier in case.first:
         assert call(client, earlier, session).status == 200
     between = state(tree)
@@ -140,6 +131,9 @@ def test_every_sentence_of_the_table_holds(
 
     assert answer.status == case.status, answer.body
     assert has(answer.json, case.answer, tree), answer.body
+    if case.status >= 400:
+        message = failure(case.tool, answer, f"{tree}/").replace(f"{tree}/", "~")
+        messages.check(case.name, case.status, "-", message)
     assert_says_nothing_of_this_machine(answer.body.replace(str(tree).encode(), b""))
     assert_left(case, {**NOTEBOOKS, **FILES}, between, state(tree))
 

@@ -1,0 +1,131 @@
+"""Every refusal that a request can cause: status, reason, details, and its text in one file."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from jupyter_nbedit import errors
+from jupyter_nbedit.errors import NbEditError
+from tests.handlers.bad_requests import CASES, Case, Send
+from tests.handlers.conftest import Servers
+from tests.handlers.golden import Messages
+from tests.handlers.refused import details, untouched
+from tests.handlers.tool_table import ROWS
+from tests.support.http import JSON, Answer, Client
+
+_YESTERDAY = 86_400
+
+
+def names() -> set[str]:
+    """Return the names of all cases whose texts are in the file."""
+    return set(CASES) | {row.name for row in ROWS if row.status >= 400}
+
+
+def lay_out(root: Path, notebook: bytes) -> None:
+    for path in root.iterdir():
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    (root / "a.txt").write_text("as is\n")
+    write(root, notebook)
+
+
+def write(root: Path, notebook: bytes) -> None:
+    """Write a notebook that nobody can take for one that is being written."""
+    (root / "a.ipynb").write_bytes(notebook)
+    os.utime(root / "a.ipynb", (_YESTERDAY, _YESTERDAY))
+
+
+def send(client: Client, request: Send, numbers: list[int], token: str | None = None) -> Answer:
+    target, body = request.target, request.written()
+    for place, number in enumerate(numbers):
+        target = target.replace(f"{{{place}}}", str(number))
+        body = body and body.replace(b'"{%d}"' % place, b"%d" % number)
+    return client.request(request.verb, target, body, request.headers, token=token)
+
+
+def do_first(client: Client, case: Case) -> list[int]:
+    """Do what is done before; return the numbers of the edits and proposals that it made."""
+    numbers: list[int] = []
+    for step in case.first:
+        if isinstance(step, bytes):
+            write(client.root, step)
+            continue
+        answer = send(client, step, numbers)
+        assert answer.status < 300, answer.body
+        number = answer.json.get("edit_id") or answer.json.get("proposal_id")
+        numbers += [number] if number else []
+    return numbers
+
+
+@contextmanager
+def prepared(client: Client, case: Case) -> Iterator[list[int]]:
+    """Prepare a server for a case; what it then remembers is forgotten again."""
+
+    def put_mode(**fields: str | None) -> None:
+        body = json.dumps(fields).encode()
+        assert client.request("PUT", "nbedit/mode", body, JSON).status == 200
+
+    lay_out(client.root, case.notebook)
+    if case.mode != "edit":
+        put_mode(mode=case.mode)
+    try:
+        with case.arranged(client):
+            yield do_first(client, case)
+    finally:
+        if case.mode != "edit" or case.first:
+            put_mode(mode=None)
+            put_mode(mode=None, path="a.ipynb")
+            for proposal in client.request("GET", "nbedit/proposals").json["proposals"]:
+                target = f"nbedit/proposals/{proposal['proposal_id']}/reject"
+                client.request("POST", target, b"{}", JSON)
+        for name in ("a.ipynb", "new.ipynb"):
+            client.request("DELETE", f"nbedit/notebooks/{name}/history")
+
+
+@pytest.mark.threat("S8")
+@pytest.mark.threat("S12")
+@pytest.mark.threat("S27")
+@pytest.mark.parametrize("name", CASES)
+def test_a_refusal_has_its_status_its_reason_its_details_and_its_text(
+    servers: Servers, messages: Messages, name: str
+) -> None:
+    case = CASES[name]
+    client = servers(case.server)
+    # What is tried and given up, as on a full disk, changes the time of the folder.
+    watched = client.root / "a.ipynb" if case.reason == "no_space" else client.root
+    with prepared(client, case) as numbers, untouched(watched):
+        answer = send(client, case.request, numbers, case.token)
+        found = details(answer, case.status, case.reason)
+        for request in case.same:
+            assert send(client, request, numbers).body == answer.body
+    assert {name: found[name] for name in case.details} == case.details
+    message = answer.json["message"]
+    for place, number in enumerate(numbers):
+        message = re.sub(rf"\b([Ee]dit|proposal) {number}\b", rf"\1 <{place}>", message)
+    messages.check(name, answer.status, case.reason, message)
+
+
+def test_the_file_has_the_texts_of_the_cases_and_no_others(messages: Messages) -> None:
+    messages.check_names(names())
+
+
+def kinds(of: type[NbEditError] = NbEditError) -> Iterator[type[NbEditError]]:
+    for kind in of.__subclasses__():
+        yield kind
+        yield from kinds(kind)
+
+
+#: What a tool says in its dialect's form only.
+_OF_TOOLS = {errors.FileNotFound.reason}
+
+
+def test_every_reason_has_a_case(messages: Messages) -> None:
+    missing = {kind.reason for kind in kinds()} - {reason for reason, _ in messages.reasons()}
+    assert missing == _OF_TOOLS, "add a case to tests/handlers/bad_requests.py"
