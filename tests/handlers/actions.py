@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 from jupyter_nbedit.app import NbEditApp
-from jupyter_nbedit.demo import server
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client, Local
 from tests.support.waiting import wait_until
@@ -18,11 +15,6 @@ from tests.support.waiting import wait_until
 ODD = (
     samples.three_cells().replace(b"\n ", b"\r\n\t").replace(b"# Title", b"# T\\u00eftle \\/")[:-1]
 )
-
-_WITHOUT_OTHERS = [
-    f"--ServerApp.jpserver_extensions={name}=False"
-    for name in ("jupyter_lsp", "jupyter_server_terminals", "jupyterlab", "notebook_shim")
-]
 
 
 def replace(cell: str | int, source: str, **members: Any) -> dict[str, Any]:
@@ -129,14 +121,3 @@ def find_app(jp_serverapp: Any) -> NbEditApp:
     (found,) = jp_serverapp.extension_manager.extension_apps["jupyter_nbedit"]
     assert isinstance(found, NbEditApp)
     return found
-
-
-@contextmanager
-def run_server(folder: Path, *options: str) -> Iterator[Client]:
-    """Run a server while the block runs; everything it writes goes into the folder.
-
-    What else is installed is left out: it takes longer to start than all the rest.
-    """
-    (folder / "notebooks").mkdir(exist_ok=True)
-    with server.running("jupyter_server", folder, *_WITHOUT_OTHERS, *options) as running:
-        yield Client(running.port, running.token, running.root)

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.database import NAME as DATABASE
-from tests.handlers.actions import get_json, propose, replace, run_server, send_json, set_mode
+from tests.handlers.actions import get_json, propose, replace, send_json, set_mode
 from tests.handlers.refused import details
 from tests.support import samples
 from tests.support.http import Answer, Client
+from tests.support.servers import run_server
 from tests.support.sizes import is_nightly
 from tests.support.waiting import wait_until
 

@@ -14,10 +14,10 @@ from tests.handlers.actions import (
     list_sources,
     propose,
     replace,
-    run_server,
     set_mode,
     undo,
 )
+from tests.support.servers import run_server
 
 INSERT = {"op": "insert", "cell_type": "code", "source": "new", "id": "new", "after": "alpha"}
 

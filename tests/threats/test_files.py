@@ -18,10 +18,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.handlers.actions import run_server
 from tests.handlers.refused import assert_says_nothing_of_this_machine, details, untouched
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client
+from tests.support.servers import run_server
 from tests.support.sizes import is_nightly
 
 GOOD = samples.three_cells()

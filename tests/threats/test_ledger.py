@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from tests.handlers.actions import get_json, rename, replace, run_server
+from tests.handlers.actions import get_json, rename, replace
 from tests.handlers.refused import details
 from tests.support import samples
 from tests.support.http import JSON, Client
+from tests.support.servers import run_server
 from tests.support.waiting import wait_until
 
 GOOD = samples.three_cells()

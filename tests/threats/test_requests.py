@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.handlers.actions import run_server
 from tests.handlers.refused import (
     assert_says_nothing_of_this_machine,
     details,
@@ -22,6 +21,7 @@ from tests.handlers.refused import (
 from tests.handlers.routes import ROWS
 from tests.support import corpora, samples
 from tests.support.http import JSON, Client
+from tests.support.servers import run_server
 from tests.support.sizes import is_nightly, seeded_random
 from tests.support.waiting import wait_until
 
