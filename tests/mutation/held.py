@@ -13,7 +13,7 @@ MODULES = (
 
 _NOTEBOOK = (
     *("batch", "document", "forms", "line_ends", "metadata"),
-    *("properties", "sections", "spans", "taking_back", "windows"),
+    *("properties", "restored", "sections", "spans", "taking_back", "whereabouts", "windows"),
 )
 _STORAGE = (
     *("commit", "commit_here", "copying", "create", "failures", "files"),

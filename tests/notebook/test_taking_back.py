@@ -22,12 +22,12 @@ from tests.notebook.generated import Layout, layouts
 from tests.notebook.oracle import edit
 from tests.notebook.test_properties import cases
 from tests.notebook.test_stateful import CELL_OPERATIONS, SECTION_OPERATIONS, Drawn, rewritten
-from tests.notebook.undo import Batch, Save, check_newest, check_older, taken_back
+from tests.notebook.undo import Batch, Save, check_newest, check_older, edited, taken_back
 from tests.support.samples import HTML_OUTPUT, cells_of, code, notebook, raw
 
 seeds = st.integers(0, 2**32)
 kinds = st.lists(st.sampled_from([*CELL_OPERATIONS, *SECTION_OPERATIONS]), min_size=1, max_size=3)
-often = settings(max_examples=min(4 * settings().max_examples, 5000))
+often = settings(max_examples=min(2 * settings().max_examples, 5000))
 
 
 def usual(layout: Layout, seed: int, kinds: list[str]) -> tuple[Document, Batch]:
@@ -138,11 +138,6 @@ def test_a_cell_that_was_changed_since_is_in_the_way_and_nothing_else_is(
         # Of cells that look alike nobody can tell which one it was.
         assert {one["why"] for one in cells} <= {"changed", "gone", "ambiguous"}
         assert {one["index"] for one in cells if one["why"] == "changed"} <= {part.index}
-
-
-def edited(text: bytes, *operations: dict[str, Any]) -> tuple[bytes, Record]:
-    applied = edit(Document.parse(text), *operations)
-    return join(text, applied.splices), applied.record()
 
 
 def metadata(text: bytes) -> dict[str, Any]:
@@ -297,3 +292,10 @@ def test_what_was_kept_in_other_bytes_than_were_made_is_found_cell_by_cell() -> 
     kept = Document.parse(notebook(code("y", "b"), code("mine", "c")))
     with pytest.raises(UndoConflict):
         take_back(kept, record, op="undo", exact=True)
+
+
+@pytest.mark.parametrize("text", [b"", b"\x02", b"\x01", b"\x01abc", ...])
+def test_what_is_no_record_is_refused_as_such(text: Any) -> None:
+    whole = edited(three(), *THREE)[1].encode()
+    with pytest.raises(ValueError):  # noqa: PT011 -- whoever reads it catches any
+        Record.decode(whole[:-9] if text is ... else text)

@@ -102,6 +102,12 @@ def check_newest(
     return after, record
 
 
+def edited(text: bytes, *operations: dict[str, Any]) -> tuple[bytes, Record]:
+    """Return a notebook after an edit, and what is kept of the edit."""
+    applied = edit(Document.parse(text), *operations)
+    return join(text, applied.splices), kept(applied.record())
+
+
 def taken_back(text: bytes, record: Record) -> bytes:
     """What undo gives of a notebook that is not what the edit left."""
     document = Document.parse(text)
