@@ -15,9 +15,9 @@ from jupyter_nbedit.notebook.taking_back import take_back
 from tests.notebook.oracle import edit
 from tests.notebook.undo import meaning
 from tests.support import samples
-from tests.support.sizes import is_nightly
+from tests.support.sizes import is_nightly, seeded_random
 
-BATCHES = 6_000 if is_nightly() else 600
+BATCHES = 6_000 if is_nightly() else 300
 SOURCES = ["", "", "a", "a\nb", "b", "c\n\nd"]
 
 
@@ -47,7 +47,7 @@ def choose_operation(chance: random.Random, count: int, has_ids: bool) -> dict[s
 
 def accept_in_parts(number: int) -> str:
     """Accept a batch in parts; return whether it was kept, refused, or is no batch."""
-    chance = random.Random(number)  # noqa: S311 -- it shall be predictable
+    chance = seeded_random(f"batch {number}")
     has_ids = bool(number % 2)
     cells = [
         samples.raw(chance.choice(SOURCES), f"i{at}" if has_ids else None, metadata={"n": at})

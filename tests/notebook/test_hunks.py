@@ -21,34 +21,24 @@ def changed(text: str, changes: list[Hunk]) -> str:
 
 
 @given(sources, sources)
-def test_the_hunks_turn_one_text_into_the_other(before: str, after: str) -> None:
-    assert changed(before, hunks(before, after)) == after
-
-
-@given(sources, sources)
-def test_hunks_stand_in_order_and_each_changes_something(before: str, after: str) -> None:
+def test_the_hunks_turn_one_text_into_the_other_and_each_changes_something(
+    before: str, after: str
+) -> None:
     found = hunks(before, after)
+    assert changed(before, found) == after
     assert all(one.stop <= next_.start for one, next_ in pairwise(found))
     assert all(before[one.start : one.stop] != one.text for one in found)
+    assert outlives(before, after, after)
+    assert outlives(before, after, before) == (before == after)
 
 
 def test_only_what_differs_in_a_line_is_touched() -> None:
     before = "import a\nx = compute(one, two)\ny = 2\n"
     after = "import a\nx = compute(one, three)\ny = 2\nz = 3\n"
-    at = before.index("wo)")
-    assert hunks(before, after) == [
-        Hunk(at, at + 2, "hree"),
-        Hunk(len(before), len(before), "z = 3\n"),
-    ]
-
-
-def test_a_word_that_is_replaced_is_replaced_whole() -> None:
+    at, end = before.index("wo)"), len(before)
+    assert hunks(before, after) == [Hunk(at, at + 2, "hree"), Hunk(end, end, "z = 3\n")]
+    # A word that is replaced is replaced whole.
     assert hunks("alpha beta", "gamma beta") == [Hunk(0, 4, "gamm")]
-
-
-def test_long_texts_without_anything_in_common_are_compared_at_once() -> None:
-    before, after = "a\n" * 100_000, "b\n" * 100_000
-    assert changed(before, hunks(before, after)) == after
 
 
 @given(sources, sources, st.data())
@@ -65,23 +55,13 @@ def test_what_somebody_else_typed_elsewhere_and_the_change_are_both_kept(
     assert found is not None or "\n" in typed + right or "#" in typed + right
 
 
-@given(sources, sources)
-def test_a_change_is_found_in_the_text_after_it_and_not_in_the_one_before(
-    before: str, after: str
-) -> None:
-    assert outlives(before, after, after)
-    assert outlives(before, after, before) == (before == after)
-
-
 @pytest.mark.parametrize(
     ("now", "found"),
     [
         ("x = 20 + y\n", True),
         ("x = y20\n", True),
-        ("x = 20\ny\n", True),
         ("x = 2y0\n", False),
         ("x = 1 + y\n", False),
-        ("x = y1\n", False),
         ("", False),
     ],
 )

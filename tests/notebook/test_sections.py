@@ -4,7 +4,12 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.errors import AmbiguousSection, SectionNotFound, TextMismatch
+from jupyter_nbedit.errors import (
+    AmbiguousSection,
+    InvalidOperation,
+    SectionNotFound,
+    TextMismatch,
+)
 from jupyter_nbedit.notebook import sections
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.sections import Outline
@@ -171,10 +176,10 @@ def test_a_heading_that_an_earlier_operation_took_away_is_not_guessed(
 ) -> None:
     document = Document.parse(samples.notebook(samples.markdown("# A\n# B", "a")))
 
-    with pytest.raises(Exception, match="earlier operation") as raised:
+    with pytest.raises(InvalidOperation) as raised:
         edit(document, earlier, {"op": "append_to_section", "section": "A", "source": "x"})
 
-    assert raised.value.details["operation"] == 1  # type: ignore[attr-defined]
+    assert raised.value.details["operation"] == 1
 
 
 def test_only_markdown_can_be_put_within_a_cell() -> None:
@@ -182,5 +187,5 @@ def test_only_markdown_can_be_put_within_a_cell() -> None:
     fields = {"section": "A", "source": "x", "cell_type": "code"}
 
     for name in ("append_to_section", "replace_section"):
-        with pytest.raises(Exception, match="Split the cell"):
+        with pytest.raises(InvalidOperation):
             edit(document, {"op": name, **fields})

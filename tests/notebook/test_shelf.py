@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.record import Record
 from jupyter_nbedit.notebook.splices import join
 from jupyter_nbedit.notebook.taking_back import take_back
 from tests.notebook.oracle import edit
@@ -78,16 +77,3 @@ def test_outputs_are_kept_once_if_the_edit_took_them_and_never_otherwise(
     assert len(undone.record().blob) < 3000
     assert len(applied.offer().blob) < 3000
     assert check_newest("large", document, operations)
-
-
-def test_the_bytes_of_many_cells_that_change_places_are_looked_for_in_good_time() -> None:
-    count = 300
-    cells = [code(f"x = {n}", f"c{n}", outputs=[output()]) for n in range(count // 10)]
-    cells += [markdown("y" * 100 + str(n), f"m{n}") for n in range(count)]
-    document = Document.parse(notebook(*cells))
-    order = [cell["id"] for cell in reversed(cells)]
-
-    record = edit(document, {"op": "move", "cells": order, "at": "start"}).record()
-
-    assert isinstance(record, Record)
-    assert len(record.blob) < 100 * count

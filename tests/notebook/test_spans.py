@@ -127,3 +127,9 @@ def test_what_holds_only_white_space_is_empty(size: int) -> None:
             assert spans.is_empty(kept(text), Span(1, len(text) - 1))
             full = b"x" + brackets[:1] + blank + b"0" + blank + brackets[1:] + b"y"
             assert not spans.is_empty(kept(full), Span(1, len(full) - 1))
+
+
+@pytest.mark.parametrize("text", [b'[NaN, [[], "]"', b"[NaN ;"])
+def test_what_is_no_array_has_no_elements(text: bytes) -> None:
+    with pytest.raises(MalformedJSON):
+        spans.elements(text, Span(0, len(text)))

@@ -152,7 +152,7 @@ def _found(text: bytes | Parked) -> object:
         document = Document.parse(text)
     except InvalidNotebook as refusal:
         return refusal.details
-    return list(document.cell_spans), list(document.heads), document.members
+    return str(document.cell_spans), str(document.heads), document.members
 
 
 def test_no_more_is_read_together_than_a_window_or_a_large_cell_twice() -> None:
@@ -225,6 +225,7 @@ def test_a_spliced_text_is_read_as_if_it_were_made() -> None:
         text = Spliced(Parked(base), splices)
         assert len(text) == len(whole)
         assert b"".join(chunks(text)) == whole
+        assert list(chunks(whole, len(whole))) == []
         assert is_ascii(text) == whole.isascii()
         for _ in range(20):
             start = chance.randrange(len(whole) + 1)
