@@ -1,98 +1,65 @@
-"""Bugs put into copies of the package on purpose: a rig that finds none of them proves nothing.
+"""Bugs put into the behaviour of processes on purpose: a suite that finds none of them is useless.
 
-``tests/faults/test_seeded.py`` runs, for each, the test that must find it, and wants it to fail.
+A bug changes a call to the operating system, or a public method of the package or of a library. All
+processes of one run of pytest have it from their start, by a `sitecustomize` module on their path.
 """
+
+# mypy: disable-error-code="arg-type, assignment, method-assign, misc, return-value"
 
 from __future__ import annotations
 
+import ctypes
+import errno
+import fcntl
 import os
 import shutil
+import stat
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
+
+import nbformat
 
 from tests.support.paths import ROOT
 
-LIMIT_SECONDS = 180.0
-_LEFT_OUT = shutil.ignore_patterns("__pycache__", "lab", "labextension", "node_modules")
+# A guard against hanging only.
+LIMIT_SECONDS = 600.0
+_BUG, _FOLDER = "NBEDIT_SEEDED_BUG", "NBEDIT_SEEDED_FOLDER"
 
 
 @dataclass(frozen=True)
 class Bug:
-    """A change of one module's text, and who must notice.
+    """A change of behaviour, the test that must fail, and words in the report of its failure."""
 
-    Parameters
-    ----------
-    name
-        Says what is wrong then.
-    module
-        Its file, from the package's folder on.
-    old, new
-        What is found in it exactly once, and what stands there instead.
-    caught_by
-        The test that must fail, as pytest is told of it.
-    also
-        Further changes that it takes, each as module, old and new: one safeguard may hide that
-        another is missing.
-    by_night
-        Whether it is tried by night only: it takes half a minute, or chance has a say in whether
-        it is noticed in one short run, or the same test notices others by day.
-    """
-
-    name: str
-    module: str
-    old: str
-    new: str
-    caught_by: str
-    also: Sequence[tuple[str, str, str]] = ()
-    by_night: bool = False
+    activate: Callable[[], None]
+    test: str
+    words: str
 
 
-def build(bug: Bug, folder: Path) -> Path:
-    """Copy the package and the tests to a folder, with the bug, and return it.
-
-    Python and pytest that are started there find the copies.
-
-    Raises
-    ------
-    ValueError
-        If what the bug changes is not found exactly once: it must be written anew.
-    """
-    for name in ("jupyter_nbedit", "tests"):
-        shutil.copytree(ROOT / name, folder / name, ignore=_LEFT_OUT)
-    shutil.copy(ROOT / "pyproject.toml", folder)
-    for name, old, new in ((bug.module, bug.old, bug.new), *bug.also):
-        module = folder / "jupyter_nbedit" / name
-        text = module.read_text()
-        if (times := text.count(old)) != 1:
-            message = (
-                f"The seeded bug {bug.name!r} changes what is found {times} times in {name}, and "
-                "not once. Write it anew in tests/seeded.py, or leave it out if it cannot be any "
-                "more."
-            )
-            raise ValueError(message)
-        module.write_text(text.replace(old, new))
-    return folder
-
-
-def run(bug: Bug, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run the test that must notice, against a build of the bug in an empty folder.
+def run_tests(
+    tests: Sequence[str], folder: Path, bug: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Run tests in processes that have a bug, or none; the folder must be empty.
 
     Raises
     ------
     subprocess.TimeoutExpired
-        Who hangs has noticed nothing.
+        If they hang, which is no report of a bug.
     """
-    there = build(bug, folder)
-    # What a broken build leaves unclosed must not end pytest before it has told what failed.
-    plugins = [f"-pno:{name}" for name in ("cacheprovider", "unraisableexception")]
-    command = [sys.executable, "-m", "pytest", "-q", "-x", *plugins, bug.caught_by]
+    (folder / "sitecustomize.py").write_text("from tests import seeded\n\nseeded.activate()\n")
+    # What a bug leaves unclosed must not end pytest before it has reported what failed.
+    options = [f"-pno:{name}" for name in ("cacheprovider", "unraisableexception")]
+    # To change a method of the package, it was imported before pytest.
+    options.append("-Wignore:Module already imported")
+    env = {name: value for name, value in os.environ.items() if name != "NBEDIT_NIGHTLY"}
     return subprocess.run(
-        command,
-        cwd=there,
-        env={**os.environ, "PYTHONPATH": str(there)},
+        [sys.executable, "-m", "pytest", "-q", "-x", *options, *tests],
+        cwd=ROOT,
+        env={**_with_path(folder, env), _BUG: bug, _FOLDER: str(folder)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -101,250 +68,211 @@ def run(bug: Bug, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-_SOAK = "tests/soak/test_soak.py::test_so_does_it_in_a_brief_run"
-_FUZZ = "tests/fuzz/test_scanners.py::test_a_million_texts_find_no_difference_and_no_crash"
+def activate() -> None:
+    """Put the bug of this run into this process, and have its children do the same."""
+    folder, start = Path(os.environ[_FOLDER]), subprocess.Popen.__init__
 
+    def start_child(process: Any, *arguments: Any, env: Any = None, **options: Any) -> None:
+        # Some tests give their processes another path.
+        env = _with_path(folder, os.environ if env is None else env)
+        start(process, *arguments, env=env, **options)
+
+    subprocess.Popen.__init__ = start_child
+    if name := os.environ[_BUG]:
+        BUGS[name].activate()
+
+
+def _with_path(folder: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    return {**environment, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
+
+
+def _ignore_locks() -> None:
+    fcntl.flock = lambda *_: None
+
+
+def _answer_lease(answer: Callable[[], int]) -> None:
+    call, commands = fcntl.fcntl, {fcntl.F_SETLEASE, fcntl.F_GETLEASE}
+    fcntl.fcntl = lambda file, command, *more: (
+        answer() if command in commands else call(file, command, *more)
+    )
+
+
+def _sync_only(is_synced: Callable[[int], bool]) -> None:
+    sync = os.fsync
+    os.fsync = lambda file: sync(file) if is_synced(os.fstat(file).st_mode) else None
+
+
+def _sync_again() -> None:
+    sync = os.fsync
+
+    def sync_twice(file: int) -> None:
+        try:
+            sync(file)
+        except OSError:
+            sync(file)
+
+    os.fsync = sync_twice
+
+
+def _ignore_short_writes() -> None:
+    write = os.write
+    os.write = lambda file, data: min(write(file, data), 0) + len(data)
+
+
+def _replace_in_libc(symbol: str, function: object) -> None:
+    find = ctypes.CDLL.__getattr__
+    ctypes.CDLL.__getattr__ = lambda library, name: (
+        function if name == symbol else find(library, name)
+    )
+
+
+def _write_in_place() -> None:
+    def copy_over(source: str, target: str, *, src_dir_fd: int, **_: object) -> None:
+        shutil.copyfile(
+            f"/proc/self/fd/{src_dir_fd}/{source}", f"/proc/self/fd/{src_dir_fd}/{target}"
+        )
+
+    def refuse() -> int:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+
+    # The process would wait for its own lease.
+    _answer_lease(refuse)
+    _replace_in_libc("renameat2", None)
+    os.replace = copy_over
+
+
+def _exchange_in_three_steps() -> None:
+    class Exchange:
+        argtypes: object = ()
+
+        def __call__(self, folder: int, one: bytes, _: int, other: bytes, _flags: int) -> int:
+            aside = other + b".aside"
+            for source, target in ((other, aside), (one, other), (aside, one)):
+                os.rename(source, target, src_dir_fd=folder, dst_dir_fd=folder)
+            return 0
+
+    _replace_in_libc("renameat2", Exchange())
+
+
+def _follow_links() -> None:
+    # Without `openat2`; each of the three refuses most links alone.
+    _replace_in_libc("syscall", None)
+    os.O_NOFOLLOW = 0
+    os.path.realpath = lambda path, **_: os.path.abspath(path)  # noqa: PTH100 - a string
+
+
+def _overwrite_changes() -> None:
+    from jupyter_nbedit.notebook.splices import Splice, join
+    from jupyter_nbedit.storage import Changed
+    from jupyter_nbedit.storage.files import FileStorage
+
+    write = FileStorage.write
+
+    async def write_anyway(self: FileStorage, path: str, base: Any, splices: Any) -> Any:
+        text = join(base.text, splices)
+        while True:
+            try:
+                return await write(self, path, base, splices)
+            except Changed:
+                base = await self.read(path)
+                splices = [Splice(0, len(base.text), text)]
+
+    FileStorage.write = write_anyway
+
+
+def _ignore_idempotency_keys() -> None:
+    from tornado.httputil import HTTPHeaders
+
+    find = HTTPHeaders.get
+    HTTPHeaders.get = lambda headers, name, *more: (
+        None if name == "Idempotency-Key" else find(headers, name, *more)
+    )
+
+
+def _skip_history() -> None:
+    from jupyter_nbedit.history import Ledger
+
+    async def add(*_: object) -> int:
+        return 1
+
+    Ledger.add = add
+
+
+def _ignore_claims() -> None:
+    from jupyter_nbedit.proposals import Claim
+
+    Claim.is_about = lambda *_: False
+
+
+def _sign_untrusted() -> None:
+    from jupyter_nbedit.storage.files import FileStorage
+    from jupyter_nbedit.trust import Trust
+
+    known, write = Trust.known, FileStorage.write
+    notaries: list[Any] = []
+
+    async def know(self: Trust, *arguments: Any) -> Any:
+        notaries[:] = [self.notary()]
+        return await known(self, *arguments)
+
+    async def write_and_sign(self: FileStorage, path: str, *arguments: Any) -> Any:
+        written = await write(self, path, *arguments)
+        text = bytes((await self.read(path)).text).decode()
+        notaries[0].sign(nbformat.reads(text, as_version=4))
+        return written
+
+    Trust.known, FileStorage.write = know, write_and_sign
+
+
+def _sign_nothing() -> None:
+    from jupyter_nbedit.trust import Trust
+
+    Trust.sign = lambda *_: None
+
+
+_LOCKS = "tests/storage/test_locks.py::test_three_processes_that_count_in_one_notebook_miss_nothing"
+_LINKS = "tests/storage/test_links.py::test_nothing_is_read_written_or_made_through_a_link_out"
 _POWER = "tests/faults/test_power.py"
-_KILLED = (
+_FSYNC = (
+    "tests/faults/test_errors.py::"
+    "test_what_an_fsync_has_failed_to_make_durable_is_not_called_so[replace]"
+)
+_SHORT = (
+    "tests/faults/test_errors.py::test_what_is_read_and_written_in_small_pieces_is_whole[replace]"
+)
+_KILLS = (
     "tests/faults/test_kills.py::"
     "test_a_server_killed_at_any_call_leaves_the_old_or_the_new_bytes_and_the_next_one_goes_on"
+    "[replace]"
 )
-_FAILING = (
-    "tests/faults/test_errors.py::"
-    "test_whatever_call_fails_the_answer_is_true_and_the_next_edit_works"
-)
-_INTERLEAVED = (
-    "tests/races/test_interleavings.py::"
-    "test_whoever_acts_between_any_two_calls_of_an_edit_loses_nothing"
-)
+_ACTS = "tests/races/test_interleavings.py::test_act_between_any_two_calls_of_an_edit_is_not_lost"
+_WRITERS = "tests/races/test_linearizability.py::test_edits_over_two_servers_are_linearizable"
+_PROPOSALS = "tests/races/test_two_servers_deciding.py::test_one_of_two_servers_decides"
+_TRUST = "tests/test_trust_histories.py::test_no_history_wins_trust_over_http_either"
 
-#: All of them. Keep `old` short, for it must be found when the module around it is written anew.
-BUGS = (
-    Bug(
-        "the folder is not made durable",
-        "storage/folders.py",
-        "os.fsync(descriptor)",
-        "os.fstat(descriptor)",
-        _POWER,
+#: By what is wrong.
+BUGS = {
+    "locks of other servers are ignored": Bug(_ignore_locks, _LOCKS, "== [0, 0, 0]"),
+    "leases are not taken": Bug(
+        partial(_answer_lease, lambda: fcntl.F_RDLCK), f"{_ACTS}[us-held_open]", "before call"
     ),
-    Bug(
-        "the file is not made durable",
-        "storage/commit.py",
-        "os.fsync(made)\n\n",
-        "os.fstat(made)\n\n",
-        _POWER,
+    "files are not synced": Bug(partial(_sync_only, stat.S_ISDIR), _POWER, "acknowledged"),
+    "folders are not synced": Bug(partial(_sync_only, stat.S_ISREG), _POWER, "acknowledged"),
+    "a failed fsync is repeated": Bug(_sync_again, _FSYNC, "called durable after an fsync"),
+    "short writes are ignored": Bug(_ignore_short_writes, _SHORT, "neither the old nor the new"),
+    "files are written in place": Bug(_write_in_place, _KILLS, "neither the old nor the new"),
+    "an exchange of names is three steps": Bug(
+        _exchange_in_three_steps, f"{_ACTS}[us-renamed]", "before call"
     ),
-    Bug(
-        "the file is written in place",
-        "storage/commit.py",
-        "            warnings = exchange(swap.put, snapshot.stat, status)",
-        "            here, warnings = f'/proc/self/fd/{folder.descriptor}/', []\n"
-        "            __import__('shutil').copyfile(here + temporary, here + name)",
-        f"{_KILLED}[replace]",
+    "links out of the root are followed": Bug(_follow_links, _LINKS, "DID NOT RAISE"),
+    "changes by others are overwritten": Bug(
+        _overwrite_changes, f"{_ACTS}[us-renamed]", "before call"
     ),
-    Bug(
-        "what was left is never swept up",
-        "storage/leftovers.py",
-        "        folder.unlink(name)\n",
-        "        folder.status(name)\n",
-        f"{_KILLED}[replace]",
-    ),
-    Bug(
-        "a failed edit leaves its temporary file",
-        "storage/commit.py",
-        "                folder.unlink(temporary)\n        raise",
-        "                folder.status(temporary)\n        raise",
-        f"{_FAILING}[replace-FAIL_ONCE]",
-        by_night=True,
-    ),
-    Bug(
-        "a short write is taken for a whole one",
-        "storage/copying.py",
-        "pending = pending[os.write(descriptor, pending) :]",
-        "pending = pending[os.write(descriptor, pending) and len(pending) :]",
-        "tests/faults/test_errors.py::test_what_is_read_and_written_in_small_pieces_is_whole"
-        "[replace]",
-    ),
-    Bug(
-        "an interrupted call is taken for one that was made",
-        "storage/kernel.py",
-        "            if code != errno.EINTR:",
-        "            if code == errno.EINTR:\n                return 0\n            if code:",
-        f"{_FAILING}[create-FAIL_ONCE]",
-    ),
-    Bug(
-        "an fsync that failed is tried again",
-        "storage/commit.py",
-        "                os.fsync(made)\n\n",
-        "                try:\n                    os.fsync(made)\n"
-        "                except OSError:\n                    os.fsync(made)\n\n",
-        "tests/faults/test_errors.py::"
-        "test_what_an_fsync_has_failed_to_make_durable_is_not_called_so[replace]",
-    ),
-    Bug(
-        "an error after the exchange says that nothing was written",
-        "storage/folders.py",
-        "yield Folder(real, descriptor)\n    finally:\n        _close(descriptor)",
-        "yield Folder(real, descriptor)\n    finally:\n        os.close(descriptor)",
-        f"{_FAILING}[replace-FAIL_ONCE]",
-        by_night=True,
-    ),
-    Bug(
-        "the mode is not kept",
-        "storage/attributes.py",
-        "os.fchmod(made, stat.S_IMODE(status.st_mode))",
-        "os.fstat(made)",
-        f"{_KILLED}[replace]",
-        by_night=True,
-    ),
-    Bug(
-        "a request may say that what it brings is trusted",
-        "notebook/forms.py",
-        'if "trusted" in item:',
-        'if "Trusted" in item:',
-        "tests/handlers/test_bad_requests.py",
-    ),
-    Bug(
-        "the root is compared without its end",
-        "storage/paths.py",
-        'f"{real}{os.sep}".startswith(f"{top.rstrip(os.sep)}{os.sep}")',
-        "real.startswith(top)",
-        "tests/storage/test_links.py",
-    ),
-    Bug(
-        "a link on the way is followed",
-        "storage/folders.py",
-        '_NO_LINK = getattr(os, "O_NOFOLLOW", 0)',
-        "_NO_LINK = 0",
-        "tests/threats/test_files.py::"
-        "test_no_link_put_in_a_path_in_the_middle_of_an_edit_leads_it_out",
-        by_night=True,
-    ),
-    Bug(
-        "a retry is taken for a new request",
-        "handlers/retries.py",
-        "if name in self._answers:",
-        "if name in ():",
-        "tests/races/test_linearizability.py::"
-        "test_a_few_writers_over_two_servers_lose_and_double_nothing",
-    ),
-    Bug(
-        "two servers write at once and nobody compares",
-        "storage/swapping.py",
-        "if not self._is_unchanged():",
-        "if not self.folder:",
-        "tests/races/test_linearizability.py::"
-        "test_a_few_writers_over_two_servers_lose_and_double_nothing",
-        also=[
-            ("storage/swapping.py", "if not is_sure:", "if not self.folder:"),
-            ("storage/locks.py", "if self._holders.get(key) not in ours", "if not key"),
-        ],
-        by_night=True,
-    ),
-    Bug(
-        "the file is renamed over whatever is there",
-        "storage/swapping.py",
-        "if not self._is_unchanged():",
-        "if not self.folder:",
-        "tests/races/test_outsiders.py::"
-        "test_nothing_that_others_write_while_we_edit_is_lost[renamed-us]",
-        also=[("storage/swapping.py", "if not is_sure:", "if not self.folder:")],
-    ),
-    Bug(
-        "what came away is not looked at",
-        "storage/swapping.py",
-        "if not is_sure:",
-        "if not self.folder:",
-        f"{_INTERLEAVED}[us-renamed]",
-        by_night=True,
-    ),
-    Bug(
-        "the file is compared, then renamed over",
-        "storage/swapping.py",
-        "self.folder.exchange(self._temporary, self._name)\n            except",
-        "self.folder.replace(self._temporary, self._name)\n"
-        "                self.guard = 'lease'\n"
-        "                return\n"
-        "            except",
-        f"{_INTERLEAVED}[us-renamed]",
-        by_night=True,
-    ),
-    Bug(
-        "nobody waits for who has the file open",
-        "storage/swapping.py",
-        "except BlockingIOError:",
-        "except ZeroDivisionError:",
-        f"{_INTERLEAVED}[us-held_open]",
-        by_night=True,
-    ),
-    Bug(
-        "nobody asks whether somebody waits for the lease",
-        "storage/swapping.py",
-        "self._came_away() and (lease is None or lease())",
-        "self._came_away()",
-        f"{_INTERLEAVED}[us-in_place]",
-        by_night=True,
-    ),
-    Bug(
-        "a member's length is believed that a double of it has",
-        "notebook/spans.py",
-        "raw is None or not text.startswith(raw, at)",
-        "raw is None",
-        _FUZZ,
-        by_night=True,
-    ),
-    Bug(
-        "of a notebook that is read in windows nobody asks whether it is UTF-8",
-        "notebook/windows.py",
-        'str(view, "utf-8")',
-        'str(view, "latin-1")',
-        _FUZZ,
-    ),
-    Bug(
-        "an edit's opposite forgets what the splices before it took",
-        "notebook/splices.py",
-        "shift += len(text) - (stop - start)",
-        "shift += len(text)",
-        _FUZZ,
-    ),
-    Bug(
-        "an edit waits on the loop",
-        "editor.py",
-        "read = await settled(",
-        'read = __import__("time").sleep(0.15) or await settled(',
-        _SOAK,
-        by_night=True,
-    ),
-    Bug(
-        "a folder that was opened stays open",
-        "storage/folders.py",
-        "yield Folder(real, descriptor)\n    finally:\n        _close(descriptor)",
-        "yield Folder(real, descriptor)\n    finally:\n        os.fstat(descriptor)",
-        _SOAK,
-        by_night=True,
-    ),
-    Bug(
-        "of cells with one id the first is taken",
-        "notebook/document.py",
-        "if len(found) > 1:",
-        "if not found and address in self.ids:",
-        "tests/notebook/test_document.py::test_an_id_of_two_cells_is_refused_with_both",
-    ),
-    Bug(
-        "an event holds what is in the notebook",
-        "afterwards.py",
-        "            client=done.asked.client,\n            total_cells",
-        "            client=str(done.read.content.raw[:500]),\n            total_cells",
-        "tests/events/test_events.py::test_no_event_holds_a_source_or_an_output",
-        by_night=True,
-    ),
-    Bug(
-        "expressions are Python's, which may take for ever",
-        "notebook/search.py",
-        "return re2.compile(text, options)",
-        "return __import__('re').compile(text.encode())",
-        "tests/notebook/test_search.py::"
-        "test_an_expression_that_is_none_is_refused_with_what_is_wrong",
-        also=[("notebook/search.py", "pattern.programsize > _LARGEST_PROGRAM", "not pattern")],
-    ),
-)
+    "idempotency keys are ignored": Bug(_ignore_idempotency_keys, _WRITERS, "was made twice"),
+    "edits are not in the history": Bug(_skip_history, _WRITERS, "is not in the ledger"),
+    "claims of other servers are ignored": Bug(_ignore_claims, _PROPOSALS, "(200, 200)"),
+    "untrusted notebooks are signed": Bug(_sign_untrusted, _TRUST, "assert True == "),
+    "trusted notebooks are not signed": Bug(_sign_nothing, _TRUST, "assert False == "),
+}
+#: Those that take more than a few seconds.
+SLOW = {"files are not synced", "folders are not synced", "files are written in place"}

@@ -60,12 +60,12 @@ def acted(rig: Rig, act: Act, guard: str) -> list[str]:
         assert set(left.values()) <= {BEFORE, THEIRS, ours, BEFORE + b"\n", ours + b"\n"}
     print(f"{act.__name__}: {calls} places, {written} edits made, {len(lost)} times lost")
     # When they act first there is no edit, and when they act last there is.
-    assert 0 < written < calls
+    assert lost or 0 < written < calls
     return lost
 
 
 @pytest.mark.parametrize("act", ACTS)
-def test_whoever_acts_between_any_two_calls_of_an_edit_loses_nothing(rig: Rig, act: Act) -> None:
+def test_act_between_any_two_calls_of_an_edit_is_not_lost(rig: Rig, act: Act) -> None:
     lost = acted(rig, act, "lease")
     assert lost == [], "\n".join(lost)
 

@@ -39,7 +39,7 @@ def test_64_writers_and_16_on_one_cell_over_two_servers_that_are_killed_lose_and
     assert acknowledged > 0.9 * (64 * load.times + 16 * load.times_together)
 
 
-def test_a_few_writers_over_two_servers_lose_and_double_nothing(tmp_path: Path) -> None:
+def test_edits_over_two_servers_are_linearizable(tmp_path: Path) -> None:
     outcome(Load(16, 12, 4, 8, kills=0, seed=seed()), tmp_path)
 
 
