@@ -4,7 +4,7 @@ A bug changes a call to the operating system, or a public method of the package 
 processes of one run of pytest have it from their start, by a `sitecustomize` module on their path.
 """
 
-# mypy: disable-error-code="arg-type, assignment, method-assign, misc, return-value"
+# mypy: disable-error-code="arg-type, assignment, call-overload, method-assign, misc, return-value"
 
 from __future__ import annotations
 
