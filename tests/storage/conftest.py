@@ -8,10 +8,13 @@ import json
 import logging
 import os
 import shutil
+import signal
+import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +24,7 @@ from jupyter_server.services.contents.largefilemanager import AsyncLargeFileMana
 
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage import Content, Written
-from jupyter_nbedit.storage.files import FileStorage
+from jupyter_nbedit.storage.choice import ServerStorages
 from jupyter_nbedit.storage.locks import PathLocks
 
 NAME = "a.ipynb"
@@ -29,35 +32,144 @@ TEXT = b'{"cells": []}'
 EDIT = (Splice(1, 1, b" "),)
 EDITED = b'{ "cells": []}'
 NOBODY = 65534
+HANGING_SECONDS = 60
 
 
 @dataclass(frozen=True)
 class Place:
-    """A root folder, its contents manager, the locks and the storage over them."""
+    """A root folder, its contents manager, the locks and the storages over them."""
 
     root: Path
     manager: AsyncLargeFileManager
     locks: PathLocks
-    storage: FileStorage
+    storages: ServerStorages
 
     def read(self, path: str = NAME) -> Content:
-        return asyncio.run(self.storage.read(path))
+        return asyncio.run(self._read(path))
 
     def write(self, base: Content, path: str = NAME, splices: Sequence[Splice] = EDIT) -> Written:
-        return asyncio.run(self.storage.write(path, base, splices))
+        return asyncio.run(self._write(path, base, splices))
 
     def edit(self, path: str = NAME) -> Written:
         """Read and write, as an edit does."""
         return self.write(self.read(path), path)
 
+    def create(self, path: str = NAME, text: bytes = TEXT) -> Written:
+        return asyncio.run(self._create(path, text))
+
+    def check_vacant(self, path: str = NAME) -> None:
+        asyncio.run(self._check_vacant(path))
+
+    async def _read(self, path: str) -> Content:
+        return await (await self.storages.of(path)).read(path)
+
+    async def _write(self, path: str, base: Content, splices: Sequence[Splice]) -> Written:
+        return await (await self.storages.of(path)).write(path, base, splices)
+
+    async def _create(self, path: str, text: bytes) -> Written:
+        return await (await self.storages.of(path)).create(path, text)
+
+    async def _check_vacant(self, path: str) -> None:
+        await (await self.storages.of(path)).check_vacant(path)
+
+
+def build_place(
+    folder: Path, manager_class: type[Any] = AsyncLargeFileManager, **options: Any
+) -> Place:
+    """Build the storages over a folder `root`, with more settings of the server as keywords."""
+    root = folder / "root"
+    root.mkdir(exist_ok=True)
+    manager = manager_class(root_dir=str(root))
+    locks = PathLocks(folder / "locks", logging.getLogger(__name__))
+    links_outside_root = options.pop("links_outside_root", True)
+    settings = {"contents_manager": manager, **options}
+    return Place(
+        root, manager, locks, ServerStorages(settings, locks, links_outside_root=links_outside_root)
+    )
+
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    root = tmp_path / "root"
-    root.mkdir()
-    manager = AsyncLargeFileManager(root_dir=str(root))
-    locks = PathLocks(tmp_path / "locks", logging.getLogger(__name__))
-    return Place(root, manager, locks, FileStorage(manager, locks))
+    return build_place(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def end_a_test_that_hangs() -> Iterator[None]:
+    """Fail a test that has not ended in a minute; nothing else goes by the time that a test takes.
+
+    What the test waits for on the event loop or in a thread is left behind.
+    """
+
+    def fail(*_: object) -> None:
+        message = f"The test has not ended in {HANGING_SECONDS} seconds."
+        raise AssertionError(message)
+
+    before = signal.signal(signal.SIGALRM, fail)
+    signal.alarm(HANGING_SECONDS)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+#: Has things done after calls of a function of `os`, one by one, whose first argument matches.
+AfterCall = Callable[..., None]
+
+
+@pytest.fixture
+def after_call(monkeypatch: pytest.MonkeyPatch) -> AfterCall:
+    """Return what interposes in the calls that this process makes of the operating system.
+
+    A turn that raises makes the call fail; the call was made before.
+    """
+
+    def interpose(
+        name: str, subjects: str | Callable[[Any], bool], *turns: Callable[[], object] | OSError
+    ) -> None:
+        call, pending = getattr(os, name), list(turns)
+        matches = subjects if callable(subjects) else lambda subject: subject == subjects
+
+        def made(subject: Any, *arguments: Any, **options: Any) -> Any:
+            try:
+                return call(subject, *arguments, **options)
+            finally:
+                if pending and matches(subject):
+                    turn = pending.pop(0)
+                    if isinstance(turn, OSError):
+                        raise turn
+                    turn()
+
+        monkeypatch.setattr(os, name, made)
+
+    return interpose
+
+
+def is_file(descriptor: int) -> bool:
+    return stat.S_ISREG(os.fstat(descriptor).st_mode)
+
+
+def is_folder(descriptor: int) -> bool:
+    return stat.S_ISDIR(os.fstat(descriptor).st_mode)
+
+
+@pytest.fixture
+def set_ahead(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Return a function that sets the clocks of this process ahead; the file system's goes on."""
+    clock, stopwatch = time.time, time.monotonic
+
+    def move(seconds: float) -> None:
+        monkeypatch.setattr(time, "time", lambda: clock() + seconds)
+        monkeypatch.setattr(time, "time_ns", lambda: int((clock() + seconds) * 1e9))
+        monkeypatch.setattr(time, "monotonic", lambda: stopwatch() + seconds)
+
+    return move
+
+
+@pytest.fixture
+def fast_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what waits for long be through with it soon: a second seems to be a hundred."""
+    stopwatch = time.monotonic
+    began = stopwatch()
+    monkeypatch.setattr(time, "monotonic", lambda: began + 100 * (stopwatch() - began))
 
 
 @pytest.fixture
@@ -65,6 +177,12 @@ def notebook(place: Place) -> Path:
     path = place.root / NAME
     path.write_bytes(TEXT)
     return path
+
+
+async def run_other_tasks() -> None:
+    """Let all tasks that need nobody else go on as far as they can."""
+    for _ in range(100):
+        await asyncio.sleep(0)
 
 
 def left_in(folder: Path) -> list[str]:

@@ -131,7 +131,7 @@ def edit_mounted(root: str) -> list[Any]:
                 asyncio.run(_edited(storage_in(str(place), root), b" "))
                 outcome = "edited"
             except NbEditError as refusal:
-                outcome = f"{refusal.reason}: {refusal.message}"
+                outcome = refusal.reason
             names = sorted(path.name for path in place.glob("*.ipynb"))
             hidden = [path.name for path in place.glob(".*")]
             found.append([outcome, names + hidden, (place / NAME).read_bytes().decode()])
@@ -161,21 +161,6 @@ def count(root: str, locks: str, times: int) -> int:
     return asyncio.run(main())
 
 
-def hold(root: str, locks: str, marker: str) -> str:
-    """Hold a notebook until there is a file `.release`, and have a marker there meanwhile."""
-    release = Path(marker).with_suffix(".release")
-
-    async def main() -> None:
-        async with storage_in(root, locks).hold(NAME):
-            Path(marker).write_text("held")  # noqa: ASYNC240 -- there is nothing else to do
-            while not release.exists():  # noqa: ASYNC110 -- another process makes it
-                await asyncio.sleep(0.01)
-            Path(marker).unlink()  # noqa: ASYNC240
-
-    asyncio.run(main())
-    return "held"
-
-
 def edits_on(kind: str, folder: str) -> dict[str, Any] | str:
     """Edit notebooks on a file system of some kind."""
     return mounted.edits_on(kind, folder, storage_in)
@@ -198,7 +183,7 @@ def main() -> None:
         Path(folder, NAME).write_text("0")
         count(folder, folder, 1)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    jobs = {job.__name__: job for job in (edit, rights, fill, edit_mounted, count, hold, edits_on)}
+    jobs = {job.__name__: job for job in (edit, rights, fill, edit_mounted, count, edits_on)}
     for line in sys.stdin:
         number, what, arguments = json.loads(line)
         if os.fork() == 0:

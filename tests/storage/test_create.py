@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
-import errno
 import os
 import stat
-import sys
-from pathlib import Path
 
 import pytest
 
-from jupyter_nbedit.errors import InvalidRequest, NotebookExists, NotebookNotFound
-from jupyter_nbedit.storage import Written
-from tests.storage.conftest import NAME, TEXT, Place, left_in
+from jupyter_nbedit.errors import Forbidden, InvalidRequest, NotebookExists, NotebookNotFound
+from tests.storage.conftest import NAME, TEXT, AfterCall, Place, is_file, left_in
 
 
-def create(place: Place, path: str = NAME) -> Written:
-    return asyncio.run(place.storage.create(path, TEXT))
-
-
-def test_a_new_file_has_the_mode_that_new_files_get(place: Place) -> None:
-    create(place)
+def test_a_new_file_has_the_mode_that_new_files_get_and_its_time_is_told(place: Place) -> None:
+    written = place.create()
     usual = place.root / "usual"
     usual.touch()
     path = place.root / NAME
     assert path.read_bytes() == TEXT
     assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(usual.stat().st_mode)
     assert path.stat().st_nlink == 1
+    assert written.last_modified.timestamp() == pytest.approx(path.stat().st_mtime, abs=1e-5)
     assert left_in(place.root) == [NAME, "usual"]
 
 
@@ -37,12 +29,21 @@ def test_a_file_a_folder_and_a_link_to_nowhere_are_in_the_way(place: Place) -> N
     (place.root / "link.ipynb").symlink_to(place.root / "nowhere.ipynb")
     before = left_in(place.root)
     for name in before:
-        with pytest.raises(NotebookExists):
-            create(place, name)
-        with pytest.raises(NotebookExists):
-            asyncio.run(place.storage.check_vacant(name))
+        for attempt in (place.create, place.check_vacant):
+            with pytest.raises(NotebookExists):
+                attempt(name)
     assert left_in(place.root) == before
     assert (place.root / "file.ipynb").read_bytes() == b"old"
+
+
+def test_what_comes_to_stand_there_meanwhile_is_not_overwritten(
+    place: Place, after_call: AfterCall
+) -> None:
+    after_call("fsync", is_file, lambda: (place.root / NAME).write_bytes(b"theirs"))
+    with pytest.raises(NotebookExists):
+        place.create()
+    assert (place.root / NAME).read_bytes() == b"theirs"
+    assert left_in(place.root) == [NAME]
 
 
 @pytest.mark.parametrize(
@@ -51,37 +52,30 @@ def test_a_file_a_folder_and_a_link_to_nowhere_are_in_the_way(place: Place) -> N
 def test_no_folder_is_invented_and_none_seen_that_is_hidden(place: Place, path: str) -> None:
     (place.root / "file.txt").touch()
     (place.root / ".dir").mkdir()
-    with pytest.raises(NotebookNotFound):
-        create(place, path)
-    with pytest.raises(NotebookNotFound):
-        asyncio.run(place.storage.check_vacant(path))
+    for attempt in (place.create, place.check_vacant):
+        with pytest.raises(NotebookNotFound):
+            attempt(path)
     assert left_in(place.root) == [".dir", "file.txt"]
     assert left_in(place.root.parent) == ["root"]
 
 
 def test_only_notebooks_are_created(place: Place) -> None:
     with pytest.raises(InvalidRequest):
-        create(place, "a.py")
+        place.create("a.py")
 
 
 def test_through_a_link_to_a_folder_it_goes_where_the_link_leads(place: Place) -> None:
     (place.root / "far").mkdir()
     (place.root / "door").symlink_to("far")
-    create(place, "door/a.ipynb")
+    place.create("door/a.ipynb")
     assert left_in(place.root / "far") == ["a.ipynb"]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="NTFS has links")
-def test_without_links_nothing_is_overwritten_either(
+def test_in_a_folder_that_may_not_be_written_nothing_is_made(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(source: str, target: str, **_: object) -> None:
-        raise OSError(errno.EPERM, os.strerror(errno.EPERM), source, None, target)
-
-    monkeypatch.setattr(os, "link", refuse)
-    create(place)
-    with pytest.raises(NotebookExists):
-        create(place)
-    path: Path = place.root / NAME
-    assert path.read_bytes() == TEXT
-    assert left_in(place.root) == [NAME]
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    for attempt in (place.create, place.check_vacant):
+        with pytest.raises(Forbidden):
+            attempt()
+    assert left_in(place.root) == []

@@ -11,16 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_nbedit.errors import Busy
-from jupyter_nbedit.storage import Written, file_ids
-from jupyter_nbedit.storage.commit import replace
-from jupyter_nbedit.storage.file_ids import KeptIds, go_by_inode
-from jupyter_nbedit.storage.files import FileStorage
-from jupyter_nbedit.storage.snapshots import read
-from tests.storage.conftest import EDIT, EDITED, NAME, Place, assert_as_it_was
-
-#: Only ends a test that hangs.
-HANGING_SECONDS = 60
+from tests.storage.conftest import (
+    EDIT,
+    EDITED,
+    NAME,
+    TEXT,
+    AfterCall,
+    Place,
+    build_place,
+    is_file,
+    left_in,
+)
+from tests.support.waiting import wait_until
 
 
 class Known:
@@ -62,24 +64,14 @@ def ids(tmp_path: Path) -> Iterator[Ids]:
     ids.con.close()
 
 
-def edit(place: Place, ids: Ids) -> Written:
-    storage = FileStorage(place.manager, place.locks, file_ids=ids)
-
-    async def work() -> Written:
-        return await storage.write(NAME, await storage.read(NAME), EDIT)
-
-    return asyncio.run(work())
-
-
-def test_only_what_keeps_inodes_is_told_of_them(ids: Ids) -> None:
-    assert go_by_inode(ids)
-    assert not go_by_inode(None)
-    assert not go_by_inode(object())
+@pytest.fixture
+def place(tmp_path: Path, ids: Ids) -> Place:
+    return build_place(tmp_path, file_id_manager=ids)
 
 
 def test_the_record_follows_the_file(place: Place, notebook: Path, ids: Ids) -> None:
     ids.add("one", notebook)
-    assert edit(place, ids).warnings == []
+    assert place.edit().warnings == []
     assert notebook.read_bytes() == EDITED
     assert ids.of(notebook) == [("one",)]
 
@@ -91,61 +83,39 @@ def test_a_record_that_cannot_be_written_is_told_of_and_the_edit_is_in(
     other = sqlite3.connect(tmp_path / "ids.db")
     try:
         other.execute("BEGIN EXCLUSIVE")
-        (warning,) = edit(place, ids).warnings
+        (warning,) = place.edit().warnings
     finally:
         other.close()
-    assert "may get a new one" in warning
     assert str(tmp_path) not in warning
     assert notebook.read_bytes() == EDITED
 
 
-def test_a_loop_that_has_ended_keeps_no_thread_waiting(
-    notebook: Path, ids: Ids, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_made", [False, True], ids=["before", "with the exchange"])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_loop_that_ends_in_the_middle_of_an_edit_keeps_no_thread_waiting(
+    place: Place, notebook: Path, after_call: AfterCall, *, is_made: bool
 ) -> None:
-    monkeypatch.setattr(file_ids, "_PATIENCE_SECONDS", 0.1)
-    base = read(str(notebook))
-    assert base is not None
-    loop = asyncio.new_event_loop()
-    raised: list[Exception] = []
+    loop, has_ended = asyncio.new_event_loop(), threading.Event()
+    storage = loop.run_until_complete(place.storages.of(NAME))
+    base = loop.run_until_complete(storage.read(NAME))
 
-    def work() -> None:
-        try:
-            replace(str(notebook), base, EDIT, KeptIds(ids, loop))
-        except Busy as busy:
-            raised.append(busy)
+    def stop() -> None:
+        loop.call_soon_threadsafe(loop.stop)
+        has_ended.wait()
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join(30)
-    assert len(raised) == 1
-    # Should it go on after all, nothing comes of it.
-    loop.run_until_complete(asyncio.sleep(0.05))
-    loop.close()
-    assert_as_it_was(notebook)
-
-
-def test_a_loop_that_stops_with_the_exchange_keeps_no_thread_waiting(
-    notebook: Path, ids: Ids
-) -> None:
-    ids.add("one", notebook)
-    status = notebook.stat()
-    loop = asyncio.new_event_loop()
-    warnings: list[list[str]] = []
-    thread = threading.Thread(
-        target=lambda: warnings.append(KeptIds(ids, loop)(loop.stop, status, status)), daemon=True
-    )
-    loop.call_soon(thread.start)
+    if is_made:
+        # The exchange is made on the loop's thread, and this is asked right before it.
+        after_call("stat", f".~{NAME}", loop.stop)
+    else:
+        after_call("fsync", is_file, stop)
+    edit = loop.create_task(storage.write(NAME, base, EDIT))
     loop.run_forever()
-    thread.join(HANGING_SECONDS)
-    assert warnings == [[]]
-    loop.close()
-
-
-def test_a_loop_that_is_closed_makes_no_exchange(notebook: Path, ids: Ids) -> None:
-    base = read(str(notebook))
-    assert base is not None
-    loop = asyncio.new_event_loop()
-    loop.close()
-    with pytest.raises(Busy):
-        replace(str(notebook), base, EDIT, KeptIds(ids, loop))
-    assert_as_it_was(notebook)
+    assert not edit.done()
+    if not is_made:
+        loop.close()
+        has_ended.set()
+    wait_until(lambda: left_in(place.root) == [NAME], what="the edit's thread to go on")
+    assert notebook.read_bytes() == (EDITED if is_made else TEXT)
+    if is_made:
+        loop.run_until_complete(edit)
+        loop.close()

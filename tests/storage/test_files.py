@@ -1,39 +1,21 @@
-"""Notebooks in files, with links to them and other programs at work on them."""
+"""Notebooks in files, with other programs at work on them."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from jupyter_nbedit.errors import Busy, NbEditError, NotAPlainFile, NotebookNotFound
+from jupyter_nbedit.errors import Busy, NbEditError, NotAPlainFile, NotebookNotFound, Overtaken
 from jupyter_nbedit.notebook.text import CHUNK_BYTES
-from jupyter_nbedit.storage import Changed, snapshots
-from tests.storage.conftest import EDITED, NAME, TEXT, Place, assert_as_it_was, left_in
-from tests.support.sizes import is_nightly
+from jupyter_nbedit.storage import Changed
+from tests.storage.conftest import EDITED, NAME, TEXT, AfterCall, Place, assert_as_it_was, left_in
 
-
-def test_links_stay_links_and_what_they_lead_to_is_edited(place: Place) -> None:
-    target = place.root / "far" / "away.ipynb"
-    target.parent.mkdir()
-    target.write_bytes(TEXT)
-    (place.root / "near.ipynb").symlink_to(Path("far") / "away.ipynb")
-    (place.root / "door").symlink_to(place.root / "far")
-    (place.root / NAME).symlink_to(place.root / "near.ipynb")
-    place.edit()
-    assert target.read_bytes() == EDITED
-    assert (place.root / NAME).readlink() == place.root / "near.ipynb"
-    assert (place.root / "near.ipynb").readlink() == Path("far") / "away.ipynb"
-    place.edit("door/away.ipynb")
-    assert target.read_bytes() == b'{  "cells": []}'
-    assert left_in(place.root) == [NAME, "door", "far", "near.ipynb"]
-    assert left_in(target.parent) == ["away.ipynb"]
+LARGE = TEXT + b" " * CHUNK_BYTES
 
 
 def test_a_file_with_two_names_is_left_alone(place: Place, notebook: Path) -> None:
@@ -46,14 +28,6 @@ def test_a_file_with_two_names_is_left_alone(place: Place, notebook: Path) -> No
     assert notebook.samefile(other)
     assert notebook.read_bytes() == TEXT
     assert left_in(place.root) == [NAME, "other.ipynb"]
-
-
-def test_a_second_name_that_comes_after_the_read_is_noticed(place: Place, notebook: Path) -> None:
-    base = place.read()
-    os.link(notebook, place.root / "other.ipynb")
-    with pytest.raises((Changed, NotAPlainFile)):
-        place.write(base)
-    assert notebook.samefile(place.root / "other.ipynb")
 
 
 def rewritten(path: Path) -> None:
@@ -81,20 +55,26 @@ def truncated(path: Path) -> None:
     path.write_bytes(b"")
 
 
-def made_a_link(path: Path) -> None:
-    path.rename(path.with_name("other"))
-    path.symlink_to("other")
-
-
 CHANGES = [rewritten, exchanged, appended, truncated]
 
 
-@pytest.mark.parametrize("text", [TEXT, TEXT + b" " * CHUNK_BYTES], ids=["small", "large"])
+@pytest.mark.parametrize("text", [TEXT, LARGE], ids=["small", "large"])
+@pytest.mark.parametrize("age", ["young", "ours", "old"])
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_between_read_and_write_is_noticed(
-    place: Place, notebook: Path, change: Callable[[Path], None], text: bytes
+def test_a_change_between_read_and_write_is_noticed(  # noqa: PLR0913, PLR0917 -- every case of it
+    place: Place,
+    notebook: Path,
+    set_ahead: Callable[[float], None],
+    change: Callable[[Path], None],
+    age: str,
+    text: bytes,
 ) -> None:
     notebook.write_bytes(text)
+    if age == "ours":
+        # Such a file, and one that was left alone for long, is compared by its times alone.
+        place.edit()
+    if age == "old":
+        set_ahead(3)
     base = place.read()
     change(notebook)
     theirs = notebook.read_bytes()
@@ -102,47 +82,93 @@ def test_a_change_between_read_and_write_is_noticed(
         place.write(base)
     assert notebook.read_bytes() == theirs
     assert left_in(place.root) == [NAME]
+    # What others have made of it is edited like any other file.
+    place.edit()
+    assert notebook.read_bytes() == theirs[:1] + b" " + theirs[1:]
 
 
-def test_a_large_file_that_was_written_just_now_is_edited(place: Place, notebook: Path) -> None:
-    # Where each change has a time of its own, its bytes need not be looked at again; else they are.
-    text = TEXT + b" " * CHUNK_BYTES
-    for _ in range(3):
-        notebook.write_bytes(text)
-        place.edit()
-        assert notebook.read_bytes() == text[:1] + b" " + text[1:]
-
-
-@pytest.mark.parametrize("by_stamp", [True, False])
-def test_whether_times_tell_of_each_change_is_found_out_of_the_file_system(
-    place: Place, notebook: Path, monkeypatch: pytest.MonkeyPatch, *, by_stamp: bool
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_while_the_edit_is_written_is_noticed(
+    place: Place, notebook: Path, after_call: AfterCall, change: Callable[[Path], None]
 ) -> None:
-    notebook.write_bytes(TEXT + b" " * CHUNK_BYTES)
-    if not by_stamp:
-        # A clock that ticks so slowly that no change in this test has a time of its own.
-        monkeypatch.setattr(snapshots, "_CHANGES_NS", 0)
+    notebook.write_bytes(LARGE)
+    base = place.read()
+    after_call("access", NAME, lambda: change(notebook))
+    with pytest.raises(Changed):
+        place.write(base)
+    assert notebook.read_bytes() != LARGE
+    assert left_in(place.root) == [NAME]
+
+
+@pytest.mark.parametrize("clock", ["of the file system", "slow"])
+def test_whether_times_tell_of_each_change_is_found_out_of_the_file_system(
+    place: Place, notebook: Path, monkeypatch: pytest.MonkeyPatch, clock: str
+) -> None:
+    if clock == "slow":
+        # Where changes share their times, the bytes of a large file are looked at again.
+        chmod, stopwatch = os.fchmod, time.monotonic_ns
+        seconds = [0]
+        monkeypatch.setattr(time, "monotonic_ns", lambda: stopwatch() + seconds[0])
+
+        def wait(descriptor: int, mode: int) -> None:
+            chmod(descriptor, mode)
+            seconds[0] += 10**9
+
+        monkeypatch.setattr(os, "fchmod", wait)
+    for _ in range(3):
+        notebook.write_bytes(LARGE)
+        place.edit()
+        assert notebook.read_bytes() == LARGE[:1] + b" " + LARGE[1:]
     base = place.read()
     rewritten(notebook)
     with pytest.raises(Changed):
         place.write(base)
-    place.edit()
 
 
-def test_a_change_of_a_file_that_was_still_for_long_is_noticed(place: Place) -> None:
-    # Such a file is compared by its times alone.
-    names = [f"{change.__name__}.ipynb" for change in CHANGES]
-    for name in (NAME, *names):
-        (place.root / name).write_bytes(TEXT)
-    time.sleep(2.2)
-    for name, change in zip(names, CHANGES, strict=True):
-        base = place.read(name)
-        change(place.root / name)
-        theirs = (place.root / name).read_bytes()
-        with pytest.raises(Changed):
-            place.write(base, name)
-        assert (place.root / name).read_bytes() == theirs
-    place.edit()
-    assert left_in(place.root) == sorted((NAME, *names))
+@pytest.mark.parametrize("change", CHANGES)
+def test_nothing_is_read_of_a_large_file_that_is_not_what_was_opened(
+    place: Place, notebook: Path, change: Callable[[Path], None]
+) -> None:
+    notebook.write_bytes(LARGE)
+    content = place.read()
+    assert content.raw[: len(TEXT)] == TEXT
+    change(notebook)
+    with pytest.raises(Overtaken):
+        _ = content.text
+
+
+def test_of_a_large_file_that_was_replaced_what_was_read_stays(
+    place: Place, notebook: Path
+) -> None:
+    notebook.write_bytes(LARGE)
+    base = place.read()
+    place.write(base)
+    assert base.text == LARGE
+
+
+@pytest.mark.parametrize("state", ["ours", "touched", "replaced", "clock of seconds"])
+def test_a_file_of_ours_is_known_without_being_read_again_until_somebody_writes_it(
+    place: Place, notebook: Path, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    notebook.write_bytes(LARGE)
+    if state == "clock of seconds":
+        set_times = os.utime
+
+        def cut(path: int, *, ns: tuple[int, int]) -> None:
+            set_times(path, ns=(ns[0], ns[1] // 10**9 * 10**9))
+
+        monkeypatch.setattr(os, "utime", cut)
+        monkeypatch.setattr(os, "supports_fd", {*os.supports_fd, cut})
+    before = notebook.stat().st_mtime_ns
+    written = place.edit()
+    assert notebook.stat().st_mtime_ns > before
+    if state == "touched":
+        rewritten(notebook)
+    if state == "replaced":
+        exchanged(notebook)
+    # Times that others may get as well prove nothing.
+    assert place.read().hash == (written.hash if state == "ours" else None)
+    assert place.read().text == notebook.read_bytes()
 
 
 def test_the_file_that_a_new_link_leads_to_is_not_taken_for_the_old_one(
@@ -179,76 +205,54 @@ def test_what_became_a_folder_is_left_alone(place: Place, notebook: Path) -> Non
     assert notebook.is_dir()
 
 
-# jupyter_server's own save, in slow motion: https://github.com/jupyter-server/jupyter_server,
-# services/contents/fileio.py, atomic_writing.
-JUPYTER_SAVES = """
-import os, shutil, sys, time
-path, pause = sys.argv[1], float(sys.argv[2])
-folder, name = os.path.split(path)
-backup = os.path.join(folder, ".~" + name)
-shutil.copy2(path, backup)
-with open(path, "wb") as file:
-    print("begun", flush=True)
-    time.sleep(pause)
-    file.write(b'{"cells": [], ')
-    file.flush()
-    time.sleep(pause)
-    file.write(b'"saved": true}')
-os.remove(backup)
-"""
-SAVED = b'{"cells": [], "saved": true}'
+# A server that saves: jupyter_server copies the notebook to `.~name` and writes it in place.
+
+HALF, SAVED = b'{"cells": [], ', b'{"cells": [], "saved": true}'
 
 
 @pytest.fixture
-def begin() -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Run a script until it says that it has begun."""
-    begun: list[subprocess.Popen[str]] = []
-
-    def start(script: str, *arguments: object) -> subprocess.Popen[str]:
-        command = [sys.executable, "-c", script, *map(str, arguments)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        begun.append(process)
-        assert process.stdout is not None
-        assert process.stdout.readline() == "begun\n"
-        return process
-
-    yield start
-    for process in begun:
-        process.kill()
-        process.communicate()
+def backup(notebook: Path) -> Path:
+    path = notebook.with_name(f".~{NAME}")
+    shutil.copy2(notebook, path)
+    return path
 
 
 def test_a_save_of_another_server_is_waited_for(
-    place: Place, notebook: Path, begin: Callable[..., subprocess.Popen[str]]
+    place: Place, notebook: Path, backup: Path, after_call: AfterCall
 ) -> None:
-    begin(JUPYTER_SAVES, notebook, 0.4)
-    assert (place.read()).text == SAVED
+    def save() -> None:
+        notebook.write_bytes(SAVED)
+        backup.unlink()
+
+    notebook.write_bytes(HALF)
+    after_call("stat", backup.name, int, int, save)
+    assert place.read().text == SAVED
 
 
 def test_a_save_of_another_server_that_begins_after_the_read_is_not_written_over(
-    place: Place, notebook: Path, begin: Callable[..., subprocess.Popen[str]]
+    place: Place, notebook: Path, after_call: AfterCall
 ) -> None:
     base = place.read()
-    process = begin(JUPYTER_SAVES, notebook, 0.2)
+    backup = notebook.with_name(f".~{NAME}")
+    after_call("access", NAME, lambda: shutil.copy2(notebook, backup))
     with pytest.raises(Changed):
         place.write(base)
-    assert process.wait(30) == 0
-    assert notebook.read_bytes() == SAVED
-    assert left_in(place.root) == [NAME]
+    assert left_in(place.root) == sorted((NAME, backup.name))
+    assert notebook.read_bytes() == TEXT
 
 
-def test_a_save_that_does_not_end_is_not_waited_for_forever(place: Place, notebook: Path) -> None:
-    backup = place.root / f".~{NAME}"
-    shutil.copy2(notebook, backup)
-    with pytest.raises(Busy, match="for more than 2 seconds"):
+@pytest.mark.usefixtures("fast_clock")
+def test_a_save_that_does_not_end_is_not_waited_for_forever(
+    place: Place, notebook: Path, backup: Path
+) -> None:
+    with pytest.raises(Busy):
         place.read()
     assert (notebook.read_bytes(), backup.read_bytes()) == (TEXT, TEXT)
 
 
-@pytest.mark.skipif(not is_nightly(), reason="takes half a minute: nightly")
-def test_what_a_crash_left_is_no_save(place: Place, notebook: Path) -> None:
-    backup = place.root / f".~{NAME}"
-    shutil.copy2(notebook, backup)
-    time.sleep(31)
+def test_what_a_crash_left_is_no_save(
+    place: Place, notebook: Path, backup: Path, set_ahead: Callable[[float], None]
+) -> None:
+    set_ahead(31)
     place.edit()
     assert (notebook.read_bytes(), backup.read_bytes()) == (EDITED, TEXT)

@@ -2,113 +2,120 @@
 
 from __future__ import annotations
 
+import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from jupyter_nbedit.errors import NotebookExists, NotebookNotFound
+from jupyter_nbedit.errors import NotebookNotFound
 from jupyter_nbedit.storage import Changed
-from jupyter_nbedit.storage.commit import create, replace
-from jupyter_nbedit.storage.folders import opened
-from jupyter_nbedit.storage.snapshots import read
-from tests.storage.conftest import EDIT, EDITED, NAME, TEXT, Others, Place, left_in
-from tests.storage.test_commit import put, somebody
+from tests.storage.conftest import (
+    EDITED,
+    NAME,
+    TEXT,
+    AfterCall,
+    Place,
+    build_place,
+    is_file,
+    left_in,
+)
+from tests.storage.seccomp import run_without
 
-by_descriptor = pytest.mark.skipif(
+pytestmark = pytest.mark.skipif(
     not os.supports_dir_fd, reason="this system has no descriptors of folders"
 )
 
 
 @pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return build_place(tmp_path, links_outside_root=False)
+
+
+@pytest.fixture
 def inside(place: Place) -> Path:
-    """Make a folder with a notebook in it, and a folder of the same form beside it."""
-    for name in ("inside", "outside"):
-        (place.root / name).mkdir()
-        (place.root / name / NAME).write_bytes(TEXT)
+    """Make a folder with a notebook in it, and a folder of the same form outside the root."""
+    for folder in (place.root / "inside", place.root.parent / "outside"):
+        for below in ("", "deep", "deep/deeper"):
+            (folder / below).mkdir(parents=True)
+            (folder / below / NAME).write_bytes(TEXT)
     return place.root / "inside"
 
 
-def lead_elsewhere(folder: Path) -> Path:
-    """Put a link to the folder ``outside`` in a folder's place; return where the folder is."""
-    moved = folder.with_name("moved")
-    folder.rename(moved)
-    folder.symlink_to("outside")
-    return moved
+def lead_elsewhere(folder: Path) -> None:
+    """Put a link to the folder outside the root in a folder's place."""
+    folder.rename(folder.with_name("moved"))
+    folder.symlink_to("../outside")
 
 
-@by_descriptor
-def test_what_is_done_in_an_open_folder_is_not_led_elsewhere(inside: Path) -> None:
-    with opened(str(inside)) as folder:
-        moved = lead_elsewhere(inside)
-        descriptor = folder.open("new", os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        os.close(descriptor)
-        folder.link("new", "newer")
-        folder.replace("newer", NAME)
-        folder.sync()
-        assert sorted(folder.names()) == left_in(moved)
-        assert folder.status(NAME).st_size == 0
-    assert left_in(moved) == [NAME, "new"]
-    assert left_in(inside.with_name("outside")) == [NAME]
+def test_what_is_done_in_an_open_folder_is_not_led_elsewhere(
+    place: Place, inside: Path, after_call: AfterCall
+) -> None:
+    after_call("fsync", is_file, lambda: lead_elsewhere(inside))
+    place.edit(f"inside/{NAME}")
+    moved = place.root / "moved"
+    assert (moved / NAME).read_bytes() == EDITED
+    assert left_in(moved) == [NAME, "deep"]
     assert (inside / NAME).read_bytes() == TEXT
+    assert left_in(inside) == [NAME, "deep"]
 
 
-@by_descriptor
-@pytest.mark.parametrize("below", ["", "deep", "deep/deeper"])
-def test_a_link_that_came_to_stand_on_a_path_leads_nowhere(inside: Path, below: str) -> None:
-    for top in (inside, inside.with_name("outside")):
-        (top / "deep" / "deeper").mkdir(parents=True)
-        (top / below / NAME).write_bytes(TEXT)
-    path = str(inside / below / NAME)
-    base = read(path)
-    assert base is not None
-    lead_elsewhere(inside)
-    for attempt in (
-        lambda: read(path),
-        lambda: replace(path, base, EDIT),
-        lambda: create(str(inside / below / "new.ipynb"), TEXT),
-    ):
+@pytest.mark.parametrize("refused", [{}, {"openat2": errno.ENOSYS}], ids=["openat2", "openat"])
+@pytest.mark.parametrize("below", ["", "deep/", "deep/deeper/"])
+@pytest.mark.parametrize("act", ["read", "write", "create"])
+def test_a_link_that_comes_to_stand_on_a_path_meanwhile_leads_nowhere(  # noqa: PLR0913, PLR0917 -- every case of it
+    place: Place,
+    inside: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    act: str,
+    below: str,
+    refused: dict[str, int],
+) -> None:
+    path, new = f"inside/{below}{NAME}", f"inside/{below}new.ipynb"
+    base = place.read(path)
+    acts: dict[str, Callable[[], object]] = {
+        "read": lambda: place.read(path),
+        "write": lambda: place.write(base, path),
+        "create": lambda: place.create(new),
+    }
+    follow = os.path.realpath
+
+    def exchange_then(path: str, *, strict: bool = False) -> str:
+        found = follow(path, strict=strict)
+        if strict and not inside.is_symlink():
+            lead_elsewhere(inside)
+        return found
+
+    def work() -> None:
+        monkeypatch.setattr(os.path, "realpath", exchange_then)
         with pytest.raises((NotebookNotFound, Changed)):
-            attempt()
+            acts[act]()
+
+    run_without(refused, work)
+    assert inside.is_symlink()
     assert (inside / below / NAME).read_bytes() == TEXT
-    assert not list(inside.with_name("outside").rglob("new*"))
+    assert left_in(inside) == [NAME, "deep"]
+    assert not (inside / below / "new.ipynb").exists()
 
 
-def test_a_link_that_took_the_place_of_the_file_is_not_read_or_replaced(
-    place: Place, notebook: Path
+def test_a_link_that_takes_the_place_of_the_file_is_not_read_or_replaced(
+    place: Place, notebook: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = place.read()
     (place.root / "other.ipynb").write_bytes(TEXT)
-    notebook.unlink()
-    notebook.symlink_to("other.ipynb")
-    with pytest.raises(NotebookNotFound):
-        read(str(notebook))
+    follow = os.path.realpath
+
+    def exchange_then(path: str, *, strict: bool = False) -> str:
+        found = follow(path, strict=strict)
+        if found == str(notebook) and not notebook.is_symlink():
+            notebook.unlink()
+            notebook.symlink_to("other.ipynb")
+        return found
+
+    monkeypatch.setattr(os.path, "realpath", exchange_then)
     with pytest.raises(Changed):
-        replace(str(notebook), base, EDIT)
+        place.write(base)
     assert notebook.is_symlink()
     assert (place.root / "other.ipynb").read_bytes() == TEXT
     assert left_in(place.root) == [NAME, "other.ipynb"]
-
-
-def test_a_folder_on_the_way_that_may_only_be_passed_through_is(
-    others: Others, public: Path
-) -> None:
-    path = put(public, 0o644)
-    public.parent.chmod(0o711)
-    assert others.do("edit", root=str(public), user=somebody()) == "edited"
-    assert path.read_bytes() == EDITED
-
-
-def test_all_works_without_descriptors_of_folders(
-    place: Place, notebook: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "supports_dir_fd", set())
-    place.edit()
-    assert notebook.read_bytes() == EDITED
-    create(str(place.root / "new.ipynb"), TEXT)
-    with pytest.raises(NotebookExists):
-        create(str(place.root / "new.ipynb"), TEXT)
-    with opened(str(place.root)) as folder:
-        assert sorted(folder.names()) == [NAME, "new.ipynb"]
-        folder.sync()
-    assert left_in(place.root) == [NAME, "new.ipynb"]

@@ -1,87 +1,88 @@
-"""Links out of the root, for a storage that follows none of them."""
+"""Links: followed as the contents manager follows them, or not out of the root."""
 
 from __future__ import annotations
 
-import asyncio
-import os
-from collections.abc import Awaitable
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from jupyter_nbedit.errors import NotebookExists, NotebookNotFound
-from jupyter_nbedit.storage.files import FileStorage
-from jupyter_nbedit.storage.paths import resolved, resolved_vacant
-from tests.storage.conftest import EDIT, EDITED, NAME, TEXT, Place, left_in
+from tests.storage.conftest import EDITED, NAME, TEXT, Place, build_place, left_in
 
 
 @pytest.fixture
-def strict(place: Place) -> FileStorage:
+def strict(tmp_path: Path) -> Place:
+    """Build storages that follow no link out of the root."""
     for folder in ("root", "root-secret", "outside"):
-        (place.root.parent / folder).mkdir(exist_ok=True)
-        (place.root.parent / folder / NAME).write_bytes(TEXT)
-    return FileStorage(place.manager, place.locks, links_outside_root=False)
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / NAME).write_bytes(TEXT)
+    return build_place(tmp_path, links_outside_root=False)
 
 
-async def edited(storage: FileStorage, path: str) -> None:
-    await storage.write(path, await storage.read(path), EDIT)
+def test_links_stay_links_and_what_they_lead_to_is_edited(place: Place) -> None:
+    target = place.root.parent / "far" / "away.ipynb"
+    target.parent.mkdir()
+    target.write_bytes(TEXT)
+    (place.root / "near.ipynb").symlink_to(Path("..") / "far" / "away.ipynb")
+    (place.root / "door").symlink_to(target.parent)
+    (place.root / NAME).symlink_to(place.root / "near.ipynb")
+    place.edit()
+    assert target.read_bytes() == EDITED
+    assert (place.root / NAME).readlink() == place.root / "near.ipynb"
+    assert (place.root / "near.ipynb").readlink() == Path("..") / "far" / "away.ipynb"
+    place.edit("door/away.ipynb")
+    assert target.read_bytes() == b'{  "cells": []}'
+    place.create("door/new.ipynb")
+    assert left_in(place.root) == [NAME, "door", "near.ipynb"]
+    assert left_in(target.parent) == ["away.ipynb", "new.ipynb"]
 
 
 @pytest.mark.parametrize("target", ["../outside", "../root-secret", "..", "/"])
-def test_nothing_is_read_written_or_made_through_a_link_out(
-    place: Place, strict: FileStorage, target: str
-) -> None:
-    (place.root / "door").symlink_to(target)
-    top = str(place.root.parent)
+def test_nothing_is_read_written_or_made_through_a_link_out(strict: Place, target: str) -> None:
+    (strict.root / "door").symlink_to(target)
+    top = strict.root.parent
     path = {"..": f"door/outside/{NAME}", "/": f"door{top}/outside/{NAME}"}.get(target)
     path = path or f"door/{NAME}"
     new = path.replace(NAME, "new.ipynb")
-    attempts: list[Awaitable[object]] = [
-        strict.read(path),
-        strict.check_vacant(new),
-        strict.create(new, TEXT),
+    attempts: list[tuple[Callable[[str], object], str]] = [
+        (strict.read, path),
+        (strict.check_vacant, new),
+        (strict.create, new),
         # What is there is told as little as what is not.
-        strict.create(path, TEXT),
+        (strict.create, path),
     ]
-    for attempt in attempts:
+    for attempt, of in attempts:
         with pytest.raises(NotebookNotFound):
-            asyncio.run(attempt)  # type: ignore[arg-type]
-    assert left_in(place.root.parent / "outside") == [NAME]
-    base = asyncio.run(strict.read(NAME))
-    (place.root / "door").unlink()
-    (place.root / NAME).unlink()
-    (place.root / NAME).symlink_to(place.root.parent / "outside" / NAME)
+            attempt(of)
+    assert left_in(top / "outside") == [NAME]
+    base = strict.read()
+    (strict.root / "door").unlink()
+    (strict.root / NAME).unlink()
+    (strict.root / NAME).symlink_to(top / "outside" / NAME)
     with pytest.raises(NotebookNotFound):
-        asyncio.run(strict.write(NAME, base, EDIT))
-    assert (place.root.parent / "outside" / NAME).read_bytes() == TEXT
+        strict.write(base)
+    assert (top / "outside" / NAME).read_bytes() == TEXT
 
 
-def test_what_a_link_to_nowhere_outside_would_make_is_not_made(
-    place: Place, strict: FileStorage
-) -> None:
-    (place.root / "out.ipynb").symlink_to("../outside/new.ipynb")
-    (place.root / "in.ipynb").symlink_to("new.ipynb")
+def test_what_a_link_to_nowhere_outside_would_make_is_not_made(strict: Place) -> None:
+    (strict.root / "out.ipynb").symlink_to("../outside/new.ipynb")
+    (strict.root / "in.ipynb").symlink_to("new.ipynb")
     with pytest.raises(NotebookNotFound):
-        asyncio.run(strict.create("out.ipynb", TEXT))
+        strict.create("out.ipynb")
     with pytest.raises(NotebookExists):
-        asyncio.run(strict.create("in.ipynb", TEXT))
-    assert left_in(place.root.parent / "outside") == [NAME]
+        strict.create("in.ipynb")
+    assert left_in(strict.root.parent / "outside") == [NAME]
 
 
-def test_a_root_that_is_a_link_itself_is_the_root(place: Place, strict: FileStorage) -> None:
-    link = place.root.parent / "link"
-    link.symlink_to(place.root)
-    place.manager.root_dir = str(link)
-    (place.root / "near.ipynb").symlink_to(NAME)
-    asyncio.run(edited(strict, "near.ipynb"))
-    assert (place.root / NAME).read_bytes() == EDITED
-    asyncio.run(strict.create("new.ipynb", TEXT))
-    assert (place.root / "new.ipynb").read_bytes() == TEXT
-
-
-def test_below_the_root_of_the_system_is_everything(tmp_path: Path) -> None:
-    path = tmp_path / NAME
-    path.write_bytes(TEXT)
-    real = os.path.realpath(path)
-    assert resolved(str(path), "/") == real
-    assert resolved_vacant(str(tmp_path / "new"), "/") == str(Path(real).with_name("new"))
+@pytest.mark.parametrize("root", ["link", "/"])
+def test_a_root_that_is_a_link_itself_or_the_system_s_is_a_root(strict: Place, root: str) -> None:
+    link = strict.root.parent / "link"
+    link.symlink_to(strict.root)
+    strict.manager.root_dir = "/" if root == "/" else str(link)
+    folder = f"{strict.root}/"[1:] if root == "/" else ""
+    (strict.root / "near.ipynb").symlink_to(NAME)
+    strict.edit(f"{folder}near.ipynb")
+    assert (strict.root / NAME).read_bytes() == EDITED
+    strict.create(f"{folder}new.ipynb")
+    assert (strict.root / "new.ipynb").read_bytes() == TEXT

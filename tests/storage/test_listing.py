@@ -1,23 +1,57 @@
-"""What a walk through a folder brings: what the Contents API shows, and no more."""
+"""What a walk through a folder brings: what the Contents API shows, and no more.
+
+The same on disk, and where only the contents manager can be asked.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
+from jupyter_server.services.contents.largefilemanager import (
+    AsyncLargeFileManager,
+    LargeFileManager,
+)
 
-from jupyter_nbedit.errors import FolderNotFound, Forbidden, NotAPlainFile, NotebookNotFound
-from jupyter_nbedit.storage import Found, PassedOver, listing
-from tests.storage.conftest import TEXT, Place
+from jupyter_nbedit.errors import (
+    Busy,
+    FolderNotFound,
+    Forbidden,
+    NotAPlainFile,
+    NotebookNotFound,
+)
+from jupyter_nbedit.storage import Entry, Found, PassedOver, Walk, asking
+from tests.storage.conftest import TEXT, Place, build_place
 
 TREE = ("a.ipynb", "b/a.ipynb", "b/c/d.ipynb", "b-c.ipynb", "b.ipynb/x.ipynb", "d/e/f/g.ipynb")
+ALL = sorted(TREE, key=lambda path: path.split("/"))
+
+# What managers that are not asynchronous are told at every turn.
+pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
+
+
+class Own(AsyncLargeFileManager):
+    """A manager with a look of its own, so that it must be asked for everything."""
+
+    async def get(self, path: str, *args: Any, **kwargs: Any) -> Any:
+        return await super().get(path, *args, **kwargs)  # type: ignore[no-untyped-call]
 
 
 @pytest.fixture
-def tree(place: Place) -> Place:
+def on_disk(tmp_path: Path) -> Place:
+    return fill(build_place(tmp_path))
+
+
+@pytest.fixture(params=[AsyncLargeFileManager, Own, LargeFileManager])
+def tree(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    return fill(build_place(tmp_path, request.param))
+
+
+def fill(place: Place) -> Place:
     make(place.root, *TREE, "b/notes.txt", "c.py")
     return place
 
@@ -28,66 +62,83 @@ def make(root: Path, *paths: str) -> None:
         (root / path).write_bytes(TEXT)
 
 
-def entries(place: Place, path: str = "", start: str = "", *, recursive: bool = True) -> list[Any]:
-    walk = asyncio.run(listing.walk(place.manager, path, recursive=recursive))
-    return list(walk(start))
+async def entries(
+    place: Place, path: str = "", start: str = "", *, recursive: bool = True
+) -> list[Any]:
+    """Walk as the search does: the loop prepares it, and another thread goes."""
+    walk = await place.storages.walk(path, recursive=recursive)
+    return await gone(walk, start)
 
 
-def found(place: Place, path: str = "", start: str = "", *, recursive: bool = True) -> list[str]:
-    everything = entries(place, path, start, recursive=recursive)
+async def gone(walk: Walk, start: str = "") -> list[Entry]:
+    return await asyncio.to_thread(lambda: list(walk(start)))
+
+
+async def found(place: Place, path: str = "", start: str = "", *, recursive: bool = True) -> Any:
+    everything = await entries(place, path, start, recursive=recursive)
     return [entry.path for entry in everything if isinstance(entry, Found)]
 
 
-def passed_over(place: Place, path: str = "") -> list[tuple[str, str]]:
-    everything = entries(place, path)
+async def passed_over(place: Place, path: str = "") -> list[tuple[str, str]]:
+    everything = await entries(place, path)
     return [(entry.path, entry.reason) for entry in everything if isinstance(entry, PassedOver)]
 
 
-def test_notebooks_come_in_the_order_of_their_paths_components(tree: Place) -> None:
-    assert found(tree) == sorted(TREE, key=lambda path: path.split("/"))
-    assert found(tree, "b") == ["b/a.ipynb", "b/c/d.ipynb"]
-    assert found(tree, "/b/c/") == ["b/c/d.ipynb"]
-    assert found(tree, recursive=False) == ["a.ipynb", "b-c.ipynb"]
-    assert found(tree, "b", recursive=False) == ["b/a.ipynb"]
-    assert found(tree, "b/c/d.ipynb") == ["b/c/d.ipynb"]
-    assert found(tree, "b.ipynb") == ["b.ipynb/x.ipynb"]
-    assert [entry.read() for entry in entries(tree, "b") if isinstance(entry, Found)] == [TEXT] * 2
+async def test_notebooks_come_in_the_order_of_their_paths_components(tree: Place) -> None:
+    assert await found(tree) == ALL
+    assert await found(tree, "b") == ["b/a.ipynb", "b/c/d.ipynb"]
+    assert await found(tree, "/b/c/") == ["b/c/d.ipynb"]
+    assert await found(tree, recursive=False) == ["a.ipynb", "b-c.ipynb"]
+    assert await found(tree, "b", recursive=False) == ["b/a.ipynb"]
+    assert await found(tree, "b/c/d.ipynb") == ["b/c/d.ipynb"]
+    assert await found(tree, "b.ipynb") == ["b.ipynb/x.ipynb"]
+    read = [entry.read for entry in await entries(tree, "b") if isinstance(entry, Found)]
+    assert [await asyncio.to_thread(one) for one in read] == [TEXT] * 2
 
 
-def test_a_walk_begins_wherever_it_is_told_to(tree: Place) -> None:
-    everything = found(tree)
+async def test_a_walk_begins_wherever_it_is_told_to(tree: Place) -> None:
     starts = {*TREE, "b", "b/c", "b/c/d", "a", "b.ipynb", "c", "z", "b/z", "a.ipynb/x", "d/e/f"}
     for start in starts:
-        after = [path for path in everything if path.split("/") >= start.split("/")]
-        assert found(tree, start=start) == after
+        after = [path for path in ALL if path.split("/") >= start.split("/")]
+        assert await found(tree, start=start) == after
 
 
-def test_folders_on_the_way_to_the_start_are_not_told_of_again(tree: Place) -> None:
-    def entered(start: str) -> list[str]:
-        told = entries(tree, start=start)
+async def test_folders_on_the_way_to_the_start_are_not_told_of_again(tree: Place) -> None:
+    async def entered(start: str) -> list[str]:
+        told = await entries(tree, start=start)
         return [one.path for one in told if not isinstance(one, (Found, PassedOver))]
 
-    assert entered("") == ["b", "b/c", "b.ipynb", "d", "d/e", "d/e/f"]
-    assert entered("b/c") == ["b.ipynb", "d", "d/e", "d/e/f"]
-    assert entered("d/e/f/g.ipynb") == []
+    assert await entered("") == ["b", "b/c", "b.ipynb", "d", "d/e", "d/e/f"]
+    assert await entered("b/c") == ["b.ipynb", "d", "d/e", "d/e/f"]
+    assert await entered("d/e/f/g.ipynb") == []
 
 
-def test_hidden_things_are_not_looked_into_and_have_no_reason_but_that(tree: Place) -> None:
-    hidden = [".a.ipynb", ".b/a.ipynb", "b/.ipynb_checkpoints/a.ipynb", "__pycache__/a.ipynb"]
-    make(tree.root, *hidden)
-    assert found(tree) == sorted(TREE, key=lambda path: path.split("/"))
-    assert {reason for _, reason in passed_over(tree)} == {"hidden"}
-    assert len(passed_over(tree)) == len(hidden)
+HIDDEN = [".a.ipynb", ".b/a.ipynb", "b/.ipynb_checkpoints/a.ipynb", "__pycache__/a.ipynb"]
 
 
-def test_what_the_server_shows_of_hidden_things_is_found_but_for_checkpoints(tree: Place) -> None:
-    make(tree.root, ".a.ipynb", ".b/a.ipynb", "b/.ipynb_checkpoints/a.ipynb", "__pycache__/a.ipynb")
+async def test_hidden_things_are_not_looked_into_and_have_no_reason_but_that(tree: Place) -> None:
+    make(tree.root, *HIDDEN)
+    assert await found(tree) == ALL
+    # What the manager does not list is not even known to be hidden.
+    assert {reason for _, reason in await passed_over(tree)} <= {"hidden"}
+
+
+async def test_on_disk_all_hidden_things_are_told_of(on_disk: Place) -> None:
+    make(on_disk.root, *HIDDEN)
+    assert [reason for _, reason in await passed_over(on_disk)] == ["hidden"] * len(HIDDEN)
+
+
+async def test_what_the_server_shows_of_hidden_things_is_found_but_for_checkpoints(
+    tree: Place,
+) -> None:
+    make(tree.root, *HIDDEN)
     tree.manager.allow_hidden = True
-    assert set(found(tree)) == {*TREE, ".a.ipynb", ".b/a.ipynb"}
-    assert found(tree, ".b") == [".b/a.ipynb"]
+    assert set(await found(tree)) == {*TREE, ".a.ipynb", ".b/a.ipynb"}
+    assert await found(tree, ".b") == [".b/a.ipynb"]
     tree.manager.hide_globs = ["b*"]
-    assert set(found(tree)) == {".a.ipynb", ".b/a.ipynb", "__pycache__/a.ipynb", "a.ipynb"} | {
-        "d/e/f/g.ipynb"
+    assert set(await found(tree)) == {".a.ipynb", ".b/a.ipynb", "__pycache__/a.ipynb"} | {
+        "a.ipynb",
+        "d/e/f/g.ipynb",
     }
 
 
@@ -99,16 +150,16 @@ def test_what_the_server_shows_of_hidden_things_is_found_but_for_checkpoints(tre
         *("b\\c", "\0", "\ud800", "b/\ud800.ipynb", "x" * 5000),
     ],
 )
-def test_what_may_not_be_seen_is_not_there(tree: Place, path: str) -> None:
+async def test_what_may_not_be_seen_is_not_there(tree: Place, path: str) -> None:
     make(tree.root, ".b/c/a.ipynb", "b/.c/a.ipynb")
     make(tree.root.parent, "outside.ipynb")
     with pytest.raises(FolderNotFound) as refused:
-        entries(tree, path)
+        await entries(tree, path)
     assert refused.value.reason == NotebookNotFound.reason
     assert not refused.value.details
 
 
-def test_links_are_passed_over_and_so_lead_neither_out_nor_in_circles(tree: Place) -> None:
+async def test_links_are_passed_over_and_so_lead_neither_out_nor_in_circles(tree: Place) -> None:
     outside = tree.root.parent / "outside"
     make(outside, "secret.ipynb")
     links = {
@@ -123,51 +174,176 @@ def test_links_are_passed_over_and_so_lead_neither_out_nor_in_circles(tree: Plac
     }
     for name, target in links.items():
         (tree.root / name).symlink_to(target)
-    assert found(tree) == sorted(TREE, key=lambda path: path.split("/"))
-    told = ["broken.ipynb", "out", "same.ipynb", "secret.ipynb", "up"]
-    assert passed_over(tree) == [(f"b/{name}", "link") for name in told]
+    assert await found(tree) == ALL
+    told = ("broken.ipynb", "out", "same.ipynb", "secret.ipynb", "up")
+    assert await passed_over(tree) == [(f"b/{name}", "link") for name in told]
 
 
-def test_a_link_that_is_named_is_followed_as_the_contents_api_follows_it(tree: Place) -> None:
+async def test_a_link_that_is_named_is_followed_as_the_contents_api_follows_it(
+    tree: Place,
+) -> None:
     outside = tree.root.parent / "outside"
     make(outside, "given.ipynb")
     (tree.root / "link").symlink_to(outside)
     (tree.root / "link.ipynb").symlink_to(outside / "given.ipynb")
-    assert found(tree, "link") == ["link/given.ipynb"]
-    (only,) = entries(tree, "link.ipynb")
-    assert (only.path, only.read()) == ("link.ipynb", TEXT)
+    assert await found(tree, "link") == ["link/given.ipynb"]
+    (only,) = await entries(tree, "link.ipynb")
+    assert (only.path, await asyncio.to_thread(only.read)) == ("link.ipynb", TEXT)
 
 
-def test_what_is_no_regular_file_is_refused_when_it_is_read(tree: Place) -> None:
-    os.mkfifo(tree.root / "pipe.ipynb")
-    (entry,) = [one for one in entries(tree) if one.path == "pipe.ipynb"]
+async def test_what_is_no_regular_file_is_refused_when_it_is_read(on_disk: Place) -> None:
+    os.mkfifo(on_disk.root / "pipe.ipynb")
+    (entry,) = [one for one in await entries(on_disk) if one.path == "pipe.ipynb"]
     with pytest.raises(NotAPlainFile):
         entry.read()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_what_may_not_be_read_is_refused_when_it_is_read(tree: Place) -> None:
-    (tree.root / "a.ipynb").chmod(0)
-    (entry,) = [one for one in entries(tree) if one.path == "a.ipynb"]
+async def test_what_may_not_be_read_is_refused_when_it_is_read(on_disk: Place) -> None:
+    (on_disk.root / "a.ipynb").chmod(0)
+    (entry,) = [one for one in await entries(on_disk) if one.path == "a.ipynb"]
     with pytest.raises(Forbidden):
         entry.read()
 
 
-def test_a_name_that_is_not_utf8_is_passed_over(tree: Place) -> None:
-    os.close(os.open(os.fsencode(tree.root) + b"/b/\xff.ipynb", os.O_CREAT))
-    assert passed_over(tree) == [("b/?.ipynb", "invalid_request")]
+async def test_a_name_that_is_not_utf8_is_passed_over(on_disk: Place) -> None:
+    os.close(os.open(os.fsencode(on_disk.root) + b"/b/\xff.ipynb", os.O_CREAT))
+    assert await passed_over(on_disk) == [("b/?.ipynb", "invalid_request")]
 
 
-def test_a_notebook_that_has_gone_since_it_was_listed_is_not_found(tree: Place) -> None:
-    (first, *_) = [entry for entry in entries(tree) if isinstance(entry, Found)]
+async def test_a_notebook_that_has_gone_since_it_was_listed_is_not_found(tree: Place) -> None:
+    (first, *_) = [entry for entry in await entries(tree) if isinstance(entry, Found)]
     (tree.root / first.path).unlink()
     with pytest.raises(NotebookNotFound):
-        first.read()
+        await asyncio.to_thread(first.read)
 
 
-def test_folders_may_nest_deep(place: Place) -> None:
+async def test_folders_may_nest_deep(place: Place) -> None:
     # Not deeper, or pytest could not remove them.
     deep = "/".join(["f"] * 300)
     make(place.root, f"{deep}/a.ipynb")
-    assert found(place) == [f"{deep}/a.ipynb"]
-    assert found(place, start=deep) == [f"{deep}/a.ipynb"]
+    assert await found(place) == [f"{deep}/a.ipynb"]
+    assert await found(place, start=deep) == [f"{deep}/a.ipynb"]
+
+
+# Where only the manager can be asked -------------------------------------------------------------
+
+
+class Failing(AsyncLargeFileManager):
+    """A manager that cannot list one of its folders."""
+
+    error: type[Exception]
+
+    async def get(self, path: str, *args: Any, **kwargs: Any) -> Any:
+        if path == "b":
+            message = f"in {self.root_dir}"
+            raise self.error(message)
+        return await super().get(path, *args, **kwargs)  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize("error", [RuntimeError, TimeoutError])
+async def test_a_folder_that_cannot_be_listed_is_told_of(
+    tmp_path: Path, error: type[Exception]
+) -> None:
+    place = fill(build_place(tmp_path, type("", (Failing,), {"error": error})))
+    everything = await entries(place)
+    (passed,) = [entry for entry in everything if isinstance(entry, PassedOver)]
+    assert (passed.path, passed.reason) == ("b", "io_error")
+    assert str(tmp_path) not in passed.message
+    assert "d/e/f/g.ipynb" in [entry.path for entry in everything]
+
+
+class Slow(AsyncLargeFileManager):
+    """A manager that never comes to an end with some of its paths."""
+
+    def __init__(self, *, stuck: str, **traits: Any) -> None:
+        super().__init__(**traits)
+        self.stuck = stuck
+        self.cancelled: list[str] = []
+
+    async def _wait(self, question: str) -> None:
+        if question == self.stuck:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                self.cancelled.append(question)
+                raise
+
+    async def get(self, path: str, *args: Any, **kwargs: Any) -> Any:
+        await self._wait(f"get {path}")
+        return await super().get(path, *args, **kwargs)  # type: ignore[no-untyped-call]
+
+    async def is_hidden(self, path: str) -> bool:
+        await self._wait(f"is_hidden {path}")
+        return bool(await super().is_hidden(path))  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize(
+    ("stuck", "path"),
+    [("get b", "b"), ("is_hidden b", "b"), ("is_hidden b/a.ipynb", "b/a.ipynb")],
+)
+async def test_what_the_manager_does_not_answer_in_time_is_passed_over_and_cancelled(
+    place: Place, stuck: str, path: str
+) -> None:
+    make(place.root, *TREE)
+    manager = Slow(stuck=stuck, root_dir=str(place.root))
+    walk = await asking.walk(manager, place.locks, "", recursive=True, patience=0.2)
+    everything = await gone(walk)
+    passed = [(entry.path, entry.reason) for entry in everything if isinstance(entry, PassedOver)]
+    assert passed == [(path, "busy")]
+    assert manager.cancelled == [stuck]
+    assert "d/e/f/g.ipynb" in [entry.path for entry in everything]
+
+
+async def test_a_notebook_that_the_manager_does_not_give_in_time_is_busy(place: Place) -> None:
+    make(place.root, "a.ipynb")
+    manager = Slow(stuck="get a.ipynb", root_dir=str(place.root))
+    walk = await asking.walk(manager, place.locks, "", recursive=True, patience=0.2)
+    (only,) = await gone(walk)
+    assert isinstance(only, Found)
+    with pytest.raises(Busy):
+        await asyncio.to_thread(only.read)
+    assert manager.cancelled == ["get a.ipynb"]
+
+
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_a_walk_ends_though_the_loop_that_it_asks_has_stopped(
+    place: Place, *, is_closed: bool
+) -> None:
+    make(place.root, "a.ipynb")
+    loop = asyncio.new_event_loop()
+    walk = loop.run_until_complete(asking.walk(place.manager, place.locks, "", recursive=True))
+    if is_closed:
+        loop.close()
+    # Nobody runs the loop: what is scheduled on it is never begun.
+    passed: list[Any] = []
+    thread = threading.Thread(target=lambda: passed.extend(walk("")), daemon=True)
+    thread.start()
+    thread.join()
+    assert [(entry.path, entry.reason) for entry in passed] == [("", "busy")]
+    loop.close()
+
+
+async def test_what_a_stopping_loop_cancels_is_told_as_busy(place: Place) -> None:
+    class Stopping(AsyncLargeFileManager):
+        async def get(self, *_: Any, **__: Any) -> Any:
+            raise asyncio.CancelledError
+
+    manager = Stopping(root_dir=str(place.root))
+    (passed,) = await gone(await asking.walk(manager, place.locks, "", recursive=True))
+    assert isinstance(passed, PassedOver)
+    assert (passed.path, passed.reason) == ("", "busy")
+
+
+class Elsewhere(AsyncLargeFileManager):
+    """A manager that says itself where its files are, so that it has no root of its own."""
+
+    def _get_os_path(self, path: str) -> str:
+        return super()._get_os_path(path)  # type: ignore[no-untyped-call, no-any-return]
+
+
+@pytest.mark.parametrize("path", ["", "/"])
+async def test_the_root_is_searched_where_links_may_not_leave_it(tmp_path: Path, path: str) -> None:
+    place = build_place(tmp_path, Elsewhere, links_outside_root=False)
+    make(place.root, "b/a.ipynb")
+    assert await found(place, path) == ["b/a.ipynb"]

@@ -7,7 +7,6 @@ import errno
 import fcntl
 import logging
 import os
-import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -16,11 +15,7 @@ import pytest
 
 from jupyter_nbedit.errors import Busy
 from jupyter_nbedit.storage.locks import PathLocks
-from tests.storage.conftest import NAME, TEXT, Others, Place, left_in
-from tests.support.sizes import is_nightly
-
-#: Only ends a test that hangs.
-HANGING_SECONDS = 60
+from tests.storage.conftest import NAME, Others, Place, left_in, run_other_tasks
 
 LOG = logging.getLogger(__name__)
 
@@ -30,22 +25,33 @@ def locks(tmp_path: Path) -> PathLocks:
     return PathLocks(tmp_path / "locks", LOG)
 
 
+@pytest.fixture
+def other_server(tmp_path: Path) -> PathLocks:
+    """Build the locks of another server; what it opens itself locks the first one out."""
+    return PathLocks(tmp_path / "locks", LOG)
+
+
+async def assert_alone(locks: PathLocks, *paths: str) -> None:
+    """Hold paths in tasks of their own, and check that there is one of them at a time."""
+    inside: list[str] = []
+
+    async def work(path: str) -> None:
+        async with locks.hold(path):
+            inside.append(path)
+            await run_other_tasks()
+            assert inside == [path]
+            inside.remove(path)
+
+    await asyncio.gather(*map(work, paths))
+
+
 async def test_one_path_is_held_by_one_at_a_time_by_whatever_name(
     locks: PathLocks, tmp_path: Path
 ) -> None:
     (tmp_path / "link").symlink_to(tmp_path)
     # In some folders the last two are the same file as well.
     names = ("\u00e9", "./\u00e9", "link/\u00e9", "link/link/\u00e9", "\u00c9", "e\u0301")
-    inside: list[str] = []
-
-    async def work(name: str) -> None:
-        async with locks.hold(str(tmp_path / name)):
-            inside.append(name)
-            assert len(inside) == 1
-            await asyncio.sleep(0.01)
-            inside.remove(name)
-
-    await asyncio.gather(*[work(name) for name in names])
+    await assert_alone(locks, *[str(tmp_path / name) for name in names])
 
 
 async def test_who_holds_a_path_may_hold_it_again_and_others_still_wait(
@@ -57,10 +63,10 @@ async def test_who_holds_a_path_may_hold_it_again_and_others_still_wait(
             pass
         other = asyncio.create_task(_hold(locks, path))
         named = asyncio.create_task(_hold(locks, names=["a"]))
-        await asyncio.sleep(0.05)
+        await run_other_tasks()
         assert not other.done()
         assert not named.done()
-    await asyncio.wait_for(asyncio.gather(other, named), HANGING_SECONDS)
+    await asyncio.gather(other, named)
 
 
 async def _hold(locks: PathLocks, *paths: str, names: Sequence[str] = ()) -> None:
@@ -104,7 +110,7 @@ async def test_two_who_hold_the_same_paths_in_different_orders_do_not_wait_forev
             async with locks.hold(*paths):
                 await asyncio.sleep(0)
 
-    await asyncio.wait_for(asyncio.gather(work(one, other), work(other, one)), HANGING_SECONDS)
+    await asyncio.gather(work(one, other), work(other, one))
 
 
 async def test_who_is_cancelled_while_waiting_or_holding_leaves_no_lock_behind(
@@ -114,10 +120,10 @@ async def test_who_is_cancelled_while_waiting_or_holding_leaves_no_lock_behind(
 
     async def work() -> None:
         async with locks.hold(path):
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
 
     holding, waiting = asyncio.create_task(work()), asyncio.create_task(work())
-    await asyncio.sleep(0.05)
+    await run_other_tasks()
     for task in (waiting, holding):
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -129,7 +135,7 @@ async def test_who_is_cancelled_while_waiting_or_holding_leaves_no_lock_behind(
 async def test_lock_files_are_private_few_and_not_beside_the_notebooks(tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "locks"
     locks = PathLocks(folder, LOG)
-    for n in range(1000):
+    for n in range(300):
         async with locks.hold(str(tmp_path / f"{n}.ipynb")):
             pass
     files = list(folder.iterdir())
@@ -146,17 +152,8 @@ async def test_where_no_lock_file_can_be_made_the_server_goes_on_and_says_so(
     folder = tmp_path / "locks"
     folder.write_text("in the way")
     locks = PathLocks(folder if obstacle == "a file" else folder / "locks", LOG)
-    inside: list[int] = []
-
-    async def work(number: int) -> None:
-        async with locks.hold(str(tmp_path / "a")):
-            inside.append(number)
-            # Within the process it is as safe as ever.
-            assert len(inside) == 1
-            await asyncio.sleep(0.01)
-            inside.remove(number)
-
-    await asyncio.gather(*[work(number) for number in range(3)])
+    # Within the process it is as safe as ever.
+    await assert_alone(locks, *[str(tmp_path / "a")] * 3)
     assert "No lock among servers" in caplog.text
 
 
@@ -172,12 +169,7 @@ async def test_where_the_file_system_has_no_locks_the_server_goes_on_and_says_so
         raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr(fcntl, "flock", flock)
-    path = str(tmp_path / "a")
-    async with locks.hold(path):
-        other = asyncio.create_task(_hold(locks, path))
-        await asyncio.sleep(0.05)
-        assert not other.done()
-    await asyncio.wait_for(other, HANGING_SECONDS)
+    await assert_alone(locks, *[str(tmp_path / "a")] * 3)
     assert "No lock among servers" in caplog.text
 
 
@@ -185,54 +177,30 @@ def test_three_processes_that_count_in_one_notebook_miss_nothing(
     others: Others, place: Place, tmp_path: Path
 ) -> None:
     (place.root / NAME).write_bytes(b"0")
-    arguments = {"root": str(place.root), "locks": str(tmp_path / "locks"), "times": 50}
+    arguments = {"root": str(place.root), "locks": str(tmp_path / "locks"), "times": 30}
     counting = [others.begin("count", **arguments) for _ in range(3)]
     # With the lock, none ever finds that another wrote meanwhile.
     assert [others.outcome(number) for number in counting] == [0, 0, 0]
-    assert (place.root / NAME).read_bytes() == b"150"
+    assert (place.root / NAME).read_bytes() == b"90"
 
 
-def test_what_another_process_holds_is_waited_for(
-    others: Others, place: Place, notebook: Path, tmp_path: Path
+async def test_what_another_server_holds_is_waited_for(
+    locks: PathLocks, other_server: PathLocks, tmp_path: Path
 ) -> None:
-    marker = tmp_path / "held"
-    arguments = {"root": str(place.root), "locks": str(tmp_path / "locks"), "marker": str(marker)}
-    holding = others.begin("hold", **arguments)
-
-    async def hold() -> None:
-        async with place.storage.hold(NAME):
-            assert not marker.exists()
-
-    async def wait() -> None:
-        while not marker.exists():  # noqa: ASYNC110 -- another process makes it
-            await asyncio.sleep(0.01)
-        waiting = asyncio.create_task(hold())
-        await asyncio.sleep(0.05)
+    path = str(tmp_path / "a")
+    async with other_server.hold(path):
+        waiting = asyncio.create_task(_hold(locks, path))
+        await run_other_tasks()
         assert not waiting.done()
-        marker.with_suffix(".release").touch()
-        await waiting
-
-    asyncio.run(asyncio.wait_for(wait(), HANGING_SECONDS))
-    assert others.outcome(holding) == "held"
-    assert notebook.read_bytes() == TEXT
+    await waiting
 
 
-@pytest.mark.skipif(not is_nightly(), reason="takes ten seconds: nightly")
-def test_what_another_process_does_not_let_go_of_is_not_waited_for_forever(
-    others: Others, place: Place, notebook: Path, tmp_path: Path
+@pytest.mark.usefixtures("fast_clock")
+async def test_what_another_server_does_not_let_go_of_is_not_waited_for_forever(
+    locks: PathLocks, other_server: PathLocks, tmp_path: Path
 ) -> None:
-    marker = tmp_path / "held"
-    arguments = {"root": str(place.root), "locks": str(tmp_path / "locks"), "marker": str(marker)}
-    holding = others.begin("hold", **arguments)
-    while not marker.exists():
-        time.sleep(0.01)
-
-    async def hold() -> None:
-        async with place.storage.hold(NAME):
-            raise AssertionError
-
-    with pytest.raises(Busy):
-        asyncio.run(hold())
-    marker.with_suffix(".release").touch()
-    assert notebook.read_bytes() == TEXT
-    assert others.outcome(holding) == "held"
+    path = str(tmp_path / "a")
+    async with other_server.hold(path):
+        with pytest.raises(Busy):
+            await _hold(locks, path)
+    await _hold(locks, path)
