@@ -32,7 +32,6 @@ STARTED = time.time()
 #: The option of pytest and of the browser tests that tries everything.
 NIGHTLY = "--nightly"
 OLDEST_JUPYTERLAB = "jupyterlab==4.2.0"
-NEWEST_JUPYTERLAB = "jupyterlab~=4.6"
 ODD_BASE_URL = "/a%40b/%C3%BC%20x%25y/"
 #: Test environments with packages that do not go together with each other.
 SETUP_NAMES = ("setups", "documents")
@@ -115,7 +114,7 @@ def browser(session: nox.Session) -> None:
 def setups(session: nox.Session, name: str) -> None:
     """Test Python beside other contents managers, rooms, hubs and proxies."""
     install_node_modules(session, SETUPS / "proxy")
-    session.install("-r", str(SETUPS / f"{name}.txt"), f"{build_wheel(session)}[test]")
+    install_wheel(session, "-r", str(SETUPS / f"{name}.txt"), extra="test")
     run_pytest(
         session,
         f"setups-{name}",
@@ -128,7 +127,7 @@ def setups(session: nox.Session, name: str) -> None:
 @nox.session
 def oldest_lab(session: nox.Session) -> None:
     """Test the tab in the oldest JupyterLab that is supported."""
-    session.install(OLDEST_JUPYTERLAB, build_wheel(session))
+    install_wheel(session, OLDEST_JUPYTERLAB)
     run_browser(session, Path(session.virtualenv.location))
 
 
@@ -136,14 +135,14 @@ def oldest_lab(session: nox.Session) -> None:
 @nox.parametrize("name", SETUP_NAMES, ids=SETUP_NAMES)
 def rooms(session: nox.Session, name: str) -> None:
     """Test the tab of a collaborative notebook, in both kinds of rooms."""
-    session.install("-r", str(SETUPS / f"{name}.txt"), f"{build_wheel(session)}[lab]")
+    install_wheel(session, "-r", str(SETUPS / f"{name}.txt"), extra="lab")
     run_browser(session, Path(session.virtualenv.location), "--collaborative")
 
 
 @nox.session
 def notebook7(session: nox.Session) -> None:
     """Test that a notebook in Notebook 7 follows edits."""
-    session.install("notebook>=7.2", build_wheel(session))
+    install_wheel(session, "notebook>=7.2")
     run_browser(session, Path(session.virtualenv.location), "--notebook7")
 
 
@@ -153,7 +152,7 @@ def host(session: nox.Session) -> None:
     session.install("jupyter_server[test]", "pytest-xdist")
     session.run("python", "-m", "pip", "uninstall", "-q", "-y", "jupyter_nbedit")
     session.run("python", "tests/host", "without")
-    session.install(build_wheel(session))
+    install_wheel(session)
     session.run("python", "tests/host", "with")
 
 
@@ -262,15 +261,17 @@ def describe_failures(part: str, case: ET.Element) -> Iterator[str]:
 # What they need -----------------------------------------------------------------------------------
 
 
-def build_wheel(session: nox.Session) -> str:
-    """Build the wheel, once for all parts of this run, and return its path."""
+def install_wheel(session: nox.Session, *requirements: str, extra: str = "") -> None:
+    """Install requirements and the package, as its wheel, which is built once for all parts."""
     folder = CACHE / "wheel"
     built = [wheel for wheel in folder.glob("*.whl") if wheel.stat().st_mtime >= STARTED]
     if not built:
         options = ("--no-deps", "--wheel-dir", str(folder))
         session.run(sys.executable, "-m", "pip", "wheel", ".", *options, external=True, silent=True)
         built = list(folder.glob("*.whl"))
-    return str(built[0])
+    session.install(*requirements, f"{built[0]}[{extra}]" if extra else str(built[0]))
+    # The version stays the same while the code changes: a reused environment has the code of then.
+    session.install("--force-reinstall", "--no-deps", str(built[0]))
 
 
 def install_node_modules(session: nox.Session, project: Path) -> None:
