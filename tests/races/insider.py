@@ -39,15 +39,7 @@ def storage_in(root: Path, locks: Path) -> FileStorage:
 
 
 class Insider:
-    """Edits one cell again and again.
-
-    Parameters
-    ----------
-    storage
-        Where the notebook is.
-    path
-        Its file.
-    """
+    """Edits one cell of a notebook again and again."""
 
     def __init__(self, storage: FileStorage, path: Path) -> None:
         self._storage = storage

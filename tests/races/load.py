@@ -8,7 +8,7 @@ import json
 import random
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,58 +17,50 @@ from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 from jupyter_nbedit.events import SCHEMA_ID
 from tests.races.history import Edit, Event, Feed, History, Kept
-from tests.races.servers import TOKEN, Run, Servers, running
-from tests.races.wire import Connection
+from tests.races.servers import Run, Servers, run_servers
 from tests.races.writers import NOTEBOOK, Notes, Writer, value_of
 from tests.support import samples
+from tests.support.waiting import wait_until_async
 
 SHARED = "shared"
-_EVENTS_SECONDS = 20.0
 
 
 @dataclass(frozen=True)
 class Load:
-    """How many edit how often.
+    """How many clients edit how often."""
 
-    Parameters
-    ----------
-    alone, times
-        How many have a cell of their own, and how many edits each of them makes.
-    together, times_together
-        How many edit one cell, and how often each of them gets an edit in.
-    kills
-        How many times a server is killed and started again meanwhile.
-    kill_seconds
-        How long it is left alone before each time.
-    seed
-        Of all that is left to chance.
-    is_locked
-        Whether the servers share the locks of one user. Without, nothing but looking at what they
-        exchange keeps one from losing what the other writes.
-    """
-
+    #: How many have a cell of their own, and how many edits each of them makes.
     alone: int
     times: int
+    #: How many edit one cell, and how often each of them gets an edit in.
     together: int
     times_together: int
-    kills: int
-    kill_seconds: tuple[float, float] = (0.5, 2.0)
-    seed: int = 0
+    #: How many times a server is killed and started again meanwhile.
+    kills: int = 0
+    #: Whether the servers share the locks of one user. Without, nothing but looking at what they
+    #: exchange keeps one from losing what the other writes.
     is_locked: bool = True
+
+    @property
+    def edits(self) -> int:
+        return self.alone * self.times + self.together * self.times_together
 
 
 @dataclass
 class Outcome:
-    """What came of it."""
+    """What the clients saw."""
 
     history: History
     notes: Notes
     seconds: float
     kills: int
 
-    def told(self) -> str:
-        """Give the figures for people."""
-        acknowledged = sum(edit.is_acknowledged for edit in self.history.edits)
+    @property
+    def acknowledged(self) -> int:
+        return sum(edit.is_acknowledged for edit in self.history.edits)
+
+    def __str__(self) -> str:
+        acknowledged = self.acknowledged
         answers = ", ".join(
             f"{count} x {status} {reason}".strip()
             for (status, reason), count in sorted(self.history.answers.items())
@@ -93,12 +85,13 @@ class _Subscriber:
     events: list[Event] = field(default_factory=list)
 
     @classmethod
-    async def of(cls, run: Run) -> _Subscriber:
-        url = f"ws://127.0.0.1:{run.port}/api/events/subscribe"
-        headers = {"Authorization": f"token {TOKEN}"}
+    async def join(cls, run: Run) -> _Subscriber:
+        client = run.server.client
+        url = f"ws://127.0.0.1:{client.port}/api/events/subscribe"
+        headers = {"Authorization": f"token {client.token}"}
         socket = await websocket_connect(HTTPRequest(url, headers=headers))
         # Its answer comes before the server has begun to listen to itself.
-        connection = await Connection.to(run.port, TOKEN)
+        connection = await run.connect()
         await connection.request("GET", "/nbedit")
         connection.close()
         return cls(run, socket, time.monotonic())
@@ -120,12 +113,11 @@ class Subscribers:
 
     async def join(self, run: Run) -> None:
         """Listen to a run of a server from now on."""
-        subscriber = await _Subscriber.of(run)
+        subscriber = await _Subscriber.join(run)
         self._all.append((subscriber, asyncio.create_task(subscriber.listen())))
 
     async def feeds(self, edits: Sequence[Edit]) -> list[Feed]:
         """Wait for what the living have still to tell, and give all that was told."""
-        deadline = time.monotonic() + _EVENTS_SECONDS
         for subscriber, task in self._all:
             run = subscriber.run
             expected = {
@@ -133,10 +125,15 @@ class Subscribers:
                 for edit in edits
                 if edit.server == run.name and edit.called >= subscriber.since
             }
-            while run.ended is None and time.monotonic() < deadline:
-                if expected <= {event.hash for event in subscriber.events}:
-                    break
-                await asyncio.sleep(0.05)
+
+            def has_all(
+                run: Run = run, expected: set[str | None] = expected, by: _Subscriber = subscriber
+            ) -> bool:
+                return run.ended is not None or expected <= {event.hash for event in by.events}
+
+            with suppress(AssertionError):
+                # What never comes is for the checker to report.
+                await wait_until_async(has_all)
             subscriber.socket.close()
             await task
         return [
@@ -147,14 +144,13 @@ class Subscribers:
         ]
 
 
-async def ran(load: Load, folder: Path) -> Outcome:
-    """Let all of them work, and give what they have seen."""
-    chance = random.Random(load.seed)  # noqa: S311 -- no secret
+async def run_load(load: Load, folder: Path, chance: random.Random) -> Outcome:
+    """Let all clients work, and return what they have seen."""
     cells = [*(f"own-{n}" for n in range(load.alone)), SHARED]
     before = samples.notebook(*[samples.code(cell, cell) for cell in cells])
     notes = Notes()
     servers = Servers(folder, shares_locks=load.is_locked)
-    async with running(servers):
+    with run_servers(servers):
         path = servers.root / NOTEBOOK
         path.write_bytes(before)
         subscribers = Subscribers()
@@ -175,7 +171,7 @@ async def ran(load: Load, folder: Path) -> Outcome:
             for n in range(load.alone + load.together)
         ]
         began = time.monotonic()
-        async with _killing(servers, subscribers, load, chance) as killed:
+        async with _killing(servers, subscribers, load, notes, chance) as killed:
             await asyncio.gather(*[writer.work(times) for writer, times in work])
             seconds = time.monotonic() - began
         ledger = await _ledger(servers.alive[0])
@@ -199,18 +195,20 @@ async def ran(load: Load, folder: Path) -> Outcome:
 
 @asynccontextmanager
 async def _killing(
-    servers: Servers, subscribers: Subscribers, load: Load, chance: random.Random
+    servers: Servers, subscribers: Subscribers, load: Load, notes: Notes, chance: random.Random
 ) -> AsyncIterator[list[str]]:
     """Kill a server now and then while the block runs, never all of them at once."""
     killed: list[str] = []
 
     async def kill() -> None:
         while len(killed) < load.kills:
-            await asyncio.sleep(chance.uniform(*load.kill_seconds))
+            due = (len(killed) + chance.random()) * load.edits / load.kills
+            while len(notes.edits) < min(due, 0.9 * load.edits):  # noqa: ASYNC110 - others edit
+                await asyncio.sleep(0.01)
             name = servers.names[len(killed) % len(servers.names)]
-            servers.runs[name].kill()
+            servers.runs[name].server.kill()
             killed.append(name)
-            await subscribers.join(await servers.start(name))
+            await subscribers.join(await asyncio.to_thread(servers.start, name))
 
     task = asyncio.create_task(kill())
     try:
@@ -226,7 +224,7 @@ def _cells(text: bytes) -> list[tuple[str, str]]:
 
 
 async def _ledger(run: Run) -> list[Kept]:
-    connection = await Connection.to(run.port, TOKEN)
+    connection = await run.connect()
     kept: list[Kept] = []
     before = ""
     while True:

@@ -16,16 +16,14 @@ import random
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from tests.races.users import become
 from tests.support import samples
+from tests.support.waiting import wait_until
 
-#: How long a version may be out of sight: we may be about to put it back.
-PATIENCE_SECONDS = 20.0
 _LONGEST_HALF = 0.001
-# So many lost versions are proof, and each of them takes all of the patience.
-_ENOUGH = 2
 
 
 def mark(number: int) -> str:
@@ -63,13 +61,7 @@ KINDS = {"renamed": (renamed, 0.003), "in_place": (in_place, 0.02)}
 
 
 class Waiting:
-    """Waits for times that nobody can foresee, without sleeping: that takes longer.
-
-    Parameters
-    ----------
-    seed
-        Of the times.
-    """
+    """Waits for times that nobody can foresee, without sleeping: that takes longer."""
 
     def __init__(self, seed: int) -> None:
         self._chance = random.Random(seed)  # noqa: S311 -- no secret
@@ -82,13 +74,11 @@ class Waiting:
 
 
 def is_there(path: Path, number: int) -> bool:
-    """Look for a mark, for a while if need be."""
+    """Look for a mark; it may be out of sight for a moment, when we are about to put it back."""
     sought = mark(number).encode()
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while sought not in path.read_bytes():
-        if time.monotonic() > deadline:
-            return False
-    return True
+    with suppress(AssertionError):
+        return wait_until(lambda: sought in path.read_bytes())
+    return False
 
 
 def main() -> None:
@@ -101,7 +91,6 @@ def main() -> None:
         pause(longest)
         if not is_there(path, number):
             lost.append(number)
-        if len(lost) == _ENOUGH:
             break
     os.write(1, json.dumps({"writes": number, "lost": lost}).encode())
 

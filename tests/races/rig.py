@@ -9,46 +9,46 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as Blocked
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Event
 
 from tests.faults import shim
 from tests.faults.machinery import need
 from tests.races.insider import NAME
 from tests.races.outsider import version
 from tests.support.paths import ROOT
+from tests.support.waiting import LIMIT_SECONDS, wait_until
 
 BEFORE, THEIRS = version(1), version(201)
 AWAY = "away.ipynb"
-#: How long somebody who is kept waiting is waited for, before the edit goes on.
-_BLOCKED_SECONDS = 0.03
-_HELD_SECONDS = 0.06
-_LIMIT_SECONDS = 20.0
+#: So often the edit has slept before somebody who has the file open writes into it.
+_NAPS = 5
 
 
-def renamed(path: Path) -> None:
+def renamed(path: Path, _rig: Rig) -> None:
     beside = path.with_name(".theirs")
     beside.write_bytes(THEIRS)
     beside.replace(path)
 
 
-def in_place(path: Path) -> None:
+def in_place(path: Path, _rig: Rig) -> None:
     path.write_bytes(THEIRS)
 
 
-def held_open(path: Path) -> None:
-    """Open the file, and write into it a little later."""
+def held_open(path: Path, rig: Rig) -> None:
+    """Open the file, and write into it when the edit waits for that, or has ended."""
     with path.open("r+b", buffering=0) as file:
-        time.sleep(_HELD_SECONDS)
+        naps = rig.count_naps()
+        rig.has_opened.set()
+        wait_until(lambda: rig.has_ended.is_set() or rig.count_naps() >= naps + _NAPS)
         file.truncate()
         file.write(THEIRS)
 
 
-def disguised(path: Path) -> None:
+def disguised(path: Path, _rig: Rig) -> None:
     """Write as many bytes, and set the time back to what it was."""
     before = path.stat()
     with path.open("r+b") as file:
@@ -56,32 +56,23 @@ def disguised(path: Path) -> None:
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
-def appended(path: Path) -> None:
+def appended(path: Path, _rig: Rig) -> None:
     with path.open("ab") as file:
         file.write(b"\n")
 
 
-def removed(path: Path) -> None:
+def removed(path: Path, _rig: Rig) -> None:
     path.unlink()
 
 
-def moved(path: Path) -> None:
+def moved(path: Path, _rig: Rig) -> None:
     path.rename(path.with_name(AWAY))
 
 
 class Rig:
-    """An edit of a process of its own, and its folder.
+    """An edit of a process of its own as some user, and its folder.
 
-    Parameters
-    ----------
-    top
-        A folder that other users can get to.
-    user
-        As whom to edit, and to interfere.
-    libraries
-        What is to stand between the edit and libc, the shim among it.
-    refused
-        See `rigged`.
+    Between the edit and libc stand some libraries, the shim among them.
     """
 
     def __init__(
@@ -106,17 +97,16 @@ class Rig:
             text=True,
         )
         self._pool = ThreadPoolExecutor(1)
+        self.has_opened, self.has_ended = Event(), Event()
 
-    def put(self) -> None:
-        """Have nothing in the folder but the notebook, as it was before."""
+    def edit(self, number: int, act: Callable[[Path, Rig], None] | None = None) -> tuple[int, str]:
+        """Let an edit be made of the same notebook, and somebody act before one of its calls."""
         for name in self.root.iterdir():
             name.unlink()
         self.path.write_bytes(BEFORE)
         os.chown(self.path, self._user, self._user)
-
-    def edit(self, number: int, act: Callable[[Path], None] | None = None) -> tuple[int, str]:
-        """Let an edit be made, and somebody act before its call of a number."""
-        self.put()
+        self.has_opened.clear()
+        self.has_ended.clear()
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
@@ -125,18 +115,42 @@ class Rig:
         if act is not None:
             _, status = os.waitpid(process.pid, os.WUNTRACED)
             assert os.WIFSTOPPED(status)
-            acting = self._pool.submit(act, self.path)
-            with suppress(Blocked, OSError):
-                acting.result(_BLOCKED_SECONDS)
+            acting = self._pool.submit(act, self.path, self)
+            self._wait(acting)
             process.send_signal(signal.SIGCONT)
         calls, outcome = json.loads(process.stdout.readline())
+        self.has_ended.set()
         if acting is not None:
             with suppress(FileNotFoundError):
-                acting.result(_LIMIT_SECONDS)
+                acting.result(LIMIT_SECONDS)
         return calls, outcome
 
+    def _wait(self, acting: Future[None]) -> None:
+        """Wait until somebody has acted, has opened the file, or is kept from that by a lease."""
+        lease = f" {self._process.pid} "
+        wait_until(
+            lambda: (
+                acting.done()
+                or self.has_opened.is_set()
+                or any(
+                    "BREAKING" in line and lease in line
+                    for line in Path("/proc/locks").read_text().splitlines()
+                )
+            ),
+            "the other program",
+        )
+
+    def count_naps(self) -> int:
+        """Count how often the threads of the edit have waited for something."""
+        files = Path(f"/proc/{self._process.pid}/task").glob("*/status")
+        naps = 0
+        for file in files:
+            with suppress(FileNotFoundError, ProcessLookupError):
+                naps += int(file.read_text().split("\nvoluntary_ctxt_switches:")[1].split()[0])
+        return naps
+
     def left(self) -> dict[str, bytes]:
-        """Give what is in the folder."""
+        """Return what is in the folder."""
         return {path.name: path.read_bytes() for path in self.root.iterdir()}
 
     def close(self) -> None:
@@ -149,25 +163,24 @@ class Rig:
 
 
 @contextmanager
-def rigged(user: int, *, refused: Sequence[str] = ()) -> Iterator[Rig]:
-    """Have a rig while the block runs.
-
-    Parameters
-    ----------
-    user
-        As whom to edit, and to interfere.
-    refused
-        What the system does not do: ``exchange``, ``lease``.
-    """
+def build_rig(user: int, *, refused: Sequence[str] = ()) -> Iterator[Rig]:
+    """Have a rig while the block runs, whose system refuses ``exchange`` or ``lease``."""
     need_system()
-    top = Path(tempfile.mkdtemp(prefix="nbedit-"))
-    top.chmod(0o755)
-    try:
-        rig = Rig(top, user, [shim.build(top), refusing(top)], refused)
+    with shared_folder() as top:
+        rig = Rig(top, user, [shim.build(top), build_refusing(top)], refused)
         try:
             yield rig
         finally:
             rig.close()
+
+
+@contextmanager
+def shared_folder() -> Iterator[Path]:
+    """Make a folder that other users can get to, which those of pytest are not."""
+    top = Path(tempfile.mkdtemp(prefix="nbedit-"))
+    top.chmod(0o755)
+    try:
+        yield top
     finally:
         shutil.rmtree(top)
 
@@ -177,7 +190,7 @@ def need_system() -> None:
     need(sys.platform == "linux" and shim.compiler(), "this rig needs Linux and a C compiler")
 
 
-def refusing(folder: Path) -> Path:
+def build_refusing(folder: Path) -> Path:
     """Build what lets the system refuse things, to be named in ``LD_PRELOAD``."""
     library, source = folder / "refusing.so", Path(__file__).with_name("refusing.c")
     command = [shim.compiler() or "cc", "-O1", "-shared", "-fPIC", "-o", str(library), str(source)]

@@ -1,50 +1,33 @@
-"""How others are kept from losing what they write is told with each edit."""
+"""With each edit is said how others are kept from losing what they write."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.races.rig import refusing
-from tests.races.servers import TOKEN, Servers, running
-from tests.races.wire import Connection
+from tests.races.rig import build_refusing, need_system
 from tests.support import samples
-
-_NOTEBOOK = "/nbedit/notebooks/a.ipynb"
-
-
-async def told(servers: Servers) -> tuple[list[str], list[str | None]]:
-    """Give which guards a server has, and with which it made an edit and a dry run."""
-    async with running(servers):
-        (servers.root / "a.ipynb").write_bytes(samples.three_cells())
-        (run,) = servers.alive
-        with closing(await Connection.to(run.port, TOKEN)) as connection:
-            about: dict[str, Any] = (await connection.request("GET", "/nbedit")).json
-            said = [await _guard(connection, dry_run=dry_run) for dry_run in (False, True)]
-    return about["guards"], said
-
-
-async def _guard(connection: Connection, *, dry_run: bool) -> str | None:
-    operation = {"op": "replace", "cell": "beta", "source": f"dry run: {dry_run}"}
-    body = json.dumps({"operations": [operation], "dry_run": dry_run}).encode()
-    answer = await connection.request("PATCH", _NOTEBOOK, body)
-    assert answer.status == 200, answer.body
-    guard: str | None = answer.json.get("guard")
-    return guard
+from tests.support.servers import run_server
 
 
 @pytest.mark.parametrize(
     ("refused", "guard"), [("", "lease"), ("lease", "exchange"), ("exchange lease", "compare")]
 )
-def test_a_reply_tells_how_others_were_kept_from_losing_what_they_write(
+def test_a_reply_names_the_guard_against_other_writers(
     tmp_path: Path, refused: str, guard: str
 ) -> None:
-    more = {"LD_PRELOAD": str(refusing(tmp_path)), "NBEDIT_REFUSED": refused}
-    guards, said = asyncio.run(told(Servers(tmp_path, ("one",), more)))
-    assert said == [guard, None]
-    assert guards == ["lease", "exchange", "compare"]
+    need_system()
+    environment = {"LD_PRELOAD": str(build_refusing(tmp_path)), "NBEDIT_REFUSED": refused}
+    with run_server(tmp_path, environment=environment) as client:
+        (client.root / "a.ipynb").write_bytes(samples.three_cells())
+        about = client.request("GET", "nbedit").json
+        operation: dict[str, Any] = {"op": "replace", "cell": "beta", "source": "new"}
+        edited, tried = (
+            client.patch("a.ipynb", {**operation, "source": f"{dry_run}"}, dry_run=dry_run)
+            for dry_run in (False, True)
+        )
+    assert (edited.status, tried.status) == (200, 200)
+    assert (edited.json["guard"], tried.json.get("guard")) == (guard, None)
+    assert about["guards"] == ["lease", "exchange", "compare"]

@@ -9,11 +9,11 @@ import pytest
 
 from tests.races import rig as acts
 from tests.races.insider import NAME
-from tests.races.rig import AWAY, BEFORE, THEIRS, Rig, rigged
+from tests.races.rig import AWAY, BEFORE, THEIRS, Rig, build_rig
 from tests.races.stopping import OURS
 from tests.races.users import all_kinds, called
 
-Act = Callable[[Path], None]
+Act = Callable[[Path, Rig], None]
 ACTS = [
     acts.renamed,
     acts.in_place,
@@ -27,7 +27,7 @@ ACTS = [
 
 @pytest.fixture(scope="module", params=all_kinds(), ids=called)
 def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
-    with rigged(request.param) as found:
+    with build_rig(request.param) as found:
         yield found
 
 
@@ -72,13 +72,13 @@ def test_act_between_any_two_calls_of_an_edit_is_not_lost(rig: Rig, act: Act) ->
 
 @pytest.mark.parametrize("act", [acts.renamed, acts.removed, acts.moved])
 def test_without_leases_whoever_replaces_or_removes_the_file_loses_nothing(act: Act) -> None:
-    with rigged(all_kinds()[0], refused=["lease"]) as rig:
+    with build_rig(all_kinds()[0], refused=["lease"]) as rig:
         lost = acted(rig, act, "exchange")
     assert lost == [], "\n".join(lost)
 
 
 def test_without_exchange_it_is_told_and_only_between_look_and_rename_something_is_lost() -> None:
-    with rigged(all_kinds()[0], refused=["exchange"]) as rig:
+    with build_rig(all_kinds()[0], refused=["exchange"]) as rig:
         lost = acted(rig, acts.renamed, "compare")
     # To look again is to open, to read and to close.
     assert len(lost) <= 6, "\n".join(lost)

@@ -6,44 +6,31 @@ What must hold is said in `tests.races.checker`.
 from __future__ import annotations
 
 import asyncio
-import time
 from pathlib import Path
 
-from tests.races.chance import seed
+import pytest
+
 from tests.races.checker import violations
-from tests.races.load import Load, Outcome, ran
-from tests.support.sizes import is_nightly
+from tests.races.load import Load, run_load
+from tests.support.sizes import is_nightly, seeded_random
 
-IS_NIGHTLY = is_nightly()
+_FEW = (16, 12, 4, 8) if is_nightly() else (8, 5, 3, 4)
+_KILLED = Load(64, 1000, 16, 500, kills=40) if is_nightly() else Load(12, 10, 4, 5, kills=1)
 
 
-def outcome(load: Load, folder: Path) -> Outcome:
-    """Let clients work, tell the figures, and see to it that what they saw can be."""
-    found = asyncio.run(ran(load, folder))
-    print(found.told())
-    began = time.monotonic()
-    wrong = violations(found.history)
-    print(f"checked in {time.monotonic() - began:.1f} s")
+def assert_is_linearizable(load: Load, folder: Path) -> None:
+    outcome = asyncio.run(run_load(load, folder, seeded_random(str(load))))
+    print(outcome)
+    wrong = violations(outcome.history)
     assert wrong == [], "\n".join([f"{len(wrong)} violations:", *wrong[:20]])
-    return found
+    assert outcome.kills == load.kills
+    assert outcome.acknowledged > 0.9 * load.edits
 
 
-def test_64_writers_and_16_on_one_cell_over_two_servers_that_are_killed_lose_and_double_nothing(
-    tmp_path: Path,
-) -> None:
-    times, together, kills = (1000, 500, 40) if IS_NIGHTLY else (60, 30, 4)
-    load = Load(64, times, 16, together, kills=kills, seed=seed())
-    found = outcome(load, tmp_path)
-    assert found.kills == load.kills
-    acknowledged = sum(edit.is_acknowledged for edit in found.history.edits)
-    assert acknowledged > 0.9 * (64 * load.times + 16 * load.times_together)
+@pytest.mark.parametrize("is_locked", [True, False], ids=["one lock", "no lock in common"])
+def test_edits_over_two_servers_are_linearizable(tmp_path: Path, *, is_locked: bool) -> None:
+    assert_is_linearizable(Load(*_FEW, is_locked=is_locked), tmp_path)
 
 
-def test_edits_over_two_servers_are_linearizable(tmp_path: Path) -> None:
-    outcome(Load(16, 12, 4, 8, kills=0, seed=seed()), tmp_path)
-
-
-def test_two_servers_without_a_lock_in_common_lose_and_double_nothing_either(
-    tmp_path: Path,
-) -> None:
-    outcome(Load(16, 12, 4, 8, kills=0, seed=seed(), is_locked=False), tmp_path)
+def test_edits_over_two_servers_that_are_killed_are_linearizable(tmp_path: Path) -> None:
+    assert_is_linearizable(_KILLED, tmp_path)

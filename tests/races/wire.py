@@ -47,7 +47,7 @@ class Connection:
         self._token = token
 
     @classmethod
-    async def to(cls, port: int, token: str) -> Connection:
+    async def open(cls, port: int, token: str) -> Connection:
         """Open a connection to a server of this machine.
 
         Raises

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.races.history import Edit, Read, Refusal, Step
-from tests.races.servers import TOKEN, Run, Servers
+from tests.races.servers import Run, Servers
 from tests.races.wire import Answer, Connection
 
 NOTEBOOK = "shared.ipynb"
@@ -277,7 +277,7 @@ class Writer:
         if self._connection is not None and self._run is not None:
             return self._run
         run = run or self._chance.choice(self._servers.alive)
-        self._connection = await Connection.to(run.port, TOKEN)
+        self._connection = await run.connect()
         self._run = run
         return run
 
