@@ -1,4 +1,4 @@
-"""Which API paths are notebooks, and where on disk they are."""
+"""Which paths are notebooks, by whatever name, on a file system with every trap there is."""
 
 from __future__ import annotations
 
@@ -7,170 +7,281 @@ import errno
 import ntpath
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
+from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
+from jupyter_server.services.contents.manager import AsyncContentsManager
 from tornado.web import HTTPError
 
-from jupyter_nbedit.errors import InvalidRequest, NotebookNotFound
-from jupyter_nbedit.storage.mapping import api_path, root_name
-from jupyter_nbedit.storage.paths import (
-    check_suffix,
-    is_odd,
-    os_path,
-    real_path,
-    resolved,
-    resolved_vacant,
-    visible,
-)
-from tests.storage.conftest import Place
+from jupyter_nbedit.errors import Forbidden, InvalidRequest, NotAPlainFile, NotebookNotFound
+from jupyter_nbedit.storage.choice import ServerStorages
+from jupyter_nbedit.storage.files import FileStorage
+from jupyter_nbedit.storage.mapping import api_path
+from tests.storage.conftest import NAME, TEXT, Place
 
-
-@pytest.mark.parametrize(
-    ("path", "odd"),
-    [
-        *((path, False) for path in ("a", "a/b c", "..a/b..")),
-        *((path, True) for path in ("", "/a", "a/", "a//b", "./a", "a/..", "a/../b", "a\0")),
-    ],
-)
-def test_a_path_has_one_spelling(path: str, *, odd: bool) -> None:
-    assert is_odd(path) == odd
+# Of API paths ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", ["", "a", "a.IPYNB", "a.ipynb/", "a.ipynb.txt", "x" * 300])
-def test_a_path_of_no_notebook_is_refused_with_its_end(place: Place, path: str) -> None:
-    with pytest.raises(InvalidRequest, match=r"ends in \.ipynb") as refusal:
-        check_suffix(path)
-    assert str(refusal.value).endswith(f"found {path[-200:]!r}.")
-    with pytest.raises(InvalidRequest):
-        asyncio.run(os_path(place.manager, path))
-
-
-def test_a_notebook_s_path_leads_below_the_root(place: Place) -> None:
-    assert asyncio.run(os_path(place.manager, "b/a.ipynb")) == str(place.root / "b" / "a.ipynb")
-    assert asyncio.run(visible(place.manager, "b")) == str(place.root / "b")
-
-
-def test_what_is_hidden_is_there_only_for_a_manager_that_shows_it(place: Place) -> None:
-    with pytest.raises(NotebookNotFound):
-        asyncio.run(visible(place.manager, ".b/a.ipynb"))
-    place.manager.allow_hidden = True
-    assert asyncio.run(visible(place.manager, ".b/a")) == str(place.root / ".b" / "a")
-
-
-@pytest.mark.parametrize("path", ["../a", "a/../../b", "a\0", "a//b", "./a", "a/../b", "/a", ""])
-def test_an_odd_path_leads_nowhere(place: Place, path: str) -> None:
-    with pytest.raises(NotebookNotFound):
-        asyncio.run(visible(place.manager, path))
-
-
-@pytest.mark.parametrize("error", [HTTPError(404), NotADirectoryError(), PermissionError()])
-def test_what_the_manager_cannot_look_into_is_not_there(place: Place, error: Exception) -> None:
-    class Blind(AsyncLargeFileManager):
-        async def is_hidden(self, _path: str) -> bool:
-            raise error
-
-    with pytest.raises(NotebookNotFound):
-        asyncio.run(visible(Blind(root_dir=str(place.root)), "a"))
-
-
-def test_what_the_manager_has_no_place_for_is_not_there(place: Place) -> None:
-    class Narrow(AsyncLargeFileManager):
-        def _get_os_path(self, path: str) -> str:
-            raise HTTPError(404, path)
-
-    for allow_hidden in (False, True):
-        narrow = Narrow(root_dir=str(place.root), allow_hidden=allow_hidden)
-        with pytest.raises(NotebookNotFound):
-            asyncio.run(visible(narrow, "a"))
+def test_a_path_of_no_notebook_is_refused(place: Place, path: str) -> None:
+    for act in (place.read, place.create, place.check_vacant):
+        with pytest.raises(InvalidRequest):
+            act(path)
 
 
 @pytest.mark.parametrize(
-    ("code", "times", "found"),
-    [(errno.EINVAL, 19, True), (errno.EINVAL, 20, False), (errno.EACCES, 1, False)],
+    "folder",
+    [
+        "../",
+        "b/../../",
+        "a\0/",
+        "b//",
+        "./",
+        "b/../",
+        "/",
+        ".b/",
+        "missing/",
+        "a.ipynb/",
+        "x" * 300,
+    ],
 )
-def test_a_link_that_is_exchanged_meanwhile_is_looked_at_again(
-    place: Place, monkeypatch: pytest.MonkeyPatch, code: int, times: int, *, found: bool
+def test_what_is_spelled_oddly_hidden_or_missing_is_not_there(
+    place: Place, notebook: Path, folder: str
 ) -> None:
-    real, left = os.path.realpath, [code] * times
+    for name in ("b", ".b"):
+        (place.root / name).mkdir()
+        (place.root / name / NAME).write_bytes(TEXT)
+    (place.root.parent / NAME).write_bytes(notebook.read_bytes())
+    for act in (place.read, place.create):
+        with pytest.raises(NotebookNotFound):
+            act(f"{folder}{NAME}")
+
+
+def test_what_is_spelled_like_a_name_is_one(place: Place) -> None:
+    for path in ("a.ipynb", "b/c d.ipynb", "b..a/c...ipynb"):
+        (place.root / path).parent.mkdir(exist_ok=True)
+        place.create(path)
+        assert (place.root / path).read_bytes() == place.read(path).text == TEXT
+
+
+def test_what_is_hidden_is_there_for_a_manager_that_shows_it(place: Place) -> None:
+    (place.root / ".b").mkdir()
+    place.manager.allow_hidden = True
+    place.create(".b/a.ipynb")
+    assert (place.root / ".b" / NAME).read_bytes() == TEXT
+
+
+@pytest.mark.parametrize("error", [HTTPError(404), NotADirectoryError(), PermissionError()])
+@pytest.mark.parametrize("name", ["is_hidden", "_get_os_path"])
+def test_what_the_manager_cannot_look_into_is_not_there(
+    place: Place, notebook: Path, name: str, error: Exception
+) -> None:
+    def fail(*_: object) -> Any:
+        raise error
+
+    if name == "_get_os_path" and not isinstance(error, HTTPError):
+        pytest.skip("it looks into nothing")
+    kind = type("Blind", (AsyncLargeFileManager,), {name: fail})
+    blind = FileStorage(kind(root_dir=str(notebook.parent)), place.locks)
+    with pytest.raises(NotebookNotFound):
+        asyncio.run(blind.read(NAME))
+
+
+@pytest.mark.parametrize(
+    ("code", "times", "refusal"),
+    [(errno.EINVAL, 19, None), (errno.EINVAL, 20, NotebookNotFound), (errno.EACCES, 1, Forbidden)],
+)
+def test_a_link_that_is_exchanged_meanwhile_is_looked_at_again(  # noqa: PLR0913, PLR0917 -- its cases
+    place: Place,
+    notebook: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    code: int,
+    times: int,
+    refusal: type[Exception] | None,
+) -> None:
+    follow, left = os.path.realpath, [code] * times
 
     def realpath(path: str, *, strict: bool = False) -> str:
         if left:
             raise OSError(left.pop(), "for the test")
-        return real(path, strict=strict)
+        return follow(path, strict=strict)
 
     monkeypatch.setattr(os.path, "realpath", realpath)
-    if found:
-        assert real_path(str(place.root)) == str(place.root)
+    if refusal is None:
+        assert place.read().text == notebook.read_bytes()
         return
-    with pytest.raises(OSError, match="for the test") as failure:
-        real_path(str(place.root))
-    assert failure.value.errno == code
+    with pytest.raises(refusal):
+        place.read()
     assert not left
 
 
-def test_what_must_be_there_is_looked_for(place: Place) -> None:
-    missing = str(place.root / "missing")
-    assert real_path(missing) == missing
-    with pytest.raises(FileNotFoundError):
-        real_path(missing, strict=True)
+# Of the file system ------------------------------------------------------------------------------
 
 
-def test_links_are_followed_as_far_as_the_top(place: Place) -> None:
-    root, beside = place.root, place.root.parent / "root-secret"
-    for folder in (root / "far", beside):
-        folder.mkdir()
-        (folder / "a").touch()
-    (root / "near").symlink_to("far")
-    (root / "out").symlink_to(beside)
-    (root / "gone").symlink_to(beside / "gone")
-    top = str(root)
-    assert resolved(str(root / "near" / "a"), top) == str(root / "far" / "a")
-    assert resolved(str(root / "out" / "a"), None) == str(beside / "a")
-    assert resolved(top, top) == top
-    assert resolved(str(root / "far"), "/") == str(root / "far")
-    assert resolved_vacant(str(root / "near" / "b"), top) == str(root / "far" / "b")
-    assert resolved_vacant(str(root / "out" / "b"), None) == str(beside / "b")
-    assert resolved_vacant(str(root / "gone"), None) == str(root / "gone")
-    for path in ("out/a", "out/b", "gone"):
-        with pytest.raises(NotebookNotFound):
-            resolved_vacant(str(root / path), top)
-    with pytest.raises(NotebookNotFound):
-        resolved(str(root / "out" / "a"), top)
-    with pytest.raises(FileNotFoundError):
-        resolved(str(root / "far" / "b"), top)
-    with pytest.raises(FileNotFoundError):
-        resolved_vacant(str(root / "missing" / "b"), top)
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Make a root with neighbours, links and names that are traps."""
+    root = tmp_path / "root"
+    for folder in ("root/sub", "root/.hidden", "root_evil", "rooté", "outside"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "a.ipynb").touch()
+    (root / "a.ipynb").touch()
+    (root / "out").symlink_to(tmp_path / "outside")
+    (root / "out.ipynb").symlink_to(tmp_path / "outside" / "a.ipynb")
+    (root / "in").symlink_to(root / "sub")
+    (root / "loop").symlink_to(root / "loop")
+    (root / "up").symlink_to(tmp_path)
+    (root / "veiled.ipynb").symlink_to(root / ".hidden" / "a.ipynb")
+    (tmp_path / "alias").symlink_to(root)
+    return root
 
 
+@pytest.fixture
+def manager(root: Path) -> AsyncLargeFileManager:
+    return AsyncLargeFileManager(root_dir=str(root))
+
+
+INSIDE = {
+    "a.ipynb": "a.ipynb",
+    "./a.ipynb": "a.ipynb",
+    "sub//a.ipynb": "sub/a.ipynb",
+    "sub/../a.ipynb": "a.ipynb",
+    "in/a.ipynb": "sub/a.ipynb",
+    "in/../a.ipynb": "a.ipynb",
+    "../root/a.ipynb": "a.ipynb",
+    "../alias/a.ipynb": "a.ipynb",
+    "up/root/a.ipynb": "a.ipynb",
+    "not/there/yet.ipynb": "not/there/yet.ipynb",
+    "veiled.ipynb": ".hidden/a.ipynb",
+    "..a.ipynb": "..a.ipynb",
+    "a b%2e%2e%2f\\..é": "a b%2e%2e%2f\\..é",
+    "loop/a.ipynb": "loop/a.ipynb",
+    "": "",
+    "x" * 10_000: "x" * 10_000,
+    "x/" * 10_000 + "x": "x/" * 10_000 + "x",
+}
+OUTSIDE = [
+    "..",
+    "../outside/a.ipynb",
+    "../root_evil/a.ipynb",
+    "../rooté/a.ipynb",
+    "../roo",
+    "out/a.ipynb",
+    "out.ipynb",
+    "out/../a.ipynb",
+    "sub/../../outside/a.ipynb",
+    "up/outside/a.ipynb",
+    "../../../../../../../../../../etc/passwd",
+    "a\0.ipynb",
+    "a\0/../../outside/a.ipynb",
+    # Longer than any file's: each of its folders would be looked at.
+    "sub/../" * 10_000 + "a.ipynb",
+    "../" * 10_000 + "x",
+]
+
+
+@pytest.mark.parametrize("given", INSIDE, ids=lambda given: given[:30])
+def test_a_path_inside_becomes_the_one_api_path_of_what_it_means(
+    manager: AsyncLargeFileManager, root: Path, given: str
+) -> None:
+    assert api_path(manager, f"{root}/{given}", relative=False) == INSIDE[given]
+    assert api_path(manager, given, relative=True) == INSIDE[given]
+
+
+@pytest.mark.parametrize("given", OUTSIDE, ids=lambda given: given[:30])
+def test_a_path_outside_becomes_none_by_whatever_way_it_gets_there(
+    manager: AsyncLargeFileManager, root: Path, given: str
+) -> None:
+    assert api_path(manager, f"{root}/{given}", relative=False) is None
+    assert api_path(manager, given, relative=True) is None
+
+
+def test_the_name_of_the_root_that_another_folder_begins_with_is_not_the_root(
+    manager: AsyncLargeFileManager, root: Path
+) -> None:
+    # The server's own mapping makes `_evil/a.ipynb` of this, another file inside the root.
+    for given in (f"{root}_evil/a.ipynb", f"{root}é/a.ipynb", str(root.parent), "/"):
+        assert api_path(manager, given, relative=False) is None
+
+
+@pytest.mark.parametrize("drive", ["//server/share", "//root"])
 def test_a_share_of_another_server_is_not_looked_at(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    manager: AsyncLargeFileManager, root: Path, monkeypatch: pytest.MonkeyPatch, drive: str
 ) -> None:
     monkeypatch.setattr(os.path, "splitdrive", ntpath.splitdrive)
-    looked: list[str] = []
-    monkeypatch.setattr(Path, "exists", lambda self: looked.append(str(self)))
-    assert api_path(place.manager, "//server/share/a.ipynb", relative=False) is None
-    assert looked == []
-    inside = str(place.root / "a.ipynb")
-    assert api_path(place.manager, inside, relative=False) == "a.ipynb"
+    assert api_path(manager, f"{drive}/a.ipynb", relative=False) is None
+    assert api_path(manager, f"{root}/a.ipynb", relative=False) == "a.ipynb"
 
 
-def test_a_root_is_named_so_that_it_can_be_told_from_others(place: Place) -> None:
-    class Bucket:
-        root_dir, endpoint_url, bucket, prefix = "a", "b", "c", 4
-
-    (place.root.parent / "door").symlink_to("root")
-    linked = AsyncLargeFileManager(root_dir=str(place.root.parent / "door"))
-    assert root_name(linked) == root_name(place.manager) == str(place.root)
-    where = '{"root_dir": "a", "endpoint_url": "b", "bucket": "c", "prefix": "4"}'
-    assert root_name(Bucket()) == f"{__name__}.{Bucket.__qualname__} {where}"
-    nowhere = '{"root_dir": "", "endpoint_url": "", "bucket": "", "prefix": ""}'
-    assert root_name(object()) == f"builtins.object {nowhere}"
+def test_a_relative_path_is_refused_where_only_an_absolute_one_is_clear(
+    manager: AsyncLargeFileManager,
+) -> None:
+    with pytest.raises(InvalidRequest):
+        api_path(manager, "a.ipynb", relative=False)
 
 
-def test_the_root_of_all_files_is_a_root_like_any_other(place: Place) -> None:
-    top = AsyncLargeFileManager(root_dir="/")
-    inside = str(place.root / "a.ipynb")
-    assert api_path(top, inside, relative=False) == inside[1:]
-    assert api_path(top, "/", relative=False) == ""
-    assert api_path(place.manager, str(place.root), relative=False) == ""
+# Of the root -------------------------------------------------------------------------------------
+
+
+class Elsewhere(AsyncContentsManager):
+    """Keeps its files in no folder."""
+
+    bucket = "one"
+
+
+class Inherits(AsyncFileContentsManager):
+    """Has a root folder of its parent that means nothing."""
+
+    async def file_exists(self, path: str) -> bool:
+        return bool(path)
+
+
+def storages(place: Place, manager: Any) -> ServerStorages:
+    return ServerStorages({"contents_manager": manager}, place.locks)
+
+
+@pytest.mark.parametrize("top", ["alias", "alias/", "root/sub/.."])
+def test_a_root_that_is_a_link_is_the_same_root(place: Place, root: Path, top: str) -> None:
+    manager = AsyncLargeFileManager(root_dir=str(root.parent / top))
+    for name in ("alias", "root"):
+        given = f"{root.parent}/{name}/sub/a.ipynb"
+        assert api_path(manager, given, relative=False) == "sub/a.ipynb"
+    assert storages(place, manager).root() == str(root)
+
+
+def test_the_root_may_be_the_top_of_the_file_system(root: Path) -> None:
+    manager = AsyncLargeFileManager(root_dir="/")
+    real = os.path.realpath(root)
+    assert api_path(manager, f"{root}/a.ipynb", relative=False) == f"{real[1:]}/a.ipynb"
+    assert api_path(manager, "/", relative=False) == ""
+
+
+def test_where_there_is_no_folder_the_root_is_named_by_class_and_place(place: Place) -> None:
+    other = Elsewhere()
+    other.bucket = "other"
+    names = [storages(place, one).root() for one in (Elsewhere(), Elsewhere(), other, Inherits())]
+    assert names[0] == names[1]
+    assert len({*names, storages(place, AsyncContentsManager()).root()}) == 4
+
+
+@pytest.mark.parametrize("kind", [Elsewhere, Inherits])
+def test_a_manager_without_a_folder_knows_no_absolute_path_and_no_way_up(kind: type) -> None:
+    manager = kind()
+    with pytest.raises(NotAPlainFile) as refused:
+        api_path(manager, "/home/ada/a.ipynb", relative=True)
+    assert "/home" not in str(refused.value)
+    assert api_path(manager, "sub/a.ipynb", relative=True) == "sub/a.ipynb"
+    for given in ("../a.ipynb", "sub/../a.ipynb", "./a.ipynb", "a\0.ipynb", "sub//a.ipynb", ""):
+        assert api_path(manager, given, relative=True) is None
+
+
+def test_a_folder_is_shown_if_it_is_below_the_root_and_not_hidden(place: Place, root: Path) -> None:
+    for folder in ("sub", "not/there/yet", "in", ".", "../alias/sub"):
+        assert place.storages.shows(root / folder), folder
+    for folder in (".hidden", "sub/.data/nbedit", "..", "../rooté", "../root_evil", "out"):
+        assert not place.storages.shows(root / folder), folder
+    assert not storages(place, AsyncContentsManager()).shows(root)
+    place.manager.allow_hidden = True
+    assert place.storages.shows(root / ".hidden")
