@@ -10,9 +10,8 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
@@ -24,52 +23,33 @@ TEXT = b'{"cells": []}'
 NAMES = ("a.ipynb", "A.ipynb", "B.IPYNB", "b.ipynb", "caf\u00e9.ipynb", "cafe\u0301.ipynb")
 
 
-@dataclass(frozen=True)
-class FileSystem:
-    """One kind: how large an image it needs, how to make it, and how to mount it."""
+class FileSystem(NamedTuple):
+    """How large an image one kind needs, how to make it, and how to mount it."""
 
     megabytes: int
-    make: Sequence[str]
-    mount: Sequence[str]
-    #: What makes a folder of it go by names in any case, if that needs to be said.
-    folding: Sequence[str] = ()
+    make: str
+    mount: str
     #: What keeps other programs from losing what they write; None if that may differ.
     guard: str | None = None
+    #: What makes a folder of it go by names in any case, if that needs to be said.
+    folding: str = ""
 
 
+_LOOP = "mount -o loop {image} {top}"
 KINDS = {
     "ext4 without regard to case": FileSystem(
-        16,
-        ["mkfs.ext4", "-q", "-O", "casefold", "{image}"],
-        ["mount", "-o", "loop", "{image}", "{top}"],
-        ["chattr", "+F", "{root}"],
-        guard="lease",
+        16, "mkfs.ext4 -q -O casefold {image}", _LOOP, "lease", "chattr +F {root}"
     ),
     "XFS without regard to case": FileSystem(
-        320,
-        ["mkfs.xfs", "-q", "-n", "version=ci", "{image}"],
-        ["mount", "-o", "loop", "{image}", "{top}"],
-        guard="lease",
+        320, "mkfs.xfs -q -n version=ci {image}", _LOOP, "lease"
     ),
+    # As any file system in user space.
     "NTFS without regard to case": FileSystem(
-        16,
-        ["mkntfs", "-q", "-F", "{image}"],
-        ["lowntfs-3g", "-o", "ignore_case", "{image}", "{top}"],
-        # As any file system in user space.
-        guard="compare",
+        16, "mkntfs -q -F {image}", "lowntfs-3g -o ignore_case {image} {top}", "compare"
     ),
-    "ext4 with a clock of seconds": FileSystem(
-        16,
-        ["mkfs.ext4", "-q", "-I", "128", "{image}"],
-        ["mount", "-o", "loop", "{image}", "{top}"],
-        guard="lease",
-    ),
-    "FAT": FileSystem(
-        16, ["mkfs.vfat", "{image}"], ["mount", "-t", "vfat", "-o", "loop,utf8", "{image}", "{top}"]
-    ),
-    "exFAT": FileSystem(
-        16, ["mkfs.exfat", "{image}"], ["mount", "-t", "exfat", "-o", "loop", "{image}", "{top}"]
-    ),
+    "ext4 with a clock of seconds": FileSystem(16, "mkfs.ext4 -q -I 128 {image}", _LOOP, "lease"),
+    "FAT": FileSystem(16, "mkfs.vfat {image}", "mount -t vfat -o loop,utf8 {image} {top}"),
+    "exFAT": FileSystem(16, "mkfs.exfat {image}", "mount -t exfat -o loop {image} {top}"),
 }
 
 
@@ -84,8 +64,8 @@ def edits_on(
         file.truncate(system.megabytes << 20)
     root = top / "root"
     places = {"image": image, "top": top, "root": root}
-    for command in (system.make, system.mount, ["mkdir", "{root}"], system.folding):
-        said = _ran([part.format_map(places) for part in command])
+    for command in (system.make, system.mount, "mkdir {root}", system.folding):
+        said = _ran([part.format_map(places) for part in command.split()])
         if said is not None:
             return said
     try:

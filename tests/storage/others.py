@@ -1,4 +1,4 @@
-"""Does things in processes of their own: as other users, on full disks, many at once.
+"""Does things in processes of their own: as other users, on other disks, many at once.
 
 Reads jobs from its input, one to a line, and does each in a copy of itself, for starting Python and
 importing a server takes longer than all that the tests do with it.
@@ -10,7 +10,6 @@ import asyncio
 import json
 import logging
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -44,25 +43,18 @@ async def _edited(storage: FileStorage, text: bytes) -> None:
     await storage.write(NAME, base, [Splice(1, 1, text)])
 
 
-def edit(root: str, user: int | None = None, limit: int = 0) -> str:
-    """Edit the notebook in a folder, as another user or with a limit to the size of files."""
-    storage = storage_in(root)
-    if limit:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-    if user is not None and user != os.geteuid():
-        os.setgroups([])
-        os.setresgid(user, user, user)
-        os.setresuid(user, user, user)
-    asyncio.run(_edited(storage, b" " * (2 * limit or 1)))
-    return "edited"
+def edit(root: str) -> None:
+    """Edit the notebook in a folder."""
+    asyncio.run(_edited(storage_in(root), b" "))
 
 
-def rights(root: str, user: int, paths: list[str]) -> dict[str, list[bool]]:
+def rights(root: str, user: int, paths: list[str]) -> dict[str, list[str | None]]:
     """Read and write notebooks as another user, as we do it and as the contents manager does.
 
     Returns
     -------
-    For each whether we could read, the manager could read, we could edit, the manager could save.
+    For each why we could not read, the manager could not read, we could not edit, the manager
+    could not save; None if they could.
     """
     os.setgroups([])
     os.setresgid(user, user, user)
@@ -70,44 +62,31 @@ def rights(root: str, user: int, paths: list[str]) -> dict[str, list[bool]]:
     storage = storage_in(root)
     manager = AsyncLargeFileManager(root_dir=root)
 
-    async def could(doing: Awaitable[Any]) -> bool:
+    async def refusal(doing: Awaitable[Any]) -> str | None:
         try:
             await doing
-        except (NbEditError, HTTPError, OSError):
-            return False
-        return True
+        except NbEditError as error:
+            return error.reason
+        except (HTTPError, OSError) as error:
+            return type(error).__name__
+        return None
 
     async def edited(path: str) -> None:
         await storage.write(path, await storage.read(path), [Splice(1, 1, b" ")])
 
-    async def main() -> dict[str, list[bool]]:
+    async def main() -> dict[str, list[str | None]]:
         model = {"type": "file", "format": "text", "content": "{}"}
         return {
             path: [
-                await could(storage.read(path)),
-                await could(manager.get(path, type="file")),
-                await could(edited(path)),
-                await could(manager.save(dict(model), path)),
+                await refusal(storage.read(path)),
+                await refusal(manager.get(path, type="file")),
+                await refusal(edited(path)),
+                await refusal(manager.save(dict(model), path)),
             ]
             for path in paths
         }
 
     return asyncio.run(main())
-
-
-def fill(root: str) -> list[Any]:
-    """Edit a notebook on a disk that has room for it, and not for a second one."""
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", root]
-    subprocess.run(mount, check=True)
-    path = Path(root, NAME)
-    before = b'{"cells": [], "x": "%s"}' % (b"x" * 40_000)
-    path.write_bytes(before)
-    try:
-        asyncio.run(_edited(storage_in(root), b" "))
-        outcome = "edited"
-    except NbEditError as refusal:
-        outcome = refusal.reason
-    return [outcome, path.read_bytes() == before, [found.name for found in Path(root).iterdir()]]
 
 
 def edit_mounted(root: str) -> list[Any]:
@@ -183,7 +162,7 @@ def main() -> None:
         Path(folder, NAME).write_text("0")
         count(folder, folder, 1)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    jobs = {job.__name__: job for job in (edit, rights, fill, edit_mounted, count, edits_on)}
+    jobs = {job.__name__: job for job in (rights, edit_mounted, count, edits_on)}
     for line in sys.stdin:
         number, what, arguments = json.loads(line)
         if os.fork() == 0:

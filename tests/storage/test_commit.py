@@ -23,7 +23,6 @@ from tests.storage.conftest import (
     EDIT,
     EDITED,
     NAME,
-    NOBODY,
     TEXT,
     AfterCall,
     Others,
@@ -34,87 +33,11 @@ from tests.storage.conftest import (
     left_in,
 )
 
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-needs_unshare = pytest.mark.skipif(
-    shutil.which("unshare") is None, reason="without unshare the mounts would be everybody's"
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("unshare") is None,
+    reason="only root may mount, with unshare for nobody else to see",
 )
-
-
-def somebody() -> int:
-    """Name a user who is not root: for root, modes mean nothing."""
-    return os.geteuid() or NOBODY
-
-
-def put(root: Path, mode: int, *, owner: int | None = None, group: int | None = None) -> Path:
-    path = root / NAME
-    path.write_bytes(TEXT)
-    path.chmod(mode)
-    if os.geteuid() == 0:
-        user = somebody()
-        os.chown(root, user, user)
-        os.chown(path, user if owner is None else owner, user if group is None else group)
-    return path
-
-
-# As other users and on other disks -------------------------------------------------------------
-
-
-def test_another_user_s_process_edits_in_a_folder_that_may_only_be_passed_through(
-    others: Others, public: Path
-) -> None:
-    path = put(public, 0o640)
-    public.parent.chmod(0o711)
-    assert others.do("edit", root=str(public), user=somebody()) == "edited"
-    assert path.read_bytes() == EDITED
-    assert path.stat().st_uid == somebody()
-
-
-@pytest.mark.parametrize(
-    ("mode", "folder", "refusals"),
-    [
-        *((mode, 0o755, {"forbidden"}) for mode in (0o444, 0o200, 0o000)),
-        *((0o644, mode, {"forbidden", "notebook_not_found"}) for mode in (0o555, 0o444, 0o000)),
-    ],
-)
-def test_what_may_not_be_read_and_written_is_left_alone(
-    others: Others, public: Path, mode: int, folder: int, refusals: set[str]
-) -> None:
-    path = put(public, mode)
-    public.chmod(folder)
-    assert others.do("edit", root=str(public), user=somebody()) in refusals
-    public.chmod(0o755)
-    path.chmod(0o600)
-    assert_as_it_was(path)
-
-
-@as_root
-@pytest.mark.parametrize("owned", [{"owner": 0}, {"group": 0}, {"owner": 1234, "group": 1234}])
-def test_a_file_of_somebody_else_is_not_taken_over(
-    others: Others, public: Path, owned: dict[str, int]
-) -> None:
-    path = put(public, 0o666, **owned)
-    before = path.stat()
-    assert others.do("edit", root=str(public), user=NOBODY) == "not_a_plain_file"
-    assert (path.stat().st_uid, path.stat().st_gid) == (before.st_uid, before.st_gid)
-    assert_as_it_was(path)
-
-
-def test_a_file_that_becomes_too_large_is_left_as_it_was(others: Others, public: Path) -> None:
-    # The system takes what fits of the first write, and refuses the next.
-    path = put(public, 0o644)
-    assert others.do("edit", root=str(public), limit=8192) == "no_space"
-    assert_as_it_was(path)
-
-
-@as_root
-@needs_unshare
-def test_on_a_full_disk_the_file_stays_as_it_was(others: Others, public: Path) -> None:
-    outcome, unchanged, left = others.do("fill", root=str(public))
-    assert (outcome, unchanged, left) == ("no_space", True, [NAME])
-
-
-@as_root
-@needs_unshare
 def test_a_notebook_that_is_mounted_by_itself_is_refused_and_one_in_a_mounted_folder_is_not(
     others: Others, public: Path
 ) -> None:
@@ -126,7 +49,8 @@ def test_a_notebook_that_is_mounted_by_itself_is_refused_and_one_in_a_mounted_fo
 def test_the_bytes_are_safe_before_they_take_the_place_of_the_old_ones(public: Path) -> None:
     if not shutil.which("strace"):
         pytest.skip("strace is not installed")
-    path = put(public, 0o644)
+    path = public / NAME
+    path.write_bytes(TEXT)
     log = public.parent / "trace"
     calls = "openat,write,pwrite64,writev,fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat"
     job = f"from tests.storage.others import edit; edit({str(public)!r})"
@@ -156,9 +80,6 @@ def test_the_bytes_are_safe_before_they_take_the_place_of_the_old_ones(public: P
     assert f"<{public}>" in synced
     # jupyter_server takes `.~name` for a backup of its own, and may put it in the notebook's place.
     assert ".~" not in "".join(changes)
-
-
-# In this process -------------------------------------------------------------------------------
 
 
 def test_nothing_is_left_beside_the_notebook(place: Place, notebook: Path) -> None:

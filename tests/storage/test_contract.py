@@ -20,6 +20,7 @@ from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.splices import Splice, join
 from jupyter_nbedit.storage import Changed, Storage, Written
 from jupyter_nbedit.undoing import Undoing
+from tests.storage.conftest import run_other_tasks
 from tests.storage.kept import EXACT, KINDS, PATH, TEXT, WHOLE, Kept, written
 from tests.support import samples
 from tests.support.memory_storage import OneStorage
@@ -205,7 +206,7 @@ async def test_one_holds_a_notebook_at_a_time_in_the_order_they_came(kept: Kept)
     async def work(name: str) -> None:
         async with kept.storage.hold(PATH):
             order.append(f"{name} in")
-            await asyncio.sleep(0.01)
+            await run_other_tasks()
             order.append(f"{name} out")
 
     await asyncio.gather(*[work(name) for name in "abc"])

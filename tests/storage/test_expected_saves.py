@@ -11,82 +11,56 @@ import pytest
 from jupyter_nbedit.storage.guards import EXPECTED_HASH
 from tests.handlers.refused import untouched
 from tests.support import samples
-from tests.support.http import Answer, Local
+from tests.support.http import JSON, Answer, Client
 
 NAME = "a.ipynb"
 
 
 @pytest.fixture
-def notebook(local: Local) -> Path:
-    path = local.root / NAME
+def notebook(live: Client) -> Path:
+    path = live.root / NAME
     path.write_bytes(samples.three_cells())
     return path
 
 
-def text_of(path: Path) -> bytes:
-    return path.read_bytes()
+def load(live: Client) -> Any:
+    return live.request("GET", f"api/contents/{NAME}").json["content"]
 
 
-def remove(path: Path) -> None:
-    path.unlink()
-
-
-async def save(local: Local, content: Any, **said: Any) -> Answer:
+def save(live: Client, content: Any, **more: Any) -> Answer:
     """Save as an open tab does, after an edit of ours was made."""
-    model = {"type": "notebook", "format": "json", "content": content, **said}
-    return await local.request("PUT", "api", "contents", NAME, body=json.dumps(model).encode())
+    model = {"type": "notebook", "format": "json", "content": content, **more}
+    return live.request("PUT", f"api/contents/{NAME}", json.dumps(model).encode(), JSON)
 
 
-async def edited(local: Local) -> dict[str, Any]:
-    answer = await local.patch(NAME, {"op": "replace", "cell": "beta", "source": "# Theirs"})
+def edit(live: Client) -> Any:
+    answer = live.patch(NAME, {"op": "replace", "cell": "beta", "source": "# Theirs"})
     assert answer.status == 200
-    reply: dict[str, Any] = answer.json
-    return reply
+    return answer.json
 
 
-async def test_a_save_for_an_older_version_is_refused_and_the_edit_stays(
-    local: Local, notebook: Path
+def test_a_save_for_an_older_version_is_refused_and_the_edit_stays(
+    live: Client, notebook: Path
 ) -> None:
-    loaded = (await local.contents(NAME))["content"]
-    reply = await edited(local)
-
+    loaded = load(live)
+    reply = edit(live)
     with untouched(notebook.parent):
-        answer = await save(local, loaded, **{EXPECTED_HASH: reply["hash_before"]})
-
-    assert answer.status == 409
+        assert save(live, loaded, **{EXPECTED_HASH: reply["hash_before"]}).status == 409
     assert samples.hash_of(notebook) == reply["hash"]
+    # One that says nothing is as it always was.
+    assert save(live, loaded).status == 200
+    assert b"# Theirs" not in notebook.read_bytes()
 
 
-async def test_a_save_for_the_version_there_is_goes_through(local: Local, notebook: Path) -> None:
-    reply = await edited(local)
-    content = (await local.contents(NAME))["content"]
+def test_a_save_for_the_version_there_is_goes_through(live: Client, notebook: Path) -> None:
+    reply = edit(live)
+    content = load(live)
     content["cells"][0]["source"] = "# Mine"
-
-    answer = await save(local, content, **{EXPECTED_HASH: reply["hash"]})
-
-    assert answer.status == 200
-    sources = ["".join(cell["source"]) for cell in json.loads(text_of(notebook))["cells"]]
-    assert "# Mine" in sources
-    assert "# Theirs" in sources
-    assert EXPECTED_HASH.encode() not in text_of(notebook)
-
-
-async def test_a_save_that_says_nothing_is_as_it_always_was(local: Local, notebook: Path) -> None:
-    loaded = (await local.contents(NAME))["content"]
-    await edited(local)
-
-    answer = await save(local, loaded)
-
-    assert answer.status == 200
-    assert b"# Theirs" not in text_of(notebook)
-
-
-async def test_a_notebook_that_is_gone_is_saved_anew(local: Local, notebook: Path) -> None:
-    loaded = (await local.contents(NAME))["content"]
-    reply = await edited(local)
-    remove(notebook)
-
-    answer = await save(local, loaded, **{EXPECTED_HASH: reply["hash"]})
-
-    assert answer.status == 201
-    assert text_of(notebook)
+    assert save(live, content, **{EXPECTED_HASH: reply["hash"]}).status == 200
+    cells = samples.cells_of(notebook.read_bytes())
+    assert ["".join(cell["source"]) for cell in cells][:2] == ["# Mine", "# Theirs"]
+    assert EXPECTED_HASH.encode() not in notebook.read_bytes()
+    # One that is gone is saved anew.
+    notebook.unlink()
+    assert save(live, content, **{EXPECTED_HASH: reply["hash"]}).status == 201
+    assert notebook.exists()

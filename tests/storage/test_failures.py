@@ -9,9 +9,8 @@ import pytest
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 from tornado.web import HTTPError
 
-from jupyter_nbedit.errors import Forbidden, NbEditError, NotebookNotFound
-from jupyter_nbedit.storage import Changed
-from jupyter_nbedit.storage.failures import failures, refusal
+from jupyter_nbedit.errors import Forbidden, NbEditError
+from tests.storage.conftest import NAME, Place, build_place, left_in
 
 STORE = "https://key:secret@bucket.example/home/ada/a.ipynb"
 
@@ -20,12 +19,16 @@ class ClientError(Exception):
     """What stores in a network raise is of kinds of their own."""
 
 
-def raised(error: Exception, cause: Exception | None = None) -> NbEditError:
-    with pytest.raises(NbEditError) as refused, failures(NotebookNotFound):
-        raise error from cause
-    assert "ada" not in str(refused.value)
-    assert "secret" not in str(refused.value)
-    return refused.value
+class Failing(AsyncLargeFileManager):
+    """A manager whose store fails, and that tells it as most do."""
+
+    error: Exception
+    cause: Exception | None
+
+    async def get(self, path: str, content: bool = True, *args: Any, **more: Any) -> Any:  # noqa: FBT001, FBT002 -- as its parent's
+        if content:
+            raise self.error from self.cause
+        return await super().get(path, content, *args, **more)  # type: ignore[no-untyped-call]
 
 
 @pytest.mark.parametrize(
@@ -36,6 +39,7 @@ def raised(error: Exception, cause: Exception | None = None) -> NbEditError:
         (OSError(5, STORE), None, "io_error"),
         (OSError(28, STORE), None, "no_space"),
         (OSError(13, STORE), None, "forbidden"),
+        (OSError(36, STORE), None, "notebook_not_found"),
         (PermissionError(STORE), None, "forbidden"),
         (FileNotFoundError(STORE), None, "notebook_not_found"),
         (UnicodeEncodeError("utf-8", "\ud800", 0, 1, STORE), None, "io_error"),
@@ -51,79 +55,83 @@ def raised(error: Exception, cause: Exception | None = None) -> NbEditError:
     ],
 )
 def test_every_failure_has_a_reason_and_says_nothing_of_the_store(
-    error: Exception, cause: Exception | None, reason: str
+    tmp_path: Path, error: Exception, cause: Exception | None, reason: str
 ) -> None:
-    assert raised(error, cause).reason == reason
+    kind = type("Failing", (Failing,), {"error": error, "cause": cause})
+    place = build_place(tmp_path, kind)
+    (place.root / NAME).write_text("{}")
+    with pytest.raises(NbEditError) as refused:
+        place.read()
+    assert refused.value.reason == reason
+    assert "ada" not in str(refused.value)
+    assert "secret" not in str(refused.value)
 
 
-def test_what_is_ours_already_goes_through() -> None:
-    for error in (Changed(), NotebookNotFound()):
-        with pytest.raises(type(error)) as refused, failures(NotebookNotFound):
-            raise error
-        assert refused.value is error
+class Wrapping(AsyncLargeFileManager):
+    """Tells what its hooks raise as a failure of its own, as Jupytext does."""
+
+    async def save(self, model: dict[str, Any], path: str = "") -> Any:
+        try:
+            return await super().save(model, path)  # type: ignore[no-untyped-call]
+        except HTTPError:
+            raise HTTPError(500, f"Unexpected error while saving file: {STORE}")  # noqa: B904
 
 
-def veto(root: Path, *said: Any) -> NbEditError:
-    """Have a pre-save hook refuse a save, and a manager wrap that as Jupytext does."""
-    manager = AsyncLargeFileManager(root_dir=str(root))
+@pytest.fixture(params=[AsyncLargeFileManager, Wrapping])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    return build_place(tmp_path, request.param)
+
+
+def veto(place: Place, *said: Any) -> str:
+    """Have a pre-save hook refuse an edit; return what is told."""
 
     def hook(**_: Any) -> None:
         raise HTTPError(400, *said)
 
-    manager.register_pre_save_hook(hook)
-    with pytest.raises(HTTPError) as wrapped:
-        _saved_as_by_jupytext(manager)
-    direct = wrapped.value.__context__
-    assert isinstance(direct, HTTPError)
-    plain = refusal(direct, NotebookNotFound)
-    assert str(refusal(wrapped.value, NotebookNotFound)) == str(plain)
-    return plain
+    place.manager.register_pre_save_hook(hook)
+    with pytest.raises(Forbidden) as refused:
+        place.edit()
+    return refused.value.message
 
 
-def _saved_as_by_jupytext(manager: AsyncLargeFileManager) -> None:
-    try:
-        manager.run_pre_save_hooks({}, "a.ipynb")
-    except HTTPError:
-        raise HTTPError(500, f"Unexpected error while saving file: {STORE}")  # noqa: B904
+NOTEBOOK = '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
 
 
 @pytest.mark.parametrize(
     ("said", "shown"),
     [
-        (("Clear the outputs first.",), "Clear the outputs first."),
-        (("%d cells are too many", 7), "7 cells are too many."),
-        (("See team/rules.md!",), "See team/rules.md!"),
-        (("odd %d", "x"), "odd %d."),
+        (("Clear the outputs first.",), ": Clear the outputs first."),
+        (("%d cells are too many", 7), ": 7 cells are too many."),
+        (("See team/rules.md!",), ": See team/rules.md!"),
+        (("odd %d", "x"), ": odd %d."),
+        # What may name a place is not told.
+        *(
+            ((said,), None)
+            for said in (
+                "in /home/ada/a.ipynb",
+                "in '/home/ada'",
+                "/home/ada",
+                "~/a.ipynb",
+                "in C:\\Users\\ada",
+                "on \\\\server\\share",
+                "at https://key:secret@example.org",
+                "Traceback (most recent call last)",
+                "x" * 301,
+                "",
+                None,
+            )
+        ),
     ],
 )
-def test_what_a_hook_says_is_told(tmp_path: Path, said: tuple[Any, ...], shown: str) -> None:
-    refused = veto(tmp_path, *said)
-    assert isinstance(refused, Forbidden)
-    assert (
-        refused.message == f"A pre-save hook of this server refuses what was to be saved: {shown}"
-    )
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "in /home/ada/a.ipynb",
-        "in '/home/ada'",
-        "/home/ada",
-        "~/a.ipynb",
-        "in C:\\Users\\ada",
-        "on \\\\server\\share",
-        "at https://key:secret@example.org",
-        "Traceback (most recent call last)",
-        "x" * 301,
-        "",
-        None,
-    ],
-)
-def test_what_a_hook_says_is_not_told_if_it_may_name_a_place(
-    tmp_path: Path, said: str | None
+def test_what_a_hook_says_is_told_if_it_names_no_place(
+    place: Place, notebook: Path, said: tuple[Any, ...], shown: str | None
 ) -> None:
-    refused = veto(tmp_path, said)
-    assert refused.message == (
-        "A pre-save hook of this server refuses what was to be saved; the server's log says why."
-    )
+    notebook.write_text(NOTEBOOK)
+    told = veto(place, *said)
+    if shown is None:
+        assert not said[0] or said[0] not in told
+        assert ":" not in told
+    else:
+        assert told.endswith(shown)
+    assert notebook.read_text() == NOTEBOOK
+    assert left_in(place.root) == [NAME]
