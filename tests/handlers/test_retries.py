@@ -5,26 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 
 import pytest
 
 from jupyter_nbedit.errors import IdempotencyMismatch
-from jupyter_nbedit.handlers import retries
 from jupyter_nbedit.handlers.retries import Answer, Retries
+from tests.handlers.actions import list_sources, send_json
 from tests.handlers.refused import details, untouched
 from tests.support import samples
 from tests.support.http import JSON, Client
 
 INSERT = {"op": "insert", "cell_type": "code", "source": "x", "at": "end"}
-NAME = "retried.ipynb"
-
-
-@pytest.fixture
-def path(live: Client) -> Path:
-    path = live.root / NAME
-    path.write_bytes(samples.three_cells())
-    return path
 
 
 def key(name: str) -> dict[str, str]:
@@ -33,33 +24,30 @@ def key(name: str) -> dict[str, str]:
 
 @pytest.mark.threat("S28")
 def test_a_request_that_is_sent_again_is_answered_again_and_done_once(
-    live: Client, path: Path
+    live: Client, path: str
 ) -> None:
-    first = live.patch(NAME, INSERT, headers=key("again"))
+    first = live.patch(path, INSERT, headers=key("again"))
     with untouched(live.root):
-        second = live.patch(NAME, INSERT, headers=key("again"))
+        second = live.patch(path, INSERT, headers=key("again"))
     assert (second.status, second.body) == (first.status, first.body)
     assert second.headers["ETag"] == first.headers["ETag"]
-    assert len(samples.cells_of(path.read_bytes())) == 4
-    assert live.patch(NAME, INSERT, headers=key("another")).json["total_cells"] == 5
+    assert len(list_sources(live, path)) == 4
+    assert live.patch(path, INSERT, headers=key("another")).json["total_cells"] == 5
 
 
-@pytest.mark.usefixtures("path")
-def test_another_request_under_the_same_key_is_refused(live: Client) -> None:
-    assert live.patch(NAME, INSERT, headers=key("mine")).status == 200
+def test_another_request_under_the_same_key_is_refused(live: Client, path: str) -> None:
+    assert live.patch(path, INSERT, headers=key("mine")).status == 200
     with untouched(live.root):
-        other = live.patch(NAME, {**INSERT, "source": "y"}, headers=key("mine"))
+        other = live.patch(path, {**INSERT, "source": "y"}, headers=key("mine"))
         details(other, 422, "idempotency_mismatch")
-        conditional = live.patch(NAME, INSERT, headers={**key("mine"), "If-Match": "*"})
+        conditional = live.patch(path, INSERT, headers={**key("mine"), "If-Match": "*"})
         details(conditional, 422, "idempotency_mismatch")
-        elsewhere = live.request(
-            "POST", f"nbedit/notebooks/{NAME}/cells", b"{}", {**JSON, **key("mine")}
-        )
+        elsewhere = send_json(live, "POST", f"notebooks/{path}/cells", {}, key("mine"))
         assert elsewhere.status == 400
 
 
-def test_creating_inserting_and_deleting_are_safe_to_repeat_too(live: Client, path: Path) -> None:
-    cells = f"nbedit/notebooks/{NAME}/cells"
+def test_creating_inserting_and_deleting_are_safe_to_repeat_too(live: Client, path: str) -> None:
+    cells = f"nbedit/notebooks/{path}/cells"
     insert = json.dumps({k: v for k, v in INSERT.items() if k != "op"}).encode()
     for verb, target, body, status in (
         ("PUT", "nbedit/notebooks/put-again.ipynb", b"{}", 201),
@@ -71,32 +59,35 @@ def test_creating_inserting_and_deleting_are_safe_to_repeat_too(live: Client, pa
         assert first.status == second.status == status
         assert first.body == second.body
         assert first.headers.get("Location") == second.headers.get("Location")
-    assert [cell["source"] for cell in samples.cells_of(path.read_bytes())] == ["x", "as is", "x"]
+    assert [cell["source"] for cell in samples.cells_of((live.root / path).read_bytes())] == [
+        "x",
+        "as is",
+        "x",
+    ]
 
 
-def test_a_refusal_is_not_remembered(live: Client, path: Path) -> None:
+def test_a_refusal_is_not_remembered(live: Client, path: str) -> None:
     edit = {"op": "replace", "cell": "later", "source": "x"}
-    details(live.patch(NAME, edit, headers=key("late")), 404, "cell_not_found")
-    path.write_bytes(samples.notebook(samples.raw("a", "later")))
-    assert live.patch(NAME, edit, headers=key("late")).status == 200
+    details(live.patch(path, edit, headers=key("late")), 404, "cell_not_found")
+    (live.root / path).write_bytes(samples.notebook(samples.raw("a", "later")))
+    assert live.patch(path, edit, headers=key("late")).status == 200
 
 
-@pytest.mark.usefixtures("path")
 @pytest.mark.parametrize("name", ["", "x" * 201, "é", "a\tb"])
-def test_a_key_that_is_none_is_refused(live: Client, name: str) -> None:
+def test_a_key_that_is_none_is_refused(live: Client, path: str, name: str) -> None:
     with untouched(live.root):
-        details(live.patch(NAME, INSERT, headers=key(name)), 400, "invalid_request")
+        details(live.patch(path, INSERT, headers=key(name)), 400, "invalid_request")
 
 
-def test_copies_that_come_at_once_are_one_request(live: Client, path: Path) -> None:
+def test_copies_that_come_at_once_are_one_request(live: Client, path: str) -> None:
     async def send() -> list[bytes]:
         copies = [
-            asyncio.to_thread(live.patch, NAME, INSERT, headers=key("at once")) for _ in range(12)
+            asyncio.to_thread(live.patch, path, INSERT, headers=key("at once")) for _ in range(12)
         ]
         return [answer.body for answer in await asyncio.gather(*copies)]
 
     assert len(set(asyncio.run(send()))) == 1
-    assert len(samples.cells_of(path.read_bytes())) == 4
+    assert len(list_sources(live, path)) == 4
 
 
 class Work:
@@ -158,13 +149,22 @@ async def test_the_keys_of_users_are_their_own() -> None:
         await seen.once("ann", "k", "other", ann)
 
 
-async def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retries, "_MOST_BYTES", 10)
-    seen, work = Retries(), Work(b"12345")
+async def test_what_is_remembered_has_a_bound() -> None:
+    seen, work = Retries(), Work(bytes(2**20))
     work.go.set()
-    for n in (1, 2, 3):
-        await seen.once("ann", str(n), "r", work)
-    await seen.once("ann", "2", "r", work)
-    assert work.times == 3
-    await seen.once("ann", "1", "another request", work)
-    assert work.times == 4
+    for number in range(100):
+        await seen.once("ann", str(number), "r", work)
+
+    async def refuse() -> Answer:
+        raise ConnectionError
+
+    remembered = []
+    for number in reversed(range(100)):
+        try:
+            await seen.once("ann", str(number), "another request", refuse)
+        except IdempotencyMismatch:
+            remembered.append(number)
+        except ConnectionError:
+            pass
+    assert 10 < len(remembered) < 50
+    assert remembered == list(range(99, 99 - len(remembered), -1))
