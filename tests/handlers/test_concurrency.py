@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import nbformat
+import pytest
 
+from tests.handlers.actions import list_sources, replace
 from tests.handlers.refused import details, untouched
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client
@@ -49,9 +49,7 @@ def test_64_edits_of_different_cells_at_once_are_all_made(live: Client) -> None:
     path = live.root / "many.ipynb"
     before = samples.notebook(*[samples.code("", f"id-{n}") for n in range(MANY)])
     path.write_bytes(before)
-    operations = [
-        {"op": "replace", "cell": f"id-{n}", "source": f"edited {n}"} for n in range(MANY)
-    ]
+    operations = [replace(f"id-{n}", f"edited {n}") for n in range(MANY)]
     answers = patches(live, path.name, operations)
     assert [answer.status for answer in answers] == [200] * MANY
     after = path.read_bytes()
@@ -76,28 +74,22 @@ def test_64_cells_inserted_at_once_are_all_there_once(live: Client) -> None:
     assert_a_chain(before, [answer.json for answer in answers], after)
 
 
-def test_of_many_who_know_one_version_exactly_one_edits_it(live: Client) -> None:
-    path = live.root / "contested.ipynb"
-    path.write_bytes(samples.three_cells())
-    known = live.read(path.name).json["hash"]
-    operation = {"op": "replace", "cell": "beta"}
+@pytest.mark.parametrize("knows", ["version", "cell"])
+def test_of_many_who_know_a_version_or_a_cell_exactly_one_edits_it(
+    live: Client, path: str, knows: str
+) -> None:
+    fields: dict[str, Any] = {"hash": live.read(path).json["hash"]} if knows == "version" else {}
+    expect: dict[str, Any] = {"expect": {"source": "# Title"}} if knows == "cell" else {}
 
     def call(n: int) -> Callable[[], Answer]:
-        return lambda: live.patch(path.name, {**operation, "source": f"by {n}"}, hash=known)
+        return lambda: live.patch(path, replace("beta", f"by {n}", **expect), **fields)
 
     answers = at_once([call(n) for n in range(16)])
     winners = [n for n, answer in enumerate(answers) if answer.status == 200]
-    assert sorted(answer.status for answer in answers) == [200] + [412] * 15
-    assert samples.cells_of(path.read_bytes())[1]["source"] == f"by {winners[0]}"
-
-
-def test_of_many_who_know_one_cell_exactly_one_edits_it(live: Client) -> None:
-    path = live.root / "guarded.ipynb"
-    path.write_bytes(samples.three_cells())
-    operation = {"op": "replace", "cell": "beta", "expect": {"source": "# Title"}}
-    answers = patches(live, path.name, [{**operation, "source": f"by {n}"} for n in range(16)])
-    assert sorted(answer.status for answer in answers) == [200] + [409] * 15
-    assert {answer.json["reason"] for answer in answers if answer.status == 409} == {"cell_changed"}
+    reasons = {answer.json["reason"] for answer in answers if answer.status != 200}
+    assert len(winners) == 1
+    assert reasons == {"hash_mismatch" if knows == "version" else "cell_changed"}
+    assert list_sources(live, path)[1] == f"by {winners[0]}"
 
 
 def test_edits_and_saves_of_one_notebook_at_once_never_corrupt_it(live: Client) -> None:
@@ -114,7 +106,7 @@ def test_edits_and_saves_of_one_notebook_at_once_never_corrupt_it(live: Client) 
         return lambda: live.request("PUT", f"api/contents/{path.name}", body, JSON)
 
     def edit(n: int) -> Callable[[], Answer]:
-        operation = {"op": "replace", "cell": f"id-{n}", "source": f"edited {n}"}
+        operation = replace(f"id-{n}", f"edited {n}")
         return lambda: live.patch(path.name, operation)
 
     def read(_: int) -> Callable[[], Answer]:
@@ -138,7 +130,7 @@ def test_edits_and_renames_of_one_notebook_at_once_leave_one_notebook(live: Clie
         return lambda: live.request("PATCH", f"api/contents/{names[n % 2]}", body, JSON)
 
     def edit(n: int) -> Callable[[], Answer]:
-        operation = {"op": "replace", "cell": "beta", "source": f"edited {n}"}
+        operation = replace("beta", f"edited {n}")
         return lambda: live.patch(names[n % 2], operation)
 
     answers = at_once([kind(n) for n in range(12) for kind in (rename, edit)])
@@ -149,39 +141,26 @@ def test_edits_and_renames_of_one_notebook_at_once_leave_one_notebook(live: Clie
     samples.cells_of((live.root / left[0]).read_bytes())
 
 
-# As many programs write: in place, and without a copy beside it.
-WRITES_SLOWLY = """
-import sys, time
-with open(sys.argv[1], "wb") as file:
-    print("begun", flush=True)
-    text = sys.stdin.buffer.read()
-    for part in (text[:100], text[100:-10], text[-10:]):
-        time.sleep(0.2)
-        file.write(part)
-        file.flush()
-"""
-
-
-def test_a_notebook_that_another_program_writes_slowly_is_waited_for(live: Client) -> None:
-    path = live.root / "slow.ipynb"
-    path.write_bytes(samples.three_cells())
+def test_a_notebook_that_another_program_is_writing_is_waited_for(live: Client, path: str) -> None:
+    file = live.root / path
     text = samples.notebook(*[samples.raw(str(n), f"id-{n}") for n in range(100)])
-    command = [sys.executable, "-c", WRITES_SLOWLY, str(path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
-        assert program.stdout is not None
-        assert program.stdin is not None
-        assert program.stdout.readline() == b"begun\n"
-        program.stdin.write(text)
-        program.stdin.close()
-        answer = live.patch(path.name, {"op": "replace", "cell": "id-99", "source": "edited"})
-        assert program.wait(30) == 0
+    with file.open("wb") as program, ThreadPoolExecutor(1) as pool:
+        # As many programs write: in place, and without a copy beside it.
+        program.write(text[:100])
+        program.flush()
+        waiting = pool.submit(live.patch, path, replace("id-99", "edited"))
+        assert live.request("GET", "nbedit").status == 200
+        program.write(text[100:])
+        program.flush()
+        answer = waiting.result()
     assert answer.status == 200, answer.body
-    cells = samples.cells_of(path.read_bytes())
-    assert [cell["source"] for cell in cells] == [*map(str, range(99)), "edited"]
+    assert list_sources(live, path) == [*map(str, range(99)), "edited"]
 
 
-def test_a_notebook_that_was_left_half_written_is_refused_in_the_end(live: Client) -> None:
-    path = live.root / "half.ipynb"
-    path.write_bytes(samples.three_cells()[:100])
-    with untouched(path):
-        details(live.patch(path.name, {"op": "delete", "cell": 0}), 422, "invalid_notebook")
+def test_a_notebook_that_was_left_half_written_is_refused_in_the_end(
+    live: Client, path: str
+) -> None:
+    file = live.root / path
+    file.write_bytes(samples.three_cells()[:100])
+    with untouched(file):
+        details(live.patch(path, {"op": "delete", "cell": 0}), 422, "invalid_notebook")

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import quote
 
 import nbformat
 import pytest
 
-from jupyter_nbedit.events import SCHEMA_ID
+from tests.events.listener import listening
+from tests.handlers.actions import send_json, send_json_locally, set_mode
 from tests.handlers.refused import details, untouched
 from tests.support import samples
-from tests.support.http import JSON, Answer, Client, Local
+from tests.support.http import Answer, Client, Local
 
 CELLS: list[dict[str, Any]] = [
     {"cell_type": "markdown", "source": "# Title", "id": "title"},
@@ -24,8 +24,7 @@ CELLS: list[dict[str, Any]] = [
 
 
 def put(live: Client, path: str, headers: dict[str, str] | None = None, **body: Any) -> Answer:
-    target = f"nbedit/notebooks/{quote(path)}"
-    return live.request("PUT", target, json.dumps(body).encode(), {**JSON, **(headers or {})})
+    return send_json(live, "PUT", f"notebooks/{quote(path)}", body, headers)
 
 
 def test_a_notebook_is_created_as_nbformat_would_write_it(live: Client) -> None:
@@ -92,34 +91,18 @@ def test_no_folder_is_invented_and_the_answer_tells_nothing(live: Client, path: 
     assert not (live.root.parent / "out.ipynb").exists()
 
 
+# What is wrong with the form of a request is tried in test_bad_fields.py.
 @pytest.mark.parametrize(
-    "body",
+    "cells",
     [
-        {"cells": [{"cell_type": "code", "source": "x", "outputs": []}]},
-        {"cells": [{"cell_type": "code", "source": "x", "at": "end"}]},
-        {"cells": [{"cell_type": "code"}]},
-        {"cells": [{"cell_type": "code", "source": "x", "metadata": {"trusted": True}}]},
-        {"cells": [{"cell_type": "raw", "source": "", "id": "a"}] * 2},
-        {"cells": [{"cell_type": "raw", "source": "", "id": "no spaces"}]},
-        {"cells": "x"},
-        {"language": ""},
-        {"kernelspec": {"name": "python3"}},
-        {"hash": "0" * 64},
-        {"nbformat": 4},
+        [{"cell_type": "code", "source": "x", "metadata": {"trusted": True}}],
+        [{"cell_type": "raw", "source": "", "id": "a"}] * 2,
     ],
 )
-def test_a_notebook_that_cannot_be_is_not_created(live: Client, body: dict[str, Any]) -> None:
+def test_a_notebook_that_cannot_be_is_not_created(live: Client, cells: list[Any]) -> None:
     with untouched(live.root):
-        answer = put(live, "refused.ipynb", **body)
-        assert answer.status == 400, answer.body
-        details(answer, 400, answer.json["reason"])
-
-
-def test_a_refusal_names_the_cell_as_the_request_counts_it(live: Client) -> None:
-    bad = {"cell_type": "code", "source": "x", "metadata": {"trusted": True}}
-    with untouched(live.root):
-        answer = put(live, "refused.ipynb", cells=[CELLS[0], bad])
-        assert details(answer, 400, "invalid_operation") == {"cell": 1}
+        answer = put(live, "refused.ipynb", cells=[CELLS[2], *cells])
+        assert details(answer, 400, "invalid_operation")["cell"] == len(cells)
 
 
 @pytest.mark.parametrize(
@@ -141,46 +124,32 @@ def test_a_dry_run_creates_nothing_and_tells_the_hash_it_would_have(live: Client
     assert put(live, "dry.ipynb", cells=CELLS[:1]).json["hash"] == answer.json["hash"]
 
 
-@pytest.mark.parametrize("jp_server_config", [{"NbEditApp": {"mode": "plan"}}], indirect=True)
-async def test_in_plan_mode_nothing_is_created(local: Local) -> None:
-    body = b"{}"
-    with untouched(local.root):
-        answer = await local.request(
-            "PUT", "nbedit", "notebooks", "a.ipynb", body=body, headers=JSON
-        )
-        details(answer, 403, "plan_mode")
+def test_in_plan_mode_nothing_is_created(live: Client) -> None:
+    set_mode(live, "plan")
+    try:
+        with untouched(live.root):
+            details(put(live, "planned.ipynb"), 403, "plan_mode")
+    finally:
+        set_mode(live, None)
 
 
-async def test_everybody_is_told_of_a_new_notebook(local: Local, jp_serverapp: Any) -> None:
-    heard: list[dict[str, Any]] = []
-
-    async def hear(logger: Any, schema_id: str, data: dict[str, Any]) -> None:  # noqa: ARG001 -- so called by name
-        heard.append({"schema": schema_id, **data})
-
-    for schema in (SCHEMA_ID, "https://events.jupyter.org/jupyter_server/contents_service/v1"):
-        jp_serverapp.event_logger.add_listener(schema_id=schema, listener=hear)
-    body = json.dumps({"cells": CELLS, "client": "me"}).encode()
-    answer = await local.request("PUT", "nbedit", "notebooks", "a.ipynb", body=body, headers=JSON)
-    await asyncio.sleep(0)
-    told = {event["schema"]: event for event in heard}
-    edit = told.pop(SCHEMA_ID)
+async def test_everybody_is_told_of_a_new_notebook(local: Local, jp_ws_fetch: Any) -> None:
+    async with listening(jp_ws_fetch) as listener:
+        body = {"cells": CELLS, "client": "me"}
+        answer = await send_json_locally(local, "PUT", "notebooks/a.ipynb", body)
+        (edit,) = await listener.wait_for(1)
     assert (edit["hash_before"], edit["hash"]) == (None, answer.json["hash"])
     assert (edit["client"], edit["total_cells"], len(edit["operations"])) == ("me", 3, 3)
-    (contents,) = told.values()
+    (contents,) = (event for event in listener.heard if event != edit)
     assert (contents["action"], contents["path"]) == ("save", "a.ipynb")
     assert (await local.contents("a.ipynb"))["content"]["cells"][0]["id"] == "title"
 
 
 def test_of_many_who_create_one_notebook_at_once_one_does(live: Client) -> None:
-    async def race() -> list[Answer]:
-        return await asyncio.gather(
-            *[
-                asyncio.to_thread(put, live, "race.ipynb", client=str(n), language=f"l{n}")
-                for n in range(16)
-            ]
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(
+            pool.map(lambda n: put(live, "race.ipynb", client=str(n), language=f"l{n}"), range(16))
         )
-
-    answers = asyncio.run(race())
     assert sorted(answer.status for answer in answers) == [201, *[409] * 15]
     (made,) = (answer for answer in answers if answer.status == 201)
     digest = hashlib.sha256((live.root / "race.ipynb").read_bytes()).hexdigest()
