@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -13,6 +13,9 @@ class Clock:
     """Shifts `time.time` and `time.monotonic`, and with it the timers of the event loop."""
 
     shift: float = 0
+    #: Whether only `advance` lets time pass.
+    is_stopped: bool = False
+    _start: float = field(default_factory=time.monotonic)
 
     def advance(self, seconds: float) -> None:
         """Let so much time pass; a negative number goes back."""
@@ -22,4 +25,8 @@ class Clock:
         """Replace the functions of the module `time` for a test."""
         now, monotonic = time.time, time.monotonic
         monkeypatch.setattr(time, "time", lambda: now() + self.shift)
-        monkeypatch.setattr(time, "monotonic", lambda: monotonic() + self.shift)
+        monkeypatch.setattr(
+            time,
+            "monotonic",
+            lambda: (self._start if self.is_stopped else monotonic()) + self.shift,
+        )

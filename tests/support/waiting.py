@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-LIMIT_SECONDS = 60.0
+LIMIT_SECONDS = 120.0
 _POLL_SECONDS = 0.01
 
 Result = TypeVar("Result")
@@ -27,7 +27,7 @@ def wait_until(condition: Callable[[], Result | None], what: str | None = None) 
     Raises
     ------
     AssertionError
-        If nothing true is returned within a minute.
+        If nothing true is returned within two minutes.
     """
     deadline = time.monotonic() + LIMIT_SECONDS
     while not (result := condition()):
