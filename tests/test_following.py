@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from jupyter_nbedit.app import NbEditApp
-from jupyter_nbedit.errors import LedgerError, NotebookNotFound
+from jupyter_nbedit.errors import LedgerError
 from jupyter_nbedit.following import CONTENTS, Following
 from jupyter_nbedit.history import Ledger
 from jupyter_nbedit.history.entries import NewEntry
 from tests.support import samples
 from tests.support.http import JSON, Local
+from tests.support.services import ServiceBuilder
+from tests.support.waiting import wait_until_async
 
 GOOD = samples.three_cells()
 
@@ -41,64 +41,46 @@ class Told:
             raise self.failure
 
 
-class Only:
-    """A server on which there are these paths; nobody can tell of `?`."""
-
-    def __init__(self, *paths: str) -> None:
-        self.paths = set(paths)
-
-    async def is_there(self, path: str) -> bool:
-        if path in {"", "?"}:
-            raise NotebookNotFound
-        return path in self.paths
-
-
-async def told(event: dict[str, str], *there: str) -> list[tuple[str, ...]]:
-    follower = Told()
-    following = Following(Only(*there), [follower], logging.getLogger("tests"))
-    await following.heard(None, CONTENTS, event)  # type: ignore[arg-type] # which it does not use
-    return follower.heard
-
-
 def rename(old: str, new: str) -> dict[str, str]:
     return {"action": "rename", "path": new, "source_path": old}
 
 
-async def test_what_is_true_is_passed_on() -> None:
-    assert await told({"action": "delete", "path": "a"}) == [("gone", "a")]
-    assert await told(rename("/a/", "b/c"), "b/c") == [("renamed", "a", "b/c")]
-
-
 @pytest.mark.parametrize(
-    ("event", "there"),
+    ("event", "there", "told"),
     [
-        ({"action": "delete", "path": "a"}, ["a"]),
-        ({"action": "delete", "path": "/a/"}, ["a"]),
-        ({"action": "delete", "path": ""}, []),
-        ({"action": "delete", "path": "?"}, []),
-        (rename("a", "b"), []),
-        (rename("a", "b"), ["a"]),
-        (rename("a", "b"), ["a", "b"]),
-        (rename("a", "?"), []),
-        (rename("?", "b"), ["b"]),
-        (rename("", "b"), ["b"]),
-        ({"action": "rename", "path": "b"}, ["b"]),
-        ({"action": "get", "path": "a"}, []),
-        ({"action": "save", "path": "a"}, []),
-        ({"action": "copy", "path": "b", "source_path": "a"}, ["b"]),
+        ({"action": "delete", "path": "a"}, [], [("gone", "a")]),
+        (rename("/a/", "b/c"), ["b/c"], [("renamed", "a", "b/c")]),
+        # Whatever else is said is not true, or is nothing that is followed.
+        ({"action": "delete", "path": "a"}, ["a"], []),
+        ({"action": "delete", "path": "/a/"}, ["a"], []),
+        ({"action": "delete", "path": ""}, [], []),
+        ({"action": "delete", "path": "../a"}, [], []),
+        (rename("a", "b"), [], []),
+        (rename("a", "b"), ["a"], []),
+        (rename("a", "b"), ["a", "b"], []),
+        (rename("a", "../b"), [], []),
+        (rename("../a", "b"), ["b"], []),
+        (rename("", "b"), ["b"], []),
+        ({"action": "rename", "path": "b"}, ["b"], []),
+        ({"action": "get", "path": "a"}, [], []),
+        ({"action": "save", "path": "a"}, [], []),
+        ({"action": "copy", "path": "b", "source_path": "a"}, ["b"], []),
     ],
 )
-async def test_what_is_not_true_is_not(event: dict[str, str], there: list[str]) -> None:
-    assert await told(event, *there) == []
-
-
-async def test_who_fails_keeps_it_from_nobody(caplog: pytest.LogCaptureFixture) -> None:
+async def test_only_what_is_true_is_passed_on_and_to_all_even_if_one_fails(
+    services: ServiceBuilder,
+    event: dict[str, str],
+    there: list[str],
+    told: list[tuple[str, ...]],
+) -> None:
+    storages = services.build_storages()
+    for name in there:
+        (services.root / name).parent.mkdir(exist_ok=True)
+        (services.root / name).touch()
     followers = [Told(LedgerError("The disk is full.")), Told()]
-    following = Following(Only("b"), followers, logging.getLogger("tests"))
-    await following.heard(None, CONTENTS, {"action": "delete", "path": "a"})  # type: ignore[arg-type]
-    await following.heard(None, CONTENTS, rename("a", "b"))  # type: ignore[arg-type]
-    assert followers[1].heard == [("gone", "a"), ("renamed", "a", "b")]
-    assert caplog.text.count("The disk is full.") == 2
+    following = Following(storages, followers, logging.getLogger("tests"))
+    await following.heard(services.event_logger, CONTENTS, event)
+    assert [follower.heard for follower in followers] == [told, told]
 
 
 # In a server -------------------------------------------------------------------------------------
@@ -112,18 +94,17 @@ def ledger(jp_serverapp: Any) -> Ledger:
     return app.ledger
 
 
-async def until(condition: Callable[[], Any]) -> None:
-    """Wait for what follows an event; the event comes after the answer."""
-    for _ in range(3000):
-        if await condition():
-            return
-        await asyncio.sleep(0.02)
-    message = "It did not come to be."
-    raise AssertionError(message)
-
-
 async def paths(ledger: Ledger) -> list[str]:
     return sorted({entry.path for entry in await ledger.page(None, limit=100)})
+
+
+async def wait_for_paths(ledger: Ledger, *expected: str) -> None:
+    """Wait for what follows an event, which comes after the answer."""
+
+    async def is_there() -> bool:
+        return await paths(ledger) == list(expected)
+
+    await wait_until_async(is_there)
 
 
 async def keep(local: Local, ledger: Ledger, *names: str) -> None:
@@ -137,16 +118,9 @@ async def test_a_notebook_that_is_deleted_has_no_history_left(local: Local, ledg
     await keep(local, ledger, "a.ipynb", "b.ipynb", "x/a.ipynb", "x/y.ipynb")
     await local.request("DELETE", "api", "contents", "a.ipynb")
 
-    async def only_b_and_x() -> bool:
-        return await paths(ledger) == ["b.ipynb", "x/a.ipynb", "x/y.ipynb"]
-
-    await until(only_b_and_x)
+    await wait_for_paths(ledger, "b.ipynb", "x/a.ipynb", "x/y.ipynb")
     await local.request("DELETE", "api", "contents", "x")
-
-    async def only_b() -> bool:
-        return await paths(ledger) == ["b.ipynb"]
-
-    await until(only_b)
+    await wait_for_paths(ledger, "b.ipynb")
 
 
 async def test_a_notebook_that_is_renamed_takes_its_history_along(
@@ -157,11 +131,7 @@ async def test_a_notebook_that_is_renamed_takes_its_history_along(
         body = json.dumps({"path": new}).encode()
         answer = await local.request("PATCH", "api", "contents", old, body=body, headers=JSON)
         assert answer.status == 200, answer.body
-
-    async def followed() -> bool:
-        return await paths(ledger) == ["z/a.ipynb", "z/c.ipynb"]
-
-    await until(followed)
+    await wait_for_paths(ledger, "z/a.ipynb", "z/c.ipynb")
 
 
 async def test_a_forged_event_changes_nothing(local: Local, ledger: Ledger, tmp_path: Path) -> None:
@@ -187,9 +157,4 @@ async def test_a_forged_event_changes_nothing(local: Local, ledger: Ledger, tmp_
         body = json.dumps({"schema_id": CONTENTS, "version": "1", "data": data}).encode()
         answer = await local.request("POST", "api", "events", body=body, headers=JSON)
         assert answer.status == 204, answer.body
-
-    async def heard() -> bool:
-        return "c.ipynb" not in await paths(ledger)
-
-    await until(heard)
-    assert await paths(ledger) == ["a.ipynb", "b.ipynb", "x/a.ipynb"]
+    await wait_for_paths(ledger, "a.ipynb", "b.ipynb", "x/a.ipynb")
