@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import subprocess
 import sys
 from importlib.metadata import version
@@ -14,7 +13,6 @@ from jupyter_server.extension.manager import ExtensionManager
 from jupyter_server.extension.utils import get_metadata
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 from tornado.web import HTTPError
-from traitlets import TraitError
 
 import jupyter_nbedit
 from jupyter_nbedit.app import NbEditApp
@@ -70,36 +68,13 @@ def test_options_may_be_given_on_the_command_line(jp_configurable_serverapp: Any
     assert (found.mode, found.max_request_bytes) == ("plan", 4096)
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        ("mode", "read"),
-        ("mode", ""),
-        ("mode", None),
-        ("max_request_bytes", 0),
-        ("max_request_bytes", -1),
-        ("max_request_bytes", "many"),
-        ("links_outside_root", "sometimes"),
-    ],
-)
-def test_an_option_with_a_value_that_means_nothing_is_refused(option: str, value: Any) -> None:
-    with pytest.raises(TraitError):
-        NbEditApp(**{option: value})
-
-
-def test_every_option_says_what_it_does() -> None:
-    own = NbEditApp.class_own_traits(config=True)
-    tools = {"owners", "section_files"}
-    rules = {"links_outside_root", "mode", "mode_is_fixed", "read_before_edit"}
-    review = {"proposal_hours", "max_proposals"}
-    history = {"history_max_bytes", "history_max_days"}
-    assert set(own) == {"max_request_bytes", *rules, *review, *tools, *history}
-    for trait in own.values():
+def test_every_option_says_what_it_does_and_its_default() -> None:
+    for trait in NbEditApp.class_own_traits(config=True).values():
         assert "default" in " ".join(trait.help.split())
 
 
 def test_the_extension_is_nothing_without_a_server() -> None:
-    with pytest.raises(RuntimeError, match="extension of a running Jupyter Server"):
+    with pytest.raises(RuntimeError):
         NbEditApp().initialize_settings()
 
 
@@ -117,32 +92,6 @@ async def test_lock_files_are_kept_with_what_the_server_keeps_while_it_runs(
     await local.patch(NAME, REPLACE)
     assert [path.name for path in local.root.iterdir()] == [NAME]
     assert len(list((jp_runtime_dir / "nbedit" / "locks").iterdir())) == 1
-
-
-async def test_an_edit_leaves_one_line_in_the_log_whatever_its_labels_hold(
-    local: Local, caplog: pytest.LogCaptureFixture
-) -> None:
-    name = "a\n[E 2026] forged.ipynb"
-    (local.root / name).write_bytes(TEXT)
-    label = "x\r\n[E 2026-11-20 ServerApp] forged\x1b[31m\u2028"
-    answer = await local.patch(name, REPLACE, client=label, message=label)
-    assert answer.status == 200
-    (record,) = [record for record in caplog.records if "Edit 1" in record.getMessage()]
-    line = record.getMessage()
-    assert len(line.splitlines()) == 1
-    assert "\x1b" not in line
-    assert "# Changed" not in line
-
-
-async def test_a_refusal_leaves_one_line_in_the_log_and_no_traceback(
-    local: Local, caplog: pytest.LogCaptureFixture
-) -> None:
-    (local.root / NAME).write_bytes(TEXT)
-    answer = await local.patch(NAME, {"op": "delete", "cell": "no\nbody\x1b"})
-    assert answer.status == 404
-    ours = [record for record in caplog.records if "cell_not_found" in record.getMessage()]
-    assert [len(record.getMessage().splitlines()) for record in ours] == [1]
-    assert not [record for record in caplog.records if record.exc_info]
 
 
 class FailingManager(AsyncLargeFileManager):
@@ -164,8 +113,7 @@ async def test_the_log_says_why_a_contents_manager_failed_and_the_answer_does_no
     (local.root / NAME).write_bytes(TEXT)
     answer = await local.patch(NAME, REPLACE)
     assert (answer.status, answer.json["reason"]) == (500, "io_error")
-    assert "the server's log says why" in answer.json["message"]
-    assert "secret" not in answer.json["message"]
+    assert b"secret" not in answer.body
     (line,) = [r.getMessage() for r in caplog.records if "io_error" in r.getMessage()]
     assert "RuntimeError: bucket /srv/secret" in line
     assert len(line.splitlines()) == 1
@@ -181,7 +129,7 @@ async def test_the_log_says_why_a_pre_save_hook_refused_and_the_answer_does_not(
     jp_serverapp.contents_manager.register_pre_save_hook(refuse)
     answer = await local.patch(NAME, REPLACE)
     assert (answer.status, answer.json["reason"]) == (403, "forbidden")
-    assert "the server's log says why" in answer.json["message"]
+    assert b"secret" not in answer.body
     (line,) = [r.getMessage() for r in caplog.records if "forbidden" in r.getMessage()]
     assert "see /srv/secret" in line
 
@@ -201,24 +149,6 @@ def test_a_server_without_a_browser_starts_and_stops_without_a_warning_of_ours(
 def test_the_extension_opens_no_browser_unless_the_configuration_says_so() -> None:
     assert NbEditApp().open_browser is False
     assert NbEditApp(open_browser=True).open_browser is True
-
-
-async def test_starting_the_extension_leaves_the_garbage_collector_alone(jp_serverapp: Any) -> None:
-    collected: list[str] = []
-    frozen = gc.get_freeze_count()
-
-    def note(phase: str, _: dict[str, int]) -> None:
-        collected.append(phase)
-
-    # What is collected now was asked for.
-    gc.disable()
-    gc.callbacks.append(note)
-    try:
-        await jp_serverapp.extension_manager.start_all_extensions()
-    finally:
-        gc.callbacks.remove(note)
-        gc.enable()
-    assert (collected, gc.get_freeze_count()) == ([], frozen)
 
 
 async def test_an_extension_that_was_never_initialized_can_be_stopped(jp_serverapp: Any) -> None:
@@ -276,8 +206,3 @@ async def test_nothing_of_ours_touches_kernels(local: Local, jp_serverapp: Any) 
     await local.read(NAME)
     assert jp_serverapp.kernel_manager.list_kernels() == []
     assert await jp_serverapp.session_manager.list_sessions() == []
-    for name, module in list(sys.modules.items()):
-        if name.startswith("jupyter_nbedit"):
-            assert not {"MappingKernelManager", "SessionManager", "KernelManager"} & set(
-                vars(module)
-            )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -20,20 +19,19 @@ from jupyter_nbedit.errors import (
     InvalidNotebook,
     InvalidRequest,
     LedgerError,
-    NbEditError,
     NotebookNotFound,
     PlanMode,
 )
 from jupyter_nbedit.history.entries import NewEntry
 from jupyter_nbedit.messages import EditRequest, Selection
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.operations import Delete, Expect, Insert, Move, Operation, Replace
+from jupyter_nbedit.notebook.operations import Delete, Expect, Insert, Operation, Replace
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage import Content, Written
 from tests.support import samples
 from tests.support.memory_storage import MemoryStorage, OneStorage
 from tests.support.services import EditingServices, ServiceBuilder
-from tests.support.sizes import is_nightly, seeded_random
+from tests.support.sizes import is_nightly
 
 NAME = "a.ipynb"
 TEXT = samples.three_cells()
@@ -273,64 +271,7 @@ async def test_a_notebook_that_is_written_without_end_is_not_waited_for_forever(
     assert storage.notebooks[NAME] == TEXT
 
 
-# Odd notebooks -----------------------------------------------------------------------------------
-
-Way = tuple[str | int, ...]
-
-
-def places(value: Any, path: Way = ()) -> Iterator[Way]:
-    """List the ways to all values in a value."""
-    yield path
-    if isinstance(value, dict | list):
-        for name, item in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from places(item, (*path, name))
-
-
-def replaced(value: Any, path: Way, by: Any) -> Any:
-    """Copy a value with another one in some place."""
-    if not path:
-        return by
-    copy: Any = dict(value) if isinstance(value, dict) else list(value)
-    copy[path[0]] = replaced(value[path[0]], path[1:], by)
-    return copy
-
-
-CONTENT = json.loads(TEXT)
-PLACES = list(places(CONTENT))
-ANYTHING = [None, True, 0, 1.5, "", "text", [], {}, [None], ["x", 1], {"text": None}, 10**40]
-ONE_OF_EACH: list[Operation] = [
-    Replace(cell=0, source="new"),
-    Replace(cell=1, cell_type="code"),
-    Insert(source="new", cell_type="code", index=1),
-    Move(cell=0, at="end"),
-    Delete(cell=0),
-]
-
-
-@pytest.mark.parametrize("by", ANYTHING, ids=repr)
-async def test_a_notebook_with_anything_anywhere_is_edited_or_refused_and_never_fails(
-    services: ServiceBuilder, by: Any
-) -> None:
-    storage = Torn(0, timedelta(days=1))
-    service = build(services, storage)
-    edited = refused = 0
-    for path in PLACES if is_nightly() else seeded_random(repr(by)).sample(PLACES, 12):
-        text = json.dumps(replaced(CONTENT, path, by), indent=1).encode()
-        for operation in ONE_OF_EACH:
-            storage.notebooks[NAME] = text
-            try:
-                await service.read(NAME)
-            except NbEditError:
-                refused += 1
-            try:
-                await service.edit(NAME, operation)
-            except NbEditError:
-                assert storage.notebooks[NAME] == text
-            else:
-                edited += 1
-                json.loads(storage.notebooks[NAME])
-    assert refused
-    assert edited
+# Versions, plans, modes --------------------------------------------------------------------------
 
 
 async def test_what_an_edit_made_of_a_version_that_was_read_is_remembered_too(

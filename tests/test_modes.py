@@ -43,37 +43,25 @@ async def test_what_another_server_on_the_same_folder_changes_holds_soon(
     assert await other.of("a.ipynb") == "plan"
 
 
-async def test_a_mode_follows_its_notebook_and_its_folder(services: ServiceBuilder) -> None:
+async def test_a_mode_follows_its_notebook_and_its_folder_and_goes_with_them(
+    services: ServiceBuilder,
+) -> None:
     modes = services.build_modes()
     for path in ("a.ipynb", "f/a.ipynb", "f/g/b.ipynb", "fg/c.ipynb"):
         await modes.change(path, "plan", "ada")
+    await modes.change("z.ipynb", "review", "ada")
     await modes.renamed("a.ipynb", "z.ipynb")
     await modes.renamed("f", "h%_")
     for path in ("z.ipynb", "h%_/a.ipynb", "h%_/g/b.ipynb", "fg/c.ipynb"):
         assert await modes.own(path) == "plan", path
     for path in ("a.ipynb", "f/a.ipynb", "f/g/b.ipynb"):
         assert await modes.own(path) is None, path
-
-
-async def test_a_mode_that_comes_with_a_rename_replaces_the_one_that_was_there(
-    services: ServiceBuilder,
-) -> None:
-    modes = services.build_modes()
-    await modes.change("a.ipynb", "plan", "ada")
-    await modes.change("b.ipynb", "review", "ada")
-    await modes.renamed("a.ipynb", "b.ipynb")
-    assert (await modes.own("a.ipynb"), await modes.own("b.ipynb")) == (None, "plan")
-
-
-async def test_a_mode_goes_with_its_notebook_and_its_folder(services: ServiceBuilder) -> None:
-    modes = services.build_modes()
-    for path in ("a.ipynb", "f/a.ipynb", "fg/c.ipynb"):
-        await modes.change(path, "plan", "ada")
-    await modes.gone("a.ipynb")
-    await modes.gone("f")
-    assert [await modes.own(path) for path in ("a.ipynb", "f/a.ipynb")] == [None, None]
-    assert await modes.own("fg/c.ipynb") == "plan"
-    assert await services.build_modes().own("f/a.ipynb") is None
+    for path in ("z.ipynb", "h%_"):
+        await modes.gone(path)
+    for one in (modes, services.build_modes()):
+        for path in ("z.ipynb", "h%_/a.ipynb", "h%_/g/b.ipynb"):
+            assert await one.own(path) is None, path
+        assert await one.own("fg/c.ipynb") == "plan"
 
 
 async def test_modes_hold_by_any_name_of_a_notebook(services: ServiceBuilder) -> None:

@@ -121,14 +121,6 @@ async def test_a_proposal_waits_until_all_its_parts_are_decided(services: Servic
             await board.store.work(number)
 
 
-async def test_the_edits_that_were_made_of_it_are_listed(services: ServiceBuilder) -> None:
-    board = services.build_board()
-    number = (await put(board)).proposal_id
-    for edit_id, one in ((17, 0), (None, 1)):
-        await board.decide(number, Ruling("accepted", [one], "ada", edit_id=edit_id))
-    assert (await board.get(number)).edit_ids == [17]
-
-
 async def test_another_root_has_proposals_of_its_own(services: ServiceBuilder) -> None:
     number = (await put(services.build_board())).proposal_id
     other = services.build_board(root=lambda: "/other")
@@ -157,12 +149,6 @@ async def test_a_notebook_that_cannot_be_read_now_has_no_proposals_to_see(
     assert await listed(board, limit=2) == others[:0:-1]
     services.storage.notebooks["a.ipynb"] = text
     assert (await board.get(number)).proposal_id == number
-
-
-async def test_a_new_notebook_is_shown_though_it_is_not_there(services: ServiceBuilder) -> None:
-    board = services.build_board()
-    number = (await put(board, "new.ipynb")).proposal_id
-    assert await listed(board) == [number]
 
 
 # How many there are -------------------------------------------------------------------------------
@@ -208,32 +194,24 @@ async def test_of_those_that_were_decided_the_oldest_are_forgotten(
 
 async def test_a_proposal_expires_and_later_is_forgotten(services: ServiceBuilder) -> None:
     board = services.build_board(hours=2)
-    number = (await put(board)).proposal_id
+    number, decided = [(await put(board)).proposal_id for _ in range(2)]
     await decide(board, number, "accepted", 0)
+    await decide(board, decided, "rejected", 0, 1)
     services.now = START + timedelta(hours=1.99)
     assert (await board.get(number)).status == "pending"
     services.now = START + timedelta(hours=2)
     over = await board.get(number)
     assert (over.status, over.decided_by) == ("expired", "ada")
     assert [one.status for one in over.parts] == ["accepted", "pending"]
+    assert (await board.get(decided)).status == "rejected"
     with pytest.raises(ProposalClosed):
         await board.store.work(number)
     assert await listed(board) == []
     assert (await list_told(services))[-1] == (number, "expired", None, 1)
     services.now = START + timedelta(hours=4)
-    with pytest.raises(ProposalNotFound):
-        await board.get(number)
-
-
-async def test_what_was_decided_does_not_expire(services: ServiceBuilder) -> None:
-    board = services.build_board()
-    number = (await put(board, parts=1)).proposal_id
-    await decide(board, number, "rejected", 0)
-    services.now = START + timedelta(hours=47)
-    assert (await board.get(number)).status == "rejected"
-    services.now = START + timedelta(hours=48)
-    with pytest.raises(ProposalNotFound):
-        await board.get(number)
+    for each in (number, decided):
+        with pytest.raises(ProposalNotFound):
+            await board.get(each)
 
 
 async def test_one_expires_though_nobody_asks(services: ServiceBuilder) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +19,6 @@ from jupyter_nbedit.search import NotebookSearch
 from jupyter_nbedit.storage import Found, PassedOver, Walk
 from tests.support import samples
 from tests.support.memory_storage import MemoryStorage, OneStorage
-from tests.support.waiting import LIMIT_SECONDS
 
 
 def book(*sources: str) -> bytes:
@@ -234,60 +232,3 @@ def test_what_cannot_be_searched_is_told_and_hidden_things_only_counted() -> Non
 def test_a_hundred_skipped_things_are_named_and_all_are_counted() -> None:
     reply = search(Strange(*(PassedOver(f"{n}", "link", "It is a link.") for n in range(150))))
     assert (len(reply.skipped), reply.skipped_count) == (100, 150)
-
-
-class Held:
-    """A notebook whose reading waits until a test lets it go; `reading` is set after so many."""
-
-    def __init__(self, readers: int = 1) -> None:
-        self.readers = readers
-        self.reading = threading.Event()
-        self.go = threading.Event()
-        self.counting = threading.Lock()
-        self.reads = 0
-
-    def __call__(self) -> bytes:
-        with self.counting:
-            self.reads += 1
-            if self.reads == self.readers:
-                self.reading.set()
-        assert self.go.wait(LIMIT_SECONDS)
-        return book("two")
-
-
-async def test_searches_that_are_held_up_hold_up_nobody_else() -> None:
-    held = Held(readers=2)
-    storage = Strange(Found("held.ipynb", held))
-    service = NotebookSearch(storages=OneStorage(storage))
-    request = SearchRequest(query="two")
-    searches = [
-        asyncio.create_task(service.search(request, gone=lambda: False)) for _ in range(100)
-    ]
-    try:
-        assert await asyncio.to_thread(held.reading.wait, LIMIT_SECONDS)
-        # Of the pool's threads, at least five, searches have two; anybody gets another.
-        assert await asyncio.to_thread(lambda: "served") == "served"
-        assert held.reads == 2
-    finally:
-        held.go.set()
-        replies = await asyncio.gather(*searches)
-    assert [places(reply) for reply in replies] == [[("held.ipynb", 0, 1)]] * 100
-
-
-async def test_a_search_ends_when_nobody_waits_for_it() -> None:
-    held = Held()
-    reads: list[int] = []
-
-    def read() -> bytes:
-        reads.append(1)
-        return book("two")
-
-    storage = Strange(Found("held.ipynb", held), *(Found(f"{n}.ipynb", read) for n in range(50)))
-    service = NotebookSearch(storages=OneStorage(storage))
-    gone = False
-    task = asyncio.create_task(service.search(SearchRequest(query="two"), gone=lambda: gone))
-    assert await asyncio.to_thread(held.reading.wait, LIMIT_SECONDS)
-    gone = True
-    held.go.set()
-    await task
-    assert not reads
