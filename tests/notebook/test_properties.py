@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.splices import Splice, join
 from tests.notebook.generated import notebooks, texts
-from tests.notebook.oracle import check, edit
+from tests.notebook.oracle import check
 
 # All other tests build on this.
 thoroughly = settings(max_examples=2 * settings().max_examples)
@@ -100,58 +100,6 @@ def test_a_batch_leaves_all_other_bytes_and_means_what_the_model_says(
     case: tuple[Document, list[dict[str, Any]]],
 ) -> None:
     check("generated", *case)
-
-
-@thoroughly
-@given(notebooks(), st.data())
-def test_a_batch_means_what_its_operations_mean_on_the_notebook_as_it_was(
-    text: bytes, data: st.DataObject
-) -> None:
-    document = Document.parse(text)
-    order: list[Any] = list(range(len(document)))
-    operations: list[dict[str, Any]] = []
-    # Each cell is touched once at most, so that the order of the operations cannot matter to what
-    # the model does one by one with the cells' original numbers.
-    for at in data.draw(st.permutations(range(len(document)))):
-        kind = data.draw(st.sampled_from(["none", "replace", "delete", "insert"]))
-        if kind == "replace":
-            operations.append({"op": kind, "cell": at, "source": f"new {at}", "outputs": "keep"})
-        elif kind == "delete":
-            operations.append({"op": kind, "cell": at})
-            order.remove(at)
-        elif kind == "insert":
-            operations.append(
-                {"op": kind, "before": at, "cell_type": "raw", "source": f"before {at}"}
-            )
-            place = order.index(at) if at in order else None
-            place = (
-                place
-                if place is not None
-                else next(
-                    (n for n, other in enumerate(order) if isinstance(other, int) and other > at),
-                    len(order),
-                )
-            )
-            order.insert(place, f"before {at}")
-    if not operations:
-        return
-    applied = edit(document, *operations)
-    after = Document.parse(join(text, applied.splices))
-    replaced = {op["cell"] for op in operations if op["op"] == "replace"}
-    expected = [
-        other
-        if isinstance(other, str)
-        else f"new {other}"
-        if other in replaced
-        else document.cell(int(other)).source
-        for other in order
-    ]
-    assert [after.cell(at).source for at in range(len(after))] == expected
-    assert applied.total_cells == len(after)
-    for result, operation in zip(applied.results, operations, strict=True):
-        if operation["op"] != "delete":
-            assert result.index is not None
-            assert after.cell(result.index).source_hash == result.source_hash
 
 
 @thoroughly
