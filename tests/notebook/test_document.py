@@ -62,24 +62,6 @@ def test_what_is_missing_or_odd_in_metadata_counts_as_none() -> None:
     assert document(raw(metadata={"a": 1})).cell(0).metadata == {"a": 1}
 
 
-@pytest.mark.parametrize(
-    ("metadata", "language"),
-    [
-        ({}, None),
-        ({"language_info": {"name": "R"}, "kernelspec": {"language": "julia"}}, "R"),
-        ({"language_info": {"name": ""}, "kernelspec": {"language": "julia"}}, "julia"),
-        ({"language_info": {"name": 1}, "kernelspec": {"language": "julia"}}, "julia"),
-        ({"language_info": [], "kernelspec": {"language": "julia"}}, "julia"),
-        ({"kernelspec": {"language": ""}}, None),
-        ({"kernelspec": "python"}, None),
-    ],
-)
-def test_the_language_is_that_of_the_kernel_last_used_or_else_of_the_one_to_be_used(
-    metadata: dict[str, Any], language: str | None
-) -> None:
-    assert document(metadata=metadata).language == language
-
-
 def test_a_source_is_a_text_or_a_list_of_texts_and_nothing_else() -> None:
     assert document(raw(source=["a\n", "b"])).cell(0).source == "a\nb"
     assert document({"cell_type": "raw"}).cell(0).source == ""

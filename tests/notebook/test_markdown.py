@@ -1,4 +1,8 @@
+"""Headings and list items in Markdown."""
+
 from __future__ import annotations
+
+from itertools import pairwise
 
 import pytest
 from hypothesis import example, given
@@ -8,55 +12,46 @@ from markdown_it import MarkdownIt
 from jupyter_nbedit.notebook.markdown import headings, lines_of, list_items, plain
 from jupyter_nbedit.notebook.sections import text_headings
 
+#: Texts whose headings a Markdown parser finds, too.
+STRUCTURES = [
+    *("# A", "#A\n#\n####### B", "   ###### A ##  ", "# A #b\n## #", "    # code\n\ttext"),
+    *("text\n    # goes on", "A\n=\n\nB\nC\n---", "---\n\n===\n\n- a\n---\n> b\n---"),
+    *("text\n# A\ntext\n\n---", "```\n# A\n```\n# B", "~~~~\n# A\n~~~\n# B\n~~~~\n# C"),
+    *("``` `\n# A", "```\n# never closed", "<!-- one line -->\n# A\n<!--\n# B\n-->\n# C"),
+    *("<pre>\n# A\n</pre>\n# B", "<pre><b>x</b>\n# A\n</pre>\n# B"),
+    *("<SCRIPT>\n# A\n</Script> # B\n# C", "<!-- a\n\n# A\n--> # B\n# C"),
+    *("<?php\n# A\n\n# B\n?>\n# C", "<!DOCTYPE\n# A\n>\n# B", "<![CDATA[\n# A\n]]>\n# B"),
+    *('<div class="alert">\n# A\n</div>\n# B\n\n# C', "text\n</table>\n# A\n\n# B"),
+    *("<a href='x'>\n# A\n\n# B", "text\n<a href='x'>\n# A", "<a href='x'> text\n# A"),
+    *("    <div>\n# A", "$$\n# A\n$$", "[a]: b\n'c\nd'\nA\n===", "[a]: b\n==="),
+    *("[a]: b c\n===", "[a]: <b> (c)\n[d]:\n(e)f\n---", "[]: b\n---\n\n[a]: b(\n---"),
+    *("- " * 60 + "a\n\n# A", "> " * 60 + "a\n# A", "-\n\n  # A", "-\n  # A\n\n  # B\n# C"),
+    *("- a\n\tb\n\n\t# A\n\n # B", "> # A\n\n# B", "- # A\n\n  # B\n\n# C"),
+    *("- a\n  ```\n  # A\n  ```\n\n# B", "- a\n  ```\n  never closed\n# B"),
+    *("# A\r\n\r\nB\r\n-\r\n# C\r", "1986. A year\n===", "text\n14. is no item\n==="),
+]
+
+
+def parsed(text: str) -> list[tuple[int, int, str]]:
+    """Return the level, the line and the text of each heading as a Markdown parser has it."""
+    # More levels than that are never closed.
+    tokens = MarkdownIt("commonmark", {"maxNesting": 200}).parse(text)
+    return [
+        (int(token.tag[1]), token.map[0] + 1, " ".join(inline.content.split()))
+        for token, inline in pairwise(tokens)
+        if token.type == "heading_open" and token.level == 0 and token.map
+    ]
+
+
+@pytest.mark.parametrize("text", STRUCTURES)
+def test_a_markdown_parser_finds_the_same_headings(text: str) -> None:
+    found = [(heading.level, heading.line, heading.text) for heading in headings(text)]
+    assert found == parsed(text)
+
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("# A", [(1, "A")]),
-        ("#A\n#\n####### B", [(1, "")]),
-        ("   ###### A ##  ", [(6, "A")]),
-        ("# A #b\n## #", [(1, "A #b"), (2, "")]),
-        ("    # code\n\ttext", []),
-        ("text\n    # goes on", []),
-        ("A\n=\n\nB\nC\n---", [(1, "A"), (2, "B C")]),
-        ("---\n\n===\n\n- a\n---\n> b\n---", []),
-        ("text\n# A\ntext\n\n---", [(1, "A")]),
-        ("```\n# A\n```\n# B", [(1, "B")]),
-        ("~~~~\n# A\n~~~\n# B\n~~~~\n# C", [(1, "C")]),
-        ("``` `\n# A", [(1, "A")]),
-        ("```\n# never closed", []),
-        ("<!-- one line -->\n# A\n<!--\n# B\n-->\n# C", [(1, "A"), (1, "C")]),
-        ("<pre>\n# A\n</pre>\n# B", [(1, "B")]),
-        ("<pre><b>x</b>\n# A\n</pre>\n# B", [(1, "B")]),
-        ("<SCRIPT>\n# A\n</Script> # B\n# C", [(1, "C")]),
-        ("<!-- a\n\n# A\n--> # B\n# C", [(1, "C")]),
-        ("<?php\n# A\n\n# B\n?>\n# C", [(1, "C")]),
-        ("<!DOCTYPE\n# A\n>\n# B", [(1, "B")]),
-        ("<![CDATA[\n# A\n]]>\n# B", [(1, "B")]),
-        ('<div class="alert">\n# A\n</div>\n# B\n\n# C', [(1, "C")]),
-        ("text\n</table>\n# A\n\n# B", [(1, "B")]),
-        ("<a href='x'>\n# A\n\n# B", [(1, "B")]),
-        ("text\n<a href='x'>\n# A", [(1, "A")]),
-        ("<a href='x'> text\n# A", [(1, "A")]),
-        ("    <div>\n# A", [(1, "A")]),
-        ("$$\n# A\n$$", [(1, "A")]),
-        ("[a]: b\n'c\nd'\nA\n===", [(1, "A")]),
-        ("[a]: b\n===", []),
-        ("[a]: b c\n===", [(1, "[a]: b c")]),
-        ("[a]: <b> (c)\n[d]:\n(e)f\n---", []),
-        ("[]: b\n---\n\n[a]: b(\n---", [(2, "[]: b"), (2, "[a]: b(")]),
-        ("- " * 60 + "a\n\n# A", [(1, "A")]),
-        ("> " * 60 + "a\n# A", [(1, "A")]),
-        ("-\n\n  # A", [(1, "A")]),
-        ("-\n  # A\n\n  # B\n# C", [(1, "C")]),
-        ("- a\n\tb\n\n\t# A\n\n # B", [(1, "B")]),
-        ("> # A\n\n# B", [(1, "B")]),
-        ("- # A\n\n  # B\n\n# C", [(1, "C")]),
-        ("- a\n  ```\n  # A\n  ```\n\n# B", [(1, "B")]),
-        ("- a\n  ```\n  never closed\n# B", [(1, "B")]),
-        ("# A\r\n\r\nB\r\n-\r\n# C\r", [(1, "A"), (2, "B"), (1, "C")]),
-        ("1986. A year\n===", []),
-        ("text\n14. is no item\n===", [(1, "text 14. is no item")]),
         ("# *A* **b** `c` [d](e) ![f](g) <a id='h'></a>\\#", [(1, "A b c d f #")]),
         ("# snake_case and _this_ ~~that~~", [(1, "snake_case and this that")]),
         ("# [![a](b)](c (d)) [e] ![f", [(1, "a [e] ![f")]),
@@ -65,7 +60,7 @@ from jupyter_nbedit.notebook.sections import text_headings
         ("# a < b *c _d* e_ **", [(1, "a < b c _d e_ **")]),
     ],
 )
-def test_headings_are_told_from_what_only_looks_like_them(
+def test_the_text_of_a_heading_is_without_markup(
     text: str, expected: list[tuple[int, str]]
 ) -> None:
     assert [(heading.level, heading.text) for heading in headings(text)] == expected
@@ -184,12 +179,7 @@ _FRAGMENTS = st.sampled_from(
 @example("- a\n\n\tb\n\n# A\n> b\n=\n---")
 def test_a_markdown_parser_finds_the_same_headings_in_any_text(text: str) -> None:
     # Link reference definitions are left out: markdown-it ends the paragraph with them, where
-    # CommonMark's own parser goes on with it. More levels than it has are never closed.
-    parser = MarkdownIt("commonmark", {"maxNesting": 200})
-    expected = [
-        (int(token.tag[1]), token.map[0] + 1)
-        for token in parser.parse(text)
-        if token.type == "heading_open" and token.level == 0 and token.map
-    ]
+    # CommonMark's own parser goes on with it.
+    expected = [(level, line) for level, line, _ in parsed(text)]
 
     assert [(heading.level, heading.line) for heading in headings(text)] == expected

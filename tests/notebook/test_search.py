@@ -64,32 +64,6 @@ def test_a_hit_says_where_it_is_and_what_stands_there() -> None:
     assert (hit.cell_id, hit.index, hit.cell_type) == (None, 0, "raw")
 
 
-@pytest.mark.parametrize(
-    ("scopes", "found"),
-    [
-        (("sources",), [(0, "source", 1), (1, "source", 1)]),
-        (("markdown",), [(0, "source", 1)]),
-        (("sources", "markdown"), [(0, "source", 1), (1, "source", 1)]),
-        (("tags",), [(0, "tags", 1), (1, "tags", 1)]),
-        (("outputs",), [(1, "outputs", line) for line in (2, 1, 1, 2, 1)]),
-    ],
-)
-def test_what_is_searched_is_what_was_asked_for(
-    scopes: tuple[Scope, ...], found: list[tuple[int, str, int]]
-) -> None:
-    cells = [
-        samples.markdown("two", "a", metadata={"tags": ["one", "two"]}),
-        samples.code(
-            "two",
-            "b",
-            outputs=[STREAM, RESULT, ERROR, BARE_ERROR],
-            metadata={"tags": ["two", 2, ["two"]], "name": "two"},
-        ),
-    ]
-    shown = hits(two(), *cells, scopes=scopes)
-    assert [(hit.index, hit.where, hit.line) for hit in shown] == found
-
-
 def test_outputs_are_searched_as_they_read() -> None:
     cell = samples.code("", "a", outputs=[STREAM, RESULT, ERROR, BARE_ERROR])
     shown = hits(literal("two two", ignore_case=False), cell)
@@ -99,12 +73,6 @@ def test_outputs_are_searched_as_they_read() -> None:
         (2, 1, "Two: two"),
         (3, 1, "Two: two"),
     ]
-
-
-def test_only_cells_of_a_type_are_searched_if_one_is_asked_for() -> None:
-    cells = [samples.code("two"), samples.markdown("two"), samples.raw("two")]
-    for number, kind in enumerate(("code", "markdown", "raw")):
-        assert [hit.index for hit in hits(two(), *cells, cell_type=kind)] == [number]
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,5 @@
+"""Sections of texts, where the model of sections does not look: lines that are not plain."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -12,7 +14,6 @@ from jupyter_nbedit.errors import (
 )
 from jupyter_nbedit.notebook import sections
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.sections import Outline
 from tests.notebook.oracle import edit
 from tests.support import samples
 
@@ -64,13 +65,7 @@ def test_a_name_that_two_headings_have_is_refused_with_both_unless_the_level_tel
 @pytest.mark.parametrize(
     ("text", "content", "expected"),
     [
-        ("# A", "x", "# A\n\nx"),
-        ("# A\n", "x", "# A\n\nx\n"),
-        ("# A\nwords", "\nx\n", "# A\nwords\n\nx"),
-        ("# A\n- a\n", "- x", "# A\n- a\n- x\n"),
         ("# A\n- a\n  b\n\n\n# B", "* x\n* y", "# A\n- a\n  b\n* x\n* y\n\n\n# B"),
-        ("# A\n- a\n", "words\n- x", "# A\n- a\n\nwords\n- x\n"),
-        ("# A\na\n# B\n", "x", "# A\na\n\nx\n\n# B\n"),
         ("# A\r\n\r\na\r\n\r\n# B", "x\ny", "# A\r\n\r\na\r\n\r\nx\r\ny\r\n\r\n# B"),
         ("# A\n", "", "# A\n"),
     ],
@@ -82,12 +77,7 @@ def test_content_is_put_at_the_end_of_a_section(text: str, content: str, expecte
 @pytest.mark.parametrize(
     ("text", "content", "expected"),
     [
-        ("# A", "x", "# A\n\nx"),
-        ("# A\n\nold\n\n\n# B\n", "x", "# A\n\nx\n\n\n# B\n"),
-        ("# A\nold\n## C\nold\n# B", "x", "# A\nx\n\n# B"),
         ("A\n=\r\nold", "x\ny", "A\n=\r\nx\ny"),
-        ("# A\n\nold\n\n# B\n", "", "# A\n\n# B\n"),
-        ("# A\nold", "", "# A"),
         ('# A\n<div class="alert">\n# old\n</div>\n\n# B', "x", "# A\nx\n\n# B"),
         ("# A\nold\n<pre><b>old</b>\n# old\n</pre>\n# B", "x", "# A\nx\n\n# B"),
     ],
@@ -102,9 +92,6 @@ def test_all_of_a_section_but_its_heading_is_replaced(
     ("text", "match", "expected", "removed"),
     [
         ("# A\n- one\n- two\n", "ONE", "# A\n- two\n", ["one"]),
-        ("# A\n- one\n- two", "two", "# A\n- one", ["two"]),
-        ("# A\n\n- one\n\n# B\n- one\n", "one", "# A\n\n# B\n- one\n", ["one"]),
-        ("# A\n- a\n\n- b\n\n- c\n", "b", "# A\n- a\n\n- c\n", ["b"]),
         ("# A\n- a\n  more\n  - in\n- b\n", "a  MORE", "# A\n- b\n", ["a more"]),
         ("# A\n- a\n  - in\n- b in\n", "in", "# A\n- a\n", ["in", "b in"]),
         ("# A\r\n- a\r\n- b\r\n", "a", "# A\r\n- b\r\n", ["a"]),
@@ -121,46 +108,6 @@ def test_what_no_list_item_says_is_refused() -> None:
         sections.remove_entry(TEXT, "B", "one")
 
     assert raised.value.details["count"] == 0
-
-
-CELLS = [
-    samples.markdown("intro\n\n# A\n\ntext", "a"),
-    samples.code("1", "code"),
-    samples.markdown("more\n\n## B\n\nb\n\n# C\n\nc", "b"),
-    samples.raw("# no heading", "raw"),
-    samples.markdown("\n\n# D", "d"),
-]
-OUTLINE = Outline(Document.parse(samples.notebook(*CELLS)))
-
-
-@pytest.mark.parametrize(
-    ("name", "cells", "ends_within"),
-    [
-        ("A", range(3), True),
-        ("B", range(2, 3), True),
-        ("C", range(2, 4), False),
-        ("D", range(4, 5), False),
-    ],
-)
-def test_a_section_of_a_notebook_has_all_cells_of_which_a_part_is_in_it(
-    name: str, cells: range, *, ends_within: bool
-) -> None:
-    section = OUTLINE.section(name)
-
-    assert (section.cells, section.ends_within) == (cells, ends_within)
-
-
-def test_the_outline_of_a_notebook_says_where_the_headings_are() -> None:
-    with pytest.raises(SectionNotFound) as raised:
-        OUTLINE.section("no heading")
-
-    assert raised.value.details["outline"][1] == {
-        "level": 2,
-        "text": "B",
-        "line": 3,
-        "cell_id": "b",
-        "index": 2,
-    }
 
 
 @pytest.mark.parametrize(

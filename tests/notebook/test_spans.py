@@ -69,9 +69,9 @@ def test_a_member_hidden_in_the_length_of_its_double_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [b"[" * DEEP, b'{"a":' * DEEP, b'{"a": ' + b"[" * DEEP + b"]" * DEEP + b"}"]
+    "text", [b"[]", b"[" * DEEP, b'{"a":' * DEEP, b'{"a": ' + b"[" * DEEP + b"]" * DEEP + b"}"]
 )
-def test_deep_nesting_is_refused_and_does_not_crash(text: bytes) -> None:
+def test_what_is_no_object_or_nested_deeply_is_refused_and_does_not_crash(text: bytes) -> None:
     with pytest.raises(MalformedJSON):
         spans.parse_object(text)
 

@@ -11,20 +11,21 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from jupyter_nbedit.notebook.document import Document, source_hash
+from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.splices import backwards, join
 from tests.notebook import model
 from tests.notebook.generated import Layout, Members, Token, layouts, notebooks
 from tests.notebook.oracle import check, edit
 from tests.support.sizes import is_nightly
 
-STEPS = 100_000 if is_nightly() else 1_000
+STEPS = 100_000 if is_nightly() else 2_000
 STEPS_OF_A_LIFE = 50
 
 # What the model of sections understands of Markdown.
@@ -149,18 +150,9 @@ class Drawn:
         return {"section": self.random.choice(NAMES), "match": match}
 
 
-CELL_OPERATIONS = [
-    "replace",
-    "replace_text",
-    "insert",
-    "delete",
-    "move",
-    "split",
-    "merge",
-    "clear_outputs",
-    "set_metadata",
-]
-SECTION_OPERATIONS = ["append_to_section", "replace_section", "remove_entry"]
+OPERATIONS = sorted(operation.__struct_config__.tag for operation in get_args(Operation))
+CELL_OPERATIONS = [name for name in OPERATIONS if not name.endswith(("_section", "_entry"))]
+SECTION_OPERATIONS = [name for name in OPERATIONS if name not in CELL_OPERATIONS]
 
 
 def plain(document: Document) -> bool:
@@ -307,4 +299,6 @@ def test_a_notebook_s_life_is_as_the_model_has_it() -> None:
     )
     print(dict(Life.done.most_common()))
     assert Life.done["steps"] >= STEPS
-    assert set(Life.done) >= {*CELL_OPERATIONS, *SECTION_OPERATIONS, "undone", "outside", "read"}
+    assert Life.done["edits"] > STEPS / 10
+    if is_nightly():
+        assert set(Life.done) >= {*OPERATIONS, "undone", "outside", "read"}

@@ -54,16 +54,6 @@ def outputs(how: str | None, *given: Any, view: str = "source") -> Any:
     return shown(cell, view=view, outputs=how)[0].get("outputs")
 
 
-def test_each_view_shows_outputs_as_documented_unless_told_otherwise() -> None:
-    assert outputs(None) == outputs("summary")
-    assert outputs(None, view="outline") == outputs("summary")
-    assert outputs(None, view="full") == outputs("text")
-    for view in ("outline", "source", "full"):
-        assert outputs("none", view=view) is None
-        assert outputs("text", view=view) == outputs("text")
-        assert outputs("full", view=view) == outputs("full")
-
-
 def test_texts_of_outputs_come_without_escapes_and_images_as_type_and_size() -> None:
     assert outputs("text") == [
         {"output_type": "stream", "name": "stdout", "text": "a red\nline\n"},
