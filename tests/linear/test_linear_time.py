@@ -5,16 +5,25 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from tests.support.paths import ROOT
+from tests.support.sizes import is_nightly
 
+# A guard against hanging.
 LIMIT_SECONDS = 900.0
+TEXTS = [f"texts_are and {size}" for size in ("small", "usual", "large")]
+GROUPS = [*TEXTS, "texts_that", "edits", "comparisons", "routes"]
 
 
-def test_nothing_that_a_request_or_a_notebook_can_hold_takes_more_than_linear_time() -> None:
+@pytest.mark.parametrize("group", GROUPS if is_nightly() else ["not usual and not large"])
+def test_nothing_that_a_request_or_a_notebook_can_hold_takes_more_than_linear_time(
+    group: str,
+) -> None:
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-q", "-x", "--tb=short", "-p", "no:cacheprovider"),
-            *("-p", "tests.linear.counting", "tests/linear/cases.py"),
+            *("-p", "tests.linear.counting", "tests/linear/cases.py", "-k", group),
         ],
         cwd=ROOT,
         timeout=LIMIT_SECONDS,
