@@ -23,9 +23,9 @@ with atheris.instrument_imports(include=INSTRUMENTED, enable_loader_override=Fal
     from jupyter_nbedit.notebook.document import Document
     from jupyter_nbedit.notebook.splices import backwards, join
     from tests.fuzz import mangling, ways
-    from tests.fuzz.chance import NIGHTLY
     from tests.notebook import model
     from tests.notebook.oracle import check, edit
+    from tests.support.sizes import is_nightly
 
 # An edit, and what it means to the model, costs thirty times what finding the spans does.
 ONE_IN = 12
@@ -35,7 +35,7 @@ SOURCES = ("", "x", 'a = "1"\n# \U0001f600 \\ \t\nb', "\x00\u2028")
 def one_input(text: bytes) -> None:
     """Test one text."""
     ways.compare_json(text)
-    document = ways.compare_ways(text, briefly=not NIGHTLY)
+    document = ways.compare_ways(text, briefly=not is_nightly())
     if document is not None:
         chance = random.Random(zlib.crc32(text))
         if chance.randrange(ONE_IN) == 0:
@@ -53,7 +53,7 @@ def edited(document: Document, chance: random.Random) -> None:
     assert ways.whole(text, document.after(splices)) == ways.whole(text, Document.parse(text))
     assert join(text, backwards(document.text, splices)) == document.text
     # By day the model is held against notebooks that nbformat would take, in tests/notebook.
-    if NIGHTLY and all(is_regular(cell) for cell in model.loads(document.text)["cells"]):
+    if is_nightly() and all(is_regular(cell) for cell in model.loads(document.text)["cells"]):
         check("fuzz", document, batch)
 
 

@@ -1,14 +1,14 @@
-"""The real notebooks, each mangled in every way, and every operation on them.
+"""The real notebooks, each changed in every way, and every operation on them.
 
-By day a sample, at night all of it. What an edit must keep and must mean is said in
-`tests.notebook.oracle`; here it meets files that no Jupyter has written.
+What an edit must keep and must mean is in `tests.notebook.oracle`; here it meets files that no
+Jupyter has written.
 """
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,67 +18,40 @@ from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.splices import join
 from jupyter_nbedit.notebook.taking_back import take_back
-from tests.fuzz import chance
+from tests.fuzz.budget import LIMIT_SECONDS, limit_cases
 from tests.fuzz.mutators import MUTATORS
 from tests.notebook.oracle import SOURCE, check, edit
 from tests.notebook.undo import done, kept
 from tests.support import corpora
-from tests.support.sizes import is_nightly
+from tests.support.sizes import run_seed, seeded_random
 
 Batch = list[dict[str, Any]]
-
-NIGHTLY = is_nightly()
-SAMPLE = 500
+#: Of every mutator with every operation.
+BY_DAY = 60
 
 
 def check_undo(label: str, document: Document, batch: Batch) -> None:
     """Check that a batch, if it is not refused, can be taken back to the byte, and made again."""
     if (text := check(label, document, batch)) is None:
         return
-    after, record = Document.parse(text), kept(edit(document, *batch).record())
-    undone = take_back(after, record, op="undo", exact=True)
+    applied, after = edit(document, *batch), Document.parse(text)
+    undone = take_back(after, kept(applied.record()), op="undo", exact=True)
     assert done(after, undone) == document.text, label
     redone = take_back(document, kept(undone.record()), op="redo", exact=True)
     assert done(document, redone) == text, label
 
 
-def nothing(label: str, document: Document, at: int) -> None:
-    """What changes nothing writes nothing."""
+def change_nothing(label: str, document: Document, at: int) -> None:
+    """Check that what changes nothing writes nothing."""
     batch: Batch = [{"op": "set_metadata", "patch": {"no such member": None}}]
     cell = document.cell(at)
     if cell.metadata.get("editable") is not False:
-        same = {"source": cell.source, "outputs": "keep"}
-        batch.append({"op": "replace", "cell": at, **same})
+        batch.append({"op": "replace", "cell": at, "source": cell.source, "outputs": "keep"})
     if document.metadata_span is not None:
         assert not edit(document, *batch).splices, label
 
 
-def operation(**fields: Any) -> Callable[[str, Document, int], None]:
-    """One operation on a cell, against the model."""
-
-    def test(label: str, document: Document, at: int) -> None:
-        check(label, document, [{"cell": at, **fields}])
-
-    return test
-
-
-def inserted(label: str, document: Document, at: int) -> None:
-    new = {"cell_type": "markdown", "source": SOURCE, "metadata": {"tags": ["é"]}}
-    check(label, document, [{"op": "insert", "index": at, **new}])
-
-
-def text_replaced(label: str, document: Document, at: int) -> None:
-    source = document.cell(at).source
-    old = source[len(source) // 2 :][:5] or "absent"
-    edits = [{"old": old, "new": SOURCE, "all": True}, {"old": "ünïcödé", "new": "x", "all": True}]
-    check(label, document, [{"op": "replace_text", "cell": at, "edits": edits}])
-
-
-def deleted_and_undone(label: str, document: Document, at: int) -> None:
-    check_undo(label, document, [{"op": "delete", "cell": at}])
-
-
-def moved_and_back(label: str, document: Document, at: int) -> None:
+def move_and_back(label: str, document: Document, at: int) -> None:
     for gap in (0, len(document)):
         once = check(label, document, [{"op": "move", "cell": at, "index": gap}])
         assert once is not None, label
@@ -88,25 +61,14 @@ def moved_and_back(label: str, document: Document, at: int) -> None:
         assert join(once, back.splices) == document.text, label
 
 
-def split(label: str, document: Document, at: int) -> None:
-    check(label, document, [{"op": "split", "cell": at, "at_line": 2}])
+def replace_text(label: str, document: Document, at: int) -> None:
+    source = document.cell(at).source
+    old = source[len(source) // 2 :][:5] or "absent"
+    edits = [{"old": old, "new": SOURCE, "all": True}, {"old": "ünïcödé", "new": "x", "all": True}]
+    check(label, document, [{"op": "replace_text", "cell": at, "edits": edits}])
 
 
-def merged(label: str, document: Document, at: int) -> None:
-    check(label, document, [{"op": "merge", "cells": [at, at + 1]}])
-
-
-def all_cleared(label: str, document: Document, _at: int) -> None:
-    check(label, document, [{"op": "clear_outputs", "all": True}])
-
-
-def described(label: str, document: Document, at: int) -> None:
-    patch = {"tags": ["é"], "deep": {"er": [1, {}], "gone": None}, "odd-1": None}
-    check(label, document, [{"op": "set_metadata", "patch": patch}])
-    check(label, document, [{"op": "set_metadata", "cell": at, "patch": patch}])
-
-
-def mixed(label: str, document: Document, at: int) -> None:
+def edit_much(label: str, document: Document, at: int) -> None:
     batch: Batch = [
         {"op": "insert", "before": at, "cell_type": "code", "source": SOURCE},
         {"op": "clear_outputs", "all": True},
@@ -118,69 +80,84 @@ def mixed(label: str, document: Document, at: int) -> None:
     check_undo(label, document, batch)
 
 
-BY_DAY: Mapping[str, Callable[[str, Document, int], None]] = {
-    "nothing": nothing,
-    "replace": operation(op="replace", source=SOURCE),
-    "insert": inserted,
-    "delete and undo": deleted_and_undone,
-    "move and back": moved_and_back,
-    "batch": mixed,
+def one(**operation: Any) -> Callable[[str, Document, int], None]:
+    """Build a check of one operation against the model; AT is the cell, NEXT the one behind."""
+
+    def test(label: str, document: Document, at: int) -> None:
+        names = {"AT": at, "NEXT": at + 1}
+        fields = {
+            key: [names[part] for part in value] if key == "cells" else names.get(str(value), value)
+            for key, value in operation.items()
+        }
+        check_undo(label, document, [fields])
+
+    return test
+
+
+_NEW = {"cell_type": "markdown", "source": SOURCE, "metadata": {"tags": ["é"]}}
+_PATCH = {"tags": ["é"], "deep": {"er": [1, {}], "gone": None}, "odd-1": None}
+INSERT = one(op="insert", index="AT", **_NEW)
+CHECKS: Mapping[str, Callable[[str, Document, int], None]] = {
+    "nothing": change_nothing,
+    "insert": INSERT,
+    "replace": one(op="replace", cell="AT", source=SOURCE),
+    "replace text": replace_text,
+    "change the type": one(op="replace", cell="AT", cell_type="code"),
+    "delete": one(op="delete", cell="AT"),
+    "move and back": move_and_back,
+    "split": one(op="split", cell="AT", at_line=2),
+    "merge": one(op="merge", cells=["AT", "NEXT"]),
+    "clear all": one(op="clear_outputs", all=True),
+    "set metadata": one(op="set_metadata", patch=_PATCH),
+    "set metadata of a cell": one(op="set_metadata", cell="AT", patch=_PATCH),
+    "batch": edit_much,
 }
-AT_NIGHT = {
-    **BY_DAY,
-    "replace text": text_replaced,
-    "change the type": operation(op="replace", cell_type="code"),
-    "split": split,
-    "merge": merged,
-    "clear all": all_cleared,
-    "set metadata": described,
-}
 
 
-def documents() -> list[Path]:
-    """The notebooks that can be read as they are."""
-    found = []
-    for path in corpora.notebooks():
-        try:
-            Document.parse(path.read_bytes())
-        except InvalidNotebook:
-            continue
-        found.append(path)
-    return found
+def parse(text: bytes) -> Document | None:
+    try:
+        return Document.parse(text)
+    except InvalidNotebook:
+        return None
 
 
-def test_a_mangled_notebook_keeps_all_other_bytes_and_means_what_the_model_says() -> None:
-    seed = chance.seed()
-    paths, draw = documents(), random.Random(seed)
+def choose_cases(chance: random.Random) -> Iterator[tuple[Path, str, str]]:
+    """Give every mutator with every operation in random order, again and again."""
+    paths = corpora.notebooks()
     assert len(paths) > 300
-    if NIGHTLY:
-        cases = [(path, name, does) for path in paths for name in MUTATORS for does in AT_NIGHT]
-    else:
-        # Every mutator with every operation, on whatever notebooks.
-        pairs = [(name, does) for name in MUTATORS for does in BY_DAY]
-        pairs += draw.choices(pairs, k=max(0, SAMPLE - len(pairs)))
-        cases = [(draw.choice(paths), *pair) for pair in pairs]
-    done: Counter[str] = Counter()
-    for path, name, does in cases:
-        label = f"{path.name}, {name}, {does}"
-        chosen = random.Random(f"{seed} {label}")
-        text = MUTATORS[name](path.read_bytes(), chosen)
-        document = Document.parse(text)
-        if len(document) == 0:
-            inserted(label, document, 0)
-        else:
-            AT_NIGHT[does](label, document, chosen.randrange(len(document)))
-        done[name] += 1
-    print(f"{len(cases)} edits of {len(paths)} notebooks: {dict(done)}")
-    assert len(cases) >= SAMPLE
+    pairs = [(mutator, operation) for mutator in MUTATORS for operation in CHECKS]
+    while True:
+        for pair in chance.sample(pairs, len(pairs)):
+            yield chance.choice(paths), *pair
 
 
-@pytest.mark.parametrize("name", MUTATORS)
-def test_a_mutator_changes_what_it_is_given_into_what_can_still_be_read(name: str) -> None:
-    changed = 0
-    for path in documents()[::20]:
+@pytest.mark.timeout(LIMIT_SECONDS)
+def test_a_mutated_notebook_keeps_all_other_bytes_and_means_what_the_model_says() -> None:
+    tried = 0
+    cases = choose_cases(seeded_random("mutated notebooks"))
+    for path, mutator, operation in limit_cases(cases, BY_DAY):
         text = path.read_bytes()
-        mangled = MUTATORS[name](text, random.Random(name))
-        Document.parse(mangled)
-        changed += mangled != text
-    assert changed > 5
+        if parse(text) is None:
+            continue
+        label = f"{path.name}, {mutator}, {operation}"
+        chance = random.Random(f"{run_seed()} {label}")
+        document = Document.parse(MUTATORS[mutator](text, chance))
+        if len(document) == 0:
+            INSERT(label, document, 0)
+        else:
+            CHECKS[operation](label, document, chance.randrange(len(document)))
+        tried += 1
+    print(f"{tried} edits")
+    assert tried > BY_DAY / 2
+
+
+def test_each_mutator_makes_a_different_notebook_that_can_be_read() -> None:
+    paths = seeded_random("mutators").sample(corpora.notebooks(), 10)
+    texts = [text for path in paths if parse(text := path.read_bytes()) is not None]
+    changed: Counter[str] = Counter()
+    for name, mutator in MUTATORS.items():
+        for text in texts:
+            mutated = mutator(text, random.Random(name))
+            Document.parse(mutated)
+            changed[name] += mutated != text
+    assert all(changed[name] for name in MUTATORS), changed
