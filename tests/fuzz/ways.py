@@ -1,14 +1,13 @@
 """The ways to the spans of a text, and what Python's ``json`` finds in it; all must agree.
 
-A way is one line in `WAYS`.
+A text is scanned by msgspec, by counting brackets (the tolerant walk) or by small windows.
 """
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook import spans
@@ -30,21 +29,6 @@ class Pairs(list[tuple[str, Any]]):
     """The members of an object, in order; other than a list."""
 
 
-class Found(NamedTuple):
-    """What a way finds in a notebook."""
-
-    span: Span
-    members: list[Member]
-    cells_span: Span
-    cell_spans: list[Span]
-    heads: list[tuple[str | None, str]]
-    minor: int
-
-
-#: Takes the text and what `Document.parse` says of it, and gives None for what is no notebook.
-Way = Callable[[bytes, Document | None], Found | None]
-
-
 def _token(text: str) -> tuple[str]:
     return (text,)
 
@@ -60,11 +44,9 @@ EXACT = json.JSONDecoder(
 PLAIN = json.JSONDecoder(parse_int=_int)
 
 
-def whole(_text: bytes, document: Document | None) -> Found | None:
-    """By msgspec."""
-    if document is None:
-        return None
-    return Found(
+def describe(document: Document) -> tuple[object, ...]:
+    """Return all that a document has found in its text."""
+    return (
         document.span,
         document.members,
         document.cells_span,
@@ -74,66 +56,34 @@ def whole(_text: bytes, document: Document | None) -> Found | None:
     )
 
 
-def tolerant(text: bytes, document: Document | None) -> Found | None:
-    """By counting brackets."""
-    found = whole(text, document)
-    if found is None:
-        return None
-    members = tolerant_members(text, found.span)
-    cells = next(one.value for one in members if one.name == "cells")
-    spans = tolerant_elements(text, cells)
-    return found._replace(members=members, cells_span=cells, cell_spans=spans)
-
-
-def windowed(text: bytes, document: Document | None) -> Found | None:
-    """By small windows, where they are enough."""
-    start = len(BOM) if text.startswith(BOM) else 0
-    stored = Parked(text)
-    seen = look_through(stored, start, _WINDOWS[len(text) % len(_WINDOWS)])
-    if seen is None:
-        return whole(text, document)
-    try:
-        found = Document._of(stored, seen.span, seen.members, seen)
-    except InvalidNotebook:
-        return None
-    return whole(text, found)
-
-
-WAYS: Mapping[str, Way] = {
-    "whole": whole,
-    "tolerant": tolerant,
-    "windowed": windowed,
-}
-
-
 def tolerant_members(text: bytes, span: Span) -> list[Member]:
-    """List an object's members by the tolerant walk, for which something odd is put into it."""
-    odd, shift = _with(text, span, b'"odd":' + _ODD)
+    """Return an object's members by the tolerant walk, for which something odd is put into it."""
+    odd, shift = _insert_odd(text, span, b'"odd":' + _ODD)
     return [
-        Member(name, _back(name_span, shift), _back(value, shift))
+        Member(name, _shift_back(name_span, shift), _shift_back(value, shift))
         for name, name_span, value in spans.members(odd, Span(span.start, span.stop + shift))[1:]
     ]
 
 
 def tolerant_elements(text: bytes, span: Span) -> list[Span]:
-    """List an array's elements by the tolerant walk."""
-    odd, shift = _with(text, span, _ODD)
+    """Return an array's elements by the tolerant walk."""
+    odd, shift = _insert_odd(text, span, _ODD)
     found = spans.elements(odd, Span(span.start, span.stop + shift))
-    return [_back(one, shift) for one in found[1:]]
+    return [_shift_back(one, shift) for one in found[1:]]
 
 
-def _with(text: bytes, span: Span, odd: bytes) -> tuple[bytes, int]:
+def _insert_odd(text: bytes, span: Span, odd: bytes) -> tuple[bytes, int]:
     inside = text[span.start + 1 : span.stop - 1].strip(b" \t\r\n")
     put = odd + b"," if inside else odd
     return text[: span.start + 1] + put + text[span.start + 1 :], len(put)
 
 
-def _back(span: Span, shift: int) -> Span:
+def _shift_back(span: Span, shift: int) -> Span:
     return Span(span.start - shift, span.stop - shift)
 
 
 def compare_json(text: bytes) -> bool | None:
-    """Hold the scanners against ``json``.
+    """Compare the scanners with ``json``.
 
     Returns
     -------
@@ -196,8 +146,8 @@ def _compare_values(text: bytes, top: Span, expected: Any) -> None:
     assert EXACT.decode(f"[{read}]") == meant
 
 
-def compare_ways(text: bytes, *, briefly: bool = False) -> Document | None:
-    """Hold the ways against one another; give the notebook, if it is one.
+def compare_ways(text: bytes, *, is_brief: bool = False) -> Document | None:
+    """Check that all ways find the same; return the notebook, if it is one.
 
     Briefly, only one in four of the texts that are none is gone through by windows.
     """
@@ -205,9 +155,23 @@ def compare_ways(text: bytes, *, briefly: bool = False) -> Document | None:
         document = Document.parse(text)
     except InvalidNotebook:
         document = None
-    skipped = {"windowed"} if briefly and document is None and zlib.crc32(text) % 4 else set()
-    first, *others = [name for name in WAYS if name not in skipped]
-    expected = WAYS[first](text, document)
-    for name in others:
-        assert WAYS[name](text, document) == expected, name
+    if document is not None:
+        members = tolerant_members(text, document.span)
+        assert members == document.members
+        cells = next(one.value for one in members if one.name == "cells")
+        assert cells == document.cells_span
+        assert tolerant_elements(text, cells) == list(document.cell_spans)
+    elif is_brief and zlib.crc32(text) % 4:
+        return None
+    start = len(BOM) if text.startswith(BOM) else 0
+    stored = Parked(text)
+    seen = look_through(stored, start, _WINDOWS[len(text) % len(_WINDOWS)])
+    if seen is not None:
+        try:
+            windowed = Document._of(stored, seen.span, seen.members, seen)
+        except InvalidNotebook:
+            assert document is None
+        else:
+            assert document is not None
+            assert describe(windowed) == describe(document)
     return document
