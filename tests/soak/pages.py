@@ -13,33 +13,29 @@ from dataclasses import dataclass, field
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
-from jupyter_nbedit.demo.server import Server
+from tests.support.http import Client
 
 PAGES = 20
-STAY_SECONDS = (0.3, 4.0)
+SHORTEST_STAY = 0.1  # seconds
 
 
 @dataclass
 class Pages:
-    """Pages that open a notebook, hear of edits for a while, and leave.
+    """Pages that open a notebook, receive events for a while, and leave.
 
-    Parameters
-    ----------
-    server
-        Where they belong.
-    seed
-        Decides how long each stays, and how it leaves.
+    The seed decides how many seconds each stays, up to `longest_stay`, and how it leaves.
     """
 
-    server: Server
+    client: Client
     seed: int
+    longest_stay: float
     visits: int = 0
-    heard: int = 0
+    received: int = 0
     failures: list[str] = field(default_factory=list)
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Come and go while the block does; in the end all are gone."""
+        """Come and go while the block runs; in the end all are gone."""
         ended = threading.Event()
         thread = threading.Thread(target=lambda: asyncio.run(self._all(ended)))
         thread.start()
@@ -62,12 +58,12 @@ class Pages:
             self.visits += 1
 
     async def _visit(self, chance: random.Random) -> None:
-        events = await self._connected("/api/events/subscribe")
-        tabs = await self._connected("/nbedit/tabs")
+        events = await self._connect("/api/events/subscribe")
+        tabs = await self._connect("/nbedit/tabs")
         name = f"small-{chance.randrange(10)}.ipynb"
         await tabs.write_message(json.dumps({"tabs": {name: 1}}))
         loop = asyncio.get_running_loop()
-        until = loop.time() + chance.uniform(*STAY_SECONDS)
+        until = loop.time() + chance.uniform(SHORTEST_STAY, self.longest_stay)
         while (left := until - loop.time()) > 0:
             try:
                 message = await asyncio.wait_for(events.read_message(), left)
@@ -76,17 +72,17 @@ class Pages:
             if message is None:
                 self.failures.append("The server closed the socket for events.")
                 break
-            self.heard += 1
+            self.received += 1
         for socket in (events, tabs):
             stream = socket.protocol.stream if socket.protocol is not None else None
             if chance.random() < 0.5 and stream is not None:
-                # As a program does that crashes: without a word.
+                # As a program does that crashes.
                 stream.close()
             socket.close()
             while await socket.read_message() is not None:
-                self.heard += 1
+                self.received += 1
 
-    async def _connected(self, path: str) -> WebSocketClientConnection:
-        address = f"ws://127.0.0.1:{self.server.port}{path}"
-        headers = {"Authorization": f"token {self.server.token}"}
+    async def _connect(self, path: str) -> WebSocketClientConnection:
+        address = f"ws://127.0.0.1:{self.client.port}{path}"
+        headers = {"Authorization": f"token {self.client.token}"}
         return await websocket_connect(HTTPRequest(address, headers=headers, request_timeout=30))

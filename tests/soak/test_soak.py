@@ -1,39 +1,35 @@
 """A server under a mixed load: whatever it takes it gives back.
 
-`NBEDIT_SOAK_REQUESTS` says for how long, `NBEDIT_SOAK_SEED` makes the same choices again. How late
-the server's loop was, and how long requests took, is printed: it depends on the machine.
+`NBEDIT_SOAK_REQUESTS` says how many requests a nightly run has.
 """
 
 from __future__ import annotations
 
 import os
-import random
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from jupyter_nbedit.demo.server import Server, running
-from tests.benchmarks.connection import process_id
 from tests.soak.load import Load
 from tests.soak.pages import PAGES, Pages
-from tests.soak.vitals import Patient, Vitals, slope
-from tests.support.sizes import is_nightly
+from tests.support.servers import start_server
+from tests.support.sizes import is_nightly, seeded_random
+from tests.support.waiting import wait_until
 
-#: How many requests a run has; as many a second as `RATE` says, on a machine that can do so.
-CI_REQUESTS = 2_000
-NIGHTLY_REQUESTS = 90_000
-BRIEF_REQUESTS = 450
-#: How many requests it has for each visit of a page, at least.
-REQUESTS_A_VISIT = 20
+#: How many requests a run has, and how long a page stays at most, in seconds.
+BRIEF_REQUESTS, BRIEF_STAY = 200, 0.5
+NIGHTLY_REQUESTS, NIGHTLY_STAY = int(os.environ.get("NBEDIT_SOAK_REQUESTS", "45000")), 4.0
+#: Requests for each visit of a page.
+REQUESTS_PER_VISIT = 20
 #: Before that, caches fill and threads are started.
 WARM_UP_SHARE = 0.33
-#: How many looks in a row must see the same.
-QUIET = 6
+#: File descriptors or threads that may be there for a moment without a request.
+FEW = 3
 #: What memory may do in a short run, in which caches still fill and the allocator settles, in MB.
 SETTLING = 24.0
 #: What it may do in a long one: so many MB in 100,000 requests, or so many altogether where that is
@@ -41,135 +37,120 @@ SETTLING = 24.0
 STEADY = 0.6
 NOISE = 4.0
 #: From here on a run is long enough to tell of growth.
-LONG_REQUESTS = 75_000
-SAMPLE_SECONDS = 0.5
-#: Until the server has noticed that all have left; only ends a test that hangs.
-HANGING_SECONDS = 120.0
-_NOT_NEEDED = ("jupyter_lsp", "jupyter_server_terminals", "jupyterlab", "notebook_shim")
+LONG_REQUESTS = 40_000
+SAMPLE_SECONDS = 0.2
+#: How many looks in a row must see the same.
+QUIET = 8
+_KIB_PER_MB = 1e6 / 1024
+
+
+@dataclass(frozen=True)
+class Vitals:
+    """What a process holds at one moment, as the kernel counts it."""
+
+    requests: int
+    megabytes: float
+    descriptors: int
+    threads: int
+
+    def has_more_than(self, other: Vitals) -> bool:
+        """Return whether there are more file descriptors or threads, but for a few."""
+        descriptors = self.descriptors > other.descriptors + FEW
+        return descriptors or self.threads > other.threads + FEW
 
 
 @dataclass
 class Soak:
-    """One run: what was asked, and what the server held."""
+    """One run: its load, and what the server held."""
 
-    server: Server
     load: Load
     pages: Pages
-    patient: Patient
-    late: list[tuple[float, str]] = field(default_factory=list)
+    pid: int
 
-    def go_on(self, requests: int, before: Vitals | None = None) -> Vitals:
-        """Ask so many times; then see what is held when nobody asks for anything.
-
-        Parameters
-        ----------
-        requests
-            How many requests are made, at least.
-        before
-            What was held before, if that is known; the server is waited for until it holds no more.
-        """
-        self._late()
-        asked, visits = self.load.counts.total() + requests, self.pages.visits
-        visits += max(PAGES, requests // REQUESTS_A_VISIT)
+    def send(self, requests: int) -> list[Vitals]:
+        """Send at least so many requests; return what the server held meanwhile."""
+        visits = self.pages.visits + max(PAGES, requests // REQUESTS_PER_VISIT)
+        requests += self.load.counts.total()
+        seen = []
         with self.load.running(), self.pages.running():
-            while self.load.counts.total() < asked or self.pages.visits < visits:
+            while self.load.counts.total() < requests or self.pages.visits < visits:
                 time.sleep(SAMPLE_SECONDS)
-                self._look()
-                self.late.append(self._late())
-        return self._quiet(before)
+                seen.append(self.look())
+        return seen
 
-    def _look(self) -> Vitals:
-        return self.patient.look(self.load.counts.total())
+    def look(self) -> Vitals:
+        process = Path("/proc", str(self.pid))
+        status = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines())
+        return Vitals(
+            self.load.counts.total(),
+            int(status["RssAnon"].split()[0]) / _KIB_PER_MB,
+            len(list((process / "fd").iterdir())),
+            int(status["Threads"]),
+        )
 
-    def _quiet(self, before: Vitals | None) -> Vitals:
-        """Wait until the server has noticed that all have left."""
-        deadline = time.monotonic() + HANGING_SECONDS
-        seen = [self._look()]
-        while time.monotonic() < deadline:
+    def wait_until_quiet(self, is_quiet: Callable[[list[Vitals]], bool]) -> Vitals:
+        """Return what the server holds once it has noticed that all clients have left."""
+        seen = [self.look()]
+
+        def look_again() -> bool:
             time.sleep(SAMPLE_SECONDS)
-            seen.append(self._look())
-            if before is None:
-                # It is over when nothing has changed for a while.
-                if len(seen) > QUIET and len({one.descriptors for one in seen[-QUIET:]}) == 1:
-                    break
-            elif not seen[-1].holds_more_than(before):
-                break
+            seen.append(self.look())
+            return is_quiet(seen)
+
+        wait_until(look_again, what="a server that gives back what it took")
         return seen[-1]
-
-    def speed(self) -> str:
-        """Say how long the slowest requests took in the first and in the last quarter."""
-        quarter = len(self.load.seconds) // 4
-        first, last = self.load.seconds[:quarter], self.load.seconds[-quarter:]
-        return f"p99 {1000 * _p99(first):.0f} ms at first and {1000 * _p99(last):.0f} ms at last"
-
-    def _late(self) -> tuple[float, str]:
-        status, answer = self.server.request("GET", "/soak/loop")
-        assert status == 200, answer
-        return answer["longest"], answer["where"]
 
 
 @contextmanager
-def soaking(folder: Path) -> Iterator[Soak]:
-    if not Path("/proc/self/schedstat").exists():
-        message = "what a process holds and waits for is told by Linux's /proc, which is not here"
-        if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
-    seed = int(os.environ.get("NBEDIT_SOAK_SEED") or random.SystemRandom().getrandbits(32))
-    print(f"to choose the same again: NBEDIT_SOAK_SEED={seed}")
-    (folder / "notebooks").mkdir()
-    extensions = ("tests.soak.ticker=True", *(f"{name}=False" for name in _NOT_NEEDED))
-    options = (f"--ServerApp.jpserver_extensions={extension}" for extension in extensions)
-    with running("jupyter_server", folder, "--no-browser", *options) as server:
-        load = Load(server, seed)
+def run_soak(folder: Path, longest_stay: float) -> Iterator[Soak]:
+    if not Path("/proc/self/status").exists():
+        message = "what a process holds is in Linux's /proc, which is not here"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(message)
+    chance = seeded_random("soak")
+    server = start_server(folder)
+    try:
+        load = Load(server.client, chance.getrandbits(32))
         load.make_notebooks()
-        yield Soak(server, load, Pages(server, seed), Patient(process_id(server.root)))
+        pages = Pages(server.client, chance.getrandbits(32), longest_stay)
+        yield Soak(load, pages, server.process.pid)
+    finally:
+        server.stop()
 
 
+@pytest.mark.skipif(not is_nightly(), reason="takes minutes")
+@pytest.mark.timeout(120 + NIGHTLY_REQUESTS / 10)
 def test_a_server_gives_back_what_it_takes(tmp_path: Path) -> None:
-    nightly = is_nightly()
-    usual = NIGHTLY_REQUESTS if nightly else CI_REQUESTS
-    with soaking(tmp_path) as soak:
-        soak_and_check(soak, int(os.environ.get("NBEDIT_SOAK_REQUESTS") or usual))
+    with run_soak(tmp_path, NIGHTLY_STAY) as soak:
+        soak_and_check(soak, NIGHTLY_REQUESTS)
 
 
 def test_so_does_it_in_a_brief_run(tmp_path: Path) -> None:
-    with soaking(tmp_path) as soak:
+    with run_soak(tmp_path, BRIEF_STAY) as soak:
         soak_and_check(soak, BRIEF_REQUESTS)
 
 
 def soak_and_check(soak: Soak, requests: int) -> None:
-    """Run the load for a while, and hold the server to what it held after the warm-up."""
+    """Send requests, and compare what the server holds with what it held after the warm-up."""
     soak.load.fill_memory()
-    before = soak.go_on(int(requests * WARM_UP_SHARE))
-    warm = len(soak.patient.seen)
-    soak.late.clear()
-    soak.load.seconds.clear()
-    after = soak.go_on(int(requests * (1 - WARM_UP_SHARE)), before)
-    growth = slope(soak.patient.seen[warm:])
-    late, where = max(soak.late)
-    told = (
-        f"{dict(soak.load.counts)}, {soak.pages.visits} visits of {PAGES} pages, which heard "
-        f"{soak.pages.heard} events; before: {before}; after: {after}; {growth:.1f} MB in 100,000 "
-        "requests"
+    soak.send(int(requests * WARM_UP_SHARE))
+    before = soak.wait_until_quiet(
+        lambda seen: len(seen) > QUIET and len({one.descriptors for one in seen[-QUIET:]}) == 1
     )
-    print(f"{told}; {soak.speed()}; late by {late:.0f} ms at most, and it was here:\n{where}")
+    seen = soak.send(int(requests * (1 - WARM_UP_SHARE)))
+    after = soak.wait_until_quiet(lambda seen: not seen[-1].has_more_than(before))
+    # In MB for 100,000 requests.
+    growth = statistics.linear_regression(
+        [vitals.requests / 100_000 for vitals in seen], [vitals.megabytes for vitals in seen]
+    ).slope
+    summary = (
+        f"{dict(soak.load.counts)}, {soak.pages.visits} visits of {PAGES} pages, which received "
+        f"{soak.pages.received} events; before: {before}; after: {after}; {growth:.1f} MB in "
+        "100,000 requests"
+    )
+    print(summary)
     assert not soak.load.failures, soak.load.failures[:5]
     assert not soak.pages.failures, soak.pages.failures[:5]
-    assert soak.pages.heard > PAGES, told
-    assert not after.holds_more_than(before), told
-    assert after.megabytes <= before.megabytes + SETTLING, told
+    assert soak.pages.received > PAGES, summary
+    assert after.megabytes <= before.megabytes + SETTLING, summary
     if requests >= LONG_REQUESTS:
-        assert growth < max(STEADY, NOISE / (requests / 100_000)), told
-
-
-def _p99(seconds: list[float]) -> float:
-    return statistics.quantiles(seconds, n=100)[-1]
-
-
-@pytest.mark.parametrize("growth", [0.0, 7.5])
-def test_the_slope_of_memory_is_told_in_megabytes_in_a_hundred_thousand_requests(
-    growth: float,
-) -> None:
-    seen = [Vitals(1_000 * look, 80 + growth * look / 100, 40, 10) for look in range(90)]
-    assert slope(seen) == pytest.approx(growth)
+        assert growth < max(STEADY, NOISE / (requests / 100_000)), summary
