@@ -1,36 +1,32 @@
+"""What is in the sdist and the wheel and, at night, what installing the wheel does."""
+
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path, PurePosixPath
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGE_JSON = ROOT / "jupyter_nbedit" / "lab" / "package.json"
+from tests.support.paths import LAB, ROOT
+from tests.support.sizes import is_nightly
+
+PACKAGE_JSON = LAB / "package.json"
 LIMIT = 300  # seconds
+installs = pytest.mark.skipif(not is_nightly(), reason="needs another environment")
 
 
-def run(*command: str | Path, env: dict[str, str] | None = None, cwd: Path | None = None) -> str:
-    done = finished(*command, env=env, cwd=cwd)
-    assert done.returncode == 0, done.stdout
-    return done.stdout
-
-
-def fail(*command: str | Path, env: dict[str, str]) -> str:
-    done = finished(*command, env=env)
-    assert done.returncode == 1, done.stdout
-    return done.stdout
-
-
-def finished(
-    *command: str | Path, env: dict[str, str] | None = None, cwd: Path | None = None
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+def run(
+    *command: str | Path, status: int = 0, env: dict[str, str] | None = None, cwd: Path = ROOT
+) -> str:
+    """Run a program that must end with a status; return what it printed."""
+    done = subprocess.run(
         command,
         env={**os.environ, **(env or {})},
         cwd=cwd,
@@ -41,21 +37,36 @@ def finished(
         timeout=LIMIT,
         check=False,
     )
+    assert done.returncode == status, done.stdout
+    return done.stdout
 
 
-def environment(folder: Path, *requirements: str | Path) -> Path:
+def make_environment(folder: Path, *requirements: str | Path) -> Path:
     run(sys.executable, "-m", "venv", folder)
     run(folder / "bin" / "pip", "install", *requirements)
     return folder / "bin"
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel that `python tests` has built for all stages, or one of our own."""
-    if given := os.environ.get("NBEDIT_WHEEL"):
-        return Path(given)
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sdist")
+    run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", folder)
+    (built,) = folder.glob("*.tar.gz")
+    return built
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of the sdist, built where there is no node and no npm."""
     folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "pip", "wheel", ROOT, "--no-deps", "--wheel-dir", folder)
+    (hidden := folder / "bin").mkdir()
+    for program in (*Path("/bin").iterdir(), *Path("/usr/bin").iterdir()):
+        link = hidden / program.name
+        if program.name not in {"node", "nodejs", "npm", "npx"} and not link.is_symlink():
+            link.symlink_to(program)
+    assert shutil.which("node", path=str(hidden)) is None
+    pip = (sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps")
+    run(*pip, sdist, "--wheel-dir", folder, env={"PATH": str(hidden)})
     (built,) = folder.glob("*.whl")
     return built
 
@@ -67,35 +78,22 @@ def members(wheel: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("sdist")
-    run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", folder, cwd=ROOT)
-    (built,) = folder.glob("*.tar.gz")
-    return built
-
-
-@pytest.fixture
-def without_node(tmp_path: Path) -> dict[str, str]:
-    """An environment whose PATH has what a system's has, but no node and no npm."""
-    hidden = tmp_path / "bin"
-    hidden.mkdir()
-    for folder in map(Path, ("/usr/bin", "/bin")):
-        for program in folder.iterdir():
-            if program.name not in {"node", "nodejs", "npm", "npx"}:
-                link = hidden / program.name
-                if not link.is_symlink():
-                    link.symlink_to(program)
-    return {"PATH": str(hidden)}
-
-
-@pytest.fixture(scope="module")
 def without_jupyterlab(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return environment(tmp_path_factory.mktemp("bare") / "venv", wheel)
+    return make_environment(tmp_path_factory.mktemp("bare") / "venv", wheel)
 
 
 @pytest.fixture
 def own_home(tmp_path: Path) -> dict[str, str]:
     return {"HOME": str(tmp_path)}
+
+
+def test_the_sdist_has_the_sources_of_the_labextension_and_nothing_of_npm(sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        paths = {PurePosixPath(*PurePosixPath(name).parts[1:]) for name in archive.getnames()}
+
+    assert PurePosixPath("jupyter_nbedit/lab/src/index.ts") in paths
+    assert PurePosixPath("jupyter_nbedit/labextension/package.json") in paths
+    assert [path for path in paths if "node_modules" in path.parts] == []
 
 
 def test_the_wheel_has_no_sources_of_the_labextension_and_nothing_of_npm(
@@ -165,43 +163,24 @@ def test_the_version_is_that_of_package_json(wheel: Path) -> None:
     assert wheel.name == f"jupyter_nbedit-{version}-py3-none-any.whl"
 
 
-def test_a_wheel_from_the_sdist_needs_no_node(
-    sdist: Path, members: list[str], without_node: dict[str, str], tmp_path: Path
-) -> None:
-    pip = (sys.executable, "-m", "pip")
-    assert shutil.which("node", path=without_node["PATH"]) is None
-
-    run(*pip, "wheel", sdist, "--no-deps", "--wheel-dir", tmp_path, env=without_node)
-
-    (built,) = tmp_path.glob("*.whl")
-    with zipfile.ZipFile(built) as archive:
-        assert sorted(archive.namelist()) == sorted(members)
-
-
-@pytest.fixture
-def beside_jupyterlab(wheel: Path, tmp_path: Path) -> Path:
-    """Where JupyterLab and the wheel were installed, by `python tests` or by us, and no more."""
-    if given := os.environ.get("NBEDIT_BESIDE_LAB"):
-        return Path(given, "bin")
-    return environment(tmp_path / "venv", "jupyterlab~=4.6", wheel)
-
-
+@installs
 def test_beside_jupyterlab_both_extensions_are_on_after_the_install_alone(
-    beside_jupyterlab: Path, own_home: dict[str, str]
+    wheel: Path, own_home: dict[str, str], tmp_path: Path
 ) -> None:
-    bin_ = beside_jupyterlab
+    bin_ = make_environment(tmp_path / "venv", "jupyterlab~=4.6", wheel)
 
     server = run(bin_ / "jupyter", "server", "extension", "list", env=own_home)
     lab = run(bin_ / "jupyter", "labextension", "list", env=own_home)
 
     version = json.loads(PACKAGE_JSON.read_text())["version"]
-    server_lines = [line.split() for line in plain(server).splitlines()]
+    server_lines = [line.split() for line in without_colours(server).splitlines()]
     assert ["jupyter_nbedit", "enabled"] in server_lines
     assert ["jupyter_nbedit", version, "OK"] in server_lines
-    (lab_line,) = (line for line in plain(lab).splitlines() if "jupyter-nbedit" in line)
+    (lab_line,) = (line for line in without_colours(lab).splitlines() if "jupyter-nbedit" in line)
     assert lab_line.split()[:4] == ["jupyter-nbedit", f"v{version}", "enabled", "OK"]
 
 
+@installs
 def test_the_server_side_needs_no_jupyterlab(
     without_jupyterlab: Path, own_home: dict[str, str]
 ) -> None:
@@ -215,32 +194,30 @@ def test_the_server_side_needs_no_jupyterlab(
     assert "as promised" in demo
 
 
+@installs
 def test_the_demo_says_what_to_install_where_there_is_no_jupyterlab(
     without_jupyterlab: Path, own_home: dict[str, str]
 ) -> None:
-    refusal = fail(without_jupyterlab / "jupyter", "nbedit", "demo", env=own_home)
+    refusal = run(without_jupyterlab / "jupyter", "nbedit", "demo", status=1, env=own_home)
 
     assert "-m pip install 'jupyter_nbedit[lab]'" in refusal
     assert "--no-browser --once" in refusal
 
 
+@installs
 def test_the_demo_says_where_to_look_when_the_extension_is_off(
     without_jupyterlab: Path, own_home: dict[str, str]
 ) -> None:
     extension = (without_jupyterlab / "jupyter", "server", "extension")
     run(*extension, "disable", "jupyter_nbedit", "--sys-prefix", env=own_home)
 
-    refusal = fail(
-        *(without_jupyterlab / "jupyter", "nbedit", "demo", "--no-browser", "--once"), env=own_home
-    )
+    demo = (without_jupyterlab / "jupyter", "nbedit", "demo", "--no-browser", "--once")
+    refusal = run(*demo, status=1, env=own_home)
 
     run(*extension, "enable", "jupyter_nbedit", "--sys-prefix", env=own_home)
     assert "the extension is not on" in refusal
     assert "jupyter server extension list" in refusal
 
 
-def plain(terminal: str) -> str:
-    """Take away colours and the marks that stand for them."""
-    for mark in ("\x1b[32m", "\x1b[33m", "\x1b[31m", "\x1b[0m", "\x1b[1m"):
-        terminal = terminal.replace(mark, "")
-    return terminal
+def without_colours(terminal: str) -> str:
+    return re.sub(r"\x1b\[\d+m", "", terminal)

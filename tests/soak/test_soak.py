@@ -23,7 +23,7 @@ from tests.support.waiting import wait_until
 
 #: How many requests a run has, and how long a page stays at most, in seconds.
 BRIEF_REQUESTS, BRIEF_STAY = 200, 1.0
-NIGHTLY_REQUESTS, NIGHTLY_STAY = int(os.environ.get("NBEDIT_SOAK_REQUESTS", "45000")), 4.0
+NIGHTLY_REQUESTS, NIGHTLY_STAY = int(os.environ.get("NBEDIT_SOAK_REQUESTS", "30000")), 4.0
 #: Requests for each visit of a page.
 REQUESTS_PER_VISIT = 20
 #: Before that, caches fill and threads are started.
@@ -37,7 +37,7 @@ SETTLING = 24.0
 STEADY = 0.6
 NOISE = 4.0
 #: From here on a run is long enough to tell of growth.
-LONG_REQUESTS = 40_000
+LONG_REQUESTS = 25_000
 SAMPLE_SECONDS = 0.2
 #: How many looks in a row must see the same.
 QUIET = 8
