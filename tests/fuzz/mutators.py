@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +30,7 @@ _ALIENS: list[tuple[str, Any]] = [
 ]
 
 Change = Callable[[Members, random.Random], None]
+Mutator = Callable[[bytes, random.Random], bytes]
 
 
 def read(text: bytes) -> Members:
@@ -50,7 +51,7 @@ def write(notebook: Members, layout: Layout = JUPYTER) -> bytes:
 
 
 def get(members: Members, name: str) -> Any:
-    """Give a member's value, the last one of that name, or None."""
+    """Return a member's value, the last one of that name, or None."""
     return dict(members.pairs).get(name)
 
 
@@ -60,21 +61,23 @@ def put(members: Members, name: str, value: Any) -> None:
     members.pairs[:] = pairs if name in dict(members.pairs) else [*pairs, (name, value)]
 
 
+def drop(members: Members, name: str) -> None:
+    members.pairs[:] = [pair for pair in members.pairs if pair[0] != name]
+
+
 def cells(notebook: Members) -> list[Members]:
-    """Give the cells."""
     return [cell for cell in get(notebook, "cells") if isinstance(cell, Members)]
 
 
-def metadatas(notebook: Members) -> Iterator[Members]:
-    """Give the metadata of the notebook and of its cells, as far as they are objects."""
-    for owner in (notebook, *cells(notebook)):
-        found = get(owner, "metadata")
-        if isinstance(found, Members):
-            yield found
+def objects(notebook: Members) -> list[Members]:
+    """Return the notebook, its cells, and the metadata of each."""
+    owners = [notebook, *cells(notebook)]
+    found = [get(owner, "metadata") for owner in owners]
+    return [*owners, *(metadata for metadata in found if isinstance(metadata, Members))]
 
 
 def source(cell: Members) -> str:
-    """Give a cell's source as one text."""
+    """Return a cell's source as one text."""
     found = get(cell, "source") or ""
     return found if isinstance(found, str) else "".join(found)
 
@@ -82,28 +85,12 @@ def source(cell: Members) -> str:
 # How it is written ---------------------------------------------------------------------------
 
 
-def _written(**fields: Any) -> Callable[[bytes, random.Random], bytes]:
+def _written(**fields: Any) -> Mutator:
     layout = replace(JUPYTER, **fields)
     return lambda text, _: write(read(text), layout)
 
 
-def _crlf(text: bytes, _chance: random.Random) -> bytes:
-    return text.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
-
-
-def _no_final_newline(text: bytes, _chance: random.Random) -> bytes:
-    return text.rstrip()
-
-
-def _space_around(text: bytes, _chance: random.Random) -> bytes:
-    return b" \t\r\n" + text.removeprefix(BOM) + b"\r\n\n \t"
-
-
-def _byte_order_mark(text: bytes, _chance: random.Random) -> bytes:
-    return BOM + text.removeprefix(BOM)
-
-
-def _names_escaped(text: bytes, _chance: random.Random) -> bytes:
+def _escape_names(text: bytes, _chance: random.Random) -> bytes:
     notebook = write(read(text), JUPYTER)
     for name in (b"cells", b"source", b"metadata", b"cell_type", b"id"):
         escaped = b"".join(b"\\u%04x" % letter for letter in name)
@@ -114,129 +101,120 @@ def _names_escaped(text: bytes, _chance: random.Random) -> bytes:
 # What it says --------------------------------------------------------------------------------
 
 
-def _changed(change: Change) -> Callable[[bytes, random.Random], bytes]:
-    def mutator(text: bytes, chance: random.Random) -> bytes:
+def _changed(change: Change) -> Mutator:
+    """Build a mutator that changes the notebook."""
+
+    def mutate(text: bytes, chance: random.Random) -> bytes:
         notebook = read(text)
         change(notebook, chance)
         return write(notebook)
 
-    return mutator
+    return mutate
 
 
-def _key_order(notebook: Members, chance: random.Random) -> None:
-    for owner in (notebook, *cells(notebook), *metadatas(notebook)):
+def _changed_cells(change: Change) -> Mutator:
+    """Build a mutator that changes each of its cells."""
+
+    def change_cells(notebook: Members, chance: random.Random) -> None:
+        for cell in cells(notebook):
+            change(cell, chance)
+
+    return _changed(change_cells)
+
+
+def _shuffle_names(notebook: Members, chance: random.Random) -> None:
+    for owner in objects(notebook):
         chance.shuffle(owner.pairs)
 
 
-def _added_to_metadata(*values: Any) -> Change:
+def _added_to_metadata(*values: str) -> Mutator:
     def change(notebook: Members, chance: random.Random) -> None:
-        for metadata in metadatas(notebook):
+        for metadata in objects(notebook)[1 + len(cells(notebook)) :]:
             at = chance.randint(0, len(metadata.pairs))
-            metadata.pairs.insert(at, (f"odd-{chance.randint(0, 9)}", chance.choice(values)))
+            value = Token(chance.choice(values))
+            metadata.pairs.insert(at, (f"odd-{chance.randint(0, 9)}", value))
 
-    return change
+    return _changed(change)
 
 
-def _duplicate_keys(notebook: Members, chance: random.Random) -> None:
-    for owner in (notebook, *cells(notebook), *metadatas(notebook)):
+def _double_names(notebook: Members, chance: random.Random) -> None:
+    for owner in objects(notebook):
         first, last = chance.choices([1, "x", [], Token('{"cells": []}')], k=2)
         owner.pairs[:] = [("x-double", first), *owner.pairs, ("x-double", last)]
 
 
-def _unicode_sources(notebook: Members, chance: random.Random) -> None:
-    for cell in cells(notebook):
-        put(cell, "source", source(cell) + "\n" + chance.choice(_ODD_TEXTS))
+def _cut_source(cell: Members, chance: random.Random) -> None:
+    text = source(cell)
+    cut = sorted(chance.randint(0, len(text)) for _ in range(3))
+    pieces = [text[a:b] for a, b in zip([0, *cut], [*cut, len(text)], strict=True)]
+    put(cell, "source", [*pieces, ""])
 
 
-def _string_sources(notebook: Members, _chance: random.Random) -> None:
-    for cell in cells(notebook):
-        put(cell, "source", source(cell))
+def _empty_lists(cell: Members, _chance: random.Random) -> None:
+    put(cell, "source", Token("[ ]"))
+    if get(cell, "cell_type") == "code":
+        put(cell, "outputs", Token("[\n\n]"))
 
 
-def _list_sources(notebook: Members, chance: random.Random) -> None:
-    for cell in cells(notebook):
-        text = source(cell)
-        cut = sorted(chance.randint(0, len(text)) for _ in range(3))
-        pieces = [text[a:b] for a, b in zip([0, *cut], [*cut, len(text)], strict=True)]
-        put(cell, "source", [*pieces, ""])
-
-
-def _empty_lists(notebook: Members, _chance: random.Random) -> None:
-    for cell in cells(notebook):
-        put(cell, "source", Token("[ ]"))
-        if get(cell, "cell_type") == "code":
-            put(cell, "outputs", Token("[\n\n]"))
-
-
-def _no_cells(notebook: Members, _chance: random.Random) -> None:
-    put(notebook, "cells", Token("[\t]"))
-
-
-def _unknown_members(notebook: Members, chance: random.Random) -> None:
+def _add_unknown(notebook: Members, chance: random.Random) -> None:
     for owner in cells(notebook):
         for alien in _ALIENS:
             owner.pairs.insert(chance.randint(0, len(owner.pairs)), alien)
     notebook.pairs.insert(0, ("worksheets", Token('[{"cells": [1]}]')))
 
 
-def _ids_dropped(notebook: Members, _chance: random.Random) -> None:
-    for cell in cells(notebook):
-        cell.pairs[:] = [pair for pair in cell.pairs if pair[0] != "id"]
-
-
-def _ids_doubled(notebook: Members, chance: random.Random) -> None:
+def _double_ids(notebook: Members, chance: random.Random) -> None:
     put(notebook, "nbformat_minor", Token("5"))
     for cell in cells(notebook):
         put(cell, "id", chance.choice(["a", "b", "cell-1"]))
 
 
-def _minor_changed(notebook: Members, _chance: random.Random) -> None:
+def _change_minor(notebook: Members, _chance: random.Random) -> None:
     minor = get(notebook, "nbformat_minor")
     put(notebook, "nbformat_minor", Token("5" if minor != Token("5") else "2"))
 
 
-def _members_missing(notebook: Members, chance: random.Random) -> None:
-    """Take what nbformat demands and we can do without."""
-    missing = ("source", "metadata", "outputs", "execution_count")
+def _drop_members(notebook: Members, chance: random.Random) -> None:
+    """Drop what nbformat demands and we can do without."""
+    drop(notebook, "metadata")
     for cell in cells(notebook):
-        gone = chance.choice(missing)
-        cell.pairs[:] = [pair for pair in cell.pairs if pair[0] != gone]
-    notebook.pairs[:] = [pair for pair in notebook.pairs if pair[0] != "metadata"]
+        drop(cell, chance.choice(("source", "metadata", "outputs", "execution_count")))
 
 
-def _protected(notebook: Members, chance: random.Random) -> None:
-    for cell in cells(notebook):
-        if isinstance(get(cell, "metadata"), Members):
-            put(get(cell, "metadata"), chance.choice(["editable", "deletable"]), value=False)
+def _protect(cell: Members, chance: random.Random) -> None:
+    if isinstance(get(cell, "metadata"), Members):
+        put(get(cell, "metadata"), chance.choice(["editable", "deletable"]), value=False)
 
 
 #: By what each is called.
-MUTATORS: Mapping[str, Callable[[bytes, random.Random], bytes]] = {
+MUTATORS: Mapping[str, Mutator] = {
     "on one line": _written(indent=None, comma=",", colon=":"),
     "indented by four": _written(indent="    "),
     "indented by tabs": _written(indent="\t", colon=" :\t"),
     "escaped to ASCII": _written(ascii=True, slashes=True),
-    "CRLF": _crlf,
-    "no final newline": _no_final_newline,
-    "white space around": _space_around,
-    "byte order mark": _byte_order_mark,
-    "names escaped": _names_escaped,
-    "key order": _changed(_key_order),
-    "NaN": _changed(_added_to_metadata(*map(Token, ("NaN", "Infinity", "-Infinity")))),
-    "long integers": _changed(_added_to_metadata(Token("9" * _DIGITS), Token("-" + "1" * 400))),
-    "odd numbers": _changed(_added_to_metadata(*map(Token, _ODD_NUMBERS))),
-    "lone surrogates": _changed(_added_to_metadata(Token('"\\ud800"'), Token('["\\udc00x"]'))),
-    "deep metadata": _changed(_added_to_metadata(Token("[" * _DEEP + "]" * _DEEP))),
-    "duplicate keys": _changed(_duplicate_keys),
-    "unicode sources": _changed(_unicode_sources),
-    "string sources": _changed(_string_sources),
-    "sources in pieces": _changed(_list_sources),
-    "empty lists": _changed(_empty_lists),
-    "unknown members": _changed(_unknown_members),
-    "ids dropped": _changed(_ids_dropped),
-    "ids doubled": _changed(_ids_doubled),
-    "no cells": _changed(_no_cells),
-    "another minor version": _changed(_minor_changed),
-    "members missing": _changed(_members_missing),
-    "protected": _changed(_protected),
+    "CRLF": lambda text, _: text.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"),
+    "no final newline": lambda text, _: text.rstrip(),
+    "white space around": lambda text, _: b" \t\r\n" + text.removeprefix(BOM) + b"\r\n\n \t",
+    "byte order mark": lambda text, _: BOM + text.removeprefix(BOM),
+    "names escaped": _escape_names,
+    "key order": _changed(_shuffle_names),
+    "NaN": _added_to_metadata("NaN", "Infinity", "-Infinity"),
+    "long integers": _added_to_metadata("9" * _DIGITS, "-" + "1" * 400),
+    "odd numbers": _added_to_metadata(*_ODD_NUMBERS),
+    "lone surrogates": _added_to_metadata('"\\ud800"', '["\\udc00x"]'),
+    "deep metadata": _added_to_metadata("[" * _DEEP + "]" * _DEEP),
+    "duplicate keys": _changed(_double_names),
+    "unicode sources": _changed_cells(
+        lambda cell, chance: put(cell, "source", source(cell) + "\n" + chance.choice(_ODD_TEXTS))
+    ),
+    "string sources": _changed_cells(lambda cell, _: put(cell, "source", source(cell))),
+    "sources in pieces": _changed_cells(_cut_source),
+    "empty lists": _changed_cells(_empty_lists),
+    "unknown members": _changed(_add_unknown),
+    "ids dropped": _changed_cells(lambda cell, _: drop(cell, "id")),
+    "ids doubled": _changed(_double_ids),
+    "no cells": _changed(lambda notebook, _: put(notebook, "cells", Token("[\t]"))),
+    "another minor version": _changed(_change_minor),
+    "members missing": _changed(_drop_members),
+    "protected": _changed_cells(_protect),
 }
