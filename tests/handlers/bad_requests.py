@@ -115,7 +115,6 @@ BODIES = {
     "a surrogate in UTF-8": with_operation(**END).replace(b"x", b"\xed\xa0\x80"),
     "UTF-16": with_operation(**END).decode().encode("utf-16"),
     "a byte order mark": b"\xef\xbb\xbf" + with_operation(**END),
-    "a lone surrogate in a source": with_operation(**{**END, "source": "\ud800"}),
     "a lone surrogate in metadata": with_operation(**END, metadata={"x": ["\udfff"]}),
     "a lone surrogate in a name": with_operation(**END, metadata={"\udfff": 1}),
     "a lone surrogate in a label": b'{"client": "\\ud83d", "operations": []}',
@@ -302,6 +301,26 @@ def _of_forms() -> dict[str, Case]:
     for name, query in QUERIES.items():
         forms[f"query: {name}"] = invalid(get(f"{NOTEBOOK}?{query}"))
     return forms
+
+
+#: What a source has, and the half of a pair of surrogates in it that is refused.
+SURROGATES = [
+    (rb"\ud800", rb"\ud800"),
+    (rb"a\udfffb", rb"\udfff"),
+    (rb"\uD83D is half", rb"\uD83D"),
+    (rb"\ud83d\ud83d\ude00", rb"\ud83d"),
+    (rb"\ud83d\\ude00", rb"\ud83d"),
+    (rb"\\ud800 \ud83d\ude00 \udead", rb"\udead"),
+]
+
+
+def _of_surrogates() -> dict[str, Case]:
+    found = {}
+    for text, half in SURROGATES:
+        body = with_operation(**{**END, "source": "@"}).replace(b"@", text)
+        request = Send(NOTEBOOK, body, "PATCH", JSON)
+        found[f"surrogates: {text.decode()}"] = invalid(request, byte=body.index(half))
+    return found
 
 
 def _of_operations() -> dict[str, Case]:
@@ -689,6 +708,7 @@ def _of_the_world() -> dict[str, Case]:
 
 CASES: dict[str, Case] = {
     **_of_forms(),
+    **_of_surrogates(),
     **_of_operations(),
     **_of_notebooks(),
     **_of_the_world(),

@@ -12,12 +12,11 @@ from typing import Any
 from tornado.web import RequestHandler
 
 from jupyter_nbedit.handlers import default_handlers
-from jupyter_nbedit.handlers.contract import contract_of
+from jupyter_nbedit.handlers.operation_objects import Operation, operations
 from tests.handlers.refused import with_operation
+from tests.handlers.tool_inputs import INPUTS
 from tests.support.http import JSON
 
-_NOTEBOOK = "nbedit/notebooks/a.ipynb"
-_ROOT = "~/"
 #: What a request is about that does what it says, and what the same request is about in vain.
 NAME, MISSING = "a.ipynb", "b.ipynb"
 
@@ -33,7 +32,7 @@ class Row:
     action
         What it does to the contents.
     body
-        What is sent; ``~/`` stands for the folder that the server serves.
+        What is sent; ``~`` stands for the folder that the server serves.
     status
         Of the answer to who may do it, where all is as it should be.
     """
@@ -47,95 +46,73 @@ class Row:
         """Give target, body and headers of a request about a notebook of the root."""
         body = self.body
         if body is not None:
-            body = body.replace(_ROOT.encode(), f"{root}/".encode()).replace(
-                NAME.encode(), name.encode()
-            )
+            body = body.replace(b"~", f"{root}/".encode()).replace(NAME.encode(), name.encode())
         return self.target.replace(NAME, name), body, {} if body is None else JSON
 
 
-def _edit(path: str, **more: Any) -> bytes:
-    return json.dumps({"notebook_path": path, **more}).encode()
+@dataclass(frozen=True)
+class Sent:
+    """What a row has that does not follow from its route; as in `Row`."""
+
+    body: bytes | None = None
+    status: int = 200
+    action: str = ""
+    target: str = ""
 
 
-_CELLS = r"/nbedit/notebooks/(?P<path>.*\.ipynb)/cells"
-_CELL = r"/nbedit/notebooks/(?P<path>.*\.ipynb)/cells/(?P<cell>[^/]+)(?<!\.ipynb)"
-_UNDO = r"/nbedit/notebooks/(?P<path>.*\.ipynb)/undo"
-_REDO = r"/nbedit/notebooks/(?P<path>.*\.ipynb)/redo"
-_PROPOSAL = r"/nbedit/proposals/(?P<proposal_id>[0-9]+)"
-_HISTORY = r"/nbedit/notebooks/(?P<path>.*\.ipynb)/history"
-_EDIT = r"/nbedit/notebooks/(?P<path>.*\.ipynb)/history/(?P<edit_id>[^/]+)(?<!\.ipynb)"
-_NEW = {"cell_id": "alpha", "new_source": "changed"}
-#: A route or verb that is not here, or a tool, fails a test.
-ROWS = {
-    (r"/nbedit/?", "GET"): Row("nbedit", "read"),
-    (r"/nbedit/openapi\.json", "GET"): Row("nbedit/openapi.json", "read"),
-    (r"/nbedit/notebooks/(?P<path>.*)", "GET"): Row(_NOTEBOOK, "read"),
-    (r"/nbedit/notebooks/(?P<path>.*)", "PATCH"): Row(
-        _NOTEBOOK, "write", with_operation(op="replace", cell="alpha", source="changed")
-    ),
-    (r"/nbedit/notebooks/(?P<path>.*)", "PUT"): Row(
-        "nbedit/notebooks/new.ipynb", "write", b'{"dry_run": true}'
-    ),
-    (_CELLS, "POST"): Row(
-        f"{_NOTEBOOK}/cells",
-        "write",
-        b'{"cell_type": "code", "source": "x", "at": "end", "dry_run": true}',
-    ),
-    (_CELL, "GET"): Row(f"{_NOTEBOOK}/cells/alpha", "read"),
-    (_CELL, "PATCH"): Row(f"{_NOTEBOOK}/cells/alpha", "write", b'{"source": "changed"}'),
-    (_CELL, "DELETE"): Row(f"{_NOTEBOOK}/cells/gamma", "write"),
+_DRY = b'{"dry_run": true}'
+_CELL = b'{"cell_type": "code", "source": "x", "at": "end", "dry_run": true}'
+_EDIT = with_operation(op="replace", cell="alpha", source="changed")
+#: By verb and address. A verb that takes a body and is not here fails a test.
+SENT = {
+    "PATCH /nbedit/notebooks/{path}": Sent(_EDIT),
+    "PUT /nbedit/notebooks/{path}": Sent(_DRY, target="nbedit/notebooks/new.ipynb"),
+    "POST /nbedit/notebooks/{path}/cells": Sent(_CELL),
+    "PATCH /nbedit/notebooks/{path}/cells/{cell}": Sent(b'{"source": "changed"}'),
     # The only edit there is has made the notebook; that is said behind the gate.
-    (_UNDO, "POST"): Row(f"{_NOTEBOOK}/undo", "write", b"{}", 409),
-    (_REDO, "POST"): Row(f"{_NOTEBOOK}/redo", "write", b"{}", 409),
-    (r"/nbedit/mode", "GET"): Row("nbedit/mode", "read"),
-    (r"/nbedit/mode", "PUT"): Row("nbedit/mode", "write", b'{"mode": "edit", "path": "a.ipynb"}'),
-    (r"/nbedit/proposals", "GET"): Row("nbedit/proposals", "read"),
-    # There is none; 404 is the route's own word, said behind the gate.
-    (_PROPOSAL, "GET"): Row("nbedit/proposals/1", "read", status=404),
-    (f"{_PROPOSAL}/accept", "POST"): Row("nbedit/proposals/1/accept", "write", b"{}", 404),
-    (f"{_PROPOSAL}/reject", "POST"): Row("nbedit/proposals/1/reject", "write", b"{}", 404),
-    (_HISTORY, "GET"): Row(f"{_NOTEBOOK}/history", "read"),
-    # A number that no edit has: what is there is said behind the gate.
-    (_EDIT, "GET"): Row(f"{_NOTEBOOK}/history/999999", "read", status=404),
-    (_HISTORY, "DELETE"): Row(f"{_NOTEBOOK}/history", "write"),
-    (r"/nbedit/history", "GET"): Row("nbedit/history", "read"),
-    (r"/nbedit/search", "POST"): Row("nbedit/search", "read", b'{"query": "x"}'),
+    "POST /nbedit/notebooks/{path}/undo": Sent(b"{}", 409),
+    "POST /nbedit/notebooks/{path}/redo": Sent(b"{}", 409),
+    # No edit and no proposal has the number: 404 is the route's own answer, said behind the gate.
+    "GET /nbedit/notebooks/{path}/history/{edit_id}": Sent(status=404),
+    "GET /nbedit/proposals/{proposal_id}": Sent(status=404),
+    "POST /nbedit/proposals/{proposal_id}/accept": Sent(b"{}", 404),
+    "POST /nbedit/proposals/{proposal_id}/reject": Sent(b"{}", 404),
+    "PUT /nbedit/mode": Sent(b'{"mode": "edit", "path": "a.ipynb"}'),
+    "POST /nbedit/search": Sent(b'{"query": "x"}', action="read"),
     # Behind the gate a request that is no WebSocket's is told so.
-    (r"/nbedit/tabs", "GET"): Row("nbedit/tabs", "read", status=400),
-    (r"/nbedit/tools", "GET"): Row("nbedit/tools", "read"),
-    ("/nbedit/tools/nexo/NotebookEdit", "POST"): Row(
-        "nbedit/tools/nexo/NotebookEdit", "write", _edit("~/a.ipynb", **_NEW)
-    ),
-    ("/nbedit/tools/mycode/NotebookEdit", "POST"): Row(
-        "nbedit/tools/mycode/NotebookEdit", "write", _edit("a.ipynb", **_NEW)
-    ),
-    ("/nbedit/tools/omp/notebook", "POST"): Row(
-        "nbedit/tools/omp/notebook", "write", _edit("a.ipynb", action="delete", cell_index=0)
-    ),
-    ("/nbedit/tools/sections/notebook_edit", "POST"): Row(
-        "nbedit/tools/sections/notebook_edit",
-        "write",
-        b'{"file": "a.ipynb", "action": "read", "section": "Title"}',
-    ),
-    # A tool that only reads is called like all others: with POST, which takes the right to write.
-    ("/nbedit/tools/claude_code/Read", "POST"): Row(
-        "nbedit/tools/claude_code/Read", "write", b'{"file_path": "~/a.ipynb"}'
-    ),
-    ("/nbedit/tools/claude_code/Write", "POST"): Row(
-        "nbedit/tools/claude_code/Write", "write", b'{"file_path": "~/a.md", "content": "x"}'
-    ),
-    # Of the two that ask for reading first, the one has been read by the row of `Read`. Nobody has
-    # read the other: 428 is the tool's own word, said behind the gate.
-    ("/nbedit/tools/claude_code/Edit", "POST"): Row(
-        "nbedit/tools/claude_code/Edit",
-        "write",
-        b'{"file_path": "~/a.txt", "old_string": "as is", "new_string": "changed"}',
-        428,
-    ),
-    ("/nbedit/tools/claude_code/NotebookEdit", "POST"): Row(
-        "nbedit/tools/claude_code/NotebookEdit", "write", _edit("~/a.ipynb", **_NEW)
-    ),
+    "GET /nbedit/tabs": Sent(status=400),
 }
+_PARAMETERS = {"path": NAME, "cell": "alpha", "edit_id": "999999", "proposal_id": "1"}
+# Of the two tools that ask for reading first, `NotebookEdit` is about what the row of `Read` has
+# read. Nobody has read the text: 428 is the own answer of `Edit`, said behind the gate.
+_TOOLS: dict[str, tuple[dict[str, Any], int]] = {
+    "sections/notebook_edit": ({"file": "~a.ipynb", "action": "read"}, 200),
+    "claude_code/Read": ({"file_path": "~a.ipynb"}, 200),
+    "claude_code/Edit": ({"file_path": "~a.txt"}, 428),
+}
+
+
+def _row(operation: Operation) -> Row:
+    """Return the row of an operation; a tool that only reads takes the right to write, too."""
+    tool = operation.path.removeprefix("/nbedit/tools/")
+    if tool in INPUTS:
+        more, status = _TOOLS.get(tool, ({}, 200))
+        sent = Sent(json.dumps({**INPUTS[tool], **more}).encode(), status)
+    else:
+        sent = SENT.get(f"{operation.verb} {operation.path}", Sent())
+    target = sent.target or operation.path.format(**_PARAMETERS).lstrip("/")
+    action = sent.action or ("read" if operation.verb == "GET" else "write")
+    return Row(target, action, sent.body, sent.status)
+
+
+#: By the pattern of the route, which for a tool is its address, and the verb.
+OPERATIONS = {
+    (operation.path if "address" in operation.pattern else operation.pattern, operation.verb): (
+        operation
+    )
+    for operation in operations(default_handlers)
+}
+ROWS = {key: _row(operation) for key, operation in OPERATIONS.items()}
 
 
 def verbs(handler: type[RequestHandler]) -> Iterator[str]:
@@ -144,15 +121,6 @@ def verbs(handler: type[RequestHandler]) -> Iterator[str]:
         method = getattr(handler, verb.lower())
         if verb != "OPTIONS" and method is not RequestHandler._unimplemented_method:
             yield verb
-
-
-def mounted() -> Iterator[tuple[str, str]]:
-    """List what there is: for each route its verbs, and for the tools' route each tool."""
-    for pattern, handler in default_handlers:
-        for verb in verbs(handler):
-            contract = contract_of(getattr(handler, verb.lower()))
-            for address in (contract.addresses if contract else {}) or [None]:
-                yield (pattern if address is None else f"/nbedit/tools/{address}"), verb
 
 
 def is_row_of(pattern: str, row: Row) -> bool:

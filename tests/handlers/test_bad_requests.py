@@ -156,3 +156,12 @@ def test_metadata_that_nbformat_allows_are_stored_for_the_contents_api(
     model = live.request("GET", f"api/contents/{path}").json
     assert model.get("message") is None
     assert patch.items() <= model["content"]["cells"][0]["metadata"].items()
+
+
+def test_pairs_of_surrogates_and_escaped_backslashes_are_taken(live: Client, path: str) -> None:
+    body = rb'{"operations": [{"op": "replace", "cell": 0, "source": "\ud83d\ude00 \\ud800"}]}'
+
+    assert live.send(path, body).status == 200
+
+    source = samples.cells_of((live.root / path).read_bytes())[0]["source"]
+    assert source == "\N{GRINNING FACE} \\ud800"

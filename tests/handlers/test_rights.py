@@ -15,7 +15,7 @@ from jupyter_server.auth import Authorizer
 
 from jupyter_nbedit.handlers import default_handlers
 from tests.handlers.refused import assert_says_nothing_of_this_machine, untouched
-from tests.handlers.routes import MISSING, NAME, ROWS, is_row_of, mounted, verbs
+from tests.handlers.routes import MISSING, NAME, OPERATIONS, ROWS, is_row_of, verbs
 from tests.support import samples
 from tests.support.http import Answer, Client, Local
 
@@ -78,10 +78,13 @@ def gate(request: pytest.FixtureRequest, jp_server_config: Any) -> type[Gate]:
     return kind
 
 
-def test_every_verb_of_every_route_and_every_tool_has_a_row() -> None:
-    assert sorted(mounted()) == sorted(ROWS)
-    for (pattern, _), row in ROWS.items():
-        assert is_row_of(pattern, row)
+def test_every_verb_of_every_route_has_a_row_and_a_body_if_it_takes_one() -> None:
+    described = {(operation.pattern, operation.verb) for operation in OPERATIONS.values()}
+    mounted = {(route, verb) for route, handler in default_handlers for verb in verbs(handler)}
+    assert described == mounted, "put a @Contract above each verb"
+    for key, operation in OPERATIONS.items():
+        if operation.contract.body is not None:
+            assert ROWS[key].body is not None, f"add {key} to SENT in tests/handlers/routes.py"
 
 
 def test_every_verb_is_guarded_in_the_class_of_its_own_route() -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from tests.handlers.refused import with_operation
+from tests.handlers.tool_inputs import INPUTS, PATHS, path_field
 from tests.support import corpora, samples
 from tests.support.http import Client
 
@@ -29,24 +30,27 @@ OWN = [
     for up in ("../", "..%2f", "%2e%2e/", "%2e%2e%2f", "./../", "a/../../", "..//", "/../", "..\\")
     for sibling in ("notebooks-secret/", "notebooks-secret%2f", "")
 ]
+# What else is sent to tools, so that each would do something there, and leave something behind.
+_MORE: dict[str, dict[str, Any]] = {
+    "mycode/NotebookEdit": {"cell_id": 0, "backup": True},
+    "omp/notebook": {"action": "delete"},
+    "sections/notebook_edit": {"action": "read", "section": None},
+    "claude_code/Edit": {"old_string": MARK},
+}
+_RELATIVE = {"mycode/NotebookEdit", "omp/notebook", "sections/notebook_edit"}
 #: For each tool its path, the rest of an input that would do something there, and whether the path
 #: may be relative.
 CALLS: dict[str, tuple[str, dict[str, Any], bool]] = {
-    "nexo/NotebookEdit": ("notebook_path", {"cell_id": "alpha", "new_source": "new"}, False),
-    "mycode/NotebookEdit": (
-        "notebook_path",
-        {"cell_id": 0, "new_source": "new", "backup": True},
-        True,
-    ),
-    "omp/notebook": ("notebook_path", {"action": "delete", "cell_index": 0}, True),
-    "sections/notebook_edit": ("file", {"action": "read"}, True),
-    "claude_code/Read": ("file_path", {}, False),
-    "claude_code/Write": ("file_path", {"content": "new"}, False),
-    "claude_code/Edit": ("file_path", {"old_string": MARK, "new_string": "new"}, False),
-    "claude_code/NotebookEdit": ("notebook_path", {"cell_id": "alpha", "new_source": "new"}, False),
+    tool: (
+        path_field(tool),
+        {name: value for name, value in INPUTS[tool].items() if name not in PATHS}
+        | _MORE.get(tool, {}),
+        tool in _RELATIVE,
+    )
+    for tool in INPUTS
 }
 #: The tools that take files which are no notebooks.
-TEXTS = {"claude_code/Read", "claude_code/Write", "claude_code/Edit"}
+TEXTS = {tool for tool in CALLS if path_field(tool) == "file_path"}
 
 
 def collected() -> list[str]:

@@ -1,0 +1,235 @@
+"""Every field of every tool: refused in the tool's own form, or taken as models mean it.
+
+Of what is refused, not a byte of any file changes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.handlers.bad_requests import LIMIT
+from tests.handlers.refused import nested, untouched
+from tests.handlers.tool_failures import failure
+from tests.handlers.tool_inputs import (
+    FIELDS,
+    INPUTS,
+    NOTEBOOK,
+    PATHS,
+    SCHEMAS,
+    TEXT,
+    call,
+    post,
+    required,
+)
+from tests.support import samples
+from tests.support.http import JSON, Answer, Client
+
+FILES = {"a.ipynb": samples.three_cells(), "a.md": b"# Title\n\n- one\n- two\n"}
+VALUES: dict[str, Any] = {
+    "null": None,
+    "boolean": True,
+    "number": 1.5,
+    "integer": 7,
+    "array": ["alpha"],
+    "object": {"a": 1},
+    "string": "7",
+}
+TEXTS = {
+    "empty": "",
+    "huge": "x" * 1_000_000,
+    "with NUL": "a\0b",
+    "with control characters": "\x01\x1b[31m\r\x7f\x85",
+}
+#: What else must be sent for a field to matter.
+MORE = {("sections/notebook_edit", "entry_match"): {"action": "remove_entry"}}
+#: What is no mistake: a cell may hold anything that JSON can express, and a file anything but NUL.
+ALLOWED = {
+    "new_source": TEXTS.keys(),
+    "omp/notebook content": TEXTS.keys(),
+    "content": TEXTS.keys() - {"with NUL"},
+    "new_string": TEXTS.keys() - {"with NUL"},
+}
+EACH_TOOL = pytest.mark.parametrize("tool", INPUTS)
+EACH_FIELD = pytest.mark.parametrize(("tool", "name"), FIELDS)
+
+
+@pytest.fixture
+def files(live: Client) -> Iterator[Client]:
+    """Write the two files that the inputs are about, and read them."""
+    write_files(live)
+    yield live
+    for name in FILES:
+        (live.root / name).unlink()
+
+
+def write_files(live: Client) -> None:
+    for name, content in FILES.items():
+        (live.root / name).write_bytes(content)
+    for path in (NOTEBOOK, TEXT):
+        assert call(live, "claude_code/Read", {"file_path": path}).status == 200
+
+
+def assert_refused(files: Client, tool: str, answer: Answer, *statuses: int) -> None:
+    assert answer.status in statuses, answer.body
+    failure(tool, answer, f"{files.root}/")
+
+
+def types_of(schema: dict[str, Any]) -> set[str]:
+    """Return the types that a schema allows."""
+    found = {kind for part in schema.get("anyOf", []) for kind in types_of(part)}
+    if "enum" in schema:
+        found.add("string")
+    if "type" in schema:
+        found.add(schema["type"])
+    return found
+
+
+@EACH_TOOL
+def test_an_input_with_all_fields_is_taken(files: Client, tool: str) -> None:
+    assert call(files, tool, INPUTS[tool]).status == 200
+
+
+@EACH_FIELD
+def test_a_value_that_the_form_excludes_is_refused(files: Client, tool: str, name: str) -> None:
+    allowed = types_of(SCHEMAS[tool]["properties"][name])
+    assert allowed
+    assert allowed <= set(VALUES)
+    # Models also send null for what they leave out, and integers as texts.
+    is_optional, is_integer = name not in required(tool), "integer" in allowed
+    allowed |= ({"null"} if is_optional else set()) | ({"string"} if is_integer else set())
+    values = [value for kind, value in VALUES.items() if kind not in allowed]
+    values += ["\ud800", "a\udfffb", *([-1, 10**30, 2**53] if is_integer else [])]
+    with untouched(files.root):
+        for value in values:
+            answer = call(files, tool, {**INPUTS[tool], name: value})
+            assert_refused(files, tool, answer, 400)
+
+
+@EACH_TOOL
+def test_an_input_with_too_few_or_other_fields_is_refused(files: Client, tool: str) -> None:
+    fewer = [
+        {other: value for other, value in INPUTS[tool].items() if other != name}
+        for name in required(tool)
+    ]
+    more = [{**INPUTS[tool], name: 1} for name in ("nonsense", "", "Cell_Id", "outputs", "\0")]
+    with untouched(files.root):
+        for given in (*fewer, *more):
+            assert_refused(files, tool, call(files, tool, given), 400)
+
+
+@EACH_FIELD
+def test_an_odd_text_is_refused_or_stored_as_it_is(files: Client, tool: str, name: str) -> None:
+    if "string" not in types_of(SCHEMAS[tool]["properties"][name]):
+        return
+    allowed = ALLOWED.get(f"{tool} {name}", ALLOWED.get(name, ()))
+    for kind, text in TEXTS.items():
+        value = f"~{text}{INPUTS[tool][name][-6:]}" if name in PATHS and text else text
+        given = {**INPUTS[tool], **MORE.get((tool, name), {}), name: value}
+        if kind in allowed:
+            answer = call(files, tool, given)
+            assert answer.status == 200, answer.body
+            assert has_text(files, text)
+            write_files(files)
+        else:
+            with untouched(files.root):
+                assert_refused(files, tool, call(files, tool, given), 400, 404, 409)
+
+
+def has_text(files: Client, text: str) -> bool:
+    """Return whether a text has arrived as it was sent, apart from its line ends."""
+    notebook, file = ((files.root / name).read_bytes() for name in FILES)
+    # A cell has line feeds, a section the line ends of its file.
+    plain = text.replace("\r", "\n")
+    sources = ["".join(cell["source"]) for cell in samples.cells_of(notebook)]
+    return plain in sources or text in file.decode() or plain in file.decode()
+
+
+BODIES = {
+    "nothing": b"",
+    "not JSON": b"new_source",
+    "cut off": b'{"notebook_path": "a.ip',
+    "not UTF-8": b'{"notebook_path": "\xff"}',
+    "a list": b"[]",
+    "null": b"null",
+    "a text": b'"alpha"',
+    "NaN": b'{"notebook_path": NaN}',
+    "nested too deeply": nested(100_000),
+}
+
+
+@EACH_TOOL
+def test_a_request_that_no_tool_takes_is_refused_in_the_tools_own_form(
+    files: Client, tool: str
+) -> None:
+    good = json.dumps(INPUTS[tool]).replace("~", f"{files.root}/").encode()
+    with untouched(files.root):
+        for body in BODIES.values():
+            assert_refused(files, tool, post(files, tool, body), 400)
+        assert_refused(files, tool, post(files, tool, good.ljust(LIMIT + 1)), 413)
+        answer = post(files, tool, good, {"Content-Type": "text/plain"})
+        assert_refused(files, tool, answer, 415)
+        for header in ("X-NbEdit-Session", "Idempotency-Key"):
+            for value in ("", "x" * 201, "a\tb"):
+                answer = post(files, tool, good, {**JSON, header: value})
+                assert_refused(files, tool, answer, 400)
+
+
+def outcome(files: Client, tool: str, given: dict[str, Any]) -> tuple[int, bytes, bytes]:
+    """Call a tool on files as they were; return the status and what the files then hold."""
+    write_files(files)
+    answer = call(files, tool, given)
+    notebook, file = ((files.root / name).read_bytes() for name in FILES)
+    return answer.status, notebook, file
+
+
+@EACH_TOOL
+def test_null_is_the_same_as_leaving_an_optional_field_out(files: Client, tool: str) -> None:
+    optional = [name for name in INPUTS[tool] if name not in required(tool)]
+    for names in (*([name] for name in optional), optional):
+        rest = {name: value for name, value in INPUTS[tool].items() if name not in names}
+        nulls = {**rest, **dict.fromkeys(names)}
+        assert outcome(files, tool, nulls) == outcome(files, tool, rest)
+
+
+def test_an_index_may_be_written_as_a_text_or_with_a_fraction_of_zero(files: Client) -> None:
+    given = {**INPUTS["omp/notebook"], "cell_type": None}
+    expected = outcome(files, "omp/notebook", {**given, "cell_index": 2})
+    assert expected[0] == 200
+    for number in ("2", 2.0, "2.0"):
+        assert outcome(files, "omp/notebook", {**given, "cell_index": number}) == expected
+
+
+@pytest.mark.parametrize("number", ["2", 2.0])
+def test_lines_to_read_may_be_numbers_as_texts(files: Client, number: object) -> None:
+    given = {"file_path": TEXT, "offset": number, "limit": number}
+
+    (block,) = call(files, "claude_code/Read", given).json["content"]
+
+    assert [line.split("\t")[0].strip() for line in block["text"].splitlines()[:2]] == ["2", "3"]
+
+
+def test_a_cell_id_of_digits_is_an_id_before_it_is_an_index(files: Client) -> None:
+    cells = samples.code("a", "1"), samples.code("b", "x")
+    (files.root / "a.ipynb").write_bytes(samples.notebook(*cells))
+    for cell_id in ("1", 1.0, "0"):
+        given = {**INPUTS["mycode/NotebookEdit"], "cell_id": cell_id}
+        assert call(files, "mycode/NotebookEdit", given).json["cell_index"] == 0
+
+
+def test_a_text_that_is_no_number_for_certain_is_refused(files: Client) -> None:
+    with untouched(files.root):
+        for number in ("two", "", " 2", "2.5", 2.5, "-1", "1e400", True, [2], "2" * 99):
+            given = {**INPUTS["omp/notebook"], "cell_index": number}
+            assert_refused(files, "omp/notebook", call(files, "omp/notebook", given), 400)
+
+
+def test_other_routes_stay_strict(files: Client) -> None:
+    replace = {"op": "replace", "cell": 0, "source": "x"}
+    with untouched(files.root):
+        assert files.patch("a.ipynb", {**replace, "cell_type": None}).status == 400
+        move = {"op": "move", "cell": 0, "index": "2"}
+        assert files.patch("a.ipynb", move).status == 400

@@ -1,0 +1,80 @@
+"""An input for every tool, with all the fields of its form; the one place to add to for a tool."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from jupyter_nbedit.tools import ADDRESSES
+from jupyter_nbedit.tools.schemas import input_schema
+from tests.support.http import JSON, Answer, Client
+
+#: What the inputs are about; `~` stands for the folder that the server serves.
+NOTEBOOK, TEXT = "~a.ipynb", "~a.md"
+# What a field takes, by its name and, where a tool means something else by it, by the tool's too.
+_VALUES: dict[str, Any] = {
+    "backup": False,
+    "cell_id": "alpha",
+    "cell_index": 0,
+    "cell_type": "code",
+    "content": "new",
+    "edit_mode": "replace",
+    "entry_match": "one",
+    "file": TEXT,
+    "file_path": TEXT,
+    "limit": 2000,
+    "new_source": "new",
+    "new_string": "new",
+    "notebook_path": NOTEBOOK,
+    "offset": 1,
+    "old_string": "one",
+    "omp/notebook action": "edit",
+    "replace_all": False,
+    "section": "Title",
+    "sections/notebook_edit action": "append_to_section",
+}
+#: The fields that are paths.
+PATHS = ("notebook_path", "file_path", "file")
+
+
+def _value(tool: str, name: str) -> Any:
+    for key in (f"{tool} {name}", name):
+        if key in _VALUES:
+            return _VALUES[key]
+    message = f"Add a value for the field {name!r} of {tool!r} to tests/handlers/tool_inputs.py."
+    raise LookupError(message)
+
+
+#: By the tools' addresses.
+SCHEMAS: Mapping[str, Any] = {tool: input_schema(found.form) for tool, found in ADDRESSES.items()}
+INPUTS: Mapping[str, dict[str, Any]] = {
+    tool: {name: _value(tool, name) for name in schema["properties"]}
+    for tool, schema in SCHEMAS.items()
+}
+FIELDS = [(tool, name) for tool, given in INPUTS.items() for name in given]
+
+
+def path_field(tool: str) -> str:
+    """Return the name of the field that says which file a call is about."""
+    return next(name for name in PATHS if name in INPUTS[tool])
+
+
+def required(tool: str) -> dict[str, Any]:
+    """Return the tool's input with the fields alone that it must have."""
+    return {name: INPUTS[tool][name] for name in SCHEMAS[tool]["required"]}
+
+
+def post(client: Client, tool: str, body: bytes, headers: Mapping[str, str] = JSON) -> Answer:
+    return client.request("POST", f"nbedit/tools/{tool}", body, headers)
+
+
+def call(
+    client: Client, tool: str, given: Mapping[str, Any], headers: Mapping[str, str] | None = None
+) -> Answer:
+    """Call a tool with an input, in which the server's folder replaces ``~``."""
+    spelled = {
+        name: value.replace("~", f"{client.root}/") if isinstance(value, str) else value
+        for name, value in given.items()
+    }
+    return post(client, tool, json.dumps(spelled).encode(), {**JSON, **(headers or {})})
