@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
+from tornado.web import HTTPError
 
-from jupyter_nbedit import errors
-from jupyter_nbedit.errors import NbEditError
+from jupyter_nbedit.errors import FileNotFound, NbEditError
+from jupyter_nbedit.handlers.refusals import STATUS, body_of, status_of
 from tests.handlers.bad_requests import CASES, Case, Send
 from tests.handlers.conftest import Servers
 from tests.handlers.golden import Messages
@@ -122,10 +124,22 @@ def kinds(of: type[NbEditError] = NbEditError) -> Iterator[type[NbEditError]]:
         yield from kinds(kind)
 
 
-#: What a tool says in its dialect's form only.
-_OF_TOOLS = {errors.FileNotFound.reason}
+def test_every_reason_has_a_case_and_one_status(messages: Messages) -> None:
+    assert set(kinds()) == set(STATUS), "add the status to jupyter_nbedit/handlers/refusals.py"
+    # Only tools look for files; they have no reasons in their own forms.
+    expected = {(kind.reason, int(STATUS[kind])) for kind in set(kinds()) - {FileNotFound}}
+    missing = expected - messages.reasons()
+    assert not missing, "add a case to tests/handlers/bad_requests.py"
 
 
-def test_every_reason_has_a_case(messages: Messages) -> None:
-    missing = {kind.reason for kind in kinds()} - {reason for reason, _ in messages.reasons()}
-    assert missing == _OF_TOOLS, "add a case to tests/handlers/bad_requests.py"
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 418, 500, 503, 599])
+def test_a_failure_of_others_has_the_same_form_its_own_status_and_none_of_its_text(
+    status: int,
+) -> None:
+    for failure in (HTTPError(status, "in /home/me"), OSError(2, "no", "/home/me"), None):
+        body = msgspec.to_builtins(body_of(failure, status))
+        assert list(body) == ["message", "reason", "details"]
+        assert body["message"]
+        assert body["reason"]
+        assert "/home/me" not in str(body)
+        assert status_of(failure, status) == status
