@@ -47,7 +47,8 @@ class Messages:
         """Check that the file has the cases there are and no others."""
         if self.is_update:
             self.texts = {case: text for case, text in self.texts.items() if case in cases}
-        assert set(self.texts) == set(cases)
+        else:
+            assert set(self.texts) == set(cases)
 
     def reasons(self) -> set[tuple[str, int]]:
         """Return the reasons in the file, each with its status."""
