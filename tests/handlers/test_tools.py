@@ -13,12 +13,13 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped] # without stubs
 import pytest
 from jupyter_events import EventLogger
-from jupyter_server.auth import Authorizer
 from jupyter_server.services.contents.manager import AsyncContentsManager
 
 from jupyter_nbedit.tools import ADDRESSES
+from tests.handlers.conftest import Servers
 from tests.handlers.refused import details, untouched
 from tests.handlers.tool_failures import failure
+from tests.handlers.tool_inputs import INPUTS, path_field, spelled
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client, Local
 
@@ -51,25 +52,16 @@ def text(live: Client, request: pytest.FixtureRequest) -> Path:
     return path
 
 
-def test_all_tools_are_defined(live: Client) -> None:
-    answer = live.request("GET", "nbedit/tools")
-    assert answer.status == 200
-    tools = answer.json["tools"]
+def test_the_five_dialects_are_defined_and_listed(live: Client) -> None:
+    notebook_edits = {NEXO, MYCODE, CC, "omp/notebook", SECTIONS}
+    assert set(ADDRESSES) == {*notebook_edits, READ, WRITE, EDIT}
+    about = live.request("GET", "nbedit").json
+    assert about["tools"] == list(ADDRESSES)
+    tools = live.request("GET", about["links"]["tools"].lstrip("/")).json["tools"]
     assert [f"{tool['dialect']}/{tool['name']}" for tool in tools] == list(ADDRESSES)
     for tool in tools:
         assert list(tool) == ["dialect", "name", "description", "input_schema"]
         jsonschema.Draft202012Validator.check_schema(tool["input_schema"])
-
-
-def test_there_are_the_five_dialects_of_the_design() -> None:
-    notebook_edits = {NEXO, MYCODE, CC, "omp/notebook", SECTIONS}
-    assert set(ADDRESSES) == {*notebook_edits, READ, WRITE, EDIT}
-
-
-def test_the_server_tells_of_its_tools(live: Client) -> None:
-    about = live.request("GET", "nbedit").json
-    assert about["tools"] == list(ADDRESSES)
-    assert live.request("GET", about["links"]["tools"].lstrip("/")).status == 200
 
 
 @pytest.mark.parametrize(
@@ -80,12 +72,6 @@ def test_a_tool_that_is_not_there_is_answered_with_those_that_are(
 ) -> None:
     found = details(send(live, address), 404, "tool_not_found")
     assert found == {"tools": list(ADDRESSES)}
-
-
-@pytest.mark.parametrize("verb", ["GET", "PUT", "PATCH", "DELETE"])
-def test_a_tool_is_called_by_post_only(live: Client, verb: str) -> None:
-    answer = live.request(verb, f"nbedit/tools/{NEXO}", b"{}" if verb != "GET" else None)
-    details(answer, 405, "invalid_request")
 
 
 def test_without_a_session_all_requests_with_the_token_are_one(live: Client, text: Path) -> None:
@@ -185,25 +171,16 @@ def test_a_tool_keeps_what_no_tool_may_change(live: Client, notebook: Path) -> N
             assert (answer.status, answer.json["error"]) == (403, "CellProtected")
 
 
-def test_an_id_of_two_cells_is_refused_with_their_indexes(live: Client, notebook: Path) -> None:
-    notebook.write_bytes(samples.notebook(samples.raw("x", "twin"), samples.raw("y", "twin")))
-    with untouched(notebook.parent):
-        given = {"cell_id": "twin", "new_source": "z"}
-        answer = send(live, NEXO, notebook_path=str(notebook), **given)
-    assert (answer.status, answer.json["error"]) == (409, "AmbiguousCell")
-    assert answer.json["details"]["indexes"] == [0, 1]
-
-
 def test_a_file_that_is_no_notebook_is_refused_as_one(live: Client, notebook: Path) -> None:
     notebook.write_bytes(b"<<<<<<< HEAD\n{}")
     # A file that was written just now may be half written, and is waited for.
     os.utime(notebook, (0, 0))
-    for tool, given in ((READ, {"file_path": str(notebook)}), (MYCODE, {"cell_id": 0})):
-        named = given if tool == READ else {**given, "notebook_path": notebook.name}
-        with untouched(notebook.parent):
-            answer = send(live, tool, **named, **({} if tool == READ else {"new_source": "x"}))
-        assert answer.status == 422, answer.body
-        failure(tool, answer)
+    with untouched(notebook.parent):
+        reading = send(live, READ, file_path=str(notebook))
+        edit = send(live, MYCODE, notebook_path=notebook.name, cell_id=0, new_source="x")
+    assert (reading.status, edit.status) == (422, 422)
+    failure(READ, reading)
+    failure(MYCODE, edit)
 
 
 def test_a_written_notebook_is_not_trusted_for_it(live: Client, notebook: Path) -> None:
@@ -213,51 +190,20 @@ def test_a_written_notebook_is_not_trusted_for_it(live: Client, notebook: Path) 
     assert live.read(notebook.name).json["trusted"] is False
 
 
-@pytest.mark.parametrize(
-    "jp_server_config", [{"NbEditApp": {"read_before_edit": True}}], indirect=True
-)
-@pytest.mark.parametrize(
-    ("tool", "given"),
-    [
-        (NEXO, {"cell_id": "beta", "new_source": "x"}),
-        (MYCODE, {"cell_id": "beta", "new_source": "x", "backup": True}),
-        ("omp/notebook", {"action": "delete", "cell_index": 0}),
-        (SECTIONS, {"action": "append_to_section", "section": "Title", "content": "x"}),
-    ],
-)
-async def test_where_the_server_asks_for_it_every_tool_must_have_read_the_notebook(
-    local: Local, tool: str, given: dict[str, Any]
+@pytest.mark.parametrize("tool", [tool for tool in INPUTS if path_field(tool) == "notebook_path"])
+def test_where_the_server_asks_for_it_every_tool_must_have_read_the_notebook(
+    servers: Servers, tool: str
 ) -> None:
-    path = local.root / "a.ipynb"
+    client = servers("nobody")
+    path = client.root / f"read first by {tool.replace('/', ' ')}.ipynb"
     path.write_bytes(samples.three_cells())
-    named = {("file" if tool == SECTIONS else "notebook_path"): str(path), **given}
-    with untouched(local.root):
-        answer = await post(local, tool, **named)
+    given = {**INPUTS[tool], "notebook_path": str(path)}
+    with untouched(client.root):
+        answer = send(client, tool, **given)
         assert answer.status == 428, answer.body
-        failure(tool, answer, f"{local.root}/")
-    assert (await local.read("a.ipynb")).status == 200
-    assert (await post(local, tool, **named)).status == 200
-
-
-class Doorman(Authorizer):
-    """Lets nobody write."""
-
-    def is_authorized(self, _handler: Any, _user: Any, action: str, _resource: str) -> bool:
-        return action != "write"
-
-
-@pytest.mark.parametrize(
-    "jp_server_config", [{"ServerApp": {"authorizer_class": Doorman}}], indirect=True
-)
-@pytest.mark.parametrize("tool", ADDRESSES)
-async def test_who_may_not_write_calls_no_tool_and_hears_so_in_its_form(
-    local: Local, tool: str
-) -> None:
-    with untouched(local.root):
-        answer = await post(local, tool)
-    assert answer.status == 403
-    failure(tool, answer)
-    assert (await local.request("GET", "nbedit", "tools")).status == 200
+        failure(tool, answer, f"{client.root}/")
+    assert client.read(path.name).status == 200
+    assert send(client, tool, **given).status == 200
 
 
 async def test_an_open_tab_of_a_text_hears_of_every_change_by_a_tool(
@@ -294,65 +240,47 @@ async def test_a_notebook_that_is_changed_while_it_is_copied_is_not_edited(
             notebook.write_bytes(theirs)
 
     jp_serverapp.contents_manager.register_post_save_hook(interfere)
-    given = {"notebook_path": "a.ipynb", "cell_id": "alpha", "new_source": "x", "backup": True}
-    answer = await post(local, MYCODE, **given)
+    answer = await post(local, MYCODE, notebook_path="a.ipynb", **BACKUP)
     assert answer.status == 412
     assert "a.ipynb.bak" in failure(MYCODE, answer)
     assert notebook.read_bytes() == theirs
     assert (local.root / "a.ipynb.bak").read_bytes() == samples.three_cells()
 
 
-async def test_a_copy_is_never_made_over_anything(local: Local) -> None:
-    notebook = local.root / "a.ipynb"
-    notebook.write_bytes(samples.three_cells())
-    (local.root / "a.ipynb.bak").mkdir()
-    (local.root / "a.ipynb.bak-2").symlink_to(notebook)
-    given = {"notebook_path": "a.ipynb", "cell_id": "alpha", "new_source": "x", "backup": True}
-    answer = await post(local, MYCODE, **given)
-    assert (answer.status, answer.json["backup_path"]) == (200, "a.ipynb.bak-3")
-    assert (local.root / "a.ipynb.bak-3").read_bytes() == samples.three_cells()
-    assert (local.root / "a.ipynb.bak-2").is_symlink()
+BACKUP = {"cell_id": "alpha", "new_source": "x", "backup": True}
 
 
-async def test_a_copy_has_every_byte_whatever_they_are(local: Local) -> None:
+def test_a_copy_has_every_byte_and_is_never_made_over_anything(
+    live: Client, notebook: Path
+) -> None:
     odd = samples.three_cells().replace(b"\n", b"\r\n").rstrip()
-    (local.root / "a.ipynb").write_bytes(odd)
-    given = {"notebook_path": "a.ipynb", "cell_id": "alpha", "new_source": "x", "backup": True}
-    assert (await post(local, MYCODE, **given)).status == 200
-    assert (local.root / "a.ipynb.bak").read_bytes() == odd
+    notebook.write_bytes(odd)
+    notebook.with_suffix(".ipynb.bak").mkdir()
+    notebook.with_suffix(".ipynb.bak-2").symlink_to(notebook)
+    answer = send(live, MYCODE, notebook_path=notebook.name, **BACKUP)
+    assert (answer.status, answer.json["backup_path"]) == (200, f"{notebook.name}.bak-3")
+    assert notebook.with_suffix(".ipynb.bak-3").read_bytes() == odd
+    assert notebook.with_suffix(".ipynb.bak-2").is_symlink()
 
 
-async def test_outputs_of_every_kind_are_shown_to_be_read(local: Local) -> None:
+def test_outputs_of_every_kind_are_shown_to_be_read(live: Client, notebook: Path) -> None:
+    error = {"output_type": "error", "ename": "E", "evalue": "why"}
+    shown: dict[str, Any] = {"output_type": "display_data", "metadata": {}}
     outputs = [
         {"output_type": "stream", "name": "stdout", "text": ["one\n", "\x1b[31mtwo\x1b[0m\n"]},
-        {
-            "output_type": "error",
-            "ename": "E",
-            "evalue": "why",
-            "traceback": ["\x1b[1mline\x1b[0m"],
-        },
-        {"output_type": "error", "ename": "Bare", "evalue": "because"},
-        {
-            "output_type": "execute_result",
-            "execution_count": 1,
-            "data": {"image/jpeg": ["YW\n", "Jj\n"], "text/plain": ["<Figure>"]},
-            "metadata": {},
-        },
-        {
-            "output_type": "display_data",
-            "data": {"image/svg+xml": "<svg/>", "application/json": {"a": 1}},
-            "metadata": {},
-        },
+        {**error, "traceback": ["\x1b[1mline\x1b[0m"]},
+        {**error, "ename": "Bare", "evalue": "because"},
+        {**shown, "data": {"image/jpeg": ["YW\n", "Jj\n"], "text/plain": ["<Figure>"]}},
+        {**shown, "data": {"image/svg+xml": "<svg/>", "application/json": {"a": 1}}},
         "odd",
     ]
     cell = samples.code("x", "one", execution_count=7, outputs=outputs)
-    (local.root / "a.ipynb").write_bytes(samples.notebook(cell, samples.markdown("# End", "two")))
-    answer = await post(local, READ, file_path=str(local.root / "a.ipynb"))
+    notebook.write_bytes(samples.notebook(cell, samples.markdown("# End", "two")))
+    answer = send(live, READ, file_path=str(notebook))
     assert answer.status == 200, answer.body
     before, image, after = answer.json["content"]
     assert image == {"type": "image", "data": "YWJj", "mimeType": "image/jpeg"}
-    assert before["text"] == (
-        "Notebook with 2 cells, no language. Edit it with NotebookEdit, by the ids of the cells."
+    assert before["text"].endswith(
         '\n\n<cell id="one" index=0 type=code execution_count=7>\nx\n</cell>\n<outputs of="one">\n'
         "one\ntwo\nline\nBare: because"
     )
@@ -362,16 +290,17 @@ async def test_outputs_of_every_kind_are_shown_to_be_read(local: Local) -> None:
     )
 
 
-async def test_a_notebook_too_large_to_show_is_shown_in_part_and_says_so(local: Local) -> None:
+def test_a_notebook_too_large_to_show_is_shown_in_part_and_says_so(
+    live: Client, notebook: Path
+) -> None:
     output = {"output_type": "stream", "name": "stdout", "text": "x" * 3_000_000}
     cells = [samples.code("x", name, outputs=[output]) for name in ("one", "two")]
-    path = local.root / "a.ipynb"
-    path.write_bytes(samples.notebook(*cells, samples.markdown("# End", "three")))
-    (block,) = (await post(local, READ, file_path=str(path))).json["content"]
+    notebook.write_bytes(samples.notebook(*cells, samples.markdown("# End", "three")))
+    (block,) = send(live, READ, file_path=str(notebook)).json["content"]
     assert 3_000_000 < len(block["text"]) < 3_001_000
     assert "(3000050 characters of its outputs are not shown.)" in block["text"]
     assert "# End" in block["text"]
-    (block,) = (await post(local, READ, file_path=str(path), offset=2, limit=1)).json["content"]
+    (block,) = send(live, READ, file_path=str(notebook), offset=2, limit=1).json["content"]
     assert "x" * 3_000_000 in block["text"]
 
 
@@ -409,19 +338,8 @@ class Elsewhere(AsyncContentsManager):
 @pytest.mark.parametrize(
     "jp_server_config", [{"ServerApp": {"contents_manager_class": Elsewhere}}], indirect=True
 )
-@pytest.mark.parametrize("tool", [NEXO, CC, READ, WRITE, EDIT])
-async def test_a_server_without_a_folder_refuses_absolute_paths_and_says_why(
-    local: Local, tool: str
-) -> None:
-    name = "file_path" if tool in {READ, WRITE, EDIT} else "notebook_path"
-    more = {
-        NEXO: {"cell_id": "a", "new_source": "x"},
-        CC: {"cell_id": "a", "new_source": "x"},
-        READ: {},
-        WRITE: {"content": "x"},
-        EDIT: {"old_string": "x", "new_string": "y"},
-    }
-    path = "/home/ada/a.ipynb" if name == "notebook_path" else "/home/ada/a.md"
-    answer = await post(local, tool, **{name: path}, **more[tool])
-    assert answer.status == 409
-    assert "Elsewhere" in failure(tool, answer)
+async def test_a_server_without_a_folder_refuses_absolute_paths(local: Local) -> None:
+    for tool in (NEXO, CC, READ, WRITE, EDIT):
+        answer = await post(local, tool, **spelled(INPUTS[tool], "/home/ada"))
+        assert answer.status == 409, answer.body
+        failure(tool, answer)

@@ -69,12 +69,17 @@ def post(client: Client, tool: str, body: bytes, headers: Mapping[str, str] = JS
     return client.request("POST", f"nbedit/tools/{tool}", body, headers)
 
 
+def spelled(given: Mapping[str, Any], folder: object) -> dict[str, Any]:
+    """Return an input in which a folder replaces ``~``."""
+    return {
+        name: value.replace("~", f"{folder}/") if isinstance(value, str) else value
+        for name, value in given.items()
+    }
+
+
 def call(
     client: Client, tool: str, given: Mapping[str, Any], headers: Mapping[str, str] | None = None
 ) -> Answer:
-    """Call a tool with an input, in which the server's folder replaces ``~``."""
-    spelled = {
-        name: value.replace("~", f"{client.root}/") if isinstance(value, str) else value
-        for name, value in given.items()
-    }
-    return post(client, tool, json.dumps(spelled).encode(), {**JSON, **(headers or {})})
+    """Call a tool with an input that is about files of the server's folder."""
+    body = json.dumps(spelled(given, client.root)).encode()
+    return post(client, tool, body, {**JSON, **(headers or {})})
