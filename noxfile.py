@@ -74,8 +74,13 @@ def lint(session: nox.Session) -> None:
 @nox.session(venv_backend="none")
 def unit(session: nox.Session) -> None:
     """Test Python, all that needs neither a browser nor another environment."""
-    others = (f"--ignore={folder}" for folder in ("tests/packaging", *RIGS))
-    run_pytest(session, "unit", "tests", *others)
+    others = [f"--ignore={folder}" for folder in ("tests/packaging", *RIGS)]
+    is_whole = not other_arguments(session)
+    coverage = ["--cov=jupyter_nbedit.notebook", "--cov=jupyter_nbedit.storage", "--cov-report="]
+    run_pytest(session, "unit", "tests", *others, *(coverage if is_whole else []))
+    if is_whole:
+        core = nox.project.load_toml("pyproject.toml")["tool"]["mutmut"]["only_mutate"]
+        session.run("coverage", "report", f"--include={','.join(core)}", "--fail-under=100")
 
 
 @nox.session(venv_backend="none")
