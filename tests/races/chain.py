@@ -11,25 +11,16 @@ from tests.races.history import NEVER, Edit
 
 @dataclass(frozen=True)
 class Chain:
-    """Edits in the order in which they were made.
+    """Edits in the order in which they were made."""
 
-    Parameters
-    ----------
-    start
-        The first version.
-    edits
-        One after the other.
-    gaps
-        Positions at which the version is not the one that the edit before has left: something that
-        nobody has recorded was made there. Position n is before the n-th edit, counted from 0; the
-        one after all of them stands for the file itself.
-    positions
-        Of versions: how many known edits have led there.
-    """
-
+    #: The first version.
     start: str
     edits: Sequence[Edit]
+    #: Positions at which the version is not the one that the edit before has left: something that
+    #: nobody has recorded was made there. Position n is before the n-th edit, counted from 0; the
+    #: one after all of them stands for the file itself.
     gaps: Sequence[int]
+    #: How many known edits have led to a version.
     positions: dict[str, int]
 
     def begun_before(self) -> list[float]:
@@ -48,15 +39,7 @@ class Chain:
 
 
 def chained(start: str, edits: Sequence[Edit], final: str) -> tuple[Chain, list[str]]:
-    """Put edits in order by their versions; tell which cannot be in one.
-
-    Parameters
-    ----------
-    start, final
-        The first and the last version.
-    edits
-        In any order.
-    """
+    """Put edits in order from the first to the last version; tell which cannot be in one."""
     wrong = []
     children: dict[str | None, Edit] = {}
     made: dict[str | None, Edit] = {}

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tests.races.chain import Chain, chained
-from tests.races.history import Edit, Feed, History, Kept, Read
+from tests.races.history import Edit, Feed, History, Read, Row
 from tests.races.values import Lineages
 
 # The refusals that a client of a busy notebook must be ready for.
@@ -61,7 +61,7 @@ def _of_ledger(history: History) -> Iterator[str]:
     asked = {edit.name: edit for edit in history.edits}
     if len(asked) < len(history.edits):
         yield "the history itself names two edits alike"
-    kept: dict[str, Kept] = {}
+    kept: dict[str, Row] = {}
     for entry in history.ledger:
         if entry.name not in asked:
             yield f"the ledger has edit {entry.edit_id}, which was refused or never asked for"

@@ -15,57 +15,36 @@ NEVER = math.inf
 
 @dataclass(frozen=True)
 class Step:
-    """What an edit does to one cell.
+    """What an edit does to one cell."""
 
-    Parameters
-    ----------
-    cell
-        Its id; None for a new one whose id nobody was told.
-    before
-        The value that it must have; None if the cell is new.
-    after
-        The value that it then has; None if the cell is removed.
-    """
-
+    #: Its id; None for a new one whose id nobody was told.
     cell: str | None
+    #: The value that it must have; None if the cell is new.
     before: str | None
+    #: The value that it then has; None if the cell is removed.
     after: str | None
 
 
 @dataclass(frozen=True)
 class Edit:
-    """An edit that somebody has asked for, once or again and again, until it had an answer.
+    """An edit that somebody has asked for, once or again and again, until it had an answer."""
 
-    Parameters
-    ----------
-    name
-        Of the intention; retries have the same.
-    steps
-        What it does.
-    called
-        When it was sent first.
-    returned
-        When it had its answer. Without one: the time from which on nobody makes it any more.
-    parent, hash
-        The notebook's versions before and after it, of its answer; None if it had none.
-    edit_id
-        Its number, of its answer.
-    server
-        The run of a server that has answered it.
-    """
-
+    #: Of the intention; retries have the same.
     name: str
     steps: tuple[Step, ...]
+    #: When it was sent first.
     called: float
+    #: When it had its answer. Without one: the time from which on nobody makes it any more.
     returned: float = NEVER
+    #: The notebook's versions before and after it, of its answer.
     parent: str | None = None
     hash: str | None = None
     edit_id: int | None = None
+    #: The run of a server that has answered it.
     server: str | None = None
 
     @property
     def is_acknowledged(self) -> bool:
-        """Whether its asker was told that it was made."""
         return self.server is not None
 
 
@@ -89,7 +68,7 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Kept:
+class Row:
     """An edit as the ledger has it."""
 
     edit_id: int
@@ -110,57 +89,34 @@ class Event:
 
 @dataclass(frozen=True)
 class Feed:
-    """All that a subscriber of one run of a server was told, in the order in which it came.
-
-    Parameters
-    ----------
-    server
-        The run.
-    since
-        When the subscription stood.
-    was_cut
-        Whether the server was killed, so that what it said last may not have come.
-    """
+    """All that a subscriber of one run of a server was told, in the order in which it came."""
 
     server: str
+    #: When the subscription stood.
     since: float
     events: Sequence[Event]
+    #: Whether the server was killed, so that what it said last may not have come.
     was_cut: bool = False
 
 
 @dataclass(frozen=True)
 class History:
-    """All that was seen of one notebook.
+    """All that was seen of one notebook."""
 
-    Parameters
-    ----------
-    start, final
-        The notebook's first and last version.
-    start_cells, final_cells
-        Ids and values of their cells.
-    edits
-        Those that were acknowledged, and those of which nobody knows; none that was refused.
-    reads, refusals
-        What was seen besides.
-    ledger
-        What the ledger says when all is over, in any order.
-    feeds
-        What subscribers were told.
-    answers
-        How often which status and reason was answered.
-    is_locked
-        Whether all servers share the lock under which an edit gets its number, so that numbers go
-        up along the chain.
-    """
-
+    #: The notebook's first and last version, and the ids and values of their cells.
     start: str
     final: str
     start_cells: Sequence[tuple[str, str]]
     final_cells: Sequence[tuple[str, str]]
+    #: Those that were acknowledged, and those of which nobody knows; none that was refused.
     edits: Sequence[Edit]
     reads: Sequence[Read] = ()
     refusals: Sequence[Refusal] = ()
-    ledger: Sequence[Kept] = ()
+    #: What the ledger has when all is over, in any order.
+    ledger: Sequence[Row] = ()
     feeds: Sequence[Feed] = ()
+    #: How often which status and reason was answered.
     answers: Mapping[tuple[int, str], int] = field(default_factory=dict)
+    #: Whether all servers share the lock under which an edit gets its number, so that numbers go
+    #: up along the chain.
     is_locked: bool = True

@@ -16,7 +16,7 @@ from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 from jupyter_nbedit.events import SCHEMA_ID
-from tests.races.history import Edit, Event, Feed, History, Kept
+from tests.races.history import Edit, Event, Feed, History, Row
 from tests.races.servers import Run, Servers, run_servers
 from tests.races.writers import NOTEBOOK, Notes, Writer, value_of
 from tests.support import samples
@@ -162,9 +162,9 @@ async def run_load(load: Load, folder: Path, chance: random.Random) -> Outcome:
                     f"alone-{n}" if n < load.alone else f"together-{n - load.alone}",
                     servers,
                     notes,
-                    cell=cells[min(n, load.alone)],
-                    is_alone=n < load.alone,
-                    chance=random.Random(chance.random()),  # noqa: S311 -- no secret
+                    cells[min(n, load.alone)],
+                    n < load.alone,
+                    random.Random(chance.random()),  # noqa: S311 -- no secret
                 ),
                 load.times if n < load.alone else load.times_together,
             )
@@ -223,18 +223,18 @@ def _cells(text: bytes) -> list[tuple[str, str]]:
     return [(cell["id"], value_of("".join(cell["source"]))) for cell in samples.cells_of(text)]
 
 
-async def _ledger(run: Run) -> list[Kept]:
+async def _ledger(run: Run) -> list[Row]:
     connection = await run.connect()
-    kept: list[Kept] = []
+    rows: list[Row] = []
     before = ""
     while True:
         target = f"/nbedit/notebooks/{NOTEBOOK}/history?limit=200{before}"
         page = (await connection.request("GET", target)).json
-        kept.extend(
-            Kept(edit["edit_id"], edit["client"], edit["hash_before"], edit["hash"])
+        rows.extend(
+            Row(edit["edit_id"], edit["client"], edit["hash_before"], edit["hash"])
             for edit in page["edits"]
         )
         if page["next"] is None:
             connection.close()
-            return kept
+            return rows
         before = f"&before={page['next']}"

@@ -34,14 +34,8 @@ class _Value:
 class Lineages:
     """The values of all cells of a notebook.
 
-    Parameters
-    ----------
-    start
-        Ids and values of the first version's cells.
-    chain
-        The known edits.
-    unanswered
-        Those of which nobody knows whether they were made.
+    They follow from those of the first version's cells, the chain of known edits, and edits of
+    which nobody knows whether they were made.
     """
 
     def __init__(

@@ -29,15 +29,7 @@ class Answer:
 
 
 class Connection:
-    """One connection, for one request at a time.
-
-    Parameters
-    ----------
-    reader, writer
-        Its two directions.
-    token
-        The server's.
-    """
+    """One connection, for one request at a time."""
 
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, token: str
@@ -48,25 +40,14 @@ class Connection:
 
     @classmethod
     async def open(cls, port: int, token: str) -> Connection:
-        """Open a connection to a server of this machine.
-
-        Raises
-        ------
-        OSError
-        """
+        """Open a connection to a server of this machine."""
         reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 24)
         return cls(reader, writer, token)
 
     async def request(
         self, verb: str, target: str, body: bytes = b"", headers: Mapping[str, str] | None = None
     ) -> Answer:
-        """Send a request and wait for its answer.
-
-        Raises
-        ------
-        OSError
-            If there was none: whether the request was served is not known.
-        """
+        """Send a request and wait for its answer; without one, an `OSError` is raised."""
         await self.send(verb, target, body, headers)
         try:
             return await asyncio.wait_for(self._answer(), SECONDS)
@@ -77,12 +58,7 @@ class Connection:
     async def send(
         self, verb: str, target: str, body: bytes = b"", headers: Mapping[str, str] | None = None
     ) -> None:
-        """Send a request and do not wait.
-
-        Raises
-        ------
-        OSError
-        """
+        """Send a request and do not wait."""
         lines = [
             f"{verb} {target} HTTP/1.1",
             "Host: 127.0.0.1",

@@ -63,46 +63,25 @@ class _Asked:
         return {"Idempotency-Key": self.name}
 
 
+@dataclass
 class Writer:
-    """One client, which makes one edit after the other.
+    """One client, which makes one edit after the other at any of some servers, and notes all."""
 
-    Parameters
-    ----------
-    name
-        Its own.
-    servers
-        It goes to any of them, and to another when its own has died.
-    notes
-        Where it notes what it sees.
-    cell
-        The id of the cell that it edits, and its source at first.
-    is_alone
-        Whether nobody else edits that cell. Then it inserts and removes other cells as well.
-    chance
-        Decides what it does.
-    """
+    _name: str
+    _servers: Servers
+    _notes: Notes
+    #: The id of the cell that it edits, and its source at first.
+    _cell: str
+    #: Whether nobody else edits that cell. Then it inserts and removes other cells as well.
+    _is_alone: bool
+    _chance: random.Random
+    _inserted: list[tuple[str, str]] = field(default_factory=list)
+    _count: int = 0
+    _run: Run | None = None
+    _connection: Connection | None = None
 
-    def __init__(  # noqa: PLR0913 -- as many things make a client
-        self,
-        name: str,
-        servers: Servers,
-        notes: Notes,
-        *,
-        cell: str,
-        is_alone: bool,
-        chance: random.Random,
-    ) -> None:
-        self._name = name
-        self._servers = servers
-        self._notes = notes
-        self._cell = cell
-        self._value = value_of(cell)
-        self._is_alone = is_alone
-        self._chance = chance
-        self._inserted: list[tuple[str, str]] = []
-        self._count = 0
-        self._run: Run | None = None
-        self._connection: Connection | None = None
+    def __post_init__(self) -> None:
+        self._value = value_of(self._cell)
 
     async def work(self, times: int) -> None:
         """Make so many edits; one that is refused counts for nothing."""
@@ -268,12 +247,7 @@ class Writer:
         self._leave()
 
     async def _connected(self, run: Run | None = None) -> Run:
-        """Have a connection: to the server that it is, or to any.
-
-        Raises
-        ------
-        OSError
-        """
+        """Have a connection: to the server that it is, or to any."""
         if self._connection is not None and self._run is not None:
             return self._run
         run = run or self._chance.choice(self._servers.alive)
