@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.races.history import Edit, Read, Refusal, Step
 from tests.races.servers import Run, Servers
-from tests.races.wire import Answer, Connection
+from tests.races.wire import Connection
 
 NOTEBOOK = "shared.ipynb"
 _TARGET = f"/nbedit/notebooks/{NOTEBOOK}"
@@ -48,9 +48,9 @@ class _Asked:
     """One intention: what is sent, again and again until it is known what came of it."""
 
     name: str
-    operations: Sequence[Mapping[str, Any]]
     steps: tuple[Step, ...]
-    called: float = 0.0
+    operations: Sequence[Mapping[str, Any]]
+    called: float = field(default_factory=time.monotonic)
     #: Whether an attempt had no answer.
     is_doubtful: bool = False
 
@@ -99,35 +99,23 @@ class Writer:
         self._leave()
 
     async def _replace(self) -> int:
-        asked = self._asked()
-        source = self._source(asked)
-        step = Step(self._cell, self._value, value_of(source))
-        asked = replace(asked, operations=[self._replacing(source)], steps=(step,))
-        return await self._made(asked)
+        name, step, operation = self._replacing()
+        return await self._made(_Asked(name, (step,), [operation]))
 
     async def _remove(self) -> int:
         """Remove a cell, and say so in another, which makes a version of it that never was."""
-        asked = self._asked()
-        source = self._source(asked)
+        name, own, replacing = self._replacing()
         cell, value = self._inserted.pop()
-        guard = {"source_hash": value}
-        operations = [
-            self._replacing(source),
-            {"op": "delete", "cell": cell, "expect": guard},
-        ]
-        own = Step(self._cell, self._value, value_of(source))
-        asked = replace(asked, operations=operations, steps=(own, Step(cell, value, None)))
-        return await self._made(asked)
+        removing = {"op": "delete", "cell": cell, "expect": {"source_hash": value}}
+        return await self._made(_Asked(name, (own, Step(cell, value, None)), [replacing, removing]))
 
     async def _insert(self) -> int:
         """Insert a cell: nothing but the key of the request keeps a retry from doing it again."""
-        asked = self._asked()
-        source = self._source(asked)
+        name, source = self._new_source()
         operation = {"op": "insert", "cell_type": "code", "source": source, "after": self._cell}
         value = value_of(source)
-        asked = replace(asked, operations=[operation], steps=(Step(None, None, value),))
         run = await self._connected()
-        asked.called = time.monotonic()
+        asked = _Asked(name, (Step(None, None, value),), [operation])
         if self._chance.random() < 0.5:
             await self._cut(asked)
         while run.ended is None:
@@ -159,7 +147,6 @@ class Writer:
 
     async def _made(self, asked: _Asked) -> int:
         """Send a guarded edit to whoever is there until it is made or refused; count it if made."""
-        asked.called = time.monotonic()
         while True:
             try:
                 await self._connected()
@@ -170,9 +157,8 @@ class Writer:
                 await asyncio.sleep(_PAUSE_SECONDS)
                 continue
             if answer is None:
-                if time.monotonic() > asked.called + _GIVEN_UP_SECONDS:
-                    message = f"{asked.name} had no answer but that the servers are busy."
-                    raise AssertionError(message)
+                is_late = time.monotonic() > asked.called + _GIVEN_UP_SECONDS
+                assert not is_late, f"{asked.name} had no answer but that the servers are busy."
                 continue
             own = asked.steps[0]
             if "source_hash" not in answer:
@@ -203,8 +189,7 @@ class Writer:
             refusal = Refusal(details["cell"], details["source_hash"], called, time.monotonic())
             self._notes.refusals.append(refusal)
             return details
-        if answer.status < 500:
-            raise AssertionError(_unexpected(asked, answer))
+        assert answer.status >= 500, f"{asked.name}: {answer}"
         await asyncio.sleep(_PAUSE_SECONDS)
         return None
 
@@ -264,19 +249,15 @@ class Writer:
             self._connection.close()
         self._connection = None
 
-    def _asked(self) -> _Asked:
+    def _new_source(self) -> tuple[str, str]:
+        """Return the name of a new intention, and a source that nobody else writes."""
         self._count += 1
-        return _Asked(f"{self._name}.{self._count}", (), ())
-
-    def _source(self, asked: _Asked) -> str:
-        """Write what nobody else writes, now and then of several lines."""
+        name = f"{self._name}.{self._count}"
         lines = self._chance.choice((1, 1, 1, 3))
-        return "\n".join([f"by = '{asked.name}'", *(f"# {n}" for n in range(1, lines))])
+        return name, "\n".join([f"by = '{name}'", *(f"# {n}" for n in range(1, lines))])
 
-    def _replacing(self, source: str) -> dict[str, Any]:
+    def _replacing(self) -> tuple[str, Step, dict[str, Any]]:
+        name, source = self._new_source()
         guard = {"source_hash": self._value}
-        return {"op": "replace", "cell": self._cell, "source": source, "expect": guard}
-
-
-def _unexpected(asked: _Asked, answer: Answer) -> str:
-    return f"{asked.name} was answered with {answer.status}: {answer.body.decode()}"
+        operation = {"op": "replace", "cell": self._cell, "source": source, "expect": guard}
+        return name, Step(self._cell, self._value, value_of(source)), operation
