@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from tornado.httpclient import HTTPRequest
@@ -60,18 +61,13 @@ class Outcome:
         return sum(edit.is_acknowledged for edit in self.history.edits)
 
     def __str__(self) -> str:
-        acknowledged = self.acknowledged
-        answers = ", ".join(
-            f"{count} x {status} {reason}".strip()
-            for (status, reason), count in sorted(self.history.answers.items())
-        )
-        events = sum(len(feed.events) for feed in self.history.feeds)
+        history, notes = self.history, self.notes
+        events = sum(len(feed.events) for feed in history.feeds)
         return (
-            f"{acknowledged} edits acknowledged in {self.seconds:.1f} s "
-            f"({acknowledged / self.seconds:.0f}/s), "
-            f"{len(self.history.edits) - acknowledged} without an answer, "
-            f"{len(self.history.reads)} reads, {events} events, {self.kills} kills, "
-            f"{self.notes.cut} connections cut, {self.notes.broken} broken; answers: {answers}"
+            f"{self.acknowledged} of {len(history.edits)} edits acknowledged "
+            f"in {self.seconds:.1f} s, {len(history.reads)} reads, {events} events, "
+            f"{self.kills} kills, {notes.cut} connections cut, {notes.broken} broken; "
+            f"answers: {dict(history.answers)}"
         )
 
 
@@ -95,6 +91,9 @@ class _Subscriber:
         await connection.request("GET", "/nbedit")
         connection.close()
         return cls(run, socket, time.monotonic())
+
+    def is_done(self, expected: set[str | None]) -> bool:
+        return self.run.ended is not None or expected <= {event.hash for event in self.events}
 
     async def listen(self) -> None:
         while (message := await self.socket.read_message()) is not None:
@@ -125,15 +124,9 @@ class Subscribers:
                 for edit in edits
                 if edit.server == run.name and edit.called >= subscriber.since
             }
-
-            def has_all(
-                run: Run = run, expected: set[str | None] = expected, by: _Subscriber = subscriber
-            ) -> bool:
-                return run.ended is not None or expected <= {event.hash for event in by.events}
-
             with suppress(AssertionError):
                 # What never comes is for the checker to report.
-                await wait_until_async(has_all)
+                await wait_until_async(partial(subscriber.is_done, expected))
             subscriber.socket.close()
             await task
         return [

@@ -15,7 +15,7 @@ from tests.races.load import Load, run_load
 from tests.support.sizes import is_nightly, seeded_random
 
 _FEW = (16, 12, 4, 8) if is_nightly() else (8, 5, 3, 4)
-_KILLED = Load(64, 1000, 16, 500, kills=40) if is_nightly() else Load(12, 10, 4, 5, kills=1)
+_KILLED = Load(64, 400, 16, 200, kills=20) if is_nightly() else Load(12, 10, 4, 5, kills=1)
 
 
 def assert_is_linearizable(load: Load, folder: Path) -> None:

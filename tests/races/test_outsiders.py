@@ -23,7 +23,7 @@ from tests.races.users import all_kinds, called
 from tests.support.paths import ROOT
 from tests.support.sizes import is_nightly, seeded_random
 
-WRITES = 100_000 if is_nightly() else 20
+WRITES = 10_000 if is_nightly() else 20
 
 
 @dataclass(frozen=True)
