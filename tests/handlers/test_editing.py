@@ -18,25 +18,6 @@ from tests.support.http import JSON, Client, Local
 
 TEXT = samples.three_cells()
 REPLACE = replace("beta", "# Changed")
-FIELDS = [
-    "path",
-    "edit_id",
-    "hash_before",
-    "hash",
-    "last_modified",
-    "applied_via",
-    "bytes_preserved",
-    "persisted",
-    "dry_run",
-    "total_cells",
-    "cells_delta",
-    "language",
-    "operations",
-    "diff",
-    "warnings",
-    "guard",
-    "tabs",
-]
 
 
 def sha256(text: bytes | str) -> str:
@@ -52,7 +33,6 @@ def test_an_edit_is_answered_as_documented_and_is_on_disk(live: Client, path: st
     assert answer.headers["ETag"] == f'"{sha256(text)}"'
     assert answer.headers["Content-Type"].startswith("application/json")
     reply = answer.json
-    assert list(reply) == FIELDS
     assert reply.pop("edit_id") > 0
     assert set(reply.pop("tabs").values()) == {0}
     assert reply.pop("guard") in live.request("GET", "nbedit").json["guards"]

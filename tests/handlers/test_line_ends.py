@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.handlers.actions import decide, list_sources, propose, replace, send_json, set_mode
 from tests.support import samples
-from tests.support.http import JSON, Client
+from tests.support.http import Client
 
 SENT, STORED = "a = 1\r\nb = 2\rc = 3", "a = 1\nb = 2\nc = 3"
 
@@ -22,36 +22,22 @@ def write(live: Client, name: str, *sources: str) -> Path:
     return path
 
 
-def sources(path: Path) -> list[str]:
-    return ["".join(cell["source"]) for cell in samples.cells_of(path.read_bytes())]
-
-
 def call(live: Client, tool: str, **given: Any) -> Any:
-    answer = live.request("POST", f"nbedit/tools/{tool}", json.dumps(given).encode(), JSON)
+    answer = send_json(live, "POST", f"tools/{tool}", given)
     assert answer.status == 200, answer.body
     return answer.json
+
+
+def operation(**members: Any) -> dict[str, Any]:
+    return {"operations": [{"cell": "x0", **members}]}
 
 
 @pytest.mark.parametrize(
     ("verb", "target", "body", "status"),
     [
-        ("PATCH", "", {"operations": [{"op": "replace", "cell": "x0", "source": SENT}]}, 200),
-        (
-            "PATCH",
-            "",
-            {"operations": [{"op": "replace_text", "cell": "x0", "old": "x", "new": SENT}]},
-            200,
-        ),
-        (
-            "PATCH",
-            "",
-            {
-                "operations": [
-                    {"op": "replace_text", "cell": "x0", "edits": [{"old": "x", "new": SENT}]}
-                ]
-            },
-            200,
-        ),
+        ("PATCH", "", operation(op="replace", source=SENT), 200),
+        ("PATCH", "", operation(op="replace_text", old="x", new=SENT), 200),
+        ("PATCH", "", operation(op="replace_text", edits=[{"old": "x", "new": SENT}]), 200),
         ("PATCH", "/cells/x0", {"source": SENT}, 200),
         ("POST", "/cells", {"source": SENT, "cell_type": "code", "at": "start"}, 201),
         ("PUT", "", {"cells": [{"source": SENT, "cell_type": "code"}]}, 201),
@@ -64,56 +50,26 @@ def test_every_route_stores_line_feeds(
     if verb == "PUT":
         path.unlink()
 
-    answer = live.request(
-        verb, f"nbedit/notebooks/{path.name}{target}", json.dumps(body).encode(), JSON
-    )
+    answer = send_json(live, verb, f"notebooks/{path.name}{target}", body)
 
     assert answer.status == status, answer.body
-    assert sources(path)[0] == STORED
+    assert list_sources(live, path.name)[0] == STORED
     shown = live.read(path.name).json["cells"][0]
     assert answer.json["operations"][0]["source_hash"] == shown["source_hash"]
 
 
-@pytest.mark.parametrize("stored", ["a\nb", "a\r\nb"])
-@pytest.mark.parametrize("sent", ["a\nb", "a\r\nb"])
-def test_old_text_is_found_whichever_line_end_it_is_sent_with(
-    live: Client, stored: str, sent: str
-) -> None:
-    path = write(live, "old", f"x\n{stored}" if "\r" not in stored else f"x\r\n{stored}")
-
-    answer = live.patch(path.name, {"op": "replace_text", "cell": "x0", "old": sent, "new": sent})
-
-    assert answer.status == 200, answer.body
-    assert answer.json["edit_id"] is None, "nothing changes"
-
-
-@pytest.mark.parametrize("tool", ["nexo/NotebookEdit", "mycode/NotebookEdit"])
+@pytest.mark.parametrize(
+    "tool", ["nexo/NotebookEdit", "mycode/NotebookEdit", "claude_code/NotebookEdit"]
+)
 @pytest.mark.parametrize("mode", ["replace", "insert"])
 def test_the_tools_by_cell_id_store_line_feeds(live: Client, tool: str, mode: str) -> None:
     path = write(live, "by_id", "x")
-
-    call(
-        live,
-        tool,
-        notebook_path=str(path),
-        cell_id="x0",
-        new_source=SENT,
-        cell_type="code",
-        edit_mode=mode,
-    )
-
-    assert sources(path)[-1] == STORED
-
-
-@pytest.mark.parametrize("mode", ["replace", "insert"])
-def test_the_tool_notebook_edit_of_claude_code_stores_line_feeds(live: Client, mode: str) -> None:
-    path = write(live, "claude_code", "x")
     call(live, "claude_code/Read", file_path=str(path))
     given = {"cell_id": "x0", "new_source": SENT, "cell_type": "code", "edit_mode": mode}
 
-    call(live, "claude_code/NotebookEdit", notebook_path=str(path), **given)
+    call(live, tool, notebook_path=str(path), **given)
 
-    assert sources(path)[-1] == STORED
+    assert list_sources(live, path.name)[-1] == STORED
 
 
 @pytest.mark.parametrize("action", ["edit", "insert"])
@@ -125,7 +81,7 @@ def test_the_tool_by_index_stores_line_feeds_and_tells_what_it_stored(
 
     answer = call(live, "omp/notebook", **given)
 
-    assert sources(path)[1] == STORED
+    assert list_sources(live, path.name)[1] == STORED
     assert answer["details"]["cellSource"] == STORED
 
 
@@ -135,7 +91,10 @@ def test_the_tool_by_index_leaves_a_cell_with_crlf_its_line_ends(live: Client) -
 
     answer = call(live, "omp/notebook", **given)
 
-    assert (sources(path), answer["details"]["cellSource"]) == (["1\r\n2"], "1\r\n2")
+    assert (list_sources(live, path.name), answer["details"]["cellSource"]) == (
+        ["1\r\n2"],
+        "1\r\n2",
+    )
 
 
 @pytest.mark.parametrize("action", ["append_to_section", "replace_section"])
@@ -146,21 +105,17 @@ def test_the_tool_by_section_stores_line_feeds(live: Client, action: str) -> Non
 
     call(live, "sections/notebook_edit", **given)
 
-    assert "\r" not in "".join(sources(path))
-    assert "1\n2\n3" in sources(path)
+    assert "\r" not in "".join(list_sources(live, path.name))
+    assert "1\n2\n3" in list_sources(live, path.name)
 
 
 def test_a_proposal_is_stored_with_line_feeds(live: Client) -> None:
     path = write(live, "line_ends_in_review", "x")
-    mode = json.dumps({"mode": "review", "path": path.name}).encode()
-    assert live.request("PUT", "nbedit/mode", mode, JSON).status == 200
+    set_mode(live, "review", path.name)
 
-    answer = live.patch(path.name, {"op": "replace", "cell": "x0", "source": SENT})
-    assert answer.status == 202
-    target = f"nbedit/proposals/{answer.json['proposal_id']}/accept"
-    assert live.request("POST", target, b"{}", JSON).status == 200
+    assert decide(live, propose(live, path.name, replace("x0", SENT))).status == 200
 
-    assert sources(path) == [STORED]
+    assert list_sources(live, path.name) == [STORED]
 
 
 def test_a_whole_notebook_that_is_written_keeps_its_bytes(live: Client) -> None:

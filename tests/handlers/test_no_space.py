@@ -6,7 +6,6 @@ what fits, and then fails.
 
 from __future__ import annotations
 
-import json
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,8 +15,10 @@ from typing import Any
 import pytest
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
+from tests.handlers.actions import send_json_locally
+from tests.handlers.refused import details
 from tests.support import samples
-from tests.support.http import JSON, Answer, Local
+from tests.support.http import Answer, Local
 
 ROOM = 100_000
 LONG = "x\n" * ROOM
@@ -39,8 +40,7 @@ def files(root: Path) -> dict[str, bytes]:
 
 
 async def call(local: Local, tool: str, **given: Any) -> Answer:
-    body = json.dumps(given).encode()
-    return await local.request("POST", "nbedit", "tools", *tool.split("/"), body=body, headers=JSON)
+    return await send_json_locally(local, "POST", f"tools/{tool}", given)
 
 
 @pytest.mark.parametrize(
@@ -59,38 +59,7 @@ async def test_a_new_file_without_room_is_refused_and_leaves_nothing(
         answer = await call(local, tool, file_path=str(local.root / name), **given)
 
     assert answer.status == 507, answer.body
-    (block,) = answer.json["content"]
-    assert "nothing was written" in block["text"]
     assert files(local.root) == {}
-
-
-async def create(local: Local) -> Answer:
-    body = {"cells": [{"source": LONG, "cell_type": "code"}]}
-    return await local.request(
-        "PUT", "nbedit", "notebooks", "new.ipynb", body=json.dumps(body).encode(), headers=JSON
-    )
-
-
-async def test_a_new_notebook_without_room_is_refused_and_leaves_nothing(local: Local) -> None:
-    with room():
-        answer = await create(local)
-
-    assert (answer.status, answer.json["reason"]) == (507, "no_space"), answer.body
-    assert files(local.root) == {}
-
-
-async def test_a_new_notebook_without_room_beside_a_hook_leaves_nothing(
-    local: Local, jp_serverapp: Any
-) -> None:
-    """With a pre-save hook the contents manager itself saves the notebook."""
-    jp_serverapp.contents_manager.register_pre_save_hook(lambda **_: None)
-
-    with room():
-        answer = await create(local)
-
-    assert (answer.status, answer.json["reason"]) == (507, "no_space"), answer.body
-    assert files(local.root) == {}
-    assert (await create(local)).json["applied_via"] == "notebook"
 
 
 class Own(AsyncLargeFileManager):
@@ -100,18 +69,25 @@ class Own(AsyncLargeFileManager):
         await super()._save_file(*arguments, **named)  # type: ignore[no-untyped-call] # no types
 
 
-async def test_a_new_notebook_of_another_manager_leaves_nothing(
-    local: Local, jp_serverapp: Any
+@pytest.mark.parametrize("way", ["file", "notebook", "contents"])
+async def test_a_new_notebook_without_room_is_refused_and_leaves_nothing(
+    local: Local, jp_serverapp: Any, way: str
 ) -> None:
-    """A manager that overrides anything is given the notebook as a text."""
-    jp_serverapp.web_app.settings["contents_manager"] = Own(parent=jp_serverapp)
+    if way == "notebook":
+        # The contents manager itself saves the notebook.
+        jp_serverapp.contents_manager.register_pre_save_hook(lambda **_: None)
+    if way == "contents":
+        # A manager that overrides anything is given the notebook as a text.
+        jp_serverapp.web_app.settings["contents_manager"] = Own(parent=jp_serverapp)
+    body = {"cells": [{"source": LONG, "cell_type": "code"}]}
 
     with room():
-        answer = await create(local)
+        answer = await send_json_locally(local, "PUT", "notebooks/new.ipynb", body)
 
-    assert (answer.status, answer.json["reason"]) == (507, "no_space"), answer.body
+    details(answer, 507, "no_space")
     assert files(local.root) == {}
-    assert (await create(local)).json["applied_via"] == "contents"
+    answer = await send_json_locally(local, "PUT", "notebooks/new.ipynb", body)
+    assert answer.json["applied_via"] == way
 
 
 async def test_a_backup_without_room_leaves_the_notebook_and_no_copy(local: Local) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
+from tests.handlers.actions import send_json_locally
 from tests.handlers.refused import details, untouched, with_operation
 from tests.support import samples
 from tests.support.http import JSON, Local
@@ -14,12 +14,10 @@ from tests.support.http import JSON, Local
 EDIT = with_operation(op="replace", cell="alpha", source="x = 2")
 STRICT = [{"NbEditApp": {"read_before_edit": True}}]
 
-pytestmark = pytest.mark.parametrize("jp_server_config", STRICT, indirect=True)
-
-
-@pytest.fixture(autouse=True)
-def _notebook(local: Local) -> None:
-    (local.root / "a.ipynb").write_bytes(samples.three_cells())
+pytestmark = [
+    pytest.mark.parametrize("jp_server_config", STRICT, indirect=True),
+    pytest.mark.usefixtures("notebook"),
+]
 
 
 def named(session: str | None) -> dict[str, str]:
@@ -84,14 +82,10 @@ async def test_a_dry_run_needs_no_reading(local: Local) -> None:
 
 
 async def test_who_created_a_notebook_knows_it(local: Local) -> None:
-    made = await local.request(
-        "PUT", "nbedit", "notebooks", "new.ipynb", body=b"{}", headers={**JSON, **named("one")}
-    )
+    made = await send_json_locally(local, "PUT", "notebooks/new.ipynb", {}, named("one"))
     assert made.status == 201
-    insert = with_operation(op="insert", cell_type="raw", source="", at="end")
-    answer = await local.request(
-        "PATCH", "nbedit", "notebooks", "new.ipynb", body=insert, headers={**JSON, **named("one")}
-    )
+    insert = {"operations": [{"op": "insert", "cell_type": "raw", "source": "", "at": "end"}]}
+    answer = await send_json_locally(local, "PATCH", "notebooks/new.ipynb", insert, named("one"))
     assert answer.status == 200
 
 
@@ -121,12 +115,8 @@ async def test_what_the_sections_tool_has_read_may_be_changed(local: Local) -> N
     assert (await tool(local, "claude_code/Edit", change)).status == 200
 
 
-async def tool(local: Local, name: str, given: dict[str, Any]) -> Any:
-    body = json.dumps(given).encode()
-    headers = {**JSON, **named("one")}
-    return await local.request(
-        "POST", "nbedit", "tools", *name.split("/"), body=body, headers=headers
-    )
+async def tool(local: Local, name: str, given: dict[str, Any], session: str = "one") -> Any:
+    return await send_json_locally(local, "POST", f"tools/{name}", given, named(session))
 
 
 async def test_who_has_read_a_notebook_through_a_link_may_edit_it_under_its_own_name(
@@ -139,19 +129,11 @@ async def test_who_has_read_a_notebook_through_a_link_may_edit_it_under_its_own_
         answer = await local.request("GET", "nbedit", "notebooks", path, headers=session)
         assert answer.status == 200
         # The tool is given an absolute path, and follows the links of it.
-        body = json.dumps(
-            {
-                "notebook_path": str(local.root / path),
-                "cell_id": "alpha",
-                "new_source": "x = 2",
-            }
-        ).encode()
-        answer = await local.request(
-            "POST",
-            *("nbedit", "tools", "claude_code", "NotebookEdit"),
-            body=body,
-            headers={**JSON, **session},
-        )
+        given = {
+            "notebook_path": str(local.root / path),
+            "cell_id": "alpha",
+            "new_source": "x = 2",
+        }
+        answer = await tool(local, "claude_code/NotebookEdit", given, path)
         assert answer.status == 200, answer.body
-        assert b"has not been read" not in answer.body
         assert (await edit(local, path)).status == 200

@@ -52,6 +52,7 @@ def test_an_odd_value_in_a_cell_that_is_not_touched_stays_as_it_is(live: Client,
     odd = b'"metadata": {"odd": ' + ODD_VALUES[kind] + b"}, "
     text = GOOD.replace(b'"outputs"', odd + b'"outputs"', 1).replace(b'"metadata": {},\n', b"", 1)
     path = put(live, text)
+    assert live.read(NAME).json["hash"] == samples.hash_of(path)
     assert live.patch(NAME, EDIT).status == 200
     assert path.read_bytes() == text.replace(b"# Title", b"changed")
 
@@ -136,6 +137,7 @@ def test_bytes_that_others_take_for_characters_are_refused(live: Client) -> None
 def test_a_byte_order_mark_stays(live: Client) -> None:
     text = b"\xef\xbb\xbf" + GOOD
     path = put(live, text)
+    assert live.read(NAME).json["hash"] == samples.hash_of(path)
     assert live.patch(NAME, EDIT).status == 200
     assert path.read_bytes() == text.replace(b"# Title", b"changed")
 
