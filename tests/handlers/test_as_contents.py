@@ -123,6 +123,7 @@ def shown(client: Client, spelling: str) -> bool:
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.threat("S6")
 def test_nothing_is_read_or_edited_that_the_contents_api_does_not_show(
     place: Client, spelling: str
 ) -> None:

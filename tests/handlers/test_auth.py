@@ -66,6 +66,7 @@ def test_without_the_token_nothing_is_shown_or_done(
 @pytest.mark.usefixtures("notebook")
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "evil.example:80"])
 @pytest.mark.parametrize("key", ROWS)
+@pytest.mark.threat("S15")
 def test_a_name_that_is_not_this_machines_is_refused_even_with_the_token(
     live: Client, key: tuple[str, str], host: str
 ) -> None:
@@ -152,6 +153,7 @@ def test_another_origin_can_do_nothing_even_with_the_xsrf_token(
 
 @pytest.mark.usefixtures("notebook")
 @pytest.mark.parametrize("key", [key for key in UNSAFE if ROWS[key].body is not None])
+@pytest.mark.threat("S14")
 def test_a_form_of_another_site_cannot_pass_for_json(
     live: Client, visitor: Visitor, key: tuple[str, str]
 ) -> None:

@@ -86,6 +86,7 @@ def both(live: Client, path: str) -> list[Answer]:
     return [live.read(path), live.patch(path, REPLACE), live.patch(path, REPLACE, dry_run=True)]
 
 
+@pytest.mark.threat("S10")
 def test_a_cell_that_cannot_be_read_does_not_keep_others_from_being_changed(live: Client) -> None:
     for text in BROKEN_CELLS.values():
         (live.root / "bad.ipynb").write_bytes(text)
@@ -95,6 +96,7 @@ def test_a_cell_that_cannot_be_read_does_not_keep_others_from_being_changed(live
 
 
 @pytest.mark.parametrize("kind", NOWHERE)
+@pytest.mark.threat("S6")
 def test_where_no_notebook_is_to_be_seen_there_is_none(live: Client, root: Path, kind: str) -> None:
     assert root.is_dir()
     for answer in both(live, NOWHERE[kind]):
@@ -132,6 +134,7 @@ def test_a_path_that_does_not_end_in_ipynb_is_refused(live: Client, root: Path, 
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "socket", "device"])
+@pytest.mark.threat("S6")
 def test_what_is_no_regular_file_is_left_alone_and_not_waited_for(live: Client, kind: str) -> None:
     path = live.root / f"{kind}.ipynb"
     match kind:

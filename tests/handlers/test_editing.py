@@ -195,14 +195,6 @@ def test_edits_are_counted_and_their_hashes_are_a_chain(live: Client, path: str)
         )
 
 
-def test_an_edit_of_what_json_takes_only_in_jupyter_keeps_it(live: Client, path: str) -> None:
-    odd = b'[NaN, -Infinity, 1e999, "\\ud800", ' + b"7" * 5000 + b"]"
-    text = TEXT.replace(b'"text/plain": "x"', b'"application/json": ' + odd)
-    (live.root / path).write_bytes(text)
-    assert live.patch(path, REPLACE).status == 200
-    assert (live.root / path).read_bytes() == text.replace(b"# Title", b"# Changed")
-
-
 def test_a_source_of_any_characters_arrives(live: Client, path: str) -> None:
     for source in ("", "\0\x1b\x7f", "é😀\u2028\u2029\x85\x0c", '"\\/\b', "\n\n", "a\n" * 1000):
         assert live.patch(path, {**REPLACE, "source": source}).status == 200

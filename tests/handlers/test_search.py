@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import shutil
 import socket
@@ -79,11 +80,14 @@ def test_what_was_not_searched_is_told_with_its_reason(live: Client, folder: str
     (top / ".hidden" / "secret.ipynb").write_bytes(TEXT)
     (top / ".ipynb_checkpoints").mkdir()
     (top / "text.txt").write_bytes(b"needle")
+    # Nobody waits for who would write into it.
+    os.mkfifo(top / "pipe.ipynb")
     answer = search(live, query="needle", path=folder)
     assert [(one["path"], one["reason"]) for one in answer.json["skipped"]] == [
         (f"{folder}/broken.ipynb", "invalid_notebook"),
         (f"{folder}/old.ipynb", "invalid_notebook"),
         (f"{folder}/out", "link"),
+        (f"{folder}/pipe.ipynb", "not_a_plain_file"),
     ]
     assert (answer.json["files"], answer.json["hidden"]) == (1, 2)
     assert b"secret" not in answer.body

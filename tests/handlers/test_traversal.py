@@ -125,6 +125,7 @@ def _is_utf_8(path: bytes) -> bool:
     return True
 
 
+@pytest.mark.threat("S1")
 def test_no_spelling_in_an_address_leads_out_of_the_root(deep: Client, lines: list[str]) -> None:
     ways = aimed()
     assert len(ways) > 5_000

@@ -1,4 +1,4 @@
-"""Files that somebody has prepared, or changes at the wrong moment: S2, S3, S4 and S6."""
+"""Files that somebody has prepared, or changes at the wrong moment: S2, S3 and S4."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import contextlib
 import hashlib
 import json
 import os
-import socket
 import stat
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -347,71 +345,3 @@ def test_a_file_with_a_name_outside_the_root_is_left_alone(live: Client) -> None
         assert other.read_bytes() == GOOD
     finally:
         other.unlink()
-
-
-LONG = "a" * 300 + ".ipynb"
-NAMES = {
-    "a NUL": "a%00.ipynb",
-    "a NUL behind a good name": "good.ipynb%00.ipynb",
-    "300 characters": LONG,
-    "a folder of 300 characters": f"{LONG}/a.ipynb",
-    "3000 folders": "a/" * 3000 + "a.ipynb",
-    "half a character of UTF-16": "a%ED%A0%80.ipynb",
-    "no UTF-8": "a%FF%FE.ipynb",
-    "overlong UTF-8": "..%C0%AFa.ipynb",
-    "a space at the end of a folder": "open%20/good.ipynb",
-    "a dot at the end of a folder": "open./good.ipynb",
-    "a control character": "a%1b%5b2J.ipynb",
-    "a line break": "a%0a.ipynb",
-}
-
-
-@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
-@pytest.mark.threat("S6")
-def test_an_odd_name_is_refused(live: Client, name: str) -> None:
-    (live.root / "open").mkdir(exist_ok=True)
-    (live.root / "open" / "good.ipynb").write_bytes(GOOD)
-    body = json.dumps({"operations": [EDIT]}).encode()
-    target = f"nbedit/notebooks/{name}"
-    with untouched(live.root):
-        for verb, sent in (("GET", None), ("PATCH", body)):
-            answer = live.request(verb, target, sent, JSON)
-            assert answer.status in {400, 404}, answer.body
-            assert_says_nothing_of_this_machine(answer.body)
-
-
-def make_socket(path: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(os.path.relpath(path))
-
-
-def make_device(kind: int, number: int, path: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("only root can make a device")
-    os.mknod(path, kind | 0o600, number)
-
-
-KINDS: dict[str, Callable[[Path], None]] = {
-    "pipe": os.mkfifo,
-    "socket": make_socket,
-    "folder": os.mkdir,
-    "character-device": partial(make_device, stat.S_IFCHR, os.makedev(1, 5)),
-    "terminal": partial(make_device, stat.S_IFCHR, os.makedev(5, 0)),
-    "block-device": partial(make_device, stat.S_IFBLK, os.makedev(7, 0)),
-}
-
-
-@pytest.mark.threat("S6")
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_is_no_file_is_refused_and_not_waited_for(live: Client, kind: str) -> None:
-    path = live.root / f"{kind}.ipynb"
-    KINDS[kind](path)
-    with untouched(live.root):
-        for answer in (
-            live.read(path.name),
-            live.patch(path.name, EDIT),
-            created(live, path.name),
-        ):
-            details(answer, 409, answer.json["reason"])
-        if not path.is_dir():
-            assert searched(live, path.name).status == 200
