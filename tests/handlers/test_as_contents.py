@@ -48,18 +48,13 @@ NAMES = [
     "a" * 249 + ".ipynb",
 ]
 
-#: Spellings, as they go out, of what is there, is not, or is not to be seen.
+#: Spellings, as they go out, of what is there, is not, or is not to be seen; more of those that
+#: are not are in `test_bad_files.py`.
 SPELLINGS = [
     *map(quote, NAMES),
     "PLAIN.ipynb",
-    "Plain.ipynb",
     "plain.IPYNB",
     "plain.ipynb/",
-    "/plain.ipynb",
-    "//plain.ipynb",
-    "./plain.ipynb",
-    "sub/../plain.ipynb",
-    "sub//plain.ipynb",
     "sub/./plain.ipynb",
     "sub%2Fplain.ipynb",
     "sub%5Cplain.ipynb",
@@ -68,46 +63,27 @@ SPELLINGS = [
     "plain.ipynb.",
     "%20plain.ipynb",
     "plain.ipynb::$DATA",
-    "plain.ipynb%00",
-    "plain%00.ipynb",
     "pl%61in.ipynb",
     "%2570lain.ipynb",
     "plain.ipynb%3Fx",
     "raw%FF.ipynb",
     "raw%ED%B3%BF.ipynb",
     "%ED%A0%80.ipynb",
-    ".hidden.ipynb",
-    ".hidden/plain.ipynb",
-    "sub/.hidden/plain.ipynb",
-    ".ipynb_checkpoints/plain-checkpoint.ipynb",
-    "sub.ipynb",
-    "sub",
-    "",
-    "missing.ipynb",
-    "plain.ipynb/plain.ipynb",
-    "dangling.ipynb",
-    "loop.ipynb",
     "link.ipynb",
     "door/plain.ipynb",
     "veiled.ipynb",
     "way/plain.ipynb",
     "linked.ipynb",
-    "b" * 300 + ".ipynb",
-    "c/" * 3000 + "a.ipynb",
 ]
 
 
 @pytest.fixture(scope="module")
 def place(live: Client) -> Client:
     root = live.root
-    for name in (*NAMES, ".hidden.ipynb", ".hidden/plain.ipynb", "sub/.hidden/plain.ipynb"):
+    for name in (*NAMES, ".hidden.ipynb", ".hidden/plain.ipynb"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(GOOD)
-    (root / ".ipynb_checkpoints").mkdir()
-    (root / ".ipynb_checkpoints" / "plain-checkpoint.ipynb").write_bytes(GOOD)
     Path(os.fsdecode(os.fsencode(root) + b"/raw\xff.ipynb")).write_bytes(GOOD)
-    (root / "dangling.ipynb").symlink_to("nowhere")
-    (root / "loop.ipynb").symlink_to("loop.ipynb")
     (root / "link.ipynb").symlink_to("plain.ipynb")
     (root / "door").symlink_to("sub")
     (root / "veiled.ipynb").symlink_to(".hidden.ipynb")

@@ -196,17 +196,23 @@ async def test_a_query_of_another_form_is_refused(local: Local, query: dict[str,
     details(answer, 400, "invalid_request")
 
 
-async def test_what_cannot_be_read_now_has_no_history(local: Local) -> None:
+@pytest.mark.threat("S18")
+@pytest.mark.parametrize(
+    "jp_server_config", [{"NbEditApp": {"links_outside_root": False}}], indirect=True
+)
+async def test_what_cannot_be_read_now_has_no_history(local: Local, tmp_path: Path) -> None:
     missing = await history(local, "missing.ipynb")
-    for name in ("gone.ipynb", "hidden.ipynb", "moved.ipynb", "folder.ipynb"):
-        await edit(local, name)
+    for name in ("gone", "hidden", "moved", "folder", "way/out"):
+        await edit(local, f"{name}.ipynb")
     number = await edit(local)
     (local.root / "gone.ipynb").unlink()
     (local.root / "hidden.ipynb").rename(local.root / ".hidden.ipynb")
     (local.root / "moved.ipynb").rename(local.root / "elsewhere.ipynb")
     (local.root / "folder.ipynb").unlink()
     (local.root / "folder.ipynb").mkdir()
-    for name in ("gone", "hidden", ".hidden", "moved", "../outside", "x/../a"):
+    (local.root / "way").rename(tmp_path / "outside")
+    (local.root / "way").symlink_to(tmp_path / "outside")
+    for name in ("gone", "hidden", ".hidden", "moved", "../outside", "x/../a", "way/out"):
         for more in ((), ("1",)):
             answer = await history(local, f"{name}.ipynb", *more)
             assert (answer.status, answer.body) == (404, missing.body)
@@ -217,6 +223,9 @@ async def test_what_cannot_be_read_now_has_no_history(local: Local) -> None:
     # What was moved behind the server's back has begun anew.
     assert (await history(local, "elsewhere.ipynb")).json["edits"] == []
     assert [found["edit_id"] for found in (await of_all(local))["edits"]] == [number]
+    # Nobody has lost anything: it is there again as soon as it can be read.
+    (local.root / ".hidden.ipynb").rename(local.root / "hidden.ipynb")
+    assert len((await history(local, "hidden.ipynb")).json["edits"]) == 1
 
 
 async def test_a_history_that_cannot_be_read_is_refused_and_the_notebook_is_not(
