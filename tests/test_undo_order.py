@@ -87,7 +87,9 @@ class History:
         count = len(samples.cells_of(self.path.read_bytes()))
         batch = [self.choose_operation(count) for _ in range(self.random.choice([1, 1, 2]))]
         try:
-            reply = await self.served.editor.edit(EditRequest(self.path.name, operations(*batch)))
+            reply = await self.served.services.editor.edit(
+                EditRequest(self.path.name, operations(*batch))
+            )
         except NbEditError:
             return None
         return reply.edit_id
@@ -99,7 +101,9 @@ class History:
             text = json.dumps(json.loads(self.path.read_bytes()), indent=self.random.choice([0, 2]))
             self.path.write_text(text)
         try:
-            reply = await self.served.undoing.undo(UndoRequest(self.path.name, edit_id, redo=redo))
+            reply = await self.served.services.undoing.undo(
+                UndoRequest(self.path.name, edit_id, redo=redo)
+            )
         except UndoConflict:
             return "refused"
         # An edit without any effect now stays in the history, and may have one again later.

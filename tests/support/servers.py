@@ -110,7 +110,8 @@ def start_server(  # noqa: PLR0913 -- all but the folder have defaults
         If the server ends or does not answer; the message has the end of its log.
     """
     root = folder / "notebooks"
-    for path in (root, folder / "config"):
+    # Other extensions expect that the data folder is there.
+    for path in (root, folder / "config", folder / "data"):
         path.mkdir(parents=True, exist_ok=True)
     loaded = {
         other: other in extensions or other == application
