@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.setups.needs import needs
-from tests.setups.people import Collaboration, Documents, House, house
+from tests.setups.people import Collaboration, Documents, RoomServer, run_rooms
 
 KINDS = ["collaboration", "documents"]
 # A room of jupyter-collaboration that closes in the middle of a write leaves the database of all
@@ -25,18 +25,18 @@ _SAVING = {"collaboration": [], "documents": ["--YRoomFileAPI.min_poll_interval=
 @pytest.fixture(scope="module", params=KINDS)
 def rooms(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[House]:
+) -> Iterator[RoomServer]:
     """Give a server of its own process with one kind of rooms."""
     folder = tmp_path_factory.mktemp(request.param)
-    with house(_backend(request.param), folder / "house", *_SAVING[request.param]) as running:
+    with run_rooms(_backend(request.param), folder, *_SAVING[request.param]) as running:
         yield running
 
 
 @pytest.fixture(params=KINDS)
-def closing_rooms(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
+def closing_rooms(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RoomServer]:
     """Give a server for one test, whose rooms close as soon as everybody has left."""
     options = (*_SAVING[request.param], *_CLOSING[request.param])
-    with house(_backend(request.param), tmp_path / "house", *options) as running:
+    with run_rooms(_backend(request.param), tmp_path, *options) as running:
         yield running
 
 

@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http.client import HTTPConnection
@@ -19,10 +18,9 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from tests.support.http import Client
+from tests.support.waiting import LIMIT_SECONDS, wait_until
 
 PROXY = Path(__file__).parent / "proxy" / "node_modules" / ".bin" / "configurable-http-proxy"
-START_SECONDS = 60
-STOP_SECONDS = 20
 #: What may change contents on a server whose authorizer asks for more than the right to come in.
 WRITE = "custom:contents:write"
 
@@ -37,7 +35,7 @@ class Hub:
 
     def request(self, verb: str, path: str, body: Any = None) -> tuple[int, Any]:
         """Ask the hub's own API."""
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=START_SECONDS)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=LIMIT_SECONDS)
         with contextlib.closing(connection):
             connection.request(
                 verb,
@@ -54,11 +52,7 @@ class Hub:
         for name in names:
             status, answer = self.request("POST", f"/users/{quote(name)}/server")
             assert status in {201, 202}, answer
-        deadline = time.monotonic() + START_SECONDS
-        for name in names:
-            while not self._server(name).get("ready"):
-                assert time.monotonic() < deadline, f"the server of {name} has not started"
-                time.sleep(0.1)
+        wait_until(lambda: all(self._server(name).get("ready") for name in names), "all servers")
 
     def token_of(self, name: str, scopes: Sequence[str], **more: Any) -> str:
         """Make a token for what a user has the right to."""
@@ -162,8 +156,11 @@ def running(folder: Path, rights: Mapping[str, Sequence[str]]) -> Iterator[Hub]:
             stderr=subprocess.STDOUT,
         )
         try:
-            wait_for(hub, process, log)
+            wait_until(lambda: answers(hub, process), "an answer of the hub")
             yield hub
+        except BaseException:
+            print(f"The end of the hub's log:\n{log.read_text()[-4000:]}")
+            raise
         finally:
             end(hub, process)
 
@@ -177,15 +174,12 @@ def free_ports(count: int) -> list[int]:
         return [probe.getsockname()[1] for probe in probes]
 
 
-def wait_for(hub: Hub, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Wait until the hub answers through the proxy."""
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline and process.poll() is None:
-        with contextlib.suppress(OSError, json.JSONDecodeError):
-            if hub.request("GET", "/users")[0] == 200:
-                return
-        time.sleep(0.1)
-    raise AssertionError(f"The hub has not started. The end of its log:\n{log.read_text()[-4000:]}")
+def answers(hub: Hub, process: subprocess.Popen[bytes]) -> bool:
+    """Tell whether the hub answers through the proxy."""
+    assert process.poll() is None, "The hub has ended."
+    with contextlib.suppress(OSError, json.JSONDecodeError):
+        return hub.request("GET", "/users")[0] == 200
+    return False
 
 
 def end(hub: Hub, process: subprocess.Popen[bytes]) -> None:
@@ -193,7 +187,7 @@ def end(hub: Hub, process: subprocess.Popen[bytes]) -> None:
     servers = hub.processes() if process.poll() is None else []
     process.terminate()
     try:
-        process.wait(STOP_SECONDS)
+        process.wait(LIMIT_SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import sqlite3
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,10 +15,10 @@ from typing import Any
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
-from jupyter_nbedit.demo import server
 from tests.support.http import JSON, Answer, Client
+from tests.support.servers import run_server
+from tests.support.waiting import wait_until_async
 
-_SECONDS = 60.0
 _SYNC = 0
 
 
@@ -55,7 +54,7 @@ class Documents:
 
 
 @dataclass(frozen=True)
-class House:
+class RoomServer:
     """A server with rooms in a process of its own."""
 
     client: Client
@@ -70,6 +69,12 @@ class House:
         """Open a file as a browser does."""
         return await Person.enter(self, path, contents)
 
+    async def request(self, verb: str, target: str, body: Any = None) -> Answer:
+        """Send one request, with JSON if there is a body."""
+        sent = None if body is None else json.dumps(body).encode()
+        headers = {**JSON, "X-NbEdit-Session": "one"}
+        return await asyncio.to_thread(self.client.request, verb, target, sent, headers)
+
     async def edit(self, path: str, *operations: dict[str, Any], **fields: Any) -> Answer:
         return await asyncio.to_thread(self.client.patch, path, *operations, **fields)
 
@@ -80,10 +85,17 @@ class House:
 
     async def contents(self, path: str) -> Any:
         """GET a notebook from the Contents API."""
-        target = f"api/contents/{path}?hash=1"
-        answer = await asyncio.to_thread(self.client.request, "GET", target)
+        answer = await self.request("GET", f"api/contents/{path}?hash=1")
         assert answer.status == 200, answer.body
         return answer.json
+
+    async def wait_until_closed(self, path: str) -> None:
+        """Wait until the room of a notebook is closed."""
+
+        async def is_closed() -> bool:
+            return not (await self.read(path))["live"]
+
+        await wait_until_async(is_closed, f"the end of the room of {path}")
 
     def ids(self) -> set[str]:
         """Give the paths of the files that have an id."""
@@ -98,19 +110,14 @@ class House:
 
 
 @contextlib.contextmanager
-def house(
+def run_rooms(
     backend: Collaboration | Documents, folder: Path, *options: str, pairs: bool = False
-) -> Iterator[House]:
+) -> Iterator[RoomServer]:
     """Run a server with rooms while the block does."""
-    (folder / "notebooks").mkdir(parents=True)
-    # In the checkout nothing is switched on by being installed, and Jupytext is for those who ask.
-    extensions = dict.fromkeys(["jupyter_nbedit", *backend.extensions], True)
-    extensions |= dict.fromkeys(("jupytext", "jupyterlab_jupytext"), pairs)
-    (folder / "config").mkdir()
-    config = {"ServerApp": {"jpserver_extensions": extensions}}
-    (folder / "config" / "jupyter_server_config.json").write_text(json.dumps(config))
-    with server.running("jupyter_server", folder, *backend.options(folder), *options) as running:
-        yield House(Client(running.port, running.token, running.root), backend, folder)
+    extensions = (*backend.extensions, *(("jupytext", "jupyterlab_jupytext") if pairs else ()))
+    options = (*backend.options(folder), *options)
+    with run_server(folder, *options, extensions=extensions) as client:
+        yield RoomServer(client, backend, folder)
 
 
 class Person:
@@ -125,7 +132,7 @@ class Person:
         self._task = asyncio.create_task(self._listen())
 
     @classmethod
-    async def enter(cls, rooms: House, path: str, contents: str) -> Person:
+    async def enter(cls, rooms: RoomServer, path: str, contents: str) -> Person:
         # Not everywhere there are.
         import jupyter_ydoc  # noqa: PLC0415
         from pycrdt import create_sync_message  # noqa: PLC0415
@@ -157,12 +164,9 @@ class Person:
         with suppress(asyncio.CancelledError):
             await self._task
 
-    async def until(self, condition: Callable[[], bool], seconds: float = _SECONDS) -> None:
+    async def until(self, condition: Callable[[], bool]) -> None:
         """Wait until what is seen fulfils a condition."""
-        deadline = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < deadline, self.document.get()
-            await asyncio.sleep(0.002)
+        await wait_until_async(condition)
 
     def source(self, index: int) -> str:
         return str(self.document.ycells[index]["source"])

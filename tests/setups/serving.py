@@ -1,51 +1,11 @@
-"""Servers of processes of their own, set up as a configuration file says."""
+"""What a browser and an agent ask of a server, and what is promised of every edit."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
-from jupyter_nbedit.demo import server
 from tests.support.http import JSON, Answer, Client
-
-# What the environments of the stage `setups` would switch on by themselves.
-_OTHERS = (
-    "jupyter_lsp",
-    "jupyter_server_documents",
-    "jupyter_server_fileid",
-    "jupyter_server_terminals",
-    "jupyter_server_ydoc",
-    "jupyterlab",
-    "jupyterlab_jupytext",
-    "notebook_shim",
-)
-
-
-@contextmanager
-def serving(folder: Path, configuration: str, *extensions: str) -> Iterator[Client]:
-    """Run a server with our extension, and of all others only those that are named.
-
-    Parameters
-    ----------
-    folder
-        Everything the server writes goes in here; it serves the folder ``notebooks`` in it.
-    configuration
-        What stands in its ``jupyter_server_config.py``.
-    extensions
-        The modules of the other extensions.
-    """
-    wanted = {"jupyter_nbedit": True}
-    wanted |= {name: name in extensions for name in (*_OTHERS, *extensions)}
-    (folder / "notebooks").mkdir(parents=True)
-    (folder / "config").mkdir()
-    (folder / "config" / "jupyter_server_config.py").write_text(
-        f"c = get_config()\nc.ServerApp.jpserver_extensions = {wanted!r}\n{configuration}"
-    )
-    with server.running("jupyter_server", folder) as running:
-        yield Client(running.port, running.token, running.root)
 
 
 def contents(client: Client, path: str, query: str = "") -> dict[str, Any]:

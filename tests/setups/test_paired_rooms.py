@@ -7,22 +7,23 @@ from collections.abc import Iterator
 import pytest
 
 from tests.setups.needs import needs
-from tests.setups.people import Collaboration, House, house
+from tests.setups.people import Collaboration, RoomServer, run_rooms
 from tests.support import samples
 
 
 @pytest.fixture(scope="module")
-def rooms(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def rooms(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RoomServer]:
     """Give a server of its own process with rooms and pairs."""
     needs("jupyter_server_ydoc")
     needs("jupytext")
-    folder = tmp_path_factory.mktemp("pairs") / "house"
     formats = "--ContentsManager.formats=ipynb,py:percent"
-    with house(Collaboration(), folder, formats, pairs=True) as running:
+    with run_rooms(
+        Collaboration(), tmp_path_factory.mktemp("pairs"), formats, pairs=True
+    ) as running:
         yield running
 
 
-async def test_both_halves_of_a_pair_have_what_was_edited_in_the_room(rooms: House) -> None:
+async def test_both_halves_of_a_pair_have_what_was_edited_in_the_room(rooms: RoomServer) -> None:
     file = rooms.root / "pair.ipynb"
     file.write_bytes(samples.notebook(samples.code("x = 1", "a"), samples.markdown("# one", "b")))
     async with await rooms.enter("pair.ipynb") as person:

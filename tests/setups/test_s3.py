@@ -17,11 +17,12 @@ from jupyter_nbedit.errors import NotebookNotFound, StorageFailure
 from tests.handlers.refused import details
 from tests.setups.bucket import Bucket, bucket
 from tests.setups.needs import needs
-from tests.setups.serving import assert_edited, contents, keep, save, serving, tool
+from tests.setups.serving import assert_edited, contents, keep, save, tool
 from tests.storage.kept import PATH, s3
 from tests.support import samples
 from tests.support.corpora import notebooks
 from tests.support.http import JSON, Client
+from tests.support.servers import run_server
 
 needs("s3contents")
 needs("moto")
@@ -54,7 +55,7 @@ def setup(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Setup]:
             f"c.S3ContentsManager.{name} = {value!r}\n" for name, value in store.options.items()
         )
         manager = 'c.ServerApp.contents_manager_class = "s3contents.S3ContentsManager"\n'
-        with serving(tmp_path_factory.mktemp("s3") / "server", manager + traits) as client:
+        with run_server(tmp_path_factory.mktemp("s3"), configuration=manager + traits) as client:
             yield Setup(client, store)
 
 

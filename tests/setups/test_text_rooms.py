@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 from pathlib import Path
 from typing import Any
 
-from tests.setups.people import House
+from tests.setups.people import RoomServer
 from tests.support import samples
 from tests.support.http import Answer
 
-_JSON = {"Content-Type": "application/json", "X-NbEdit-Session": "one"}
+
+async def call(rooms: RoomServer, tool: str, **fields: Any) -> Answer:
+    return await rooms.request("POST", f"nbedit/tools/claude_code/{tool}", fields)
 
 
-async def call(rooms: House, tool: str, **fields: Any) -> Answer:
-    body = json.dumps(fields).encode()
-    target = f"nbedit/tools/claude_code/{tool}"
-    return await asyncio.to_thread(rooms.client.request, "POST", target, body, _JSON)
-
-
-def named(rooms: House, path: str, text: str) -> Path:
+def named(rooms: RoomServer, path: str, text: str) -> Path:
     file = rooms.root / path.replace(".ipynb", ".md")
     file.write_text(text)
     return file
 
 
 async def test_a_text_that_somebody_has_open_is_edited_before_their_eyes(
-    rooms: House, path: str
+    rooms: RoomServer, path: str
 ) -> None:
     file = named(rooms, path, "# Title 😀\n\n- one\n- two\n")
     inode = file.stat().st_ino
@@ -50,7 +45,7 @@ async def test_a_text_that_somebody_has_open_is_edited_before_their_eyes(
 
 
 async def test_nothing_is_lost_when_somebody_types_into_a_text_while_edits_arrive(
-    rooms: House, path: str
+    rooms: RoomServer, path: str
 ) -> None:
     file = named(rooms, path, "\n\n# 0\n")
     typed = "".join(chr(ord("a") + n % 26) for n in range(60))
@@ -74,12 +69,12 @@ async def test_nothing_is_lost_when_somebody_types_into_a_text_while_edits_arriv
 
         await asyncio.gather(typing(), editing())
         expected = f"{typed}\n\n# 10\n"
-        await person.until(lambda: person.document.get() == expected, 3)
-        await person.until(lambda: file.read_text() == expected, 3)
+        await person.until(lambda: person.document.get() == expected)
+        await person.until(lambda: file.read_text() == expected)
 
 
 async def test_a_file_that_somebody_has_open_as_a_notebook_is_not_written_as_a_text(
-    rooms: House, path: str
+    rooms: RoomServer, path: str
 ) -> None:
     # Jupytext opens texts as notebooks; without it, what is in the text decides.
     file = named(rooms, path, samples.notebook(samples.markdown("one", "a")).decode())
@@ -93,15 +88,14 @@ async def test_a_file_that_somebody_has_open_as_a_notebook_is_not_written_as_a_t
 
 
 async def test_a_notebook_that_somebody_has_open_as_a_text_is_edited_there(
-    rooms: House, path: str
+    rooms: RoomServer, path: str
 ) -> None:
     text = samples.notebook(
         samples.code("x = 1", "a", outputs=[samples.HTML_OUTPUT]), samples.markdown("ü", "b")
     )
     file = rooms.root / path
     file.write_bytes(text)
-    target = f"api/contents/{path}/trust"
-    assert (await asyncio.to_thread(rooms.client.request, "POST", target, b"")).status == 201
+    assert (await rooms.request("POST", f"api/contents/{path}/trust", {})).status == 201
     async with await rooms.enter(path, "text:file") as person:
         read = await rooms.read(path)
         assert (read["live"], read["hash"]) == (True, hashlib.sha256(text).hexdigest())
