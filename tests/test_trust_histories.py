@@ -396,6 +396,20 @@ async def test_taking_back_an_edit_does_not_trust_what_the_edit_had_taken_out() 
         assert not history.trusted
 
 
+async def test_taking_back_the_older_of_two_edits_keeps_trust() -> None:
+    async with serve_folder() as served:
+        history = History(served, 1, Counter())
+        history.text = history.notebook()
+        await history.user_trusts()
+        await history.check()
+        for cell in ("c1", "c3"):
+            assert await history.edited({"op": "replace", "cell": cell, "source": "new"})
+        first = min(number for number in history.were_trusted if number is not None)
+        # What comes of it was never there before.
+        assert await history.taken_back(UndoRequest(history.path.name, first))
+        assert history.trusted
+
+
 @pytest.mark.parametrize("patch", TRUSTED)
 @pytest.mark.parametrize("cell", [{}, {"cell": "c0"}])
 async def test_no_patch_says_trusted_at_any_depth(
