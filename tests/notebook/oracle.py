@@ -16,6 +16,7 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.splices import backwards, join
 from tests.notebook import model
+from tests.notebook.parked import Parked
 
 SOURCE = 'a = "1"\n# ünïcödé \U0001f600 \\ \t\nb'
 NEW_ID = "fresh-id"
@@ -96,6 +97,9 @@ def check(label: str, document: Document, operations: list[dict[str, Any]]) -> b
     assert applied.total_cells == len(after), label
     check_results(label, applied, after, expected)
     assert join(text, backwards(document.text, applied.splices)) == document.text, label
+    parked = edit(Document.parse(Parked(document.text[:])), *operations)
+    assert (parked.splices, parked.results) == (applied.splices, applied.results), label
+    assert parked.record().encode() == applied.record().encode(), label
     if expected.is_unchanged(before_value):
         assert not applied.splices, label
     return text

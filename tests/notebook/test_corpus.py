@@ -88,6 +88,8 @@ def replaces(document: Document) -> Iterator[Batch]:
         yield [{"op": "replace", "cell": at, "source": SOURCE}]
         yield [{"op": "replace", "cell": at, "cell_type": "raw", "outputs": "keep"}]
         yield [{"op": "replace", "cell": at, "cell_type": "code"}]
+        same = document.cell(at).source
+        yield [{"op": "replace", "cell": at, "source": same, "outputs": "keep"}]
 
 
 def text_replacements(document: Document) -> Iterator[Batch]:
@@ -317,15 +319,6 @@ def test_moving_and_moving_back_gives_the_file_back() -> None:
                 home = at if at <= now else at + 1
                 back = after(once, {"op": "move", "cell": now, "index": home})
                 assert back == document.text, f"{path}: {at} to {gap}"
-
-
-def test_replacing_a_source_by_itself_changes_nothing() -> None:
-    for path, document in documents("itself"):
-        for at in range(len(document)):
-            if document.cell(at).metadata.get("editable") is not False:
-                source = document.cell(at).source
-                operation = {"op": "replace", "cell": at, "source": source, "outputs": "keep"}
-                assert not edit(document, operation).splices, f"{path}: cell {at}"
 
 
 def test_headings_are_where_a_markdown_parser_finds_them() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from hypothesis import given, settings
@@ -28,63 +27,53 @@ types = st.sampled_from(["code", "markdown", "raw"])
 metadatas = st.dictionaries(texts.filter(lambda name: name != "trusted"), texts, max_size=2)
 
 
-def fields(draw: st.DrawFn, document: Document, kind: str) -> dict[str, Any]:
-    """Draw what an operation says beside its name."""
-    count = len(document)
-    at = draw(st.integers(0, max(0, count - 1)))
-    gap = st.integers(0, count)
-    some = st.lists(st.integers(0, max(0, count - 1)), min_size=1, max_size=4, unique=True)
-    outputs = st.sampled_from(["clear", "keep"])
-    several: dict[str, Any] = {"cells": draw(some)} if count else {"all": True}
-    drawn: dict[str, Callable[[], dict[str, Any]]] = {
-        "replace": lambda: {
-            "cell": at,
-            **draw(st.sampled_from([{"source": draw(texts)}, {"cell_type": draw(types)}])),
-            "outputs": draw(outputs),
-        },
-        "replace_text": lambda: {
-            "cell": at,
-            "outputs": draw(outputs),
-            **edit_of(draw, document, at),
-        },
-        "insert": lambda: {
-            "index": draw(gap),
-            "source": draw(texts),
-            "cell_type": draw(types),
-            "metadata": draw(metadatas),
-        },
-        "delete": lambda: several,
-        "move": lambda: {**several, "index": draw(gap)},
-        "split": lambda: {"cell": at, "at_line": draw(st.integers(2, 4))},
-        "merge": lambda: {"cells": [at, *range(at + 1, at + 2 + draw(st.integers(0, 1)))]},
-        "clear_outputs": lambda: several,
-        "set_metadata": lambda: {
-            "patch": draw(patches),
-            **({"cell": at} if count and draw(st.booleans()) else {}),
-        },
-    }
-    return drawn[kind]()
-
-
-def edit_of(draw: st.DrawFn, document: Document, at: int) -> dict[str, Any]:
+@st.composite
+def replacements_of_text(draw: st.DrawFn, document: Document) -> dict[str, Any]:
     """Draw a replacement of text that may be there, once or more often, or not."""
+    at = draw(st.integers(0, len(document) - 1))
     source = document.cell(at).source
     start = draw(st.integers(0, len(source)))
     old = source[start : start + draw(st.integers(1, 5))]
     if not old or any("\ud800" <= character <= "\udfff" for character in old):
         old = draw(texts) or "x"
     edit = {"old": old, "new": draw(texts), "all": draw(st.booleans())}
-    return draw(st.sampled_from([edit, {"edits": [edit, edit]}]))
+    fields: dict[str, Any] = draw(st.sampled_from([edit, {"edits": [edit, edit]}]))
+    outputs = draw(st.sampled_from(["clear", "keep"]))
+    return {"op": "replace_text", "cell": at, "outputs": outputs, **fields}
 
 
-@st.composite
-def operations(draw: st.DrawFn, document: Document) -> dict[str, Any]:
-    """Any operation but those on sections; its addresses fit, the rest of it may not."""
-    kinds = ["insert", "clear_outputs", "set_metadata"]
-    if len(document):
-        kinds += ["replace", "replace_text", "delete", "move", "split", "merge"]
-    kind = draw(st.sampled_from(kinds))
-    return {"op": kind, **fields(draw, document, kind)}
+def operations(document: Document) -> st.SearchStrategy[dict[str, Any]]:
+    """Draw any operation but those on sections; its addresses fit, the rest of it may not."""
+    count = len(document)
+    at, gap = st.integers(0, max(0, count - 1)), st.integers(0, count)
+    outputs = {"outputs": st.sampled_from(["clear", "keep"])}
+    some = st.lists(at, min_size=1, max_size=4, unique=True)
+    new = {"index": gap, "source": texts, "cell_type": types, "metadata": metadatas}
+    found: list[tuple[str, dict[str, st.SearchStrategy[Any]]]] = [
+        ("insert", new),
+        ("clear_outputs", {"all": st.sampled_from([True])}),
+        ("set_metadata", {"patch": patches}),
+    ]
+    if count:
+        found += [
+            ("replace", {"cell": at, "source": texts, **outputs}),
+            ("replace", {"cell": at, "cell_type": types, **outputs}),
+            ("delete", {"cells": some}),
+            ("move", {"cells": some, "index": gap}),
+            ("split", {"cell": at, "at_line": st.integers(2, 4)}),
+            (
+                "merge",
+                {
+                    "cells": st.builds(
+                        lambda one, n: list(range(one, one + n)), at, st.integers(2, 3)
+                    )
+                },
+            ),
+            ("clear_outputs", {"cells": some}),
+            ("set_metadata", {"cell": at, "patch": patches}),
+        ]
+    drawn = [st.fixed_dictionaries({"op": st.just(op), **fields}) for op, fields in found]
+    return st.one_of(*drawn, *([replacements_of_text(document)] if count else []))
 
 
 @st.composite

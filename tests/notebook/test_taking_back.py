@@ -56,14 +56,6 @@ def test_taking_back_the_newest_edit_gives_any_notebook_back_to_the_byte(
     check_newest("generated", *case)
 
 
-@often
-@given(layouts, seeds, kinds)
-def test_taking_back_gives_the_bytes_and_doing_it_again_gives_the_others(
-    layout: Layout, seed: int, kinds: list[str]
-) -> None:
-    check_newest("usual", *usual(layout, seed, kinds))
-
-
 def unrelated(drawn: Drawn, left: Document, record: Record) -> Batch:
     """Some work on cells that an edit has not changed, and on new ones."""
     own = {part.index for part in record.parts}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_nbedit.errors import InvalidNotebook, NbEditError
+from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.columns import Spans
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.spans import Span
@@ -183,44 +183,6 @@ def test_an_edit_of_one_cell_looks_for_few_of_the_others(operation: dict[str, An
     after = document.after(applied.splices)
     assert text.read < len(text) / 6
     assert list(after.cell_spans) == list(Document.parse(after.text[:]).cell_spans)
-
-
-def test_an_edit_of_what_is_not_in_memory_is_the_edit_of_what_is() -> None:
-    compared = 0
-    for path in corpora.notebooks()[::STEP]:
-        text = path.read_bytes()
-        try:
-            whole = Document.parse(text)
-        except InvalidNotebook:
-            continue
-        parked = Document.parse(Parked(text))
-        for operation in (
-            {"op": "replace", "cell": len(whole) // 2, "source": 'ä"\n'},
-            {"op": "insert", "at": "start", "cell_type": "code", "source": "x"},
-            {"op": "move", "cell": 0, "at": "end"},
-            {"op": "clear_outputs", "all": True},
-            {"op": "set_metadata", "patch": {"k": "v"}},
-        ):
-            assert _done(parked, operation) == _done(whole, operation), (path, operation)
-            compared += 1
-    assert compared > 1000 // STEP
-
-
-def _done(document: Document, operation: dict[str, Any]) -> object:
-    try:
-        applied = edit(document, operation)
-    except NbEditError as refusal:
-        return refusal.reason, refusal.details
-    # Both the record and what follows are made from the notebook's bytes.
-    after = document.after(applied.splices)
-    return (
-        applied.splices,
-        applied.results,
-        applied.record().encode(),
-        after.text[:],
-        after.cell_spans,
-        after.heads,
-    )
 
 
 def test_a_spliced_text_is_read_as_if_it_were_made() -> None:
