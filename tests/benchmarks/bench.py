@@ -9,10 +9,12 @@ from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
 
-from jupyter_nbedit.demo.server import running
 from tests.benchmarks.connection import Connection
 from tests.benchmarks.files import Edit, Library, choose_ways
 from tests.benchmarks.peers import McpServer, NbCli, PeerError, run_mcp_server
+from tests.support.servers import start_server
+
+WITHOUT_US = "c.ServerApp.jpserver_extensions['jupyter_nbedit'] = False"
 
 
 class Bench:
@@ -74,14 +76,13 @@ class Bench:
     @contextmanager
     def run_server(self, name: str, *, is_extended: bool = True) -> Iterator[Connection]:
         """Run a server while the block runs, with or without our extension."""
-        options = () if is_extended else ("--ServerApp.jpserver_extensions=jupyter_nbedit=False",)
-        self.make_folder(name, "notebooks")
-        folder = self.root / name
-        with (
-            running("jupyter_server", folder, "--no-browser", *options) as server,
-            closing(Connection(server)) as connection,
-        ):
-            yield connection
+        configuration = "" if is_extended else WITHOUT_US
+        server = start_server(self.root / name, configuration=configuration)
+        try:
+            with closing(Connection(server.client, server.process.pid)) as connection:
+                yield connection
+        finally:
+            server.stop()
 
     def make_folder(self, *names: str) -> Path:
         folder = self.root.joinpath(*names)

@@ -12,18 +12,19 @@ from urllib.parse import quote
 
 import orjson
 
-from jupyter_nbedit.demo.server import Server
 from tests.benchmarks.files import Cell, change_source
+from tests.support.http import Client
 
 CONTENTS = "Contents API `GET` + `PUT`"
 TIMEOUT = 120.0  # seconds
 
 
 class Connection:
-    """A client of one server."""
+    """A client of one server, and the id of the server's process."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Client, process_id: int) -> None:
         self.server = server
+        self.process_id = process_id
         self._headers = {
             "Authorization": f"token {server.token}",
             "Content-Type": "application/json",
@@ -64,7 +65,7 @@ class Connection:
 class RawConnection:
     """As little as a client in Python can do, to measure the server alone."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Client) -> None:
         self._socket = socket.create_connection(("127.0.0.1", server.port), timeout=TIMEOUT)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._headers = (
@@ -111,10 +112,3 @@ class RawConnection:
 def replacing(cell: Cell, text: str) -> dict[str, Any]:
     """Return the body of a request that replaces the source of a cell."""
     return {"operations": [{"op": "replace", "cell": cell, "source": text}]}
-
-
-def process_id(root: Path) -> int:
-    """Return the id of the process of the server of a folder, which has written it into a file."""
-    (file,) = (root.parent / "runtime").glob("jpserver-*.json")
-    number: int = orjson.loads(file.read_bytes())["pid"]
-    return number

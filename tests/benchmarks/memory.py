@@ -17,7 +17,7 @@ if __name__ == "__main__":
 
 from tests.benchmarks import notebooks
 from tests.benchmarks.bench import Bench
-from tests.benchmarks.connection import CONTENTS, process_id
+from tests.benchmarks.connection import CONTENTS
 from tests.benchmarks.files import FIRST, NBFORMAT, ORJSON, Edit, Library, choose_ways, source
 from tests.benchmarks.measuring import Figure
 from tests.benchmarks.report import Check, Row
@@ -83,7 +83,7 @@ def _measure_server(bench: Bench, who: str, folder: str, content: bytes) -> floa
             trust(connection, content)
         file = connection.server.root / "large.ipynb"
         file.write_bytes(content)
-        return _measure_edit(edit, file, process_id(connection.server.root))
+        return _measure_edit(edit, file, connection.process_id)
 
 
 def _measure_edit(edit: Edit, file: Path, pid: int) -> float:

@@ -13,11 +13,10 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-from jupyter_nbedit.demo import server
 from jupyter_nbedit.demo.show import SAMPLES
 from jupyter_nbedit.handlers.examples import Exchange
-from tests.benchmarks.connection import process_id
 from tests.support.http import JSON, Answer, Client
+from tests.support.servers import start_server
 from tests.support.waiting import wait_until
 
 #: The folder that absolute paths in examples are in.
@@ -38,7 +37,6 @@ VOLATILE: Mapping[str, Any] = {
     "version": "0.1.0",
 }
 NOTEBOOK = "rainfall.ipynb"
-_NOTES = "notes.md"
 # The proposal of an example, in the address and in messages.
 _PROPOSAL = re.compile(r"(proposals?[ /])\d+")
 _LIMIT = {"op": "replace", "cell": "limit", "source": "wet = 120  # in mm"}
@@ -71,10 +69,6 @@ def _change_cell(index: int, **members: Any) -> Arrange:
     return change
 
 
-def _link(client: Client, _: ExitStack) -> None:
-    os.link(client.root / NOTEBOOK, client.root / "linked.ipynb")
-
-
 def _write_no_notebook(client: Client, _: ExitStack) -> None:
     (client.root / NOTEBOOK).write_bytes(b"no notebook\n")
     # A file that was written just now may be incomplete.
@@ -87,17 +81,11 @@ def _fail_reads(client: Client, _: ExitStack) -> None:
     (client.root / NOTEBOOK).symlink_to("/proc/self/mem")
 
 
-def _begin_save(client: Client, _: ExitStack) -> None:
-    # What Jupyter Server puts beside a file while it writes it in place.
-    (client.root / f".~{NOTEBOOK}").write_bytes(b"")
+def _edit(operation: Mapping[str, Any], **fields: Any) -> Arrange:
+    def edit(client: Client, _: ExitStack) -> None:
+        _patch(client, operation, **fields)
 
-
-def _use_key(client: Client, _: ExitStack) -> None:
-    _patch(client, _DELETE, headers={"Idempotency-Key": "a-key"}, dry_run=True)
-
-
-def _replace(client: Client, _: ExitStack) -> None:
-    _patch(client, _LIMIT)
+    return edit
 
 
 def _undo(client: Client, _: ExitStack) -> None:
@@ -105,13 +93,12 @@ def _undo(client: Client, _: ExitStack) -> None:
     _post(client, f"notebooks/{NOTEBOOK}/undo")
 
 
-def _write_notes(client: Client, _: ExitStack) -> None:
-    path = str(client.root / _NOTES)
-    _post(client, "tools/claude_code/Write", file_path=path, content="# Notes\n")
+def _call(tool: str, name: str, **arguments: str) -> Arrange:
+    def call(client: Client, _: ExitStack) -> None:
+        path = str(client.root / name)
+        _post(client, f"tools/claude_code/{tool}", file_path=path, **arguments)
 
-
-def _read(client: Client, _: ExitStack) -> None:
-    _post(client, "tools/claude_code/Read", file_path=str(client.root / NOTEBOOK))
+    return call
 
 
 def _edit_once(client: Client, _: ExitStack) -> None:
@@ -151,21 +138,19 @@ def _has_modes(client: Client) -> bool:
     return client.request("GET", "nbedit/mode").json["unreadable"] is None
 
 
-def _plan(client: Client, stack: ExitStack) -> None:
-    _put_mode(client, "plan")
-    stack.callback(_put_mode, client, None)
-
-
 def _put_mode(client: Client, mode: str | None) -> None:
     body = json.dumps({"mode": mode}).encode()
     assert client.request("PUT", "nbedit/mode", body, JSON).status == 200
 
 
-def _review(client: Client, stack: ExitStack) -> None:
-    # No proposal may wait beside the next one.
-    stack.callback(_reject_all, client)
-    _put_mode(client, "review")
-    stack.callback(_put_mode, client, None)
+def _mode(mode: str) -> Arrange:
+    def change(client: Client, stack: ExitStack) -> None:
+        # No proposal may wait beside the next one.
+        stack.callback(_reject_all, client)
+        _put_mode(client, mode)
+        stack.callback(_put_mode, client, None)
+
+    return change
 
 
 def _reject_all(client: Client) -> None:
@@ -196,7 +181,8 @@ def _overtake(client: Client, stack: ExitStack) -> int:
 
 
 def _limit_files(client: Client, stack: ExitStack) -> None:
-    pid, what = process_id(client.root), resource.RLIMIT_FSIZE
+    (runtime,) = client.root.parent.glob("runtime/jpserver-*.json")
+    pid, what = json.loads(runtime.read_bytes())["pid"], resource.RLIMIT_FSIZE
     soft, hard = resource.prlimit(pid, what, (1024, resource.RLIM_INFINITY))
     stack.callback(resource.prlimit, pid, what, (soft, hard))
 
@@ -207,19 +193,19 @@ _SMALL_REQUESTS = "The server has `NbEditApp.max_request_bytes = 1024`."
 ARRANGEMENTS: Mapping[str, tuple[Arrange, ...]] = {
     _READ_BEFORE_EDIT: (),
     _SMALL_REQUESTS: (),
-    'The server has `NbEditApp.mode = "plan"`.': (_plan,),
+    'The server has `NbEditApp.mode = "plan"`.': (_mode("plan"),),
     "The server has `NbEditApp.max_proposals = 1`, and one proposal waits.": (
         _propose,
-        _review,
+        _mode("review"),
     ),
-    "The server is in review mode.": (_review,),
+    "The server is in review mode.": (_mode("review"),),
     "An edit of the cell `limit` was taken back, and the server is in review mode.": (
         _undo,
-        _review,
+        _mode("review"),
     ),
     f"The server is in review mode, and the session has read the notebook `{NOTEBOOK}`.": (
-        _review,
-        _read,
+        _mode("review"),
+        _call("Read", NOTEBOOK),
     ),
     "Proposal 3 waits for a decision.": (_propose,),
     "Proposal 3 was accepted.": (_accept,),
@@ -229,19 +215,28 @@ ARRANGEMENTS: Mapping[str, tuple[Arrange, ...]] = {
     ),
     "Two cells have the id `question`.": (_change_cell(7, id="question"),),
     "Two headings say `Through the year`.": (_change_cell(7, source="## Through the year"),),
-    "The file has a second name, a hard link.": (_link,),
+    "The file has a second name, a hard link.": (
+        lambda client, _: os.link(client.root / NOTEBOOK, client.root / "linked.ipynb"),
+    ),
     "The file is no notebook.": (_write_no_notebook,),
     "The file is on a disk that fails.": (_fail_reads,),
-    "Another program is in the midst of writing the file.": (_begin_save,),
-    "The key was sent before, with another request.": (_use_key,),
-    "An edit has replaced the source of the cell `limit`.": (_replace,),
+    "Another program is in the midst of writing the file.": (
+        # What Jupyter Server puts beside a file while it writes it in place.
+        lambda client, _: (client.root / f".~{NOTEBOOK}").touch(),
+    ),
+    "The key was sent before, with another request.": (
+        _edit(_DELETE, headers={"Idempotency-Key": "a-key"}, dry_run=True),
+    ),
+    "An edit has replaced the source of the cell `limit`.": (_edit(_LIMIT),),
     "An edit has replaced the source of the cell `limit`, and somebody has changed it since.": (
-        _replace,
+        _edit(_LIMIT),
         _change_cell(3, source="wet = 110"),
     ),
     "An edit of the cell `limit` was taken back.": (_undo,),
-    "The session has written the file `notes.md`, with the content `# Notes`.": (_write_notes,),
-    f"The session has read the notebook `{NOTEBOOK}`.": (_read,),
+    "The session has written the file `notes.md`, with the content `# Notes`.": (
+        _call("Write", "notes.md", content="# Notes\n"),
+    ),
+    f"The session has read the notebook `{NOTEBOOK}`.": (_call("Read", NOTEBOOK),),
     "An agent has edited `rainfall.ipynb`.": (_edit_once,),
     "The file of the history cannot be opened.": (_lose_history,),
     "The file with the modes of notebooks cannot be opened.": (_lose_modes,),
@@ -263,10 +258,9 @@ class Stage:
     def _client(self, options: tuple[str, ...]) -> Client:
         if options not in self._clients:
             folder = self._folder / f"server-{len(self._clients)}"
-            (folder / "notebooks").mkdir(parents=True)
-            running = server.running("jupyter_server", folder, "--no-browser", *options)
-            found = self._stack.enter_context(running)
-            self._clients[options] = Client(found.port, found.token, found.root)
+            server = start_server(folder, *options)
+            self._stack.callback(server.stop)
+            self._clients[options] = server.client
         return self._clients[options]
 
     def play(self, exchange: Exchange) -> tuple[int, Any]:
