@@ -25,9 +25,10 @@ from jupyter_nbedit.handlers.openapi import document
 from jupyter_nbedit.handlers.reading import ReadQuery
 from jupyter_nbedit.notebook.operations import Expect, Operation, TextEdit
 from jupyter_nbedit.queries import SearchRequest
-from tests.handlers.refused import OF_FORM, details, untouched
+from tests.handlers.refused import details, untouched
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client
+from tests.support.sizes import is_nightly, seeded_random
 
 DOCUMENT = document(default_handlers, base_url="/")
 PATH = "a.ipynb"
@@ -165,11 +166,16 @@ def at_place(value: Any, place: Place) -> Any:
 
 
 def fields() -> Iterator[tuple[str, Place]]:
+    """List each field of each operation and of each body once, in the first form that has it."""
+    seen = set()
     for name, form in FORMS.items():
-        if form.at:
-            yield name, form.at
-        for place in places(at_place(form.body, form.at)):
-            yield name, (*form.at, *place)
+        for place in ((), *places(at_place(form.body, form.at))):
+            # What an item of a list is does not depend on which one it is.
+            names = tuple("[]" if isinstance(step, int) else step for step in place)
+            is_new = (form.schema, name.split()[0] if form.at else "", names) not in seen
+            if is_new and (place or form.at):
+                seen.add((form.schema, name.split()[0] if form.at else "", names))
+                yield name, (*form.at, *place)
 
 
 FIELDS = list(fields())
@@ -261,8 +267,10 @@ def assert_agreed(live: Client, form: Form, body: Any, *, legal: bool) -> None:
         json.loads((live.root / PATH).read_bytes())
         return
     # It is of the right form, and yet does not fit this notebook.
-    details(answer, answer.status, answer.json["reason"])
-    assert not OF_FORM.search(answer.json["message"]), (body, answer.json)
+    facts = details(answer, answer.status, answer.json["reason"])
+    if "regex" not in body and "cursor" not in body:
+        # What is refused for its form says no more than which operation it is.
+        assert answer.status != 400 or set(facts) - {"operation"}, (body, answer.json)
     documented = DOCUMENT["paths"][template(form)][form.verb.lower()]["responses"]
     assert str(answer.status) in documented
     assert (live.root / PATH).read_bytes() == before
@@ -292,22 +300,21 @@ def test_the_requests_that_are_to_be_spoilt_are_right(live: Client, name: str) -
 
 
 @pytest.mark.parametrize(("name", "place"), FIELDS, ids=IDS)
-def test_a_value_is_taken_or_refused_as_the_schema_says(
+def test_a_value_or_none_is_taken_or_refused_as_the_schema_says(
     live: Client, name: str, place: Place
 ) -> None:
     form = FORMS[name]
     valid = validator(form.schema).is_valid
-    for kind, value in VALUES.items():
+    kinds = list(VALUES)
+    if not is_nightly():
+        kinds = seeded_random(f"{name} {place}").sample(kinds, len(kinds) // 3)
+    for kind in kinds:
+        value = VALUES[kind]
         body = changed(form.body, place, value)
         # A schema has no word for a text that UTF-8 cannot say; JSON can, as an escape.
         assert_agreed(live, form, body, legal=kind not in LONE and valid(body))
-
-
-@pytest.mark.parametrize(("name", "place"), FIELDS, ids=IDS)
-def test_a_field_is_missed_or_not_as_the_schema_says(live: Client, name: str, place: Place) -> None:
-    form = FORMS[name]
     body = without(form.body, place)
-    assert_agreed(live, form, body, legal=validator(form.schema).is_valid(body))
+    assert_agreed(live, form, body, legal=valid(body))
 
 
 @pytest.mark.parametrize("name", FORMS)

@@ -1,16 +1,13 @@
 """Every spelling of a path out of the root that anybody has collected: none leads anywhere.
 
-Each of the 23,058 lines is sent as the path of a URL, as the path in a body or as the path of a
-tool, in each run in another one of the three; the nightly run sends each as all of them. All of the
-first and of the second go the same way whatever is asked for there, and so do those of all tools;
-the nightly run asks for everything all the same.
+Each of the 23,058 lines is sent as the path of a URL, as the path in a body and as the path of each
+tool at night; by day a tenth of the lines, the same each time, in one of the three.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -19,7 +16,6 @@ from urllib.parse import unquote_to_bytes
 
 import pytest
 
-from jupyter_nbedit.demo import server
 from tests.handlers.refused import assert_says_nothing_of_this_machine, untouched
 from tests.handlers.ways_out import (
     CALLS,
@@ -39,13 +35,12 @@ from tests.handlers.ways_out import (
 )
 from tests.support import samples
 from tests.support.http import Client
-from tests.support.sizes import is_nightly
+from tests.support.servers import run_server
+from tests.support.sizes import is_nightly, seeded_random
 
 NIGHTLY = is_nightly()
 REASON = re.compile(rb'"reason":"(notebook_not_found|invalid_request)"')
 LINES = 23_058
-# Which third goes where.
-ROTATION = random.SystemRandom().randrange(3)
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +53,8 @@ def deep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     for place in (folder / "notebooks-secret", folder, *folder.parents[:DEPTH]):
         (place / NAME).write_bytes(SECRET)
         (place / TEXT).write_text(f"# {MARK}\n")
-    with server.running("jupyter_server", folder, "--log-level=ERROR") as running:
-        yield Client(running.port, running.token, running.root)
+    with run_server(folder, "--log-level=ERROR") as client:
+        yield client
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +64,9 @@ def lines() -> list[str]:
     return sorted(set(found))
 
 
-def share(lines: list[str], number: int) -> list[str]:
-    """Give the lines that are sent in one of the three places, in this run."""
-    return lines if NIGHTLY else lines[(number + ROTATION) % 3 :: 3]
+def share(name: str, lines: list[str]) -> list[str]:
+    """Return the lines that are sent by a test in this run."""
+    return lines if NIGHTLY else seeded_random(name).sample(lines, len(lines) // 30)
 
 
 def canaries(deep: Client) -> list[Path]:
@@ -127,9 +122,9 @@ def _is_utf_8(path: bytes) -> bool:
 
 @pytest.mark.threat("S1")
 def test_no_spelling_in_an_address_leads_out_of_the_root(deep: Client, lines: list[str]) -> None:
-    ways = aimed()
-    assert len(ways) > 5_000
-    requests = [Request("GET", f"notebooks/{line}") for line in share(lines, 0)]
+    assert len(aimed()) > 5_000
+    ways = share("edit", aimed())
+    requests = [Request("GET", f"notebooks/{line}") for line in share("address", lines)]
     requests += [Request("PATCH", f"notebooks/{way}", EDIT) for way in ways]
     with untouched(deep.root):
         answers = all_answers(deep, requests, "addresses out of the root")
@@ -137,16 +132,14 @@ def test_no_spelling_in_an_address_leads_out_of_the_root(deep: Client, lines: li
 
 
 def test_no_spelling_in_an_address_shows_what_is_outside_the_root(deep: Client) -> None:
-    # A read takes the way of an edit; every fourth is asked for all the same.
-    ways = aimed()[:: 1 if NIGHTLY else 4]
-    requests = [Request("GET", f"notebooks/{way}") for way in ways]
+    requests = [Request("GET", f"notebooks/{way}") for way in share("read", aimed())]
     assert_nothing_there(deep, all_answers(deep, requests, "reads out of the root"))
 
 
 def test_no_spelling_in_a_body_leads_a_search_out_of_the_root(
     deep: Client, lines: list[str]
 ) -> None:
-    spellings = dict.fromkeys(share(lines, 1))
+    spellings = dict.fromkeys(share("search", lines))
     if NIGHTLY:
         spellings |= dict.fromkeys(
             unquote_to_bytes(line).decode("utf-8", "replace") for line in lines
@@ -177,7 +170,7 @@ def test_no_spelling_leads_a_tool_out_of_the_root(deep: Client, lines: list[str]
     requests = [
         called(deep, tools[(number + turn) % len(tools)], number, line)
         for turn in range(turns)
-        for number, line in enumerate(share(lines, 2))
+        for number, line in enumerate(share("tool", lines))
     ]
     top = deep.root.parents[DEPTH]
     beside = sorted(path for path in top.rglob("*.*") if deep.root not in path.parents)
