@@ -246,7 +246,9 @@ _KILLS = (
     "[replace]"
 )
 _ACTS = "tests/races/test_interleavings.py::test_act_between_any_two_calls_of_an_edit_is_not_lost"
-_WRITERS = "tests/races/test_linearizability.py::test_edits_over_two_servers_are_linearizable[one lock]"
+_WRITERS = (
+    "tests/races/test_linearizability.py::test_edits_over_two_servers_are_linearizable[one lock]"
+)
 _PROPOSALS = "tests/races/test_two_servers_deciding.py::test_one_of_two_servers_decides"
 _TRUST = "tests/test_trust_histories.py::test_no_history_wins_trust_over_http_either"
 
