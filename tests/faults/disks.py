@@ -113,7 +113,7 @@ def unchangeable(root: Path) -> Iterator[None]:
 @contextmanager
 def full_beside(root: Path) -> Iterator[None]:
     """Fill the disk that the ledger is on."""
-    filling = root.parent.parent / "ledger" / "filling"
+    filling = root.parent.parent / "nbedit" / "filling"
     with filling.open("wb", buffering=0) as file, suppress(OSError):
         while True:
             file.write(bytes(4096))
@@ -135,14 +135,14 @@ DISKS: dict[str, tuple[str, Callable[[Path], Any]]] = {
 
 async def edited(server: Server) -> str:
     try:
-        reply = await server.undoing.editor.edit(EditRequest(NAME, EDIT))
+        reply = await server.services.editor.edit(EditRequest(NAME, EDIT))
     except NbEditError as refusal:
         return refusal.reason
     return "; ".join(["edited", *reply.warnings])
 
 
 async def tried(folder: Path, options: str, ill: Callable[[Path], Any]) -> dict[str, Any]:
-    for name, size in (("top", options), ("ledger", "size=512k,mode=0700")):
+    for name, size in (("top", options), ("nbedit", "size=512k,mode=0700")):
         (folder / name).mkdir(parents=True)
         ran("mount", "-t", "tmpfs", "-o", size, "tmpfs", folder / name)
     (folder / "top" / "root").mkdir()
@@ -151,8 +151,8 @@ async def tried(folder: Path, options: str, ill: Callable[[Path], Any]) -> dict[
     server = place.server()
     await place.put(server)
     # So that the ledger is open and all is imported.
-    await server.undoing.editor.edit(EditRequest(NAME, (Replace(cell="c1", source="1"),)))
-    await server.undoing.editor.edit(EditRequest(NAME, (Replace(cell="c1", source="2"),)))
+    await server.services.editor.edit(EditRequest(NAME, (Replace(cell="c1", source="1"),)))
+    await server.services.editor.edit(EditRequest(NAME, (Replace(cell="c1", source="2"),)))
     before = place.found()
     with ill((folder / "top" / "root").resolve()):
         said = await edited(server)
@@ -164,7 +164,7 @@ async def tried(folder: Path, options: str, ill: Callable[[Path], Any]) -> dict[
     }
     await server.close()
     ran("umount", folder / "top")
-    ran("umount", folder / "ledger")
+    ran("umount", folder / "nbedit")
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -29,8 +30,11 @@ def need(is_there: object, what: str) -> None:
     pytest.skip(what)
 
 
-def need_root() -> None:
+def need_mounts(*tools: str) -> None:
+    """Go on only where file systems can be mounted with some tools."""
     need(os.geteuid() == 0, "only root may do what this rig does")
+    for tool in ("unshare", "mount", *tools):
+        need(shutil.which(tool), f"{tool} is not installed")
 
 
 def built(folder: Path) -> Path:
@@ -40,20 +44,31 @@ def built(folder: Path) -> Path:
     return shim.build(folder)
 
 
-def work(library: Path, job: dict[str, Any]) -> dict[str, Any]:
-    """Do a job in a worker, see `tests.faults.worker`; give what it found, and show it."""
+def run(
+    module: str, argument: str, *, preload: Path | None = None, mounts: bool = False
+) -> dict[str, Any]:
+    """Run a module in a process of its own, where its mounts are nobody else's; return its JSON."""
+    command = [sys.executable, "-m", f"tests.faults.{module}", argument]
+    loaded = {} if preload is None else {"LD_PRELOAD": str(preload)}
     done = subprocess.run(
-        [sys.executable, "-m", "tests.faults.worker", json.dumps(job)],
+        ["unshare", "--mount", *command] if mounts else command,
         cwd=ROOT,
-        env={**os.environ, "LD_PRELOAD": str(library), "PYTHONPATH": str(ROOT)},
+        env={**os.environ, **loaded, "PYTHONPATH": str(ROOT)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=LIMIT_SECONDS,
         check=False,
     )
-    assert done.returncode == 0, f"the worker failed at {job}:\n{done.stderr[-4000:]}"
-    findings: dict[str, Any] = json.loads(done.stdout)
+    need("failed to setup loop device" not in done.stderr, "no loop device is to be had")
+    assert done.returncode == 0, f"{module} failed at {argument}:\n{done.stderr[-4000:]}"
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def work(library: Path, job: dict[str, Any]) -> dict[str, Any]:
+    """Do a job in a worker, see `tests.faults.worker`; return what it found, and show it."""
+    findings = run("worker", json.dumps(job), preload=library)
     shown = {name: value for name, value in findings.items() if name != "wrongs"}
     print(f"{job} found {shown}")
     return findings

@@ -25,9 +25,8 @@ from jupyter_nbedit.messages import CreateRequest, EditReply, EditRequest, UndoR
 from jupyter_nbedit.notebook.operations import Delete, Insert, Operation, Replace
 from jupyter_nbedit.storage.choice import ServerStorages
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.undoing import Undoing
 from tests.support import samples
-from tests.support.services import ServiceBuilder
+from tests.support.services import EditingServices, ServiceBuilder
 
 NAME = "a.ipynb"
 MODE = 0o640
@@ -86,10 +85,10 @@ class Server:
     """What lives as long as a server."""
 
     storages: ServerStorages
-    undoing: Undoing
+    services: EditingServices
 
     async def close(self) -> None:
-        await self.undoing.ledger._database.close()
+        await self.services.close()
 
 
 @dataclass
@@ -122,8 +121,8 @@ class Place:
         manager = AsyncLargeFileManager(root_dir=str(self.root))
         locks = PathLocks(self.folder / "locks", _LOG)
         storages = ServerStorages({"contents_manager": manager}, locks)
-        services = ServiceBuilder(self.folder)
-        return Server(storages, services.build_editing(storages, notary=self.notary).undoing)
+        builder = ServiceBuilder(self.folder)
+        return Server(storages, builder.build_editing(storages, notary=self.notary))
 
     async def learn(self) -> None:
         """Do the case once without faults, so that it is known what comes of it."""
@@ -152,7 +151,7 @@ class Place:
             if hasattr(self, "after"):
                 self.notary.unsign(nbformat.reads(self.after.decode(), as_version=4))
         if self.case.takes_back:
-            await server.undoing.editor.edit(EditRequest(NAME, self.case.operations))
+            await server.services.editor.edit(EditRequest(NAME, self.case.operations))
             self.before = self.notebook.read_bytes()
 
     async def act(self, server: Server) -> Outcome:
@@ -161,8 +160,8 @@ class Place:
 
     def _asked(self, server: Server) -> Awaitable[EditReply]:
         if self.case.takes_back:
-            return server.undoing.undo(UndoRequest(NAME))
-        editor = server.undoing.editor
+            return server.services.undoing.undo(UndoRequest(NAME))
+        editor = server.services.editor
         operations = self.case.operations
         if self.case.text is None:
             cells = [operation for operation in operations if isinstance(operation, Insert)]
@@ -252,7 +251,9 @@ class Place:
             wrongs.append("I5: it is not in the history, and nothing is said of it")
         if reply is not None and reply.edit_id is not None and self.case.text is not None:
             back = await told(
-                server.undoing.undo(UndoRequest(NAME, edit_id=reply.edit_id, redo=self._redoes))
+                server.services.undoing.undo(
+                    UndoRequest(NAME, edit_id=reply.edit_id, redo=self._redoes)
+                )
             )
             if back.reply is None:
                 wrongs.append(f"I5: it cannot be taken back: {back.refusal!r}")
@@ -262,9 +263,9 @@ class Place:
                 return wrongs
         if self.notebook.exists():
             more = (Insert(cell_type="raw", source="more", at="end", id="more"),)
-            asked = server.undoing.editor.edit(EditRequest(NAME, more))
+            asked = server.services.editor.edit(EditRequest(NAME, more))
         else:
-            asked = server.undoing.editor.create(CreateRequest(NAME, []))
+            asked = server.services.editor.create(CreateRequest(NAME, []))
         again = await told(asked)
         if again.reply is None:
             wrongs.append(f"I7: the next edit fails: {again.refusal!r}")

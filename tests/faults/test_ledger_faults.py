@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import shutil
 import sqlite3
 from pathlib import Path
@@ -13,9 +12,9 @@ import pytest
 from jupyter_nbedit.database import NAME as LEDGER
 from tests.faults.machinery import NIGHTLY
 from tests.faults.place import CASES, Outcome, Place, Server
-from tests.faults.test_errors import SEED
+from tests.support.sizes import run_seed, seeded_random
 
-TIMES = 500 if NIGHTLY else 40
+TIMES = 500 if NIGHTLY else 20
 # A file whose byte for who may write it is beyond what SQLite knows is one that it only reads, and
 # it says no more then than on a disk that cannot be written.
 WRITE_VERSION = 18
@@ -41,7 +40,7 @@ async def test_whatever_bytes_of_the_ledger_are_broken_edits_are_made_and_record
     place: Place,
 ) -> None:
     await place.learn()
-    chance = random.Random(SEED)  # noqa: S311 -- nothing secret
+    chance = seeded_random("bytes of the ledger")
     whole = place.folder / "whole"
     wrongs = []
     for time in range(TIMES):
@@ -51,11 +50,11 @@ async def test_whatever_bytes_of_the_ledger_are_broken_edits_are_made_and_record
             await place.act(server)
             await place.put(server)
             await server.close()
-            shutil.copytree(place.folder / "ledger", whole)
+            shutil.copytree(place.folder / "nbedit", whole)
         else:
-            shutil.rmtree(place.folder / "ledger")
-            shutil.copytree(whole, place.folder / "ledger")
-        file = place.folder / "ledger" / LEDGER
+            shutil.rmtree(place.folder / "nbedit")
+            shutil.copytree(whole, place.folder / "nbedit")
+        file = place.folder / "nbedit" / LEDGER
         text = bytearray(file.read_bytes())
         whole_version = text[USER_VERSION]
         for _ in range(chance.choice((1, 3, 30, 300))):
@@ -65,7 +64,7 @@ async def test_whatever_bytes_of_the_ledger_are_broken_edits_are_made_and_record
         file.write_bytes(text)
         server = place.server()
         _, found = await tried(place, server)
-        wrongs += [f"{SEED} {time}: {wrong}" for wrong in found]
+        wrongs += [f"{run_seed()} {time}: {wrong}" for wrong in found]
         await server.close()
     assert wrongs == []
 
@@ -76,7 +75,7 @@ async def test_a_ledger_that_is_deleted_at_run_time_is_begun_anew(place: Place) 
     await place.put(server)
     await place.act(server)
     await place.put(server)
-    shutil.rmtree(place.folder / "ledger")
+    shutil.rmtree(place.folder / "nbedit")
     outcome, wrongs = await tried(place, server)
     assert wrongs == []
     assert outcome.reply is not None
@@ -90,7 +89,7 @@ async def test_a_ledger_that_somebody_locks_is_waited_for_and_then_done_without(
     await place.learn()
     server = place.server()
     await place.put(server)
-    other = sqlite3.connect(place.folder / "ledger" / LEDGER, isolation_level=None)
+    other = sqlite3.connect(place.folder / "nbedit" / LEDGER, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     outcome = await asyncio.wait_for(place.act(server), 60)
     assert place.wrongs(outcome) == []
