@@ -14,7 +14,6 @@ from jupyter_server.services.contents.largefilemanager import AsyncLargeFileMana
 
 from jupyter_nbedit.storage import Storage
 from jupyter_nbedit.storage.choice import ServerStorages
-from jupyter_nbedit.storage.files import FileStorage
 from jupyter_nbedit.storage.locks import PathLocks
 from tests.setups import live_rooms
 from tests.setups.bucket import bucket
@@ -83,7 +82,7 @@ async def memory(_folder: Path) -> AsyncIterator[Kept]:
 async def file(folder: Path) -> AsyncIterator[Kept]:
     """Plain files of the stock manager."""
     manager = AsyncLargeFileManager(root_dir=str(_root(folder)))
-    yield _on_disk(folder, FileStorage(manager, _locks(folder)))
+    yield _on_disk(folder, await _storage(manager, folder))
 
 
 @asynccontextmanager

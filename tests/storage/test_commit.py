@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from jupyter_nbedit.beside import Beside
-from jupyter_nbedit.errors import Forbidden, StorageFailure
+from jupyter_nbedit.errors import Forbidden
 from jupyter_nbedit.storage import Changed
 from tests.storage.conftest import (
     EDIT,
@@ -80,17 +80,6 @@ def test_the_bytes_are_safe_before_they_take_the_place_of_the_old_ones(public: P
     assert f"<{public}>" in synced
     # jupyter_server takes `.~name` for a backup of its own, and may put it in the notebook's place.
     assert ".~" not in "".join(changes)
-
-
-def test_nothing_is_left_beside_the_notebook(place: Place, notebook: Path) -> None:
-    for _ in range(5):
-        place.edit()
-    assert left_in(place.root) == [NAME]
-    base = place.read()
-    notebook.write_bytes(TEXT)
-    with pytest.raises(Changed):
-        place.write(base)
-    assert_as_it_was(notebook)
 
 
 def test_content_of_another_storage_is_not_written(place: Place, notebook: Path) -> None:
@@ -184,16 +173,6 @@ def test_what_is_being_written_is_nobody_else_s(
     assert made == [(0o600, os.O_EXCL), (0o666, os.O_EXCL)]
     assert [stat.S_IMODE(mode) for mode in modes if stat.S_ISREG(mode)] == [0o640, 0o644]
     assert sum(map(stat.S_ISDIR, modes)) == 2
-
-
-def test_a_file_that_cannot_be_made_durable_is_not_replaced(
-    place: Place, notebook: Path, after_call: AfterCall
-) -> None:
-    after_call("fsync", is_file, OSError(errno.EIO, "for the test"))
-    with pytest.raises(StorageFailure) as failure:
-        place.edit()
-    assert failure.value.details == {"applied": False}
-    assert_as_it_was(notebook)
 
 
 def test_a_folder_that_cannot_be_made_durable_is_told_of(

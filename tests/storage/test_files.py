@@ -171,18 +171,6 @@ def test_a_file_of_ours_is_known_without_being_read_again_until_somebody_writes_
     assert place.read().text == notebook.read_bytes()
 
 
-def test_the_file_that_a_new_link_leads_to_is_not_taken_for_the_old_one(
-    place: Place, notebook: Path
-) -> None:
-    base = place.read()
-    (place.root / "b.ipynb").write_bytes(TEXT)
-    notebook.unlink()
-    notebook.symlink_to("b.ipynb")
-    with pytest.raises(Changed):
-        place.write(base)
-    assert (place.root / "b.ipynb").read_bytes() == TEXT
-
-
 def test_a_notebook_whose_folder_was_renamed_does_not_come_back(place: Place) -> None:
     folder = place.root / "folder"
     folder.mkdir()

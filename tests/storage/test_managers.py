@@ -77,31 +77,14 @@ def test_a_manager_that_differs_in_nothing_that_matters_keeps_plain_files(
     assert kind_of(Informative(root_dir=str(tmp_path)), locks) == "file"
 
 
-DECISIVE = [
-    "get",
-    "save",
-    "open",
-    "exists",
-    "file_exists",
-    "dir_exists",
-    "is_hidden",
-    "atomic_writing",
-    "check_and_sign",
-    "mark_trusted_cells",
-    "rename_file",
-    "delete_file",
-    "restore_checkpoint",
-    "run_pre_save_hooks",
-    "run_post_save_hooks",
-    "_get_os_path",
-    "_read_file",
-    "_save_file",
-    "_read_notebook",
-    "_save_notebook",
-    "_notebook_model",
-    "_file_model",
-    "_base_model",
-]
+DECISIVE = (
+    *("get", "save", "open", "exists", "file_exists", "dir_exists", "is_hidden"),
+    *("atomic_writing", "check_and_sign", "mark_trusted_cells"),
+    *("rename_file", "delete_file", "restore_checkpoint"),
+    *("run_pre_save_hooks", "run_post_save_hooks", "_get_os_path"),
+    *("_read_file", "_save_file", "_read_notebook", "_save_notebook"),
+    *("_notebook_model", "_file_model", "_base_model"),
+)
 
 
 @pytest.mark.parametrize("name", DECISIVE)
