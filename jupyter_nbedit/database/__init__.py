@@ -28,6 +28,7 @@ from jupyter_nbedit.database.failures import (
     Purpose,
     is_broken,
     is_locked,
+    is_read_only,
     is_table_lost,
     refusals,
     said,
@@ -229,8 +230,9 @@ class Database:
                         raise
                     if is_broken(error):
                         self._put_aside(error)
-                    elif is_table_lost(error):
-                        # To open the file anew tells whether it is damaged.
+                    elif is_table_lost(error) or is_read_only(error):
+                        # To open the file anew tells whether it is damaged, and whether it may be
+                        # written by now; a connection that only reads stays one.
                         self._close()
                     else:
                         raise

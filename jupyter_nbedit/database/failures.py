@@ -77,6 +77,11 @@ def is_table_lost(error: BaseException) -> bool:
     )
 
 
+def is_read_only(error: BaseException) -> bool:
+    """Tell whether the file was opened for reading only, as SQLite does if it may not write it."""
+    return isinstance(error, sqlite3.OperationalError) and "readonly" in str(error)
+
+
 def said(error: BaseException) -> str:
     """Give the text of an error; one that repeats a broken schema may not be UTF-8."""
     if isinstance(error, UnicodeDecodeError):

@@ -54,6 +54,15 @@ def test_a_ledger_that_fails_while_it_is_opened_is_opened_again(
     assert found["kinds"]["warned"]
 
 
+def test_a_ledger_that_may_not_be_written_when_it_is_opened_is_written_afterwards(
+    shim: Path, quick: Path
+) -> None:
+    # SQLite opens it for reading then, and never for writing again.
+    options: dict[str, Any] = {"errors": ["EACCES"], "calls": "open", "limit": 100}
+    found = failing(shim, quick, "replace", modes=["FAIL_ONCE"], fresh=True, **options)
+    assert found["wrongs"] == []
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_what_an_fsync_has_failed_to_make_durable_is_not_called_so(
     shim: Path, quick: Path, case: str

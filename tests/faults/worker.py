@@ -217,7 +217,10 @@ def kills(job: dict[str, Any], shim: Shim, place: Place) -> Findings:
 
 
 def errors(job: dict[str, Any], shim: Shim, place: Place) -> Findings:
-    """Fail at calls, as often as ``limit`` says, chosen by ``seed``; each once and from then on."""
+    """Fail at calls, as often as ``limit`` says, chosen by ``seed``; each once and from then on.
+
+    Only ``calls`` whose names begin like that, if there is such a member.
+    """
 
     async def main() -> Findings:
         inside = place.root if job.get("inside") else None
@@ -230,6 +233,7 @@ def errors(job: dict[str, Any], shim: Shim, place: Place) -> Findings:
             for call in range(1, calls + 1)
             # For its own locks SQLite tries ten seconds long.
             if mode != "FAIL_ON" or not shim.name(call).startswith("fcntl")
+            if shim.name(call).startswith(job.get("calls", ""))
         ]
         if job.get("only"):
             mode, error, call = job["only"]
