@@ -148,29 +148,6 @@ def test_a_cell_that_could_be_two_is_not_guessed(live: Client, path: str) -> Non
     assert [cell["id"] for cell in live.read(path).json["cells"]] == ["twin", "twin"]
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"view": "all"},
-        {"view": ""},
-        {"start": "-1"},
-        {"start": "one"},
-        {"start": "1.5"},
-        {"limit": "0"},
-        {"limit": "-1"},
-        {"limit": "1" * 5000},
-        {"limit": ["1", "2"]},
-        {"view": ["source", "source"]},
-        {"force": "1"},
-        {"Cell": "alpha"},
-    ],
-)
-def test_a_query_of_the_wrong_form_is_refused(
-    live: Client, path: str, query: dict[str, Any]
-) -> None:
-    details(live.read(path, **query), 400, "invalid_request")
-
-
 def test_what_jupyter_reads_from_a_query_is_not_refused(live: Client, path: str) -> None:
     query: dict[str, Any] = {"no_track_activity": "1", "token": live.token, "_xsrf": "x"}
     assert live.read(path, **query).status == 200

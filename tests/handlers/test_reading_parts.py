@@ -157,16 +157,6 @@ def test_one_cell_has_an_address_of_its_own(live: Client, path: str) -> None:
     details(live.request("GET", f"{address}/x?start=1"), 400, "invalid_request")
 
 
-@pytest.mark.parametrize(
-    "query",
-    [{"outputs": "all"}, {"max_chars": "0"}, {"max_chars": "-1"}, {"max_chars": "9" * 40}],
-)
-def test_a_query_of_the_wrong_form_is_refused(
-    live: Client, path: str, query: dict[str, Any]
-) -> None:
-    details(live.read(path, **query), 400, "invalid_request")
-
-
 @pytest.mark.parametrize("size", [2**20 - 1, 2**20, 2**20 + 1, 5 * 2**20])
 def test_a_large_reply_arrives_whole(live: Client, path: str, size: int) -> None:
     (live.root / path).write_bytes(samples.notebook(samples.raw("x", "a")))
