@@ -104,34 +104,25 @@ def test_guards_and_versions_hold_here_too(live: Client, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("verb", "parts", "body", "status", "reason"),
+    ("verb", "cell", "body", "refusal"),
     [
-        ("POST", (), {"cell_type": "code", "source": ""}, 400, "invalid_operation"),
-        ("POST", (), {**NEW, "at": "end"}, 400, "invalid_operation"),
-        ("POST", (), {**NEW, "after": "nobody"}, 404, "cell_not_found"),
-        ("PATCH", ("alpha",), {"client": "me"}, 400, "invalid_operation"),
-        ("PATCH", ("alpha",), {"cell": "beta"}, 400, "invalid_request"),
-        ("PATCH", ("nobody",), {"source": ""}, 404, "cell_not_found"),
-        ("PATCH", ("alpha",), {"metadata": {"trusted": True}}, 400, "invalid_operation"),
-        (
-            *("PATCH", ("alpha",), {"metadata": {"x": 1}, "outputs": "clear"}),
-            *(400, "invalid_operation"),
-        ),
-        ("DELETE", ("3",), {}, 404, "cell_not_found"),
-        ("DELETE", ("-1",), {}, 400, "invalid_request"),
+        ("POST", "", {"cell_type": "code", "source": ""}, (400, "invalid_operation")),
+        ("POST", "", {**NEW, "at": "end"}, (400, "invalid_operation")),
+        ("POST", "", {**NEW, "after": "nobody"}, (404, "cell_not_found")),
+        ("PATCH", "alpha", {"client": "me"}, (400, "invalid_operation")),
+        ("PATCH", "alpha", {"cell": "beta"}, (400, "invalid_request")),
+        ("PATCH", "nobody", {"source": ""}, (404, "cell_not_found")),
+        ("PATCH", "alpha", {"metadata": {"trusted": True}}, (400, "invalid_operation")),
+        ("PATCH", "alpha", {"metadata": {}, "outputs": "clear"}, (400, "invalid_operation")),
+        ("DELETE", "3", {}, (404, "cell_not_found")),
+        ("DELETE", "-1", {}, (400, "invalid_request")),
     ],
 )
-def test_what_cannot_be_done_is_refused(  # noqa: PLR0913 -- columns
-    live: Client,
-    path: str,
-    verb: str,
-    parts: tuple[str, ...],
-    body: dict[str, Any],
-    status: int,
-    reason: str,
+def test_what_cannot_be_done_is_refused(  # noqa: PLR0913, PLR0917 -- columns
+    live: Client, path: str, verb: str, cell: str, body: dict[str, Any], refusal: tuple[int, str]
 ) -> None:
     with untouched(live.root):
-        found = details(send(live, verb, path, *parts, **body), status, reason)
+        found = details(send(live, verb, path, *([cell] if cell else []), **body), *refusal)
     # The request is no batch, and does not know its number in one.
     assert "operation" not in found
 
