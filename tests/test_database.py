@@ -348,26 +348,6 @@ async def test_tables_are_recognized_however_their_statements_are_written(
     assert not caplog.records
 
 
-async def test_migrations_are_made_in_order_and_once(folder: Folder) -> None:
-    steps = (
-        ("CREATE TABLE texts (text TEXT)",),
-        ("ALTER TABLE texts ADD COLUMN size INTEGER", "UPDATE texts SET size = length(text)"),
-        ("CREATE TABLE later (x)", "INSERT INTO later VALUES (1)"),
-    )
-    first = folder.open(schema=Schema(steps[:1]))
-    await put(first, "four")
-    await first.close()
-    for _ in range(2):
-        base = folder.open(schema=Schema(steps))
-        found = await base.read(
-            lambda found: found.execute(
-                "SELECT size, (SELECT count(*) FROM later) FROM texts"
-            ).fetchall()
-        )
-        assert found == [(4, 1)]
-        await base.close()
-
-
 async def test_a_migration_that_fails_leaves_the_file_as_it_was(
     opened: Database, folder: Folder
 ) -> None:

@@ -151,13 +151,6 @@ async def test_edits_are_numbered_only_if_they_were_made(services: ServiceBuilde
     assert [event["edit_id"] for event in await services.list_events()] == [1, 2, 3]
 
 
-async def test_the_reply_names_the_storage_it_went_to(services: ServiceBuilder) -> None:
-    storage = MemoryStorage({NAME: TEXT})
-    reply = await build(services, storage).edit(NAME, REPLACE)
-    assert reply.applied_via == "memory"
-    assert storage.announced == [(NAME, reply.hash)]
-
-
 async def test_in_plan_mode_the_storage_is_not_even_asked(services: ServiceBuilder) -> None:
     class Nowhere(OneStorage):
         async def of(self, _path: str) -> MemoryStorage:
@@ -182,15 +175,6 @@ async def test_the_storage_is_chosen_for_each_request(services: ServiceBuilder) 
         await service.edit(NAME, REPLACE)
 
 
-class Complaining(MemoryStorage):
-    """Cannot tell anybody."""
-
-    async def announce(self, path: str, written: Written) -> list[str]:
-        if written.hash:
-            raise OSError(5, "I/O error", f"/secret/{path}")
-        return ["never"]
-
-
 class Full:
     """Has no room for anything."""
 
@@ -213,16 +197,6 @@ async def test_an_edit_that_cannot_be_recorded_is_made_and_says_so(
     assert (event["edit_id"], event["hash"]) == (None, reply.hash)
 
 
-async def test_what_fails_after_the_write_is_a_warning(services: ServiceBuilder) -> None:
-    storage = Complaining({NAME: TEXT})
-    service = build(services, storage)
-    reply = await service.edit(NAME, REPLACE)
-    assert hashlib.sha256(storage.notebooks[NAME]).hexdigest() == reply.hash
-    (warning,) = reply.warnings
-    assert "/secret" not in warning
-    assert len(await services.list_events()) == 1
-
-
 # Half written notebooks --------------------------------------------------------------------------
 
 
@@ -239,13 +213,6 @@ class Torn(MemoryStorage):
         modified = datetime.now(tz=timezone.utc) - self._age
         self.left -= 1
         return Content(whole.text if self.left < 0 else whole.text[: -10 * self.left], modified)
-
-
-async def test_a_notebook_that_is_being_written_is_waited_for(services: ServiceBuilder) -> None:
-    storage = Torn(5)
-    reply = await build(services, storage).edit(NAME, REPLACE)
-    assert reply.hash_before == hashlib.sha256(TEXT).hexdigest()
-    assert (await build(services, Torn(5)).read(NAME)).total_cells == 3
 
 
 @pytest.mark.parametrize("age", [timedelta(seconds=3), timedelta(days=-1)])

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import time
 from collections.abc import Callable
+from time import monotonic
 from typing import Any, TypeVar
 
 LIMIT_SECONDS = 120.0
@@ -29,7 +30,7 @@ def wait_until(condition: Callable[[], Result | None], what: str | None = None) 
     AssertionError
         If nothing true is returned within two minutes.
     """
-    deadline = time.monotonic() + LIMIT_SECONDS
+    deadline = monotonic() + LIMIT_SECONDS
     while not (result := condition()):
         _check(deadline, condition, what, result)
         time.sleep(_POLL_SECONDS)
@@ -38,7 +39,7 @@ def wait_until(condition: Callable[[], Result | None], what: str | None = None) 
 
 async def wait_until_async(condition: Callable[[], Any], what: str | None = None) -> Any:
     """Do the same on the event loop, where the condition may be a coroutine function."""
-    deadline = time.monotonic() + LIMIT_SECONDS
+    deadline = monotonic() + LIMIT_SECONDS
     while True:
         result = condition()
         if inspect.isawaitable(result):
@@ -55,4 +56,4 @@ def _check(
     code = getattr(condition, "__code__", None)
     place = f"{code.co_filename}:{code.co_firstlineno}" if code else repr(condition)
     message = f"Waited {LIMIT_SECONDS:g} s for {what or place}; the last result is {result!r}."
-    assert time.monotonic() < deadline, message
+    assert monotonic() < deadline, message
