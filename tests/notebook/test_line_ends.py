@@ -56,6 +56,7 @@ operations = st.one_of(
 @example("a\r\nb\r\nc", replace_text("\n", "", all=True))
 @example(MIXED, replace_text("c", "1\n2"))
 @example(MIXED, replace_text("d", "1\n2"))
+@example("a\nb\r\nc", replace_text("c", "1\n2"))
 @example("10%\r20%", replace_text("\r", "\n"))
 @example("10%\n20%", replace_text("%\r2", "%, 2"))
 @example("a\nb", replace_text("b", "1\r\n2\r3"))

@@ -62,6 +62,8 @@ def test_the_schema_defines_members_for_every_owner() -> None:
 
 @given(where=st.sampled_from(MEMBERS), value=values)
 @example(("code", 5, "tags"), ["a", "a"])
+@example(("code", 5, "tags"), [""])
+@example(("code", 5, "name"), "")
 @example(("notebook", 5, "kernelspec"), {"name": "x"})
 @example(("notebook", 5, "language_info"), {"version": "3"})
 @example(("code", 17, "tags"), 1)
@@ -73,6 +75,15 @@ def test_a_value_is_refused_if_and_only_if_nbformat_refuses_it(
     if owner != "notebook":
         insert = {"op": "insert", "at": "end", "source": "x", "cell_type": owner}
         check("metadata", document(owner, minor, {}), [{**insert, "metadata": {name: value}}])
+
+
+@pytest.mark.parametrize("owner", OWNERS)
+def test_a_member_is_judged_in_the_versions_that_define_it(owner: str) -> None:
+    for name in sorted({name for one, _, name in MEMBERS if one == owner}):
+        for minor in range(7):
+            for value in (1, {"a": 1}):
+                operation = set_metadata(owner, {name: value})
+                check("metadata", document(owner, minor, {}), [operation])
 
 
 def test_what_a_patch_leaves_is_judged() -> None:

@@ -13,7 +13,7 @@ from tests.notebook.generated import notebooks, texts
 from tests.notebook.oracle import check
 
 # All other tests build on this.
-thoroughly = settings(max_examples=2 * settings().max_examples)
+thoroughly = settings(max_examples=max(50, settings().max_examples))
 
 patches = st.dictionaries(
     st.one_of(
