@@ -52,7 +52,9 @@ def measure_http(bench: Bench) -> list[Row]:
 
 def trust(connection: Connection, *contents: bytes, others: int = 0) -> None:
     """Trust notebooks, as `jupyter trust` does, and a number of others."""
-    notary = NotebookNotary(data_dir=str(connection.server.root.parent / "data"))
+    data = connection.server.root.parent / "data"
+    data.mkdir(exist_ok=True)
+    notary = NotebookNotary(data_dir=str(data))
     with closing(notary.store):
         for number in range(others):
             notary.store.store_signature(f"{number:064x}", notary.algorithm)

@@ -102,6 +102,7 @@ def compare_json(text: bytes) -> bool | None:
             return False
         raise AssertionError from error
     assert isinstance(expected, Pairs), "taken for an object"
+    assert text[span.start : span.start + 1] + text[span.stop - 1 : span.stop] == b"{}"
     assert text[: span.start].strip(b" \t\r\n") == b""
     assert text[span.stop :].strip(b" \t\r\n") == b""
     if members:
