@@ -95,6 +95,18 @@ def test_a_guard_that_does_not_hold_is_answered_with_the_current_source(
     }
 
 
+@pytest.mark.threat("S26")
+def test_an_index_from_before_somebody_elses_insert_is_noticed(live: Client, path: str) -> None:
+    read = live.read(path).json
+    assert live.patch(path, {**END, "at": "start", "source": "theirs"}).status == 200
+    mine = {"op": "replace", "cell": 1, "source": "mine"}
+    expect = {"source_hash": read["cells"][1]["source_hash"]}
+    with untouched(live.root):
+        answer = live.patch(path, {**mine, "expect": expect})
+        assert details(answer, 409, "cell_changed")["source"] == "x = 1\nx"
+        details(live.patch(path, mine, hash=read["hash"]), 412, "hash_mismatch")
+
+
 def test_a_guard_that_holds_lets_pass_whatever_has_become_of_other_cells(
     live: Client, path: str
 ) -> None:
