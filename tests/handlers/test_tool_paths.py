@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,17 +12,17 @@ import pytest
 
 from tests.handlers.refused import assert_says_nothing_of_this_machine, untouched
 from tests.handlers.tool_failures import failure
+from tests.handlers.tool_inputs import post
 from tests.handlers.ways_out import CALLS, MARK, SECRET, TEXTS
 from tests.support import samples
-from tests.support.http import JSON, Answer, Client
+from tests.support.http import Answer, Client
 
 LONGEST_NAME = 255
 
 
 def send(client: Client, tool: str, path: str) -> Answer:
     name, rest, _ = CALLS[tool]
-    body = json.dumps({**rest, name: path}).encode()
-    return client.request("POST", f"nbedit/tools/{tool}", body, JSON)
+    return post(client, tool, json.dumps({**rest, name: path}).encode())
 
 
 @pytest.fixture
@@ -38,13 +39,11 @@ def root(live: Client) -> Iterator[Path]:
         (live.root / f"veiled-{name}").symlink_to(live.root / ".hidden" / name)
     (live.root / "out").symlink_to(top / "elsewhere")
     yield live.root
-    for path in (*live.root.iterdir(), *made):
-        if path.is_symlink() or path.is_file():
+    for path in live.root.iterdir():
+        if not path.is_dir() or path.is_symlink():
             path.unlink()
     for folder in made:
-        for path in folder.iterdir():
-            path.unlink()
-        folder.rmdir()
+        shutil.rmtree(folder)
 
 
 def around(root: Path) -> list[Path]:

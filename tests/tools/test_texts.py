@@ -39,6 +39,7 @@ def read(live: Client) -> Read:
         ("a\n", {}, "     1\ta"),
         ("a\r\nb\r\n", {}, "     1\ta\n     2\tb"),
         ("\n\n", {}, "     1\t\n     2\t"),
+        ("\ra\r\r\n", {}, "     1\t\ra\r"),
         ("\ufeffa\n", {}, "     1\ta"),
         ("a\rb\x0cc\u2028d\n", {}, "     1\ta\rb\x0cc\u2028d"),
         ("", {}, "The file is empty."),
