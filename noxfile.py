@@ -33,6 +33,9 @@ STARTED = time.time()
 NIGHTLY = "--nightly"
 OLDEST_JUPYTERLAB = "jupyterlab==4.2.0"
 ODD_BASE_URL = "/a%40b/%C3%BC%20x%25y/"
+#: How long a test may take, in seconds.
+TIMEOUT = 300
+NIGHTLY_TIMEOUT = 1800
 #: Test environments with packages that do not go together with each other.
 SETUP_NAMES = ("setups", "documents")
 # One more than two cores: some test always waits for a server, a disk or a process.
@@ -197,8 +200,11 @@ def run_pytest(
     session: nox.Session, name: str, *arguments: str, env: dict[str, str] | None = None
 ) -> None:
     """Run pytest on all cores, with a report for the summary."""
+    # Each only ends what hangs.
+    timeout = NIGHTLY_TIMEOUT if NIGHTLY in session.posargs else TIMEOUT
     session.run(
         *("python", "-m", "pytest", "-q", f"--junitxml={fresh_report(name)}"),
+        f"--timeout={timeout}",
         # A module's tests share servers; a process with none left takes over those of another.
         *(f"--numprocesses={WORKERS}", "--dist=worksteal", *arguments, *session.posargs),
         env=env,
