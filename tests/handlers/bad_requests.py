@@ -534,7 +534,7 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
         "of the body": Case(patch(END, hash=HASH), {"expected": HASH}),
         "of the body, any in the header": with_header("If-Match", "*", hash=HASH),
     },
-    "read_required": {"anything": Case(EDIT, server="nobody")},
+    "read_required": {"anything": Case(EDIT, server="owners")},
     "version_unknown": {"since": get(f"{NOTEBOOK}?since={HASH}")},
     "idempotency_mismatch": {
         "another request": Case(patch(END, END, headers=KEY), first=[patch(END, headers=KEY)])
@@ -559,7 +559,9 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
         "to accept": Send("nbedit/proposals/999999/accept", {}),
     },
     "proposal_closed": {"rejected": Case(ACCEPT, first=[EDIT, REJECT], mode="review")},
-    "too_many_proposals": {"one": Case(EDIT, first=[EDIT], mode="review", server="owners")},
+    "too_many_proposals": {
+        "one": Case(EDIT, first=[get(NOTEBOOK), EDIT], mode="review", server="owners")
+    },
     "tool_not_found": {"a name": Send("nbedit/tools/nexo/Read", {})},
     "invalid_notebook": {
         **{

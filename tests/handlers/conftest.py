@@ -23,13 +23,13 @@ _OPTIONS = {
     "nobody": [
         "--NbEditApp.owners=nobody",
         "--NbEditApp.mode_is_fixed=True",
-        "--NbEditApp.read_before_edit=True",
     ],
     "owners": [
         "--NbEditApp.owners=ada",
         "--NbEditApp.section_files=else",
         "--NbEditApp.section_files=reminders",
         "--NbEditApp.max_proposals=1",
+        "--NbEditApp.read_before_edit=True",
         "--ServerApp.identity_provider_class=tests.handlers.ada.AdaProvider",
     ],
 }

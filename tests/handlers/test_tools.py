@@ -190,14 +190,14 @@ def test_a_written_notebook_is_not_trusted_for_it(live: Client, notebook: Path) 
     assert live.read(notebook.name).json["trusted"] is False
 
 
-@pytest.mark.parametrize("tool", [tool for tool in INPUTS if path_field(tool) == "notebook_path"])
+@pytest.mark.parametrize("tool", [tool for tool in INPUTS if path_field(tool) != "file_path"])
 def test_where_the_server_asks_for_it_every_tool_must_have_read_the_notebook(
     servers: Servers, tool: str
 ) -> None:
-    client = servers("nobody")
+    client = servers("owners")
     path = client.root / f"read first by {tool.replace('/', ' ')}.ipynb"
     path.write_bytes(samples.three_cells())
-    given = {**INPUTS[tool], "notebook_path": str(path)}
+    given = {**INPUTS[tool], path_field(tool): str(path)}
     with untouched(client.root):
         answer = send(client, tool, **given)
         assert answer.status == 428, answer.body
