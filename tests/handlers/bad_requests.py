@@ -318,6 +318,7 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
         "surrogates: a low one": surrogates(rb"a\udfffb", rb"\udfff"),
         "surrogates: a high one": surrogates(rb"\uD83D is half", rb"\uD83D"),
         "surrogates: one before a pair": surrogates(rb"\ud83d\ud83d\ude00", rb"\ud83d"),
+        "surrogates: two that are apart": surrogates(rb"\ud83d x \ude00", rb"\ud83d"),
         "surrogates: one before a backslash": surrogates(rb"\ud83d\\ude00", rb"\ud83d"),
         "surrogates: one behind a pair": surrogates(rb"\\ud800 \ud83d\ude00 \udead", rb"\udead"),
         "session: beyond ASCII": with_header("X-NbEdit-Session", "\u00e9t\u00e9s!"),

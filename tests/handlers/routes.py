@@ -82,7 +82,7 @@ SENT = {
     # Behind the gate a request that is no WebSocket's is told so.
     "GET /nbedit/tabs": Sent(status=400),
 }
-_PARAMETERS = {"path": NAME, "cell": "alpha", "edit_id": "999999", "proposal_id": "1"}
+_PARAMETERS = {"path": NAME, "cell": "alpha", "edit_id": "999999", "proposal_id": "999999"}
 # Of the two tools that ask for reading first, `NotebookEdit` is about what the row of `Read` has
 # read. Nobody has read the text: 428 is the own answer of `Edit`, said behind the gate.
 _TOOLS: dict[str, tuple[dict[str, Any], int]] = {
