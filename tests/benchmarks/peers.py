@@ -11,10 +11,11 @@ from functools import cache
 from http import HTTPStatus
 from pathlib import Path
 
+from jupyter_nbedit.demo.server import running
 from tests.benchmarks.connection import Connection
 from tests.benchmarks.files import Cell, check_edited
+from tests.support.http import Client
 from tests.support.paths import CACHE
-from tests.support.servers import start_server
 
 NB_CLI = "nb-cli"
 MCP = "jupyter-mcp-server"
@@ -96,18 +97,18 @@ class McpServer:
 @contextmanager
 def run_mcp_server(folder: Path) -> Iterator[McpServer]:
     """Run jupyter-mcp-server while the block runs; no kernel is started."""
+    root = folder / "notebooks"
+    root.mkdir(parents=True)
     options = (
         f"--JupyterMCPServerExtensionApp.document_id={_EDITED}",
         "--JupyterMCPServerExtensionApp.jupyterlab=False",
+        "--ServerApp.jpserver_extensions=jupyter_mcp_server=True",
+        "--no-browser",
     )
-    server = start_server(
-        folder,
-        *options,
-        extensions=["jupyter_mcp_server"],
-        python=str(install_peers() / "bin" / "python"),
-    )
-    try:
-        with closing(Connection(server.client, server.process.pid)) as connection:
-            yield McpServer(connection, server.client.root)
-    finally:
-        server.stop()
+    python = str(install_peers() / "bin" / "python")
+    # `tests.support.servers` switches off extensions that this one needs.
+    with (
+        running("jupyter_server", folder, *options, python=python) as server,
+        closing(Connection(Client(server.port, server.token, root), 0)) as connection,
+    ):
+        yield McpServer(connection, root)
