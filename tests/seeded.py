@@ -250,7 +250,7 @@ _WRITERS = (
     "tests/races/test_linearizability.py::test_edits_over_two_servers_are_linearizable[one lock]"
 )
 _PROPOSALS = "tests/races/test_two_servers_deciding.py::test_one_of_two_servers_decides"
-_TRUST = "tests/test_trust_histories.py::test_no_history_wins_trust_over_http_either"
+_TRUST = "tests/test_trust_histories.py::test_no_history_wins_trust_and_no_edit_loses_it"
 
 #: By what is wrong.
 BUGS = {
