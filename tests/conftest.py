@@ -81,6 +81,7 @@ def live(_running: Client) -> Client:
     # Pipes, folders without rights and the like, which a module has left, would trip up the next.
     for path in _running.root.iterdir():
         shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    _running.reset_modes("a.ipynb", "b.ipynb")
     return _running
 
 

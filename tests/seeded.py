@@ -276,5 +276,5 @@ BUGS = {
     "untrusted notebooks are signed": Bug(_sign_untrusted, _TRUST, "assert True == "),
     "trusted notebooks are not signed": Bug(_sign_nothing, _TRUST, "assert False == "),
 }
-#: Those that take more than a few seconds.
-SLOW = {"files are not synced", "folders are not synced", "files are written in place"}
+#: Those that are tried by day, too.
+DAY = {"locks of other servers are ignored", "links out of the root are followed"}

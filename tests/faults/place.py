@@ -27,6 +27,7 @@ from jupyter_nbedit.storage.choice import ServerStorages
 from jupyter_nbedit.storage.locks import PathLocks
 from tests.support import samples
 from tests.support.services import EditingServices, ServiceBuilder
+from tests.support.sizes import is_nightly
 
 NAME = "a.ipynb"
 MODE = 0o640
@@ -70,6 +71,8 @@ CASES: Mapping[str, Case] = {
     "create": Case(None, (Insert(cell_type="code", source="1", at="end", id="one"),)),
     "undo": Case(SMALL, (Replace(cell="c7", source="x = 'ours'"),), takes_back=True),
 }
+#: Those that are tried in this run.
+TRIED_CASES = tuple(CASES) if is_nightly() else ("replace", "create")
 
 
 @dataclass

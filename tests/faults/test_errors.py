@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.faults.machinery import NIGHTLY, work
-from tests.faults.place import CASES
+from tests.faults.place import TRIED_CASES
 from tests.support.sizes import run_seed
 
 MODES = ("FAIL_ONCE", "FAIL_ON")
@@ -27,7 +27,7 @@ def failing(shim: Path, folder: Path, case: str, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", TRIED_CASES)
 def test_whatever_call_fails_the_answer_is_true_and_the_next_edit_works(
     shim: Path, quick: Path, case: str, mode: str
 ) -> None:
@@ -43,7 +43,7 @@ def test_whatever_call_fails_the_answer_is_true_and_the_next_edit_works(
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("case", CASES if NIGHTLY else ["replace"])
+@pytest.mark.parametrize("case", TRIED_CASES if NIGHTLY else ["replace"])
 def test_a_ledger_that_fails_while_it_is_opened_is_opened_again(
     shim: Path, quick: Path, case: str, mode: str
 ) -> None:
@@ -63,7 +63,7 @@ def test_a_ledger_that_may_not_be_written_when_it_is_opened_is_written_afterward
     assert found["wrongs"] == []
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", TRIED_CASES)
 def test_what_an_fsync_has_failed_to_make_durable_is_not_called_so(
     shim: Path, quick: Path, case: str
 ) -> None:
@@ -74,7 +74,7 @@ def test_what_an_fsync_has_failed_to_make_durable_is_not_called_so(
     assert found["kinds"]["io_error"]
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", TRIED_CASES)
 def test_what_is_read_and_written_in_small_pieces_is_whole(
     shim: Path, quick: Path, case: str
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.machinery import NIGHTLY, work
-from tests.faults.place import CASES
+from tests.faults.place import TRIED_CASES
 from tests.support.sizes import seeded_random
 
 # Every call is another point; by day every tenth of a case's.
@@ -15,7 +15,7 @@ STEP = 1 if NIGHTLY else 10
 FIRST = 1 + seeded_random("kills").randrange(STEP)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", TRIED_CASES)
 def test_a_server_killed_at_any_call_leaves_the_old_or_the_new_bytes_and_the_next_one_goes_on(
     shim: Path, quick: Path, case: str
 ) -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.seeded import BUGS, SLOW, run_tests
+from tests.seeded import BUGS, DAY, run_tests
 from tests.support.sizes import is_nightly
 
 
-@pytest.mark.parametrize("name", [name for name in BUGS if is_nightly() or name not in SLOW])
+@pytest.mark.parametrize("name", [name for name in BUGS if is_nightly() or name in DAY])
 def test_a_seeded_bug_is_found(name: str, tmp_path: Path) -> None:
     done = run_tests([BUGS[name].test], tmp_path, name)
     # One is a failed test; anything else is a rig that did not even run.

@@ -70,20 +70,18 @@ def do_first(client: Client, case: Case) -> list[int]:
 def prepared(client: Client, case: Case) -> Iterator[list[int]]:
     """Prepare a server for a case; what it then remembers is forgotten again."""
 
-    def put_mode(**fields: str | None) -> None:
-        body = json.dumps(fields).encode()
-        assert client.request("PUT", "nbedit/mode", body, JSON).status == 200
-
     lay_out(client.root, case.notebook)
     if case.mode != "edit":
-        put_mode(mode=case.mode)
+        # Another test may have left one to the notebook itself.
+        client.reset_modes("a.ipynb")
+        body = json.dumps({"mode": case.mode}).encode()
+        assert client.request("PUT", "nbedit/mode", body, JSON).status == 200
     try:
         with case.arranged(client):
             yield do_first(client, case)
     finally:
         if case.mode != "edit" or case.first:
-            put_mode(mode=None)
-            put_mode(mode=None, path="a.ipynb")
+            client.reset_modes("a.ipynb")
             for proposal in client.request("GET", "nbedit/proposals").json["proposals"]:
                 target = f"nbedit/proposals/{proposal['proposal_id']}/reject"
                 client.request("POST", target, b"{}", JSON)

@@ -28,7 +28,7 @@ from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.openapi import document
 from tests.handlers.refused import OF_FORM, assert_says_nothing_of_this_machine
 from tests.support import samples
-from tests.support.http import JSON, Client
+from tests.support.http import Client
 from tests.support.sizes import is_nightly
 
 Case = schemathesis.Case[Any]
@@ -97,7 +97,7 @@ def test_the_server_does_what_the_document_says(
         )
     finally:
         if case.operation.label == "PUT /nbedit/mode":
-            reset_modes(live)
+            live.reset_modes(*NOTEBOOKS)
     # Paths that the request named may come back.
     assert_says_nothing_of_this_machine(response.content.replace(str(live.root).encode(), b""))
     if case.meta and case.meta.generation.mode.is_positive and response.status_code == 400:
@@ -115,13 +115,6 @@ def lay_out(root: Path) -> None:
         path.parent.mkdir(exist_ok=True)
         if not path.exists() or path.read_bytes() != content:
             path.write_bytes(content)
-
-
-def reset_modes(live: Client) -> None:
-    """Let all notebooks be edited again."""
-    for scope in ({}, *({"path": name} for name in NOTEBOOKS)):
-        body = json.dumps({"mode": None, **scope}).encode()
-        assert live.request("PUT", "nbedit/mode", body, JSON).status == 200
 
 
 def aim(case: Case, root: Path) -> None:

@@ -211,7 +211,7 @@ async def test_a_claim_of_a_killed_server_is_judged_by_what_is_in_the_notebook(
                 both.servers.runs["one"].server.kill()
             if is_changed:
                 file = both.servers.root / NAME
-                file.write_bytes(file.read_bytes().replace(b"c0", b"changed by hand"))
+                file.write_bytes(file.read_bytes().replace(b'"c0"', b'"changed by hand"'))
             assert_closed(await both.decide("two", number))
             assert (await both.look("two", number))["status"] == "accepted"
             assert both.sources().count(NEW) == 1

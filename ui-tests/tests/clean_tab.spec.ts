@@ -60,7 +60,7 @@ test.describe('A clean tab', () => {
     expect(await tab.dirty()).toBe(false);
   });
 
-  test('shows all of 64 edits that are made at once', async ({ agent, folder, open }) => {
+  test('shows all of 64 edits that are made at once @nightly', async ({ agent, folder, open }) => {
     folder.write('burst.ipynb', notebook(many(64)));
     const tab = await open('burst.ipynb');
     const path = folder.path('burst.ipynb');

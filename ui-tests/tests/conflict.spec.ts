@@ -41,7 +41,7 @@ test.describe('A cell that was changed on both sides', () => {
     expect(folder.sources('both.ipynb')).toEqual([MINE, 'y = 2']);
   });
 
-  test('has the agent’s text after "Take theirs"', async ({ agent, folder, open }) => {
+  test('has the agent’s text after "Take theirs" @nightly', async ({ agent, folder, open }) => {
     const tab = await disagree(agent, folder, open);
     await tab.page.getByRole('button', { name: 'Take theirs' }).click();
     await expect(tab.page.getByRole('button', { name: 'Take theirs' })).toHaveCount(0);

@@ -32,9 +32,7 @@ function uneven(count: number): CellJson[] {
 }
 
 for (const windowingMode of ['contentVisibility', 'full', 'defer', 'none']) {
-  // By day the default alone.
-  const when = windowingMode === 'contentVisibility' ? '' : ' @nightly';
-  test.describe(`In the windowing mode "${windowingMode}"${when}`, () => {
+  test.describe(`In the windowing mode "${windowingMode}"`, () => {
     test.use({
       mockSettings: {
         ...galata.DEFAULT_SETTINGS,
@@ -42,7 +40,7 @@ for (const windowingMode of ['contentVisibility', 'full', 'defer', 'none']) {
       }
     });
 
-    test('the notebook in front scrolls to each edited cell', async ({
+    test('the notebook in front scrolls to each edited cell @nightly', async ({
       agent,
       folder,
       open,
@@ -64,7 +62,12 @@ for (const windowingMode of ['contentVisibility', 'full', 'defer', 'none']) {
       }
     });
 
-    test('"View" shows a cell below collapsed headings', async ({ agent, folder, open, page }) => {
+    test('"View" shows a cell below collapsed headings @nightly', async ({
+      agent,
+      folder,
+      open,
+      page
+    }) => {
       const cells = uneven(60);
       cells[30] = markdown('outer', '# Outer');
       cells[32] = markdown('inner', '## Inner');

@@ -54,7 +54,7 @@ test.describe('The reply to an edit', () => {
     expect((await replace(0, 'theirs = 1')).tabs).toEqual({ ...NOBODY, open: 1, shown: 1 });
   });
 
-  test('says that a tab asks its user, until they have chosen', async ({ open }) => {
+  test('says that a tab asks its user, until they have chosen @nightly', async ({ open }) => {
     const tab = await open('handshake.ipynb');
     await known(1);
     await tab.type(0, '  # mine');

@@ -93,7 +93,7 @@ test.describe('The history panel', () => {
     expect(await tab.place()).toEqual(before);
   });
 
-  test('opens an edit to its differences, inline or side by side, and goes to a cell', async ({
+  test('opens an edit to its differences, inline or side by side, and goes to a cell @nightly', async ({
     agent,
     folder,
     open,
@@ -330,7 +330,7 @@ test.describe('The history panel', () => {
     expect(dialogs.splice(0)).toHaveLength(1);
   });
 
-  test('can be used with the keyboard alone', async ({ agent, folder, open, page }) => {
+  test('can be used with the keyboard alone @nightly', async ({ agent, folder, open, page }) => {
     folder.write('keys.ipynb', notebook(many(6)));
     const path = folder.path('keys.ipynb');
     for (const cell of [0, 1, 2]) {
@@ -439,11 +439,8 @@ test.describe('The history panel', () => {
   });
 
   // How long it takes is printed: it depends on what else the machine does.
-  for (const { count, when } of [
-    { count: 200, when: '' },
-    { count: 1000, when: ' @nightly' }
-  ]) {
-    test(`opens and scrolls to the first of ${count} edits${when}`, async ({
+  for (const count of [200, 1000]) {
+    test(`opens and scrolls to the first of ${count} edits @nightly`, async ({
       agent,
       folder,
       open,

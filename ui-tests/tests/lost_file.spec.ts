@@ -2,7 +2,7 @@ import { expect, test } from './fixtures';
 import { many, notebook } from './notebooks';
 
 test.describe('A user can still save', () => {
-  test('a notebook whose file was deleted', async ({ folder, open, page }) => {
+  test('a notebook whose file was deleted @nightly', async ({ folder, open, page }) => {
     folder.write('gone.ipynb', notebook(many(3)));
     // JupyterLab makes a first checkpoint when it opens a notebook, and complains if it cannot.
     const checkpoint = page.waitForResponse(
@@ -18,7 +18,7 @@ test.describe('A user can still save', () => {
     expect(folder.sources('gone.ipynb')[1]).toContain('# mine');
   });
 
-  test('a notebook whose file is no notebook any more, and is asked first', async ({
+  test('a notebook whose file is no notebook any more, and is asked first @nightly', async ({
     dialogs,
     folder,
     open,

@@ -12,7 +12,7 @@ const replace = (index: number) => ({
 });
 
 test.describe('The mark at a cell that was changed from outside', () => {
-  test('says by whom, and stays until its user selects the cell or goes on', async ({
+  test('says by whom, and stays until its user selects the cell or goes on @nightly', async ({
     agent,
     folder,
     open,

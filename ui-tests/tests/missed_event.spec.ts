@@ -48,7 +48,12 @@ test.describe('A tab that missed the event', () => {
     expect(await tab.sources()).toEqual(saved);
   });
 
-  test('catches up when its window gets the focus', async ({ agent, folder, open, page }) => {
+  test('catches up when its window gets the focus @nightly', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
     await page.routeWebSocket(EVENTS, openAndMute);
     folder.write('away.ipynb', notebook(many(6)));
     const tab = await open('away.ipynb');
@@ -60,7 +65,7 @@ test.describe('A tab that missed the event', () => {
     await expect(tab.editor(2)).toHaveText('theirs = 2');
   });
 
-  test('catches up when its socket is back', async ({ agent, folder, open, page }) => {
+  test('catches up when its socket is back @nightly', async ({ agent, folder, open, page }) => {
     let isDown = false;
     const sockets: WebSocketRoute[] = [];
     await page.routeWebSocket(EVENTS, async socket => {

@@ -13,7 +13,7 @@ const NAMES = [
   'a@b/ü #?/%2e%2e/same name.ipynb'
 ];
 
-test('Notebooks of odd names follow edits, each its own, and are saved', async ({
+test('Notebooks of odd names follow edits, each its own, and are saved @nightly', async ({
   agent,
   folder,
   open

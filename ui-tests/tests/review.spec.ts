@@ -124,7 +124,7 @@ test.describe('What is proposed', () => {
     expect(await tab.dirty()).toBe(false);
   });
 
-  test('may be new, gone and moved cells, and is accepted as a whole', async ({
+  test('may be new, gone and moved cells, and is accepted as a whole @nightly', async ({
     agent,
     folder,
     open
@@ -326,7 +326,7 @@ test.describe('What is proposed', () => {
     expect(await tab.heightOf('cell-id-0')).toBeGreaterThanOrEqual(y + height);
   });
 
-  test('is a text, whatever is in it', async ({ agent, folder, open, page }) => {
+  test('is a text, whatever is in it @nightly', async ({ agent, folder, open, page }) => {
     const harm = await watch(page);
     folder.write('texts.ipynb', notebook(many(PAYLOADS.length)));
     const path = folder.path('texts.ipynb');
@@ -400,7 +400,7 @@ test.describe('In a notebook that has only the cells in sight on the page', () =
 });
 
 test.describe('The list of proposals', () => {
-  test('has those of notebooks that are not open, and opens them', async ({
+  test('has those of notebooks that are not open, and opens them @nightly', async ({
     agent,
     folder,
     open,
@@ -471,7 +471,7 @@ test.describe('The list of proposals', () => {
 });
 
 test.describe('The status bar', () => {
-  test('shows how edits are taken, and lets the user change it', async ({
+  test('shows how edits are taken, and lets the user change it @nightly', async ({
     agent,
     folder,
     open,

@@ -39,7 +39,11 @@ for (const name of ['notes.md', 'script.py']) {
       await expect.poll(() => folder.text(name)).toBe('mine one\nchanged\n');
     });
 
-    test('tells its user if it is dirty, and keeps the typing', async ({ agent, folder, page }) => {
+    test('tells its user if it is dirty, and keeps the typing @nightly', async ({
+      agent,
+      folder,
+      page
+    }) => {
       folder.write(name, 'one\ntwo\n');
       const widget = await openText(page, folder.path(name));
       const editor = page.locator('.jp-FileEditor .cm-content');
@@ -60,7 +64,7 @@ for (const name of ['notes.md', 'script.py']) {
   });
 }
 
-test('A text tab of notes.md follows a tool that edits a section of it', async ({
+test('A text tab of notes.md follows a tool that edits a section of it @nightly', async ({
   agent,
   folder,
   page

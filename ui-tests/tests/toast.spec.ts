@@ -54,7 +54,7 @@ test.describe('A toast tells no more of an edit', () => {
     expect(await tab.source(1)).toContain('first_1');
   });
 
-  test('that somebody else took back', async ({ agent, folder, open, page }) => {
+  test('that somebody else took back @nightly', async ({ agent, folder, open, page }) => {
     folder.write('else.ipynb', notebook(many(6)));
     const path = folder.path('else.ipynb');
     const tab = await open('else.ipynb');

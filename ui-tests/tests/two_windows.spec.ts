@@ -37,7 +37,7 @@ test('Two windows on one notebook, one dirty and one clean, both follow', async 
   expect(await dirty.dirty()).toBe(false);
 });
 
-test('Two views of one notebook in one window both follow, and there is one toast', async ({
+test('Two views of one notebook in one window both follow, and there is one toast @nightly', async ({
   agent,
   folder,
   open,

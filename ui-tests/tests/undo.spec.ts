@@ -41,7 +41,7 @@ test.describe('"Undo" of a toast', () => {
     await expect(toast).toHaveCount(1);
   });
 
-  test('says which cells stand in its way, and leaves those as they are', async ({
+  test('says which cells stand in its way, and leaves those as they are @nightly', async ({
     agent,
     folder,
     open,
