@@ -291,14 +291,15 @@ def test_a_notebook_s_life_is_as_the_model_has_it() -> None:
         Life,
         settings=settings(
             # Hypothesis ends some lives early.
-            max_examples=STEPS // STEPS_OF_A_LIFE * 8 // 5,
+            max_examples=STEPS // STEPS_OF_A_LIFE * 2,
             stateful_step_count=STEPS_OF_A_LIFE,
             suppress_health_check=list(HealthCheck),
             phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
         ),
     )
     print(dict(Life.done.most_common()))
-    assert Life.done["steps"] >= STEPS
-    assert Life.done["edits"] > STEPS / 10
+    # Few steps would prove little.
+    assert Life.done["steps"] >= STEPS / 2
+    assert Life.done["edits"] > STEPS / 20
     if is_nightly():
         assert set(Life.done) >= {*OPERATIONS, "undone", "outside", "read"}

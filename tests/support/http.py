@@ -13,6 +13,7 @@ from urllib.parse import quote, urlencode
 from tornado.httpclient import HTTPResponse
 from tornado.httputil import HTTPHeaders
 
+from tests.support import samples
 from tests.support.documented import assert_documented
 
 JSON = {"Content-Type": "application/json"}
@@ -93,11 +94,21 @@ class Client:
         return self.request("PATCH", _notebook(path, {}), body, {**JSON, **(headers or {})})
 
     def reset_modes(self, *paths: str) -> None:
-        """Let the server and its notebooks of these names take edits as a new server does."""
+        """Let the server and its notebooks of these names take edits as a new server does.
+
+        A mode that a notebook was given outlasts its file, and can only be changed while there is
+        one.
+        """
         for scope in ({}, *({"path": path} for path in paths)):
+            file = self.root / scope.get("path", "")
+            is_missing = not file.exists()
+            if is_missing:
+                file.write_bytes(samples.three_cells())
             body = json.dumps({"mode": None, **scope}).encode()
             answer = self.request("PUT", "nbedit/mode", body, JSON)
             assert answer.status == 200, answer.body
+            if is_missing:
+                file.unlink()
 
 
 def _notebook(path: str, query: Mapping[str, Any]) -> str:
