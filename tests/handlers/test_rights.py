@@ -18,6 +18,7 @@ from tests.handlers.refused import assert_says_nothing_of_this_machine, untouche
 from tests.handlers.routes import MISSING, NAME, OPERATIONS, ROWS, is_row_of, verbs
 from tests.support import samples
 from tests.support.http import Answer, Client, Local
+from tests.support.sizes import is_nightly
 
 #: What each kind of user may do to what: the words of an authorizer, and what it makes of resources
 #: that it does not know. Authorizers that were written before there was `nbedit` know `contents` at
@@ -70,7 +71,7 @@ class BrokenGate(Authorizer):
         raise OSError(message)
 
 
-@pytest.fixture(params=[Gate, SlowGate])
+@pytest.fixture(params=[Gate, SlowGate] if is_nightly() else [SlowGate])
 def gate(request: pytest.FixtureRequest, jp_server_config: Any) -> type[Gate]:
     kind: type[Gate] = request.param
     kind.asked = set()

@@ -29,7 +29,7 @@ from tests.support import corpora
 from tests.support.sizes import is_nightly
 
 NIGHTLY = is_nightly()
-STEP = 1 if NIGHTLY else 8
+STEP = 1 if NIGHTLY else 20
 # The few larger ones take as long as all others.
 MOST_BYTES = 10**9 if NIGHTLY else 200_000
 

@@ -35,7 +35,7 @@ Case = schemathesis.Case[Any]
 
 #: How many are generated for each operation, and the least number of all that are sent. At night
 #: those at the bounds come on top.
-EXAMPLES, CASES = (625, 20_000) if is_nightly() else (8, 200)
+EXAMPLES, CASES = (625, 20_000) if is_nightly() else (3, 60)
 DOCUMENT = json.loads(json.dumps(document(default_handlers, base_url="/")))
 OPERATIONS = sum(len(verbs) for verbs in DOCUMENT["paths"].values())
 

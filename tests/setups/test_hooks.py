@@ -16,6 +16,7 @@ from tests.setups.serving import assert_edited, contents, save
 from tests.support import samples
 from tests.support.http import JSON, Client
 from tests.support.servers import run_server
+from tests.support.sizes import is_nightly
 
 REPLACE = {"op": "replace", "cell": "beta", "source": "# Changed"}
 TEXT = samples.three_cells()
@@ -188,12 +189,16 @@ def test_the_checkpoint_a_user_made_is_what_reverting_gives(
     assert contents(client, path)["content"]["cells"][1]["source"] == "# Title"
 
 
+#: How often two readers open the notebook.
+OPENINGS = 100 if is_nightly() else 15
+
+
 def test_who_opens_a_notebook_while_it_is_edited_never_finds_it_broken(hooked: Client) -> None:
     cells = [samples.code(f"x = {n}\n" * 50, f"c{n}") for n in range(60)]
     path, file = keep(hooked, "busy", samples.notebook(*cells))
 
     def opens() -> set[int]:
-        return {hooked.request("GET", f"api/contents/{path}").status for _ in range(100)}
+        return {hooked.request("GET", f"api/contents/{path}").status for _ in range(OPENINGS)}
 
     with ThreadPoolExecutor(2) as pool:
         opening = [pool.submit(opens) for _ in range(2)]
