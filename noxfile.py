@@ -42,14 +42,28 @@ SETUP_NAMES = ("setups", "documents")
 WORKERS = min(4, max(3, os.cpu_count() or 1))
 RIGS = ("tests/faults", "tests/races", "tests/fuzz", "tests/soak")
 
-DAY = ["lint", "unit", "rigs", "packaging", "lab", "browser"]
-NIGHT = ["setups", "oldest_lab", "rooms", "notebook7", "host", "mutation", "benchmarks"]
+DAY = ["lint", "python", "lab", "browser"]
+NIGHT = [
+    "lint",
+    "unit",
+    "rigs",
+    "packaging",
+    "lab",
+    "browser",
+    "setups",
+    "oldest_lab",
+    "rooms",
+    "notebook7",
+    "host",
+    "mutation",
+    "benchmarks",
+]
 
 nox.needs_version = ">=2025.2.9"
 nox.options.envdir = ".cache/nox"
 nox.options.reuse_venv = "yes"
 nox.options.default_venv_backend = "venv"
-nox.options.sessions = [*DAY, *(NIGHT if NIGHTLY in sys.argv else []), "summary"]
+nox.options.sessions = [*(NIGHT if NIGHTLY in sys.argv else DAY), "summary"]
 
 # Where nox is installed, all of `jupyter_nbedit[dev]` is: most parts need no other environment.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -72,6 +86,12 @@ def lint(session: nox.Session) -> None:
         (("ruff", "format", "--check"), ROOT),
         (("lint-imports",), ROOT),
     )
+
+
+@nox.session(venv_backend="none")
+def python(session: nox.Session) -> None:
+    """Test Python: the parts `unit`, `rigs` and `packaging` in one run."""
+    run_pytest(session, "python", "tests")
 
 
 @nox.session(venv_backend="none")

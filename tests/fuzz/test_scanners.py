@@ -28,7 +28,7 @@ from tests.support.sizes import is_nightly, run_seed, seeded_random
 
 FOUND = CACHE / "fuzz"
 #: How many texts Atheris tries in each process; at night it ends by time.
-TEXTS, PROCESSES = (-1, 2) if is_nightly() else (30_000, 1)
+TEXTS, PROCESSES = (-1, 2) if is_nightly() else (15_000, 1)
 LONGEST = 1000  # bytes
 
 SMALL = (

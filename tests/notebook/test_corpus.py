@@ -29,7 +29,7 @@ from tests.support import corpora
 from tests.support.sizes import is_nightly
 
 NIGHTLY = is_nightly()
-STEP = 1 if NIGHTLY else 20
+STEP = 1 if NIGHTLY else 10
 # The few larger ones take as long as all others.
 MOST_BYTES = 10**9 if NIGHTLY else 200_000
 
@@ -266,9 +266,10 @@ def test_taking_back_gives_the_former_bytes_and_of_an_older_edit_those_of_its_ce
             if can_be_saved(text) and can_be_saved(before.text[:]):
                 refused = check_older(before, *found, saved(text), saved)
                 count["older" if refused is None else "alike"] += 1
-    assert count["newest"] > 10
+    # Few notebooks would prove little, and are too few for a share.
+    assert count["newest"] > (10 if NIGHTLY else 2)
     # Cells without ids that look alike cannot be told apart.
-    assert count["alike"] < 0.05 * count["older"]
+    assert count["alike"] < 0.05 * count["older"] + (0 if NIGHTLY else 5)
 
 
 def test_what_validated_before_validates_after() -> None:

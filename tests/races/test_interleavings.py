@@ -12,6 +12,7 @@ from tests.races.insider import NAME
 from tests.races.rig import AWAY, BEFORE, THEIRS, Rig, build_rig
 from tests.races.stopping import OURS
 from tests.races.users import all_kinds, called
+from tests.support.sizes import is_nightly
 
 Act = Callable[[Path, Rig], None]
 ACTS = [
@@ -23,6 +24,8 @@ ACTS = [
     acts.removed,
     acts.moved,
 ]
+
+only_at_night = pytest.mark.skipif(not is_nightly(), reason="a way of few systems: nightly")
 
 
 @pytest.fixture(scope="module", params=all_kinds(), ids=called)
@@ -69,12 +72,14 @@ def test_act_between_any_two_calls_of_an_edit_is_not_lost(rig: Rig, act: Act) ->
     assert_little_is_lost(rig, act, "lease")
 
 
+@only_at_night
 @pytest.mark.parametrize("act", [acts.renamed, acts.removed, acts.moved])
 def test_without_leases_whoever_replaces_or_removes_the_file_loses_nothing(act: Act) -> None:
     with build_rig(all_kinds()[0], refused=["lease"]) as rig:
         assert_little_is_lost(rig, act, "exchange")
 
 
+@only_at_night
 def test_without_exchange_only_what_comes_between_look_and_rename_is_lost() -> None:
     with build_rig(all_kinds()[0], refused=["exchange"]) as rig:
         # To look again is to open, to read and to close.

@@ -23,7 +23,7 @@ from tests.support.sizes import is_nightly, seeded_random
 from tests.support.waiting import wait_until
 
 #: How many requests a run has, and how long a page stays at most, in seconds.
-BRIEF_REQUESTS, BRIEF_STAY = 200, 1.0
+BRIEF_REQUESTS, BRIEF_STAY = 120, 1.0
 NIGHTLY_REQUESTS, NIGHTLY_STAY = int(os.environ.get("NBEDIT_SOAK_REQUESTS", "30000")), 4.0
 #: Requests for each visit of a page.
 REQUESTS_PER_VISIT = 20
