@@ -373,7 +373,8 @@ def test_no_history_wins_trust_and_no_edit_loses_it() -> None:
     assert counts["trusted"] > HISTORIES
     assert counts["untrusted"] > HISTORIES
     assert counts["taken back"] > HISTORIES / 10
-    assert counts["made again"] >= HISTORIES / 100
+    # It is rare, and by day there are few.
+    assert counts["made again"] >= HISTORIES / 100 or not is_nightly()
     assert all(counts[step.__name__] > HISTORIES / 20 for step in STEPS)
 
 
