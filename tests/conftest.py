@@ -103,7 +103,7 @@ def services(
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Give a clock that the test sets forward in place of a wait."""
+    """Return a clock that the test sets forward in place of a wait."""
     clock = Clock()
     clock.install(monkeypatch)
     return clock

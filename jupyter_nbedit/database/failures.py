@@ -78,7 +78,7 @@ def is_table_lost(error: BaseException) -> bool:
 
 
 def is_read_only(error: BaseException) -> bool:
-    """Tell whether the file was opened for reading only, as SQLite does if it may not write it."""
+    """Return whether the file was opened for reading only, as SQLite does where it must."""
     return isinstance(error, sqlite3.OperationalError) and "readonly" in str(error)
 
 

@@ -148,7 +148,7 @@ def choose_ways(library: Library) -> dict[str, Edit]:
 
 @contextmanager
 def _noting_renames() -> Iterator[list[float]]:
-    """Give the times at which a new file has replaced an old one."""
+    """Return the times at which a new file has replaced an old one."""
     times: list[float] = []
     put = Swap.put
 

@@ -21,7 +21,7 @@ _Case = TypeVar("_Case")
 
 
 def limit_cases(cases: Iterable[_Case], by_day: int) -> Iterator[_Case]:
-    """Give as many cases as this run tries."""
+    """Return as many cases as this run tries."""
     if not is_nightly():
         yield from islice(cases, by_day)
         return

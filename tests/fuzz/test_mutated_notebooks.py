@@ -122,7 +122,7 @@ def parse(text: bytes) -> Document | None:
 
 
 def choose_cases(chance: random.Random) -> Iterator[tuple[Path, str, str]]:
-    """Give every mutator with every operation in random order, again and again."""
+    """Yield every mutator with every operation in random order, again and again."""
     paths = corpora.notebooks()
     assert len(paths) > 300
     pairs = [(mutator, operation) for mutator in MUTATORS for operation in CHECKS]

@@ -87,7 +87,7 @@ def download_source() -> Path:
 
 
 def compare(without: Path, *runs: Path) -> int:
-    """Say which tests only fail with the extension, in all runs with it; return the exit code."""
+    """Print which tests only fail with the extension, in all runs with it; return the exit code."""
     before = passed_in(without)
     after = set[str]().union(*map(passed_in, runs))
     lost = before - after - set(EXPECTED)

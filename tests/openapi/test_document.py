@@ -28,7 +28,7 @@ PLAYED = [exchange for exchange in exchanges() if not exchange.constructed]
 
 
 def all_responses() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Give operation, status and content of each response."""
+    """Yield operation, status and content of each response."""
     for path, verbs in DOCUMENT["paths"].items():
         for verb, operation in verbs.items():
             for status, response in operation["responses"].items():

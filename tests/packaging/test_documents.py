@@ -25,7 +25,7 @@ def find_blocks(language: str) -> list[str]:
 
 
 def find_requests() -> Iterator[tuple[str, str, Any, Any]]:
-    """Give the requests that are printed with their answers: verb, path, body, answer."""
+    """Return the requests that are printed with their answers: verb, path, body, answer."""
     for curl, answer in re.findall(r"```sh\n(curl .*?)```\n\n```json\n(.*?)```", README, re.DOTALL):
         verb = re.search(r"-X (\w+)", curl)
         path = re.search(r"http://localhost:8888/([^\s\"]+)", curl)

@@ -175,7 +175,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def answers(hub: Hub, process: subprocess.Popen[bytes]) -> bool:
-    """Tell whether the hub answers through the proxy."""
+    """Return whether the hub answers through the proxy."""
     assert process.poll() is None, "The hub has ended."
     with contextlib.suppress(OSError, json.JSONDecodeError):
         return hub.request("GET", "/users")[0] == 200

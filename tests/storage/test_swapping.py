@@ -54,7 +54,7 @@ def guard(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def is_last_look(name: object) -> bool:
-    """Tell whether it is asked for the backup of a save, or for what came away afterwards."""
+    """Return whether it is asked for the backup of a save, or for what came away afterwards."""
     return str(name).startswith((".~", ".nbedit-"))
 
 
