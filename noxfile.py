@@ -40,11 +40,13 @@ NIGHTLY_TIMEOUT = 1800
 SETUP_NAMES = ("setups", "documents")
 # One more than two cores: some test always waits for a server, a disk or a process.
 WORKERS = min(4, max(3, os.cpu_count() or 1))
+CORE = ("tests/notebook", "tests/storage")
 RIGS = ("tests/faults", "tests/races", "tests/fuzz", "tests/soak")
 
-DAY = ["lint", "python", "lab", "browser"]
+DAY = ["lint", "core", "python", "lab", "browser"]
 NIGHT = [
     "lint",
+    "core",
     "unit",
     "rigs",
     "packaging",
@@ -89,22 +91,29 @@ def lint(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none")
+def core(session: nox.Session) -> None:
+    """Test what finds and edits cells and replaces files; each branch of it must be covered."""
+    if other_arguments(session):
+        # Some tests cover a part.
+        run_pytest(session, "core", *CORE)
+        return
+    traced = ("--cov=jupyter_nbedit.notebook", "--cov=jupyter_nbedit.storage", "--cov-report=")
+    run_pytest(session, "core", *CORE, *traced)
+    modules = nox.project.load_toml("pyproject.toml")["tool"]["mutmut"]["only_mutate"]
+    session.run("coverage", "report", f"--include={','.join(modules)}", "--fail-under=100")
+
+
+@nox.session(venv_backend="none")
 def python(session: nox.Session) -> None:
-    """Test Python: the parts `unit`, `rigs` and `packaging` in one run."""
-    run_pytest(session, "python", "tests")
+    """Test the rest of Python: the parts `unit`, `rigs` and `packaging` in one run."""
+    run_pytest(session, "python", "tests", *(f"--ignore={folder}" for folder in CORE))
 
 
 @nox.session(venv_backend="none")
 def unit(session: nox.Session) -> None:
-    """Test Python; at night the core must be covered to the last branch."""
-    others = [f"--ignore={folder}" for folder in ("tests/packaging", *RIGS)]
-    # On Python 3.11 coverage takes a third of the time.
-    is_whole = session.posargs == [NIGHTLY]
-    coverage = ["--cov=jupyter_nbedit.notebook", "--cov=jupyter_nbedit.storage", "--cov-report="]
-    run_pytest(session, "unit", "tests", *others, *(coverage if is_whole else []))
-    if is_whole:
-        core = nox.project.load_toml("pyproject.toml")["tool"]["mutmut"]["only_mutate"]
-        session.run("coverage", "report", f"--include={','.join(core)}", "--fail-under=100")
+    """Test Python, all that belongs to no other part."""
+    others = ("tests/packaging", *CORE, *RIGS)
+    run_pytest(session, "unit", "tests", *(f"--ignore={folder}" for folder in others))
 
 
 @nox.session(venv_backend="none")
@@ -332,11 +341,19 @@ def install_chromium(session: nox.Session) -> None:
         chromium.find()
     except chromium.NoChromiumError:
         # Ubuntu's chromium is a snap, which the tests cannot use.
-        if platform.freedesktop_os_release().get("ID") == "debian" and os.geteuid() == 0:
+        if is_debian() and os.geteuid() == 0:
             apt_get = ("apt-get", "-q", "-o", "DPkg::Lock::Timeout=300")
             session.run(*apt_get, "update", external=True, silent=True)
             install = ("install", "-y", "--no-install-recommends", "chromium")
             session.run(*apt_get, *install, external=True, silent=True)
+
+
+def is_debian() -> bool:
+    """Return whether this system says that it is Debian; not all say what they are."""
+    try:
+        return platform.freedesktop_os_release()["ID"] == "debian"
+    except OSError:
+        return False
 
 
 def load_module(file: Path) -> ModuleType:
