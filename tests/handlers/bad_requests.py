@@ -8,18 +8,22 @@ schemas.
 from __future__ import annotations
 
 import json
-import os
-import resource
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.handlers.faults import (
+    Fault,
+    fail_reads,
+    limit_files,
+    link_twice,
+    lose_database,
+    save_elsewhere,
+)
 from tests.handlers.operation_table import CELLS, op, sha256, texts
 from tests.handlers.refused import nested, with_operation
 from tests.support import samples
-from tests.support.http import JSON, Client
-from tests.support.waiting import wait_until
+from tests.support.http import JSON
 
 HASH = "0" * 64
 LIMIT = 16 * 1024 * 1024
@@ -52,11 +56,6 @@ class Send:
         return json.dumps(self.body).encode()
 
 
-@contextmanager
-def _leave_alone(_client: Client) -> Iterator[None]:
-    yield
-
-
 @dataclass(frozen=True)
 class Case:
     """A request that is refused.
@@ -75,8 +74,8 @@ class Case:
         What is sent as the server's token; None for the right one.
     same
         Requests that are refused in the very same words.
-    arranged
-        Makes the world as it must be for the case, and as it was.
+    fault
+        What goes wrong around the server.
     """
 
     request: Send
@@ -87,7 +86,7 @@ class Case:
     server: str = "live"
     token: str | None = None
     same: Sequence[Send] = ()
-    arranged: Callable[[Client], AbstractContextManager[None]] = _leave_alone
+    fault: Fault | None = None
 
 
 def patch(*operations: object, headers: Mapping[str, str] = JSON, **fields: Any) -> Send:
@@ -249,61 +248,6 @@ BROKEN_CELLS = {
 }
 
 
-@contextmanager
-def _hard_link(client: Client) -> Iterator[None]:
-    os.link(client.root / "a.ipynb", client.root / "linked.ipynb")
-    yield
-
-
-@contextmanager
-def _being_saved(client: Client) -> Iterator[None]:
-    # What Jupyter Server puts beside a file while it writes it in place.
-    (client.root / ".~a.ipynb").write_bytes(b"")
-    yield
-
-
-@contextmanager
-def _failing_disk(client: Client) -> Iterator[None]:
-    (client.root / "a.ipynb").unlink()
-    # Reading the memory of a process at 0 fails as a broken disk does.
-    (client.root / "a.ipynb").symlink_to("/proc/self/mem")
-    yield
-
-
-@contextmanager
-def _full_disk(client: Client) -> Iterator[None]:
-    (info,) = client.root.parent.glob("runtime/jpserver-*.json")
-    process = json.loads(info.read_bytes())["pid"]
-    soft, hard = resource.prlimit(process, resource.RLIMIT_FSIZE)
-    resource.prlimit(process, resource.RLIMIT_FSIZE, (1, hard))
-    try:
-        yield
-    finally:
-        resource.prlimit(process, resource.RLIMIT_FSIZE, (soft, hard))
-
-
-@contextmanager
-def _no_database(client: Client) -> Iterator[None]:
-    """Put a folder in the place of the file with the history and the modes."""
-
-    def is_unreadable() -> bool:
-        return client.request("GET", "nbedit/mode").json["unreadable"] is not None
-
-    assert client.patch("a.ipynb", DELETE).status == 200
-    (client.root / "a.ipynb").write_bytes(GOOD)
-    database = client.root.parent / "data" / "nbedit" / "history.sqlite3"
-    aside = database.rename(database.with_suffix(".aside"))
-    database.mkdir()
-    try:
-        # A server may go by what it has read a moment ago.
-        wait_until(is_unreadable, what="the modes are unreadable")
-        yield
-    finally:
-        database.rmdir()
-        aside.rename(database)
-        wait_until(lambda: not is_unreadable(), what="the modes are readable")
-
-
 def _no_cell(cell: str, member: str = "cell") -> Case:
     operation = op("delete") if member == "cell" else INSERT
     there = {"available_ids": ["alpha", "beta", "gamma"], "total_cells": 3}
@@ -338,14 +282,24 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
         "query: no choice": get(f"{NOTEBOOK}?view=SOURCE"),
         "query: no number": get(f"{NOTEBOOK}?max_chars=x"),
         "query: not UTF-8": get(f"{NOTEBOOK}?section=%FF"),
+        "query: too long a wait for tabs": Send(
+            f"{NOTEBOOK}?wait_tabs=10001", {"operations": [END]}, "PATCH"
+        ),
+        "query: too long a wait for a decision": get("nbedit/proposals/1?wait=61"),
+        "query: too long a page": get(f"{NOTEBOOK}/history?limit=201"),
+        "mode: none of the modes": Send("nbedit/mode", {"mode": "off"}, "PUT"),
         "section: a name that is too long": get(f"{NOTEBOOK}?section={'x' * 5000}"),
         "delete: a body": Send(CELL, {}, "DELETE"),
+        "delete: an index below zero": Send(f"{NOTEBOOK}/cells/-1", None, "DELETE", {}),
         "create: If-Match": Send(CREATE.target, {}, "PUT", {**JSON, "If-Match": f'"{HASH}"'}),
         "create: If-None-Match": Send(
             CREATE.target, {}, "PUT", {**JSON, "If-None-Match": f'"{HASH}"'}
         ),
         "accept: a part that is not": Case(
             Send(ACCEPT.target, {"parts": [999]}), first=[EDIT], mode="review"
+        ),
+        "reject: a part that is not": Case(
+            Send(REJECT.target, {"parts": [-1]}), first=[EDIT], mode="review"
         ),
         "accept: a part of a new notebook": Case(
             Send(ACCEPT.target, {"parts": [0]}), first=[CREATE], mode="review"
@@ -360,6 +314,7 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
         "search: several lines": search(query="x\ny"),
         "search: no expression": search(regex="("),
         "search: an expression that is too large": search(regex=r"\pL{100}"),
+        "search: an expression that looks around": search(regex="(?=x)"),
         "search: another's cursor": search(query="x", cursor="?"),
         "tabs: no WebSocket": get("nbedit/tabs"),
         "path: no name of a notebook": get("nbedit/notebooks/a.txt"),
@@ -424,6 +379,16 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
         "clear_outputs of nothing": row(op("clear_outputs")),
         "clear_outputs, all false": row(op("clear_outputs", all=False)),
         "trust of the notebook": row(op("set_metadata", patch={"trusted": None})),
+        "trust of a cell": row(op("set_metadata", cell="raw", patch={"a": [{"trusted": True}]})),
+        "no position of a cell to insert": Send(
+            f"{NOTEBOOK}/cells", {"source": "x", "cell_type": "code"}
+        ),
+        "two cells of a new notebook with one id": Case(
+            Send(
+                CREATE.target, {"cells": [{"source": "", "cell_type": "raw", "id": "a"}] * 2}, "PUT"
+            ),
+            {"cell": 1},
+        ),
     },
     "unsupported_media_type": {
         "none": send_body(with_operation(**END), {}),
@@ -444,6 +409,8 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
     "plan_mode": {
         "of the server": Case(EDIT, mode="plan"),
         "of the notebook": Case(EDIT, first=[PAUSE]),
+        "to create": Case(CREATE, mode="plan"),
+        "to undo": Case(Send(UNDO, {}), mode="plan"),
     },
     "cell_protected": {
         "replace": row(op("replace", cell="locked", source="z"), cell="locked"),
@@ -461,8 +428,12 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
         "to pause": Send("nbedit/mode", {"mode": "plan", "path": "no.ipynb"}, "PUT"),
         "to create": Send("nbedit/notebooks/no/new.ipynb", {}, "PUT"),
         "to search": search(query="x", path="no"),
+        "to undo": Send("nbedit/notebooks/no.ipynb/undo", {}),
     },
-    "notebook_exists": {"anything": Send(NOTEBOOK, {}, "PUT")},
+    "notebook_exists": {
+        "anything": Send(NOTEBOOK, {}, "PUT"),
+        "in review mode": Case(Send(NOTEBOOK, {}, "PUT"), mode="review"),
+    },
     "cell_not_found": {
         **{f"id {cell!r}": _no_cell(cell) for cell in ("", "cell-3", "cell-03", "cell-٣", "Alpha")},
         "to insert after": _no_cell("nobody", "after"),
@@ -536,7 +507,7 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
         "of the body, any in the header": with_header("If-Match", "*", hash=HASH),
     },
     "read_required": {"anything": Case(EDIT, server="owners")},
-    "version_unknown": {"since": get(f"{NOTEBOOK}?since={HASH}")},
+    "version_unknown": {"since": Case(get(f"{NOTEBOOK}?since={HASH}"), {"since": HASH})},
     "idempotency_mismatch": {
         "another request": Case(patch(END, END, headers=KEY), first=[patch(END, headers=KEY)])
     },
@@ -546,6 +517,9 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
         "redo": Send(REDO, {}),
         "undo twice": Case(Send(UNDO, {"edit_id": "{0}"}), first=[EDIT, Send(UNDO, {})]),
         "undo an undo": Case(Send(UNDO, {"edit_id": "{1}"}), first=[EDIT, Send(UNDO, {})]),
+        "undo where nothing but a creation was": Case(
+            Send("nbedit/notebooks/new.ipynb/undo", {}), first=[CREATE]
+        ),
         "undo a creation": Case(
             Send("nbedit/notebooks/new.ipynb/undo", {"edit_id": "{0}"}), first=[CREATE]
         ),
@@ -554,10 +528,14 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
     "edit_not_found": {
         "to undo": Case(Send(UNDO, {"edit_id": 10**9}), {"edit_id": 10**9}),
         "to read": get(f"{NOTEBOOK}/history/9999999"),
+        "of another notebook": Case(
+            Send("nbedit/notebooks/new.ipynb/undo", {"edit_id": "{0}"}), first=[EDIT, CREATE]
+        ),
     },
     "proposal_not_found": {
         "to read": get("nbedit/proposals/999999"),
         "to accept": Send("nbedit/proposals/999999/accept", {}),
+        "to reject": Send("nbedit/proposals/999999/reject", {}),
     },
     "proposal_closed": {"rejected": Case(ACCEPT, first=[EDIT, REJECT], mode="review")},
     "too_many_proposals": {
@@ -582,12 +560,12 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
             for name, text in BROKEN_CELLS.items()
         },
     },
-    "not_a_plain_file": {"a hard link": Case(EDIT, arranged=_hard_link)},
-    "busy": {"being saved": Case(EDIT, arranged=_being_saved)},
-    "no_space": {"a full disk": Case(EDIT, arranged=_full_disk)},
-    "io_error": {"a failing disk": Case(get(NOTEBOOK), arranged=_failing_disk)},
-    "history_unavailable": {"no database": Case(get(f"{NOTEBOOK}/history"), arranged=_no_database)},
-    "modes_unreadable": {"no database": Case(EDIT, arranged=_no_database)},
+    "not_a_plain_file": {"a hard link": Case(EDIT, fault=link_twice)},
+    "busy": {"being saved": Case(EDIT, fault=save_elsewhere)},
+    "no_space": {"a full disk": Case(EDIT, fault=limit_files(1))},
+    "io_error": {"a failing disk": Case(get(NOTEBOOK), fault=fail_reads)},
+    "history_unavailable": {"no database": Case(get(f"{NOTEBOOK}/history"), fault=lose_database)},
+    "modes_unreadable": {"no database": Case(EDIT, fault=lose_database)},
 }
 #: By the names that they have in `messages.txt`.
 CASES: dict[str, tuple[str, Case]] = {

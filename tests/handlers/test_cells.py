@@ -103,30 +103,6 @@ def test_guards_and_versions_hold_here_too(live: Client, path: str) -> None:
     assert live.read(path).json["hash"] != digest
 
 
-@pytest.mark.parametrize(
-    ("verb", "cell", "body", "refusal"),
-    [
-        ("POST", "", {"cell_type": "code", "source": ""}, (400, "invalid_operation")),
-        ("POST", "", {**NEW, "at": "end"}, (400, "invalid_operation")),
-        ("POST", "", {**NEW, "after": "nobody"}, (404, "cell_not_found")),
-        ("PATCH", "alpha", {"client": "me"}, (400, "invalid_operation")),
-        ("PATCH", "alpha", {"cell": "beta"}, (400, "invalid_request")),
-        ("PATCH", "nobody", {"source": ""}, (404, "cell_not_found")),
-        ("PATCH", "alpha", {"metadata": {"trusted": True}}, (400, "invalid_operation")),
-        ("PATCH", "alpha", {"metadata": {}, "outputs": "clear"}, (400, "invalid_operation")),
-        ("DELETE", "3", {}, (404, "cell_not_found")),
-        ("DELETE", "-1", {}, (400, "invalid_request")),
-    ],
-)
-def test_what_cannot_be_done_is_refused(  # noqa: PLR0913, PLR0917 -- columns
-    live: Client, path: str, verb: str, cell: str, body: dict[str, Any], refusal: tuple[int, str]
-) -> None:
-    with untouched(live.root):
-        found = details(send(live, verb, path, *([cell] if cell else []), **body), *refusal)
-    # The request is no batch, and does not know its number in one.
-    assert "operation" not in found
-
-
 def test_a_number_below_zero_may_be_an_id_all_the_same(live: Client, path: str) -> None:
     (live.root / path).write_bytes(samples.notebook(samples.raw("a", "-1")))
     assert send(live, "PATCH", path, "-1", source="changed").status == 200
@@ -145,9 +121,3 @@ def test_the_metadata_of_a_cell_is_changed_with_or_without_its_source(
     assert [done["op"] for done in answer.json["operations"]] == ["replace", "set_metadata"]
     (alpha, *_) = samples.cells_of((live.root / path).read_bytes())
     assert (alpha["metadata"], alpha["source"], alpha["outputs"]) == ({"tags": ["a"]}, "y", [])
-
-
-def test_a_body_that_deleting_would_not_heed_is_refused(live: Client, path: str) -> None:
-    with untouched(live.root):
-        for body in ({"dry_run": True}, {"hash": "0" * 64}, {"expect": {"source": "not this"}}):
-            details(send(live, "DELETE", path, "alpha", **body), 400, "invalid_request")

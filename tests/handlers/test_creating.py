@@ -11,7 +11,7 @@ import nbformat
 import pytest
 
 from tests.events.listener import listening
-from tests.handlers.actions import send_json, send_json_locally, set_mode
+from tests.handlers.actions import send_json, send_json_locally
 from tests.handlers.refused import details, untouched
 from tests.support import samples
 from tests.support.http import Answer, Client, Local
@@ -91,30 +91,6 @@ def test_no_folder_is_invented_and_the_answer_tells_nothing(live: Client, path: 
     assert not (live.root.parent / "out.ipynb").exists()
 
 
-# What is wrong with the form of a request is tried in test_bad_fields.py.
-@pytest.mark.parametrize(
-    "cells",
-    [
-        [{"cell_type": "code", "source": "x", "metadata": {"trusted": True}}],
-        [{"cell_type": "raw", "source": "", "id": "a"}] * 2,
-    ],
-)
-def test_a_notebook_that_cannot_be_is_not_created(live: Client, cells: list[Any]) -> None:
-    with untouched(live.root):
-        answer = put(live, "refused.ipynb", cells=[CELLS[2], *cells])
-        assert details(answer, 400, "invalid_operation")["cell"] == len(cells)
-
-
-@pytest.mark.parametrize(
-    "headers", [{"If-Match": "*"}, {"If-Match": f'"{"0" * 64}"'}, {"If-None-Match": '"x"'}]
-)
-def test_a_condition_that_asks_for_overwriting_is_refused(
-    live: Client, headers: dict[str, str]
-) -> None:
-    with untouched(live.root):
-        details(put(live, "conditional.ipynb", headers), 400, "invalid_request")
-
-
 def test_a_dry_run_creates_nothing_and_tells_the_hash_it_would_have(live: Client) -> None:
     with untouched(live.root):
         answer = put(live, "dry.ipynb", cells=CELLS[:1], dry_run=True)
@@ -122,15 +98,6 @@ def test_a_dry_run_creates_nothing_and_tells_the_hash_it_would_have(live: Client
         assert (answer.json["edit_id"], answer.json["persisted"]) == (None, False)
         assert "Location" not in answer.headers
     assert put(live, "dry.ipynb", cells=CELLS[:1]).json["hash"] == answer.json["hash"]
-
-
-def test_in_plan_mode_nothing_is_created(live: Client) -> None:
-    set_mode(live, "plan")
-    try:
-        with untouched(live.root):
-            details(put(live, "planned.ipynb"), 403, "plan_mode")
-    finally:
-        set_mode(live, None)
 
 
 async def test_everybody_is_told_of_a_new_notebook(local: Local, jp_ws_fetch: Any) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from tests.handlers.actions import list_sources, replace, set_mode
+from tests.handlers.actions import list_sources, replace
 from tests.handlers.refused import details, untouched
 from tests.support import samples
 from tests.support.http import JSON, Client, Local
@@ -210,19 +210,6 @@ def test_no_kernel_and_no_session_comes_of_edits(live: Client, path: str) -> Non
     for collection in ("kernels", "sessions"):
         answer = live.request("GET", f"api/{collection}")
         assert (answer.status, answer.json) == (200, [])
-
-
-def test_in_plan_mode_only_dry_runs_are_done(live: Client, path: str) -> None:
-    set_mode(live, "plan")
-    try:
-        with untouched(live.root):
-            details(live.patch(path, REPLACE), 403, "plan_mode")
-            details(live.patch("missing.ipynb", REPLACE), 403, "plan_mode")
-            dry = live.patch(path, REPLACE, dry_run=True)
-            assert (dry.status, dry.json["persisted"]) == (200, False)
-            assert live.read(path).status == 200
-    finally:
-        set_mode(live, None)
 
 
 @pytest.mark.usefixtures("notebook")

@@ -186,16 +186,6 @@ async def test_an_edit_of_another_notebook_or_number_is_not_found(local: Local) 
         details(await history(local, PATH, odd), 404, "edit_not_found")
 
 
-@pytest.mark.parametrize(
-    "query", [{"limit": 0}, {"limit": 201}, {"limit": "x"}, {"before": 0}, {"after": 1}]
-)
-async def test_a_query_of_another_form_is_refused(local: Local, query: dict[str, Any]) -> None:
-    await edit(local)
-    details(await history(local, PATH, **query), 400, "invalid_request")
-    answer = await local.request("GET", "nbedit", "history", params=query)
-    details(answer, 400, "invalid_request")
-
-
 @pytest.mark.threat("S18")
 @pytest.mark.parametrize(
     "jp_server_config", [{"NbEditApp": {"links_outside_root": False}}], indirect=True

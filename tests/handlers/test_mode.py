@@ -74,14 +74,6 @@ def test_only_a_notebook_that_can_be_seen_has_a_mode(live: Client, name: str) ->
     details(answer, 404, "notebook_not_found")
 
 
-@pytest.mark.parametrize(
-    "body", [{}, {"mode": "off"}, {"mode": "edit", "paths": "a.ipynb"}, {"mode": 1}]
-)
-def test_what_is_no_mode_is_refused(live: Client, body: dict[str, Any]) -> None:
-    details(send_json(live, "PUT", "mode", body), 400, "invalid_request")
-    assert get_json(live, "mode")["mode"] == "edit"
-
-
 @pytest.mark.usefixtures("notebook")
 @pytest.mark.parametrize(
     "jp_server_config",

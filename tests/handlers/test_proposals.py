@@ -284,26 +284,6 @@ def test_what_is_decided_stays_decided(live: Client, path: str) -> None:
     assert (live.root / path).read_bytes() == ODD
 
 
-@pytest.mark.parametrize("parts", [[2], [], [-1]])
-@pytest.mark.parametrize("verb", ["accept", "reject"])
-def test_what_is_no_part_of_it_is_refused(
-    live: Client, path: str, verb: str, parts: list[int]
-) -> None:
-    number = propose(live, path, ALPHA, BETA)
-    details(decide(live, number, verb, parts=parts), 400, "invalid_request")
-    assert get(live, number)["status"] == "pending"
-
-
-def test_a_proposal_that_is_not_there_is_not_found(live: Client) -> None:
-    for number in (0, 10**9, 10**30):
-        for answer in (
-            live.request("GET", f"nbedit/proposals/{number}"),
-            decide(live, number),
-            decide(live, number, "reject"),
-        ):
-            details(answer, 404, "proposal_not_found")
-
-
 def create(client: Client, name: str, language: str = "python") -> Answer:
     cells = [{"cell_type": "code", "source": f"{n}"} for n in range(2)]
     return send_json(client, "PUT", f"notebooks/{name}", {"cells": cells, "language": language})
@@ -342,12 +322,6 @@ def test_a_new_notebook_is_decided_whole_and_overwrites_nothing(live: Client, pa
     assert (live.root / name).read_bytes() == TEXT
     assert get(live, number)["status"] == "pending"
     assert decide(live, number, "reject").json["status"] == "rejected"
-
-
-def test_a_notebook_that_cannot_be_created_is_not_propose(live: Client, path: str) -> None:
-    set_mode(live, "review")
-    details(create(live, path), 409, "notebook_exists")
-    details(create(live, "nowhere/new.ipynb"), 404, "notebook_not_found")
 
 
 def test_a_trusted_notebook_stays_trusted_and_no_other_becomes_so(live: Client, path: str) -> None:
@@ -395,14 +369,6 @@ def test_an_agent_waits_for_the_decision(live: Client, path: str) -> None:
     decide(live, number, "reject")
     assert json.loads(waiting.getresponse().read())["status"] == "rejected"
     waiting.close()
-
-
-def test_nobody_waits_longer_than_asked_or_than_a_minute(live: Client, path: str) -> None:
-    number = propose(live, path, ALPHA)
-    assert get(live, number, "?wait=0.1")["status"] == "pending"
-    for wait in ("61", "-1", "nan", "soon"):
-        answer = live.request("GET", f"nbedit/proposals/{number}?wait={wait}")
-        details(answer, 400, "invalid_request")
 
 
 def test_whoever_goes_while_waiting_leaves_nothing_behind(live: Client, path: str) -> None:
@@ -459,20 +425,3 @@ async def test_every_page_is_told_of_each_step_and_of_the_edit(
     assert entry["kind"] == "edit"
     assert {name: entry[name] for name in ("user", *said)} == {"user": proposal["user"], **said}
     assert entry["accepted_by"] == proposal["decided_by"] != entry["user"]
-
-
-@pytest.mark.usefixtures("notebook")
-@pytest.mark.parametrize(
-    "jp_server_config",
-    [{"NbEditApp": {"mode": "review", "read_before_edit": True, "max_proposals": 1}}],
-    indirect=True,
-)
-async def test_who_proposes_must_have_read_and_proposals_are_counted(local: Local) -> None:
-    details(await local.patch("a.ipynb", ALPHA), 428, "read_required")
-    await local.read("a.ipynb")
-    number = (await local.patch("a.ipynb", ALPHA)).json["proposal_id"]
-    details(await local.patch("a.ipynb", BETA), 409, "too_many_proposals")
-    # The person who accepts has seen the proposal, and need not have read the notebook.
-    answer = await send_json_locally(local, "POST", f"proposals/{number}/accept")
-    assert answer.status == 200
-    assert (await local.contents("a.ipynb"))["content"]["cells"][0]["source"] == "ours"

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Annotated, Any
 
-import msgspec
 import pytest
-from jupyter_server.auth.decorator import allow_unauthenticated
-from jupyter_server.utils import url_path_join
-from msgspec import UNSET, Meta, UnsetType
 
-from jupyter_nbedit.handlers.requests import NbEditHandler
 from tests.handlers.refused import details, untouched
 from tests.handlers.routes import NAME, ROWS, Row
 from tests.support import samples
-from tests.support.http import JSON, Answer, Client, Local
+from tests.support.http import JSON, Answer, Client
 
 #: As `ServerConnection.makeRequest` of JupyterLab adds it, and as jQuery does.
 TIMES = ["1700000000000", "_=1700000000000", "1700000000000=", "1&_=2&_=3"]
@@ -77,35 +71,3 @@ def test_a_retry_is_the_same_request_whatever_time_its_query_has(fresh: Client) 
     assert (again.status, again.body) == (first.status, first.body)
     assert first.status == 200
     details(other, 422, "idempotency_mismatch")
-
-
-class Form(msgspec.Struct, forbid_unknown_fields=True):
-    """A query of one text and of lists."""
-
-    text: Annotated[str, Meta(description="Not a list, whatever this says.")] = ""
-    items: Annotated[list[str], Meta(description="Several.")] = []
-    perhaps: Annotated[list[int], Meta(max_length=9)] | UnsetType = UNSET
-
-
-class FormHandler(NbEditHandler):
-    @allow_unauthenticated
-    def get(self) -> None:
-        self.answer(self.query(Form))
-
-
-async def test_an_argument_may_stand_several_times_if_its_type_is_a_list(
-    local: Local, jp_serverapp: Any
-) -> None:
-    settings = {"name": "jupyter_nbedit"}
-    address = url_path_join(jp_serverapp.base_url, "/nbedit-test/form")
-    jp_serverapp.web_app.add_handlers(".*", [(address, FormHandler, settings)])
-
-    async def get(query: list[tuple[str, str]]) -> Answer:
-        response = await local.fetch("nbedit-test", "form", params=query, raise_error=False)
-        return Answer(response.code, response.headers, response.body)
-
-    lists = [("items", "a"), ("items", "b"), ("perhaps", "1"), ("perhaps", "2")]
-    answer = await get([("text", "x"), *lists])
-    assert answer.json == {"text": "x", "items": ["a", "b"], "perhaps": [1, 2]}
-    answer = await get([("text", "x"), ("text", "y")])
-    details(answer, 400, "invalid_request")

@@ -138,10 +138,6 @@ def test_a_cell_that_is_not_there_is_not_guessed(live: Client, path: str, cell: 
         assert found["available_ids"] == ["alpha", "beta", "gamma"]
 
 
-def test_an_index_below_zero_is_none_here_either(live: Client, path: str) -> None:
-    details(live.read(path, cell="-1"), 400, "invalid_request")
-
-
 def test_a_cell_that_could_be_two_is_not_guessed(live: Client, path: str) -> None:
     (live.root / path).write_bytes(samples.notebook(*[samples.raw("a", "twin")] * 2))
     assert details(live.read(path, cell="twin"), 409, "ambiguous_cell")["indexes"] == [0, 1]

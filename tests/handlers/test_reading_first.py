@@ -89,11 +89,6 @@ async def test_who_created_a_notebook_knows_it(local: Local) -> None:
     assert answer.status == 200
 
 
-@pytest.mark.parametrize("session", ["", "x" * 201, "é"])
-async def test_a_session_without_a_proper_name_is_refused(local: Local, session: str) -> None:
-    details(await edit(local, session), 400, "invalid_request")
-
-
 async def test_what_could_not_be_shown_was_not_read(local: Local) -> None:
     for query in ({"cell": "nobody"}, {"section": "None"}, {"since": "0" * 64}):
         answer = await local.request(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
-import json
-import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.notebook.sections import Outline
-from tests.handlers.refused import details, untouched
+from tests.handlers.refused import details
 from tests.support import samples
 from tests.support.http import Client, Local
 
@@ -98,14 +96,6 @@ def test_since_the_version_that_is_there_nothing_has_changed(live: Client, path:
     for _ in range(2):
         now = live.read(path, since=hashlib.sha256(TEXT).hexdigest()).json
         assert (now["cells"], now["next"], now["since"]["changed"]) == ([], None, 0)
-
-
-@pytest.mark.parametrize("since", ["0" * 64, "", "x", "latest"])
-def test_since_a_version_that_nobody_knows_cannot_be_told(
-    live: Client, path: str, since: str
-) -> None:
-    with untouched(live.root):
-        assert details(live.read(path, since=since), 410, "version_unknown") == {"since": since}
 
 
 def test_who_has_the_version_already_need_not_read_it_again_to_be_told_changes(
@@ -208,67 +198,3 @@ async def test_a_large_notebook_is_read_off_the_loop(
     finally:
         go.set()
     assert len((await reading).json["cells"][1]["outputs"][0]["text"]) == 500_000
-
-
-# What users of other tools complain about: peers.md, 44 to 50 ---------------------------------
-
-
-@pytest.fixture(scope="module")
-def large(live: Client) -> str:
-    """Put a notebook of 6,000 lines and more than 20 MB to the server."""
-    cells = []
-    for number in range(200):
-        cells.append(samples.markdown(f"# Part {number}", f"part-{number}"))
-        source = "\n".join(f"x_{number}_{line} = {line}" for line in range(29))
-        cells.append(samples.code(source, f"code-{number}", outputs=[IMAGE, STREAM]))
-    (live.root / "large.ipynb").write_bytes(samples.notebook(*cells))
-    return "large.ipynb"
-
-
-def test_a_notebook_of_six_thousand_lines_is_read_by_its_structure(
-    live: Client, large: str
-) -> None:
-    """https://github.com/anthropics/claude-code/issues/9440."""
-    outline = live.read(large, view="outline", outputs="none").json
-    lines = [cell["summary"] for cell in outline["cells"]]
-    assert sum(map(len, lines)) < 6_000
-    assert lines[0] == "# Part 0"
-    assert ids(live.read(large, section="Part 7").json) == ["part-7", "code-7"]
-
-
-def test_cells_are_read_without_their_outputs(live: Client, large: str) -> None:
-    """https://github.com/anthropics/claude-code/issues/60844."""
-    answer = live.read(large, outputs="none")
-    assert not [cell for cell in answer.json["cells"] if "outputs" in cell]
-    assert len(answer.body) < (live.root / large).stat().st_size / 50
-
-
-def test_a_file_of_many_megabytes_has_no_cap_and_is_read_in_parts(live: Client, large: str) -> None:
-    """https://github.com/anthropics/claude-code/issues/16984: 256 KB at most."""
-    page = live.read(large, max_chars=10_000, outputs="text")
-    assert page.json["next"] is None
-    assert page.json["omitted"]["source"] > 0
-    last = live.read(large, cell="code-199", outputs="full").json["cells"][0]
-    assert last["outputs"][0]["data"]["image/png"] == PNG
-
-
-def test_images_do_not_eat_the_context_unless_asked_for(live: Client, large: str) -> None:
-    """https://github.com/RooCodeInc/Roo-Code/issues/734: base64 eats the context."""
-    queries: list[dict[str, Any]] = [{}, {"view": "full"}, {"outputs": "text"}]
-    for query in queries:
-        assert not re.search(rb"[A-Za-z0-9+/]{1000}", live.read(large, **query).body)
-
-
-def test_a_large_notebook_is_edited_with_a_small_request_and_a_small_answer(
-    live: Client, large: str
-) -> None:
-    """https://github.com/jupyterlab/jupyterlab/issues/9047: a PUT of all of it fails.
-
-    https://github.com/datalayer/jupyter-mcp-server/issues/169: all of it is answered.
-    """
-    before = json.loads((live.root / large).read_bytes())
-    answer = live.patch(large, {"op": "delete", "cell": "code-0"})
-    assert answer.status == 200
-    assert len(answer.body) < 5_000
-    after = json.loads((live.root / large).read_bytes())
-    assert after["cells"] == [before["cells"][0], *before["cells"][2:]]

@@ -73,12 +73,6 @@ def test_a_refusal_is_not_remembered(live: Client, path: str) -> None:
     assert live.patch(path, edit, headers=key("late")).status == 200
 
 
-@pytest.mark.parametrize("name", ["", "x" * 201, "é", "a\tb"])
-def test_a_key_that_is_none_is_refused(live: Client, path: str, name: str) -> None:
-    with untouched(live.root):
-        details(live.patch(path, INSERT, headers=key(name)), 400, "invalid_request")
-
-
 def test_copies_that_come_at_once_are_one_request(live: Client, path: str) -> None:
     async def send() -> list[bytes]:
         copies = [
@@ -113,12 +107,6 @@ async def twice(seen: Retries, work: Callable[[], Awaitable[Answer]]) -> list[ob
     if isinstance(work, Work):
         work.go.set()
     return list(await asyncio.gather(*calls, return_exceptions=True))
-
-
-async def test_the_second_waits_for_the_first() -> None:
-    work = Work()
-    first, second = await twice(Retries(), work)
-    assert (work.times, first) == (1, second)
 
 
 async def test_if_the_first_fails_the_second_does_it() -> None:

@@ -15,7 +15,6 @@ from tests.handlers.actions import (
     get_json,
     list_sources,
     replace,
-    send_json,
     send_json_locally,
     set_mode,
     undo,
@@ -115,17 +114,6 @@ def test_outputs_that_the_edit_did_not_touch_stay_what_they_are(live: Client, pa
     assert (first["source"], first["outputs"]) == ("x = 1\nx", [])
 
 
-def test_edits_that_are_not_there_are_not_found(live: Client, path: str) -> None:
-    other = f"other-{path}"
-    (live.root / other).write_bytes(TEXT)
-    number = edit(live, other, replace("alpha", "x = 2"))
-    details(undo(live, path, edit_id=number), 404, "edit_not_found")
-    details(undo(live, path, edit_id=2**62), 404, "edit_not_found")
-    details(undo(live, path), 409, "nothing_to_undo")
-    details(undo(live, "nowhere.ipynb"), 404, "notebook_not_found")
-    details(undo(live, "nowhere.ipynb", edit_id=number), 404, "notebook_not_found")
-
-
 def test_an_edit_is_taken_back_once(live: Client, path: str) -> None:
     number = edit(live, path, replace("alpha", "x = 2"))
     details(undo(live, path, "redo", edit_id=number), 409, "nothing_to_undo")
@@ -136,16 +124,6 @@ def test_an_edit_is_taken_back_once(live: Client, path: str) -> None:
     assert undo(live, path, "redo", edit_id=number).status == 200
     details(undo(live, path, "redo", edit_id=by), 409, "nothing_to_undo")
     assert list_sources(live, path)[0] == "x = 2"
-
-
-def test_what_made_the_notebook_is_not_taken_back(live: Client, path: str) -> None:
-    name = f"new-{path}"
-    body = {"cells": [{"cell_type": "code", "source": "1"}]}
-    made = send_json(live, "PUT", f"notebooks/{name}", body)
-    assert made.status == 201
-    details(undo(live, name), 409, "nothing_to_undo")
-    details(undo(live, name, edit_id=made.json["edit_id"]), 409, "nothing_to_undo")
-    assert (live.root / name).exists()
 
 
 def test_a_dry_run_shows_what_taking_back_would_do(live: Client, path: str) -> None:
@@ -183,13 +161,6 @@ def test_of_many_who_take_back_at_once_each_takes_back_another_edit(
     assert [answer.status for answer in answers] == [200] * 6
     assert (live.root / path).read_bytes() == ODD
     details(undo(live, path), 409, "nothing_to_undo")
-
-
-@pytest.mark.parametrize("jp_server_config", [{"NbEditApp": {"mode": "plan"}}], indirect=True)
-@pytest.mark.usefixtures("notebook")
-async def test_nothing_is_taken_back_in_plan_mode(local: Local) -> None:
-    answer = await send_json_locally(local, "POST", "notebooks/a.ipynb/undo")
-    details(answer, 403, "plan_mode")
 
 
 @pytest.mark.usefixtures("notebook")

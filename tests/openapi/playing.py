@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import resource
 import shutil
 import sqlite3
 from collections.abc import Callable, Mapping
@@ -15,9 +14,18 @@ from typing import Any
 
 from jupyter_nbedit.demo.show import SAMPLES
 from jupyter_nbedit.handlers.examples import Exchange
+from tests.handlers.actions import decide, edit, get_json, propose, send_json, set_mode, undo
+from tests.handlers.faults import (
+    Fault,
+    fail_reads,
+    find_database,
+    limit_files,
+    link_twice,
+    lose_database,
+    save_elsewhere,
+)
 from tests.support.http import JSON, Answer, Client
 from tests.support.servers import start_server
-from tests.support.waiting import wait_until
 
 #: The folder that absolute paths in examples are in.
 ROOT = "/home/you/notebooks"
@@ -43,20 +51,9 @@ _LIMIT = {"op": "replace", "cell": "limit", "source": "wet = 120  # in mm"}
 _HIGHER = {"op": "replace", "cell": "limit", "source": "wet = 200  # mm"}
 _DELETE = {"op": "delete", "cell": "closing"}
 
-#: Prepares a server; the stack undoes it. Returns the number of a proposal, if there is one.
+#: Prepares a server; the stack undoes what a fault did. Returns the number of a proposal, if there
+#: is one.
 Arrange = Callable[[Client, ExitStack], int | None]
-
-
-def _post(client: Client, target: str, **members: Any) -> Any:
-    answer = client.request("POST", f"nbedit/{target}", json.dumps(members).encode(), JSON)
-    assert answer.status == 200, answer.body
-    return answer.json
-
-
-def _patch(client: Client, operation: Mapping[str, Any], /, **fields: Any) -> Any:
-    answer = client.patch(NOTEBOOK, operation, **fields)
-    assert answer.status in {200, 202}, answer.body
-    return answer.json
 
 
 def _change_cell(index: int, **members: Any) -> Arrange:
@@ -75,116 +72,71 @@ def _write_no_notebook(client: Client, _: ExitStack) -> None:
     os.utime(client.root / NOTEBOOK, (0, 0))
 
 
-def _fail_reads(client: Client, _: ExitStack) -> None:
-    (client.root / NOTEBOOK).unlink()
-    # Reading the memory of a process at 0 fails as a broken disk does.
-    (client.root / NOTEBOOK).symlink_to("/proc/self/mem")
+def _suffer(fault: Fault) -> Arrange:
+    return lambda client, stack: stack.enter_context(fault(client, NOTEBOOK))
 
 
 def _edit(operation: Mapping[str, Any], **fields: Any) -> Arrange:
-    def edit(client: Client, _: ExitStack) -> None:
-        _patch(client, operation, **fields)
+    def change(client: Client, _: ExitStack) -> None:
+        edit(client, NOTEBOOK, operation, **fields)
 
-    return edit
+    return change
 
 
 def _undo(client: Client, _: ExitStack) -> None:
-    _patch(client, _LIMIT)
-    _post(client, f"notebooks/{NOTEBOOK}/undo")
+    edit(client, NOTEBOOK, _LIMIT)
+    assert undo(client, NOTEBOOK).status == 200
 
 
 def _call(tool: str, name: str, **arguments: str) -> Arrange:
     def call(client: Client, _: ExitStack) -> None:
-        path = str(client.root / name)
-        _post(client, f"tools/claude_code/{tool}", file_path=path, **arguments)
+        given = {"file_path": str(client.root / name), **arguments}
+        assert send_json(client, "POST", f"tools/claude_code/{tool}", given).status == 200
 
     return call
 
 
 def _edit_once(client: Client, _: ExitStack) -> None:
     """Make the only edit there is, with the number that all edits have in examples."""
-    _patch(client, _DELETE)
-    with closing(sqlite3.connect(_history(client))) as base, base:
+    edit(client, NOTEBOOK, _DELETE)
+    with closing(sqlite3.connect(find_database(client))) as base, base:
         base.execute("DELETE FROM edits")
         base.execute("UPDATE sqlite_sequence SET seq = 16 WHERE name = 'edits'")
-    answer = _patch(client, _HIGHER, client="an agent", message="Months are wetter now.")
-    assert answer["edit_id"] == VOLATILE["edit_id"]
-
-
-def _history(client: Client) -> Path:
-    return client.root.parent / "data" / "nbedit" / "history.sqlite3"
-
-
-def _lose_history(client: Client, stack: ExitStack) -> None:
-    _patch(client, _DELETE)
-    history = _history(client)
-    aside = history.rename(history.with_suffix(".aside"))
-    stack.callback(aside.rename, history)
-    history.mkdir()
-    stack.callback(history.rmdir)
-
-
-def _lose_modes(client: Client, stack: ExitStack) -> None:
-    def wait(*, is_readable: bool) -> None:
-        # The server rereads the modes only after a moment.
-        wait_until(lambda: _has_modes(client) == is_readable, what="the modes")
-
-    stack.callback(wait, is_readable=True)
-    _lose_history(client, stack)
-    wait(is_readable=False)
-
-
-def _has_modes(client: Client) -> bool:
-    return client.request("GET", "nbedit/mode").json["unreadable"] is None
-
-
-def _put_mode(client: Client, mode: str | None) -> None:
-    body = json.dumps({"mode": mode}).encode()
-    assert client.request("PUT", "nbedit/mode", body, JSON).status == 200
+    number = edit(client, NOTEBOOK, _HIGHER, client="an agent", message="Months are wetter now.")
+    assert number == VOLATILE["edit_id"]
 
 
 def _mode(mode: str) -> Arrange:
-    def change(client: Client, stack: ExitStack) -> None:
-        # No proposal may wait beside the next one.
-        stack.callback(_reject_all, client)
-        _put_mode(client, mode)
-        stack.callback(_put_mode, client, None)
+    def change(client: Client, _: ExitStack) -> None:
+        set_mode(client, mode)
 
     return change
 
 
-def _reject_all(client: Client) -> None:
-    for proposal in client.request("GET", "nbedit/proposals").json["proposals"]:
-        _post(client, f"proposals/{proposal['proposal_id']}/reject")
-
-
-def _propose(client: Client, stack: ExitStack) -> int:
-    stack.callback(_reject_all, client)
-    with ExitStack() as reviewing:
-        _put_mode(client, "review")
-        reviewing.callback(_put_mode, client, None)
-        answer = _patch(client, _HIGHER, client="an agent", message="it was too low")
-    proposal: int = answer["proposal_id"]
-    return proposal
+def _propose(client: Client, _: ExitStack) -> int:
+    set_mode(client, "review")
+    number = propose(client, NOTEBOOK, _HIGHER, client="an agent", message="it was too low")
+    set_mode(client, None)
+    return number
 
 
 def _accept(client: Client, stack: ExitStack) -> int:
     proposal = _propose(client, stack)
-    _post(client, f"proposals/{proposal}/accept")
+    assert decide(client, proposal).status == 200
     return proposal
 
 
 def _overtake(client: Client, stack: ExitStack) -> int:
     proposal = _propose(client, stack)
-    _patch(client, {**_HIGHER, "source": "wet = 90"})
+    edit(client, NOTEBOOK, {**_HIGHER, "source": "wet = 90"})
     return proposal
 
 
-def _limit_files(client: Client, stack: ExitStack) -> None:
-    (runtime,) = client.root.parent.glob("runtime/jpserver-*.json")
-    pid, what = json.loads(runtime.read_bytes())["pid"], resource.RLIMIT_FSIZE
-    soft, hard = resource.prlimit(pid, what, (1024, resource.RLIM_INFINITY))
-    stack.callback(resource.prlimit, pid, what, (soft, hard))
+def _clean_up(client: Client) -> None:
+    """Leave no mode, and no proposal that waits beside the next one."""
+    set_mode(client, None)
+    for proposal in get_json(client, "proposals")["proposals"]:
+        assert decide(client, proposal["proposal_id"], "reject").status == 200
 
 
 _READ_BEFORE_EDIT = "The server has `NbEditApp.read_before_edit = True`."
@@ -215,15 +167,10 @@ ARRANGEMENTS: Mapping[str, tuple[Arrange, ...]] = {
     ),
     "Two cells have the id `question`.": (_change_cell(7, id="question"),),
     "Two headings say `Through the year`.": (_change_cell(7, source="## Through the year"),),
-    "The file has a second name, a hard link.": (
-        lambda client, _: os.link(client.root / NOTEBOOK, client.root / "linked.ipynb"),
-    ),
+    "The file has a second name, a hard link.": (_suffer(link_twice),),
     "The file is no notebook.": (_write_no_notebook,),
-    "The file is on a disk that fails.": (_fail_reads,),
-    "Another program is in the midst of writing the file.": (
-        # What Jupyter Server puts beside a file while it writes it in place.
-        lambda client, _: (client.root / f".~{NOTEBOOK}").touch(),
-    ),
+    "The file is on a disk that fails.": (_suffer(fail_reads),),
+    "Another program is in the midst of writing the file.": (_suffer(save_elsewhere),),
     "The key was sent before, with another request.": (
         _edit(_DELETE, headers={"Idempotency-Key": "a-key"}, dry_run=True),
     ),
@@ -238,9 +185,9 @@ ARRANGEMENTS: Mapping[str, tuple[Arrange, ...]] = {
     ),
     f"The session has read the notebook `{NOTEBOOK}`.": (_call("Read", NOTEBOOK),),
     "An agent has edited `rainfall.ipynb`.": (_edit_once,),
-    "The file of the history cannot be opened.": (_lose_history,),
-    "The file with the modes of notebooks cannot be opened.": (_lose_modes,),
-    "The server may write no files larger than 1024 bytes.": (_limit_files,),
+    "The file of the history cannot be opened.": (_suffer(lose_database),),
+    "The file with the modes of notebooks cannot be opened.": (_suffer(lose_database),),
+    "The server may write no files larger than 1024 bytes.": (_suffer(limit_files(1024)),),
 }
 _STRICT = ("--NbEditApp.read_before_edit=True", "--NbEditApp.max_request_bytes=1024")
 _USUAL = ("--NbEditApp.max_proposals=1",)
@@ -275,6 +222,7 @@ class Stage:
         shutil.rmtree(client.root)
         shutil.copytree(SAMPLES, client.root)
         with ExitStack() as stack:
+            stack.callback(_clean_up, client)
             steps = ARRANGEMENTS[exchange.given] if exchange.given else ()
             proposals = [step(client, stack) for step in steps]
             answer = _send(client, exchange, next(filter(None, proposals), None))

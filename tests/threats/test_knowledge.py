@@ -14,10 +14,10 @@ import pytest
 from tests.events.listener import listening
 from tests.handlers.actions import replace
 from tests.handlers.ada import AdaProvider
-from tests.handlers.refused import assert_says_nothing_of_this_machine, details
-from tests.handlers.routes import MISSING, NAME, ROWS
+from tests.handlers.refused import details
+from tests.handlers.routes import NAME
 from tests.support import corpora, samples
-from tests.support.http import JSON, Client, Local
+from tests.support.http import Client, Local
 from tests.support.sizes import is_nightly
 
 GOOD = samples.three_cells()
@@ -38,16 +38,6 @@ PAYLOADS = [
     "[x](javascript:window.__pwned=1)",
     "{{constructor.constructor('window.__pwned=1')()}}",
 ]
-
-
-@pytest.mark.threat("S18")
-async def test_a_notebook_is_not_read_by_the_path_it_was_moved_from(local: Local) -> None:
-    (local.root / NAME).write_bytes(GOOD)
-    before = (await local.read(NAME)).json["hash"]
-    await local.patch(NAME, replace("beta", KEPT))
-    (local.root / NAME).rename(local.root / "elsewhere.ipynb")
-    for query in ({}, {"since": before}, {"cell": "beta"}):
-        details(await local.read(NAME, **query), 404, "notebook_not_found")
 
 
 @pytest.mark.threat("S20")
@@ -162,37 +152,3 @@ def test_a_private_notebook_is_private_from_the_first_byte_that_is_written(live:
         looking.join()
     # Temporary files were seen, and all were as private as the notebook.
     assert modes == {(True, 0o600), (False, 0o600)}
-
-
-@pytest.mark.threat("S29")
-def test_no_refusal_tells_of_this_machine(live: Client) -> None:
-    broken = {
-        NAME: b"not a notebook",
-        "folder.ipynb": None,
-        "latin.ipynb": GOOD.replace(b"# Title", b"\xe9"),
-        "deep.ipynb": b'{"cells": ' + b"[" * 100_000,
-    }
-    for name, text in broken.items():
-        if text is None:
-            (live.root / name).mkdir()
-        else:
-            (live.root / name).write_bytes(text)
-            os.utime(live.root / name, (1, 1))
-    seen = set()
-    for name in (*broken, MISSING, "../outside.ipynb", "a\0.ipynb", ".hidden.ipynb"):
-        for (_, verb), row in ROWS.items():
-            if NAME not in f"{row.target} {row.body!r}" or "claude_code/Write" in row.target:
-                continue
-            body = None if row.body is None else row.body.replace(NAME.encode(), _json(name))
-            target = row.target.replace(NAME, name.replace("\0", "%00"))
-            body = None if body is None else body.replace(b"~/", b"")
-            answer = live.request(verb, target, body, {} if body is None else JSON)
-            if answer.status >= 400:
-                seen.add(answer.status)
-                assert_says_nothing_of_this_machine(answer.body)
-                assert os.fsencode(live.root) not in answer.body
-    assert {400, 404, 409, 422} <= seen
-
-
-def _json(text: str) -> bytes:
-    return json.dumps(text)[1:-1].encode()

@@ -14,15 +14,14 @@ import pytest
 from tests.handlers.refused import (
     assert_says_nothing_of_this_machine,
     details,
-    nested,
     untouched,
     with_operation,
 )
 from tests.handlers.routes import ROWS
-from tests.support import corpora, samples
+from tests.support import samples
 from tests.support.http import JSON, Client
 from tests.support.servers import run_server
-from tests.support.sizes import is_nightly, seeded_random
+from tests.support.sizes import is_nightly
 from tests.support.waiting import wait_until
 
 NAME = "a.ipynb"
@@ -130,50 +129,6 @@ def test_a_client_that_never_ends_its_request_keeps_nobody_waiting(
         for connection in slow:
             connection.close()
     assert samples.cells_of(notebook.read_bytes())[0]["source"] == "changed"
-
-
-MANY_KEYS = b'{"operations": [], ' + b", ".join(b'"k%d": 1' % n for n in range(200_000)) + b"}"
-TRICKY = {
-    "lists 100,000 deep": nested(100_000),
-    "lists 100,000 deep in metadata": b'{"operations": [{"op": "set_metadata", "patch": {"a": '
-    + nested(100_000)
-    + b"}}]}",
-    "an integer of 5,000 digits": b'{"operations": [{"op": "delete", "cell": '
-    + b"1" * 5000
-    + b"}]}",
-    "a number beyond all numbers": b'{"operations": [{"op": "delete", "cell": 1e999999999}]}',
-    "200,000 keys": MANY_KEYS,
-    "a key twice": b'{"operations": [], "operations": [{"op": "delete", "cell": 0}]}',
-}
-
-
-@pytest.mark.parametrize("kind", TRICKY)
-@pytest.mark.threat("S8")
-def test_json_that_trips_up_its_readers_is_refused(live: Client, notebook: Path, kind: str) -> None:
-    with others_are_served(live), untouched(notebook.parent):
-        answer = live.send(NAME, TRICKY[kind])
-        assert answer.status == 400
-        details(answer, 400, answer.json["reason"])
-
-
-@pytest.mark.threat("S8")
-def test_what_is_no_json_is_refused_whatever_is_wrong_with_it(live: Client, notebook: Path) -> None:
-    texts = sorted((corpora.corpus("JSONTestSuite") / "test_parsing").glob("*.json"))
-    assert len(texts) > 300
-    if not is_nightly():
-        texts = seeded_random("S8").sample(texts, len(texts) // 10)
-    with untouched(notebook.parent):
-        for path in texts:
-            for body in (
-                path.read_bytes(),
-                b'{"operations": [{"op": "set_metadata", "patch": {"x": %s}}], "dry_run": true}'
-                % path.read_bytes(),
-            ):
-                answer = live.send(NAME, body)
-                # A text that is JSON is none of our requests, but may be metadata in one of them.
-                ends = {400} if body is path.read_bytes() or path.name[0] == "n" else {200, 400}
-                assert answer.status in ends, (path.name, answer.body)
-                assert_says_nothing_of_this_machine(answer.body)
 
 
 LONG = 1_000_000 if is_nightly() else 100_000
