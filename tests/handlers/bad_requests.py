@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from jupyter_nbedit.tools import ADDRESSES
 from tests.handlers.faults import (
     Fault,
     fail_reads,
@@ -541,7 +542,15 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
     "too_many_proposals": {
         "one": Case(EDIT, first=[get(NOTEBOOK), EDIT], mode="review", server="owners")
     },
-    "tool_not_found": {"a name": Send("nbedit/tools/nexo/Read", {})},
+    "tool_not_found": {
+        name: Case(Send(f"nbedit/tools/{tool}", {}), {"tools": list(ADDRESSES)})
+        for name, tool in {
+            "a name": "nexo/Read",
+            "a dialect": "Nexo/NotebookEdit",
+            "a dialect alone": "nexo",
+            "more than a name": "nexo/NotebookEdit/x",
+        }.items()
+    },
     "invalid_notebook": {
         **{
             f"file: {name}": Case(get(NOTEBOOK), {}, text, same=[EDIT, patch(DELETE, dry_run=True)])
@@ -560,7 +569,7 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
             for name, text in BROKEN_CELLS.items()
         },
     },
-    "not_a_plain_file": {"a hard link": Case(EDIT, fault=link_twice)},
+    "not_a_plain_file": {"a hard link": Case(EDIT, {"links": 2}, fault=link_twice)},
     "busy": {"being saved": Case(EDIT, fault=save_elsewhere)},
     "no_space": {"a full disk": Case(EDIT, fault=limit_files(1))},
     "io_error": {"a failing disk": Case(get(NOTEBOOK), fault=fail_reads)},

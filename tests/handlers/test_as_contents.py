@@ -51,7 +51,6 @@ NAMES = [
 #: Spellings, as they go out, of what is there, is not, or is not to be seen; more of those that
 #: are not are in `test_bad_files.py`.
 SPELLINGS = [
-    *map(quote, NAMES),
     "PLAIN.ipynb",
     "plain.IPYNB",
     "plain.ipynb/",

@@ -59,21 +59,6 @@ def test_64_edits_of_different_cells_at_once_are_all_made(live: Client) -> None:
     assert_a_chain(before, [answer.json for answer in answers], after)
 
 
-def test_64_cells_inserted_at_once_are_all_there_once(live: Client) -> None:
-    path = live.root / "growing.ipynb"
-    before = samples.notebook(samples.raw("first", "first"))
-    path.write_bytes(before)
-    insert = {"op": "insert", "cell_type": "code", "after": "first"}
-    answers = patches(live, path.name, [{**insert, "source": str(n)} for n in range(MANY)])
-    assert [answer.status for answer in answers] == [200] * MANY
-    after = path.read_bytes()
-    cells = samples.cells_of(after)
-    assert cells[0]["source"] == "first"
-    assert sorted(int(cell["source"]) for cell in cells[1:]) == list(range(MANY))
-    assert len({cell["id"] for cell in cells}) == MANY + 1
-    assert_a_chain(before, [answer.json for answer in answers], after)
-
-
 @pytest.mark.parametrize("knows", ["version", "cell"])
 def test_of_many_who_know_a_version_or_a_cell_exactly_one_edits_it(
     live: Client, path: str, knows: str

@@ -231,12 +231,3 @@ def test_the_answer_tells_the_language_that_the_edit_has_set(live: Client, path:
     patch = {"op": "set_metadata", "patch": {"language_info": {"name": "R"}}}
     assert live.patch(path, patch).json["language"] == "R"
     assert live.read(path).json["language"] == "R"
-
-
-def test_a_merge_tells_that_outputs_of_any_of_its_cells_are_gone(live: Client, path: str) -> None:
-    output = {"outputs": [samples.HTML_OUTPUT]}
-    for n, had in enumerate([({}, output), (output, {}), ({}, {})]):
-        cells = [samples.code(name, name, **more) for name, more in zip("ab", had, strict=True)]
-        (live.root / path).write_bytes(samples.notebook(*cells))
-        (done,) = live.patch(path, {"op": "merge", "cells": ["a", "b"]}).json["operations"]
-        assert done["outputs_cleared"] is (n < 2)

@@ -89,6 +89,7 @@ def prepared(client: Client, case: Case) -> Iterator[list[int]]:
             client.request("DELETE", f"nbedit/notebooks/{name}/history")
 
 
+@pytest.mark.threat("S4")
 @pytest.mark.threat("S8")
 @pytest.mark.threat("S11")
 @pytest.mark.threat("S12")

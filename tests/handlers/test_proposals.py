@@ -365,6 +365,7 @@ def test_what_was_proposed_can_be_taken_back_though_review_goes_on(live: Client,
 
 def test_an_agent_waits_for_the_decision(live: Client, path: str) -> None:
     number = propose(live, path, ALPHA)
+    assert get(live, number, "?wait=0.1")["status"] == "pending"
     waiting = send_while_open(live, f"proposals/{number}?wait=50")
     decide(live, number, "reject")
     assert json.loads(waiting.getresponse().read())["status"] == "rejected"

@@ -72,22 +72,6 @@ def test_a_notebook_is_read_as_documented(live: Client, path: str) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("metadata", "language"),
-    [
-        ({"language_info": {"name": "r"}, "kernelspec": {"language": "julia"}}, "r"),
-        ({"language_info": {"name": ""}, "kernelspec": {"language": "julia"}}, "julia"),
-        ({"language_info": {"name": ""}, "kernelspec": {"name": "", "display_name": ""}}, None),
-        ({"language_info": "r"}, None),
-    ],
-)
-def test_the_language_is_what_the_metadata_name_and_an_empty_name_is_none(
-    live: Client, path: str, metadata: dict[str, Any], language: str | None
-) -> None:
-    (live.root / path).write_bytes(samples.notebook(metadata=metadata))
-    assert live.read(path).json["language"] == language
-
-
 def test_hash_and_time_are_those_of_the_contents_api(live: Client, path: str) -> None:
     read = live.read(path).json
     model = live.request("GET", f"api/contents/{path}?hash=1").json
@@ -202,15 +186,6 @@ def test_what_json_takes_only_in_jupyter_is_read_and_answered_as_json(
     assert shown["source"] == "'\udc80 \ud800'"
     assert shown["outputs"]["count"] == 1
     assert live.read(path, view="outline").status == 200
-
-
-def test_a_source_may_be_kept_as_lines_or_as_one_string(live: Client, path: str) -> None:
-    kept: list[Any] = ["a\nb", ["a\n", "b"], ["a", "\nb"], ["a\nb"], [], "", [""]]
-    cells = [{**samples.raw("", f"id-{n}"), "source": source} for n, source in enumerate(kept)]
-    (live.root / path).write_bytes(samples.notebook(*cells))
-    shown = live.read(path).json["cells"]
-    assert [cell["source"] for cell in shown] == ["a\nb"] * 4 + [""] * 3
-    assert [cell["lines"] for cell in shown] == [2] * 4 + [0] * 3
 
 
 @pytest.mark.parametrize(

@@ -106,18 +106,26 @@ async def test_every_reply_to_an_edit_says_how_many_tabs_are_open(
 async def test_an_edit_waits_until_the_tab_has_told_what_it_made_of_it(
     local: Local, jp_ws_fetch: Any
 ) -> None:
-    async with window(jp_ws_fetch, NAME) as page:
-        await counted(local, open=1)
-        waiting = asyncio.create_task(edit(local, wait=10_000))
-        # It is made already, and others can edit: nobody waits under the lock.
-        await wait_until_async(lambda: (local.root / NAME).read_bytes() != TEXT)
-        second = await edit(local, "later")
-        assert not waiting.done()
-        assert second.json["hash_before"] != hashlib.sha256(TEXT).hexdigest()
-        await page.saw(second)
-        answer = await waiting
-        assert answer.json["tabs"] == {**NOBODY, "open": 1, "shown": 1}
-        assert answer.json["edit_id"] < second.json["edit_id"]
+    for state in ("shown", "merged", "waiting"):
+        async with window(jp_ws_fetch, NAME) as page:
+            await counted(local, open=1)
+            await edit_while_others_do(local, page, state)
+        await counted(local, open=0)
+
+
+async def edit_while_others_do(local: Local, page: Window, state: str) -> None:
+    file = local.root / NAME
+    before = file.read_bytes()
+    waiting = asyncio.create_task(edit(local, f"now {state}", wait=10_000))
+    # It is made already, and others can edit: nobody waits under the lock.
+    await wait_until_async(lambda: file.read_bytes() != before)
+    second = await edit(local, f"later {state}")
+    assert not waiting.done()
+    assert second.json["hash_before"] != hashlib.sha256(before).hexdigest()
+    await page.saw(second, state)
+    answer = await waiting
+    assert answer.json["tabs"] == {**NOBODY, "open": 1, state: 1}
+    assert answer.json["edit_id"] < second.json["edit_id"]
 
 
 @pytest.mark.usefixtures("notebook")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,7 +16,7 @@ from jupyter_server.services.contents.manager import AsyncContentsManager
 
 from jupyter_nbedit.tools import ADDRESSES
 from tests.handlers.conftest import Servers
-from tests.handlers.refused import details, untouched
+from tests.handlers.refused import untouched
 from tests.handlers.tool_failures import failure
 from tests.handlers.tool_inputs import INPUTS, path_field, spelled
 from tests.support import samples
@@ -62,16 +61,6 @@ def test_the_five_dialects_are_defined_and_listed(live: Client) -> None:
     for tool in tools:
         assert list(tool) == ["dialect", "name", "description", "input_schema"]
         jsonschema.Draft202012Validator.check_schema(tool["input_schema"])
-
-
-@pytest.mark.parametrize(
-    "address", ["nexo/Read", "Nexo/NotebookEdit", "nexo", "nexo/", "", "nexo/NotebookEdit/x", "x/y"]
-)
-def test_a_tool_that_is_not_there_is_answered_with_those_that_are(
-    live: Client, address: str
-) -> None:
-    found = details(send(live, address), 404, "tool_not_found")
-    assert found == {"tools": list(ADDRESSES)}
 
 
 def test_without_a_session_all_requests_with_the_token_are_one(live: Client, text: Path) -> None:
@@ -121,14 +110,6 @@ def test_a_call_that_is_repeated_with_its_key_is_done_once(live: Client, noteboo
         assert other.json["error"] == "IdempotencyMismatch"
 
 
-def test_a_failure_may_be_repeated_with_its_key(live: Client, notebook: Path) -> None:
-    key = {"Idempotency-Key": "a failure that is repeated"}
-    delete = {"notebook_path": str(notebook), "cell_id": "later", "edit_mode": "delete"}
-    assert send(live, NEXO, key, **delete).status == 404
-    notebook.write_bytes(samples.notebook(samples.raw("x", "later")))
-    assert send(live, NEXO, key, **delete).status == 200
-
-
 def test_many_who_append_to_one_section_at_once_all_do(live: Client, text: Path) -> None:
     def append(n: int) -> int:
         more = {"action": "append_to_section", "section": "Title", "content": f"- entry {n}"}
@@ -169,18 +150,6 @@ def test_a_tool_keeps_what_no_tool_may_change(live: Client, notebook: Path) -> N
             given = {"cell_id": "locked", "new_source": "y", "edit_mode": mode}
             answer = send(live, NEXO, notebook_path=str(notebook), **given)
             assert (answer.status, answer.json["error"]) == (403, "CellProtected")
-
-
-def test_a_file_that_is_no_notebook_is_refused_as_one(live: Client, notebook: Path) -> None:
-    notebook.write_bytes(b"<<<<<<< HEAD\n{}")
-    # A file that was written just now may be half written, and is waited for.
-    os.utime(notebook, (0, 0))
-    with untouched(notebook.parent):
-        reading = send(live, READ, file_path=str(notebook))
-        edit = send(live, MYCODE, notebook_path=notebook.name, cell_id=0, new_source="x")
-    assert (reading.status, edit.status) == (422, 422)
-    failure(READ, reading)
-    failure(MYCODE, edit)
 
 
 def test_a_written_notebook_is_not_trusted_for_it(live: Client, notebook: Path) -> None:
@@ -302,24 +271,6 @@ def test_a_notebook_too_large_to_show_is_shown_in_part_and_says_so(
     assert "# End" in block["text"]
     (block,) = send(live, READ, file_path=str(notebook), offset=2, limit=1).json["content"]
     assert "x" * 3_000_000 in block["text"]
-
-
-async def test_an_edit_tells_who_made_it_by_the_tools_name(local: Local, jp_serverapp: Any) -> None:
-    heard: list[dict[str, Any]] = []
-
-    async def hear(logger: EventLogger, schema_id: str, data: dict[str, Any]) -> None:
-        assert (logger, schema_id) == (jp_serverapp.event_logger, EDITED)
-        heard.append(data)
-
-    jp_serverapp.event_logger.add_listener(schema_id=EDITED, listener=hear)
-    (local.root / "a.ipynb").write_bytes(samples.three_cells())
-    given = {"notebook_path": "a.ipynb", "cell_id": "alpha", "new_source": "x"}
-    assert (await post(local, MYCODE, **given)).status == 200
-    await asyncio.sleep(0)
-    assert [(data["path"], data["client"]) for data in heard] == [("a.ipynb", MYCODE)]
-
-
-EDITED = "https://schema.jupyter.org/jupyter_nbedit/edit/v1"
 
 
 class Elsewhere(AsyncContentsManager):

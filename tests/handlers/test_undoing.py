@@ -12,7 +12,6 @@ from tests.events.listener import listening
 from tests.handlers.actions import (
     ODD,
     edit,
-    get_json,
     list_sources,
     replace,
     send_json_locally,
@@ -103,15 +102,6 @@ def test_a_save_by_a_tab_in_between_and_a_run_of_the_cell_do_not_stop_it(
     (first, *_) = samples.cells_of((live.root / path).read_bytes())
     assert (first["source"], first["execution_count"]) == ("x = 1\nx", 3)
     assert first["outputs"] == [samples.HTML_OUTPUT]
-
-
-def test_outputs_that_the_edit_did_not_touch_stay_what_they_are(live: Client, path: str) -> None:
-    kept = {"op": "replace", "cell": "alpha", "source": "x = 2", "outputs": "keep"}
-    number = edit(live, path, kept)
-    edit(live, path, {"op": "clear_outputs", "cell": "alpha"})
-    assert undo(live, path, edit_id=number).status == 200
-    (first, *_) = samples.cells_of((live.root / path).read_bytes())
-    assert (first["source"], first["outputs"]) == ("x = 1\nx", [])
 
 
 def test_an_edit_is_taken_back_once(live: Client, path: str) -> None:
@@ -205,23 +195,6 @@ def test_outputs_that_nobody_trusted_come_back_untrusted(live: Client, path: str
     assert not live.read(path).json["trusted"]
     shown = live.request("GET", f"api/contents/{path}").json["content"]
     assert not shown["cells"][0]["metadata"]["trusted"]
-
-
-def test_an_edit_whose_effect_is_gone_is_not_taken_back_again_and_again(
-    live: Client, path: str
-) -> None:
-    first = edit(live, path, replace("alpha", "x = 2"))
-    edit(live, path, {"op": "move", "cell": "beta", "at": "start"})
-    file = live.root / path
-    content = json.loads(file.read_bytes())
-    content["cells"][:2] = reversed(content["cells"][:2])
-    file.write_text(json.dumps(content))
-
-    assert undo(live, path).status == 200
-    assert list_sources(live, path)[0] == samples.cells_of(TEXT)[0]["source"]
-    shown = get_json(live, f"notebooks/{path}/history/{first}")
-    assert shown["undone_by"] is not None
-    details(undo(live, path), 409, "nothing_to_undo")
 
 
 @pytest.mark.parametrize(("mode", "status"), [("review", 202), ("plan", 403)])

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.handlers.refused import assert_says_nothing_of_this_machine, details, untouched
+from tests.handlers.refused import assert_says_nothing_of_this_machine, untouched
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client
 from tests.support.servers import run_server
@@ -328,20 +328,3 @@ def test_what_was_read_here_is_never_written_there(live: Client) -> None:
                     hashes[number] = answer.json["hash"]
                     assert place.holds(number, source)
             hashes[1] = place.mend()
-
-
-@pytest.mark.threat("S4")
-def test_a_file_with_a_name_outside_the_root_is_left_alone(live: Client) -> None:
-    other = live.root.parent / "other-name.ipynb"
-    other.write_bytes(GOOD)
-    (live.root / "linked.ipynb").hardlink_to(other)
-    try:
-        with untouched(live.root, other):
-            assert live.read("linked.ipynb").status == 200
-            found = details(live.patch("linked.ipynb", EDIT), 409, "not_a_plain_file")
-            assert found == {"links": 2}
-            assert created(live, "linked.ipynb").status == 409
-        assert other.samefile(live.root / "linked.ipynb")
-        assert other.read_bytes() == GOOD
-    finally:
-        other.unlink()
