@@ -44,7 +44,6 @@ NOWHERE = (
     "./good.ipynb",
     "open/../good.ipynb",
 )
-NOT_NAMED_LIKE_NOTEBOOKS = ("", "good", "good.txt", "good.IPYNB", "good.ipynb/", "open")
 
 
 @pytest.fixture
@@ -87,13 +86,6 @@ def test_hidden_outside_and_missing_notebooks_look_exactly_the_same(
             assert details(answer, 404, "notebook_not_found") == {}, path
             bodies.add(answer.body)
     assert len(bodies) == 1
-
-
-@pytest.mark.parametrize("path", NOT_NAMED_LIKE_NOTEBOOKS)
-def test_a_path_that_does_not_end_in_ipynb_is_refused(live: Client, root: Path, path: str) -> None:
-    assert root.is_dir()
-    for answer in both(live, path):
-        details(answer, 400, "invalid_request")
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "socket", "device"])

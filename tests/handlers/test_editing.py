@@ -11,7 +11,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from tests.handlers.actions import list_sources, replace
+from tests.handlers.actions import replace
 from tests.handlers.refused import details, untouched
 from tests.support import samples
 from tests.support.http import JSON, Client, Local
@@ -111,30 +111,6 @@ def test_each_operation_of_a_batch_is_answered_in_turn(live: Client, path: str) 
     assert cleared == [None, None, None, False, None, False]
 
 
-def test_ids_and_indexes_mean_the_notebook_as_it_was(live: Client, path: str) -> None:
-    answer = live.patch(
-        path,
-        {"op": "delete", "cell": 0},
-        {"op": "replace", "cell": 1, "source": "one"},
-        {"op": "replace", "cell": "cell-2", "source": "two"},
-        {"op": "insert", "index": 2, "cell_type": "raw", "source": "between"},
-    )
-    assert answer.status == 200, answer.body
-    assert list_sources(live, path) == ["one", "between", "two"]
-
-
-def test_new_cells_get_ids_only_where_the_format_has_them(live: Client, path: str) -> None:
-    insert = {"op": "insert", "cell_type": "code", "source": "", "at": "end"}
-    answer = live.patch(path, insert, insert)
-    ids = [cell["id"] for cell in samples.cells_of((live.root / path).read_bytes())]
-    assert [done["cell_id"] for done in answer.json["operations"]] == ids[3:]
-    assert len(set(ids)) == 5
-    (live.root / path).write_bytes(samples.notebook(samples.raw("x"), minor=4))
-    answer = live.patch(path, insert)
-    assert answer.json["operations"][0]["cell_id"] is None
-    assert not [cell for cell in samples.cells_of((live.root / path).read_bytes()) if "id" in cell]
-
-
 def test_a_dry_run_answers_what_would_be_and_writes_nothing(live: Client, path: str) -> None:
     operations = [
         REPLACE,
@@ -201,15 +177,6 @@ def test_a_source_of_any_characters_arrives(live: Client, path: str) -> None:
         assert live.read(path, cell="beta").json["cells"][0]["source"] == source
         written = samples.cells_of((live.root / path).read_bytes())[1]["source"]
         assert "".join(written) == source
-
-
-def test_no_kernel_and_no_session_comes_of_edits(live: Client, path: str) -> None:
-    for n in range(3):
-        assert live.read(path).status == 200
-        assert live.patch(path, {**REPLACE, "source": str(n)}).status == 200
-    for collection in ("kernels", "sessions"):
-        answer = live.request("GET", f"api/{collection}")
-        assert (answer.status, answer.json) == (200, [])
 
 
 @pytest.mark.usefixtures("notebook")

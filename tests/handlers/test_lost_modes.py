@@ -82,7 +82,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         yield client
 
 
-# The service is tried with each of them by day, in tests/test_modes.py.
+# The service is tried with each of them by day, and with a restart, in tests/test_modes.py.
 @pytest.mark.parametrize("damage", DAMAGES if is_nightly() else DAMAGES[:1])
 def test_after_a_damage_while_the_server_is_stopped_nothing_is_changed_until_a_person_decides(
     running: Client, tmp_path: Path, damage: Callable[[Path], None]
@@ -94,34 +94,31 @@ def test_after_a_damage_while_the_server_is_stopped_nothing_is_changed_until_a_p
         source.execute("VACUUM INTO ?", [str(tmp_path / "data" / "nbedit" / DATABASE)])
     damage(tmp_path / "data" / "nbedit" / DATABASE)
     before = {name: (running.root / name).read_bytes() for name in NAMES}
-    for is_restart in (False, True):
-        with run_server(tmp_path) as client:
-            assert why(client) is not None
-            assert why(client, "paused.ipynb") is not None
-            for how, answer in try_changes(client, number).items():
-                if how == "accept":
-                    # The proposal was in the database.
-                    details(answer, 404, "proposal_not_found")
-                elif how == "tool":
-                    assert answer.status == 503, answer.body
-                else:
-                    details(answer, 503, "modes_unreadable")
-            assert not (client.root / "new.ipynb").exists()
-            assert {name: (client.root / name).read_bytes() for name in NAMES} == before
-            # What changes nothing works.
-            assert client.patch("paused.ipynb", REPLACE, dry_run=True).status == 200
-            assert client.read("paused.ipynb").status == 200
-            assert get_json(client, "history")["edits"] == []
-            if not is_restart:
-                continue
-            # A person decides for one notebook, and then for all.
-            assert set_mode(client, "plan", "paused.ipynb")["unreadable"] is None
-            details(client.patch("paused.ipynb", REPLACE), 403, "plan_mode")
-            details(client.patch("free.ipynb", REPLACE), 503, "modes_unreadable")
-            assert set_mode(client, None)["unreadable"] is None
-            assert client.patch("free.ipynb", REPLACE).status == 200
-            details(client.patch("paused.ipynb", REPLACE), 403, "plan_mode")
-            assert why(client) is None
+    with run_server(tmp_path) as client:
+        assert why(client) is not None
+        assert why(client, "paused.ipynb") is not None
+        for how, answer in try_changes(client, number).items():
+            if how == "accept":
+                # The proposal was in the database.
+                details(answer, 404, "proposal_not_found")
+            elif how == "tool":
+                assert answer.status == 503, answer.body
+            else:
+                details(answer, 503, "modes_unreadable")
+        assert not (client.root / "new.ipynb").exists()
+        assert {name: (client.root / name).read_bytes() for name in NAMES} == before
+        # What changes nothing works.
+        assert client.patch("paused.ipynb", REPLACE, dry_run=True).status == 200
+        assert client.read("paused.ipynb").status == 200
+        assert get_json(client, "history")["edits"] == []
+        # A person decides for one notebook, and then for all.
+        assert set_mode(client, "plan", "paused.ipynb")["unreadable"] is None
+        details(client.patch("paused.ipynb", REPLACE), 403, "plan_mode")
+        details(client.patch("free.ipynb", REPLACE), 503, "modes_unreadable")
+        assert set_mode(client, None)["unreadable"] is None
+        assert client.patch("free.ipynb", REPLACE).status == 200
+        details(client.patch("paused.ipynb", REPLACE), 403, "plan_mode")
+        assert why(client) is None
 
 
 @pytest.mark.parametrize("damage", DAMAGES)

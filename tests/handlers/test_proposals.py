@@ -372,12 +372,6 @@ def test_an_agent_waits_for_the_decision(live: Client, path: str) -> None:
     waiting.close()
 
 
-def test_whoever_goes_while_waiting_leaves_nothing_behind(live: Client, path: str) -> None:
-    number = propose(live, path, ALPHA)
-    send_while_open(live, f"proposals/{number}?wait=50").close()
-    assert decide(live, number).status == 200
-
-
 def test_proposals_are_listed_for_a_notebook_or_for_all(live: Client, path: str) -> None:
     first, second = propose(live, path, ALPHA), propose(live, path, BETA)
     decide(live, first, "reject")

@@ -105,13 +105,6 @@ def test_chosen_cells_come_once_each_and_in_the_notebooks_order(live: Client, pa
     assert ([cell["id"] for cell in page["cells"]], page["next"]) == (["beta"], 2)
 
 
-def test_an_id_that_looks_like_an_index_is_an_id_first(live: Client, path: str) -> None:
-    cells = [samples.raw("a", "1"), samples.raw("b", "cell-0"), samples.raw("c", "c")]
-    (live.root / path).write_bytes(samples.notebook(*cells))
-    for asked, shown in (("1", 0), ("0", 0), ("cell-0", 1), ("cell-1", 1), ("cell-2", 2)):
-        assert [cell["index"] for cell in live.read(path, cell=asked).json["cells"]] == [shown]
-
-
 @pytest.mark.parametrize(
     "cell",
     ["nobody", "", " alpha", "alpha ", "3", "--1", "-01", "+1", "01", "1.0", "٣", "1" * 5000],

@@ -38,6 +38,16 @@ USERS: dict[str, dict[str, str]] = {
 }
 
 
+#: Whose rights tell by day if one of the two is not asked for, or for the wrong action.
+BY_DAY = [
+    "a writer",
+    "a reader",
+    "one who may write only",
+    "all of nbedit, nothing of contents",
+    "all of contents, nothing of nbedit",
+]
+
+
 def may(user: str, action: str, resource: str) -> bool:
     allowed = USERS[user]
     return action in allowed.get(resource, allowed.get("else", "")).split()
@@ -120,7 +130,8 @@ async def test_each_user_may_at_each_route_what_both_rights_allow_and_nothing_el
     gate: type[Gate], local: Local
 ) -> None:
     cells = 0
-    for user in USERS:
+    users = list(USERS) if is_nightly() else BY_DAY
+    for user in users:
         gate.user = user
         for key, row in ROWS.items():
             lay_out(local.root)
@@ -135,7 +146,7 @@ async def test_each_user_may_at_each_route_what_both_rights_allow_and_nothing_el
                 # Whether a notebook is there is not for them to learn.
                 assert (await ask(local, key, MISSING)).body == answer.body
     print(f"{cells} cells of the table, {gate.__name__}")
-    assert cells == len(USERS) * len(ROWS)
+    assert cells == len(users) * len(ROWS)
     asked = {(action, resource) for action, resource in gate.asked if resource == "nbedit"}
     assert asked == {("read", "nbedit"), ("write", "nbedit")}
     assert {("read", "contents"), ("write", "contents")} <= gate.asked

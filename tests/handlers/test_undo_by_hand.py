@@ -12,6 +12,7 @@ from tests.handlers.actions import edit, get_json, list_sources, replace, undo
 from tests.handlers.refused import details
 from tests.support.http import Client
 from tests.support.samples import notebook, raw
+from tests.support.sizes import is_nightly
 
 Cells = list[dict[str, Any]]
 
@@ -141,6 +142,7 @@ def test_what_a_later_edit_changed_back_is_not_undone_under_it(live: Client, pat
     assert join_sources(live, path) == "a b c d"
 
 
+@pytest.mark.skipif(not is_nightly(), reason="it makes a hundred edits")
 def test_plain_undo_skips_at_most_a_hundred_edits_that_were_undone_by_hand(
     live: Client, path: str
 ) -> None:

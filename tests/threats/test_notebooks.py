@@ -35,28 +35,6 @@ def put(live: Client, text: bytes) -> Path:
     return path
 
 
-ODD_VALUES = {
-    "an integer of 5,000 digits": b"1" * 5000,
-    "a number beyond all numbers": b"1e999999999",
-    "lists 900 deep": b"[" * 900 + b"]" * 900,
-    "10,000 keys": b"{" + b", ".join(b'"k%d": 1' % n for n in range(10_000)) + b"}",
-    "no numbers": b"[NaN, -Infinity, 1e999]",
-    "half a character": b'"\\ud800"',
-}
-
-
-@pytest.mark.threat("S8")
-@pytest.mark.threat("S12")
-@pytest.mark.parametrize("kind", ODD_VALUES)
-def test_an_odd_value_in_a_cell_that_is_not_touched_stays_as_it_is(live: Client, kind: str) -> None:
-    odd = b'"metadata": {"odd": ' + ODD_VALUES[kind] + b"}, "
-    text = GOOD.replace(b'"outputs"', odd + b'"outputs"', 1).replace(b'"metadata": {},\n', b"", 1)
-    path = put(live, text)
-    assert live.read(NAME).json["hash"] == samples.hash_of(path)
-    assert live.patch(NAME, EDIT).status == 200
-    assert path.read_bytes() == text.replace(b"# Title", b"changed")
-
-
 GROWING: dict[str, Callable[[int], bytes]] = {
     "cells": lambda n: samples.notebook(*(samples.raw("x", f"c{i}") for i in range(n))),
     "cells of one id": lambda n: samples.notebook(
