@@ -1,8 +1,12 @@
-"""Markdown that is meant to take long: each grows with its size in characters."""
+"""Markdown that is meant to take long, which grows with its size, and what is done with it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+from jupyter_nbedit.errors import NbEditError
+from jupyter_nbedit.notebook import markdown, sections
 
 
 def _repeated(unit: str, before: str = "", after: str = "") -> Callable[[int], str]:
@@ -80,3 +84,27 @@ DOCUMENTS: Mapping[str, Callable[[int], str]] = {
     "white space": _repeated(" \t", "a", "b\n\n"),
     "front matter": _repeated("a\r\n", "---\r\n", "a\r\n\r\n"),
 }
+BROKEN_JSON: Mapping[str, Callable[[int], bytes]] = {
+    "a string without end": lambda size: b'{"a": "' + b"\\n" * (size // 2),
+    "an array without end": lambda size: b'{"a": NaN, "b": [' + b"[]," * (size // 3),
+}
+
+
+def attempt(work: Callable[..., object], *args: object) -> None:
+    """Do what may be refused: that must not take long either."""
+    with suppress(NbEditError):
+        work(*args)
+
+
+def read(text: str) -> None:
+    """Read all that an expression is matched with."""
+    for heading in markdown.headings(text):
+        assert heading.text is not None
+    markdown.list_items(text)
+
+
+def change(text: str) -> None:
+    attempt(sections.read, text, "ok")
+    attempt(sections.append, text, "ok", text)
+    attempt(sections.replace, text, "ok", text)
+    attempt(sections.remove_entry, f"# ok\n\n{text}", "ok", "a")
