@@ -18,9 +18,9 @@ from tests.support.paths import ROOT
 from tests.support.sizes import is_nightly
 
 # A guard against hanging.
-LIMIT_SECONDS = 900.0
+LIMIT_SECONDS = 600.0
 GROUPS = ["texts", "edits", "comparisons", "routes"]
-LONG = 2_000_000 if is_nightly() else 100_000
+LONG = 3_000_000 if is_nightly() else 100_000
 
 
 @pytest.mark.parametrize("group", GROUPS if is_nightly() else [" or ".join(GROUPS)])

@@ -11,6 +11,11 @@ import pytest
 STAGE = "NBEDIT_SETUPS"
 
 
+def is_available(module: str, stage: str = "setups") -> bool:
+    """Return whether a module is installed, and the tests that need it belong here."""
+    return os.environ.get(STAGE) in {None, stage} and importlib.util.find_spec(module) is not None
+
+
 def needs(module: str, stage: str = "setups") -> None:
     """Skip the test, or the module that calls this while it is imported, where it cannot run.
 
@@ -21,9 +26,9 @@ def needs(module: str, stage: str = "setups") -> None:
     stage
         The environment that has it: ``setups`` or ``documents``. There it must not be missing.
     """
-    here = os.environ.get(STAGE)
-    if here in (None, stage) and importlib.util.find_spec(module) is not None:
+    if is_available(module, stage):
         return
+    here = os.environ.get(STAGE)
     if here == stage:
         pytest.fail(f"{module} is not in the environment {stage!r}", pytrace=False)
     reason = f"needs {module}: nox -s setups"

@@ -17,7 +17,7 @@ from jupyter_nbedit.storage.choice import ServerStorages
 from jupyter_nbedit.storage.locks import PathLocks
 from tests.setups import live_rooms
 from tests.setups.bucket import bucket
-from tests.setups.needs import needs
+from tests.setups.needs import is_available
 from tests.support import samples
 from tests.support.memory_storage import MemoryStorage
 
@@ -96,7 +96,6 @@ async def hook(folder: Path) -> AsyncIterator[Kept]:
 @asynccontextmanager
 async def pair(folder: Path) -> AsyncIterator[Kept]:
     """A pair of Jupytext, by its configuration."""
-    needs("jupytext")
     from jupytext.async_contentsmanager import (  # noqa: PLC0415 -- is not always there
         build_async_jupytext_contents_manager_class as derive,
     )
@@ -107,7 +106,6 @@ async def pair(folder: Path) -> AsyncIterator[Kept]:
 @asynccontextmanager
 async def pair_at_once(folder: Path) -> AsyncIterator[Kept]:
     """The same of a manager that is not asynchronous."""
-    needs("jupytext")
     from jupytext.sync_contentsmanager import TextFileContentsManager  # noqa: PLC0415
 
     yield await _paired(folder, TextFileContentsManager)
@@ -134,7 +132,6 @@ async def _paired(folder: Path, manager_class: Callable[..., Any]) -> Kept:
 @asynccontextmanager
 async def drive(folder: Path) -> AsyncIterator[Kept]:
     """A local drive of jupyter-fs."""
-    needs("jupyterfs")
     from jupyterfs.manager import FSSpecManager  # noqa: PLC0415
 
     manager = FSSpecManager(f"file://{_root(folder)}")
@@ -188,6 +185,29 @@ KINDS: dict[str, Kind] = {
     "collaboration": collaboration,
     "documents": documents,
 }
+#: The packages that they need, each with the environment that has it.
+PACKAGES = {
+    "jupytext": "setups",
+    "jupyterfs": "setups",
+    "s3contents": "setups",
+    "moto": "setups",
+    "jupyter_server_ydoc": "setups",
+    "jupyter_server_documents": "documents",
+}
+_PACKAGES_OF = {
+    "pair": ["jupytext"],
+    "pair at once": ["jupytext"],
+    "drive": ["jupyterfs"],
+    "s3": ["s3contents", "moto"],
+    "collaboration": ["jupyter_server_ydoc"],
+    "documents": ["jupyter_server_documents"],
+}
+#: Those whose packages are here.
+AVAILABLE = [
+    kind
+    for kind in KINDS
+    if all(is_available(package, PACKAGES[package]) for package in _PACKAGES_OF.get(kind, ()))
+]
 #: Those that know a notebook as a whole, and not what in it has changed.
 WHOLE = ("memory", "file", "hook", "pair", "pair at once", "drive", "s3")
 #: Those that keep any bytes as they are.

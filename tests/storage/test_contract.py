@@ -20,8 +20,9 @@ from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.splices import Splice, join
 from jupyter_nbedit.storage import Changed, Storage, Written
 from jupyter_nbedit.undoing import Undoing
+from tests.setups.needs import needs
 from tests.storage.conftest import run_other_tasks
-from tests.storage.kept import EXACT, KINDS, PATH, TEXT, WHOLE, Kept, written
+from tests.storage.kept import AVAILABLE, EXACT, KINDS, PACKAGES, PATH, TEXT, WHOLE, Kept, written
 from tests.support import samples
 from tests.support.memory_storage import OneStorage
 from tests.support.services import ServiceBuilder
@@ -31,7 +32,7 @@ OTHER = written(samples.markdown("# Other", "gamma"))
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=AVAILABLE)
 def kept(
     request: pytest.FixtureRequest, jp_asyncio_loop: asyncio.AbstractEventLoop, tmp_path: Path
 ) -> Iterator[Kept]:
@@ -41,7 +42,13 @@ def kept(
 
 
 def only(kinds: Sequence[str]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("kept", kinds, indirect=True)
+    available = [kind for kind in kinds if kind in AVAILABLE]
+    return pytest.mark.parametrize("kept", available, indirect=True)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_that_a_storage_needs_is_installed(package: str) -> None:
+    needs(package, PACKAGES[package])
 
 
 def title(new: bytes, text: bytes = TEXT) -> list[Splice]:
