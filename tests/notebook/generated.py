@@ -94,6 +94,7 @@ oddities = st.sampled_from(
         Token("1e400"),
         Token("-0"),
         Token("1E+2"),
+        Token("[" * 150 + "]" * 150),
         Token('"\\ud800"'),
         Token('"\\udc00\\ud800"'),
         Token('"\\u0041\\/"'),
@@ -119,7 +120,7 @@ def sources() -> st.SearchStrategy[Any]:
         texts,
         texts.map(lambda text: text.splitlines(keepends=True)),
         st.lists(texts, max_size=4),
-        st.just([Token('"\\ud83d"'), "x"]),
+        st.sampled_from([[Token('"\\ud83d"'), "x"], Token("[ ]")]),
     )
 
 
@@ -128,6 +129,8 @@ def cells(draw: st.DrawFn, *, ids: bool) -> Members:
     kind = draw(st.sampled_from(["code", "markdown", "raw"]))
     metadata = draw(st.lists(st.tuples(texts, values), max_size=2))
     metadata = [pair for pair in metadata if pair[0] not in {"editable", "deletable"}]
+    protected = draw(st.sampled_from([[]] * 8 + [["editable"], ["deletable"]]))
+    metadata += [(flag, False) for flag in protected]
     pairs: list[tuple[str, Any]] = [
         ("cell_type", kind),
         ("metadata", Members(metadata)),
@@ -144,6 +147,10 @@ def cells(draw: st.DrawFn, *, ids: bool) -> Members:
     unknown = draw(st.lists(st.tuples(texts, values), max_size=2))
     names = {name for name, _ in pairs} | {"attachments", "id"}
     pairs += [pair for pair in unknown if pair[0] not in names]
+    # nbformat demands them, and nobody needs them.
+    demanded = ("metadata", "source", "outputs", "execution_count")
+    missing = draw(st.sampled_from([*[""] * 8, *demanded]))
+    pairs = [pair for pair in pairs if pair[0] != missing]
     return Members(draw(st.permutations(pairs)))
 
 
@@ -161,7 +168,12 @@ def notebooks(draw: st.DrawFn) -> bytes:
     ]
     unknown = draw(st.lists(st.tuples(texts, values), max_size=2))
     pairs += [pair for pair in unknown if pair[0] not in {name for name, _ in pairs}]
+    if draw(st.integers(0, 8)) == 0:
+        pairs = [pair for pair in pairs if pair[0] != "metadata"]
     text = layout.write(Members(draw(st.permutations(pairs))))
+    if draw(st.integers(0, 8)) == 0:
+        for name in ("cells", "source", "metadata", "cell_type", "id"):
+            text = text.replace(f'"{name}"', f'"\\u{ord(name[0]):04x}{name[1:]}"')
     before = draw(st.sampled_from(["", " ", "\n"]))
     after = draw(st.sampled_from(["", "\n", "\r\n", " \n\n"]))
     return draw(st.sampled_from([b"", BOM])) + (before + text + after).encode()
