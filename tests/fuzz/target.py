@@ -17,7 +17,7 @@ with atheris.instrument_imports(include=["jupyter_nbedit.notebook"], enable_load
     from jupyter_nbedit.errors import NbEditError
     from jupyter_nbedit.notebook.document import Document
     from jupyter_nbedit.notebook.splices import backwards, join
-    from tests.fuzz import mangling, ways
+    from tests.fuzz import ways
     from tests.notebook import model
     from tests.notebook.oracle import check, edit
     from tests.support.sizes import is_nightly
@@ -94,5 +94,5 @@ def operation(document: Document, chance: random.Random) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    atheris.Setup(sys.argv, one_input, custom_mutator=mangling.mangled)
+    atheris.Setup(sys.argv, one_input)
     atheris.Fuzz()
