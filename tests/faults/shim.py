@@ -12,23 +12,8 @@ from pathlib import Path
 SOURCE = Path(__file__).with_suffix(".c")
 
 #: What the system may say to any call.
-ERRORS = {
-    name: getattr(errno, name)
-    for name in (
-        "EIO",
-        "ENOSPC",
-        "EDQUOT",
-        "EACCES",
-        "EPERM",
-        "EROFS",
-        "EINTR",
-        "EMFILE",
-        "ESTALE",
-        "EXDEV",
-        "ENOSYS",
-        "EINVAL",
-    )
-}
+_NAMES = "EIO ENOSPC EDQUOT EACCES EPERM EROFS EINTR EMFILE ESTALE EXDEV ENOSYS EINVAL"
+ERRORS = {name: getattr(errno, name) for name in _NAMES.split()}
 
 
 class Mode(IntEnum):
@@ -69,12 +54,8 @@ class Shim:
         self._library.nbedit_name.restype = ctypes.c_char_p
         self._library.nbedit_name.argtypes = [ctypes.c_long]
         self._library.nbedit_set_ahead.argtypes = [ctypes.c_long]
-        self._library.nbedit_arm.argtypes = [
-            ctypes.c_int,
-            ctypes.c_long,
-            ctypes.c_int,
-            ctypes.c_char_p,
-        ]
+        numbers = [ctypes.c_int, ctypes.c_long, ctypes.c_int]
+        self._library.nbedit_arm.argtypes = [*numbers, ctypes.c_char_p]
 
     def arm(self, mode: Mode, first: int = 0, code: int = 0, inside: Path | None = None) -> None:
         """Begin: at the call of that number, or from it on.

@@ -39,7 +39,7 @@ from tests.support.sizes import is_nightly, seeded_random
 
 seeds = st.integers(0, 2**32)
 kinds = st.lists(st.sampled_from([*CELL_OPERATIONS, *SECTION_OPERATIONS]), min_size=1, max_size=3)
-often = settings(max_examples=min(2 * settings().max_examples, 5000))
+often = settings(max_examples=2000 if is_nightly() else 25)
 
 
 def usual(layout: Layout, seed: int, kinds: list[str]) -> tuple[Document, Batch]:
@@ -303,7 +303,7 @@ def accept_in_parts(seed: int) -> str:
 
 
 def test_a_batch_accepted_part_by_part_in_any_order_ends_as_if_accepted_at_once() -> None:
-    batches = 6_000 if is_nightly() else 600
+    batches = 6_000 if is_nightly() else 300
     outcomes = Counter(accept_in_parts(seed) for seed in range(batches))
 
     assert outcomes["accepted"] > batches / 3

@@ -38,7 +38,7 @@ def code(number: int, **members: Any) -> dict[str, Any]:
 
 
 CELLS = [code(n) for n in range(40)]
-STEP = 1 if is_nightly() else 8
+STEP = 1 if is_nightly() else 16
 
 
 def agree(text: bytes, window: int) -> bool:
@@ -164,6 +164,11 @@ def test_no_more_is_read_together_than_a_window_or_a_large_cell_twice() -> None:
     assert text.most_read <= CHUNK_BYTES + 100
 
 
+@pytest.fixture(scope="module")
+def ten_thousand() -> bytes:
+    return written([code(n, source=["y = 1\n"] * 9) for n in range(10_000)])
+
+
 @pytest.mark.parametrize(
     "operation",
     [
@@ -175,8 +180,10 @@ def test_no_more_is_read_together_than_a_window_or_a_large_cell_twice() -> None:
     ],
     ids=str,
 )
-def test_an_edit_of_one_cell_looks_for_few_of_the_others(operation: dict[str, Any]) -> None:
-    text = Parked(written([code(n, source=["y = 1\n"] * 9) for n in range(10_000)]))
+def test_an_edit_of_one_cell_looks_for_few_of_the_others(
+    operation: dict[str, Any], ten_thousand: bytes
+) -> None:
+    text = Parked(ten_thousand)
     document = Document.parse(text)
     text.read = 0
     applied = edit(document, operation)

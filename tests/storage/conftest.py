@@ -74,7 +74,7 @@ class Place:
 
 
 def build_place(
-    folder: Path, manager_class: type[Any] = AsyncLargeFileManager, **options: Any
+    folder: Path, manager_class: Callable[..., Any] = AsyncLargeFileManager, **options: Any
 ) -> Place:
     """Build the storages over a folder `root`, with more settings of the server as keywords."""
     root = folder / "root"

@@ -7,7 +7,7 @@ import stat
 
 import pytest
 
-from jupyter_nbedit.errors import Forbidden, InvalidRequest, NotebookExists, NotebookNotFound
+from jupyter_nbedit.errors import Forbidden, NotebookExists, NotebookNotFound
 from tests.storage.conftest import NAME, TEXT, AfterCall, Place, is_file, left_in
 
 
@@ -57,18 +57,6 @@ def test_no_folder_is_invented_and_none_seen_that_is_hidden(place: Place, path: 
             attempt(path)
     assert left_in(place.root) == [".dir", "file.txt"]
     assert left_in(place.root.parent) == ["root"]
-
-
-def test_only_notebooks_are_created(place: Place) -> None:
-    with pytest.raises(InvalidRequest):
-        place.create("a.py")
-
-
-def test_through_a_link_to_a_folder_it_goes_where_the_link_leads(place: Place) -> None:
-    (place.root / "far").mkdir()
-    (place.root / "door").symlink_to("far")
-    place.create("door/a.ipynb")
-    assert left_in(place.root / "far") == ["a.ipynb"]
 
 
 def test_in_a_folder_that_may_not_be_written_nothing_is_made(

@@ -24,6 +24,7 @@ from jupyter_nbedit.storage import Changed, Content, texts
 from jupyter_nbedit.storage.texts import TextFiles
 from tests.handlers.refused import untouched
 from tests.storage.conftest import Place
+from tests.support.sizes import is_nightly
 
 NAME = "a.md"
 ODD = {
@@ -64,7 +65,7 @@ def root(place: Place) -> Path:
     return place.root
 
 
-@pytest.fixture(params=[AsyncLargeFileManager, Own, Older])
+@pytest.fixture(params=[AsyncLargeFileManager, *([Own] if is_nightly() else []), Older])
 def manager(request: pytest.FixtureRequest, root: Path) -> AsyncLargeFileManager:
     return request.param(root_dir=str(root))  # type: ignore[no-any-return] # a kind of manager
 
