@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_nbedit.demo import DemoError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 START_SECONDS = 60
@@ -71,38 +71,57 @@ def running(
     ServerError
         The server has ended or has not answered in time; the message has the end of its log.
     """
-    root = folder / "notebooks"
+    log = folder / "server.log"
+    process = start_process(application, folder, *options, python=python, log=log)
+    try:
+        yield _answering(process, folder, log)
+    finally:
+        process.terminate()
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def start_process(
+    application: str,
+    folder: Path,
+    *options: str,
+    log: Path,
+    environment: Mapping[str, str] | None = None,
+    python: str = sys.executable,
+) -> subprocess.Popen[bytes]:
+    """Start a Jupyter server and do not wait until it answers.
+
+    Parameters
+    ----------
+    application, folder, options, python
+        As for `running`.
+    log
+        The file that its output is appended to.
+    environment
+        Replaces what is in its environment.
+    """
     command = [
-        python,
-        "-m",
-        application,
-        f"--ServerApp.root_dir={root}",
+        *(python, "-m", application),
+        f"--ServerApp.root_dir={folder / 'notebooks'}",
         # What does not say who may use it is for nobody.
         "--ServerApp.allow_unauthenticated_access=False",
         *options,
     ]
     if os.name == "posix" and os.geteuid() == 0:
         command.append("--allow-root")
-    log = folder / "server.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(  # noqa: S603 - our own command
+    with log.open("ab") as output:
+        return subprocess.Popen(  # noqa: S603 - our own command
             command,
-            env=_environment(folder),
+            env={**_environment(folder), **(environment or {})},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            # Ctrl-C is for the demo; the server would ask whether it is meant.
+            # Ctrl-C is for whoever started it; the server would ask whether it is meant.
             start_new_session=True,
         )
-        try:
-            yield _answering(process, folder, log)
-        finally:
-            process.terminate()
-            try:
-                process.wait(STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -126,10 +145,11 @@ def _environment(folder: Path) -> dict[str, str]:
         if not name.startswith(("IPYTHON", "JUPYTER"))
     }
     places = {variable: str(folder / name) for variable, name in own.items()}
-    return {**inherited, **places, "JUPYTER_PORT": str(_free_port())}
+    return {**inherited, **places, "JUPYTER_PORT": str(find_free_port())}
 
 
-def _free_port() -> int:
+def find_free_port() -> int:
+    """Return a port of this machine that nobody listens on now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from jupyter_nbedit.demo.server import find_free_port
 from tests.setups.needs import needs
 
 _numbers = itertools.count()
@@ -75,9 +75,7 @@ def _server() -> str:
 
     with _lock:
         if not _servers:
-            with socket.socket() as probe:
-                probe.bind(("127.0.0.1", 0))
-                port = probe.getsockname()[1]
+            port = find_free_port()
             server = ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
             server.start()
             _servers.append(f"http://127.0.0.1:{port}")

@@ -7,7 +7,6 @@ import json
 import os
 import secrets
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from jupyter_nbedit.demo.server import find_free_port
 from tests.support.http import Client
 from tests.support.waiting import LIMIT_SECONDS, wait_until
 
@@ -101,7 +101,7 @@ def running(folder: Path, rights: Mapping[str, Sequence[str]]) -> Iterator[Hub]:
     rights
         The users, and what each of them may do beyond what everybody may.
     """
-    public, internal, proxied = free_ports(3)
+    public, internal, proxied = (find_free_port() for _ in range(3))
     hub = Hub(public, secrets.token_hex(16), folder / "homes")
     settings = {
         "JupyterHub": {
@@ -163,15 +163,6 @@ def running(folder: Path, rights: Mapping[str, Sequence[str]]) -> Iterator[Hub]:
             raise
         finally:
             end(hub, process)
-
-
-def free_ports(count: int) -> list[int]:
-    """Find ports that nobody has."""
-    with contextlib.ExitStack() as stack:
-        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [probe.getsockname()[1] for probe in probes]
 
 
 def answers(hub: Hub, process: subprocess.Popen[bytes]) -> bool:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jupyter_nbedit.demo.server import start_process
 from tests.support.http import Client
 from tests.support.waiting import LIMIT_SECONDS, wait_until
 
@@ -30,14 +29,6 @@ _OTHER_EXTENSIONS = (
     "jupytext",
     "notebook_shim",
 )
-_PLACES = {
-    "IPYTHONDIR": "ipython",
-    "JUPYTER_CONFIG_DIR": "config",
-    "JUPYTER_DATA_DIR": "data",
-    "JUPYTER_RUNTIME_DIR": "runtime",
-    "JUPYTERLAB_SETTINGS_DIR": "settings",
-    "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
-}
 
 
 @dataclass
@@ -120,27 +111,12 @@ def start_server(  # noqa: PLR0913 -- all but the folder have defaults
     (folder / "config" / "jupyter_server_config.py").write_text(
         f"c = get_config()\nc.ServerApp.jpserver_extensions = {loaded!r}\n{configuration}"
     )
-    command = [
-        *(python, "-m", application),
-        f"--ServerApp.root_dir={root}",
-        # Whatever does not say who may use it is for nobody.
-        "--ServerApp.allow_unauthenticated_access=False",
-        *options,
-        *(["--allow-root"] if os.name == "posix" and os.geteuid() == 0 else []),
-    ]
-    own = _environment(folder) | dict(environment or {})
     log = folder / f"{name}.log"
-    with log.open("ab") as output:
-        process = subprocess.Popen(
-            command,
-            env=own,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            # Ctrl-C is for the tests; the server would ask whether it is meant.
-            start_new_session=True,
-        )
-    info = Path(own["JUPYTER_RUNTIME_DIR"]) / f"jpserver-{process.pid}.json"
+    process = start_process(
+        application, folder, *options, log=log, environment=environment, python=python
+    )
+    runtime = (environment or {}).get("JUPYTER_RUNTIME_DIR", folder / "runtime")
+    info = Path(runtime) / f"jpserver-{process.pid}.json"
     try:
         client = wait_until(lambda: _connect(process, info, root), "an answer of the server")
     except BaseException:
@@ -171,21 +147,3 @@ def _connect(process: subprocess.Popen[bytes], info: Path, root: Path) -> Client
         client.request("GET", "api/status")
         return client
     return None
-
-
-def _environment(folder: Path) -> dict[str, str]:
-    inherited = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("IPYTHON", "JUPYTER"))
-    }
-    places = {variable: str(folder / name) for variable, name in _PLACES.items()}
-    return {**inherited, **places, "JUPYTER_PORT": str(find_free_port())}
-
-
-def find_free_port() -> int:
-    """Return a port of this machine that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
