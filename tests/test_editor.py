@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 
-from jupyter_nbedit.editor import Always
 from jupyter_nbedit.errors import (
     Busy,
     CellChanged,
     CellNotFound,
     HashMismatch,
     InvalidNotebook,
-    InvalidRequest,
     LedgerError,
-    NotebookNotFound,
+    NbEditError,
     PlanMode,
 )
 from jupyter_nbedit.history.entries import NewEntry
-from jupyter_nbedit.messages import EditRequest, Selection
+from jupyter_nbedit.messages import EditRequest
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.operations import Delete, Expect, Insert, Operation, Replace
+from jupyter_nbedit.notebook.operations import Expect, Operation, Replace
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage import Content, Written
 from tests.support import samples
 from tests.support.memory_storage import MemoryStorage, OneStorage
 from tests.support.services import EditingServices, ServiceBuilder
-from tests.support.sizes import is_nightly
 
 NAME = "a.ipynb"
 TEXT = samples.three_cells()
@@ -92,36 +88,35 @@ async def test_an_edit_that_never_gets_a_turn_is_refused_and_those_who_wrote_kee
     assert storage.announced == []
 
 
-async def test_an_edit_of_one_version_is_not_made_on_another_that_came_meanwhile(
+VERSION = hashlib.sha256(TEXT).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("other", "operation", "fields", "failure"),
+    [
+        pytest.param(theirs(0), REPLACE, {"hash": VERSION}, HashMismatch, id="version"),
+        pytest.param(
+            TEXT.replace(b"# Title", b"# Theirs"),
+            Replace(cell="beta", source="ours", expect=Expect(source="# Title")),
+            {},
+            CellChanged,
+            id="guard",
+        ),
+        pytest.param(samples.notebook(), REPLACE, {}, CellNotFound, id="cell"),
+    ],
+)
+async def test_an_edit_that_does_not_fit_what_others_wrote_meanwhile_is_refused(
     services: ServiceBuilder,
+    other: bytes,
+    operation: Operation,
+    fields: dict[str, str],
+    failure: type[NbEditError],
 ) -> None:
-    storage = Contested([theirs(0)])
-    service = build(services, storage)
-    known = hashlib.sha256(TEXT).hexdigest()
-    with pytest.raises(HashMismatch) as refused:
-        await service.edit(NAME, REPLACE, hash=known)
-    current = hashlib.sha256(theirs(0)).hexdigest()
-    assert refused.value.details == {"expected": known, "hash": current}
-    assert storage.notebooks[NAME] == theirs(0)
+    storage = Contested([other])
+    with pytest.raises(failure):
+        await build(services, storage).edit(NAME, operation, **fields)
+    assert storage.notebooks[NAME] == other
     assert await services.list_events() == []
-
-
-async def test_a_guard_is_looked_at_again_on_what_others_wrote(services: ServiceBuilder) -> None:
-    other = TEXT.replace(b"# Title", b"# Theirs")
-    storage = Contested([other])
-    guarded = Replace(cell="beta", source="ours", expect=Expect(source="# Title"))
-    with pytest.raises(CellChanged) as refused:
-        await build(services, storage).edit(NAME, guarded)
-    assert refused.value.details["source"] == "# Theirs"
-    assert storage.notebooks[NAME] == other
-
-
-async def test_a_cell_that_others_deleted_meanwhile_is_not_found(services: ServiceBuilder) -> None:
-    other = samples.notebook(samples.raw("left", "gamma"))
-    storage = Contested([other])
-    with pytest.raises(CellNotFound):
-        await build(services, storage).edit(NAME, REPLACE)
-    assert storage.notebooks[NAME] == other
 
 
 async def test_what_others_have_already_done_is_done(services: ServiceBuilder) -> None:
@@ -131,48 +126,6 @@ async def test_what_others_have_already_done_is_done(services: ServiceBuilder) -
     reply = await service.edit(NAME, REPLACE)
     assert (reply.edit_id, reply.hash) == (None, hashlib.sha256(other).hexdigest())
     assert await services.list_events() == []
-
-
-async def test_a_new_cell_gets_an_id_that_none_of_theirs_has(services: ServiceBuilder) -> None:
-    storage = MemoryStorage({NAME: samples.notebook()})
-    service = build(services, storage)
-    for _ in range(50):
-        await service.edit(NAME, Insert(source="", cell_type="raw", at="end"))
-    assert len({cell["id"] for cell in samples.cells_of(storage.notebooks[NAME])}) == 50
-
-
-async def test_edits_are_numbered_only_if_they_were_made(services: ServiceBuilder) -> None:
-    service = build(services, MemoryStorage({NAME: TEXT}))
-    assert (await service.edit(NAME, REPLACE, dry_run=True)).edit_id is None
-    assert (await service.edit(NAME, Replace(cell="beta", source="# Title"))).edit_id is None
-    with pytest.raises(CellNotFound):
-        await service.edit(NAME, Delete(cell="nobody"))
-    assert [(await service.edit(NAME, Delete(cell=0))).edit_id for _ in range(3)] == [1, 2, 3]
-    assert [event["edit_id"] for event in await services.list_events()] == [1, 2, 3]
-
-
-async def test_in_plan_mode_the_storage_is_not_even_asked(services: ServiceBuilder) -> None:
-    class Nowhere(OneStorage):
-        async def of(self, _path: str) -> MemoryStorage:
-            raise AssertionError
-
-    nowhere = services.build_editing(Nowhere(MemoryStorage({})), modes=Always("plan"))
-    with pytest.raises(PlanMode):
-        await nowhere.edit(NAME, REPLACE)
-
-
-async def test_the_storage_is_chosen_for_each_request(services: ServiceBuilder) -> None:
-    chosen = [MemoryStorage({NAME: TEXT}), MemoryStorage({})]
-
-    class Changing(OneStorage):
-        @asynccontextmanager
-        async def hold(self, _path: str) -> AsyncIterator[MemoryStorage]:
-            yield chosen.pop(0)
-
-    service = services.build_editing(Changing(MemoryStorage({})))
-    await service.edit(NAME, REPLACE)
-    with pytest.raises(NotebookNotFound):
-        await service.edit(NAME, REPLACE)
 
 
 class Full:
@@ -228,29 +181,7 @@ async def test_a_notebook_that_was_broken_long_ago_is_not_waited_for(
     assert storage.notebooks[NAME] == b"{"
 
 
-@pytest.mark.skipif(not is_nightly(), reason="takes six seconds: nightly")
-async def test_a_notebook_that_is_written_without_end_is_not_waited_for_forever(
-    services: ServiceBuilder,
-) -> None:
-    storage = Torn(10**9)
-    with pytest.raises((Busy, InvalidNotebook)):
-        await build(services, storage).edit(NAME, REPLACE)
-    assert storage.notebooks[NAME] == TEXT
-
-
 # Versions, plans, modes --------------------------------------------------------------------------
-
-
-async def test_what_an_edit_made_of_a_version_that_was_read_is_remembered_too(
-    services: ServiceBuilder,
-) -> None:
-    service = build(services, MemoryStorage({NAME: TEXT}))
-    await service.read(NAME)
-    first = await service.edit(NAME, REPLACE)
-    second = await service.edit(NAME, Insert(source="y", cell_type="raw", at="end"))
-    for since, changed in ((first.hash_before, [1, 3]), (first.hash, [3]), (second.hash, [])):
-        reply = await service.read(NAME, Selection(since=since))
-        assert [cell.index for cell in reply.cells] == changed
 
 
 async def test_a_plan_decides_on_the_notebook_as_it_is(services: ServiceBuilder) -> None:
@@ -265,17 +196,6 @@ async def test_a_plan_decides_on_the_notebook_as_it_is(services: ServiceBuilder)
     assert seen == ["as is", "theirs 1", "theirs 2"]
     assert reply.operations[0].index == 2
     assert b"after theirs 2" in storage.notebooks[NAME]
-
-
-async def test_what_a_plan_refuses_is_the_answer(services: ServiceBuilder) -> None:
-    def plan(document: Document) -> list[Operation]:
-        message = f"{len(document)} cells are too many."
-        raise InvalidRequest(message)
-
-    storage = MemoryStorage({NAME: TEXT})
-    with pytest.raises(InvalidRequest):
-        await build(services, storage).editor.edit(EditRequest(NAME, plan))
-    assert storage.notebooks[NAME] == TEXT
 
 
 class Changing:

@@ -114,26 +114,6 @@ async def keep(local: Local, ledger: Ledger, *names: str) -> None:
         await ledger.add(NewEntry(path=name), b"record")
 
 
-async def test_a_notebook_that_is_deleted_has_no_history_left(local: Local, ledger: Ledger) -> None:
-    await keep(local, ledger, "a.ipynb", "b.ipynb", "x/a.ipynb", "x/y.ipynb")
-    await local.request("DELETE", "api", "contents", "a.ipynb")
-
-    await wait_for_paths(ledger, "b.ipynb", "x/a.ipynb", "x/y.ipynb")
-    await local.request("DELETE", "api", "contents", "x")
-    await wait_for_paths(ledger, "b.ipynb")
-
-
-async def test_a_notebook_that_is_renamed_takes_its_history_along(
-    local: Local, ledger: Ledger
-) -> None:
-    await keep(local, ledger, "a.ipynb", "x/a.ipynb")
-    for old, new in (("a.ipynb", "b.ipynb"), ("x", "z"), ("b.ipynb", "z/c.ipynb")):
-        body = json.dumps({"path": new}).encode()
-        answer = await local.request("PATCH", "api", "contents", old, body=body, headers=JSON)
-        assert answer.status == 200, answer.body
-    await wait_for_paths(ledger, "z/a.ipynb", "z/c.ipynb")
-
-
 async def test_a_forged_event_changes_nothing(local: Local, ledger: Ledger, tmp_path: Path) -> None:
     await keep(local, ledger, "a.ipynb", "b.ipynb", "x/a.ipynb")
     (tmp_path / "outside.ipynb").write_bytes(GOOD)

@@ -64,32 +64,6 @@ async def test_a_mode_follows_its_notebook_and_its_folder_and_goes_with_them(
         assert await one.own("fg/c.ipynb") == "plan"
 
 
-async def test_modes_hold_by_any_name_of_a_notebook(services: ServiceBuilder) -> None:
-    modes = services.build_modes(name=lambda path: path.removeprefix("link/"))
-    await modes.change("link/a.ipynb", "review", "ada")
-    await modes.change("b.ipynb", "plan", "ada")
-    assert (await modes.of("a.ipynb"), await modes.of("link/b.ipynb")) == ("review", "plan")
-    await modes.renamed("link/a.ipynb", "link/z.ipynb")
-    await modes.gone("link/b.ipynb")
-    found = [await modes.own(name) for name in ("a.ipynb", "z.ipynb", "b.ipynb")]
-    assert found == [None, "review", None]
-
-
-async def test_every_change_is_told_and_nothing_else(services: ServiceBuilder) -> None:
-    modes = services.build_modes()
-    await modes.change_server("edit", "ada")
-    await modes.change("a.ipynb", None, "ada")
-    await modes.change_server("review", "ada")
-    await modes.change("a.ipynb", "plan", "grace")
-    await modes.change("a.ipynb", "plan", "ada")
-    await modes.change("a.ipynb", None, "ada")
-    assert await list_told(services) == [
-        (None, "review", "ada"),
-        ("a.ipynb", "plan", "grace"),
-        ("a.ipynb", "review", "ada"),
-    ]
-
-
 # If nobody knows the modes ------------------------------------------------------------------------
 
 

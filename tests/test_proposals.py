@@ -103,24 +103,6 @@ async def test_a_proposal_is_the_same_after_a_restart(services: ServiceBuilder) 
     assert (before.created, before.expires) == (START, START + timedelta(hours=24))
 
 
-async def test_a_proposal_waits_until_all_its_parts_are_decided(services: ServiceBuilder) -> None:
-    board = services.build_board()
-    for verdicts, status in (
-        (("accepted", "accepted"), "accepted"),
-        (("rejected", "rejected"), "rejected"),
-        (("accepted", "rejected"), "partly_accepted"),
-        (("rejected", "accepted"), "partly_accepted"),
-    ):
-        number = (await put(board)).proposal_id
-        first = await decide(board, number, verdicts[0], 1)  # type: ignore[arg-type] # as written
-        assert (first.status, first.pending) == ("pending", [0])
-        assert await board.store.work(number) == b"work"
-        last = await decide(board, number, verdicts[1], 0)  # type: ignore[arg-type] # as written
-        assert (last.status, last.pending, last.decided_by) == (status, [], "ada")
-        with pytest.raises(ProposalClosed):
-            await board.store.work(number)
-
-
 async def test_another_root_has_proposals_of_its_own(services: ServiceBuilder) -> None:
     number = (await put(services.build_board())).proposal_id
     other = services.build_board(root=lambda: "/other")
@@ -238,29 +220,6 @@ async def test_after_a_restart_the_first_who_asks_finds_what_is_over(
 
 
 # Waiting ------------------------------------------------------------------------------------------
-
-
-async def test_who_waits_is_answered_when_all_is_decided_and_not_before(
-    services: ServiceBuilder,
-) -> None:
-    board = services.build_board()
-    number = (await put(board)).proposal_id
-    waiting = [await begin_to_wait(board, number) for _ in range(3)]
-    await decide(board, number, "accepted", 0)
-    # Whoever was woken by it would have asked the database before.
-    await board.get(number)
-    assert not any(task.done() for task in waiting)
-    await decide(board, number, "rejected", 1)
-    assert {proposal.status for proposal in await asyncio.gather(*waiting)} == {"partly_accepted"}
-
-
-async def test_who_waits_in_vain_is_told_so_when_the_time_is_up(services: ServiceBuilder) -> None:
-    board = services.build_board()
-    number = (await put(board)).proposal_id
-    for seconds in (0, 0.05):
-        assert (await board.wait(number, seconds)).status == "pending"
-    with pytest.raises(ProposalNotFound):
-        await board.wait(number + 1, 60)
 
 
 async def test_who_waits_is_told_of_the_end_of_the_notebook(services: ServiceBuilder) -> None:

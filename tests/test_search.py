@@ -71,24 +71,6 @@ def test_hits_come_in_the_order_of_paths_and_cells() -> None:
     assert (reply.files, reply.cursor, reply.ended_by, reply.skipped) == (5, None, None, [])
 
 
-@pytest.mark.parametrize("limit", range(1, 9))
-def test_pages_of_hits_together_are_all_hits_each_once(limit: int) -> None:
-    replies = pages(MemoryStorage(NOTEBOOKS), limit=limit)
-    assert places(*replies) == ALL
-    assert [len(reply.hits) for reply in replies[:-1]] == [limit] * (len(replies) - 1)
-    assert 1 <= len(replies[-1].hits) <= limit
-    assert {reply.ended_by for reply in replies[:-1]} <= {"limit"}
-
-
-@pytest.mark.parametrize("most", range(1, 7))
-def test_pages_of_files_together_are_all_files_each_once(most: int) -> None:
-    replies = pages(MemoryStorage(NOTEBOOKS), max_files=most)
-    assert places(*replies) == ALL
-    assert sum(reply.files for reply in replies) == 5
-    assert all(reply.files <= most for reply in replies)
-    assert {reply.ended_by for reply in replies[:-1]} <= {"max_files"}
-
-
 def test_a_search_without_time_goes_on_step_by_step_and_comes_to_its_end() -> None:
     replies = pages(MemoryStorage(NOTEBOOKS), seconds=0)
     assert places(*replies) == ALL
@@ -104,6 +86,8 @@ def test_limits_may_change_from_page_to_page(limits: list[tuple[int, int]]) -> N
     while cursor is not None or turn == 0:
         limit, most = limits[turn % len(limits)]
         reply = search(storage, cursor=cursor, limit=limit, max_files=most)
+        assert (len(reply.hits) <= limit, reply.files <= most) == (True, True)
+        assert reply.ended_by in {"limit", "max_files", None}
         found += places(reply)
         cursor, turn = reply.cursor, turn + 1
         assert turn < 100

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from jupyter_nbedit.tabs import Page, Seen, State, TabCounts, Tabs
+from jupyter_nbedit.tabs import Page, Seen, TabCounts, Tabs
 
 OLD, NEW, NEWER = ("0" * 64, "1" * 64, "2" * 64)
 NAME = "a.ipynb"
@@ -31,17 +31,6 @@ def open_page(tabs: Tabs, path: str = NAME, count: int = 1) -> Page:
 
 async def count(tabs: Tabs, change: Change | None = None, since: int = 0) -> TabCounts:
     return await tabs.told(change or Change(), since=since, seconds=0)
-
-
-async def test_tabs_are_counted_by_what_they_have_made_of_the_edit() -> None:
-    tabs = Tabs()
-    states: list[State] = ["shown", "shown", "merged", "waiting"]
-    for state in states:
-        tabs.saw(open_page(tabs), NAME, Seen(7, NEW, state))
-    open_page(tabs)
-    open_page(tabs, "b.ipynb")
-    assert await count(tabs) == TabCounts(open=5, shown=2, merged=1, waiting=1)
-    assert await count(tabs, Change(path="c.ipynb")) == TabCounts()
 
 
 @pytest.mark.parametrize(
@@ -148,12 +137,6 @@ async def test_a_tab_that_closes_is_not_waited_for() -> None:
     await take_turns()
     tabs.leave(other)
     assert await task == TabCounts()
-
-
-async def test_a_page_that_never_answers_is_not_waited_for_longer_than_asked() -> None:
-    tabs = Tabs()
-    open_page(tabs)
-    assert await tabs.told(Change(), since=tabs.heard, seconds=0.05) == TabCounts(open=1)
 
 
 async def test_whoever_stops_waiting_disturbs_nobody_else() -> None:

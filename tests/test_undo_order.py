@@ -138,11 +138,11 @@ class History:
         return "other order" if Counter(cells(after)) == Counter(cells(before)) else "other cells"
 
 
-async def count_outcomes(*, has_ids: bool, is_saved: bool, first: int = 0) -> Counter[str]:
+async def count_outcomes(*, has_ids: bool, is_saved: bool) -> Counter[str]:
     outcomes: Counter[str] = Counter()
     failed: dict[str, list[int]] = {}
     async with serve_folder() as served:
-        for number in range(first, first + HISTORIES):
+        for number in range(HISTORIES):
             history = History(served, number, has_ids=has_ids, is_saved=is_saved)
             outcome = await history.undo_all()
             outcomes[outcome] += 1
@@ -153,20 +153,13 @@ async def count_outcomes(*, has_ids: bool, is_saved: bool, first: int = 0) -> Co
 
 
 @pytest.mark.parametrize("is_saved", [False, True])
-async def test_edits_of_cells_with_ids_undone_in_any_order_give_the_original_order(
-    *, is_saved: bool
+@pytest.mark.parametrize("has_ids", [False, True])
+async def test_edits_undone_in_any_order_give_the_original_order_or_are_refused(
+    *, has_ids: bool, is_saved: bool
 ) -> None:
-    outcomes = await count_outcomes(has_ids=True, is_saved=is_saved)
+    outcomes = await count_outcomes(has_ids=has_ids, is_saved=is_saved)
 
     assert outcomes.keys() <= {"original", "refused"}
-    assert outcomes["refused"] <= MOST_REFUSED * HISTORIES + 3
-
-
-@pytest.mark.parametrize("is_saved", [False, True])
-async def test_edits_of_cells_without_ids_are_undone_in_the_original_order_or_not_at_all(
-    *, is_saved: bool
-) -> None:
-    outcomes = await count_outcomes(has_ids=False, is_saved=is_saved)
-
-    assert outcomes.keys() <= {"original", "refused"}
-    assert outcomes["original"] > 0.2 * HISTORIES
+    # Without ids, most cells look alike, and one that cannot be placed for certain is refused.
+    limit = MOST_REFUSED * HISTORIES + 3 if has_ids else 0.8 * HISTORIES
+    assert outcomes["refused"] <= limit
