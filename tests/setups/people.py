@@ -125,7 +125,6 @@ class Person:
 
     def __init__(self, document: Any, socket: WebSocketClientConnection) -> None:
         self.document = document
-        self.updates: list[bytes] = []
         self._socket = socket
         self._told = document.ydoc.observe(self._tell)
         self._hearing = False
@@ -196,7 +195,6 @@ class Person:
         while (message := await self._socket.read_message()) is not None:
             if not isinstance(message, bytes) or message[0] != _SYNC:
                 continue
-            self.updates.append(message)
             self._hearing = True
             try:
                 reply = handle_sync_message(message[1:], self.document.ydoc)

@@ -149,15 +149,6 @@ def test_an_edit_in_the_root_of_a_server_with_drives_changes_no_byte_either(driv
     assert file.read_bytes() == CHANGED
 
 
-def test_an_edit_is_refused_if_somebody_else_has_written(place: Place) -> None:
-    path = place.keep()
-    seen = place.client.read(path).json["hash"]
-    place.put(path, CHANGED)
-    refused = place.client.patch(path, REPLACE, hash=seen)
-    assert details(refused, 412, "hash_mismatch")["hash"] == hashlib.sha256(CHANGED).hexdigest()
-    assert place.get(path) == CHANGED
-
-
 def test_a_notebook_is_created_and_never_over_another(place: Place) -> None:
     make_folder(place, "made")
     for folder in ("", "made/"):

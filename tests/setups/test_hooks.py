@@ -52,23 +52,16 @@ def after(os_path, model, contents_manager, **kwargs):
     if model["path"].startswith("late/"):
         raise RuntimeError(f"in {os_path}")
 
+c.ContentsManager.pre_save_hook = before
+c.FileContentsManager.post_save_hook = after
 """
-BEFORE = "c.ContentsManager.pre_save_hook = before\n"
-AFTER = "c.FileContentsManager.post_save_hook = after\n"
 _names = (f"{number}.ipynb" for number in itertools.count())
 
 
 @pytest.fixture(scope="module")
 def hooked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder = tmp_path_factory.mktemp("hooked")
-    with run_server(folder, configuration=HOOKS + BEFORE + AFTER) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """Run a server with a post-save hook only, which keeps its notebooks in plain files."""
-    with run_server(tmp_path_factory.mktemp("plain"), configuration=HOOKS + AFTER) as client:
+    with run_server(folder, configuration=HOOKS) as client:
         yield client
 
 
@@ -150,43 +143,28 @@ def test_a_notebook_is_created_through_the_hooks(hooked: Client) -> None:
     details(refused, 409, "notebook_exists")
 
 
-@pytest.mark.parametrize("setup", ["hooked", "plain"])
-def test_a_post_save_hook_that_fails_is_a_warning_and_the_edit_stands(
-    setup: str, request: pytest.FixtureRequest
-) -> None:
-    client: Client = request.getfixturevalue(setup)
-    path, file = keep(client, "late")
-    answer = client.patch(path, REPLACE)
+def test_a_post_save_hook_that_fails_is_a_warning_and_the_edit_stands(hooked: Client) -> None:
+    path, file = keep(hooked, "late")
+    answer = hooked.patch(path, REPLACE)
     assert answer.status == 200, answer.body
     assert len(answer.json["warnings"]) == 1
-    assert str(client.root) not in answer.body.decode()
+    assert str(hooked.root) not in answer.body.decode()
     assert answer.json["hash"] == samples.hash_of(file)
-    assert ran(client, path).count("after notebook") == 1
+    assert ran(hooked, path).count("after notebook") == 1
     # As with the server's own save, which answers 500 but has saved.
     assert b"# Changed" in file.read_bytes()
 
 
-def test_a_post_save_hook_runs_once_on_a_plain_file(plain: Client) -> None:
-    path, file = keep(plain, "any")
-    assert_edited(plain.patch(path, REPLACE), "file", preserved=True)
-    assert ran(plain, path) == ["after notebook"]
-    assert file.read_bytes() == TEXT.replace(b'"# Title"', b'"# Changed"')
-
-
-@pytest.mark.parametrize("setup", ["hooked", "plain"])
-def test_the_checkpoint_a_user_made_is_what_reverting_gives(
-    setup: str, request: pytest.FixtureRequest
-) -> None:
-    client: Client = request.getfixturevalue(setup)
-    path, _ = keep(client, "checkpoints")
+def test_the_checkpoint_a_user_made_is_what_reverting_gives(hooked: Client) -> None:
+    path, _ = keep(hooked, "checkpoints")
     target = f"api/contents/{path}/checkpoints"
-    point = client.request("POST", target, b"").json
+    point = hooked.request("POST", target, b"").json
     for title in ("# One", "# Two"):
-        assert client.patch(path, {**REPLACE, "source": title}).status == 200
-    (now,) = client.request("GET", target).json
+        assert hooked.patch(path, {**REPLACE, "source": title}).status == 200
+    (now,) = hooked.request("GET", target).json
     assert now == point
-    assert client.request("POST", f"{target}/{point['id']}", b"").status == 204
-    assert contents(client, path)["content"]["cells"][1]["source"] == "# Title"
+    assert hooked.request("POST", f"{target}/{point['id']}", b"").status == 204
+    assert contents(hooked, path)["content"]["cells"][1]["source"] == "# Title"
 
 
 #: How often two readers open the notebook.

@@ -160,23 +160,6 @@ def test_every_route_works_below_the_users_prefix(hub: Hub) -> None:
         assert answer.status == row.status, (verb, target, answer.body)
 
 
-def test_what_the_server_says_of_itself_leads_back_through_the_proxy(hub: Hub) -> None:
-    client = of(hub, ODD, ODD)
-
-    links = client.request("GET", "nbedit").json["links"]
-    document = client.request("GET", "nbedit/openapi.json").json
-    cell = b'{"cell_type": "code", "source": "new", "at": "end"}'
-    inserted = client.request("POST", "nbedit/notebooks/a.ipynb/cells", cell, JSON)
-
-    assert inserted.status == 201, inserted.body
-    assert links["self"] == f"{client.base_url}nbedit"
-    assert [server["url"] for server in document["servers"]] == [client.base_url.rstrip("/")]
-    for address in (links["openapi"], inserted.headers["Location"]):
-        assert address.startswith(client.base_url)
-        found = client.request("GET", address.removeprefix(client.base_url))
-        assert found.status == 200, found.body
-
-
 @pytest.mark.parametrize(("name", "ways"), [("ada", ["file"]), (ODD, ["file", "notebook", "room"])])
 def test_a_server_tells_the_ways_in_which_it_keeps_notebooks(
     hub: Hub, name: str, ways: list[str]

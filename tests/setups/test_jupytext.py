@@ -271,14 +271,6 @@ def test_what_jupytext_stumbles_over_is_told_in_our_words(client: Client, said: 
         details(client.patch(f"faulty/{path.name}", REPLACE), 500, "io_error")
 
 
-def test_the_checkpoint_a_user_made_stays(client: Client) -> None:
-    found = pair(client)
-    target = f"api/contents/{found.path}/checkpoints"
-    point = client.request("POST", target, b"").json
-    assert_edited(client.patch(found.path, REPLACE), "notebook", preserved=False)
-    assert client.request("GET", target).json == [point]
-
-
 def test_saves_of_an_open_tab_and_edits_do_not_mix(client: Client) -> None:
     found = pair(client)
     model = contents(client, found.path)
@@ -342,15 +334,3 @@ def test_a_hook_that_spoils_one_half_leaves_both_as_they_were(
     details(hooked.patch(found.path, REPLACE), status, reason)
     assert (found.file.read_bytes(), found.text.read_bytes()) == before
     assert found.sources()[1] == "# Title"
-
-
-def test_what_a_hook_says_of_one_half_is_told(hooked: Client) -> None:
-    (hooked.root / "veto-too").mkdir()
-    (hooked.root / "veto-too" / "a.ipynb").write_bytes(text_of("a", PERCENT))
-    answer = hooked.patch("veto-too/a.ipynb", REPLACE)
-    details(answer, 403, "forbidden")
-    assert b"No scripts here." in answer.body
-    (hooked.root / "veto-too" / "jupytext.toml").write_text(CONFIGURATIONS["toml"][1])
-    target = "nbedit/notebooks/veto-too/new.ipynb"
-    details(hooked.request("PUT", target, b"{}", JSON), 403, "forbidden")
-    assert not list((hooked.root / "veto-too").glob("new.*"))

@@ -100,49 +100,6 @@ def test_jupytext_over_a_manager_that_is_not_asynchronous_keeps_texts(
     assert way(TextFileContentsManager(root_dir=str(tmp_path)), locks) is Way.TEXT
 
 
-PAIRED = {"jupytext": {"formats": "ipynb,py:percent"}}
-
-
-def test_a_pair_is_one_by_its_metadata_or_by_the_configuration(
-    tmp_path: Path, locks: PathLocks
-) -> None:
-    needs("jupytext")
-    from jupytext.async_contentsmanager import (  # noqa: PLC0415
-        build_async_jupytext_contents_manager_class as derive,
-    )
-    from jupytext.sync_contentsmanager import TextFileContentsManager  # noqa: PLC0415
-
-    for folder in ("toml", "pyproject", "sub"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / NAME).write_bytes(TEXT)
-    (tmp_path / "sub" / NAME).write_bytes(samples.notebook(metadata=PAIRED))
-    (tmp_path / "toml" / "jupytext.toml").write_text('formats = "ipynb,md"\n')
-    (tmp_path / "pyproject" / "pyproject.toml").write_text(
-        '[tool.jupytext]\nformats = "ipynb,py:light"\n'
-    )
-    for kind in (derive(AsyncLargeFileManager), TextFileContentsManager):
-        for path in ("sub/a.ipynb", "toml/a.ipynb", "toml/new.ipynb", "pyproject/a.ipynb"):
-            # A new manager knows of no pairs.
-            assert way(kind(root_dir=str(tmp_path)), locks, path) is Way.PAIR
-        assert way(kind(root_dir=str(tmp_path)), locks, "sub/new.ipynb") is not Way.PAIR
-
-
-def test_the_managers_of_jupyter_fs_keep_texts(tmp_path: Path, locks: PathLocks) -> None:
-    needs("jupyterfs")
-    from jupyterfs.manager import FSManager, FSSpecManager  # noqa: PLC0415
-    from jupyterfs.metamanager import MetaManager, SyncMetaManager  # noqa: PLC0415
-
-    managers = [
-        # What it stands on need not be installed to tell what it is.
-        FSManager.__new__(FSManager),
-        FSSpecManager(f"file://{tmp_path}"),
-        MetaManager(),
-        SyncMetaManager(),
-    ]
-    for manager in managers:
-        assert way(manager, locks) is Way.TEXT
-
-
 def test_a_hook_of_a_drive_is_not_gone_around(tmp_path: Path, locks: PathLocks) -> None:
     needs("jupyterfs")
     from jupyterfs.metamanager import MetaManager  # noqa: PLC0415
@@ -152,14 +109,3 @@ def test_a_hook_of_a_drive_is_not_gone_around(tmp_path: Path, locks: PathLocks) 
     (found,) = manager.initResource(drive)
     manager._managers[found["drive"]].pre_save_hook = anything
     assert way(manager, locks, f"{found['drive']}:{NAME}") is Way.HOOKED
-
-
-def test_s3contents_keeps_texts(locks: PathLocks) -> None:
-    needs("s3contents")
-    from s3contents import S3ContentsManager  # noqa: PLC0415
-
-    # Making one would connect it.
-    manager = S3ContentsManager.__new__(S3ContentsManager)
-    assert way(manager, locks) is Way.TEXT
-    manager.pre_save_hook = anything
-    assert way(manager, locks) is Way.HOOKED

@@ -12,34 +12,22 @@ from typing import Any
 import pytest
 
 from tests.setups.people import Documents, RoomServer
+from tests.support import samples
 from tests.support.http import Answer
 from tests.support.waiting import wait_until, wait_until_async
 
-_HTML = {
-    "output_type": "display_data",
-    "metadata": {},
-    "data": {"text/html": "<b>bold</b>", "text/plain": "bold"},
-}
-
 
 def code(name: str, source: str, *outputs: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "cell_type": "code",
-        "execution_count": 1 if outputs else None,
-        "id": name,
-        "metadata": {},
-        "outputs": list(outputs),
-        "source": source,
-    }
+    count = 1 if outputs else None
+    return samples.code(source, name, outputs=list(outputs), execution_count=count)
 
 
 def markdown(name: str, source: str) -> dict[str, Any]:
-    return {"cell_type": "markdown", "id": name, "metadata": {}, "source": source}
+    return samples.markdown(source, name)
 
 
 def put(rooms: RoomServer, path: str, *cells: dict[str, Any], minor: int = 5) -> None:
-    value = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": minor}
-    (rooms.root / path).write_text(json.dumps(value))
+    (rooms.root / path).write_bytes(samples.notebook(*cells, minor=minor))
 
 
 def on_disk(rooms: RoomServer, path: str) -> Any:
@@ -59,7 +47,12 @@ def sources(notebook: Any) -> list[str]:
 async def test_an_edit_reaches_who_has_the_notebook_open_and_is_on_disk_with_the_reply(
     rooms: RoomServer, path: str
 ) -> None:
-    put(rooms, path, code("a", "x = 1\ny = '😀'\n", _HTML), markdown("b", "# é 👩‍👩‍👧\r\nhi"))
+    put(
+        rooms,
+        path,
+        code("a", "x = 1\ny = '😀'\n", samples.HTML_OUTPUT),
+        markdown("b", "# é 👩‍👩‍👧\r\nhi"),
+    )
     edits: list[dict[str, Any]] = [
         {"op": "replace_text", "cell": "a", "old": "x = 1", "new": "x = '☃'", "outputs": "keep"},
         {"op": "replace_text", "cell": "b", "old": "hi", "new": "hello 😀"},
@@ -156,7 +149,7 @@ async def test_nothing_is_lost_when_somebody_types_while_edits_arrive(
 async def test_trust_is_kept_on_disk_and_never_gained(rooms: RoomServer, path: str) -> None:
     for trusted in (True, False):
         name = f"{trusted}-{path}"
-        put(rooms, name, code("a", "x", _HTML), code("b", f"{trusted}"))
+        put(rooms, name, code("a", "x", samples.HTML_OUTPUT), code("b", f"{trusted}"))
         if trusted:
             answer = await rooms.request("POST", f"api/contents/{name}/trust", {})
             assert answer.status == 201
@@ -254,24 +247,6 @@ async def test_a_notebook_without_ids_is_edited_and_gets_none(rooms: RoomServer,
     assert not any("id" in cell for cell in notebook["cells"])
 
 
-async def test_a_request_for_another_version_is_refused_and_a_dry_run_shares_nothing(
-    rooms: RoomServer, path: str
-) -> None:
-    put(rooms, path, code("a", "x"))
-    async with await rooms.enter(path) as person:
-        before = (await rooms.read(path))["hash"]
-        edit = {"op": "replace", "cell": "a", "source": "y"}
-        told = (await rooms.edit(path, edit, hash=before, dry_run=True)).json
-        assert (told["applied_via"], told["persisted"], person.sources()) == ("room", False, ["x"])
-        assert (await rooms.edit(path, edit, hash=before)).status == 200
-        refused = await rooms.edit(path, {**edit, "source": "z"}, hash=before)
-        assert (refused.status, refused.json["reason"]) == (412, "hash_mismatch")
-        assert refused.json["details"]["hash"] == (await rooms.read(path))["hash"]
-        unchanged = await rooms.edit(path, edit)
-        assert (unchanged.status, unchanged.json["edit_id"]) == (200, None)
-        await person.until(lambda: person.sources() == ["y"])
-
-
 async def test_a_room_is_found_by_every_name_of_its_file(
     closing_rooms: RoomServer, path: str
 ) -> None:
@@ -321,14 +296,6 @@ async def test_a_notebook_that_is_gone_is_not_found_though_its_room_is_there(
                 answer = await rooms.edit(f"to-{name}", edit)
                 assert (answer.status, answer.json["applied_via"]) == (200, "room")
                 assert sources(on_disk(rooms, f"to-{name}")) == ["z"]
-
-
-async def test_no_notebook_is_created_where_one_is_open(rooms: RoomServer, path: str) -> None:
-    put(rooms, path, code("a", "x"))
-    async with await rooms.enter(path) as person:
-        answer = await rooms.request("PUT", f"nbedit/notebooks/{path}", {})
-        assert (answer.status, answer.json["reason"]) == (409, "notebook_exists")
-        assert person.sources() == ["x"]
 
 
 async def test_reading_and_searching_see_what_is_typed_and_not_saved_yet(
