@@ -235,17 +235,6 @@ async def test_who_waits_is_told_of_the_end_of_the_notebook(services: ServiceBui
 # Following ----------------------------------------------------------------------------------------
 
 
-async def test_proposals_follow_their_notebook_and_its_folder(services: ServiceBuilder) -> None:
-    board = services.build_board()
-    one, other = (await put(board)), (await put(board, "f/c.ipynb"))
-    services.storage.notebooks |= {"z.ipynb": b"", "g/c.ipynb": b""}
-    await board.renamed("a.ipynb", "z.ipynb")
-    await board.renamed("f", "g")
-    assert (await board.get(one.proposal_id)).path == "z.ipynb"
-    assert (await board.get(other.proposal_id)).path == "g/c.ipynb"
-    assert await listed(board, "g/c.ipynb") == [other.proposal_id]
-
-
 async def test_proposals_go_with_their_notebook_and_leave_no_byte(services: ServiceBuilder) -> None:
     board = services.build_board()
     number = (await put(board, "f/c.ipynb", source=CANARY, work=CANARY.encode())).proposal_id

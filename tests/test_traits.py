@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from tests.support import samples
 from tests.support.http import JSON, Answer, Local
 
@@ -27,9 +25,8 @@ async def call(local: Local, tool: str, **given: Any) -> Answer:
     return await local.request("POST", "nbedit", "tools", *tool.split("/"), body=body, headers=JSON)
 
 
-@pytest.mark.parametrize("name", CHANGES)
-async def test_a_trait_that_is_changed_at_run_time_changes_no_route_and_no_tool(
-    local: Local, jp_serverapp: Any, name: str
+async def test_traits_that_are_changed_at_run_time_change_no_route_and_no_tool(
+    local: Local, jp_serverapp: Any
 ) -> None:
     (app,) = jp_serverapp.extension_manager.extension_apps["jupyter_nbedit"]
     (local.root / "runtime").mkdir()
@@ -39,9 +36,10 @@ async def test_a_trait_that_is_changed_at_run_time_changes_no_route_and_no_tool(
         place.write_bytes(samples.three_cells())
     before = (await local.request("GET", "nbedit")).json
 
-    if isinstance(getattr(app, name), list):
-        getattr(app, name)[:] = CHANGES[name]
-    setattr(app, name, CHANGES[name])
+    for name, value in CHANGES.items():
+        if isinstance(getattr(app, name), list):
+            getattr(app, name)[:] = value
+        setattr(app, name, value)
 
     assert (await local.request("GET", "nbedit")).json == before
     replace = {"op": "replace", "cell": "alpha", "source": "x" * 2000}
