@@ -82,8 +82,11 @@ async def test_files_that_others_could_read_are_made_private(
     for path in folder.path.iterdir():
         path.chmod(0o666)
     folder.path.chmod(0o755)
-    await put(folder.open(), "y")
+    base = folder.open()
+    await put(base, "y")
     assert folder.list_modes() == PRIVATE
+    # What is sorted goes to no file at all.
+    assert await base.read(lambda found: found.execute("PRAGMA temp_store").fetchone()) == (2,)
 
 
 async def test_a_change_that_fails_changes_nothing(opened: Database) -> None:
@@ -117,7 +120,7 @@ async def test_what_another_server_kept_from_being_forgotten_is_forgotten_later(
 async def test_a_broken_file_is_moved_aside_and_a_new_one_begun(
     opened: Database, folder: Folder, caplog: pytest.LogCaptureFixture, *, is_open: bool
 ) -> None:
-    for number in range(1000):
+    for number in range(200):
         await put(opened, str(number) * 100)
     if is_open:
         await opened.write(lambda _: None, forget=True)
@@ -233,19 +236,6 @@ async def test_nothing_can_be_done_after_the_end(opened: Database) -> None:
     await opened.close()
     with pytest.raises(LedgerError):
         await texts(opened)
-
-
-async def test_what_would_be_shown_is_kept_in_memory(
-    folder: Folder, caplog: pytest.LogCaptureFixture
-) -> None:
-    base = folder.open(is_exposed=lambda shown: shown == folder.path)
-    await put(base, "x")
-    assert await texts(base) == ["x"]
-    assert not folder.path.exists()
-    # What is sorted or deleted goes to no disk and stays in no page, either.
-    assert await base.read(lambda found: found.execute("PRAGMA temp_store").fetchone()) == (2,)
-    assert await base.read(lambda found: found.execute("PRAGMA secure_delete").fetchone()) == (1,)
-    assert len(caplog.records) == 1
 
 
 async def test_tables_are_recognized_however_their_statements_are_written(

@@ -76,17 +76,6 @@ async def list_told(services: ServiceBuilder) -> list[tuple[int, str, str | None
     ]
 
 
-async def begin_to_wait(
-    board: ProposalBoard, number: int, seconds: float = 60
-) -> asyncio.Task[Proposal]:
-    """Wait for a decision in a task that has asked for the proposal once."""
-    task = asyncio.create_task(board.wait(number, seconds))
-    await asyncio.sleep(0)
-    # The database answers one after the other.
-    await board.get(number)
-    return task
-
-
 async def decide(board: ProposalBoard, number: int, verdict: Verdict, *parts: int) -> Proposal:
     return await board.decide(number, Ruling(verdict, parts, "ada", "JupyterLab"))
 
@@ -226,7 +215,10 @@ async def test_who_waits_is_told_of_the_end_of_the_notebook(services: ServiceBui
     board = services.build_board()
     number = (await put(board)).proposal_id
     # Without being told, it would wait for ever.
-    waiting = await begin_to_wait(board, number, seconds=1e6)
+    waiting = asyncio.create_task(board.wait(number, 1e6))
+    await asyncio.sleep(0)
+    # The database answers one after the other: the task has asked for the proposal before.
+    await board.get(number)
     await board.gone("a.ipynb")
     with pytest.raises(ProposalNotFound):
         await waiting

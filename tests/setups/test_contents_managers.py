@@ -21,10 +21,8 @@ from tests.setups.needs import needs
 from tests.setups.serving import assert_edited, contents, keep, save, tool
 from tests.storage.kept import PATH, s3
 from tests.support import samples
-from tests.support.corpora import notebooks
 from tests.support.http import JSON, Answer, Client
 from tests.support.servers import run_server
-from tests.support.sizes import is_nightly
 
 needs("jupyterfs")
 needs("s3contents")
@@ -199,26 +197,6 @@ def test_what_is_missing_or_spelled_oddly_is_not_found_in_a_bucket(s3_bucket: Pl
         details(answer, 404, "notebook_not_found")
         bodies.add(answer.body)
     assert len(bodies) == 1
-
-
-def test_real_notebooks_come_through_an_edit_and_back_byte_for_byte(place: Place) -> None:
-    edited = 0
-    small = [path for path in notebooks() if path.stat().st_size < 200_000]
-    for source in small[:: 10 if is_nightly() else 30]:
-        text = source.read_bytes()
-        path = place.keep(text)
-        marker = {"op": "insert", "cell_type": "raw", "source": "x", "at": "end"}
-        answer = place.client.patch(path, marker)
-        if answer.status == 422:
-            assert place.get(path) == text
-            continue
-        total = assert_edited(answer, "contents", preserved=True)["total_cells"]
-        assert place.get(path) != text
-        back = place.client.patch(path, {"op": "delete", "cell": total - 1})
-        assert_edited(back, "contents", preserved=True)
-        assert place.get(path) == text
-        edited += 1
-    assert edited > 5
 
 
 def test_the_search_goes_through_the_place_and_on_where_it_ended(place: Place) -> None:
