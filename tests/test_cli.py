@@ -13,11 +13,12 @@ import pytest
 
 from jupyter_nbedit import __version__
 from jupyter_nbedit.demo import agent
-from jupyter_nbedit.demo.script import RICH, STEPS
+from jupyter_nbedit.demo.script import RICH, STEPS, Step
 from jupyter_nbedit.demo.show import SAMPLES
 
 JUPYTER = Path(sys.executable).parent / "jupyter"
 LIMIT = 120  # seconds
+(REFUSED,) = (step for step in STEPS if step.refused)
 
 
 @pytest.fixture
@@ -102,28 +103,20 @@ def test_the_samples_are_what_the_demo_says_they_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "answer", "after"),
+    ("step", "status", "answer", "after"),
     [
-        (500, {"message": "no"}, b"new"),
-        (200, {"hash_before": "wrong", "hash": "wrong", "bytes_preserved": True}, b"new"),
-        (409, {"reason": "cell_changed"}, b"old"),
+        (STEPS[0], 500, {"message": "no"}, b"new"),
+        (STEPS[0], 200, {"hash_before": "0", "hash": "0", "bytes_preserved": True}, b"new"),
+        (STEPS[0], 409, {"reason": "cell_changed"}, b"old"),
+        # Refused as it shall be, but the file has changed.
+        (REFUSED, 409, {"reason": REFUSED.refused}, b"new"),
     ],
 )
 def test_the_demo_notices_an_answer_that_breaks_a_promise(
-    status: int, answer: dict[str, object], after: bytes
+    step: Step, status: int, answer: dict[str, object], after: bytes
 ) -> None:
-    exchange = agent.Exchange(STEPS[0], status, answer, b"old", after)
-
     with pytest.raises(agent.BrokenPromiseError):
-        agent.check(exchange)
-
-
-def test_the_demo_notices_a_refused_request_that_changed_the_file() -> None:
-    (refused,) = (step for step in STEPS if step.refused)
-    exchange = agent.Exchange(refused, 409, {"reason": refused.refused}, b"old", b"new")
-
-    with pytest.raises(agent.BrokenPromiseError):
-        agent.check(exchange)
+        agent.check(agent.Exchange(step, status, answer, b"old", after))
 
 
 def answers(port: int | None) -> bool:
