@@ -1,8 +1,8 @@
 """Change the core in small ways and see whether a test notices: `python -m tests.mutation`.
 
-Some mutants of mutmut, chosen by a seed, are tried. The survivors are reported with their diffs;
-each of them shows a missing test or a change that makes no difference. Nothing is compared with
-an earlier run. The modules and the tests are in pyproject.toml, below `[tool.mutmut]`.
+Some mutants of mutmut, chosen by NBEDIT_SEED, are tried. The survivors are shown; each of them is
+a missing test or a change that makes no difference. Nothing is compared with an earlier run. The
+modules are in pyproject.toml, below `[tool.mutmut]`.
 """
 
 from __future__ import annotations
@@ -14,70 +14,69 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
-from tests.support.paths import ROOT
+from tests.support.corpora import CORPORA
+from tests.support.paths import CACHE, ROOT
 from tests.support.sizes import run_seed
 
-MUTANTS = ROOT / "mutants"
-# What mutmut writes down for a mutant: the exit code of pytest.
-_SURVIVED = 0
-_UNTRIED = (None, 33)
-# Few mutants, made first: mutmut makes those of all modules and runs all tests with them.
-_FIRST = "jupyter_nbedit.notebook.splices.*"
+FOLDER = CACHE / "mutation"
+# A guard against hanging only: of a mutant that waits for ever.
+OPTIONS = ["-xqs", "--timeout=300", "-pno:cacheprovider", "-pno:xdist", "-pno:schemathesis"]
+TESTS = ("tests/notebook", "tests/storage", "tests/handlers")
 
 
 def main() -> None:
-    """Try mutants; print the share that was noticed, and the others."""
+    """Try mutants; print the survivors, and the share that was noticed."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
     parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=None)
-    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
-    arguments = parser.parse_args()
-    seed = run_seed() if arguments.seed is None else arguments.seed
-    shutil.rmtree(MUTANTS, ignore_errors=True)
-    run_mutmut("run", f"--max-children={arguments.processes}", _FIRST)
-    names = sorted(read_results())
-    chosen = random.Random(seed).sample(names, min(arguments.count, len(names)))  # noqa: S311
-    run_mutmut("run", f"--max-children={arguments.processes}", *chosen)
-    results = read_results()
-    tried = [name for name in chosen if results[name] not in _UNTRIED]
-    survivors = [name for name in tried if results[name] == _SURVIVED]
+    count = parser.parse_args().count
+    chosen = random.Random(run_seed()).sample(make_mutants(), count)  # noqa: S311
+    outcomes = try_mutants(chosen)
+    survivors = [name for name in chosen if outcomes[name] == 0]
     for name in survivors:
-        run_mutmut("show", name)
-    untried = sorted(set(chosen) - set(tried))
-    print(f"Seed {seed}: {len(chosen)} of {len(names)} mutants; without a test: {untried}")
-    noticed = len(tried) - len(survivors)
-    print(f"{noticed} of {len(chosen)} mutants noticed: {noticed / len(chosen):.1%}")
+        print(run("mutmut", "show", name))
+    noticed = f"{count - len(survivors)} of {count} mutants noticed"
+    print(f"{noticed}: {1 - len(survivors) / count:.1%}. Again: NBEDIT_SEED={run_seed()}")
 
 
-def run_mutmut(*arguments: str) -> None:
-    """Run mutmut on the checkout, quietly but for what it shows."""
-    output = None if arguments[0] == "show" else subprocess.PIPE
+def make_mutants() -> list[str]:
+    """Return the names of all mutants of a copy of the checkout."""
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    for part in ("jupyter_nbedit", "tests"):
+        shutil.copytree(ROOT / part, FOLDER / part, ignore=shutil.ignore_patterns("node_modules"))
+    shutil.copy(ROOT / "pyproject.toml", FOLDER)
+    (FOLDER / CORPORA.parent.name).symlink_to(CORPORA.parent)
+    # It makes those of all modules, and tries none of these: it was told of no test for them.
+    run("mutmut", "run", "jupyter_nbedit.storage.mapping.*")
+    lines = run("mutmut", "results", "--all=True").splitlines()
+    return sorted(line.partition(":")[0].strip() for line in lines if "__mutmut_" in line)
+
+
+def try_mutants(names: list[str]) -> dict[str, int]:
+    """Return how the tests have ended for each mutant; with 0 if none has noticed it."""
+    (FOLDER / "chosen.json").write_text(json.dumps(names))
+    output = run("pytest", *OPTIONS, "-ptests.mutation.plugin", *TESTS, folder=FOLDER / "mutants")
+    outcomes: dict[str, int] = json.loads((FOLDER / "outcomes.json").read_text())
+    if outcomes[""]:
+        raise SystemExit(f"The tests fail without a mutant:\n{output[-4000:]}")
+    return outcomes
+
+
+def run(module: str, *arguments: str, folder: Path = FOLDER) -> str:
+    """Return what a module prints; raise SystemExit if it is mutmut, which may not fail."""
     done = subprocess.run(
-        [sys.executable, "-m", "mutmut", *arguments],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": ""},
-        stdout=output,
+        [sys.executable, "-m", module, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
     )
-    if done.returncode:
-        raise SystemExit(f"mutmut {arguments[0]} failed:\n{(done.stdout or '')[-4000:]}")
-
-
-def read_results() -> dict[str, int | None]:
-    """Return the exit code of pytest for each mutant; None for one that was not tried."""
-    found: dict[str, int | None] = {}
-    for file in _metas():
-        found.update(json.loads(file.read_text())["exit_code_by_key"])
-    return found
-
-
-def _metas() -> Iterable[Path]:
-    return MUTANTS.rglob("*.py.meta")
+    if done.returncode and module == "mutmut":
+        raise SystemExit(f"mutmut {arguments[0]} failed:\n{done.stdout[-4000:]}")
+    return done.stdout
 
 
 if __name__ == "__main__":
