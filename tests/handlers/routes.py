@@ -15,6 +15,7 @@ from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.operation_objects import Operation, operations
 from tests.handlers.refused import with_operation
 from tests.handlers.tool_inputs import INPUTS
+from tests.support import samples
 from tests.support.http import JSON
 
 #: What a request is about that does what it says, and what the same request is about in vain.
@@ -48,6 +49,13 @@ class Row:
         if body is not None:
             body = body.replace(b"~", f"{root}/".encode()).replace(NAME.encode(), name.encode())
         return self.target.replace(NAME, name), body, {} if body is None else JSON
+
+
+def lay_out(root: Path) -> None:
+    """Put the files into the root that the rows are about."""
+    (root / NAME).write_bytes(samples.three_cells())
+    (root / "a.txt").write_text("as is")
+    (root / "a.md").unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)

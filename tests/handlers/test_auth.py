@@ -11,9 +11,8 @@ from jupyter_server.base.handlers import APIHandler
 
 from jupyter_nbedit.handlers import default_handlers
 from tests.handlers.refused import details, untouched
-from tests.handlers.routes import ROWS
+from tests.handlers.routes import ROWS, lay_out
 from tests.handlers.tool_failures import failure
-from tests.support import samples
 from tests.support.http import Answer, Client
 
 
@@ -25,14 +24,9 @@ def test_nothing_of_ours_weakens_what_jupyter_server_checks() -> None:
             assert getattr(handler, name) is getattr(APIHandler, name)
 
 
-def lay_out(live: Client) -> None:
-    (live.root / "a.ipynb").write_bytes(samples.three_cells())
-    (live.root / "a.txt").write_text("as is")
-
-
 @pytest.fixture
 def notebook(live: Client) -> Iterator[None]:
-    lay_out(live)
+    lay_out(live.root)
     with untouched(live.root):
         yield
 
@@ -88,7 +82,7 @@ def visitor(live: Client) -> Visitor:
 def test_a_browsers_own_page_may_read_and_edit(live: Client, visitor: Visitor) -> None:
     for origin in ({}, {"Origin": visitor.own_origin}):
         for key, row in ROWS.items():
-            lay_out(live)
+            lay_out(live.root)
             headers = {**visitor.cookie, **origin, "X-XSRFToken": visitor.xsrf}
             answer = sent(live, key, headers, token="")
             assert answer.status == row.status, (key, answer.body)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.handlers.refused import details, untouched
-from tests.handlers.routes import NAME, ROWS, Row
-from tests.support import samples
+from tests.handlers.routes import NAME, ROWS, Row, lay_out
+from tests.handlers.tool_inputs import call
 from tests.support.http import JSON, Answer, Client
 
 #: As `ServerConnection.makeRequest` of JupyterLab adds it, and as jQuery does.
@@ -19,8 +19,7 @@ INSERT = {"operations": [{"op": "insert", "cell_type": "code", "source": "x", "a
 
 @pytest.fixture
 def fresh(live: Client) -> Iterator[Client]:
-    (live.root / NAME).write_bytes(samples.three_cells())
-    (live.root / "a.txt").write_text("as is\n")
+    lay_out(live.root)
     yield live
     for path in live.root.iterdir():
         path.unlink()
@@ -28,14 +27,9 @@ def fresh(live: Client) -> Iterator[Client]:
 
 def request(live: Client, row: Row, verb: str, query: str) -> Answer:
     target, body, headers = row.sent(live.root)
-    (live.root / NAME).write_bytes(samples.three_cells())
-    (live.root / "a.md").unlink(missing_ok=True)
-    assert call(live, "claude_code/Read", file_path=str(live.root / NAME)).status == 200
+    lay_out(live.root)
+    assert call(live, "claude_code/Read", {"file_path": f"~{NAME}"}).status == 200
     return live.request(verb, f"{target}?{query}" if query else target, body, headers)
-
-
-def call(live: Client, tool: str, **given: str) -> Answer:
-    return live.request("POST", f"nbedit/tools/{tool}", json.dumps(given).encode(), JSON)
 
 
 @pytest.mark.parametrize(("route", "verb"), ROWS)

@@ -9,16 +9,13 @@ from typing import Any
 
 import pytest
 
+from tests.handlers.operation_table import sha256
 from tests.handlers.refused import details, untouched
 from tests.support import samples
 from tests.support.http import Client, Local
 
 TEXT = samples.three_cells()
 HASH = hashlib.sha256(TEXT).hexdigest()
-
-
-def sha256(source: str) -> str:
-    return hashlib.sha256(source.encode()).hexdigest()
 
 
 def cell(index: int, cell_id: str, cell_type: str, source: str, lines: int) -> dict[str, Any]:

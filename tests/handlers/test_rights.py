@@ -7,7 +7,6 @@ cell of the table the answer follows from the two.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -15,8 +14,7 @@ from jupyter_server.auth import Authorizer
 
 from jupyter_nbedit.handlers import default_handlers
 from tests.handlers.refused import assert_says_nothing_of_this_machine, untouched
-from tests.handlers.routes import MISSING, NAME, OPERATIONS, ROWS, is_row_of, verbs
-from tests.support import samples
+from tests.handlers.routes import MISSING, NAME, OPERATIONS, ROWS, is_row_of, lay_out, verbs
 from tests.support.http import Answer, Client, Local
 from tests.support.sizes import is_nightly
 
@@ -104,12 +102,6 @@ def test_every_verb_is_guarded_in_the_class_of_its_own_route() -> None:
         assert handler.auth_resource == "nbedit"
         for verb in verbs(handler):
             assert verb.lower() in vars(handler)
-
-
-def lay_out(root: Path) -> None:
-    (root / NAME).write_bytes(samples.three_cells())
-    (root / "a.txt").write_text("as is")
-    (root / "a.md").unlink(missing_ok=True)
 
 
 async def ask(local: Local, key: tuple[str, str], name: str = NAME) -> Answer:
