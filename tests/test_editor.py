@@ -20,9 +20,9 @@ from jupyter_nbedit.errors import (
     PlanMode,
 )
 from jupyter_nbedit.history.entries import NewEntry
-from jupyter_nbedit.messages import EditRequest
+from jupyter_nbedit.messages import EditRequest, Selection
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.operations import Expect, Operation, Replace
+from jupyter_nbedit.notebook.operations import Expect, Insert, Operation, Replace
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage import Content, Written
 from tests.support import samples
@@ -182,6 +182,17 @@ async def test_a_notebook_that_was_broken_long_ago_is_not_waited_for(
 
 
 # Versions, plans, modes --------------------------------------------------------------------------
+
+
+async def test_what_an_edit_made_of_a_version_that_was_read_is_remembered_too(
+    services: ServiceBuilder,
+) -> None:
+    service = build(services, MemoryStorage({NAME: TEXT}))
+    await service.read(NAME)
+    first = await service.edit(NAME, REPLACE)
+    await service.edit(NAME, Insert(source="y", cell_type="raw", at="end"))
+    reply = await service.read(NAME, Selection(since=first.hash))
+    assert [cell.index for cell in reply.cells] == [3]
 
 
 async def test_a_plan_decides_on_the_notebook_as_it_is(services: ServiceBuilder) -> None:

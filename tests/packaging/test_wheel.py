@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -10,6 +11,8 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -49,17 +52,42 @@ def make_environment(folder: Path, *requirements: str | Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("sdist")
-    run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", folder)
-    (built,) = folder.glob("*.tar.gz")
+def shared(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """Return a folder that all processes of this test run share."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own if worker_id == "master" else own.parent) / "built"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@contextmanager
+def lock(folder: Path) -> Iterator[None]:
+    """Let one process at a time build: npm is run in the same folder of sources."""
+    with (folder / ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.fixture(scope="module")
+def sdist(shared: Path) -> Path:
+    with lock(shared):
+        if not list(shared.glob("*.tar.gz")):
+            run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", shared)
+    (built,) = shared.glob("*.tar.gz")
     return built
 
 
 @pytest.fixture(scope="module")
-def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of the sdist, built where there is no node and no npm."""
-    folder = tmp_path_factory.mktemp("wheel")
+def wheel(shared: Path, sdist: Path) -> Path:
+    """Return the wheel of the sdist, built where there is no node and no npm."""
+    with lock(shared):
+        if not list(shared.glob("*.whl")):
+            build_wheel(sdist, shared)
+    (built,) = shared.glob("*.whl")
+    return built
+
+
+def build_wheel(sdist: Path, folder: Path) -> None:
     (hidden := folder / "bin").mkdir()
     for program in (*Path("/bin").iterdir(), *Path("/usr/bin").iterdir()):
         link = hidden / program.name
@@ -68,8 +96,6 @@ def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert shutil.which("node", path=str(hidden)) is None
     pip = (sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps")
     run(*pip, sdist, "--wheel-dir", folder, env={"PATH": str(hidden)})
-    (built,) = folder.glob("*.whl")
-    return built
 
 
 @pytest.fixture(scope="module")
