@@ -65,12 +65,6 @@ async def test_operations_may_be_structs(app: NbEditApp, notebook: Path) -> None
     assert sources(notebook)[:2] == ["x = 2", "# Changed"]
 
 
-async def test_a_dry_run_writes_nothing(app: NbEditApp, notebook: Path) -> None:
-    reply = await app.edit(NAME, [REPLACE], user="ada", dry_run=True)
-    assert reply.dry_run
-    assert text(notebook) == TEXT
-
-
 async def test_what_is_refused_is_raised_and_nothing_is_written(
     app: NbEditApp, notebook: Path
 ) -> None:

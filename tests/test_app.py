@@ -16,10 +16,9 @@ from tornado.web import HTTPError
 
 import jupyter_nbedit
 from jupyter_nbedit.app import NbEditApp
-from jupyter_nbedit.events import SCHEMA_ID
 from jupyter_nbedit.trust import Trust
 from tests.support import samples
-from tests.support.http import Client, Local
+from tests.support.http import Local
 from tests.support.servers import run_server
 
 NAME = "a.ipynb"
@@ -49,18 +48,6 @@ def test_naming_the_package_does_not_load_a_server() -> None:
     assert "jupyter_server" not in done.stdout
 
 
-def test_an_installed_extension_is_enabled_without_configuration(live: Client) -> None:
-    answer = live.request("GET", "nbedit")
-    assert answer.status == 200
-    assert answer.json["version"] == jupyter_nbedit.__version__
-
-
-def test_the_server_knows_the_extension_by_its_name(jp_serverapp: Any) -> None:
-    points = jp_serverapp.extension_manager.extensions["jupyter_nbedit"].extension_points
-    assert isinstance(points["jupyter_nbedit"].app, NbEditApp)
-    assert SCHEMA_ID in jp_serverapp.event_logger.schemas
-
-
 def test_options_may_be_given_on_the_command_line(jp_configurable_serverapp: Any) -> None:
     argv = ["--NbEditApp.mode=plan", "--NbEditApp.max_request_bytes=4096"]
     app = jp_configurable_serverapp(argv=argv)
@@ -76,13 +63,6 @@ def test_every_option_says_what_it_does_and_its_default() -> None:
 def test_the_extension_is_nothing_without_a_server() -> None:
     with pytest.raises(RuntimeError):
         NbEditApp().initialize_settings()
-
-
-@pytest.mark.parametrize("round_", [1, 2])
-async def test_one_process_may_start_several_servers_in_turn(local: Local, round_: int) -> None:
-    (local.root / NAME).write_bytes(TEXT)
-    answer = await local.patch(NAME, REPLACE)
-    assert (answer.status, answer.json["edit_id"]) == (200, 1), round_
 
 
 async def test_lock_files_are_kept_with_what_the_server_keeps_while_it_runs(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
@@ -26,8 +27,10 @@ from jupyter_nbedit.notebook.operations import Expect, Insert, Operation, Replac
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage import Content, Written
 from tests.support import samples
+from tests.support.clock import Clock
 from tests.support.memory_storage import MemoryStorage, OneStorage
 from tests.support.services import EditingServices, ServiceBuilder
+from tests.support.waiting import wait_until_async
 
 NAME = "a.ipynb"
 TEXT = samples.three_cells()
@@ -179,6 +182,19 @@ async def test_a_notebook_that_was_broken_long_ago_is_not_waited_for(
     # It was read once, and not looked at again.
     assert storage.left == 0
     assert storage.notebooks[NAME] == b"{"
+
+
+async def test_a_notebook_that_is_written_without_end_is_not_waited_for_forever(
+    services: ServiceBuilder, clock: Clock
+) -> None:
+    storage = Torn(10**9)
+    waiting = asyncio.create_task(build(services, storage).edit(NAME, REPLACE))
+    await wait_until_async(lambda: storage.left < 10**9)
+    # Longer than anybody waits.
+    clock.advance(100)
+    with pytest.raises(Busy):
+        await waiting
+    assert storage.notebooks[NAME] == TEXT
 
 
 # Versions, plans, modes --------------------------------------------------------------------------

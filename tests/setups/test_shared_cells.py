@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.script import Script, script
 from jupyter_nbedit.storage import Changed
-from jupyter_nbedit.storage.shared_cells import Sights, edit, mend
+from jupyter_nbedit.storage.shared_cells import Sights, edit
 from tests.notebook.test_script import Cells, edits, notebook
 from tests.setups.needs import needs
 
@@ -120,24 +120,6 @@ def test_what_is_typed_at_the_end_of_the_edited_cell_stays() -> None:
     text += "typed 😀"
     edit(document, script(notebook(_CELLS), notebook(_EDITS["change"])), ids)
     assert document.get()["cells"][1]["source"] == "# B\n\ntyped 😀"
-
-
-@pytest.mark.filterwarnings("ignore:Non-unique cell ID")
-@pytest.mark.parametrize("minor", [4, 5])
-async def test_cells_that_share_an_id_are_all_kept_but_for_what_the_save_leaves_out(
-    minor: int,
-) -> None:
-    import jupyter_ydoc  # noqa: PLC0415 -- not everywhere
-
-    document = jupyter_ydoc.ydocs["notebook"]()
-    cells = [{**_CELLS[0], "source": source} for source in ("one", "two", "one")]
-    document.set({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": minor})
-    meant = [cell["source"] for cell in document.get()["cells"]]
-    mend(document)
-    assert [cell["source"] for cell in document.get()["cells"]] == meant
-    assert len(meant) == len({cell["id"] for cell in document.ycells}) == len(document.ycells)
-    assert len(meant) == (2 if minor == 5 else 3)
-    assert (await Sights().of(document, lambda _: True)).sound
 
 
 async def test_a_document_without_a_notebook_in_it_is_refused() -> None:
