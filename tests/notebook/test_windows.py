@@ -250,6 +250,10 @@ def test_cells_need_not_all_be_as_far_apart() -> None:
         assert agree(text + b" ]}", window)
 
 
+def test_windows_are_smaller_where_cells_are_small() -> None:
+    assert agree(written([code(n, source="y" * 600) for n in range(600)]), 250_000)
+
+
 def test_where_no_cell_is_there_is_nothing_to_be_seen() -> None:
     strings = b'"' + b'\\"cells\\": [{, ' * 100 + b'"'
     for text in (
