@@ -11,6 +11,7 @@ from tests.handlers.refused import details, untouched
 from tests.handlers.routes import NAME, ROWS, Row, lay_out
 from tests.handlers.tool_inputs import call
 from tests.support.http import JSON, Answer, Client
+from tests.support.sizes import choose
 
 #: As `ServerConnection.makeRequest` of JupyterLab adds it, and as jQuery does.
 TIMES = ["1700000000000", "_=1700000000000", "1700000000000=", "1&_=2&_=3"]
@@ -38,7 +39,7 @@ def test_the_time_that_helpers_add_to_the_query_is_ignored_on_every_route(
 ) -> None:
     row = ROWS[route, verb]
     expected = request(fresh, row, verb, "")
-    for time in TIMES:
+    for time in choose(f"{verb} {route}", TIMES, 1):
         answer = request(fresh, row, verb, time)
         assert answer.status == expected.status, answer.body
 

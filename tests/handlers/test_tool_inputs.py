@@ -27,6 +27,7 @@ from tests.handlers.tool_inputs import (
 )
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client
+from tests.support.sizes import choose
 
 FILES = {"a.ipynb": samples.three_cells(), "a.md": b"# Title\n\n- one\n- two\n"}
 VALUES: dict[str, Any] = {
@@ -104,7 +105,7 @@ def test_a_value_that_the_form_excludes_is_refused(files: Client, tool: str, nam
     values = [value for kind, value in VALUES.items() if kind not in allowed]
     values += ["\ud800", "a\udfffb", *([-1, 10**30, 2**53] if is_integer else [])]
     with untouched(files.root):
-        for value in values:
+        for value in choose(f"{tool} {name}", values, 4):
             answer = call(files, tool, {**INPUTS[tool], name: value})
             assert_refused(files, tool, answer, 400)
 
@@ -126,7 +127,7 @@ def test_an_odd_text_is_refused_or_stored_as_it_is(files: Client, tool: str, nam
     if "string" not in types_of(SCHEMAS[tool]["properties"][name]):
         return
     allowed = ALLOWED.get(f"{tool} {name}", ALLOWED.get(name, ()))
-    for kind, text in TEXTS.items():
+    for kind, text in choose(f"{tool} {name}", TEXTS.items(), 2):
         value = f"~{text}{INPUTS[tool][name][-6:]}" if name in PATHS and text else text
         given = {**INPUTS[tool], **MORE.get((tool, name), {}), name: value}
         if kind in allowed:
@@ -167,7 +168,7 @@ def test_a_request_that_no_tool_takes_is_refused_in_the_tools_own_form(
 ) -> None:
     good = json.dumps(INPUTS[tool]).replace("~", f"{files.root}/").encode()
     with untouched(files.root):
-        for body in BODIES.values():
+        for body in choose(tool, BODIES.values(), 4):
             assert_refused(files, tool, post(files, tool, body), 400)
         assert_refused(files, tool, post(files, tool, good.ljust(LIMIT + 1)), 413)
         answer = post(files, tool, good, {"Content-Type": "text/plain"})

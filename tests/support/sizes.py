@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Iterable
+from typing import TypeVar
 
+Choice = TypeVar("Choice")
 _DAY_SEED = 1
 # In the environment, so that the processes that tests start know both, too.
 _NIGHTLY = "NBEDIT_NIGHTLY"
@@ -36,3 +39,11 @@ def run_seed() -> int:
 def seeded_random(name: str) -> random.Random:
     """Return the chance of one test, which `NBEDIT_SEED` and the test's name repeat."""
     return random.Random(f"{run_seed()} {name}")  # noqa: S311 - predictable on purpose
+
+
+def choose(name: str, options: Iterable[Choice], count: int) -> list[Choice]:
+    """Return all options at night, and a few of them by day, the same for the same name."""
+    found = list(options)
+    if is_nightly() or len(found) <= count:
+        return found
+    return seeded_random(name).sample(found, count)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-import subprocess
+import importlib
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +12,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from jupyter_nbedit.errors import InvalidRequest
+from jupyter_nbedit.tools import pdf
 from tests.handlers.tool_failures import failure
 from tests.handlers.tool_inputs import call
 from tests.support.http import Answer, Client
@@ -114,17 +116,12 @@ def test_a_line_behind_the_last_one_is_refused(read: Read) -> None:
 
 
 def test_without_its_library_a_pdf_is_refused_with_the_way_to_get_it() -> None:
-    script = (
-        "import sys; sys.modules['pypdf'] = None\n"
-        "from jupyter_nbedit.errors import InvalidRequest\n"
-        "from jupyter_nbedit.tools import pdf\n"
-        "try: pdf.text_of(b'%PDF-')\n"
-        "except InvalidRequest as refused: print(refused.message)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert "pip install 'jupyter_nbedit[pdf]'" in done.stdout
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "pypdf", None)
+        with pytest.raises(InvalidRequest) as refused:
+            importlib.reload(pdf).text_of(files.pdf("One"))
+    importlib.reload(pdf)
+    assert "pip install 'jupyter_nbedit[pdf]'" in refused.value.message
 
 
 def edit(live: Client, content: bytes, old: str, new: str, **more: Any) -> Answer:
