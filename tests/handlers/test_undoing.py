@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from jupyter_nbedit.messages import UndoRequest
+from jupyter_nbedit.notebook.operations import Replace
 from tests.events.listener import listening
 from tests.handlers.actions import (
     ODD,
@@ -21,6 +23,7 @@ from tests.handlers.actions import (
 from tests.handlers.refused import details
 from tests.support import samples
 from tests.support.http import JSON, Client, Local
+from tests.support.services import ServiceBuilder
 
 TEXT = ODD
 
@@ -151,6 +154,16 @@ def test_of_many_who_take_back_at_once_each_takes_back_another_edit(
     assert [answer.status for answer in answers] == [200] * 6
     assert (live.root / path).read_bytes() == ODD
     details(undo(live, path), 409, "nothing_to_undo")
+
+
+async def test_an_edit_is_taken_back_after_a_restart(services: ServiceBuilder) -> None:
+    services.storage.notebooks["a.ipynb"] = ODD
+    before = services.build_editing()
+    await before.edit("a.ipynb", Replace(cell="alpha", source="x = 2"))
+    await before.close()
+    after = services.build_editing()
+    await after.undoing.undo(UndoRequest("a.ipynb"))
+    assert services.storage.notebooks["a.ipynb"] == ODD
 
 
 @pytest.mark.usefixtures("notebook")
