@@ -23,6 +23,13 @@ def find_database(client: Client) -> Path:
     return client.root.parent / "data" / "nbedit" / "history.sqlite3"
 
 
+def _edit_first(client: Client, path: str) -> None:
+    """Have the server make its database, which it does with the first edit."""
+    text = (client.root / path).read_bytes()
+    assert client.patch(path, _INSERT).status == 200
+    (client.root / path).write_bytes(text)
+
+
 @contextmanager
 def link_twice(client: Client, path: str) -> Iterator[None]:
     """Give the file a second name."""
@@ -49,7 +56,8 @@ def limit_files(size: int) -> Fault:
     """Return the fault that the server can write no files larger than ``size``."""
 
     @contextmanager
-    def limit(client: Client, _path: str) -> Iterator[None]:
+    def limit(client: Client, path: str) -> Iterator[None]:
+        _edit_first(client, path)
         (info,) = client.root.parent.glob("runtime/jpserver-*.json")
         process, what = json.loads(info.read_bytes())["pid"], resource.RLIMIT_FSIZE
         before = resource.prlimit(process, what)
@@ -69,10 +77,7 @@ def lose_database(client: Client, path: str) -> Iterator[None]:
     def find_reason() -> Any:
         return client.request("GET", "nbedit/mode").json["unreadable"]
 
-    # The file is made with the first edit.
-    text = (client.root / path).read_bytes()
-    assert client.patch(path, _INSERT).status == 200
-    (client.root / path).write_bytes(text)
+    _edit_first(client, path)
     database = find_database(client)
     aside = database.rename(database.with_suffix(".aside"))
     database.mkdir()
