@@ -51,7 +51,7 @@ def test_texts_are_read_and_changed_in_linear_time(name: str) -> None:
         read(text)
         change(text)
 
-    assert_linear(read_and_change, 2000 if NIGHTLY else 250)
+    assert_linear(read_and_change, 2000 if NIGHTLY else 500)
 
 
 @pytest.mark.parametrize("name", BROKEN_JSON)

@@ -38,6 +38,7 @@ DOCUMENTS: Mapping[str, Callable[[int], str]] = {
     "emphasis": _repeated("*a ", "# "),
     "emphasis without space": _repeated("a**b*", "# "),
     "emphasis of three kinds": _repeated("*a _b ~~c ", "# "),
+    "emphasis that another mark closes": _repeated("*a_ ", "# "),
     "a run of asterisks": _repeated("*", "# a", "b"),
     "closed emphasis": _repeated("*a* **b** ", "# "),
     "spaces": _repeated(" ", "# a", "b"),

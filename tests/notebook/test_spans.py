@@ -34,6 +34,9 @@ def test_a_member_hidden_in_the_length_of_its_double_is_found() -> None:
     _, members = spans.parse_object(text)
 
     assert [member.name for member in members] == ["a", "b", "a"]
+    # Behind a jump of such a length inside the last value, what follows looks like the end.
+    _, members = spans.parse_object(b'{"a":1,"x":1,"a":[{"x":1},1234]}')
+    assert [member.name for member in members] == ["a", "x", "a"]
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from tests.notebook.generated import Layout, Members, Token, layouts, notebooks
 from tests.notebook.oracle import check, edit
 from tests.support.sizes import is_nightly
 
-STEPS = 100_000 if is_nightly() else 1_000
+STEPS = 100_000 if is_nightly() else 600
 STEPS_OF_A_LIFE = 50
 
 # What the model of sections understands of Markdown.
