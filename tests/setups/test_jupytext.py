@@ -143,14 +143,6 @@ def test_after_an_edit_both_halves_agree_and_open(client: Client, kind: str) -> 
     assert cells[0]["outputs"] == [samples.HTML_OUTPUT]
 
 
-def test_a_notebook_that_is_no_pair_is_edited_in_its_file(client: Client) -> None:
-    found = pair(client, "single")
-    before = found.file.read_bytes()
-    assert_edited(client.patch(found.path, REPLACE), "file", preserved=True)
-    assert found.file.read_bytes() == before.replace(b"# Title", b"# Changed")
-    assert not found.text.exists()
-
-
 @pytest.mark.parametrize("age", [0.0, 30.0, -30.0])
 def test_what_was_changed_in_the_text_is_seen_and_kept(client: Client, age: float) -> None:
     found = pair(client)

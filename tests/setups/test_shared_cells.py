@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.script import Script, script
 from jupyter_nbedit.storage import Changed
-from jupyter_nbedit.storage.shared_cells import Sights, edit
+from jupyter_nbedit.storage.shared_cells import Sights, edit, mend
 from tests.notebook.test_script import Cells, edits, notebook
 from tests.setups.needs import needs
 
@@ -120,6 +120,18 @@ def test_what_is_typed_at_the_end_of_the_edited_cell_stays() -> None:
     text += "typed 😀"
     edit(document, script(notebook(_CELLS), notebook(_EDITS["change"])), ids)
     assert document.get()["cells"][1]["source"] == "# B\n\ntyped 😀"
+
+
+@pytest.mark.filterwarnings("ignore:Non-unique cell ID")
+def test_cells_that_share_an_id_are_all_kept_where_ids_are_not_the_formats() -> None:
+    import jupyter_ydoc  # noqa: PLC0415 -- not everywhere
+
+    document = jupyter_ydoc.ydocs["notebook"]()
+    cells = [{**_CELLS[0], "source": source} for source in ("one", "two", "one")]
+    document.set({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
+    mend(document)
+    assert [cell["source"] for cell in document.get()["cells"]] == ["one", "two", "one"]
+    assert len({cell["id"] for cell in document.ycells}) == 3
 
 
 async def test_a_document_without_a_notebook_in_it_is_refused() -> None:
