@@ -231,13 +231,6 @@ async def test_a_folder_that_cannot_be_made_is_a_refusal_that_names_no_path(
     assert str(folder.path.parent) not in refused.value.message
 
 
-async def test_nothing_can_be_done_after_the_end(opened: Database) -> None:
-    await put(opened, "x")
-    await opened.close()
-    with pytest.raises(LedgerError):
-        await texts(opened)
-
-
 async def test_tables_are_recognized_however_their_statements_are_written(
     folder: Folder, caplog: pytest.LogCaptureFixture
 ) -> None:

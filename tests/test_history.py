@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.errors import EditNotFound
+from jupyter_nbedit.errors import EditNotFound, LedgerError
 from jupyter_nbedit.history import Ledger
 from jupyter_nbedit.history.entries import NewEntry
 from tests.support.clock import Clock
@@ -71,6 +71,15 @@ async def test_servers_with_other_roots_have_histories_of_their_own(
         await other.entry("a.ipynb", number)
     assert await other.purge("a.ipynb") == 1
     assert await numbers(one) == [number]
+
+
+async def test_an_edit_that_is_broken_in_the_file_is_a_refusal(services: ServiceBuilder) -> None:
+    ledger = services.build_ledger()
+    number = await ledger.add(new(), b"record")
+    with closing(sqlite3.connect(services.database_file)) as base, base:
+        base.execute("UPDATE edits SET said = x'7b'")
+    with pytest.raises(LedgerError):
+        await ledger.entry("a.ipynb", number)
 
 
 # What is in effect --------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 
 from tests.benchmarks import notebooks
 from tests.benchmarks.files import FLOOR, Library, check_edited, choose_ways, source
-from tests.benchmarks.measuring import Figure, fit_exponent
+from tests.benchmarks.measuring import Figure
 from tests.benchmarks.report import BEGIN, END, Check, Row, write_page
 from tests.support.paths import ROOT
 
@@ -31,12 +31,6 @@ def test_a_miss_is_never_rounded_to_a_hit(
     check = Check(value, limit, "x", at_least=at_least)
     assert check.format_value() == shown
     assert check.is_met == (value >= limit if at_least else value <= limit)
-
-
-def test_the_exponent_tells_linear_from_quadratic() -> None:
-    sizes = (10, 100, 1000)
-    assert fit_exponent(sizes, [3 * size for size in sizes]) == pytest.approx(1)
-    assert fit_exponent(sizes, [size**2 / 7 for size in sizes]) == pytest.approx(2)
 
 
 def test_every_way_makes_the_edit_that_is_measured(tmp_path: Path) -> None:
