@@ -82,6 +82,19 @@ def test_a_history_that_can_be_passes(seed: int) -> None:
     assert violations(build_history(seed)) == []
 
 
+def test_what_was_asked_and_never_made_may_be_asked() -> None:
+    history = build_history()
+    never = Edit("never", (Step("cell-0", "value-0-start", "never"),), 300.0, 310.0)
+    assert violations(replace(history, edits=[*history.edits, never])) == []
+
+
+def test_what_a_killed_server_said_last_may_not_have_come() -> None:
+    history = build_history()
+    first, *others = history.feeds
+    cut = replace(first, events=first.events[:-2], was_cut=True)
+    assert violations(replace(history, feeds=[cut, *others])) == []
+
+
 def change(history: History, edit: Edit, **members: Any) -> History:
     """Change an edit, and the ledger along with it."""
     edits = [replace(one, **members) if one.name == edit.name else one for one in history.edits]
@@ -142,6 +155,20 @@ def leave_old_value(history: History) -> History:
     return change_final(history, **{str(step.cell): str(step.before)})
 
 
+def exchange_numbers(history: History) -> History:
+    one, other = find(history, 20), find(history, 40)
+    exchanged = change(history, one, edit_id=other.edit_id)
+    return change(exchanged, other, edit_id=one.edit_id)
+
+
+def step_back(history: History) -> History:
+    edit = find(history, 30)
+    at = 10.0 * number_of(edit)
+    history = change(history, edit, called=at - 60, returned=at + 100)
+    seen = [Read(str(edit.hash), at, at + 1), Read(str(edit.parent), at + 2, at + 3)]
+    return replace(history, reads=seen)
+
+
 def make_after_death(history: History) -> History:
     # Its version would have to be before the last edit's: the file is that.
     value = dict(history.final_cells)["cell-0"]
@@ -155,9 +182,33 @@ def forget_edit(history: History) -> History:
     return replace(history, ledger=[row for row in history.ledger if row.name != name])
 
 
+def hide_missing_event(history: History) -> History:
+    return change_events(
+        history,
+        lambda events: [
+            replace(event, seq=seq) for seq, event in enumerate(events[:5] + events[6:], 1)
+        ],
+    )
+
+
 def miss_last_event(history: History) -> History:
     first, *others = history.feeds
     return replace(history, feeds=[replace(first, events=first.events[:-1]), *others])
+
+
+def exchange_events(history: History) -> History:
+    def forge(events: list[Event]) -> list[Event]:
+        one, other = events[5], events[6]
+        exchanged = [replace(other, seq=one.seq), replace(one, seq=other.seq)]
+        return [*events[:5], *exchanged, *events[7:]]
+
+    return change_events(history, forge)
+
+
+def send_event_twice(history: History) -> History:
+    first, second = history.feeds
+    sent = replace(second, events=[*second.events, first.events[-1]])
+    return replace(history, feeds=[first, sent])
 
 
 def read_also(history: History, version: str, called: float) -> History:
@@ -180,6 +231,10 @@ FORGERIES: dict[str, tuple[Forge, str]] = {
         lambda history: replace(history, final=f"version-{len(history.edits) - 1}"),
         NOTHING,
     ),
+    "the file is a version of nobody": (
+        lambda history: replace(history, final="version-of-somebody"),
+        NOTHING,
+    ),
     "a retry is a new edit": (make_twice, "was made twice"),
     "a cell is inserted twice": (double_cell, "twice or from nowhere"),
     "a cell is lost": (
@@ -192,6 +247,7 @@ FORGERIES: dict[str, tuple[Forge, str]] = {
         lambda history: change(history, find(history, 30), called=500.0, returned=501.0),
         "comes after an edit or a read that began when it was answered",
     ),
+    "the ledger counts in another order": (exchange_numbers, "comes after edit"),
     "a read is stale": (lambda history: read_also(history, "version-5", 400.0), BEGAN),
     "a read is ahead": (
         lambda history: read_also(history, str(find(history, 50).hash), 100.0),
@@ -201,20 +257,38 @@ FORGERIES: dict[str, tuple[Forge, str]] = {
         lambda history: read_also(history, "version-torn", -101.0),
         "a version that never was",
     ),
+    "reads step back": (step_back, "comes after"),
     "a refusal is stale": (
         lambda history: refuse(history, "value-0-start", 600.0),
         "when that had been replaced",
+    ),
+    "a refusal names what never was": (
+        lambda history: refuse(history, "value-never", 100.0),
+        "which it never had",
     ),
     "an edit is made after its server has died": (
         make_after_death,
         "there is no version that it has led to",
     ),
     "the ledger forgets an edit": (forget_edit, "is not in the ledger"),
+    "the ledger has what was refused": (
+        lambda history: replace(history, ledger=[*history.ledger, Row(1000, "refused", "", "x")]),
+        "which was refused or never asked for",
+    ),
     "an event is missing": (
         lambda history: change_events(history, lambda events: events[:5] + events[6:]),
         "told event 7 after event 5",
     ),
+    "an event is missing and the numbers hide it": (hide_missing_event, "did not tell of edit"),
     "the last event of a living server is missing": (miss_last_event, "did not tell of edit"),
+    "events are exchanged": (exchange_events, "after one that comes later"),
+    "an event names what is not in the chain": (
+        lambda history: change_events(
+            history, lambda events: [*events[:-1], replace(events[-1], hash="version-none")]
+        ),
+        "which is not in the chain so",
+    ),
+    "two servers send one event": (send_event_twice, "was told by"),
     "a request fails": (
         lambda history: replace(history, answers={(500, "internal_error"): 1}),
         "were answered with 500",
