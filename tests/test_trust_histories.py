@@ -375,3 +375,36 @@ def test_no_history_wins_trust_and_no_edit_loses_it() -> None:
     # It is rare, and by day there are few.
     assert counts["made again"] >= HISTORIES / 100 or not is_nightly()
     assert all(counts[step.__name__] > HISTORIES / 20 for step in STEPS)
+
+
+async def test_taking_back_an_edit_does_not_trust_what_the_edit_had_taken_out() -> None:
+    async with serve_folder() as served:
+        history = History(served, 1, Counter())
+        history.text = history.notebook()
+        await history.check()
+        evil = outputs(history.text)
+        assert await history.edited({"op": "clear_outputs", "all": True})
+        await history.check()
+        # Nothing is left that could do harm, and the user trusts what is left.
+        await history.user_trusts()
+        await history.check()
+        assert await history.edited({"op": "replace", "cell": "c1", "source": "# B"})
+        assert history.trusted
+        edits = await served.services.ledger.page(history.path.name, limit=2)
+        assert await history.taken_back(UndoRequest(history.path.name, edits[-1].edit_id))
+        assert outputs(history.text) == evil
+        assert not history.trusted
+
+
+async def test_taking_back_the_older_of_two_edits_keeps_trust() -> None:
+    async with serve_folder() as served:
+        history = History(served, 1, Counter())
+        history.text = history.notebook()
+        await history.user_trusts()
+        await history.check()
+        for cell in ("c1", "c3"):
+            assert await history.edited({"op": "replace", "cell": cell, "source": "new"})
+        first = min(number for number in history.were_trusted if number is not None)
+        # What comes of it was never there before.
+        assert await history.taken_back(UndoRequest(history.path.name, first))
+        assert history.trusted
