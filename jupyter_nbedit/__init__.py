@@ -9,7 +9,7 @@ __version__ = version("jupyter_nbedit")
 
 
 def _jupyter_server_extension_points() -> list[dict[str, Any]]:
-    """Tell Jupyter Server where the extension is."""
+    """Return where Jupyter Server finds the extension."""
     # Imported here: JupyterLab asks for the labextension without wanting a server.
     from jupyter_nbedit.app import NbEditApp  # noqa: PLC0415
 
@@ -17,5 +17,5 @@ def _jupyter_server_extension_points() -> list[dict[str, Any]]:
 
 
 def _jupyter_labextension_paths() -> list[dict[str, str]]:
-    """Tell JupyterLab where the labextension is, for ``jupyter-builder develop``."""
+    """Return where the labextension is, for ``jupyter-builder develop``."""
     return [{"src": "labextension", "dest": "jupyter-nbedit"}]

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from jupyter_nbedit.beside import Beside, away
+from jupyter_nbedit.beside import BackgroundTask, run_in_thread_if_large
 from jupyter_nbedit.history.entries import NewEntry
 from jupyter_nbedit.messages import EditReply
-from jupyter_nbedit.notebook.diff import Change
+from jupyter_nbedit.notebook.diff import PatchedCell
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.outcome import Outcome
-from jupyter_nbedit.readings import Readings
-from jupyter_nbedit.storage import Storage, Written
-from jupyter_nbedit.trust import Signing
-from jupyter_nbedit.versions import Versions
+from jupyter_nbedit.outcome import ComputedEdit
+from jupyter_nbedit.readings import ReadTracker
+from jupyter_nbedit.storage import Storage, WriteResult
+from jupyter_nbedit.trust import PendingSignature
+from jupyter_nbedit.versions import VersionCache
 
 if TYPE_CHECKING:
-    from jupyter_nbedit.events import EditEvents
+    from jupyter_nbedit.events import EditEventEmitter
 
 
-class Recorder(Protocol):
+class HistoryWriter(Protocol):
     """Keeps edits; the ledger does."""
 
     async def add(self, entry: NewEntry, record: bytes | None) -> int:
@@ -34,7 +34,7 @@ class Recorder(Protocol):
 
 
 @dataclass(frozen=True)
-class Afterwards:
+class Publisher:
     """Does what follows.
 
     Parameters
@@ -51,29 +51,29 @@ class Afterwards:
         The server's; each edit leaves a line there.
     """
 
-    ledger: Recorder
-    readings: Readings
-    versions: Versions
-    events: EditEvents
+    ledger: HistoryWriter
+    readings: ReadTracker
+    versions: VersionCache
+    events: EditEventEmitter
     log: Logger
 
     @staticmethod
-    def record(done: Outcome) -> Beside[bytes]:
-        """Give what makes the record of a change, beside the write; see `of`."""
-        size = len(done.read.content.raw)
+    def record(done: ComputedEdit) -> BackgroundTask[bytes]:
+        """Return what makes the record of a change, beside the write; see `of`."""
+        size = len(done.read.content.data)
 
         async def make() -> bytes:
-            return await away(size, lambda: done.applied.record().encode())
+            return await run_in_thread_if_large(size, lambda: done.applied.build_record().encode())
 
-        return Beside(make, size)
+        return BackgroundTask(make, size)
 
-    async def of(
+    async def publish(
         self,
         storage: Storage,
-        done: Outcome,
-        written: Written,
-        record: Beside[bytes],
-        signing: Signing | None = None,
+        done: ComputedEdit,
+        written: WriteResult,
+        record: BackgroundTask[bytes],
+        signing: PendingSignature | None = None,
     ) -> EditReply:
         """Do what follows a write, and say what was done.
 
@@ -95,26 +95,28 @@ class Afterwards:
         The reply; what could not be done is among its warnings.
         """
         asked, read = done.asked, done.read
-        reply = done.reply(storage, written)
-        entry = _entry(done, reply, trusted=signing is not None)
-        recording = Beside(lambda: self._record(entry, done, written, record))
+        reply = done.build_reply(storage, written)
+        entry = _build_entry(done, reply, trusted=signing is not None)
+        recording = BackgroundTask(lambda: self._record(entry, done, written, record))
         with recording:
             # Nothing of what comes first needs the edit's number, for which there is a thread.
             await asyncio.sleep(0)
-            self.readings.note(asked.session, asked.path, written.hash)
-            if self.versions.knows(read.hash):
+            self.readings.record(asked.session, asked.path, written.hash)
+            if self.versions.is_known(read.hash):
                 # Who has read what was there may ask what has changed since.
-                with self._kept(reply, "what has changed could not be noted"):
-                    await away(len(read.content.raw), self._note, done, written)
+                with self._report_as_warning(reply, "what has changed could not be noted"):
+                    await run_in_thread_if_large(len(read.content.data), self._note, done, written)
             if signing is not None and done.job.may_sign and not written.signed:
-                with self._kept(reply, "its trust could not be kept"):
+                with self._report_as_warning(reply, "its trust could not be kept"):
                     await signing.finish(written.hash)
-            with self._kept(reply, "the contents manager could not be told"):
-                reply.warnings.extend(await storage.announce(asked.path, written))
-            with self._kept(reply, "it could not be recorded, so that it cannot be taken back"):
-                reply = msgspec.structs.replace(reply, edit_id=await recording.answer())
-        with self._kept(reply, "open tabs could not be told"):
-            self._tell(done, reply)
+            with self._report_as_warning(reply, "the contents manager could not be told"):
+                reply.warnings.extend(await storage.notify_saved(asked.path, written))
+            with self._report_as_warning(
+                reply, "it could not be recorded, so that it cannot be taken back"
+            ):
+                reply = msgspec.structs.replace(reply, edit_id=await recording.get_result())
+        with self._report_as_warning(reply, "open tabs could not be told"):
+            self._emit_events(done, reply)
         self.log.info(
             "Edit %s of %r by %r, client %r: %r",
             reply.edit_id,
@@ -126,7 +128,7 @@ class Afterwards:
         return reply
 
     @contextmanager
-    def _kept(self, reply: EditReply, what: str) -> Iterator[None]:
+    def _report_as_warning(self, reply: EditReply, what: str) -> Iterator[None]:
         """Turn any failure into a warning: the edit is in, and an error would say it is not."""
         try:
             yield
@@ -136,22 +138,26 @@ class Afterwards:
                 f"The edit is in the file, but {what}; the server's log says why."
             )
 
-    def _note(self, done: Outcome, written: Written) -> None:
+    def _note(self, done: ComputedEdit, written: WriteResult) -> None:
         after = done.after if written.text is None else Document.parse(written.text)
-        self.versions.note(written.hash, after)
+        self.versions.remember(written.hash, after)
 
     async def _record(
-        self, entry: NewEntry, done: Outcome, written: Written, record: Beside[bytes]
+        self,
+        entry: NewEntry,
+        done: ComputedEdit,
+        written: WriteResult,
+        record: BackgroundTask[bytes],
     ) -> int:
         if written.text is None:
-            return await self.ledger.add(entry, await record.answer())
+            return await self.ledger.add(entry, await record.get_result())
         # The splices backwards would be for bytes that were never kept.
-        kept = msgspec.structs.replace(done.applied.record(), back=None)
+        kept = msgspec.structs.replace(done.applied.build_record(), back=None)
         return await self.ledger.add(entry, kept.encode())
 
-    def _tell(self, done: Outcome, reply: EditReply) -> None:
+    def _emit_events(self, done: ComputedEdit, reply: EditReply) -> None:
         self.events.emit(
-            list(done.entries()),
+            list(done.iterate_entries()),
             edit_id=reply.edit_id,
             path=reply.path,
             hash_before=reply.hash_before,
@@ -163,7 +169,7 @@ class Afterwards:
         )
 
 
-def _entry(done: Outcome, reply: EditReply, *, trusted: bool) -> NewEntry:
+def _build_entry(done: ComputedEdit, reply: EditReply, *, trusted: bool) -> NewEntry:
     asked, applied = done.asked, done.applied
     return NewEntry(
         path=asked.path,
@@ -173,8 +179,8 @@ def _entry(done: Outcome, reply: EditReply, *, trusted: bool) -> NewEntry:
         message=asked.message,
         accepted_by=asked.accepted_by,
         claim=None if asked.acceptance is None else asked.acceptance.claim,
-        operations=list(done.entries()),
-        cells_changed=sum(1 for change in applied.changes if isinstance(change, Change)),
+        operations=list(done.iterate_entries()),
+        cells_changed=sum(1 for change in applied.changes if isinstance(change, PatchedCell)),
         hash_before=reply.hash_before,
         hash=reply.hash,
         applied_via=reply.applied_via,

@@ -12,24 +12,24 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from jupyter_nbedit.editor import NotebookEditor
-from jupyter_nbedit.events import EditEvents
-from jupyter_nbedit.handlers.bodies import decoded
-from jupyter_nbedit.handlers.editing import Change, given
+from jupyter_nbedit.editor import EditService
+from jupyter_nbedit.events import EditEventEmitter
+from jupyter_nbedit.handlers.bodies import decode_body
+from jupyter_nbedit.handlers.editing import ChangeBody, get_or_none
 from jupyter_nbedit.handlers.notebooks import EditBody
 from jupyter_nbedit.handlers.undoing import UndoBody
 from jupyter_nbedit.messages import EditReply, EditRequest, UndoRequest
 from jupyter_nbedit.notebook.operations import Operation
-from jupyter_nbedit.tabs import Tabs
-from jupyter_nbedit.undoing import Undoing
+from jupyter_nbedit.tabs import TabRegistry
+from jupyter_nbedit.undoing import UndoService
 
 #: Hears of an edit, with the data of its event; it may be a coroutine function.
 EditListener = Callable[[dict[str, Any]], Awaitable[None] | None]
 
-Body = TypeVar("Body", bound=Change)
+Body = TypeVar("Body", bound=ChangeBody)
 
 
-class ForExtensions:
+class PythonAPI:
     """What ``settings["jupyter_nbedit"]`` offers to other extensions of the server.
 
     To be called on the server's own loop. What is refused is raised as an
@@ -38,10 +38,10 @@ class ForExtensions:
     ``user`` may do it: no right is asked for here.
     """
 
-    editor: NotebookEditor
-    undoing: Undoing
-    events: EditEvents
-    tabs: Tabs
+    editor: EditService
+    undoing: UndoService
+    events: EditEventEmitter
+    tabs: TabRegistry
     log: Logger
 
     async def edit(  # noqa: PLR0913 -- all that a request may say
@@ -81,9 +81,11 @@ class ForExtensions:
         NbEditError
             Nothing was written.
         """
-        body = _checked(EditBody, operations=operations, **_said(client, message, hash, dry_run))
-        request = EditRequest(path, body.operations, user=user, **_asked(body))
-        return await self._told(lambda: self.editor.edit(request), wait_tabs)
+        body = _validate_body(
+            EditBody, operations=operations, **_build_metadata(client, message, hash, dry_run)
+        )
+        request = EditRequest(path, body.operations, user=user, **_build_request_fields(body))
+        return await self._listen_for_tabs(lambda: self.editor.edit(request), wait_tabs)
 
     async def undo(  # noqa: PLR0913 -- as above
         self,
@@ -119,9 +121,9 @@ class ForExtensions:
             Nothing was written.
         """
         number = {} if edit_id is None else {"edit_id": edit_id}
-        body = _checked(UndoBody, **number, **_said(client, message, hash, dry_run))
-        request = UndoRequest(path, edit_id, redo=redo, user=user, **_asked(body))
-        return await self._told(lambda: self.undoing.undo(request), wait_tabs)
+        body = _validate_body(UndoBody, **number, **_build_metadata(client, message, hash, dry_run))
+        request = UndoRequest(path, edit_id, redo=redo, user=user, **_build_request_fields(body))
+        return await self._listen_for_tabs(lambda: self.undoing.undo(request), wait_tabs)
 
     def on_edit(self, listener: EditListener) -> Callable[[], None]:
         """Call a listener after each edit that was made through this server.
@@ -158,16 +160,16 @@ class ForExtensions:
 
         return self.events.listen(tell)
 
-    async def _told(
+    async def _listen_for_tabs(
         self, change: Callable[[], Awaitable[EditReply]], milliseconds: float
     ) -> EditReply:
         since = self.tabs.heard
         reply = await change()
-        told = await self.tabs.told(reply, since=since, seconds=milliseconds / 1000)
+        told = await self.tabs.wait_for_reports(reply, since=since, seconds=milliseconds / 1000)
         return msgspec.structs.replace(reply, tabs=told)
 
 
-def _said(
+def _build_metadata(
     client: str | None,
     message: str | None,
     hash: str | None,  # noqa: A002 -- as above
@@ -177,15 +179,15 @@ def _said(
     return {name: value for name, value in said.items() if value is not None}
 
 
-def _checked(form: type[Body], **fields: Any) -> Body:
+def _validate_body(form: type[Body], **fields: Any) -> Body:
     """Read what was asked in the one way that requests are read."""
-    return decoded(json.dumps(fields, default=msgspec.to_builtins).encode(), form)
+    return decode_body(json.dumps(fields, default=msgspec.to_builtins).encode(), form)
 
 
-def _asked(body: Change) -> dict[str, Any]:
+def _build_request_fields(body: ChangeBody) -> dict[str, Any]:
     return {
         "dry_run": body.dry_run,
-        "client": given(body.client),
-        "message": given(body.message),
-        "hash": given(body.hash),
+        "client": get_or_none(body.client),
+        "message": get_or_none(body.message),
+        "hash": get_or_none(body.hash),
     }

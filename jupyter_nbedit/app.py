@@ -11,32 +11,32 @@ from jupyter_server.extension.application import ExtensionApp
 from jupyter_server.utils import ensure_async
 from traitlets import Bool, Enum, Float, Integer, List, Unicode, default
 
-from jupyter_nbedit.afterwards import Afterwards
-from jupyter_nbedit.api import ForExtensions
-from jupyter_nbedit.chronicle import Chronicle
+from jupyter_nbedit.afterwards import Publisher
+from jupyter_nbedit.api import PythonAPI
+from jupyter_nbedit.chronicle import HistoryService
 from jupyter_nbedit.database import Database
-from jupyter_nbedit.editor import NotebookEditor
-from jupyter_nbedit.events import SCHEMAS, DecisionEvents, EditEvents
-from jupyter_nbedit.following import CONTENTS, Following
+from jupyter_nbedit.editor import EditService
+from jupyter_nbedit.events import SCHEMAS, EditEventEmitter, ReviewEventEmitter
+from jupyter_nbedit.following import CONTENTS, ContentsEventListener
 from jupyter_nbedit.handlers import default_handlers
-from jupyter_nbedit.handlers.retries import Retries
-from jupyter_nbedit.history import Ledger
-from jupyter_nbedit.loading import Documents
-from jupyter_nbedit.modes import ServerModes
-from jupyter_nbedit.proposals.board import ProposalBoard
+from jupyter_nbedit.handlers.retries import IdempotencyCache
+from jupyter_nbedit.history import EditHistory
+from jupyter_nbedit.loading import DocumentCache
+from jupyter_nbedit.modes import ModeManager
+from jupyter_nbedit.proposals.board import ProposalService
 from jupyter_nbedit.proposals.store import ProposalStore
-from jupyter_nbedit.reader import NotebookReader
-from jupyter_nbedit.readings import Readings
-from jupyter_nbedit.review import Review
-from jupyter_nbedit.search import NotebookSearch
-from jupyter_nbedit.storage.choice import ServerStorages
+from jupyter_nbedit.reader import ReadService
+from jupyter_nbedit.readings import ReadTracker
+from jupyter_nbedit.review import ReviewService
+from jupyter_nbedit.search import SearchService
+from jupyter_nbedit.storage.choice import StorageResolver
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.texts import TextFiles
-from jupyter_nbedit.tabs import Tabs
-from jupyter_nbedit.tools.tool import Services
-from jupyter_nbedit.trust import Trust
-from jupyter_nbedit.undoing import Undoing
-from jupyter_nbedit.versions import Versions
+from jupyter_nbedit.storage.texts import TextFileService
+from jupyter_nbedit.tabs import TabRegistry
+from jupyter_nbedit.tools.tool import ToolContext
+from jupyter_nbedit.trust import TrustManager
+from jupyter_nbedit.undoing import UndoService
+from jupyter_nbedit.versions import VersionCache
 
 if TYPE_CHECKING:
     from nbformat.sign import NotebookNotary
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from jupyter_nbedit.modes import Mode
 
 
-class NbEditApp(ForExtensions, ExtensionApp):
+class NbEditApp(PythonAPI, ExtensionApp):
     """Mounts ``/nbedit``."""
 
     name = "jupyter_nbedit"
@@ -155,25 +155,25 @@ class NbEditApp(ForExtensions, ExtensionApp):
         it.""",
     )
 
-    storages: ServerStorages
+    storages: StorageResolver
     database: Database
-    ledger: Ledger
-    chronicle: Chronicle
-    editor: NotebookEditor
-    undoing: Undoing
-    reader: NotebookReader
-    search: NotebookSearch
-    tool_services: Services
+    ledger: EditHistory
+    chronicle: HistoryService
+    editor: EditService
+    undoing: UndoService
+    reader: ReadService
+    search: SearchService
+    tool_services: ToolContext
     request_limit: int
-    readings: Readings
-    versions: Versions
-    retries: Retries
-    modes: ServerModes
-    proposals: ProposalBoard
-    review: Review
-    tabs: Tabs
-    events: EditEvents
-    trust: Trust
+    readings: ReadTracker
+    versions: VersionCache
+    retries: IdempotencyCache
+    modes: ModeManager
+    proposals: ProposalService
+    review: ReviewService
+    tabs: TabRegistry
+    events: EditEventEmitter
+    trust: TrustManager
     # What is open and how to close it, in this order; nothing before `initialize_settings`.
     _closers: tuple[tuple[str, Callable[[], Any]], ...] = ()
 
@@ -194,47 +194,47 @@ class NbEditApp(ForExtensions, ExtensionApp):
                 logger.register_event_schema(schema)
         locks = PathLocks(Path(jupyter_runtime_dir()) / "nbedit" / "locks", self.log)
         settings: dict[str, Any] = serverapp.web_app.settings
-        self.storages = storages = ServerStorages(settings, locks, self.links_outside_root)
+        self.storages = storages = StorageResolver(settings, locks, self.links_outside_root)
 
         def notary() -> NotebookNotary:
             found: NotebookNotary = settings["contents_manager"].notary
             return found
 
-        self.trust = Trust(notary)
-        self.readings = Readings(storages.name)
-        self.retries = Retries()
-        documents = Documents()
-        self.tabs = Tabs(storages.name)
-        self.versions = Versions()
-        self.events = EditEvents(logger)
+        self.trust = TrustManager(notary)
+        self.readings = ReadTracker(storages.get_canonical_path)
+        self.retries = IdempotencyCache()
+        documents = DocumentCache()
+        self.tabs = TabRegistry(storages.get_canonical_path)
+        self.versions = VersionCache()
+        self.events = EditEventEmitter(logger)
         self.database = Database(
             Path(jupyter_data_dir()) / "nbedit",
             self.log,
-            is_exposed=storages.shows,
+            is_exposed=storages.is_served,
             keep_days=self.history_max_days,
         )
-        self.ledger = Ledger(
+        self.ledger = EditHistory(
             self.database,
-            name=storages.name,
-            root=storages.root,
+            name=storages.get_canonical_path,
+            root=storages.get_root_name,
             max_bytes=self.history_max_bytes,
             max_days=self.history_max_days,
         )
-        decisions = DecisionEvents(logger, self.events.epoch)
-        self.modes = ServerModes(
+        decisions = ReviewEventEmitter(logger, self.events.epoch)
+        self.modes = ModeManager(
             self.database,
             decisions,
             self.log,
-            root=storages.root,
-            name=storages.name,
+            root=storages.get_root_name,
+            name=storages.get_canonical_path,
             configured=cast("Mode", self.mode),
             is_fixed=self.mode_is_fixed,
         )
-        self.proposals = ProposalBoard(
+        self.proposals = ProposalService(
             ProposalStore(
                 self.database,
-                root=storages.root,
-                name=storages.name,
+                root=storages.get_root_name,
+                name=storages.get_canonical_path,
                 hours=self.proposal_hours,
                 most=self.max_proposals,
             ),
@@ -242,20 +242,22 @@ class NbEditApp(ForExtensions, ExtensionApp):
             decisions,
             self.log,
         )
-        following = Following(storages, [self.ledger, self.modes, self.proposals], self.log)
-        self.chronicle = Chronicle(self.ledger, storages)
-        logger.add_listener(schema_id=CONTENTS, listener=following.heard)
-        self.reader = NotebookReader(
+        following = ContentsEventListener(
+            storages, [self.ledger, self.modes, self.proposals], self.log
+        )
+        self.chronicle = HistoryService(self.ledger, storages)
+        logger.add_listener(schema_id=CONTENTS, listener=following.on_event)
+        self.reader = ReadService(
             storages=storages,
             trust=self.trust,
             readings=self.readings,
             versions=self.versions,
             documents=documents,
         )
-        self.search = NotebookSearch(storages=storages)
-        self.editor = NotebookEditor(
+        self.search = SearchService(storages=storages)
+        self.editor = EditService(
             storages=storages,
-            afterwards=Afterwards(
+            publisher=Publisher(
                 ledger=self.ledger,
                 readings=self.readings,
                 versions=self.versions,
@@ -266,13 +268,13 @@ class NbEditApp(ForExtensions, ExtensionApp):
             modes=self.modes,
             documents=documents,
         )
-        self.undoing = Undoing(self.editor, self.ledger)
-        self.review = Review(self.editor, self.proposals)
+        self.undoing = UndoService(self.editor, self.ledger)
+        self.review = ReviewService(self.editor, self.proposals)
         self.editor.proposer = self.review
-        self.tool_services = Services(
+        self.tool_services = ToolContext(
             editor=self.editor,
             reader=self.reader,
-            texts=TextFiles(lambda: settings["contents_manager"], locks, settings),
+            texts=TextFileService(lambda: settings["contents_manager"], locks, settings),
             readings=self.readings,
             read_before_edit=self.read_before_edit,
             section_files=tuple(self.section_files),
@@ -280,7 +282,7 @@ class NbEditApp(ForExtensions, ExtensionApp):
         )
         self._closers = (
             ("proposals", self.proposals.close),
-            ("signatures", self.trust.settle),
+            ("signatures", self.trust.flush),
             ("database", self.database.close),
         )
         # All traits are read here, at the start: to change one later changes nothing.

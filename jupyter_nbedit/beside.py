@@ -9,15 +9,17 @@ from contextvars import ContextVar, Token
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from jupyter_nbedit.errors import Overtaken
+from jupyter_nbedit.errors import ChangedDuringRead
 
-_Answer = TypeVar("_Answer")
+_Result = TypeVar("_Result")
 
 #: Up to so many bytes of a notebook, handing work to another thread costs more than the work.
 SMALL_BYTES = 100_000
 
 
-async def away(size: int, function: Callable[..., _Answer], *arguments: Any) -> _Answer:
+async def run_in_thread_if_large(
+    size: int, function: Callable[..., _Result], *arguments: Any
+) -> _Result:
     """Work on a notebook of so many bytes, off the loop's thread if that may take long."""
     if size <= SMALL_BYTES:
         return function(*arguments)
@@ -25,19 +27,21 @@ async def away(size: int, function: Callable[..., _Answer], *arguments: Any) -> 
 
 
 # What begins when the thread that writes waits for the disk: one after another, each wait one.
-_LATER: ContextVar[tuple[Callable[[], object], ...]] = ContextVar("nbedit_later", default=())
+_DISK_WAIT_CALLBACKS: ContextVar[tuple[Callable[[], object], ...]] = ContextVar(
+    "nbedit_later", default=()
+)
 
 
-def waiting() -> None:
-    """Say that this thread, which writes, is about to wait for the disk."""
-    if later := _LATER.get():
-        _LATER.set(later[1:])
+def announce_disk_wait() -> None:
+    """Run what may run while this thread, which writes, waits for the disk."""
+    if later := _DISK_WAIT_CALLBACKS.get():
+        _DISK_WAIT_CALLBACKS.set(later[1:])
         # A loop that is closed has nothing to do meanwhile.
         with suppress(RuntimeError):
             later[0]()
 
 
-class Beside(Generic[_Answer]):
+class BackgroundTask(Generic[_Result]):
     """Work that goes on beside what a context does, and that ends with it.
 
     Parameters
@@ -51,24 +55,24 @@ class Beside(Generic[_Answer]):
     """
 
     def __init__(
-        self, work: Callable[[], Coroutine[Any, Any, _Answer]], size: int = SMALL_BYTES + 1
+        self, work: Callable[[], Coroutine[Any, Any, _Result]], size: int = SMALL_BYTES + 1
     ) -> None:
         self._work = work
         self._size = size
         self._is_wanted = False
-        self._task: asyncio.Task[_Answer] | None = None
+        self._task: asyncio.Task[_Result] | None = None
         self._token: Token[tuple[Callable[[], object], ...]] | None = None
 
     def __enter__(self) -> None:
         """Begin, be it at once or later."""
         self._is_wanted = True
         if self._size > SMALL_BYTES:
-            self._begin()
+            self._start()
             return
-        begin = partial(asyncio.get_running_loop().call_soon_threadsafe, self._begin)
-        self._token = _LATER.set((*_LATER.get(), begin))
+        begin = partial(asyncio.get_running_loop().call_soon_threadsafe, self._start)
+        self._token = _DISK_WAIT_CALLBACKS.set((*_DISK_WAIT_CALLBACKS.get(), begin))
 
-    def _begin(self) -> None:
+    def _start(self) -> None:
         if self._is_wanted:
             self._task = asyncio.create_task(self._work())
 
@@ -76,18 +80,18 @@ class Beside(Generic[_Answer]):
         """Leave it, whatever became of the write."""
         self._is_wanted = False
         if self._token is not None:
-            _LATER.reset(self._token)
+            _DISK_WAIT_CALLBACKS.reset(self._token)
         task, self._task = self._task, None
         if task is not None and not task.cancel() and not task.cancelled():
             # Of what nobody wants any more it does not matter what went wrong.
             task.exception()
 
-    async def answer(self) -> _Answer:
-        """Give what came of it, or raise what it raised."""
+    async def get_result(self) -> _Result:
+        """Return what came of it, or raise what it raised."""
         self._is_wanted = False
         if self._task is not None:
             # A file that is replaced looks as if it had changed, until it is known what has
             # replaced it.
-            with suppress(Overtaken):
+            with suppress(ChangedDuringRead):
                 return await self._task
         return await self._work()

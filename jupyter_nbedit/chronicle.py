@@ -9,10 +9,10 @@ import msgspec
 from msgspec import Meta
 
 from jupyter_nbedit.errors import LedgerError, NbEditError
-from jupyter_nbedit.history import Ledger
-from jupyter_nbedit.history.entries import Edit, Entry
-from jupyter_nbedit.notebook.record import Record
-from jupyter_nbedit.parts import Part, parts_of
+from jupyter_nbedit.history import EditHistory
+from jupyter_nbedit.history.entries import Entry, HistoryEdit
+from jupyter_nbedit.notebook.record import UndoRecord
+from jupyter_nbedit.parts import CellDiff, build_cell_diffs
 
 # So many notebooks are looked for, and so many edits looked at, for one page over all; it may be
 # short for that.
@@ -26,25 +26,25 @@ class HistoryReply(msgspec.Struct, frozen=True, kw_only=True):
     """A page of a notebook's history, newest first."""
 
     path: str
-    edits: list[Edit]
+    edits: list[HistoryEdit]
     next: Annotated[int | None, Meta(description=_NEXT)]
 
 
 class AllHistoryReply(msgspec.Struct, frozen=True, kw_only=True):
     """A page of the history of all notebooks that can be read now, newest first."""
 
-    edits: list[Edit]
+    edits: list[HistoryEdit]
     next: Annotated[
         int | None,
         Meta(description=f"{_NEXT} A page may have fewer edits than asked for and yet a next one."),
     ]
 
 
-class DetailedEdit(Edit, frozen=True, kw_only=True):
+class DetailedEdit(HistoryEdit, frozen=True, kw_only=True):
     """An edit, and what it did to each cell that it changed."""
 
     parts: Annotated[
-        list[Part],
+        list[CellDiff],
         Meta(description="Empty if the edit was too large for that to be kept."),
     ]
 
@@ -56,7 +56,7 @@ class PurgeReply(msgspec.Struct, frozen=True, kw_only=True):
     purged: Annotated[int, Meta(ge=0, description="How many edits.")]
 
 
-class Readable(Protocol):
+class AccessCheck(Protocol):
     """Tells what can be read."""
 
     async def check(self, path: str) -> None:
@@ -69,7 +69,7 @@ class Readable(Protocol):
 
 
 @dataclass(frozen=True)
-class Chronicle:
+class HistoryService:
     """Shows the ledger.
 
     Parameters
@@ -80,10 +80,10 @@ class Chronicle:
         Tells of which notebooks.
     """
 
-    ledger: Ledger
-    readable: Readable
+    ledger: EditHistory
+    readable: AccessCheck
 
-    async def of(self, path: str, *, limit: int, before: int | None) -> HistoryReply:
+    async def list_edits(self, path: str, *, limit: int, before: int | None) -> HistoryReply:
         """List a notebook's edits.
 
         Raises
@@ -92,13 +92,13 @@ class Chronicle:
             If the notebook cannot be read, or the ledger.
         """
         await self.readable.check(path)
-        found = await self.ledger.page(path, limit=limit + 1, before=before)
-        edits = [_shown(entry) for entry in found[:limit]]
+        found = await self.ledger.list_page(path, limit=limit + 1, before=before)
+        edits = [_strip_private_fields(entry) for entry in found[:limit]]
         return HistoryReply(
             path=path, edits=edits, next=edits[-1].edit_id if len(found) > limit else None
         )
 
-    async def of_all(self, *, limit: int, before: int | None) -> AllHistoryReply:
+    async def list_all_edits(self, *, limit: int, before: int | None) -> AllHistoryReply:
         """List the edits of all notebooks.
 
         Raises
@@ -106,17 +106,17 @@ class Chronicle:
         LedgerError
         """
         can_be_read: dict[str, bool] = {}
-        edits: list[Edit] = []
+        edits: list[HistoryEdit] = []
         seen = 0
         while True:
-            found = await self.ledger.page(None, limit=limit + 1, before=before)
+            found = await self.ledger.list_page(None, limit=limit + 1, before=before)
             for entry in found:
                 if len(edits) == limit or len(can_be_read) == _MOST_PATHS or seen == _MOST_EDITS:
                     return AllHistoryReply(edits=edits, next=before)
                 if entry.path not in can_be_read:
                     can_be_read[entry.path] = await self._is_readable(entry.path)
                 if can_be_read[entry.path]:
-                    edits.append(_shown(entry))
+                    edits.append(_strip_private_fields(entry))
                 before = entry.edit_id
                 seen += 1
             if len(found) <= limit:
@@ -129,7 +129,7 @@ class Chronicle:
             return False
         return True
 
-    async def one(self, path: str, edit_id: int) -> DetailedEdit:
+    async def get_edit(self, path: str, edit_id: int) -> DetailedEdit:
         """Show an edit with what was before and after, cell by cell.
 
         Raises
@@ -140,16 +140,16 @@ class Chronicle:
             If the notebook cannot be read, or the ledger.
         """
         await self.readable.check(path)
-        entry, record = await self.ledger.entry(path, edit_id)
+        entry, record = await self.ledger.get_entry(path, edit_id)
         try:
-            parts = [] if record is None else parts_of(Record.decode(record).parts)
+            parts = [] if record is None else build_cell_diffs(UndoRecord.decode(record).parts)
         except ValueError:
             message = (
                 "What this edit did cannot be read: its record is damaged. DELETE the notebook's "
                 "`history` to begin a new one."
             )
             raise LedgerError(message, edit_id=edit_id) from None
-        return DetailedEdit(**_fields(entry), parts=parts)
+        return DetailedEdit(**_collect_fields(entry), parts=parts)
 
     async def purge(self, path: str) -> PurgeReply:
         """Forget a notebook's edits.
@@ -163,9 +163,9 @@ class Chronicle:
         return PurgeReply(path=path, purged=await self.ledger.purge(path))
 
 
-def _shown(entry: Entry) -> Edit:
-    return Edit(**_fields(entry))
+def _strip_private_fields(entry: Entry) -> HistoryEdit:
+    return HistoryEdit(**_collect_fields(entry))
 
 
-def _fields(entry: Entry) -> dict[str, Any]:
-    return {name: getattr(entry, name) for name in Edit.__struct_fields__}
+def _collect_fields(entry: Entry) -> dict[str, Any]:
+    return {name: getattr(entry, name) for name in HistoryEdit.__struct_fields__}

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
-    options = _parser().parse_args(arguments)
+    options = _build_parser().parse_args(arguments)
     for stop in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
         # Ended by a signal, the demo takes its server and its files along.
         signal.signal(stop, signal.default_int_handler)
     try:
         if options.once:
-            show.checked()
+            show.check_script()
         else:
-            show.on_a_page(open_browser=options.browser)
+            show.play_in_browser(open_browser=options.browser)
     except show.DemoError as error:
         print(f"jupyter nbedit demo: {error}", file=sys.stderr)
         return 1
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="jupyter nbedit", description="Agents edit the cells of notebooks over HTTP."
     )

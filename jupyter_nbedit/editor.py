@@ -10,32 +10,43 @@ from typing import Protocol
 
 import msgspec
 
-from jupyter_nbedit.afterwards import Afterwards
-from jupyter_nbedit.beside import away
+from jupyter_nbedit.afterwards import Publisher
+from jupyter_nbedit.beside import run_in_thread_if_large
 from jupyter_nbedit.errors import (
     Busy,
+    ChangedDuringRead,
     HashMismatch,
     NbEditError,
-    Overtaken,
     PlanMode,
     StorageFailure,
 )
-from jupyter_nbedit.loading import Documents, Loaded, settled, sha256
-from jupyter_nbedit.messages import Asked, CreateRequest, EditReply, EditRequest, Errand
-from jupyter_nbedit.notebook.batch import Applied
-from jupyter_nbedit.notebook.blank import blank
+from jupyter_nbedit.loading import DocumentCache, LoadedNotebook, compute_sha256, load_notebook
+from jupyter_nbedit.messages import (
+    CreateRequest,
+    EditReply,
+    EditRequest,
+    GuardedRequest,
+    WriteRequest,
+)
+from jupyter_nbedit.notebook.batch import EditPlan
+from jupyter_nbedit.notebook.blank import write_new_notebook
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.splices import join
-from jupyter_nbedit.outcome import Job, Outcome, batch, digest_of
-from jupyter_nbedit.storage import Changed, Content, Storage, Storages, Written
-from jupyter_nbedit.trust import Signing, Trust
+from jupyter_nbedit.notebook.splices import apply_splices
+from jupyter_nbedit.outcome import (
+    ComputedEdit,
+    PlannedChange,
+    compute_spliced_sha256,
+    plan_operations,
+)
+from jupyter_nbedit.storage import Content, StaleContent, Storage, Storages, WriteResult
+from jupyter_nbedit.trust import PendingSignature, TrustManager
 
 # How often a change is worked out anew because somebody else wrote meanwhile.
 _ATTEMPTS = 8
 
 #: Prepares a change in view of the notebook as it is when it is changed. Called again if somebody
 #: else writes meanwhile; what it refuses is the answer.
-Prepare = Callable[[Loaded], Awaitable[Job]]
+ChangeBuilder = Callable[[LoadedNotebook], Awaitable[PlannedChange]]
 
 
 class Modes(Protocol):
@@ -45,8 +56,8 @@ class Modes(Protocol):
     def server(self) -> str:
         """The server's mode: ``edit``, ``review`` or ``plan``."""
 
-    async def of(self, path: str) -> str:
-        """Give the mode that holds for a notebook: its own, or else the server's.
+    async def get_effective(self, path: str) -> str:
+        """Return the mode that holds for a notebook: its own, or else the server's.
 
         Raises
         ------
@@ -59,7 +70,7 @@ class Proposer(Protocol):
     """Keeps changes until a person has decided."""
 
     async def propose(
-        self, asked: Asked, applied: Applied, reply: EditReply, text: bytes | None
+        self, asked: WriteRequest, applied: EditPlan, reply: EditReply, text: bytes | None
     ) -> int:
         """Keep a change, and give its number.
 
@@ -77,18 +88,18 @@ class Proposer(Protocol):
 
 
 @dataclass(frozen=True)
-class Always:
+class FixedMode:
     """One mode for all notebooks."""
 
     server: str = "edit"
 
-    async def of(self, path: str) -> str:  # noqa: ARG002 -- it is the same for all
-        """Give it."""
+    async def get_effective(self, path: str) -> str:  # noqa: ARG002 -- it is the same for all
+        """Return the mode."""
         return self.server
 
 
 @dataclass
-class NotebookEditor:
+class EditService:
     """Edits notebooks.
 
     Parameters
@@ -109,11 +120,11 @@ class NotebookEditor:
     """
 
     storages: Storages
-    afterwards: Afterwards
-    trust: Trust
-    modes: Modes = field(default_factory=Always)
+    publisher: Publisher
+    trust: TrustManager
+    modes: Modes = field(default_factory=FixedMode)
     proposer: Proposer | None = None
-    documents: Documents = field(default_factory=Documents)
+    documents: DocumentCache = field(default_factory=DocumentCache)
 
     async def edit(self, request: EditRequest) -> EditReply:
         """Apply a batch of operations, all of them or none.
@@ -124,13 +135,15 @@ class NotebookEditor:
             Nothing was written.
         """
 
-        async def prepare(read: Loaded) -> Job:
+        async def prepare(read: LoadedNotebook) -> PlannedChange:
             operations = request.operations
-            return batch(read, operations(read.document) if callable(operations) else operations)
+            return plan_operations(
+                read, operations(read.document) if callable(operations) else operations
+            )
 
-        return await self.make(request, prepare)
+        return await self.run(request, prepare)
 
-    async def make(self, errand: Errand, prepare: Prepare) -> EditReply:
+    async def run(self, errand: GuardedRequest, prepare: ChangeBuilder) -> EditReply:
         """Change a notebook in a way that is worked out when it is locked and read.
 
         Raises
@@ -138,13 +151,13 @@ class NotebookEditor:
         NbEditError
             Nothing was written.
         """
-        await self.check_mode(errand)
+        await self.enforce_mode(errand)
         for _ in range(_ATTEMPTS):
             # What has changed may be the way, too: rooms open and close.
-            async with self.storages.hold(errand.path) as storage:
+            async with self.storages.lock(errand.path) as storage:
                 # Once it is written, nothing is read that others can write.
-                with suppress(Overtaken):
-                    reply = await self._attempt(storage, errand, prepare)
+                with suppress(ChangedDuringRead):
+                    reply = await self._try_change(storage, errand, prepare)
                     if reply is not None:
                         return reply
         message = (
@@ -161,10 +174,14 @@ class NotebookEditor:
         NbEditError
             Nothing was written.
         """
-        text = blank(request.language, request.kernelspec)
-        return await self.put(request, text, lambda base: batch(base, request.cells))
+        text = write_new_notebook(request.language, request.kernelspec)
+        return await self.create_from_bytes(
+            request, text, lambda base: plan_operations(base, request.cells)
+        )
 
-    async def put(self, asked: Asked, text: bytes, prepare: Callable[[Loaded], Job]) -> EditReply:
+    async def create_from_bytes(
+        self, asked: WriteRequest, text: bytes, prepare: Callable[[LoadedNotebook], PlannedChange]
+    ) -> EditReply:
         """Create a notebook in a way that begins with one without cells; see `create`.
 
         Raises
@@ -172,27 +189,27 @@ class NotebookEditor:
         NbEditError
             Nothing was written.
         """
-        await self.check_mode(asked)
+        await self.enforce_mode(asked)
         # There was nothing, which has no hash.
         content = Content(text, datetime.now(tz=timezone.utc), hash="")
-        base = Loaded(content, Document.parse(text))
+        base = LoadedNotebook(content, Document.parse(text))
         job = replace(prepare(base), kind="create")
-        done = await away(job.weight, Outcome.of, asked, base, job)
-        text = join(text, done.applied.splices)
-        async with self.storages.hold(asked.path) as storage:
-            would_be = Written(sha256(text), base.content.last_modified)
+        done = await run_in_thread_if_large(job.weight, ComputedEdit.compute, asked, base, job)
+        text = apply_splices(text, done.applied.splices)
+        async with self.storages.lock(asked.path) as storage:
+            would_be = WriteResult(compute_sha256(text), base.content.last_modified)
             if asked.dry_run or await self._is_reviewed(asked):
-                await storage.check_vacant(asked.path)
+                await storage.ensure_absent(asked.path)
                 if asked.dry_run:
-                    return done.reply(storage, would_be)
-                return await self._propose(asked, done, done.reply(storage, would_be), text)
+                    return done.build_reply(storage, would_be)
+                return await self._propose(asked, done, done.build_reply(storage, would_be), text)
             if asked.acceptance is not None:
                 await asked.acceptance.announce(None, would_be.hash)
             written = await storage.create(asked.path, text)
-            record = self.afterwards.record(done)
-            return await self.afterwards.of(storage, done, written, record)
+            record = self.publisher.record(done)
+            return await self.publisher.publish(storage, done, written, record)
 
-    async def check_mode(self, asked: Asked) -> str:
+    async def enforce_mode(self, asked: WriteRequest) -> str:
         """Refuse a change that the mode does not allow, and give the mode; ``edit`` for a dry run.
 
         A notebook's own plan mode is how a person pauses agents there: it does not stop what
@@ -204,7 +221,7 @@ class NotebookEditor:
         """
         if asked.dry_run:
             return "edit"
-        mode = await self.modes.of(asked.path)
+        mode = await self.modes.get_effective(asked.path)
         if mode != "plan":
             return mode
         if self.modes.server == "plan":
@@ -213,7 +230,7 @@ class NotebookEditor:
                 "to see what the edit would do."
             )
             raise PlanMode(message)
-        if not asked.is_decision:
+        if not asked.bypasses_review:
             message = (
                 "Edits of this notebook are paused by a person who works on it. Ask them, or send "
                 "`dry_run: true` to see what the edit would do."
@@ -221,17 +238,17 @@ class NotebookEditor:
             raise PlanMode(message)
         return mode
 
-    async def _is_reviewed(self, asked: Asked) -> bool:
-        """Tell whether a person decides first, who may have paused edits while this one waited.
+    async def _is_reviewed(self, asked: WriteRequest) -> bool:
+        """Return whether a person decides first, who may have paused edits while this one waited.
 
         Raises
         ------
         PlanMode, ModesUnreadable
         """
-        return await self.check_mode(asked) == "review" and not asked.is_decision
+        return await self.enforce_mode(asked) == "review" and not asked.bypasses_review
 
     async def _propose(
-        self, asked: Asked, done: Outcome, reply: EditReply, text: bytes | None = None
+        self, asked: WriteRequest, done: ComputedEdit, reply: EditReply, text: bytes | None = None
     ) -> EditReply:
         if self.proposer is None:
             message = "An editor needs somewhere to keep proposals, or no notebook in review mode."
@@ -239,46 +256,52 @@ class NotebookEditor:
         number = await self.proposer.propose(asked, done.applied, reply, text)
         return msgspec.structs.replace(reply, proposal_id=number, persisted=False)
 
-    async def _attempt(
-        self, storage: Storage, errand: Errand, prepare: Prepare
+    async def _try_change(
+        self, storage: Storage, errand: GuardedRequest, prepare: ChangeBuilder
     ) -> EditReply | None:
         """Change what is there now; None if somebody else wrote meanwhile."""
-        read = await settled(storage, errand.path, self.documents)
-        if errand.hash is not None and errand.hash != await read.hashed():
+        read = await load_notebook(storage, errand.path, self.documents)
+        if errand.hash is not None and errand.hash != await read.compute_hash():
             message = (
                 "The notebook is not the version the request was made for. Read it again, and "
                 "send the edit anew with the hash you then get."
             )
             raise HashMismatch(message, expected=errand.hash, hash=read.hash)
         if errand.must_have_read and not errand.dry_run:
-            self.afterwards.readings.require(errand.session, errand.path, await read.hashed())
+            self.publisher.readings.require(errand.session, errand.path, await read.compute_hash())
         job = await prepare(read)
-        done = await away(job.weight, Outcome.of, errand, read, job)
+        done = await run_in_thread_if_large(job.weight, ComputedEdit.compute, errand, read, job)
         splices = done.applied.splices
         stays = not splices or errand.dry_run or await self._is_reviewed(errand)
-        current = Written(await read.hashed() if stays else "", read.content.last_modified)
+        current = WriteResult(
+            await read.compute_hash() if stays else "", read.content.last_modified
+        )
         if not splices:
-            return done.reply(storage, current)
+            return done.build_reply(storage, current)
         if errand.dry_run:
-            digest = await away(len(read.content.raw), digest_of, read.content.raw, splices)
-            return done.reply(storage, Written(digest, read.content.last_modified))
+            digest = await run_in_thread_if_large(
+                len(read.content.data), compute_spliced_sha256, read.content.data, splices
+            )
+            return done.build_reply(storage, WriteResult(digest, read.content.last_modified))
         if stays:
-            return await self._propose(errand, done, done.reply(storage, current))
+            return await self._propose(errand, done, done.build_reply(storage, current))
         if errand.acceptance is not None:
-            digest = await away(len(read.content.raw), digest_of, read.content.raw, splices)
-            await errand.acceptance.announce(await read.hashed(), digest)
-        signing = await self._signing(read, done)
-        record = self.afterwards.record(done)
+            digest = await run_in_thread_if_large(
+                len(read.content.data), compute_spliced_sha256, read.content.data, splices
+            )
+            await errand.acceptance.announce(await read.compute_hash(), digest)
+        signing = await self._start_signature(read, done)
+        record = self.publisher.record(done)
         with record, signing or nullcontext():
             try:
                 written = await storage.write(errand.path, read.content, splices)
-            except Changed:
+            except StaleContent:
                 return None
             try:
-                await read.hashed()
+                await read.compute_hash()
                 if written.text is None:
-                    after = await away(len(read.content.raw), lambda: done.after)
-                    self.documents.note(written.hash, after)
+                    after = await run_in_thread_if_large(len(read.content.data), lambda: done.after)
+                    self.documents.put(written.hash, after)
             except NbEditError as error:
                 message = (
                     "The edit is in the file, but what was there before could not be read to the "
@@ -286,16 +309,18 @@ class NotebookEditor:
                     "before you go on."
                 )
                 raise StorageFailure(message, applied=True, hash=written.hash) from error
-            return await self.afterwards.of(storage, done, written, record, signing)
+            return await self.publisher.publish(storage, done, written, record, signing)
 
-    async def _signing(self, read: Loaded, done: Outcome) -> Signing | None:
-        """Give what will sign the notebook; None if it is not trusted."""
+    async def _start_signature(
+        self, read: LoadedNotebook, done: ComputedEdit
+    ) -> PendingSignature | None:
+        """Return what will sign the notebook; None if it is not trusted."""
         trusted, before = read.content.trusted, None
         if trusted is None:
-            before = await self.trust.known(read.document, read.content.hash)
+            before = await self.trust.find_digest(read.document, read.content.hash)
             trusted = before is not None
         if not trusted:
             return None
-        return Signing(
+        return PendingSignature(
             self.trust, read.document, lambda: done.after, done.applied.splices[0].start, before
         )

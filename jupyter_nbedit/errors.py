@@ -247,7 +247,7 @@ class Busy(NbEditError):
     reason = "busy"
 
 
-class Overtaken(Busy):
+class ChangedDuringRead(Busy):
     """Somebody wrote the notebook while it was being read."""
 
 

@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 CONTENTS = "https://events.jupyter.org/jupyter_server/contents_service/v1"
 
 
-class Follower(Protocol):
+class PathObserver(Protocol):
     """Keeps something of notebooks, by their API paths. A folder means all that is in it."""
 
-    async def renamed(self, old: str, new: str) -> None:
+    async def on_renamed(self, old: str, new: str) -> None:
         """Keep it by the new path."""
 
-    async def gone(self, path: str) -> None:
+    async def on_deleted(self, path: str) -> None:
         """Keep it no longer."""
 
 
-class Places(Protocol):
+class PathProbe(Protocol):
     """Tells where there is something."""
 
-    async def is_there(self, path: str) -> bool:
-        """Tell whether there is a file or a folder at an API path.
+    async def exists(self, path: str) -> bool:
+        """Return whether there is a file or a folder at an API path.
 
         Raises
         ------
@@ -45,7 +45,7 @@ class Places(Protocol):
 
 
 @dataclass
-class Following:
+class ContentsEventListener:
     """Listens to the contents manager.
 
     Parameters
@@ -58,12 +58,12 @@ class Following:
         The server's.
     """
 
-    places: Places
-    followers: Sequence[Follower]
+    places: PathProbe
+    followers: Sequence[PathObserver]
     log: Logger
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def heard(self, logger: EventLogger, schema_id: str, data: dict[str, Any]) -> None:  # noqa: ARG002 -- what a listener is given
+    async def on_event(self, logger: EventLogger, schema_id: str, data: dict[str, Any]) -> None:  # noqa: ARG002 -- what a listener is given
         """Go by an event of the contents manager."""
         action = data["action"]
         if action not in {"delete", "rename"}:
@@ -71,26 +71,26 @@ class Following:
         path, source = data["path"].strip("/"), str(data.get("source_path") or "").strip("/")
         # One after the other: a notebook may be renamed twice.
         async with self._turn:
-            if action == "delete" and await self._is_gone(path):
+            if action == "delete" and await self._is_deleted(path):
                 for follower in self.followers:
-                    await self._tell(follower.gone, path)
-            elif action == "rename" and await self._is_now(source, path):
+                    await self._notify(follower.on_deleted, path)
+            elif action == "rename" and await self._exists(source, path):
                 for follower in self.followers:
-                    await self._tell(follower.renamed, source, path)
+                    await self._notify(follower.on_renamed, source, path)
 
-    async def _is_gone(self, path: str) -> bool:
+    async def _is_deleted(self, path: str) -> bool:
         try:
-            return not await self.places.is_there(path)
+            return not await self.places.exists(path)
         except NbEditError:
             return False
 
-    async def _is_now(self, old: str, new: str) -> bool:
+    async def _exists(self, old: str, new: str) -> bool:
         try:
-            return await self._is_gone(old) and await self.places.is_there(new)
+            return await self._is_deleted(old) and await self.places.exists(new)
         except NbEditError:
             return False
 
-    async def _tell(self, tell: Any, *paths: str) -> None:
+    async def _notify(self, tell: Any, *paths: str) -> None:
         try:
             await tell(*paths)
         except NbEditError as error:

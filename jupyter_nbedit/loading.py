@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cached_property
 
-from jupyter_nbedit.beside import SMALL_BYTES, away
-from jupyter_nbedit.errors import Busy, InvalidNotebook, Overtaken
+from jupyter_nbedit.beside import SMALL_BYTES, run_in_thread_if_large
+from jupyter_nbedit.errors import Busy, ChangedDuringRead, InvalidNotebook
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.text import Text
+from jupyter_nbedit.notebook.text import Buffer
 from jupyter_nbedit.storage import Content, Storage
-from jupyter_nbedit.storage.filetext import FileText
+from jupyter_nbedit.storage.filetext import LazyFileBytes
 
 # A file that cannot be parsed may be half written, if it was written just now.
 _TORN_SECONDS = 2.0
@@ -26,7 +26,7 @@ _MOST_CELLS = 30_000
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedNotebook:
     """A notebook's bytes and where its cells stand in them."""
 
     content: Content
@@ -34,16 +34,16 @@ class Loaded:
 
     @cached_property
     def hash(self) -> str:
-        """The sha256 of the bytes; takes time, unless it was asked for or `hashed` before."""
+        """The sha256 of the bytes; takes time, unless it was asked for or `compute_hash` before."""
         known = self.content.hash
-        return sha256(self.content.raw) if known is None else known
+        return compute_sha256(self.content.data) if known is None else known
 
-    async def hashed(self) -> str:
-        """Give the same, without keeping the loop waiting."""
-        return await away(len(self.content.raw), lambda: self.hash)
+    async def compute_hash(self) -> str:
+        """Return the same, without keeping the loop waiting."""
+        return await run_in_thread_if_large(len(self.content.data), lambda: self.hash)
 
 
-class Documents:
+class DocumentCache:
     """The documents that were read or made last, known again by the hash of their bytes.
 
     Parameters
@@ -57,28 +57,30 @@ class Documents:
         self._kept: OrderedDict[str, Document] = OrderedDict()
         self._cells = 0
 
-    def note(self, digest: str, document: Document) -> None:
+    def put(self, digest: str, document: Document) -> None:
         """Remember what a notebook with a hash looks like; its bytes are not kept."""
         self._forget(digest)
-        self._kept[digest] = document.on(b"")
+        self._kept[digest] = document.bind(b"")
         self._cells += len(document)
         while self._cells > self._most_cells and len(self._kept) > 1:
             self._forget(next(iter(self._kept)))
 
-    def of(self, digest: str, text: Text) -> Document | None:
-        """Give the document of a text that has a hash; None if it is not remembered."""
+    def get(self, digest: str, text: Buffer) -> Document | None:
+        """Return the document of a text that has a hash; None if it is not remembered."""
         known = self._kept.get(digest)
         if known is None:
             return None
         self._kept.move_to_end(digest)
-        return known.on(text)
+        return known.bind(text)
 
     def _forget(self, digest: str) -> None:
         forgotten = self._kept.pop(digest, ())
         self._cells -= len(forgotten)
 
 
-async def settled(storage: Storage, path: str, documents: Documents | None = None) -> Loaded:
+async def load_notebook(
+    storage: Storage, path: str, documents: DocumentCache | None = None
+) -> LoadedNotebook:
     """Read and parse a notebook; one that is being written in place is waited for.
 
     Parameters
@@ -94,8 +96,8 @@ async def settled(storage: Storage, path: str, documents: Documents | None = Non
     while True:
         content = await storage.read(path)
         try:
-            read = await _parsed(content, documents or Documents())
-        except Overtaken:
+            read = await _parse_content(content, documents or DocumentCache())
+        except ChangedDuringRead:
             pass
         except InvalidNotebook:
             age = datetime.now(tz=timezone.utc) - content.last_modified
@@ -112,20 +114,20 @@ async def settled(storage: Storage, path: str, documents: Documents | None = Non
         await asyncio.sleep(_TORN_POLL_SECONDS)
 
 
-async def _parsed(content: Content, documents: Documents) -> Loaded:
-    text, digest = content.raw, content.hash
+async def _parse_content(content: Content, documents: DocumentCache) -> LoadedNotebook:
+    text, digest = content.data, content.hash
     size = len(text)
     if digest is None and size <= SMALL_BYTES:
-        digest = sha256(text)
-    known = None if digest is None else documents.of(digest, text)
-    document = await away(size, Document.parse, text) if known is None else known
+        digest = compute_sha256(text)
+    known = None if digest is None else documents.get(digest, text)
+    document = await run_in_thread_if_large(size, Document.parse, text) if known is None else known
     if digest is not None:
-        documents.note(digest, document)
-    return Loaded(replace(content, hash=digest), document)
+        documents.put(digest, document)
+    return LoadedNotebook(replace(content, hash=digest), document)
 
 
-def sha256(text: Text) -> str:
-    """Give the hash of a notebook's bytes, the Contents API's ``hash``."""
-    if isinstance(text, FileText):
-        return text.marks.sha256
+def compute_sha256(text: Buffer) -> str:
+    """Return the hash of a notebook's bytes, the Contents API's ``hash``."""
+    if isinstance(text, LazyFileBytes):
+        return text.hash_all.hexdigest
     return hashlib.sha256(text[:]).hexdigest()

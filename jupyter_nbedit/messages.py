@@ -10,7 +10,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from jupyter_nbedit.notebook.batch import Result
+from jupyter_nbedit.notebook.batch import OperationResult
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Insert, Operation
 from jupyter_nbedit.notebook.view import CellView, Show
@@ -19,7 +19,7 @@ from jupyter_nbedit.tabs import TabCounts
 
 #: Decides on the operations in view of the notebook as it is when it is edited. Called again if
 #: somebody else changes the notebook meanwhile; what it refuses is the answer.
-Plan = Callable[[Document], Sequence[Operation]]
+OperationFactory = Callable[[Document], Sequence[Operation]]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Acceptance:
 
 
 @dataclass(frozen=True)
-class Asked:
+class WriteRequest:
     """What is asked of a notebook, and by whom.
 
     Parameters
@@ -57,7 +57,7 @@ class Asked:
     message
         Why the edit is made.
     session
-        Whose reading counts if the notebook must have been read; see `Readings`.
+        Whose reading counts if the notebook must have been read; see `ReadTracker`.
     accepted_by
         The user who accepted the edit when it was a proposal.
     acceptance
@@ -75,14 +75,14 @@ class Asked:
     acceptance: Acceptance | None = None
 
     @property
-    def is_decision(self) -> bool:
+    def bypasses_review(self) -> bool:
         """Whether a person has decided on it."""
         return self.accepted_by is not None
 
 
 @dataclass(frozen=True)
-class Errand(Asked):
-    """A change of a notebook that is there; what is not said here is as in `Asked`.
+class GuardedRequest(WriteRequest):
+    """A change of a notebook that is there; what is not said here is as in `WriteRequest`.
 
     Parameters
     ----------
@@ -98,8 +98,8 @@ class Errand(Asked):
 
 
 @dataclass(frozen=True)
-class EditRequest(Errand):
-    """One batch of operations on one notebook; what is not said here is as in `Errand`.
+class EditRequest(GuardedRequest):
+    """One batch of operations on one notebook; what is not said here is as in `GuardedRequest`.
 
     Parameters
     ----------
@@ -107,12 +107,12 @@ class EditRequest(Errand):
         At least one; or a plan that gives them.
     """
 
-    operations: Sequence[Operation] | Plan
+    operations: Sequence[Operation] | OperationFactory
 
 
 @dataclass(frozen=True)
-class UndoRequest(Errand):
-    """An edit to be taken back; what is not said here is as in `Errand`.
+class UndoRequest(GuardedRequest):
+    """An edit to be taken back; what is not said here is as in `GuardedRequest`.
 
     Parameters
     ----------
@@ -126,14 +126,14 @@ class UndoRequest(Errand):
     redo: bool = False
 
     @property
-    def is_decision(self) -> bool:
+    def bypasses_review(self) -> bool:
         """Whether a person need not decide on it: taking back brings nothing new."""
-        return not self.redo or super().is_decision
+        return not self.redo or super().bypasses_review
 
 
 @dataclass(frozen=True)
-class CreateRequest(Asked):
-    """A notebook to be created; what is not said here is as in `Asked`.
+class CreateRequest(WriteRequest):
+    """A notebook to be created; what is not said here is as in `WriteRequest`.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class EditReply(msgspec.Struct, frozen=True, kw_only=True):
     total_cells: int
     cells_delta: int
     language: str | None
-    operations: list[Result]
+    operations: list[OperationResult]
     diff: str
     warnings: list[str]
     proposal_id: (
@@ -205,7 +205,7 @@ class Kernelspec(msgspec.Struct, frozen=True):
     display_name: str | None
 
 
-class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
+class TruncationTotals(msgspec.Struct, frozen=True, kw_only=True):
     """What a budget left out of a reply, in all; each cell says how much of it is its own."""
 
     cells: Annotated[
@@ -221,7 +221,7 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
     ]
 
 
-class Since(msgspec.Struct, frozen=True, kw_only=True):
+class ChangesSince(msgspec.Struct, frozen=True, kw_only=True):
     """What is different since the version that ``since`` named, in the whole notebook."""
 
     hash: Annotated[str, Meta(description="The version.")]
@@ -260,12 +260,12 @@ class ReadReply(msgspec.Struct, frozen=True, kw_only=True):
     total_cells: int
     cells: list[CellView]
     next: int | None
-    omitted: LeftOut | UnsetType = UNSET
-    since: Since | UnsetType = UNSET
+    omitted: TruncationTotals | UnsetType = UNSET
+    since: ChangesSince | UnsetType = UNSET
 
 
 @dataclass(frozen=True)
-class Selection:
+class ReadOptions:
     """Which cells a reader wants.
 
     Parameters
@@ -285,7 +285,7 @@ class Selection:
     max_chars
         How much text of the notebook the reply may have; None means no limit. See `budget`.
     session
-        Who then has read the notebook; see `Readings`.
+        Who then has read the notebook; see `ReadTracker`.
     """
 
     cells: Sequence[str] = ()

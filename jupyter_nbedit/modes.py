@@ -14,7 +14,7 @@ from jupyter_nbedit.errors import Forbidden, LedgerError, ModesUnreadable
 
 if TYPE_CHECKING:
     from jupyter_nbedit.database import Database
-    from jupyter_nbedit.events import DecisionEvents
+    from jupyter_nbedit.events import ReviewEventEmitter
 
 #: ``review`` keeps edits until a person has decided; ``plan`` takes none but dry runs.
 Mode = Literal["edit", "review", "plan"]
@@ -43,7 +43,7 @@ _FORGET = """
 
 
 @dataclass
-class ServerModes:
+class ModeManager:
     """The modes of one server.
 
     A notebook's own mode outlasts a restart, follows the notebook when it is renamed, and goes with
@@ -72,7 +72,7 @@ class ServerModes:
     """
 
     database: Database
-    events: DecisionEvents
+    events: ReviewEventEmitter
     log: Logger
     root: Callable[[], str]
     name: Callable[[str], str]
@@ -90,18 +90,18 @@ class ServerModes:
         """The mode of all notebooks that have none of their own."""
         return self.configured if self._server is None else self._server
 
-    async def of(self, path: str) -> Mode:
-        """Give the mode that holds for a notebook: its own, or else the server's.
+    async def get_effective(self, path: str) -> Mode:
+        """Return the mode that holds for a notebook: its own, or else the server's.
 
         Raises
         ------
         ModesUnreadable
             If nobody knows whether it has one of its own.
         """
-        return await self.own(path) or self.server
+        return await self.get_own(path) or self.server
 
-    async def own(self, path: str) -> Mode | None:
-        """Give a notebook's own mode; None if it has none.
+    async def get_own(self, path: str) -> Mode | None:
+        """Return a notebook's own mode; None if it has none.
 
         Raises
         ------
@@ -111,7 +111,7 @@ class ServerModes:
         await self._refresh()
         mode = self._find(path)
         if mode is None and self._unreadable is not None:
-            raise ModesUnreadable(f"{self._unreadable} {self._advise()}")
+            raise ModesUnreadable(f"{self._unreadable} {self._describe_remedy()}")
         return None if mode in {None, _DECIDED} else cast("Mode", mode)
 
     async def explain_unreadable(self, path: str | None = None) -> str | None:
@@ -122,7 +122,7 @@ class ServerModes:
         return self._unreadable
 
     async def change_server(self, mode: Mode | None, user: str) -> None:
-        """Give the server another mode; None for the one that is configured.
+        """Set the mode of the server; None for the one that is configured.
 
         If the notebooks' own modes cannot be read, or were lost, no notebook has one from then on.
 
@@ -136,10 +136,10 @@ class ServerModes:
         before, self._server = self.server, mode
         if was_unreadable or self.server != before:
             self.log.info("The server's mode is %r, by %r", self.server, user)
-            self.events.mode(path=None, mode=self.server, user=user)
+            self.events.emit_mode(path=None, mode=self.server, user=user)
 
     async def change(self, path: str, mode: Mode | None, user: str) -> None:
-        """Give a notebook a mode of its own, or take it away.
+        """Set a notebook's own mode, or remove it.
 
         Raises
         ------
@@ -150,7 +150,7 @@ class ServerModes:
         """
         self._check_free()
         was_unreadable = await self.explain_unreadable(path) is not None
-        before = None if was_unreadable else await self.own(path)
+        before = None if was_unreadable else await self.get_own(path)
         row = {"root": self.root(), "name": self.name(path), "mode": mode}
         if mode is None and self._unreadable is not None:
             await self._write(_KEEP, {**row, "mode": _DECIDED})
@@ -159,9 +159,9 @@ class ServerModes:
         if was_unreadable or mode != before:
             now = mode or self.server
             self.log.info("The mode of %r is %r, by %r", path, now, user)
-            self.events.mode(path=path, mode=now, user=user)
+            self.events.emit_mode(path=path, mode=now, user=user)
 
-    async def renamed(self, old: str, new: str) -> None:
+    async def on_renamed(self, old: str, new: str) -> None:
         """Follow a notebook, or all that are in a folder, to another path.
 
         Raises
@@ -172,7 +172,7 @@ class ServerModes:
         row = {"root": self.root(), "old": self.name(old), "new": self.name(new)}
         await self._write(_FOLLOW, row)
 
-    async def gone(self, path: str) -> None:
+    async def on_deleted(self, path: str) -> None:
         """Forget a notebook, or all that are in a folder.
 
         Raises
@@ -195,7 +195,7 @@ class ServerModes:
         -------
         Whether there was something to decide.
         """
-        await self._look()
+        await self._read_modes()
         why = self._unreadable
         if why is None:
             return False
@@ -212,7 +212,7 @@ class ServerModes:
             self._decided_for = why
             self.log.warning("%s", error.message)
         self.log.warning("Notebooks have no modes of their own any more. %s", why)
-        await self._look()
+        await self._read_modes()
         return True
 
     def _find(self, path: str) -> str | None:
@@ -223,13 +223,13 @@ class ServerModes:
         if time.monotonic() <= self._fresh_until:
             return
         was_unreadable = self._unreadable is not None
-        await self._look()
+        await self._read_modes()
         if was_unreadable != (self._unreadable is not None):
             self.log.warning("%s", self._unreadable or "The modes of notebooks can be read again.")
             # Pages ask again, and learn why.
-            self.events.mode(path=None, mode=self.server, user="")
+            self.events.emit_mode(path=None, mode=self.server, user="")
 
-    async def _look(self) -> None:
+    async def _read_modes(self) -> None:
         """See what is kept; other servers on the same folder may have changed it."""
         root = self.root()
         statement = "SELECT name, mode FROM modes WHERE root = ?"
@@ -246,8 +246,8 @@ class ServerModes:
         self._unreadable = None if why == self._decided_for else why
         self._fresh_until = time.monotonic() + _FRESH_SECONDS
 
-    def _advise(self) -> str:
-        """Say what a person can do if modes cannot be read."""
+    def _describe_remedy(self) -> str:
+        """Return what a person can do if modes cannot be read."""
         if self.is_fixed:
             who = (
                 "Ask whoever runs this server to start it once without NbEditApp.mode_is_fixed, "

@@ -11,23 +11,23 @@ from typing import Any, Literal
 
 from msgspec import UNSET
 
-from jupyter_nbedit.loading import Loaded
-from jupyter_nbedit.messages import Asked, EditReply
-from jupyter_nbedit.notebook.batch import Applied, Result, apply
-from jupyter_nbedit.notebook.diff import Change, MetadataChange, unified
+from jupyter_nbedit.loading import LoadedNotebook
+from jupyter_nbedit.messages import EditReply, WriteRequest
+from jupyter_nbedit.notebook.batch import EditPlan, OperationResult, apply_operations
+from jupyter_nbedit.notebook.diff import MetadataChange, PatchedCell, render_unified_diff
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.edits import Edit, State, Step
+from jupyter_nbedit.notebook.edits import CellContent, CellStep, EditSummary
 from jupyter_nbedit.notebook.operations import Operation
-from jupyter_nbedit.notebook.splices import Splice, pieces
-from jupyter_nbedit.notebook.text import Text
-from jupyter_nbedit.storage import Storage, Written
+from jupyter_nbedit.notebook.splices import Splice, iterate_spliced_chunks
+from jupyter_nbedit.notebook.text import Buffer
+from jupyter_nbedit.storage import Storage, WriteResult
 
 # What one operation costs to work out, in bytes of a notebook to read.
 _OPERATION_WEIGHT = 2_000
 
 
 @dataclass(frozen=True)
-class Job:
+class PlannedChange:
     """How a change of a notebook is worked out.
 
     Parameters
@@ -44,24 +44,26 @@ class Job:
         Whether nothing comes into the notebook that was not in a trusted one.
     """
 
-    run: Callable[[], Applied]
+    build: Callable[[], EditPlan]
     weight: int
     kind: Literal["edit", "create", "undo", "redo"] = "edit"
     undoes: int | None = None
     may_sign: bool = True
 
 
-def batch(read: Loaded, operations: Sequence[Operation]) -> Job:
+def plan_operations(read: LoadedNotebook, operations: Sequence[Operation]) -> PlannedChange:
     """Prepare to apply a batch of operations."""
     sources = sum(len(getattr(operation, "source", None) or "") for operation in operations)
 
-    def run() -> Applied:
-        return apply(read.document, operations, fresh_id=lambda: uuid.uuid4().hex[:8])
+    def run() -> EditPlan:
+        return apply_operations(read.document, operations, fresh_id=lambda: uuid.uuid4().hex[:8])
 
-    return Job(run, len(read.content.raw) + sources + len(operations) * _OPERATION_WEIGHT)
+    return PlannedChange(
+        run, len(read.content.data) + sources + len(operations) * _OPERATION_WEIGHT
+    )
 
 
-def as_given(text: bytes) -> Callable[[Loaded], Job]:
+def plan_full_document(text: bytes) -> Callable[[LoadedNotebook], PlannedChange]:
     """Prepare to create a notebook that is given as a whole.
 
     Raises
@@ -70,17 +72,19 @@ def as_given(text: bytes) -> Callable[[Loaded], Job]:
         If it is none.
     """
 
-    def prepare(base: Loaded) -> Job:
-        return Job(lambda: _exchanged(base.document, Document.parse(text)), len(text))
+    def prepare(base: LoadedNotebook) -> PlannedChange:
+        return PlannedChange(
+            lambda: _replace_document(base.document, Document.parse(text)), len(text)
+        )
 
     return prepare
 
 
-def _exchanged(base: Document, given: Document) -> Applied:
+def _replace_document(base: Document, given: Document) -> EditPlan:
     """Put a notebook in the place of one without cells."""
-    cells = [given.cell(index) for index in range(len(given))]
+    cells = [given.get_cell(index) for index in range(len(given))]
     inserted = [
-        Change(
+        PatchedCell(
             cell_id=cell.id,
             index_before=None,
             index_after=cell.index,
@@ -95,14 +99,14 @@ def _exchanged(base: Document, given: Document) -> Applied:
     ]
     splices = [Splice(0, len(base.text), given.text[:])]
 
-    def edit() -> Edit:
-        steps = [Step(cell.id, None, State.of(cell), cell.index) for cell in cells]
-        return Edit(base, splices, steps, given.written_metadata, len(given))
+    def edit() -> EditSummary:
+        steps = [CellStep(cell.id, None, CellContent.from_cell(cell), cell.index) for cell in cells]
+        return EditSummary(base, splices, steps, given.written_metadata, len(given))
 
-    return Applied(
+    return EditPlan(
         splices=splices,
         results=[
-            Result(
+            OperationResult(
                 op="insert",
                 cell_id=cell.id,
                 index=cell.index,
@@ -117,16 +121,16 @@ def _exchanged(base: Document, given: Document) -> Applied:
     )
 
 
-def digest_of(text: Text, splices: Sequence[Splice]) -> str:
-    """Give the sha256 of a spliced text."""
+def compute_spliced_sha256(text: Buffer, splices: Sequence[Splice]) -> str:
+    """Return the sha256 of a spliced text."""
     digest = hashlib.sha256()
-    for piece in pieces(text, splices):
+    for piece in iterate_spliced_chunks(text, splices):
         digest.update(piece)
     return digest.hexdigest()
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ComputedEdit:
     """A change worked out.
 
     Parameters
@@ -145,15 +149,15 @@ class Outcome:
         The language of the code cells after it.
     """
 
-    asked: Asked
-    read: Loaded
-    job: Job
-    applied: Applied
+    asked: WriteRequest
+    read: LoadedNotebook
+    job: PlannedChange
+    applied: EditPlan
     diff: str
     language: str | None
 
     @classmethod
-    def of(cls, asked: Asked, read: Loaded, job: Job) -> Outcome:
+    def compute(cls, asked: WriteRequest, read: LoadedNotebook, job: PlannedChange) -> ComputedEdit:
         """Work a change out.
 
         Raises
@@ -161,24 +165,31 @@ class Outcome:
         NbEditError
             If it is refused.
         """
-        applied = job.run()
+        applied = job.build()
         after = read.document
         if any(isinstance(change, MetadataChange) for change in applied.changes):
-            after = after.after(applied.splices)
-        return cls(asked, read, job, applied, unified(asked.path, applied.changes), after.language)
+            after = after.apply_splices(applied.splices)
+        return cls(
+            asked,
+            read,
+            job,
+            applied,
+            render_unified_diff(asked.path, applied.changes),
+            after.language,
+        )
 
     @cached_property
     def after(self) -> Document:
         """The notebook after it."""
-        return self.read.document.after(self.applied.splices)
+        return self.read.document.apply_splices(self.applied.splices)
 
-    def entries(self) -> Iterator[dict[str, Any]]:
-        """Give what an event tells of the operations: one entry for each cell."""
+    def iterate_entries(self) -> Iterator[dict[str, Any]]:
+        """Yield what an event tells of the operations: one entry for each cell."""
         for result in self.applied.results:
-            yield from result.entries()
+            yield from result.iterate_entries()
 
-    def reply(self, storage: Storage, written: Written) -> EditReply:
-        """Say what was done, or what would be; nobody has given it a number yet."""
+    def build_reply(self, storage: Storage, written: WriteResult) -> EditReply:
+        """Return what was done, or what would be; nobody has given it a number yet."""
         total = self.applied.total_cells
         return EditReply(
             path=self.asked.path,

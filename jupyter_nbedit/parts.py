@@ -10,10 +10,10 @@ from msgspec import Meta
 
 from jupyter_nbedit.notebook import record
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.record import Side
+from jupyter_nbedit.notebook.record import CellState
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class CellDiff(msgspec.Struct, frozen=True, kw_only=True):
     """What happens to one cell, or to the notebook's own metadata: then all addresses are null."""
 
     part: Annotated[int, Meta(ge=0, description="Its number, from 0.")]
@@ -28,14 +28,14 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
         bool, Meta(description="Whether the cell is taken to another place among the others.")
     ]
     outputs_cleared: Annotated[bool, Meta(description="Whether the cell loses its outputs.")]
-    before: Side | None
-    after: Side | None
+    before: CellState | None
+    after: CellState | None
 
 
-def parts_of(changed: Iterable[record.Part]) -> list[Part]:
+def build_cell_diffs(changed: Iterable[record.CellUndo]) -> list[CellDiff]:
     """Show the parts of a record, numbered as they come."""
     return [
-        Part(
+        CellDiff(
             part=number,
             cell_id=one.cell_id,
             index_before=one.index_before,
@@ -49,10 +49,10 @@ def parts_of(changed: Iterable[record.Part]) -> list[Part]:
     ]
 
 
-def parts_of_new(document: Document) -> list[Part]:
+def build_cell_diffs_of_new(document: Document) -> list[CellDiff]:
     """Show the cells of a new notebook."""
     return [
-        Part(
+        CellDiff(
             part=cell.index,
             cell_id=cell.id,
             index_before=None,
@@ -60,7 +60,7 @@ def parts_of_new(document: Document) -> list[Part]:
             moved=False,
             outputs_cleared=False,
             before=None,
-            after=Side(cell_type=cell.cell_type, source=cell.source, metadata=cell.metadata),
+            after=CellState(cell_type=cell.cell_type, source=cell.source, metadata=cell.metadata),
         )
-        for cell in map(document.cell, range(len(document)))
+        for cell in map(document.get_cell, range(len(document)))
     ]

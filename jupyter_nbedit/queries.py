@@ -78,7 +78,7 @@ class SearchRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     ) = UNSET
 
 
-class Skipped(msgspec.Struct, frozen=True, kw_only=True):
+class SkippedNotebook(msgspec.Struct, frozen=True, kw_only=True):
     """A notebook or a folder that was not searched, or not to its end, and why."""
 
     path: str
@@ -94,7 +94,7 @@ class SearchReply(msgspec.Struct, frozen=True, kw_only=True):
     hits: list[Hit]
     files: Annotated[int, Meta(ge=0, description="Notebooks that were searched for this reply.")]
     skipped: Annotated[
-        list[Skipped], Meta(description="What could not be searched; the first 100.")
+        list[SkippedNotebook], Meta(description="What could not be searched; the first 100.")
     ]
     skipped_count: Annotated[int, Meta(ge=0, description="How many there were.")]
     hidden: Annotated[

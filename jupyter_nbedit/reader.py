@@ -9,25 +9,31 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
-from jupyter_nbedit.beside import away
-from jupyter_nbedit.errors import Overtaken
-from jupyter_nbedit.loading import Documents, Loaded, settled
-from jupyter_nbedit.messages import Kernelspec, LeftOut, ReadReply, Selection, Since
-from jupyter_nbedit.notebook.budget import fit
+from jupyter_nbedit.beside import run_in_thread_if_large
+from jupyter_nbedit.errors import ChangedDuringRead
+from jupyter_nbedit.loading import DocumentCache, LoadedNotebook, load_notebook
+from jupyter_nbedit.messages import (
+    ChangesSince,
+    Kernelspec,
+    ReadOptions,
+    ReadReply,
+    TruncationTotals,
+)
+from jupyter_nbedit.notebook.budget import render_within_budget
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.sections import Outline
-from jupyter_nbedit.notebook.view import CellView, Omitted, cell_views
-from jupyter_nbedit.readings import Readings
+from jupyter_nbedit.notebook.view import CellTruncation, CellView, render_cells
+from jupyter_nbedit.readings import ReadTracker
 from jupyter_nbedit.storage import Storages
-from jupyter_nbedit.trust import Trust
-from jupyter_nbedit.versions import Changes, Versions
+from jupyter_nbedit.trust import TrustManager
+from jupyter_nbedit.versions import VersionCache, VersionDiff
 
 # How often a notebook is read anew because somebody wrote it meanwhile.
 _ATTEMPTS = 8
 
 
 @dataclass
-class NotebookReader:
+class ReadService:
     """Reads notebooks.
 
     Parameters
@@ -45,13 +51,13 @@ class NotebookReader:
     """
 
     storages: Storages
-    trust: Trust
-    readings: Readings
-    versions: Versions
-    documents: Documents = field(default_factory=Documents)
+    trust: TrustManager
+    readings: ReadTracker
+    versions: VersionCache
+    documents: DocumentCache = field(default_factory=DocumentCache)
 
     async def read(
-        self, path: str, selection: Selection, *, known: Callable[[str], bool]
+        self, path: str, selection: ReadOptions, *, known: Callable[[str], bool]
     ) -> ReadReply | str:
         """Read a notebook.
 
@@ -72,26 +78,28 @@ class NotebookReader:
             `AmbiguousSection` or `VersionUnknown` of the selection.
         """
         for _ in range(_ATTEMPTS - 1):
-            with suppress(Overtaken):
-                return await self._attempt(path, selection, known)
-        return await self._attempt(path, selection, known)
+            with suppress(ChangedDuringRead):
+                return await self._try_read(path, selection, known)
+        return await self._try_read(path, selection, known)
 
-    async def _attempt(
-        self, path: str, selection: Selection, known: Callable[[str], bool]
+    async def _try_read(
+        self, path: str, selection: ReadOptions, known: Callable[[str], bool]
     ) -> ReadReply | str:
-        storage = await self.storages.of(path)
-        read = await settled(storage, path, self.documents)
-        document, digest = read.document, await read.hashed()
-        self.documents.note(digest, document)
+        storage = await self.storages.resolve(path)
+        read = await load_notebook(storage, path, self.documents)
+        document, digest = read.document, await read.compute_hash()
+        self.documents.put(digest, document)
         size = len(document.text)
-        await away(size, self.versions.note, digest, document)
+        await run_in_thread_if_large(size, self.versions.remember, digest, document)
         # What cannot be shown has not been read, nor is it known.
-        selected = await away(size, self._selected, document, digest, selection)
+        selected = await run_in_thread_if_large(
+            size, self._select_cells, document, digest, selection
+        )
         if known(digest):
-            self.readings.note(selection.session, path, digest)
+            self.readings.record(selection.session, path, digest)
             return digest
-        shown = await away(size, _shown, document, selected, selection)
-        self.readings.note(selection.session, path, digest)
+        shown = await run_in_thread_if_large(size, _render_cells, document, selected, selection)
+        self.readings.record(selection.session, path, digest)
         return ReadReply(
             path=path,
             hash=digest,
@@ -99,7 +107,7 @@ class NotebookReader:
             nbformat=4,
             nbformat_minor=document.nbformat_minor,
             language=document.language,
-            kernelspec=_kernelspec(document.metadata.get("kernelspec")),
+            kernelspec=_read_kernelspec(document.metadata.get("kernelspec")),
             trusted=await self._is_trusted(read),
             live=storage.kind == "room",
             total_cells=len(document),
@@ -109,82 +117,86 @@ class NotebookReader:
             since=shown.since,
         )
 
-    async def _is_trusted(self, read: Loaded) -> bool:
-        """Tell whether the notebook is trusted; the notary is asked where nobody knows better."""
+    async def _is_trusted(self, read: LoadedNotebook) -> bool:
+        """Return whether the notebook is trusted; the notary is asked where nobody knows better."""
         if read.content.trusted is not None:
             return read.content.trusted
-        return await self.trust.known(read.document, read.hash) is not None
+        return await self.trust.find_digest(read.document, read.hash) is not None
 
-    def _selected(self, document: Document, digest: str, selection: Selection) -> _Selected:
-        chosen = _chosen(document, selection)
-        since: Since | UnsetType = UNSET
+    def _select_cells(
+        self, document: Document, digest: str, selection: ReadOptions
+    ) -> _SelectedCells:
+        chosen = _choose_cells(document, selection)
+        since: ChangesSince | UnsetType = UNSET
         if selection.since is not None:
             # The current version needs no memory to be compared with itself.
             changes = (
-                Changes([], [], reordered=False, total_cells=len(document))
+                VersionDiff([], [], reordered=False, total_cells=len(document))
                 if selection.since == digest
-                else self.versions.changed_since(selection.since, document)
+                else self.versions.compare(selection.since, document)
             )
             changed = set(changes.indexes)
             chosen = [index for index in chosen if index in changed]
-            since = Since(
+            since = ChangesSince(
                 hash=selection.since,
                 changed=len(changes.indexes),
                 gone=changes.gone,
                 reordered=changes.reordered,
                 total_cells=changes.total_cells,
             )
-        return _Selected([index for index in chosen if index >= selection.start], since)
+        return _SelectedCells([index for index in chosen if index >= selection.start], since)
 
 
 @dataclass(frozen=True)
-class _Selected:
+class _SelectedCells:
     """The cells that were asked for, and what has changed since when."""
 
     indexes: list[int]
-    since: Since | UnsetType
+    since: ChangesSince | UnsetType
 
 
-def _shown(document: Document, selected: _Selected, selection: Selection) -> _Shown:
+def _render_cells(
+    document: Document, selected: _SelectedCells, selection: ReadOptions
+) -> _RenderedCells:
     chosen = selected.indexes
     page = chosen[: selection.limit]
-    cells = (document.cell(index) for index in page)
+    cells = (document.get_cell(index) for index in page)
     if selection.max_chars is None:
-        views = cell_views(cells, selection.show)
-        omitted: LeftOut | UnsetType = UNSET
+        views = render_cells(cells, selection.show)
+        omitted: TruncationTotals | UnsetType = UNSET
     else:
-        views = fit(cells, selection.show, selection.max_chars)
-        omitted = _left_out(views, len(page) - len(views))
+        views = render_within_budget(cells, selection.show, selection.max_chars)
+        omitted = _count_truncated(views, len(page) - len(views))
     following = chosen[len(views)] if len(views) < len(chosen) else None
-    return _Shown(views, following, omitted, selected.since)
+    return _RenderedCells(views, following, omitted, selected.since)
 
 
 @dataclass(frozen=True)
-class _Shown:
+class _RenderedCells:
     """The part of a reply that depends on what was asked for."""
 
     cells: list[CellView]
     next: int | None
-    omitted: LeftOut | UnsetType
-    since: Since | UnsetType
+    omitted: TruncationTotals | UnsetType
+    since: ChangesSince | UnsetType
 
 
-def _chosen(document: Document, selection: Selection) -> Sequence[int]:
+def _choose_cells(document: Document, selection: ReadOptions) -> Sequence[int]:
     """Find the indexes of the cells that are named, in order; all if none is."""
     if not selection.cells and not selection.sections:
         return range(len(document))
-    chosen = {document.locate(document.address(cell)) for cell in selection.cells}
+    chosen = {document.locate(document.parse_address(cell)) for cell in selection.cells}
     if selection.sections:
         outline = Outline(document)
         for name in selection.sections:
-            chosen.update(outline.section(name).cells)
+            chosen.update(outline.find_section(name).cells)
     return sorted(chosen)
 
 
-def _left_out(views: Sequence[CellView], cells: int) -> LeftOut:
+def _count_truncated(views: Sequence[CellView], cells: int) -> TruncationTotals:
     """Add up what is left out."""
-    omitted = [view.omitted for view in views if isinstance(view.omitted, Omitted)]
-    return LeftOut(
+    omitted = [view.omitted for view in views if isinstance(view.omitted, CellTruncation)]
+    return TruncationTotals(
         cells=cells,
         source=sum(one.source for one in omitted),
         metadata=sum(one.metadata for one in omitted),
@@ -194,7 +206,7 @@ def _left_out(views: Sequence[CellView], cells: int) -> LeftOut:
     )
 
 
-def _kernelspec(value: Any) -> Kernelspec | None:
+def _read_kernelspec(value: Any) -> Kernelspec | None:
     if not isinstance(value, dict):
         return None
     name, display_name = value.get("name"), value.get("display_name")

@@ -15,7 +15,7 @@ _MOST_SESSIONS = 1_000
 
 
 @dataclass
-class Readings:
+class ReadTracker:
     """Remembers, for each session, the hash under which it last saw a file.
 
     A session is what an editor says it is in the header ``X-NbEdit-Session``, within its user; the
@@ -27,10 +27,10 @@ class Readings:
         Gives one name for all by which a file may be called: a tool follows links before it asks.
     """
 
-    name: Callable[[str], str] = str
+    get_canonical_name: Callable[[str], str] = str
     _seen: OrderedDict[str, OrderedDict[str, str]] = field(default_factory=OrderedDict)
 
-    def note(self, session: str, path: str, digest: str) -> None:
+    def record(self, session: str, path: str, digest: str) -> None:
         """Remember that a session knows a file as it is under a hash: it read it, or wrote it.
 
         Parameters
@@ -44,7 +44,7 @@ class Readings:
         """
         files = self._seen.setdefault(session, OrderedDict())
         self._seen.move_to_end(session)
-        name = self.name(path)
+        name = self.get_canonical_name(path)
         files[name] = digest
         files.move_to_end(name)
         if len(files) > _MOST_FILES:
@@ -63,7 +63,7 @@ class Readings:
             If it has, but the file has changed since.
         """
         files = self._seen.get(session)
-        seen = None if files is None else files.get(self.name(path))
+        seen = None if files is None else files.get(self.get_canonical_name(path))
         if seen is None:
             message = (
                 f"{path!r} has not been read in this session, and it would be changed unseen. Read "

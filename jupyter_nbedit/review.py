@@ -19,22 +19,22 @@ from jupyter_nbedit.errors import (
     ProposalNotFound,
     UndoConflict,
 )
-from jupyter_nbedit.history.entries import Touched
-from jupyter_nbedit.messages import Acceptance, Asked, EditReply, Errand
-from jupyter_nbedit.notebook.blank import blank
+from jupyter_nbedit.history.entries import TouchedCellEntry
+from jupyter_nbedit.messages import Acceptance, EditReply, GuardedRequest, WriteRequest
+from jupyter_nbedit.notebook.blank import write_new_notebook
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.precedence import Past
-from jupyter_nbedit.notebook.record import Record
-from jupyter_nbedit.notebook.taking_back import take_back
-from jupyter_nbedit.outcome import Job, as_given
-from jupyter_nbedit.parts import Part, parts_of, parts_of_new
-from jupyter_nbedit.proposals import Claim, Proposal, Proposed, Ruling, check_pending
+from jupyter_nbedit.notebook.record import UndoRecord
+from jupyter_nbedit.notebook.taking_back import revert
+from jupyter_nbedit.outcome import PlannedChange, plan_full_document
+from jupyter_nbedit.parts import CellDiff, build_cell_diffs, build_cell_diffs_of_new
+from jupyter_nbedit.proposals import Claim, DecisionRecord, Proposal, ProposalContent, check_pending
 
 if TYPE_CHECKING:
-    from jupyter_nbedit.editor import NotebookEditor
-    from jupyter_nbedit.loading import Loaded
-    from jupyter_nbedit.notebook.batch import Applied
-    from jupyter_nbedit.proposals.board import ProposalBoard
+    from jupyter_nbedit.editor import EditService
+    from jupyter_nbedit.loading import LoadedNotebook
+    from jupyter_nbedit.notebook.batch import EditPlan
+    from jupyter_nbedit.proposals.board import ProposalService
 
 _MOST_OPERATIONS = 20
 # What accepting is called where operations are told.
@@ -58,7 +58,7 @@ class Decision:
     dry_run
         Answer what accepting would do, and do nothing.
     session
-        Who then has seen the notebook; see `Readings`.
+        Who then has seen the notebook; see `ReadTracker`.
     """
 
     user: str
@@ -70,7 +70,7 @@ class Decision:
 
 
 @dataclass(frozen=True)
-class Review:
+class ReviewService:
     """Keeps edits until a person has decided, and makes those that are accepted.
 
     Parameters
@@ -81,12 +81,12 @@ class Review:
         Keeps them.
     """
 
-    editor: NotebookEditor
-    board: ProposalBoard
+    editor: EditService
+    board: ProposalService
     _deciding: WeakValueDictionary[int, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
     async def propose(
-        self, asked: Asked, applied: Applied, reply: EditReply, text: bytes | None
+        self, asked: WriteRequest, applied: EditPlan, reply: EditReply, text: bytes | None
     ) -> int:
         """Keep a change until a person has decided; see `Proposer`.
 
@@ -94,9 +94,11 @@ class Review:
         ------
         TooManyProposals, LedgerError
         """
-        parts, work = await asyncio.to_thread(_worked_out, applied, text)
-        entries = [Touched(**one) for done in reply.operations for one in done.entries()]
-        proposed = Proposed(
+        parts, work = await asyncio.to_thread(_build_proposal, applied, text)
+        entries = [
+            TouchedCellEntry(**one) for done in reply.operations for one in done.iterate_entries()
+        ]
+        proposed = ProposalContent(
             kind="edit" if text is None else "create",
             user=asked.user,
             client=asked.client,
@@ -121,7 +123,7 @@ class Review:
         """
         async with self._deciding.setdefault(proposal_id, asyncio.Lock()):
             proposal = await self.board.get(proposal_id)
-            parts = _chosen(proposal, decision.parts)
+            parts = _choose_parts(proposal, decision.parts)
             if decision.dry_run:
                 return await self._make(proposal, parts, decision)
             claim = await self.board.store.claim(
@@ -144,7 +146,7 @@ class Review:
                 with suppress(LedgerError):
                     await self.board.release(claim)
             raise
-        ruling = Ruling(
+        ruling = DecisionRecord(
             "accepted", claim.parts, decision.user, decision.client, reply.edit_id, claim.claim
         )
         try:
@@ -167,12 +169,14 @@ class Review:
         decision: Decision,
         claim: Claim | None = None,
     ) -> EditReply:
-        work = await self.board.store.work(proposal.proposal_id)
+        work = await self.board.store.get_payload(proposal.proposal_id)
         acceptance = None
         if claim is not None:
-            acceptance = Acceptance(claim.claim, partial(self.board.store.note_write, claim))
+            acceptance = Acceptance(claim.claim, partial(self.board.store.record_write, claim))
         make = self._edit if proposal.kind == "edit" else self._create
-        return await make(proposal, parts, work, decision, _by(proposal, decision, acceptance))
+        return await make(
+            proposal, parts, work, decision, _build_author(proposal, decision, acceptance)
+        )
 
     async def reject(self, proposal_id: int, decision: Decision) -> Proposal:
         """Do without the edit that was proposed, or without parts of it.
@@ -183,8 +187,8 @@ class Review:
         """
         async with self._deciding.setdefault(proposal_id, asyncio.Lock()):
             proposal = await self.board.get(proposal_id)
-            parts = _chosen(proposal, decision.parts)
-            ruling = Ruling("rejected", parts, decision.user, decision.client)
+            parts = _choose_parts(proposal, decision.parts)
+            ruling = DecisionRecord("rejected", parts, decision.user, decision.client)
             return await self.board.decide(proposal_id, ruling)
 
     async def _edit(
@@ -196,24 +200,22 @@ class Review:
         by: Mapping[str, Any],
     ) -> EditReply:
         only = None if len(parts) == len(proposal.parts) else parts
-        offer = await asyncio.to_thread(Record.decode, work)
+        offer = await asyncio.to_thread(UndoRecord.decode, work)
         past = Past(accepted={part.part for part in proposal.parts if part.status == "accepted"})
 
-        async def prepare(read: Loaded) -> Job:
-            exact = await read.hashed() == proposal.hash_before
+        async def prepare(read: LoadedNotebook) -> PlannedChange:
+            exact = await read.compute_hash() == proposal.hash_before
 
-            def run() -> Applied:
+            def run() -> EditPlan:
                 try:
-                    return take_back(
-                        read.document, offer, op=_OP, exact=exact, only=only, past=past
-                    )
+                    return revert(read.document, offer, op=_OP, exact=exact, only=only, past=past)
                 except UndoConflict as conflict:
-                    raise _changed(proposal, conflict) from None
+                    raise _build_conflict_error(proposal, conflict) from None
 
-            return Job(run, len(read.content.raw) + len(work))
+            return PlannedChange(run, len(read.content.data) + len(work))
 
-        errand = Errand(proposal.path, hash=decision.hash, **by)
-        return await self.editor.make(errand, prepare)
+        errand = GuardedRequest(proposal.path, hash=decision.hash, **by)
+        return await self.editor.run(errand, prepare)
 
     async def _create(
         self,
@@ -226,12 +228,16 @@ class Review:
         if decision.hash is not None:
             message = "The notebook is not there yet, so there is no version to match."
             raise InvalidRequest(message)
-        asked = Asked(proposal.path, **by)
-        return await self.editor.put(asked, blank(None, None), as_given(work))
+        asked = WriteRequest(proposal.path, **by)
+        return await self.editor.create_from_bytes(
+            asked, write_new_notebook(None, None), plan_full_document(work)
+        )
 
 
-def _by(proposal: Proposal, decision: Decision, acceptance: Acceptance | None) -> dict[str, Any]:
-    """Say whose edit it is, and who lets it be made."""
+def _build_author(
+    proposal: Proposal, decision: Decision, acceptance: Acceptance | None
+) -> dict[str, Any]:
+    """Return whose edit it is, and who lets it be made."""
     return {
         "dry_run": decision.dry_run,
         "user": proposal.user,
@@ -243,16 +249,16 @@ def _by(proposal: Proposal, decision: Decision, acceptance: Acceptance | None) -
     }
 
 
-def _worked_out(applied: Applied, text: bytes | None) -> tuple[Sequence[Part], bytes]:
-    """Give what a proposal shows, and what accepting it takes."""
+def _build_proposal(applied: EditPlan, text: bytes | None) -> tuple[Sequence[CellDiff], bytes]:
+    """Return what a proposal shows, and what accepting it takes."""
     if text is not None:
-        return parts_of_new(Document.parse(text)), text
-    offer = applied.offer()
-    return parts_of(part.turned() for part in offer.parts), offer.encode()
+        return build_cell_diffs_of_new(Document.parse(text)), text
+    offer = applied.build_forward_record()
+    return build_cell_diffs(part.invert() for part in offer.parts), offer.encode()
 
 
-def _chosen(proposal: Proposal, parts: Collection[int] | None) -> Collection[int]:
-    """Give the numbers of the parts that are decided.
+def _choose_parts(proposal: Proposal, parts: Collection[int] | None) -> Collection[int]:
+    """Return the numbers of the parts that are decided.
 
     Raises
     ------
@@ -281,7 +287,7 @@ def _chosen(proposal: Proposal, parts: Collection[int] | None) -> Collection[int
     return sorted(set(parts))
 
 
-def _changed(proposal: Proposal, conflict: UndoConflict) -> CellChanged:
+def _build_conflict_error(proposal: Proposal, conflict: UndoConflict) -> CellChanged:
     message = (
         f"The notebook was changed since proposal {proposal.proposal_id} was made, in places that "
         "it changes, too; `cells` and `metadata` say where. Nothing was written. Accept its other "

@@ -17,9 +17,16 @@ from msgspec import UNSET
 
 from jupyter_nbedit.errors import InvalidRequest, NbEditError, NotebookNotFound
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.search import Hit, Place, Query, find, literal, regex
-from jupyter_nbedit.queries import SearchReply, SearchRequest, Skipped
-from jupyter_nbedit.storage import Found, PassedOver, Storages, Walk
+from jupyter_nbedit.notebook.search import (
+    Hit,
+    Query,
+    SearchPosition,
+    compile_literal,
+    compile_regex,
+    find,
+)
+from jupyter_nbedit.queries import SearchReply, SearchRequest, SkippedNotebook
+from jupyter_nbedit.storage import NotebookFile, SkippedPath, Storages, Walker
 
 # How long one request may search; then it answers what it has, and where to go on.
 _SECONDS = 5.0
@@ -49,11 +56,11 @@ class _Cursor(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_field
     search: str
     path: str
     version: str = ""
-    place: Place | None = None
+    place: SearchPosition | None = None
 
 
 @dataclass
-class NotebookSearch:
+class SearchService:
     """Searches notebooks.
 
     Parameters
@@ -66,7 +73,7 @@ class NotebookSearch:
 
     storages: Storages
     seconds: float = _SECONDS
-    _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
+    _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
     async def search(self, request: SearchRequest, *, gone: Callable[[], bool]) -> SearchReply:
         """Search until there is nothing more, or one of the limits is reached.
@@ -86,38 +93,38 @@ class NotebookSearch:
             If what is searched for is not said, or no regular expression; or if the cursor is none
             of this search.
         """
-        run = _Run(request, time.monotonic() + self.seconds)
+        run = _SearchRun(request, time.monotonic() + self.seconds)
         run.walk = await self.storages.walk(request.path, recursive=request.recursive)
         while not gone():
-            async with self._turns:
-                if await asyncio.to_thread(run.go_on, gone):
+            async with self._slots:
+                if await asyncio.to_thread(run.run_slice, gone):
                     break
-        return run.reply()
+        return run.build_reply()
 
 
-class _Run:
+class _SearchRun:
     """One request's search; a turn of it may run in any thread, but never two at once."""
 
-    walk: Walk
+    walk: Walker
 
     def __init__(self, request: SearchRequest, deadline: float) -> None:
         self._request = request
-        self._query = _query(request)
-        self._search = _fingerprint_of(request)
+        self._query = _build_query(request)
+        self._search = _compute_fingerprint(request)
         given = request.cursor
-        self._begin = None if given is UNSET else _decoded(given, self._search)
+        self._begin = None if given is UNSET else _decode_cursor(given, self._search)
         self._cursor = self._begin
         self._deadline = deadline
         self._hits: list[Hit] = []
         self._files = 0
-        self._skipped: list[Skipped] = []
+        self._skipped: list[SkippedNotebook] = []
         self._skipped_count = 0
         self._hidden = 0
         self._ended_by: Literal["limit", "max_files", "time"] | None = None
         self._done = False
-        self._steps = self._all()
+        self._steps = self._search_all()
 
-    def go_on(self, gone: Callable[[], bool]) -> bool:
+    def run_slice(self, gone: Callable[[], bool]) -> bool:
         """Search for one turn.
 
         Returns
@@ -136,8 +143,8 @@ class _Run:
         self._done = self._ended_by is None
         return True
 
-    def reply(self) -> SearchReply:
-        """Tell what was found so far."""
+    def build_reply(self) -> SearchReply:
+        """Return what was found so far."""
         return SearchReply(
             hits=self._hits,
             files=self._files,
@@ -145,28 +152,28 @@ class _Run:
             skipped_count=self._skipped_count,
             hidden=self._hidden,
             ended_by=self._ended_by,
-            cursor=None if self._done or self._cursor is None else _encoded(self._cursor),
+            cursor=None if self._done or self._cursor is None else _encode_cursor(self._cursor),
         )
 
-    def _all(self) -> Iterator[_Cursor]:
+    def _search_all(self) -> Iterator[_Cursor]:
         """Search notebook by notebook; each step is further than the one before."""
         begin = self._begin or _Cursor(self._search, "")
         for entry in self.walk(begin.path):
             after = begin if entry.path == begin.path else None
-            if isinstance(entry, PassedOver):
-                self._pass_over(entry.path, entry.reason, entry.message)
-            elif not isinstance(entry, Found):
+            if isinstance(entry, SkippedPath):
+                self._skip(entry.path, entry.reason, entry.message)
+            elif not isinstance(entry, NotebookFile):
                 yield _Cursor(self._search, entry.path)
             elif self._is_wanted(entry.path) and (after is None or after.place is not None):
                 if self._files == self._request.max_files:
                     self._ended_by = "max_files"
                     return
-                yield from self._one(entry, after)
+                yield from self._search_one(entry, after)
                 if self._ended_by is not None:
                     return
                 yield _Cursor(self._search, entry.path)
 
-    def _one(self, found: Found, after: _Cursor | None) -> Iterator[_Cursor]:
+    def _search_one(self, found: NotebookFile, after: _Cursor | None) -> Iterator[_Cursor]:
         self._files += 1
         try:
             text = found.read()
@@ -185,7 +192,7 @@ class _Run:
             self._files -= 1
         except NbEditError as error:
             self._files -= 1
-            self._pass_over(found.path, error.reason, error.message)
+            self._skip(found.path, error.reason, error.message)
 
     def _is_wanted(self, path: str) -> bool:
         glob = self._request.glob
@@ -195,39 +202,39 @@ class _Run:
             return fnmatchcase(path.rpartition("/")[2], glob)
         return fnmatchcase(path.removeprefix(self._request.path.strip("/")).lstrip("/"), glob)
 
-    def _pass_over(self, path: str, reason: str, message: str) -> None:
+    def _skip(self, path: str, reason: str, message: str) -> None:
         if reason == "hidden":
             self._hidden += 1
             return
         self._skipped_count += 1
         if len(self._skipped) < _MOST_SKIPPED:
-            self._skipped.append(Skipped(path=path, reason=reason, message=message))
+            self._skipped.append(SkippedNotebook(path=path, reason=reason, message=message))
 
 
-def _query(request: SearchRequest) -> Query:
+def _build_query(request: SearchRequest) -> Query:
     if (request.query is UNSET) == (request.regex is UNSET):
         message = "Expected `query` or `regex`, and not both."
         raise InvalidRequest(message)
     if request.query is not UNSET:
-        pattern = literal(request.query, ignore_case=request.ignore_case)
+        pattern = compile_literal(request.query, ignore_case=request.ignore_case)
     else:
-        pattern = regex(str(request.regex), ignore_case=request.ignore_case)
+        pattern = compile_regex(str(request.regex), ignore_case=request.ignore_case)
     cell_type = None if request.cell_type is UNSET else request.cell_type
     return Query(pattern, frozenset(request.scope), cell_type)
 
 
-def _fingerprint_of(request: SearchRequest) -> str:
-    """Tell this search from others; how much of it is asked for at once does not matter."""
+def _compute_fingerprint(request: SearchRequest) -> str:
+    """Return a key of this search, whatever part of it is asked for."""
     same = msgspec.structs.replace(request, limit=1, max_files=UNSET, cursor=UNSET)
     said = repr(msgspec.to_builtins(same)).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(said, digest_size=_FINGERPRINT_BYTES).hexdigest()
 
 
-def _encoded(cursor: _Cursor) -> str:
+def _encode_cursor(cursor: _Cursor) -> str:
     return base64.urlsafe_b64encode(msgspec.json.encode(cursor)).decode()
 
 
-def _decoded(text: str, search: str) -> _Cursor:
+def _decode_cursor(text: str, search: str) -> _Cursor:
     try:
         data = base64.b64decode(text.encode(), altchars=b"-_", validate=True)
         cursor = msgspec.json.decode(data, type=_Cursor)

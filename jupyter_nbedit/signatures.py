@@ -33,7 +33,7 @@ _FIND = "SELECT id FROM nbsignatures WHERE algorithm = ? AND signature = ?"
 _ADD = "INSERT INTO nbsignatures (algorithm, signature, last_seen) VALUES (?, ?, ?)"
 
 
-class Gathering(SignatureStore):
+class BatchingSignatureStore(SignatureStore):
     """The stock store, with signatures that are on their way to it.
 
     Parameters
@@ -55,7 +55,7 @@ class Gathering(SignatureStore):
         return getattr(self._stock, name)
 
     def check_signature(self, digest: str, algorithm: str) -> bool:
-        """Tell whether a signature is known, and that it is in use."""
+        """Return whether a signature is known, and that it is in use."""
         known = (digest, algorithm) in self._waiting
         return known or bool(self._stock.check_signature(digest, algorithm))
 
@@ -74,12 +74,12 @@ class Gathering(SignatureStore):
         self._stock.close()
 
     def is_empty(self) -> bool:
-        """Tell whether no signature is known."""
+        """Return whether no signature is known."""
         found = self._stock.db.execute("SELECT id FROM nbsignatures LIMIT 1").fetchone()
         return not self._waiting and found is None
 
     def has(self, digest: str, algorithm: str) -> bool:
-        """Tell whether a signature is known; the store hears of its use now and then only."""
+        """Return whether a signature is known; the store hears of its use now and then only."""
         key = (digest, algorithm)
         if key in self._waiting:
             return True
@@ -146,26 +146,26 @@ class Gathering(SignatureStore):
             self._seen.popitem(last=False)
 
 
-def _gathering(notary: NotebookNotary) -> Gathering | None:
-    """Give the notary's store as ours; None if it is of a kind that is not known here."""
+def _get_batching_store(notary: NotebookNotary) -> BatchingSignatureStore | None:
+    """Return the notary's store as ours; None if it is of a kind that is not known here."""
     store = notary.store
     if type(store) is SQLiteSignatureStore and store.db is not None:
         # The notary is given another store if something is wrong with this one.
-        store = notary.store = Gathering(store)
-    return store if isinstance(store, Gathering) else None
+        store = notary.store = BatchingSignatureStore(store)
+    return store if isinstance(store, BatchingSignatureStore) else None
 
 
 def is_empty(notary: NotebookNotary) -> bool:
-    """Tell whether no notebook at all is trusted, as far as that shows without asking for one."""
-    store = _gathering(notary)
+    """Return whether no notebook at all is trusted, as far as that shows without asking for one."""
+    store = _get_batching_store(notary)
     if store is not None:
         return store.is_empty()
     return type(notary.store) is MemorySignatureStore and not notary.store.data
 
 
 def has(notary: NotebookNotary, digest: str) -> bool:
-    """Tell whether a signature is known."""
-    store = _gathering(notary)
+    """Return whether a signature is known."""
+    store = _get_batching_store(notary)
     if store is None:
         return bool(notary.store.check_signature(digest, notary.algorithm))
     return store.has(digest, notary.algorithm)
@@ -173,7 +173,7 @@ def has(notary: NotebookNotary, digest: str) -> bool:
 
 def add(notary: NotebookNotary, digest: str) -> None:
     """Keep a signature."""
-    store = _gathering(notary)
+    store = _get_batching_store(notary)
     if store is None:
         notary.store.store_signature(digest, notary.algorithm)
     else:
@@ -182,5 +182,5 @@ def add(notary: NotebookNotary, digest: str) -> None:
 
 def settle(notary: NotebookNotary) -> None:
     """Put into the database what waits for it."""
-    if isinstance(notary.store, Gathering):
+    if isinstance(notary.store, BatchingSignatureStore):
         notary.store.settle()

@@ -47,7 +47,7 @@ class TabCounts(msgspec.Struct, frozen=True, kw_only=True):
         return self.shown + self.merged + self.waiting >= self.open
 
 
-class Change(Protocol):
+class TabChange(Protocol):
     """What tabs are asked about; the reply to an edit says as much."""
 
     @property
@@ -68,7 +68,7 @@ class Change(Protocol):
 
 
 @dataclass(frozen=True)
-class Seen:
+class TabReport:
     """What a page has said last of its tabs of one notebook.
 
     Parameters
@@ -87,15 +87,15 @@ class Seen:
 
 
 @dataclass(eq=False)
-class Page:
+class TabConnection:
     """One page of a browser."""
 
     open: Mapping[str, int] = field(default_factory=dict)
-    said: dict[str, tuple[int, Seen]] = field(default_factory=dict)
+    reports: dict[str, tuple[int, TabReport]] = field(default_factory=dict)
 
-    def made_of(self, name: str, change: Change, since: int) -> State | None:
-        """Give what the page has made of a change or a later one, None if it has not told yet."""
-        heard, seen = self.said.get(name, (0, None))
+    def get_state(self, name: str, change: TabChange, since: int) -> State | None:
+        """Return what the page has made of a change or a later one, None if it has not told yet."""
+        heard, seen = self.reports.get(name, (0, None))
         if seen is None:
             return None
         newest, asked = seen.edit_id, change.edit_id
@@ -106,7 +106,7 @@ class Page:
 
 
 @dataclass
-class Tabs:
+class TabRegistry:
     """Remembers what pages say, for as long as they are connected.
 
     What they say is a claim: a page may only err about itself, and nothing but a count depends on
@@ -121,21 +121,21 @@ class Tabs:
     name: Callable[[str], str] = str
     #: How often a page has told of what it shows.
     heard: int = 0
-    _pages: set[Page] = field(default_factory=set)
+    _pages: set[TabConnection] = field(default_factory=set)
     _waiting: dict[str, set[asyncio.Event]] = field(default_factory=dict)
 
-    def enter(self) -> Page:
+    def connect(self) -> TabConnection:
         """Let a page come; it has nothing open yet."""
-        page = Page()
+        page = TabConnection()
         self._pages.add(page)
         return page
 
-    def leave(self, page: Page) -> None:
+    def disconnect(self, page: TabConnection) -> None:
         """Let a page go."""
         self._pages.discard(page)
-        self._changed(page.open)
+        self._wake_waiters(page.open)
 
-    def opened(self, page: Page, tabs: Mapping[str, int]) -> None:
+    def set_open(self, page: TabConnection, tabs: Mapping[str, int]) -> None:
         """Take in which notebooks a page has open: these, and no others.
 
         Parameters
@@ -150,10 +150,10 @@ class Tabs:
             name = self.name(path)
             now[name] = now.get(name, 0) + count
         page.open = now
-        page.said = {name: said for name, said in page.said.items() if name in now}
-        self._changed({**before, **now})
+        page.reports = {name: said for name, said in page.reports.items() if name in now}
+        self._wake_waiters({**before, **now})
 
-    def saw(self, page: Page, path: str, seen: Seen) -> None:
+    def report(self, page: TabConnection, path: str, seen: TabReport) -> None:
         """Take in what a page has made of a version of a notebook; of others than its own nothing.
 
         Parameters
@@ -168,10 +168,10 @@ class Tabs:
         name = self.name(path)
         if name in page.open:
             self.heard += 1
-            page.said[name] = (self.heard, seen)
-            self._changed([name])
+            page.reports[name] = (self.heard, seen)
+            self._wake_waiters([name])
 
-    async def told(self, change: Change, *, since: int, seconds: float) -> TabCounts:
+    async def wait_for_reports(self, change: TabChange, *, since: int, seconds: float) -> TabCounts:
         """Count the tabs of a notebook by what they have made of a change.
 
         Parameters
@@ -208,17 +208,17 @@ class Tabs:
             if not waiting:
                 self._waiting.pop(name, None)
 
-    def _count(self, name: str, change: Change, since: int) -> TabCounts:
+    def _count(self, name: str, change: TabChange, since: int) -> TabCounts:
         counts = dict.fromkeys(("open", "shown", "merged", "waiting"), 0)
         for page in self._pages:
             tabs = page.open.get(name, 0)
             counts["open"] += tabs
-            state = page.made_of(name, change, since)
+            state = page.get_state(name, change, since)
             if state is not None:
                 counts[state] += tabs
         return TabCounts(**counts)
 
-    def _changed(self, names: Iterable[str]) -> None:
+    def _wake_waiters(self, names: Iterable[str]) -> None:
         for name in names:
             for waiting in self._waiting.get(name, ()):
                 waiting.set()

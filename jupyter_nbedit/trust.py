@@ -20,10 +20,16 @@ from typing import TYPE_CHECKING
 import nbformat.reader
 
 from jupyter_nbedit import signatures
-from jupyter_nbedit.beside import Beside, away
+from jupyter_nbedit.beside import BackgroundTask, run_in_thread_if_large
 from jupyter_nbedit.errors import Busy
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.signature import Digest, Mark, Peculiar, common_cells, digest
+from jupyter_nbedit.notebook.signature import (
+    Checkpoint,
+    Digest,
+    UnsupportedNotebook,
+    compute_digest,
+    count_common_cells,
+)
 
 if TYPE_CHECKING:
     from nbformat.sign import NotebookNotary
@@ -33,7 +39,7 @@ _MOST_VERSIONS = 64
 
 
 @dataclass
-class Trust:
+class TrustManager:
     """Knows which notebooks are trusted, and sees to it that they stay so.
 
     Parameters
@@ -49,8 +55,8 @@ class Trust:
     # Who has signed last; only what was signed may still have to be stored.
     _signer: NotebookNotary | None = None
 
-    async def known(self, document: Document, version: str | None) -> Digest | None:
-        """Give what a notebook is signed by, if it is trusted.
+    async def find_digest(self, document: Document, version: str | None) -> Digest | None:
+        """Return what a notebook is signed by, if it is trusted.
 
         Parameters
         ----------
@@ -67,15 +73,15 @@ class Trust:
             If the notebook is in a file that somebody else has changed.
         """
         notary = self.notary()
-        with _busy():
-            key = None if version is None else _key(notary, version)
+        with _map_busy_errors():
+            key = None if version is None else _build_key(notary, version)
             if key not in self._digests and signatures.is_empty(notary):
                 return None
             found = await self._digest(notary, document, key)
             return found if found is not None and signatures.has(notary, found.text) else None
 
     async def compute(
-        self, document: Callable[[], Document], size: int, marks: Callable[[], Sequence[Mark]]
+        self, document: Callable[[], Document], size: int, marks: Callable[[], Sequence[Checkpoint]]
     ) -> Digest | None:
         """Compute what a notebook is signed by, without signing it.
 
@@ -94,7 +100,7 @@ class Trust:
             If the notebook is in a file that somebody else has changed.
         """
         notary = self.notary()
-        return await away(size, lambda: _digest(notary, document(), marks()))
+        return await run_in_thread_if_large(size, lambda: _digest(notary, document(), marks()))
 
     def sign(self, signature: Digest | None, version: str) -> None:
         """Sign a notebook; the caller knows that it deserves it.
@@ -112,11 +118,11 @@ class Trust:
             If the store cannot take it.
         """
         notary = self._signer = self.notary()
-        self._remember(_key(notary, version), signature)
+        self._remember(_build_key(notary, version), signature)
         if signature is not None:
             signatures.add(notary, signature.text)
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Put signatures into the database that are on their way to it."""
         if self._signer is not None:
             signatures.settle(self._signer)
@@ -126,7 +132,7 @@ class Trust:
     ) -> Digest | None:
         if key is not None and key in self._digests:
             return self._digests[key]
-        found = await away(len(document.text), partial(_digest, notary, document))
+        found = await run_in_thread_if_large(len(document.text), partial(_digest, notary, document))
         if key is not None:
             self._remember(key, found)
         return found
@@ -138,7 +144,7 @@ class Trust:
             self._digests.popitem(last=False)
 
 
-class Signing:
+class PendingSignature:
     """Signs a notebook that was trusted before an edit, once the edit is written.
 
     The signature is computed while the notebook is being written: who begins the write begins this,
@@ -160,18 +166,18 @@ class Signing:
 
     def __init__(
         self,
-        trust: Trust,
+        trust: TrustManager,
         base: Document,
         after: Callable[[], Document],
         start: int,
         before: Digest | None,
     ) -> None:
-        def marks() -> list[Mark]:
-            return [] if before is None else before.until(common_cells(base, after(), start))
+        def marks() -> list[Checkpoint]:
+            return [] if before is None else before.cut(count_common_cells(base, after(), start))
 
         self._trust = trust
         size = len(base.text)
-        self._signature = Beside(partial(trust.compute, after, size, marks), size)
+        self._signature = BackgroundTask(partial(trust.compute, after, size, marks), size)
 
     def __enter__(self) -> None:
         """Begin to compute."""
@@ -194,31 +200,31 @@ class Signing:
         sqlite3.Error
             If the store cannot take it.
         """
-        self._trust.sign(await self._signature.answer(), version)
+        self._trust.sign(await self._signature.get_result(), version)
 
 
 async def is_trusted(notary: NotebookNotary, text: bytes) -> bool:
-    """Tell whether the signature of a notebook is known that is there as a text only.
+    """Return whether the signature of a notebook is known that is there as a text only.
 
     Raises
     ------
     Busy
         If the store cannot be asked. Taking the notebook for untrusted would lose its trust.
     """
-    found = await asyncio.to_thread(_by_nbformat, notary, text)
-    with _busy():
+    found = await asyncio.to_thread(_compute_by_nbformat, notary, text)
+    with _map_busy_errors():
         return found is not None and signatures.has(notary, found.text)
 
 
 async def unsign(notary: NotebookNotary, text: bytes) -> None:
     """Take a notebook's signature away, which was given though nobody had trusted it before."""
-    found = await asyncio.to_thread(_by_nbformat, notary, text)
+    found = await asyncio.to_thread(_compute_by_nbformat, notary, text)
     if found is not None:
         notary.store.remove_signature(found.text, notary.algorithm)
 
 
 @contextmanager
-def _busy() -> Iterator[None]:
+def _map_busy_errors() -> Iterator[None]:
     # The store's database belongs to the loop's thread; from another one it fails, and
     # jupyter_server then takes it for corrupt.
     try:
@@ -231,21 +237,23 @@ def _busy() -> Iterator[None]:
         raise Busy(message) from error
 
 
-def _key(notary: NotebookNotary, version: str) -> tuple[str, str, bytes]:
+def _build_key(notary: NotebookNotary, version: str) -> tuple[str, str, bytes]:
     return version, notary.algorithm, notary.secret
 
 
 def _digest(
-    notary: NotebookNotary, document: Document, marks: Sequence[Mark] = ()
+    notary: NotebookNotary, document: Document, marks: Sequence[Checkpoint] = ()
 ) -> Digest | None:
     """Compute what the notary signs; None for a notebook that Jupyter cannot open or sign."""
     try:
-        return digest(document, lambda: HMAC(notary.secret, digestmod=notary.digestmod), marks)
-    except Peculiar:
-        return _by_nbformat(notary, document.text[:])
+        return compute_digest(
+            document, lambda: HMAC(notary.secret, digestmod=notary.digestmod), marks
+        )
+    except UnsupportedNotebook:
+        return _compute_by_nbformat(notary, document.text[:])
 
 
-def _by_nbformat(notary: NotebookNotary, text: bytes) -> Digest | None:
+def _compute_by_nbformat(notary: NotebookNotary, text: bytes) -> Digest | None:
     """Have nbformat compute it, from the notebook as a whole."""
     try:
         # The contents manager validates as well, which only changes what can never be trusted:

@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from jupyter_nbedit.beside import away
-from jupyter_nbedit.editor import NotebookEditor
+from jupyter_nbedit.beside import run_in_thread_if_large
+from jupyter_nbedit.editor import EditService
 from jupyter_nbedit.errors import EditNotFound, LedgerError, NothingToUndo, UndoConflict
-from jupyter_nbedit.history import Ledger
+from jupyter_nbedit.history import EditHistory
 from jupyter_nbedit.history.entries import Entry
-from jupyter_nbedit.loading import Loaded
+from jupyter_nbedit.loading import LoadedNotebook
 from jupyter_nbedit.messages import EditReply, UndoRequest
-from jupyter_nbedit.notebook.batch import Applied
+from jupyter_nbedit.notebook.batch import EditPlan
 from jupyter_nbedit.notebook.precedence import Past, PastEdit
-from jupyter_nbedit.notebook.record import Record
-from jupyter_nbedit.notebook.taking_back import take_back
-from jupyter_nbedit.outcome import Job
+from jupyter_nbedit.notebook.record import UndoRecord
+from jupyter_nbedit.notebook.taking_back import revert
+from jupyter_nbedit.outcome import PlannedChange
 
 # How many edits in a row may have been undone by hand: each is compared with the notebook.
 _MOST_SKIPPED = 100
@@ -28,7 +28,7 @@ _EDIT_WEIGHT = 1_000
 
 
 @dataclass(frozen=True)
-class Undoing:
+class UndoService:
     """Takes edits back that the ledger knows.
 
     Parameters
@@ -39,8 +39,8 @@ class Undoing:
         Knows what was done.
     """
 
-    editor: NotebookEditor
-    ledger: Ledger
+    editor: EditService
+    ledger: EditHistory
 
     async def undo(self, request: UndoRequest) -> EditReply:
         """Take an edit back; of an older one only its cells, if nobody has changed them since.
@@ -54,21 +54,21 @@ class Undoing:
         UndoConflict
             If somebody has changed since what the edit did.
         NbEditError
-            As `NotebookEditor.edit` does. Nothing was written.
+            As `EditService.edit` does. Nothing was written.
         """
 
-        async def prepare(read: Loaded) -> Job:
+        async def prepare(read: LoadedNotebook) -> PlannedChange:
             # With the lock held: who asks for the newest edit twice at once takes two of them back.
             before = None
             for _ in range(_MOST_SKIPPED):
-                entry, kept = await self._found(request, before)
-                made, kept = await self._newest_repeat(read, entry, kept)
+                entry, kept = await self._select_entry(request, before)
+                made, kept = await self._find_newest_repeat(read, entry, kept)
                 # What stands where the edit left it needs no history to be found.
-                others = [] if read.hash == made.hash else await self._others(made)
-                job = _job(read, entry.edit_id, made, kept, others)
-                applied = await away(job.weight, job.run)
+                others = [] if read.hash == made.hash else await self._list_other_edits(made)
+                job = _plan_undo(read, entry.edit_id, made, kept, others)
+                applied = await run_in_thread_if_large(job.weight, job.build)
                 if applied.splices or request.edit_id is not None:
-                    return replace(job, run=partial(_same, applied))
+                    return replace(job, build=partial(_return_applied, applied))
                 # Somebody has taken its effect back by hand, so that the one before it is next.
                 before = entry.edit_id
             message = (
@@ -77,43 +77,45 @@ class Undoing:
             )
             raise NothingToUndo(message)
 
-        return await self.editor.make(request, prepare)
+        return await self.editor.run(request, prepare)
 
-    async def _newest_repeat(self, read: Loaded, entry: Entry, kept: bytes) -> tuple[Entry, bytes]:
+    async def _find_newest_repeat(
+        self, read: LoadedNotebook, entry: Entry, kept: bytes
+    ) -> tuple[Entry, bytes]:
         """Return the edit that made an edit again last, and its record; the edit itself if none.
 
         The notebook may have been another one by then, and the cells in another order.
         """
-        number = await self.ledger.newest_repeat(entry.path, entry.edit_id)
+        number = await self.ledger.find_newest_repeat(entry.path, entry.edit_id)
         if number == entry.edit_id:
             return entry, kept
-        repeat, record = await self.ledger.entry(entry.path, number)
+        repeat, record = await self.ledger.get_entry(entry.path, number)
         if record is None:
             return entry, kept
         if read.hash != repeat.hash:
-            _check_moves(entry.edit_id, _decoded(entry, kept), _decoded(repeat, record))
+            _check_moves(entry.edit_id, _decode_record(entry, kept), _decode_record(repeat, record))
         return repeat, record
 
-    async def _others(self, entry: Entry) -> Sequence[PastEdit]:
+    async def _list_other_edits(self, entry: Entry) -> Sequence[PastEdit]:
         """Return the other edits that may have changed the order of cells around an edit's own."""
-        related = await self.ledger.related(entry.path, entry.edit_id, _decode_order)
+        related = await self.ledger.list_related(entry.path, entry.edit_id, _decode_order)
         return [PastEdit(*row) for row in related if row[0] != entry.edit_id]
 
-    async def _found(self, request: UndoRequest, before: int | None) -> tuple[Entry, bytes]:
+    async def _select_entry(self, request: UndoRequest, before: int | None) -> tuple[Entry, bytes]:
         """Find what is to be taken back."""
         path, edit_id = request.path, request.edit_id
         if edit_id is None:
-            edit_id = await self.ledger.newest(path, undone=request.redo, before=before)
+            edit_id = await self.ledger.find_next_undoable(path, undone=request.redo, before=before)
         if edit_id is None:
             done = "was taken back" if request.redo else "could be taken back"
             message = f"The ledger has no edit of this notebook that {done}. Look at its history."
             raise NothingToUndo(message)
-        entry, kept = await self.ledger.entry(path, edit_id)
+        entry, kept = await self.ledger.get_entry(path, edit_id)
         if request.redo and entry.kind != "undo":
             if entry.undone_by is None:
                 message = f"Edit {edit_id} was not taken back, so there is nothing to make again."
                 raise NothingToUndo(message, edit_id=edit_id)
-            entry, kept = await self.ledger.entry(path, entry.undone_by)
+            entry, kept = await self.ledger.get_entry(path, entry.undone_by)
         if entry.kind == "undo" and not request.redo:
             message = (
                 f"Edit {edit_id} took edit {entry.undoes} back. To make that one again, send this "
@@ -138,11 +140,11 @@ class Undoing:
         return entry, kept
 
 
-def _same(applied: Applied) -> Applied:
+def _return_applied(applied: EditPlan) -> EditPlan:
     return applied
 
 
-def _check_moves(edit_id: int, first: Record, repeat: Record) -> None:
+def _check_moves(edit_id: int, first: UndoRecord, repeat: UndoRecord) -> None:
     """Check that all cells that an edit moved were moved when it was made again.
 
     Raises
@@ -162,30 +164,32 @@ def _check_moves(edit_id: int, first: Record, repeat: Record) -> None:
         raise UndoConflict(message, cells=cells, metadata=[], edit_id=edit_id)
 
 
-def _decode_order(text: bytes) -> Record | None:
+def _decode_order(text: bytes) -> UndoRecord | None:
     """Return what a record says of the order of cells; None if it cannot be read."""
     with suppress(ValueError):
-        return Record.decode(text).without_text()
+        return UndoRecord.decode(text).drop_text()
     return None
 
 
-def _job(read: Loaded, edit_id: int, entry: Entry, kept: bytes, others: Sequence[PastEdit]) -> Job:
+def _plan_undo(
+    read: LoadedNotebook, edit_id: int, entry: Entry, kept: bytes, others: Sequence[PastEdit]
+) -> PlannedChange:
     op: Literal["undo", "redo"] = "redo" if entry.kind == "undo" else "undo"
 
-    def run() -> Applied:
+    def run() -> EditPlan:
         exact = read.hash == entry.hash
-        record = _decoded(entry, kept)
+        record = _decode_record(entry, kept)
         edits = [*others, PastEdit(entry.edit_id, entry.undoes, record)]
         past = Past(sorted(edits, key=lambda edit: edit.number))
         try:
-            return take_back(read.document, record, op=op, exact=exact, past=past)
+            return revert(read.document, record, op=op, exact=exact, past=past)
         except UndoConflict as conflict:
             conflict.details["edit_id"] = edit_id
             raise
 
-    return Job(
+    return PlannedChange(
         run,
-        weight=len(read.content.raw) + len(kept) + _EDIT_WEIGHT * len(others),
+        weight=len(read.content.data) + len(kept) + _EDIT_WEIGHT * len(others),
         kind=op,
         undoes=edit_id,
         # What comes back was in the notebook before the edit, and is worth no more than the
@@ -194,9 +198,9 @@ def _job(read: Loaded, edit_id: int, entry: Entry, kept: bytes, others: Sequence
     )
 
 
-def _decoded(entry: Entry, kept: bytes) -> Record:
+def _decode_record(entry: Entry, kept: bytes) -> UndoRecord:
     try:
-        return Record.decode(kept)
+        return UndoRecord.decode(kept)
     except ValueError as error:
         message = f"What edit {entry.edit_id} changed cannot be taken back. {error}"
         raise LedgerError(message, edit_id=entry.edit_id) from None

@@ -19,7 +19,7 @@ _OVERHEAD = 32
 
 
 @dataclass(frozen=True)
-class Changes:
+class VersionDiff:
     """What is different in a notebook since a version of it.
 
     Parameters
@@ -53,7 +53,7 @@ class _Version:
 
 
 @dataclass
-class Versions:
+class VersionCache:
     """Remembers versions by their hashes; what was not used for longest is forgotten first.
 
     May be used by several threads.
@@ -69,12 +69,12 @@ class Versions:
     _weight: int = 0
     _lock: Lock = field(default_factory=Lock)
 
-    def knows(self, digest: str) -> bool:
-        """Tell whether the version with a hash is remembered."""
+    def is_known(self, digest: str) -> bool:
+        """Return whether the version with a hash is remembered."""
         with self._lock:
             return digest in self._kept
 
-    def note(self, digest: str, document: Document) -> None:
+    def remember(self, digest: str, document: Document) -> None:
         """Remember a version: the notebook that has this hash.
 
         It takes as long as reading the notebook's bytes once, or no time if it is remembered.
@@ -84,7 +84,7 @@ class Versions:
                 self._kept.move_to_end(digest)
                 return
         ids = json.dumps([cell_id for cell_id, _ in document.heads]).encode()
-        version = _Version(array("q", _fingerprints(document)), ids)
+        version = _Version(array("q", _compute_fingerprints(document)), ids)
         with self._lock:
             if digest not in self._kept:
                 self._kept[digest] = version
@@ -93,7 +93,7 @@ class Versions:
                 _, forgotten = self._kept.popitem(last=False)
                 self._weight -= forgotten.weight
 
-    def changed_since(self, digest: str, document: Document) -> Changes:
+    def compare(self, digest: str, document: Document) -> VersionDiff:
         """Compare a notebook with a version.
 
         Raises
@@ -110,30 +110,30 @@ class Versions:
                 )
                 raise VersionUnknown(message, since=digest)
             self._kept.move_to_end(digest)
-        now = _fingerprints(document)
+        now = _compute_fingerprints(document)
         before = version.fingerprints.tolist()
         known = set(before)
         ids_before: list[str | None] = json.loads(version.ids)
         ids_now = [cell_id for cell_id, _ in document.heads]
-        return Changes(
+        return VersionDiff(
             indexes=[index for index, cell in enumerate(now) if cell not in known],
             gone=[
                 cell_id
                 for cell_id in dict.fromkeys(ids_before)
                 if cell_id is not None and cell_id not in document.ids
             ],
-            reordered=_reordered(_names(ids_before, before), _names(ids_now, now)),
+            reordered=_is_reordered(_name_cells(ids_before, before), _name_cells(ids_now, now)),
             total_cells=len(before),
         )
 
 
-def _fingerprints(document: Document) -> list[int]:
-    """Give 64 bits for each cell's bytes, by Python's own keyed hash."""
+def _compute_fingerprints(document: Document) -> list[int]:
+    """Return 64 bits for each cell's bytes, by Python's own keyed hash."""
     text = document.text
     return [hash(text[span.start : span.stop]) for span in document.cell_spans]
 
 
-def _names(ids: list[str | None], fingerprints: list[int]) -> dict[str | int, None]:
+def _name_cells(ids: list[str | None], fingerprints: list[int]) -> dict[str | int, None]:
     """Name the cells in order: by their ids, or by their bytes where they have none."""
     return dict.fromkeys(
         fingerprint if cell_id is None else cell_id
@@ -141,6 +141,6 @@ def _names(ids: list[str | None], fingerprints: list[int]) -> dict[str | int, No
     )
 
 
-def _reordered(before: dict[str | int, None], now: dict[str | int, None]) -> bool:
+def _is_reordered(before: dict[str | int, None], now: dict[str | int, None]) -> bool:
     stayed = (name for name in before if name in now)
     return list(stayed) != [name for name in now if name in before]

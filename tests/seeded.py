@@ -162,18 +162,18 @@ def _follow_links() -> None:
 
 
 def _overwrite_changes() -> None:
-    from jupyter_nbedit.notebook.splices import Splice, join
-    from jupyter_nbedit.storage import Changed
+    from jupyter_nbedit.notebook.splices import Splice, apply_splices
+    from jupyter_nbedit.storage import StaleContent
     from jupyter_nbedit.storage.files import FileStorage
 
     write = FileStorage.write
 
     async def write_anyway(self: FileStorage, path: str, base: Any, splices: Any) -> Any:
-        text = join(base.text, splices)
+        text = apply_splices(base.text, splices)
         while True:
             try:
                 return await write(self, path, base, splices)
-            except Changed:
+            except StaleContent:
                 base = await self.read(path)
                 splices = [Splice(0, len(base.text), text)]
 
@@ -190,12 +190,12 @@ def _ignore_idempotency_keys() -> None:
 
 
 def _skip_history() -> None:
-    from jupyter_nbedit.history import Ledger
+    from jupyter_nbedit.history import EditHistory
 
     async def add(*_: object) -> int:
         return 1
 
-    Ledger.add = add
+    EditHistory.add = add
 
 
 def _ignore_claims() -> None:
@@ -206,12 +206,12 @@ def _ignore_claims() -> None:
 
 def _sign_untrusted() -> None:
     from jupyter_nbedit.storage.files import FileStorage
-    from jupyter_nbedit.trust import Trust
+    from jupyter_nbedit.trust import TrustManager
 
-    known, write = Trust.known, FileStorage.write
+    known, write = TrustManager.find_digest, FileStorage.write
     notaries: list[Any] = []
 
-    async def know(self: Trust, *arguments: Any) -> Any:
+    async def know(self: TrustManager, *arguments: Any) -> Any:
         notaries[:] = [self.notary()]
         return await known(self, *arguments)
 
@@ -221,13 +221,13 @@ def _sign_untrusted() -> None:
         notaries[0].sign(nbformat.reads(text, as_version=4))
         return written
 
-    Trust.known, FileStorage.write = know, write_and_sign
+    TrustManager.find_digest, FileStorage.write = know, write_and_sign
 
 
 def _sign_nothing() -> None:
-    from jupyter_nbedit.trust import Trust
+    from jupyter_nbedit.trust import TrustManager
 
-    Trust.sign = lambda *_: None
+    TrustManager.sign = lambda *_: None
 
 
 _LOCKS = "tests/storage/test_locks.py::test_three_processes_that_count_in_one_notebook_miss_nothing"

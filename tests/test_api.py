@@ -17,7 +17,7 @@ from jupyter_nbedit.errors import (
     PlanMode,
 )
 from jupyter_nbedit.notebook.operations import Replace
-from jupyter_nbedit.tabs import Seen, TabCounts
+from jupyter_nbedit.tabs import TabCounts, TabReport
 from tests.support import samples
 from tests.support.http import Local
 from tests.support.waiting import wait_until_async
@@ -54,7 +54,7 @@ async def test_an_edit_is_answered_and_kept_as_one_over_http(
     reply = await app.edit(NAME, [REPLACE], user="ada", client="an extension", message="why")
     assert sources(notebook)[1] == "# Changed"
     assert reply.operations[0].cell_id == "beta"
-    entry, _ = await app.ledger.entry(NAME, reply.edit_id or 0)
+    entry, _ = await app.ledger.get_entry(NAME, reply.edit_id or 0)
     assert (entry.user, entry.client, entry.message) == ("ada", "an extension", "why")
     over_http = await local.patch(NAME, {**REPLACE, "source": "again"})
     assert over_http.json["hash_before"] == reply.hash
@@ -102,12 +102,12 @@ async def test_an_edit_is_taken_back_and_made_again(app: NbEditApp, notebook: Pa
 
 
 async def test_open_tabs_are_waited_for(app: NbEditApp, notebook: Path) -> None:
-    page = app.tabs.enter()
-    app.tabs.opened(page, {notebook.name: 1})
+    page = app.tabs.connect()
+    app.tabs.set_open(page, {notebook.name: 1})
     waiting = asyncio.create_task(app.edit(NAME, [REPLACE], user="ada", wait_tabs=60_000))
     await wait_until_async(lambda: text(notebook) != TEXT)
     assert not waiting.done()
-    app.tabs.saw(page, NAME, Seen(1_000, None, "shown"))
+    app.tabs.report(page, NAME, TabReport(1_000, None, "shown"))
     assert (await waiting).tabs == TabCounts(open=1, shown=1)
     assert (await app.undo(NAME, user="ada")).tabs.open == 1
 

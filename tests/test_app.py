@@ -16,7 +16,7 @@ from tornado.web import HTTPError
 
 import jupyter_nbedit
 from jupyter_nbedit.app import NbEditApp
-from jupyter_nbedit.trust import Trust
+from jupyter_nbedit.trust import TrustManager
 from tests.support import samples
 from tests.support.http import Local
 from tests.support.servers import run_server
@@ -152,11 +152,11 @@ async def test_a_server_without_a_contents_manager_stops_the_extension_without_a
 def failing_store(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the signatures of notebooks fail when the server stops, in an unforeseen way."""
 
-    def fail(_: Trust) -> None:
+    def fail(_: TrustManager) -> None:
         message = "no notary today"
         raise RuntimeError(message)
 
-    monkeypatch.setattr(Trust, "settle", fail)
+    monkeypatch.setattr(TrustManager, "settle", fail)
 
 
 @pytest.mark.usefixtures("failing_store")

@@ -21,11 +21,11 @@ from jupyter_nbedit.errors import (
     PlanMode,
 )
 from jupyter_nbedit.history.entries import NewEntry
-from jupyter_nbedit.messages import EditRequest, Selection
+from jupyter_nbedit.messages import EditRequest, ReadOptions
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Expect, Insert, Operation, Replace
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.storage import Content, Written
+from jupyter_nbedit.storage import Content, WriteResult
 from tests.support import samples
 from tests.support.clock import Clock
 from tests.support.memory_storage import MemoryStorage, OneStorage
@@ -49,7 +49,7 @@ class Contested(MemoryStorage):
         self._theirs = iter(theirs)
         self.writes = 0
 
-    async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> Written:
+    async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> WriteResult:
         self.writes += 1
         self.notebooks[NAME] = next(self._theirs, self.notebooks[NAME])
         return await super().write(path, base, splices)
@@ -207,7 +207,7 @@ async def test_what_an_edit_made_of_a_version_that_was_read_is_remembered_too(
     await service.read(NAME)
     first = await service.edit(NAME, REPLACE)
     await service.edit(NAME, Insert(source="y", cell_type="raw", at="end"))
-    reply = await service.read(NAME, Selection(since=first.hash))
+    reply = await service.read(NAME, ReadOptions(since=first.hash))
     assert [cell.index for cell in reply.cells] == [3]
 
 
@@ -216,7 +216,7 @@ async def test_a_plan_decides_on_the_notebook_as_it_is(services: ServiceBuilder)
     seen = []
 
     def plan(document: Document) -> list[Operation]:
-        seen.append(document.cell(2).source)
+        seen.append(document.get_cell(2).source)
         return [Replace(cell=len(document) - 1, source=f"after {seen[-1]}")]
 
     reply = await build(services, storage).editor.edit(EditRequest(NAME, plan))
@@ -233,7 +233,7 @@ class Changing:
     def __init__(self, *modes: str) -> None:
         self.modes = list(modes)
 
-    async def of(self, path: str) -> str:
+    async def get_effective(self, path: str) -> str:
         assert path == NAME
         return self.modes.pop(0) if len(self.modes) > 1 else self.modes[0]
 

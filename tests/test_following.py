@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from jupyter_nbedit.errors import LedgerError
-from jupyter_nbedit.following import CONTENTS, Following
+from jupyter_nbedit.following import CONTENTS, ContentsEventListener
 from tests.support.services import ServiceBuilder
 
 
@@ -18,10 +18,10 @@ class Told:
         self.heard: list[tuple[str, ...]] = []
         self.failure = failure
 
-    async def renamed(self, old: str, new: str) -> None:
+    async def on_renamed(self, old: str, new: str) -> None:
         await self._hear("renamed", old, new)
 
-    async def gone(self, path: str) -> None:
+    async def on_deleted(self, path: str) -> None:
         await self._hear("gone", path)
 
     async def _hear(self, *what: str) -> None:
@@ -67,6 +67,6 @@ async def test_only_what_is_true_is_passed_on_and_to_all_even_if_one_fails(
         (services.root / name).parent.mkdir(exist_ok=True)
         (services.root / name).touch()
     followers = [Told(LedgerError("The disk is full.")), Told()]
-    following = Following(storages, followers, logging.getLogger("tests"))
-    await following.heard(services.event_logger, CONTENTS, event)
+    following = ContentsEventListener(storages, followers, logging.getLogger("tests"))
+    await following.on_event(services.event_logger, CONTENTS, event)
     assert [follower.heard for follower in followers] == [told, told]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.errors import EditNotFound, LedgerError
-from jupyter_nbedit.history import Ledger
+from jupyter_nbedit.history import EditHistory
 from jupyter_nbedit.history.entries import NewEntry
 from tests.support.clock import Clock
 from tests.support.services import ServiceBuilder
@@ -24,8 +24,8 @@ def new(path: str = "a.ipynb", **fields: Any) -> NewEntry:
     return NewEntry(path=path, **{"user": "ada", "hash": "1", "applied_via": "file", **fields})
 
 
-async def numbers(ledger: Ledger, path: str | None = "a.ipynb", limit: int = 50) -> list[int]:
-    return [entry.edit_id for entry in await ledger.page(path, limit=limit)]
+async def numbers(ledger: EditHistory, path: str | None = "a.ipynb", limit: int = 50) -> list[int]:
+    return [entry.edit_id for entry in await ledger.list_page(path, limit=limit)]
 
 
 # What is kept -------------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ async def test_twenty_operations_are_told_and_that_there_were_more(
     ledger = services.build_ledger()
     await ledger.add(new(operations=[{**REPLACED, "index": n} for n in range(20)]), None)
     await ledger.add(new(operations=[{**REPLACED, "index": n} for n in range(21)]), None)
-    more, all_ = await ledger.page("a.ipynb", limit=2)
+    more, all_ = await ledger.list_page("a.ipynb", limit=2)
     assert (len(more.operations), more.truncated) == (20, True)
     assert (len(all_.operations), all_.truncated) == (20, False)
     assert more.operations[-1].index == 19
@@ -56,7 +56,7 @@ async def test_twenty_operations_are_told_and_that_there_were_more(
 async def test_an_id_that_no_utf_8_has_is_kept(services: ServiceBuilder) -> None:
     ledger = services.build_ledger()
     await ledger.add(new(operations=[{**REPLACED, "cell_id": "\ud800"}]), None)
-    ((entry,),) = [await ledger.page("a.ipynb", limit=1)]
+    ((entry,),) = [await ledger.list_page("a.ipynb", limit=1)]
     assert entry.operations[0].cell_id == "\ud800"
 
 
@@ -68,7 +68,7 @@ async def test_servers_with_other_roots_have_histories_of_their_own(
     await other.add(new(), None)
     assert await numbers(one, None) == await numbers(one) == [number]
     with pytest.raises(EditNotFound):
-        await other.entry("a.ipynb", number)
+        await other.get_entry("a.ipynb", number)
     assert await other.purge("a.ipynb") == 1
     assert await numbers(one) == [number]
 
@@ -79,7 +79,7 @@ async def test_an_edit_that_is_broken_in_the_file_is_a_refusal(services: Service
     with closing(sqlite3.connect(services.database_file)) as base, base:
         base.execute("UPDATE edits SET said = x'7b'")
     with pytest.raises(LedgerError):
-        await ledger.entry("a.ipynb", number)
+        await ledger.get_entry("a.ipynb", number)
 
 
 # What is in effect --------------------------------------------------------------------------------
@@ -128,13 +128,13 @@ async def test_what_is_in_effect_and_what_comes_next(
     ledger = services.build_ledger()
     for kind, undoes, undone_by, next_undo, next_redo in steps:
         await ledger.add(new(kind=kind, undoes=undoes), b"record")
-        entries = list(reversed(await ledger.page("a.ipynb", limit=50)))
+        entries = list(reversed(await ledger.list_page("a.ipynb", limit=50)))
         assert [entry.undone_by for entry in entries] == undone_by
         assert [entry.undoable for entry in entries] == [
             entry.undone_by is None and entry.kind != "create" for entry in entries
         ]
-        assert await ledger.newest("a.ipynb", undone=False) == next_undo
-        assert await ledger.newest("a.ipynb", undone=True) == next_redo
+        assert await ledger.find_next_undoable("a.ipynb", undone=False) == next_undo
+        assert await ledger.find_next_undoable("a.ipynb", undone=True) == next_redo
     assert entries[-1].undoes == steps[-1][1]
 
 
@@ -175,7 +175,7 @@ async def test_a_record_that_would_push_out_all_others_is_not_kept(
     ledger = services.build_ledger(max_bytes=100_000)
     small = await ledger.add(new(), b"record")
     large = await ledger.add(new(), bytes(60_000))
-    kept = [await ledger.entry("a.ipynb", number) for number in (small, large)]
+    kept = [await ledger.get_entry("a.ipynb", number) for number in (small, large)]
     assert [(entry.undoable, record) for entry, record in kept] == [
         (True, b"record"),
         (False, None),
@@ -191,9 +191,9 @@ async def test_old_edits_go_and_leave_no_byte(services: ServiceBuilder, clock: C
     # They are not told, though nothing was edited since.
     assert await numbers(ledger) == await numbers(ledger, None) == [3]
     with pytest.raises(EditNotFound):
-        await ledger.entry("a.ipynb", 2)
+        await ledger.get_entry("a.ipynb", 2)
     clock.advance(DAY_SECONDS)
-    assert await ledger.newest("a.ipynb", undone=False) is None
+    assert await ledger.find_next_undoable("a.ipynb", undone=False) is None
     assert await services.build_ledger(max_days=2).add(new("b.ipynb"), None) == 4
     assert CANARY.encode() not in services.read_database_files()
     with closing(sqlite3.connect(services.database_file)) as base:
@@ -209,8 +209,8 @@ async def test_a_folder_that_goes_takes_the_histories_in_it_and_no_others(
     ledger = services.build_ledger()
     for path in ("x/a", "x/y/b", "x", "x.ipynb", "x0", "xx/a", "X/a", "w/x/a"):
         await ledger.add(new(path), None)
-    await ledger.gone("x")
-    assert {entry.path for entry in await ledger.page(None, limit=50)} == {
+    await ledger.on_deleted("x")
+    assert {entry.path for entry in await ledger.list_page(None, limit=50)} == {
         "x.ipynb", "x0", "xx/a", "X/a", "w/x/a",
     }  # fmt: skip
 
@@ -219,14 +219,14 @@ async def test_a_history_follows_its_notebook_and_its_folder(services: ServiceBu
     ledger = services.build_ledger()
     for path in ("a", "x/a", "x/%/b", "x0/c"):
         await ledger.add(new(path), b"record")
-    await ledger.renamed("a", "b")
-    await ledger.renamed("x", "deep/er")
-    paths = {entry.path for entry in await ledger.page(None, limit=50)}
+    await ledger.on_renamed("a", "b")
+    await ledger.on_renamed("x", "deep/er")
+    paths = {entry.path for entry in await ledger.list_page(None, limit=50)}
     assert paths == {"b", "deep/er/a", "deep/er/%/b", "x0/c"}
-    assert (await ledger.entry("b", 1))[1] == b"record"
-    assert await ledger.newest("deep/er/a", undone=False) == 2
+    assert (await ledger.get_entry("b", 1))[1] == b"record"
+    assert await ledger.find_next_undoable("deep/er/a", undone=False) == 2
     with pytest.raises(EditNotFound):
-        await ledger.entry("a", 1)
+        await ledger.get_entry("a", 1)
 
 
 async def test_nobody_loses_a_history_because_something_is_said_to_have_got_its_name(
@@ -235,9 +235,9 @@ async def test_nobody_loses_a_history_because_something_is_said_to_have_got_its_
     ledger = services.build_ledger()
     await ledger.add(new("a"), b"of a")
     await ledger.add(new("b"), b"of b")
-    await ledger.renamed("c", "b")
+    await ledger.on_renamed("c", "b")
     assert await numbers(ledger, "b") == [2]
-    await ledger.renamed("a", "b")
+    await ledger.on_renamed("a", "b")
     assert await numbers(ledger, "b") == [2, 1]
     assert await numbers(ledger, "a") == []
 

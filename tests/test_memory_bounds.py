@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from jupyter_nbedit.errors import NbEditError, VersionUnknown
-from jupyter_nbedit.loading import Documents
+from jupyter_nbedit.loading import DocumentCache
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.readings import Readings
-from jupyter_nbedit.versions import Versions
+from jupyter_nbedit.readings import ReadTracker
+from jupyter_nbedit.versions import VersionCache
 from tests.support import samples
 
 
@@ -17,7 +17,7 @@ def build_document(number: int, cells: int = 1) -> Document:
     return Document.parse(samples.notebook(*[samples.raw(f"{number}", "a")] * cells))
 
 
-def has_read(readings: Readings, session: str, path: str) -> bool:
+def has_read(readings: ReadTracker, session: str, path: str) -> bool:
     try:
         readings.require(session, path, "1")
     except NbEditError:
@@ -26,18 +26,18 @@ def has_read(readings: Readings, session: str, path: str) -> bool:
 
 
 def test_readings_of_files_and_sessions_have_a_bound() -> None:
-    readings = Readings()
+    readings = ReadTracker()
     paths = [f"{n}.ipynb" for n in range(3000)]
     for path in paths:
-        readings.note("ann", path, "1")
-        readings.note("ann", paths[0], "1")
+        readings.record("ann", path, "1")
+        readings.record("ann", paths[0], "1")
     kept = [path for path in paths if has_read(readings, "ann", path)]
     assert kept[0] == paths[0]
     assert kept[1:] == paths[-len(kept) + 1 :]
     assert len(kept) <= 1000
     sessions = [f"session {n}" for n in range(3000)]
     for session in sessions:
-        readings.note(session, "a.ipynb", "1")
+        readings.record(session, "a.ipynb", "1")
     remembered = [session for session in sessions if has_read(readings, session, "a.ipynb")]
     assert remembered == sessions[-len(remembered) :]
     assert len(remembered) <= 1000
@@ -45,27 +45,27 @@ def test_readings_of_files_and_sessions_have_a_bound() -> None:
 
 def test_of_versions_the_one_that_was_not_used_for_longest_goes_first() -> None:
     documents = [build_document(number) for number in range(5)]
-    versions = Versions(most_weight=140)
+    versions = VersionCache(most_weight=140)
     for one in documents[:4]:
-        versions.note(one.hash, one)
-    versions.changed_since(documents[0].hash, documents[1])
-    versions.note(documents[1].hash, documents[1])
-    versions.note(documents[4].hash, documents[4])
-    assert [versions.knows(one.hash) for one in documents] == [True, True, False, True, True]
+        versions.remember(one.hash, one)
+    versions.compare(documents[0].hash, documents[1])
+    versions.remember(documents[1].hash, documents[1])
+    versions.remember(documents[4].hash, documents[4])
+    assert [versions.is_known(one.hash) for one in documents] == [True, True, False, True, True]
     with pytest.raises(VersionUnknown) as refused:
-        versions.changed_since(documents[2].hash, documents[0])
+        versions.compare(documents[2].hash, documents[0])
     assert refused.value.details == {"since": documents[2].hash}
 
 
 def test_versions_have_a_bound_however_many_and_however_large_they_are() -> None:
-    versions = Versions(most_weight=1000)
+    versions = VersionCache(most_weight=1000)
     long_id = Document.parse(samples.notebook(samples.raw("x", "i" * 100_000)))
     for large in (build_document(0, cells=1000), long_id):
-        versions.note(large.hash, large)
-        assert not versions.knows(large.hash)
+        versions.remember(large.hash, large)
+        assert not versions.is_known(large.hash)
     for number in range(200):
-        versions.note(str(number), build_document(0, cells=0))
-    assert sum(versions.knows(str(number)) for number in range(200)) <= 1000 // 32
+        versions.remember(str(number), build_document(0, cells=0))
+    assert sum(versions.is_known(str(number)) for number in range(200)) <= 1000 // 32
 
 
 @pytest.mark.parametrize(
@@ -74,12 +74,12 @@ def test_versions_have_a_bound_however_many_and_however_large_they_are() -> None
 def test_documents_have_a_bound_and_the_last_one_is_kept_in_any_case(
     most_cells: int, kept: list[bool]
 ) -> None:
-    documents = Documents(most_cells=most_cells)
+    documents = DocumentCache(most_cells=most_cells)
     two = build_document(0, cells=2)
     for name in "ab":
-        documents.note(name, two)
-    assert documents.of("b", two.text) == two
-    documents.of("a", two.text)
-    documents.note("c", two)
-    assert [documents.of(name, two.text) is not None for name in "abc"] == kept
-    assert documents.of("other", two.text) is None
+        documents.put(name, two)
+    assert documents.get("b", two.text) == two
+    documents.get("a", two.text)
+    documents.put("c", two)
+    assert [documents.get(name, two.text) is not None for name in "abc"] == kept
+    assert documents.get("other", two.text) is None

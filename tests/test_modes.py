@@ -10,7 +10,7 @@ import pytest
 
 from jupyter_nbedit.errors import Forbidden, LedgerError, ModesUnreadable
 from jupyter_nbedit.events import MODE_SCHEMA_ID
-from jupyter_nbedit.modes import Mode, ServerModes
+from jupyter_nbedit.modes import Mode, ModeManager
 from tests.support.clock import Clock
 from tests.support.services import ServiceBuilder
 
@@ -27,20 +27,20 @@ async def list_told(services: ServiceBuilder) -> list[tuple[str | None, str, str
 async def test_another_root_has_modes_of_its_own(services: ServiceBuilder) -> None:
     await services.build_modes("/one").change("a.ipynb", "plan", "ada")
     other = services.build_modes("/other")
-    assert await other.of("a.ipynb") == "edit"
-    await other.gone("a.ipynb")
-    await other.renamed("a.ipynb", "b.ipynb")
-    assert await services.build_modes("/one").of("a.ipynb") == "plan"
+    assert await other.get_effective("a.ipynb") == "edit"
+    await other.on_deleted("a.ipynb")
+    await other.on_renamed("a.ipynb", "b.ipynb")
+    assert await services.build_modes("/one").get_effective("a.ipynb") == "plan"
 
 
 async def test_what_another_server_on_the_same_folder_changes_holds_soon(
     services: ServiceBuilder, clock: Clock
 ) -> None:
     one, other = services.build_modes(), services.build_modes()
-    assert await other.of("a.ipynb") == "edit"
+    assert await other.get_effective("a.ipynb") == "edit"
     await one.change("a.ipynb", "plan", "ada")
     clock.advance(LATER_SECONDS)
-    assert await other.of("a.ipynb") == "plan"
+    assert await other.get_effective("a.ipynb") == "plan"
 
 
 async def test_a_mode_follows_its_notebook_and_its_folder_and_goes_with_them(
@@ -50,18 +50,18 @@ async def test_a_mode_follows_its_notebook_and_its_folder_and_goes_with_them(
     for path in ("a.ipynb", "f/a.ipynb", "f/g/b.ipynb", "fg/c.ipynb"):
         await modes.change(path, "plan", "ada")
     await modes.change("z.ipynb", "review", "ada")
-    await modes.renamed("a.ipynb", "z.ipynb")
-    await modes.renamed("f", "h%_")
+    await modes.on_renamed("a.ipynb", "z.ipynb")
+    await modes.on_renamed("f", "h%_")
     for path in ("z.ipynb", "h%_/a.ipynb", "h%_/g/b.ipynb", "fg/c.ipynb"):
-        assert await modes.own(path) == "plan", path
+        assert await modes.get_own(path) == "plan", path
     for path in ("a.ipynb", "f/a.ipynb", "f/g/b.ipynb"):
-        assert await modes.own(path) is None, path
+        assert await modes.get_own(path) is None, path
     for path in ("z.ipynb", "h%_"):
-        await modes.gone(path)
+        await modes.on_deleted(path)
     for one in (modes, services.build_modes()):
         for path in ("z.ipynb", "h%_/a.ipynb", "h%_/g/b.ipynb"):
-            assert await one.own(path) is None, path
-        assert await one.own("fg/c.ipynb") == "plan"
+            assert await one.get_own(path) is None, path
+        assert await one.get_own("fg/c.ipynb") == "plan"
 
 
 # If nobody knows the modes ------------------------------------------------------------------------
@@ -78,7 +78,7 @@ def damage(services: ServiceBuilder) -> None:
     file.write_bytes(b"\xff" * file.stat().st_size)
 
 
-async def damaged(services: ServiceBuilder, **options: Any) -> ServerModes:
+async def damaged(services: ServiceBuilder, **options: Any) -> ModeManager:
     """Give the modes of a server that finds the database damaged."""
     before = services.build_modes()
     await before.change("a.ipynb", "plan", "ada")
@@ -91,7 +91,10 @@ async def test_without_a_database_no_notebook_has_a_mode_and_none_is_made(
     services: ServiceBuilder,
 ) -> None:
     modes = services.build_modes()
-    assert (await modes.of("a.ipynb"), await modes.explain_unreadable()) == ("edit", None)
+    assert (await modes.get_effective("a.ipynb"), await modes.explain_unreadable()) == (
+        "edit",
+        None,
+    )
     assert not services.database_file.parent.exists()
 
 
@@ -103,13 +106,16 @@ async def test_after_a_damage_no_mode_is_known_until_a_person_decides_for_all(
     for one in (modes, services.build_modes(), services.build_modes("/other root")):
         for path in ("a.ipynb", "b.ipynb"):
             with pytest.raises(ModesUnreadable):
-                await one.of(path)
+                await one.get_effective(path)
     await modes.change_server("review", "ada")
-    assert (await modes.of("a.ipynb"), await modes.explain_unreadable()) == ("review", None)
-    assert await services.build_modes().of("a.ipynb") == "edit"
+    assert (await modes.get_effective("a.ipynb"), await modes.explain_unreadable()) == (
+        "review",
+        None,
+    )
+    assert await services.build_modes().get_effective("a.ipynb") == "edit"
     # Whose modes of another root were lost has not decided.
     with pytest.raises(ModesUnreadable):
-        await services.build_modes("/other root").of("a.ipynb")
+        await services.build_modes("/other root").get_effective("a.ipynb")
 
 
 @pytest.mark.parametrize("mode", ["edit", "plan", None])
@@ -119,18 +125,18 @@ async def test_after_a_damage_a_person_decides_for_one_notebook(
     modes = await damaged(services)
     await modes.change("a.ipynb", mode, "ada")
     for one in (modes, services.build_modes()):
-        assert await one.of("a.ipynb") == (mode or "edit")
-        assert await one.own("a.ipynb") == mode
+        assert await one.get_effective("a.ipynb") == (mode or "edit")
+        assert await one.get_own("a.ipynb") == mode
         assert await one.explain_unreadable("a.ipynb") is None
         assert await one.explain_unreadable() is not None
         with pytest.raises(ModesUnreadable):
-            await one.of("b.ipynb")
-    await modes.renamed("a.ipynb", "c.ipynb")
-    assert await modes.own("c.ipynb") == mode
+            await one.get_effective("b.ipynb")
+    await modes.on_renamed("a.ipynb", "c.ipynb")
+    assert await modes.get_own("c.ipynb") == mode
     with pytest.raises(ModesUnreadable):
-        await modes.of("a.ipynb")
+        await modes.get_effective("a.ipynb")
     await modes.change_server(None, "ada")
-    assert (await modes.own("b.ipynb"), await modes.own("c.ipynb")) == (None, mode)
+    assert (await modes.get_own("b.ipynb"), await modes.get_own("c.ipynb")) == (None, mode)
 
 
 async def test_what_was_decided_after_a_damage_does_not_hold_after_the_next_one(
@@ -141,7 +147,7 @@ async def test_what_was_decided_after_a_damage_does_not_hold_after_the_next_one(
     await modes.database.close()
     damage(services)
     with pytest.raises(ModesUnreadable):
-        await services.build_modes().of("a.ipynb")
+        await services.build_modes().get_effective("a.ipynb")
 
 
 async def test_a_file_that_was_moved_aside_is_deleted_in_time_and_its_mark_stays(
@@ -152,7 +158,7 @@ async def test_a_file_that_was_moved_aside_is_deleted_in_time_and_its_mark_stays
     await modes.database.close()
     modes = services.build_modes(database=services.build_database(keep_days=-1))
     with pytest.raises(ModesUnreadable):
-        await modes.of("a.ipynb")
+        await modes.get_effective("a.ipynb")
     assert list_aside(services) == []
 
 
@@ -162,13 +168,13 @@ async def test_a_mark_is_there_before_the_file_is_moved(services: ServiceBuilder
     mark = services.database_file.with_name(f"{services.database_file.name}.quarantined")
     mark.mkdir()
     with pytest.raises(ModesUnreadable):
-        await modes.of("a.ipynb")
+        await modes.get_effective("a.ipynb")
     assert list_aside(services) == []
     mark.rmdir()
     for one in (modes, services.build_modes()):
         await one.database.read(lambda _: None)
         with pytest.raises(ModesUnreadable):
-            await one.of("a.ipynb")
+            await one.get_effective("a.ipynb")
     assert len(list_aside(services)) == 1
     assert mark.is_file()
 
@@ -184,12 +190,15 @@ async def test_a_mode_that_no_release_has_written_is_not_guessed(
     )
     other = services.build_modes()
     if written == "edit":
-        assert await other.of("a.ipynb") == "edit"
+        assert await other.get_effective("a.ipynb") == "edit"
         return
     with pytest.raises(ModesUnreadable):
-        await other.of("a.ipynb")
+        await other.get_effective("a.ipynb")
     await other.change("a.ipynb", "review", "ada")
-    assert (await other.of("a.ipynb"), await other.explain_unreadable()) == ("review", None)
+    assert (await other.get_effective("a.ipynb"), await other.explain_unreadable()) == (
+        "review",
+        None,
+    )
 
 
 async def test_modes_that_cannot_be_read_are_unknown_until_they_can_be(
@@ -205,18 +214,18 @@ async def test_modes_that_cannot_be_read_are_unknown_until_they_can_be(
     file.mkdir()
     for path in ("a.ipynb", "b.ipynb", "c.ipynb"):
         with pytest.raises(ModesUnreadable):
-            await modes.of(path)
+            await modes.get_effective(path)
     with pytest.raises(LedgerError):
         await modes.change("a.ipynb", "edit", "ada")
     # A person may decide for all, in this server and for as long as the reason is the same.
     await modes.change_server(None, "ada")
-    assert await modes.of("a.ipynb") == "edit"
+    assert await modes.get_effective("a.ipynb") == "edit"
     with pytest.raises(ModesUnreadable):
-        await services.build_modes().of("a.ipynb")
+        await services.build_modes().get_effective("a.ipynb")
     file.rmdir()
     kept.rename(file)
     clock.advance(LATER_SECONDS)
-    assert [await modes.of(path) for path in ("a.ipynb", "b.ipynb", "c.ipynb")] == [
+    assert [await modes.get_effective(path) for path in ("a.ipynb", "b.ipynb", "c.ipynb")] == [
         "plan",
         "edit",
         "edit",
@@ -228,13 +237,13 @@ async def test_fixed_modes_that_were_lost_are_for_whoever_runs_the_server(
 ) -> None:
     fixed = await damaged(services, configured="edit", is_fixed=True)
     with pytest.raises(ModesUnreadable):
-        await fixed.of("a.ipynb")
+        await fixed.get_effective("a.ipynb")
     with pytest.raises(Forbidden):
         await fixed.change_server(None, "ada")
     with pytest.raises(ModesUnreadable):
-        await fixed.of("a.ipynb")
+        await fixed.get_effective("a.ipynb")
     await services.build_modes().change_server(None, "ada")
-    assert await services.build_modes(is_fixed=True).of("a.ipynb") == "edit"
+    assert await services.build_modes(is_fixed=True).get_effective("a.ipynb") == "edit"
 
 
 async def test_pages_are_told_when_modes_are_lost_and_when_a_person_has_decided(
@@ -266,9 +275,9 @@ async def test_modes_of_a_newer_release_hold_and_cannot_be_changed(
     file = services.database_file
     before = file.read_bytes()
     older = services.build_modes(configured="review")
-    assert [await older.of(path) for path in ("a.ipynb", "b.ipynb")] == [mode, "review"]
+    assert [await older.get_effective(path) for path in ("a.ipynb", "b.ipynb")] == [mode, "review"]
     with pytest.raises(LedgerError):
         await older.change("a.ipynb", "review", "ada")
-    assert await older.of("a.ipynb") == mode
+    assert await older.get_effective("a.ipynb") == mode
     await older.database.close()
     assert file.read_bytes() == before

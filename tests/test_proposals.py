@@ -10,10 +10,10 @@ import pytest
 
 from jupyter_nbedit.errors import ProposalClosed, ProposalNotFound, TooManyProposals
 from jupyter_nbedit.events import PROPOSAL_SCHEMA_ID
-from jupyter_nbedit.notebook.record import Side
-from jupyter_nbedit.parts import Part
-from jupyter_nbedit.proposals import Proposal, Proposed, Ruling, Verdict
-from jupyter_nbedit.proposals.board import ProposalBoard
+from jupyter_nbedit.notebook.record import CellState
+from jupyter_nbedit.parts import CellDiff
+from jupyter_nbedit.proposals import DecisionRecord, Proposal, ProposalContent, Verdict
+from jupyter_nbedit.proposals.board import ProposalService
 from tests.support import samples
 from tests.support.services import START, ServiceBuilder
 from tests.support.sizes import is_nightly
@@ -29,9 +29,9 @@ def services(services: ServiceBuilder) -> ServiceBuilder:
     return services
 
 
-def part(number: int, source: str = "x") -> Part:
-    said = Side(cell_type="code", source=source, metadata={})
-    return Part(
+def part(number: int, source: str = "x") -> CellDiff:
+    said = CellState(cell_type="code", source=source, metadata={})
+    return CellDiff(
         part=number,
         cell_id="alpha",
         index_before=number,
@@ -44,14 +44,14 @@ def part(number: int, source: str = "x") -> Part:
 
 
 async def put(
-    board: ProposalBoard,
+    board: ProposalService,
     path: str = "a.ipynb",
     parts: int = 2,
     *,
     source: str = "x",
     work: bytes = b"work",
 ) -> Proposal:
-    said = Proposed(
+    said = ProposalContent(
         kind="create" if path == "new.ipynb" else "edit",
         user="agent",
         client="a client",
@@ -64,8 +64,8 @@ async def put(
     return await board.add(path, said, [part(n, source) for n in range(parts)], work)
 
 
-async def listed(board: ProposalBoard, path: str | None = None, **more: Any) -> list[int]:
-    found = await board.newest(path, **{"limit": 50, **more})
+async def listed(board: ProposalService, path: str | None = None, **more: Any) -> list[int]:
+    found = await board.list_newest(path, **{"limit": 50, **more})
     return [proposal.proposal_id for proposal in found]
 
 
@@ -76,8 +76,8 @@ async def list_told(services: ServiceBuilder) -> list[tuple[int, str, str | None
     ]
 
 
-async def decide(board: ProposalBoard, number: int, verdict: Verdict, *parts: int) -> Proposal:
-    return await board.decide(number, Ruling(verdict, parts, "ada", "JupyterLab"))
+async def decide(board: ProposalService, number: int, verdict: Verdict, *parts: int) -> Proposal:
+    return await board.decide(number, DecisionRecord(verdict, parts, "ada", "JupyterLab"))
 
 
 # What is kept -------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ async def test_a_proposal_is_the_same_after_a_restart(services: ServiceBuilder) 
     before = await put(services.build_board(), source="lone surrogate \ud800, \u2028 and ü")
     after = services.build_board()
     assert await after.get(before.proposal_id) == before
-    assert await after.store.work(before.proposal_id) == b"work"
+    assert await after.store.get_payload(before.proposal_id) == b"work"
     assert before.status == "pending"
     assert (before.created, before.expires) == (START, START + timedelta(hours=24))
 
@@ -96,7 +96,7 @@ async def test_another_root_has_proposals_of_its_own(services: ServiceBuilder) -
     number = (await put(services.build_board())).proposal_id
     other = services.build_board(root=lambda: "/other")
     assert await listed(other) == []
-    await other.gone("a.ipynb")
+    await other.on_deleted("a.ipynb")
     with pytest.raises(ProposalNotFound):
         await other.get(number)
     assert await listed(services.build_board()) == [number]
@@ -155,7 +155,7 @@ async def test_of_those_that_were_decided_the_oldest_are_forgotten(
     numbers = []
     for _ in range(1002):
         numbers.append((await put(board, parts=1)).proposal_id)
-        await board.store.decide(numbers[-1], Ruling("accepted", [0], "ada"))
+        await board.store.decide(numbers[-1], DecisionRecord("accepted", [0], "ada"))
     await board.store.expire()
     assert await listed(board, only_pending=False, limit=2000) == numbers[:1:-1]
 
@@ -176,7 +176,7 @@ async def test_a_proposal_expires_and_later_is_forgotten(services: ServiceBuilde
     assert [one.status for one in over.parts] == ["accepted", "pending"]
     assert (await board.get(decided)).status == "rejected"
     with pytest.raises(ProposalClosed):
-        await board.store.work(number)
+        await board.store.get_payload(number)
     assert await listed(board) == []
     assert (await list_told(services))[-1] == (number, "expired", None, 1)
     services.now = START + timedelta(hours=4)
@@ -219,7 +219,7 @@ async def test_who_waits_is_told_of_the_end_of_the_notebook(services: ServiceBui
     await asyncio.sleep(0)
     # The database answers one after the other: the task has asked for the proposal before.
     await board.get(number)
-    await board.gone("a.ipynb")
+    await board.on_deleted("a.ipynb")
     with pytest.raises(ProposalNotFound):
         await waiting
 
@@ -232,7 +232,7 @@ async def test_proposals_go_with_their_notebook_and_leave_no_byte(services: Serv
     number = (await put(board, "f/c.ipynb", source=CANARY, work=CANARY.encode())).proposal_id
     other = (await put(board)).proposal_id
     assert CANARY.encode() in services.read_database_files()
-    await board.gone("f")
+    await board.on_deleted("f")
     assert await listed(board, only_pending=False) == [other]
     assert (await list_told(services))[-1] == (number, "expired", None, 0)
     assert CANARY.encode() not in services.read_database_files()

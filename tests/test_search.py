@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from jupyter_nbedit.errors import Forbidden, InvalidRequest, NotebookNotFound
 from jupyter_nbedit.queries import SearchReply, SearchRequest
-from jupyter_nbedit.search import NotebookSearch
-from jupyter_nbedit.storage import Found, PassedOver, Walk
+from jupyter_nbedit.search import SearchService
+from jupyter_nbedit.storage import NotebookFile, SkippedPath, Walker
 from tests.support import samples
 from tests.support.memory_storage import MemoryStorage, OneStorage
 
@@ -37,7 +37,7 @@ NOTEBOOKS = {
 def search(storage: MemoryStorage, *, seconds: float = 60, **fields: Any) -> SearchReply:
     fields = {"query": "two", **fields}
     request = SearchRequest(**{name: value for name, value in fields.items() if value is not None})
-    service = NotebookSearch(storages=OneStorage(storage), seconds=seconds)
+    service = SearchService(storages=OneStorage(storage), seconds=seconds)
     return asyncio.run(service.search(request, gone=lambda: False))
 
 
@@ -175,11 +175,11 @@ def test_a_glob_chooses_by_name_or_by_path(glob: str, found: set[str]) -> None:
 class Strange(MemoryStorage):
     """A storage whose walk brings what a test wants."""
 
-    def __init__(self, *entries: Found | PassedOver) -> None:
+    def __init__(self, *entries: NotebookFile | SkippedPath) -> None:
         super().__init__({})
         self.entries = entries
 
-    async def walk(self, path: str, *, recursive: bool) -> Walk:  # noqa: ARG002 -- brings them all
+    async def walk(self, path: str, *, recursive: bool) -> Walker:  # noqa: ARG002 -- brings them all
         return lambda _: iter(self.entries)
 
 
@@ -193,13 +193,13 @@ def refusing(error: Exception) -> Callable[[], bytes]:
 def test_what_cannot_be_searched_is_told_and_hidden_things_only_counted() -> None:
     reply = search(
         Strange(
-            PassedOver(".x", "hidden", "It is hidden."),
-            PassedOver("link", "link", "It is a link."),
-            Found("forbidden.ipynb", refusing(Forbidden("You may not."))),
-            Found("gone.ipynb", refusing(NotebookNotFound())),
-            Found("not.ipynb", lambda: b"not a notebook"),
-            Found("half.ipynb", lambda: book("two", "@").replace(b'"@"', b"3")),
-            Found("good.ipynb", lambda: book("two")),
+            SkippedPath(".x", "hidden", "It is hidden."),
+            SkippedPath("link", "link", "It is a link."),
+            NotebookFile("forbidden.ipynb", refusing(Forbidden("You may not."))),
+            NotebookFile("gone.ipynb", refusing(NotebookNotFound())),
+            NotebookFile("not.ipynb", lambda: b"not a notebook"),
+            NotebookFile("half.ipynb", lambda: book("two", "@").replace(b'"@"', b"3")),
+            NotebookFile("good.ipynb", lambda: book("two")),
         )
     )
     assert places(reply) == [("half.ipynb", 0, 1), ("good.ipynb", 0, 1)]
@@ -214,5 +214,5 @@ def test_what_cannot_be_searched_is_told_and_hidden_things_only_counted() -> Non
 
 
 def test_a_hundred_skipped_things_are_named_and_all_are_counted() -> None:
-    reply = search(Strange(*(PassedOver(f"{n}", "link", "It is a link.") for n in range(150))))
+    reply = search(Strange(*(SkippedPath(f"{n}", "link", "It is a link.") for n in range(150))))
     assert (len(reply.skipped), reply.skipped_count) == (100, 150)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from jupyter_nbedit.tabs import Page, Seen, TabCounts, Tabs
+from jupyter_nbedit.tabs import TabConnection, TabCounts, TabRegistry, TabReport
 
 OLD, NEW, NEWER = ("0" * 64, "1" * 64, "2" * 64)
 NAME = "a.ipynb"
@@ -23,84 +23,84 @@ class Change:
     is_written: bool = True
 
 
-def open_page(tabs: Tabs, path: str = NAME, count: int = 1) -> Page:
-    page = tabs.enter()
-    tabs.opened(page, {path: count})
+def open_page(tabs: TabRegistry, path: str = NAME, count: int = 1) -> TabConnection:
+    page = tabs.connect()
+    tabs.set_open(page, {path: count})
     return page
 
 
-async def count(tabs: Tabs, change: Change | None = None, since: int = 0) -> TabCounts:
-    return await tabs.told(change or Change(), since=since, seconds=0)
+async def count(tabs: TabRegistry, change: Change | None = None, since: int = 0) -> TabCounts:
+    return await tabs.wait_for_reports(change or Change(), since=since, seconds=0)
 
 
 @pytest.mark.parametrize(
     ("seen", "change", "shown"),
     [
         # Whoever has taken in a later edit has this one.
-        (Seen(6, OLD, "shown"), Change(), 0),
-        (Seen(8, NEWER, "shown"), Change(), 1),
+        (TabReport(6, OLD, "shown"), Change(), 0),
+        (TabReport(8, NEWER, "shown"), Change(), 1),
         # Whoever heard of no edit is known by the hash.
-        (Seen(None, NEW, "shown"), Change(), 1),
-        (Seen(None, NEW, "shown"), Change(edit_id=None), 1),
-        (Seen(None, NEW, "shown"), Change(hash=NEWER), 0),
+        (TabReport(None, NEW, "shown"), Change(), 1),
+        (TabReport(None, NEW, "shown"), Change(edit_id=None), 1),
+        (TabReport(None, NEW, "shown"), Change(hash=NEWER), 0),
     ],
 )
 async def test_a_tab_is_known_by_the_newest_edit_or_by_the_hash(
-    seen: Seen, change: Change, shown: int
+    seen: TabReport, change: Change, shown: int
 ) -> None:
-    tabs = Tabs()
+    tabs = TabRegistry()
     page = open_page(tabs)
     since = tabs.heard
-    tabs.saw(page, NAME, seen)
+    tabs.report(page, NAME, seen)
     assert (await count(tabs, change, since)).shown == shown
 
 
 async def test_a_tab_that_showed_the_same_bytes_before_the_edit_has_not_told_of_it() -> None:
-    tabs = Tabs()
+    tabs = TabRegistry()
     page = open_page(tabs)
-    tabs.saw(page, NAME, Seen(5, NEW, "shown"))
+    tabs.report(page, NAME, TabReport(5, NEW, "shown"))
     # Others changed it, and the edit takes that back.
     since = tabs.heard
     assert (await count(tabs, since=since)).shown == 0
-    tabs.saw(page, NAME, Seen(5, NEW, "shown"))
+    tabs.report(page, NAME, TabReport(5, NEW, "shown"))
     assert (await count(tabs, since=since)).shown == 1
 
 
 async def test_of_an_edit_that_changed_nothing_nobody_has_to_tell() -> None:
-    tabs = Tabs()
-    tabs.saw(open_page(tabs), NAME, Seen(5, NEW, "shown"))
+    tabs = TabRegistry()
+    tabs.report(open_page(tabs), NAME, TabReport(5, NEW, "shown"))
     open_page(tabs)
     nothing = Change(edit_id=None, is_written=False)
-    counts = await tabs.told(nothing, since=tabs.heard, seconds=FOREVER_SECONDS)
+    counts = await tabs.wait_for_reports(nothing, since=tabs.heard, seconds=FOREVER_SECONDS)
     assert counts == TabCounts(open=2, shown=1)
 
 
 async def test_one_page_may_have_several_tabs_of_a_notebook_by_several_names() -> None:
-    tabs = Tabs(lambda path: path.removeprefix("link/"))
-    page = tabs.enter()
-    tabs.opened(page, {f"link/{NAME}": 1, NAME: 2})
-    tabs.saw(page, f"link/{NAME}", Seen(7, NEW, "shown"))
+    tabs = TabRegistry(lambda path: path.removeprefix("link/"))
+    page = tabs.connect()
+    tabs.set_open(page, {f"link/{NAME}": 1, NAME: 2})
+    tabs.report(page, f"link/{NAME}", TabReport(7, NEW, "shown"))
     assert await count(tabs, Change(path=f"link/{NAME}")) == TabCounts(open=3, shown=3)
 
 
 async def test_what_a_page_says_of_a_notebook_it_has_not_open_is_not_kept() -> None:
-    tabs = Tabs()
+    tabs = TabRegistry()
     page = open_page(tabs, "b.ipynb")
-    tabs.saw(page, NAME, Seen(7, NEW, "shown"))
-    tabs.opened(page, {NAME: 1})
+    tabs.report(page, NAME, TabReport(7, NEW, "shown"))
+    tabs.set_open(page, {NAME: 1})
     assert await count(tabs) == TabCounts(open=1)
-    tabs.saw(page, NAME, Seen(7, NEW, "shown"))
-    tabs.opened(page, {})
+    tabs.report(page, NAME, TabReport(7, NEW, "shown"))
+    tabs.set_open(page, {})
     assert await count(tabs) == TabCounts()
-    tabs.opened(page, {NAME: 1})
+    tabs.set_open(page, {NAME: 1})
     assert await count(tabs) == TabCounts(open=1)
-    tabs.leave(page)
+    tabs.disconnect(page)
     assert await count(tabs) == TabCounts()
 
 
-async def begin_to_wait(tabs: Tabs) -> asyncio.Task[TabCounts]:
+async def begin_to_wait(tabs: TabRegistry) -> asyncio.Task[TabCounts]:
     """Wait for tabs that never tell, in a task."""
-    waiting = tabs.told(Change(), since=tabs.heard, seconds=FOREVER_SECONDS)
+    waiting = tabs.wait_for_reports(Change(), since=tabs.heard, seconds=FOREVER_SECONDS)
     task = asyncio.create_task(waiting)
     await take_turns()
     assert not task.done()
@@ -114,36 +114,36 @@ async def take_turns() -> None:
 
 
 async def test_all_open_tabs_are_waited_for_also_those_that_open_meanwhile() -> None:
-    tabs = Tabs()
+    tabs = TabRegistry()
     one, other = open_page(tabs), open_page(tabs)
     task = await begin_to_wait(tabs)
     late = open_page(tabs)
     for page, seen in (
-        (one, Seen(7, NEW, "merged")),
-        (other, Seen(7, NEW, "shown")),
-        (late, Seen(None, NEW, "shown")),
+        (one, TabReport(7, NEW, "merged")),
+        (other, TabReport(7, NEW, "shown")),
+        (late, TabReport(None, NEW, "shown")),
     ):
         await take_turns()
         assert not task.done()
-        tabs.saw(page, NAME, seen)
+        tabs.report(page, NAME, seen)
     assert await task == TabCounts(open=3, shown=2, merged=1)
 
 
 async def test_a_tab_that_closes_is_not_waited_for() -> None:
-    tabs = Tabs()
+    tabs = TabRegistry()
     one, other = open_page(tabs), open_page(tabs)
     task = await begin_to_wait(tabs)
-    tabs.opened(one, {})
+    tabs.set_open(one, {})
     await take_turns()
-    tabs.leave(other)
+    tabs.disconnect(other)
     assert await task == TabCounts()
 
 
 async def test_whoever_stops_waiting_disturbs_nobody_else() -> None:
-    tabs = Tabs()
+    tabs = TabRegistry()
     page = open_page(tabs)
     task, other = await begin_to_wait(tabs), await begin_to_wait(tabs)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    tabs.saw(page, NAME, Seen(7, NEW, "shown"))
+    tabs.report(page, NAME, TabReport(7, NEW, "shown"))
     assert (await other).shown == 1

@@ -225,7 +225,7 @@ class History:
             # It is refused, or an outsider has restored what was there before.
             assert self.text == before
             return False
-        (newest,) = await self.served.services.ledger.page(self.path.name, limit=1)
+        (newest,) = await self.served.services.ledger.list_page(self.path.name, limit=1)
         assert newest.undoes is not None
         self.were_trusted[newest.edit_id] = trusted
         self.trusted, said = self.served.judge(self.text)
@@ -238,7 +238,9 @@ class History:
         path = self.path.name
         if self.random.random() < 0.5 and await self.taken_back(UndoRequest(path, redo=True)):
             return
-        edits = [edit.edit_id for edit in await self.served.services.ledger.page(path, limit=5)]
+        edits = [
+            edit.edit_id for edit in await self.served.services.ledger.list_page(path, limit=5)
+        ]
         for edit in [None, self.random.choice([*edits, None])]:
             if await self.taken_back(UndoRequest(path, edit)):
                 await self.check()
@@ -390,7 +392,7 @@ async def test_taking_back_an_edit_does_not_trust_what_the_edit_had_taken_out() 
         await history.check()
         assert await history.edited({"op": "replace", "cell": "c1", "source": "# B"})
         assert history.trusted
-        edits = await served.services.ledger.page(history.path.name, limit=2)
+        edits = await served.services.ledger.list_page(history.path.name, limit=2)
         assert await history.taken_back(UndoRequest(history.path.name, edits[-1].edit_id))
         assert outputs(history.text) == evil
         assert not history.trusted

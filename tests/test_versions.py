@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.versions import Changes, Versions
+from jupyter_nbedit.versions import VersionCache, VersionDiff
 from tests.support import samples
 
 NAMES = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8)
@@ -17,10 +17,10 @@ def build_document(*cells: tuple[str | None, str]) -> Document:
     return Document.parse(samples.notebook(*(samples.raw(source, name) for name, source in cells)))
 
 
-def find_changes(before: Document, now: Document) -> Changes:
-    versions = Versions()
-    versions.note(before.hash, before)
-    return versions.changed_since(before.hash, now)
+def find_changes(before: Document, now: Document) -> VersionDiff:
+    versions = VersionCache()
+    versions.remember(before.hash, before)
+    return versions.compare(before.hash, now)
 
 
 @given(st.dictionaries(st.sampled_from("abcdefgh"), SOURCES), NAMES, st.data())
@@ -44,7 +44,7 @@ def test_changes_are_those_that_a_plain_comparison_finds(
 def test_cells_without_ids_are_known_by_their_bytes() -> None:
     ab, ba = (build_document(*((None, source) for source in order)) for order in ("ab", "ba"))
     aab = build_document((None, "a"), (None, "a"), (None, "b"))
-    assert find_changes(ab, ba) == Changes([], [], reordered=True, total_cells=2)
+    assert find_changes(ab, ba) == VersionDiff([], [], reordered=True, total_cells=2)
     assert not find_changes(aab, ab).reordered
 
 

@@ -24,14 +24,14 @@ from typing import TypeVar
 from jupyter_nbedit.database.failures import (
     HISTORY,
     NewerFile,
-    NotOurs,
     Purpose,
+    UnknownDatabase,
+    get_error_text,
     is_broken,
     is_locked,
     is_read_only,
     is_table_lost,
-    refusals,
-    said,
+    map_sqlite_errors,
 )
 from jupyter_nbedit.database.files import PrivateFile
 from jupyter_nbedit.database.presence import Presence
@@ -43,9 +43,9 @@ from jupyter_nbedit.database.structure import (
 )
 from jupyter_nbedit.errors import LedgerError
 
-_Answer = TypeVar("_Answer")
+_Result = TypeVar("_Result")
 #: Asks or changes something, on the thread of the database and in one transaction.
-Work = Callable[[sqlite3.Connection], _Answer]
+Work = Callable[[sqlite3.Connection], _Result]
 
 NAME = "history.sqlite3"
 
@@ -111,7 +111,7 @@ class Database:
         #: Says which servers of this user are alive; to be used on the thread of the database.
         self.presence = Presence(folder)
 
-    async def read(self, work: Work[_Answer], *, purpose: Purpose = HISTORY) -> _Answer:
+    async def read(self, work: Work[_Result], *, purpose: Purpose = HISTORY) -> _Result:
         """Ask something.
 
         Parameters
@@ -127,11 +127,13 @@ class Database:
             If the database fails.
         """
         deadline = time.monotonic() + _PATIENCE_SECONDS
-        return await self._away(lambda: self._done(work, "BEGIN", deadline, purpose), purpose)
+        return await self._submit(
+            lambda: self._run_with_recovery(work, "BEGIN", deadline, purpose), purpose
+        )
 
     async def read_modes(
-        self, work: Work[_Answer], *, purpose: Purpose
-    ) -> tuple[_Answer | None, str | None]:
+        self, work: Work[_Result], *, purpose: Purpose
+    ) -> tuple[_Result | None, str | None]:
         """Ask the table ``modes`` something, in a file of a newer release, too.
 
         Returns
@@ -146,21 +148,23 @@ class Database:
         """
         deadline = time.monotonic() + _PATIENCE_SECONDS
 
-        def look() -> tuple[_Answer | None, str | None]:
+        def look() -> tuple[_Result | None, str | None]:
             answer = None
-            with refusals(purpose):
-                is_kept = self._file.found() is not None or self._is_exposed(self._folder)
+            with map_sqlite_errors(purpose):
+                is_kept = self._file.read_identity() is not None or self._is_exposed(self._folder)
             if is_kept:
-                answer = self._done(work, "BEGIN", deadline, purpose, may_be_newer=True)
+                answer = self._run_with_recovery(
+                    work, "BEGIN", deadline, purpose, may_be_newer=True
+                )
             # Last of all: whoever moves the file aside writes the mark before.
-            with refusals(purpose):
+            with map_sqlite_errors(purpose):
                 return answer, self._file.read_mark()
 
-        return await self._away(look, purpose)
+        return await self._submit(look, purpose)
 
     async def write(
-        self, work: Work[_Answer], *, forget: bool = False, purpose: Purpose = HISTORY
-    ) -> _Answer:
+        self, work: Work[_Result], *, forget: bool = False, purpose: Purpose = HISTORY
+    ) -> _Result:
         """Change something.
 
         Parameters
@@ -180,24 +184,24 @@ class Database:
         # From here on: those that wait behind one another wait for the same lock.
         deadline = time.monotonic() + _PATIENCE_SECONDS
 
-        def change() -> _Answer:
-            answer = self._done(work, "BEGIN IMMEDIATE", deadline, purpose)
+        def change() -> _Result:
+            answer = self._run_with_recovery(work, "BEGIN IMMEDIATE", deadline, purpose)
             self._must_truncate |= forget
             if self._must_truncate:
                 self._truncate()
             return answer
 
-        return await self._away(change, purpose)
+        return await self._submit(change, purpose)
 
     async def close(self) -> None:
         """Finish what was begun and close the file; nothing can be done afterwards."""
         try:
-            await self._away(self._close_all, HISTORY)
+            await self._submit(self._close_all, HISTORY)
         except LedgerError as error:
             self._log.warning("%s", error.message)
         self._thread.shutdown(wait=False)
 
-    async def _away(self, function: Callable[[], _Answer], purpose: Purpose) -> _Answer:
+    async def _submit(self, function: Callable[[], _Result], purpose: Purpose) -> _Result:
         try:
             future = self._thread.submit(function)
         except RuntimeError:
@@ -207,29 +211,29 @@ class Database:
 
     # All below is done on the one thread.
 
-    def _done(
+    def _run_with_recovery(
         self,
-        work: Work[_Answer],
+        work: Work[_Result],
         begin: str,
         deadline: float,
         purpose: Purpose,
         *,
         may_be_newer: bool = False,
-    ) -> _Answer:
-        with refusals(purpose):
+    ) -> _Result:
+        with map_sqlite_errors(purpose):
             for attempt in range(_ATTEMPTS):
                 try:
-                    return self._transaction(work, begin, deadline)
+                    return self._run_transaction(work, begin, deadline)
                 except NewerFile as error:
                     self._warn_of_newer(error)
                     if not may_be_newer:
                         raise
                     return self._read_newer(work)
-                except (sqlite3.DatabaseError, NotOurs, UnicodeDecodeError) as error:
+                except (sqlite3.DatabaseError, UnknownDatabase, UnicodeDecodeError) as error:
                     if attempt == _ATTEMPTS - 1:
                         raise
                     if is_broken(error):
-                        self._put_aside(error)
+                        self._quarantine(error)
                     elif is_table_lost(error) or is_read_only(error):
                         # To open the file anew tells whether it is damaged, and whether it may be
                         # written by now; a connection that only reads stays one.
@@ -238,15 +242,15 @@ class Database:
                         raise
         raise AssertionError
 
-    def _transaction(self, work: Work[_Answer], begin: str, deadline: float) -> _Answer:
-        connection = self._connection()
+    def _run_transaction(self, work: Work[_Result], begin: str, deadline: float) -> _Result:
+        connection = self._get_connection()
         left = max(0.0, deadline - time.monotonic())
         connection.execute(f"PRAGMA busy_timeout = {int(left * 1000)}")
         connection.execute(begin)
         try:
             answer = work(connection)
             connection.execute("COMMIT")
-            self._stamp = self._file.stamp()
+            self._stamp = self._file.read_size_and_time()
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
@@ -261,14 +265,15 @@ class Database:
             busy, *_ = self._opened.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             # While another server reads, it is left to the next change.
             self._must_truncate = bool(busy)
-            self._stamp = self._file.stamp()
+            self._stamp = self._file.read_size_and_time()
 
-    def _connection(self) -> sqlite3.Connection:
+    def _get_connection(self) -> sqlite3.Connection:
         opened = self._opened
         if (
             opened is not None
             and opened.file is not None
-            and (opened.file, self._stamp) != (self._file.found(), self._file.stamp())
+            and (opened.file, self._stamp)
+            != (self._file.read_identity(), self._file.read_size_and_time())
         ):
             # Somebody may have removed it, another server may have moved it aside, or something
             # may have written over it, which SQLite does not see as long as it remembers what was
@@ -277,14 +282,14 @@ class Database:
             self._close()
         if self._opened is None:
             self._opened = self._open()
-            self._stamp = self._file.stamp()
+            self._stamp = self._file.read_size_and_time()
         return self._opened.connection
 
     def _check_size(self) -> None:
         """Raise an error if the file is empty, which SQLite takes for a new database."""
-        if self._file.stamp()[0] == 0:
+        if self._file.read_size_and_time()[0] == 0:
             message = "the file is empty"
-            raise NotOurs(message)
+            raise UnknownDatabase(message)
 
     def _open(self) -> _Opened:
         if self._is_exposed(self._folder):
@@ -298,10 +303,10 @@ class Database:
         self._file.make_folder()
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while True:
-            self._last = self._file.found()
+            self._last = self._file.read_identity()
             if self._last is None:
                 self._create()
-                self._last = self._file.found()
+                self._last = self._file.read_identity()
             if self._last is None:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
             self._check_size()
@@ -310,7 +315,7 @@ class Database:
             except sqlite3.OperationalError as error:
                 # SQLite does not wait for another server that migrates the file just now, and
                 # another one may have moved it aside meanwhile.
-                is_passing = is_locked(error) or self._file.found() != self._last
+                is_passing = is_locked(error) or self._file.read_identity() != self._last
                 if not is_passing or time.monotonic() > deadline:
                     raise
             time.sleep(_POLL_SECONDS)
@@ -337,7 +342,7 @@ class Database:
             with closing(self._connect(path.as_uri(), uri=True)) as connection:
                 connection.executescript(_SETTINGS)
                 self._migrate(connection)
-            self._file.place_new(path)
+            self._file.publish_new(path)
         finally:
             self._file.discard_new(path)
 
@@ -367,7 +372,7 @@ class Database:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if owner != _APPLICATION_ID or version < 1:
             message = "file is not a database of jupyter_nbedit"
-            raise NotOurs(message)
+            raise UnknownDatabase(message)
         if version > len(self._schema.migrations):
             raise NewerFile(version, len(self._schema.migrations))
 
@@ -393,7 +398,7 @@ class Database:
                 connection.execute("ROLLBACK")
             raise
 
-    def _read_newer(self, work: Work[_Answer]) -> _Answer:
+    def _read_newer(self, work: Work[_Result]) -> _Result:
         """Ask a file of a newer release, which is opened for reading alone and not kept open."""
         with closing(self._connect_to_file("ro")) as connection:
             return work(connection)
@@ -403,16 +408,16 @@ class Database:
             self._has_warned_of_newer = True
             self._log.warning("%s: %s.", HISTORY.problem, error)
 
-    def _put_aside(self, error: BaseException) -> None:
+    def _quarantine(self, error: BaseException) -> None:
         """Move a broken file out of the way, unless another server has done so already."""
         self._close()
-        if self._last != self._file.found():
+        if self._last != self._file.read_identity():
             return
         self._log.warning(
             "The history of edits cannot be read (%s). A new one is begun; the old one is kept as "
             "%r for %s days.",
-            said(error),
-            str(self._file.put_aside(_explain_damage(error))),
+            get_error_text(error),
+            str(self._file.quarantine(_explain_damage(error))),
             self._file.keep_days,
         )
 
@@ -432,5 +437,5 @@ class Database:
 
 def _explain_damage(error: BaseException) -> str:
     """Return what is wrong with a file, without the texts of it that SQLite repeats."""
-    why = str(error) if isinstance(error, NotOurs) else "it is damaged"
+    why = str(error) if isinstance(error, UnknownDatabase) else "it is damaged"
     return f"the database of jupyter_nbedit could not be read ({why})"

@@ -49,7 +49,7 @@ MODES = Purpose("The modes of notebooks cannot be read now", "Until they can be,
 NEW_MODE = Purpose("The mode cannot be stored now", "It is as it was.")
 
 
-class NotOurs(Exception):
+class UnknownDatabase(Exception):
     """The file is a database of somebody else, or no longer what we wrote."""
 
 
@@ -64,14 +64,14 @@ class NewerFile(Exception):
 
 
 def is_broken(error: BaseException) -> bool:
-    """Tell whether the file is to blame."""
+    """Return whether the file is to blame."""
     # Python 3.10 does not tell SQLite's codes, but its texts for them do not change.
-    why = said(error)
-    return isinstance(error, NotOurs) or any(words in why for words in _BROKEN)
+    why = get_error_text(error)
+    return isinstance(error, UnknownDatabase) or any(words in why for words in _BROKEN)
 
 
 def is_table_lost(error: BaseException) -> bool:
-    """Tell whether a table or a column is missing, which were there when the file was opened."""
+    """Return whether a table or a column is missing, which were there when the file was opened."""
     return isinstance(error, sqlite3.OperationalError) and any(
         words in str(error) for words in _LOST
     )
@@ -82,20 +82,20 @@ def is_read_only(error: BaseException) -> bool:
     return isinstance(error, sqlite3.OperationalError) and "readonly" in str(error)
 
 
-def said(error: BaseException) -> str:
-    """Give the text of an error; one that repeats a broken schema may not be UTF-8."""
+def get_error_text(error: BaseException) -> str:
+    """Return the text of an error; one that repeats a broken schema may not be UTF-8."""
     if isinstance(error, UnicodeDecodeError):
         return error.object.decode(errors="replace")
     return str(error)
 
 
 def is_locked(error: BaseException) -> bool:
-    """Tell whether another server has the file."""
+    """Return whether another server has the file."""
     return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
 
 
 @contextmanager
-def refusals(purpose: Purpose = HISTORY) -> Iterator[None]:
+def map_sqlite_errors(purpose: Purpose = HISTORY) -> Iterator[None]:
     """Turn a failure of the database into a refusal; a mistake of ours stays one."""
     try:
         yield
@@ -103,7 +103,7 @@ def refusals(purpose: Purpose = HISTORY) -> Iterator[None]:
         sqlite3.OperationalError,
         sqlite3.IntegrityError,
         OSError,
-        NotOurs,
+        UnknownDatabase,
         NewerFile,
     ) as error:
         # An OSError's own text names the file.

@@ -41,15 +41,15 @@ class PrivateFile:
         """
         return Path(f"{self.path}.quarantined")
 
-    def found(self) -> tuple[int, int] | None:
-        """Tell which file there is."""
+    def read_identity(self) -> tuple[int, int] | None:
+        """Return which file there is."""
         try:
             status = self.path.stat()
         except (FileNotFoundError, NotADirectoryError):
             return None
         return status.st_dev, status.st_ino
 
-    def stamp(self) -> tuple[int, int]:
+    def read_size_and_time(self) -> tuple[int, int]:
         """Return the size of the file and when it was written.
 
         The file itself is never opened but by SQLite: to close it would take the locks away that
@@ -81,15 +81,15 @@ class PrivateFile:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         return path
 
-    def place_new(self, path: Path) -> None:
-        """Give a complete file the name of the database, unless another server was faster."""
+    def publish_new(self, path: Path) -> None:
+        """Move a complete file to the name of the database, unless another server was faster."""
         try:
             os.link(path, self.path)
         except FileExistsError:
             pass
         except OSError:
             # This file system has no hard links.
-            if self.found() is None:
+            if self.read_identity() is None:
                 path.rename(self.path)
 
     @staticmethod
@@ -99,7 +99,7 @@ class PrivateFile:
             with suppress(FileNotFoundError):
                 Path(f"{path}{beside}").unlink()
 
-    def put_aside(self, why: str) -> Path:
+    def quarantine(self, why: str) -> Path:
         """Move the file and those beside it out of the way, and tell where it is now."""
         end = f"{_ASIDE}{datetime.now(tz=timezone.utc):%Y%m%dT%H%M%S%f}"
         # First of all, so that no crash can come between: there is no new database without it.

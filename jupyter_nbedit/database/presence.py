@@ -45,7 +45,9 @@ class Presence:
         if self._descriptor is not None or not self._folder.is_dir():
             # Without a folder the database is in memory, and nobody else looks into that.
             return
-        descriptor = os.open(self._path(self.server), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(
+            self._build_path(self.server), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
+        )
         try:
             if sys.platform != "win32":
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -64,7 +66,7 @@ class Presence:
         """
         if server == self.server:
             return True
-        path = self._path(server)
+        path = self._build_path(server)
         if sys.platform == "win32":
             # The file of a process that runs cannot be removed.
             try:
@@ -94,7 +96,7 @@ class Presence:
         os.close(self._descriptor)
         self._descriptor = None
         with suppress(OSError):
-            self._path(self.server).unlink()
+            self._build_path(self.server).unlink()
 
-    def _path(self, server: str) -> Path:
+    def _build_path(self, server: str) -> Path:
         return self._folder / f"{_PREFIX}{server}.lock"

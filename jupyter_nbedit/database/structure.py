@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 
-from jupyter_nbedit.database.failures import NotOurs
+from jupyter_nbedit.database.failures import UnknownDatabase
 
 
 def describe_structure(connection: sqlite3.Connection) -> set[tuple[object, ...]]:
@@ -44,7 +44,7 @@ def check_structure(connection: sqlite3.Connection, wanted: set[tuple[object, ..
     """
     if not wanted <= describe_structure(connection):
         message = "its tables are not those of jupyter_nbedit"
-        raise NotOurs(message)
+        raise UnknownDatabase(message)
     for kind, name, *_ in sorted(wanted, key=str):
         if kind != "table":
             continue
@@ -53,7 +53,7 @@ def check_structure(connection: sqlite3.Connection, wanted: set[tuple[object, ..
                 # To explain a statement is to compile it, with the triggers that belong to it.
                 connection.execute("EXPLAIN " + statement.format(name)).fetchall()
             except sqlite3.OperationalError as error:
-                raise NotOurs(str(error)) from None
+                raise UnknownDatabase(str(error)) from None
 
 
 def check_contents(connection: sqlite3.Connection, tables: Iterable[str]) -> None:
@@ -66,4 +66,4 @@ def check_contents(connection: sqlite3.Connection, tables: Iterable[str]) -> Non
     for table in tables:
         (found,) = connection.execute(f"PRAGMA integrity_check({table})").fetchone()
         if found != "ok":
-            raise NotOurs(found)
+            raise UnknownDatabase(found)

@@ -40,13 +40,13 @@ def send(server: Server, step: Step) -> Exchange:
     request = {"operations": list(step.operations), "client": CLIENT, "message": step.says}
 
     before = file.read_bytes()
-    status, answer = server.request("PATCH", route, request)
+    status, answer = server.send_request("PATCH", route, request)
     after = file.read_bytes()
 
     print(f"\n# {step.says}")
     print(f"PATCH {route}\n{json.dumps(request, indent=2)}\n")
     print(f"{status} {HTTPStatus(status).phrase}\n{json.dumps(answer, indent=2)}\n")
-    print(file_diff(step.path, before, after), flush=True)
+    print(compute_file_diff(step.path, before, after), flush=True)
     return Exchange(step, status, answer, before, after)
 
 
@@ -60,17 +60,17 @@ def check(exchange: Exchange) -> None:
     """
     step, status, answer = exchange.step, exchange.status, exchange.answer
     if step.refused is not None:
-        _promise(status >= HTTPStatus.BAD_REQUEST, f"a refusal, not the status {status}")
-        _promise(answer["reason"] == step.refused, f"the reason {step.refused}")
-        _promise(exchange.after == exchange.before, "a file left alone by a refused request")
+        _check_promise(status >= HTTPStatus.BAD_REQUEST, f"a refusal, not the status {status}")
+        _check_promise(answer["reason"] == step.refused, f"the reason {step.refused}")
+        _check_promise(exchange.after == exchange.before, "a file left alone by a refused request")
         return
-    _promise(status == HTTPStatus.OK, f"the status 200, not {status}")
-    _promise(answer["hash_before"] == _sha256(exchange.before), "the hash the file had")
-    _promise(answer["hash"] == _sha256(exchange.after), "the hash of what is on disk")
-    _promise(answer["bytes_preserved"] is True, "the bytes of everything else to be kept")
+    _check_promise(status == HTTPStatus.OK, f"the status 200, not {status}")
+    _check_promise(answer["hash_before"] == _sha256(exchange.before), "the hash the file had")
+    _check_promise(answer["hash"] == _sha256(exchange.after), "the hash of what is on disk")
+    _check_promise(answer["bytes_preserved"] is True, "the bytes of everything else to be kept")
 
 
-def file_diff(path: str, before: bytes, after: bytes) -> str:
+def compute_file_diff(path: str, before: bytes, after: bytes) -> str:
     """Return the unified diff of the file itself, line ends made visible where they are CR LF."""
     old, new = (
         content.decode().replace("\r\n", "\N{SYMBOL FOR CARRIAGE RETURN}\n").splitlines()
@@ -84,6 +84,6 @@ def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _promise(kept: bool, promise: str) -> None:  # noqa: FBT001 - it reads as a sentence
+def _check_promise(kept: bool, promise: str) -> None:  # noqa: FBT001 - it reads as a sentence
     if not kept:
         raise BrokenPromiseError(f"This was promised: {promise}.")

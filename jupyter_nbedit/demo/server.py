@@ -36,7 +36,7 @@ class Server:
     token: str
     root: Path
 
-    def request(self, verb: str, path: str, body: Any = None) -> tuple[int, Any]:
+    def send_request(self, verb: str, path: str, body: Any = None) -> tuple[int, Any]:
         """Send JSON; return the status and the JSON that came back, None if it was no JSON."""
         headers = {"Authorization": f"token {self.token}", "Content-Type": "application/json"}
         connection = HTTPConnection("127.0.0.1", self.port, timeout=REQUEST_SECONDS)
@@ -50,7 +50,7 @@ class Server:
 
 
 @contextlib.contextmanager
-def running(
+def run_server(
     application: str, folder: Path, *options: str, python: str = sys.executable
 ) -> Iterator[Server]:
     """Run a Jupyter server while the block does.
@@ -74,7 +74,7 @@ def running(
     log = folder / "server.log"
     process = start_process(application, folder, *options, python=python, log=log)
     try:
-        yield _answering(process, folder, log)
+        yield _wait_until_ready(process, folder, log)
     finally:
         process.terminate()
         try:
@@ -115,7 +115,7 @@ def start_process(
     with log.open("ab") as output:
         return subprocess.Popen(  # noqa: S603 - our own command
             command,
-            env={**_environment(folder), **(environment or {})},
+            env={**_build_environment(folder), **(environment or {})},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -124,7 +124,7 @@ def start_process(
         )
 
 
-def _environment(folder: Path) -> dict[str, str]:
+def _build_environment(folder: Path) -> dict[str, str]:
     own = {
         "IPYTHONDIR": "ipython",
         "JUPYTER_CONFIG_DIR": "config",
@@ -156,7 +156,7 @@ def find_free_port() -> int:
         return port
 
 
-def _answering(process: subprocess.Popen[bytes], folder: Path, log: Path) -> Server:
+def _wait_until_ready(process: subprocess.Popen[bytes], folder: Path, log: Path) -> Server:
     """Wait for the server; where it is and its token it has written down itself."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
@@ -165,7 +165,7 @@ def _answering(process: subprocess.Popen[bytes], folder: Path, log: Path) -> Ser
             with contextlib.suppress(json.JSONDecodeError, ConnectionError):
                 info = json.loads(file.read_text())
                 server = Server(info["port"], info["token"], folder / "notebooks")
-                server.request("GET", "/api/status")
+                server.send_request("GET", "/api/status")
                 return server
         time.sleep(0.1)
     why = f"did not answer in {START_SECONDS} s"

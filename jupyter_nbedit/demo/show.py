@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_nbedit.demo import DemoError, agent
 from jupyter_nbedit.demo.script import RICH, STEPS
-from jupyter_nbedit.demo.server import Server, running
+from jupyter_nbedit.demo.server import Server, run_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 SAMPLES = Path(__file__).parent / "notebooks"
 PAUSE = 4.0  # seconds between two steps, for people to see what has happened
 
-__all__ = ["DemoError", "checked", "on_a_page"]
+__all__ = ["DemoError", "check_script", "play_in_browser"]
 
 
-def checked() -> None:
+def check_script() -> None:
     """Play the script against a plain Jupyter server and check all that it promises.
 
     Raises
@@ -33,7 +33,7 @@ def checked() -> None:
     DemoError
         Something was not as promised, or the server did not start.
     """
-    with _scratch() as folder, running("jupyter_server", folder, "--no-browser") as server:
+    with _copy_samples() as folder, run_server("jupyter_server", folder, "--no-browser") as server:
         _prepare(server)
         for step in STEPS:
             agent.check(agent.send(server, step))
@@ -48,7 +48,7 @@ def checked() -> None:
     )
 
 
-def on_a_page(*, open_browser: bool) -> None:
+def play_in_browser(*, open_browser: bool) -> None:
     """Play the script in front of an open JupyterLab, as often as the user likes.
 
     Raises
@@ -65,7 +65,7 @@ def on_a_page(*, open_browser: bool) -> None:
     options = [f"--LabApp.default_url=/lab/tree/{RICH}"]
     if not open_browser:
         options.append("--no-browser")
-    with _scratch() as folder, running("jupyterlab", folder, *options) as server:
+    with _copy_samples() as folder, run_server("jupyterlab", folder, *options) as server:
         _prepare(server)
         page = f"http://127.0.0.1:{server.port}/lab/tree/{RICH}?token={server.token}"
         print(f"JupyterLab with {RICH} is at\n    {page}")
@@ -81,7 +81,7 @@ def on_a_page(*, open_browser: bool) -> None:
 
 
 @contextlib.contextmanager
-def _scratch() -> Iterator[Path]:
+def _copy_samples() -> Iterator[Path]:
     """Copy the samples to a temporary folder, which is removed in the end."""
     with tempfile.TemporaryDirectory(prefix="nbedit-demo-", ignore_cleanup_errors=True) as folder:
         shutil.copytree(SAMPLES, Path(folder, "notebooks"))
@@ -90,27 +90,27 @@ def _scratch() -> Iterator[Path]:
 
 def _prepare(server: Server) -> None:
     """See that our extension answers, and have the server's own notary trust the rich notebook."""
-    status, _ = server.request("GET", "/nbedit")
+    status, _ = server.send_request("GET", "/nbedit")
     if status != HTTPStatus.OK:
         raise DemoError(
             f"the server answers /nbedit with {status}, so the extension is not on. See what\n"
             f"    {sys.executable} -m jupyter server extension list\n"
             "says of jupyter_nbedit."
         )
-    server.request("POST", f"/api/contents/{RICH}/trust")
+    server.send_request("POST", f"/api/contents/{RICH}/trust")
     if not _is_trusted(server):
         raise DemoError(f"the server was asked to trust {RICH}, but does not.")
 
 
 def _is_trusted(server: Server) -> bool:
-    _, notebook = server.request("GET", f"/nbedit/notebooks/{RICH}")
+    _, notebook = server.send_request("GET", f"/nbedit/notebooks/{RICH}")
     trusted: bool = notebook["trusted"]
     return trusted
 
 
 def _wait_for_the_page(server: Server) -> None:
     """Return when a page has connected the notebook's kernel, as JupyterLab does on opening it."""
-    while server.request("GET", "/api/status")[1]["connections"] == 0:
+    while server.send_request("GET", "/api/status")[1]["connections"] == 0:
         time.sleep(0.5)
 
 
@@ -121,5 +121,5 @@ def _wait_for_another_round(server: Server) -> None:
         return
     print("\nThat was all. The page stays open until Ctrl-C.", flush=True)
     while True:
-        server.request("GET", "/api/status")
+        server.send_request("GET", "/api/status")
         time.sleep(1)

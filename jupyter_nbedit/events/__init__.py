@@ -26,7 +26,7 @@ SCHEMAS = {
 _MOST_OPERATIONS = 20
 
 
-class EditEvents:
+class EditEventEmitter:
     """Emits one event for each edit.
 
     Parameters
@@ -43,7 +43,7 @@ class EditEvents:
         self.epoch = uuid.uuid4().hex
 
     def listen(self, listener: Callable[[Mapping[str, Any]], None]) -> Callable[[], None]:
-        """Tell a listener in this process of each edit; give what ends it.
+        """Call a listener in this process for each edit; return what ends that.
 
         Parameters
         ----------
@@ -60,7 +60,7 @@ class EditEvents:
         return stop
 
     def emit(self, operations: Sequence[dict[str, Any]], **data: Any) -> None:
-        """Tell everybody who listens; to be called on the loop's thread.
+        """Emit the event; to be called on the loop's thread.
 
         Parameters
         ----------
@@ -81,13 +81,13 @@ class EditEvents:
         self._logger.emit(schema_id=SCHEMA_ID, data=event)
 
 
-class DecisionEvents:
+class ReviewEventEmitter:
     """Emits an event for each step of a proposal and each change of a mode.
 
     Parameters
     ----------
     logger
-        The server's event logger; see `EditEvents`.
+        The server's event logger; see `EditEventEmitter`.
     epoch
         Names this run of the server.
     """
@@ -96,8 +96,8 @@ class DecisionEvents:
         self._logger = logger
         self._epoch = epoch
 
-    def proposal(self, **data: Any) -> None:
-        """Tell that a proposal was made, decided in part or whole, or has expired.
+    def emit_proposal(self, **data: Any) -> None:
+        """Emit that a proposal was made, decided in part or whole, or has expired.
 
         Parameters
         ----------
@@ -106,8 +106,8 @@ class DecisionEvents:
         """
         self._logger.emit(schema_id=PROPOSAL_SCHEMA_ID, data={"epoch": self._epoch, **data})
 
-    def mode(self, **data: Any) -> None:
-        """Tell that a notebook or the server has another mode.
+    def emit_mode(self, **data: Any) -> None:
+        """Emit that a notebook or the server has another mode.
 
         Parameters
         ----------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jupyter_nbedit.handlers.about import AboutHandler, NothingHandler
+from jupyter_nbedit.handlers.about import AboutHandler, NotFoundHandler
 from jupyter_nbedit.handlers.cells import CellHandler, CellsHandler
 from jupyter_nbedit.handlers.history import (
     AllHistoryHandler,
@@ -13,10 +13,10 @@ from jupyter_nbedit.handlers.mode import ModeHandler
 from jupyter_nbedit.handlers.notebooks import NotebookHandler
 from jupyter_nbedit.handlers.openapi import OpenAPIHandler
 from jupyter_nbedit.handlers.proposals import (
-    AcceptanceHandler,
+    AcceptHandler,
     ProposalHandler,
     ProposalsHandler,
-    RejectionHandler,
+    RejectHandler,
 )
 from jupyter_nbedit.handlers.search import SearchHandler
 from jupyter_nbedit.handlers.tabs import TabsHandler
@@ -37,12 +37,12 @@ default_handlers = [
     (r"/nbedit/mode", ModeHandler),
     (r"/nbedit/proposals", ProposalsHandler),
     (r"/nbedit/proposals/(?P<proposal_id>[0-9]+)", ProposalHandler),
-    (r"/nbedit/proposals/(?P<proposal_id>[0-9]+)/accept", AcceptanceHandler),
-    (r"/nbedit/proposals/(?P<proposal_id>[0-9]+)/reject", RejectionHandler),
+    (r"/nbedit/proposals/(?P<proposal_id>[0-9]+)/accept", AcceptHandler),
+    (r"/nbedit/proposals/(?P<proposal_id>[0-9]+)/reject", RejectHandler),
     (r"/nbedit/history", AllHistoryHandler),
     (r"/nbedit/search", SearchHandler),
     (r"/nbedit/tabs", TabsHandler),
     (r"/nbedit/tools", ToolsHandler),
     (r"/nbedit/tools/(?P<address>.*)", ToolHandler),
-    (r"/nbedit/.*", NothingHandler),
+    (r"/nbedit/.*", NotFoundHandler),
 ]

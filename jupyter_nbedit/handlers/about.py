@@ -11,7 +11,7 @@ from msgspec import Meta
 from tornado import web
 
 from jupyter_nbedit import __version__
-from jupyter_nbedit.handlers.contract import Contract, Reply
+from jupyter_nbedit.handlers.contract import OperationSpec, Reply
 from jupyter_nbedit.handlers.notebooks import MOST_OPERATIONS
 from jupyter_nbedit.handlers.requests import NbEditHandler
 from jupyter_nbedit.queries import MOST_HITS
@@ -67,11 +67,11 @@ class AboutReply(msgspec.Struct, frozen=True, kw_only=True):
     links: Annotated[dict[str, str], Meta(description="The routes, from the server's base URL on.")]
 
 
-class NothingHandler(NbEditHandler):
+class NotFoundHandler(NbEditHandler):
     """Any other address below ``/nbedit``."""
 
     async def prepare(self) -> None:  # type: ignore[override] # as APIHandler's own
-        """Say so in our form, whatever the verb."""
+        """Answer 404 in our form, whatever the verb."""
         await super().prepare()
         raise web.HTTPError(404)
 
@@ -79,24 +79,24 @@ class NothingHandler(NbEditHandler):
 class AboutHandler(NbEditHandler):
     """``/nbedit``."""
 
-    @Contract(
+    @OperationSpec(
         "What this server is and can do",
         replies={HTTPStatus.OK: Reply(AboutReply, "Name, version, mode, limits and links.")},
     )
     @web.authenticated
     @authorized
     async def get(self) -> None:
-        """Tell name, version, mode, limits and links."""
+        """Answer with name, version, mode, limits and links."""
         app = self.extensionapp
         root = f"{self.base_url}nbedit"
-        self.answer(
+        self.finish_json(
             AboutReply(
                 name=app.name,
                 version=__version__,
                 mode=app.modes.server,
-                epoch=self.editor.afterwards.events.epoch,
+                epoch=self.editor.publisher.events.epoch,
                 limits=Limits(app.request_limit, MOST_OPERATIONS, MOST_HITS),
-                storage=self.extensionapp.storages.kinds(),
+                storage=self.extensionapp.storages.list_kinds(),
                 guards=list(GUARDS),
                 tools=list(ADDRESSES),
                 links={

@@ -12,7 +12,7 @@ import msgspec
 
 from jupyter_nbedit.errors import InvalidOperation, InvalidRequest
 
-Request = TypeVar("Request", bound=msgspec.Struct)
+Body = TypeVar("Body", bound=msgspec.Struct)
 
 _OPERATION = re.compile(r"`\$\.operations\[(\d+)\]")
 _SHOWN = 100
@@ -22,7 +22,7 @@ _ESCAPE_BYTES = len(rb"\ud800")
 _HIGH_SURROGATES, _LOW_SURROGATES = range(0xD800, 0xDC00), range(0xDC00, 0xE000)
 
 
-def decoded(body: bytes, form: type[Request], *, is_lenient: bool = False) -> Request:
+def decode_body(body: bytes, form: type[Body], *, is_lenient: bool = False) -> Body:
     """Read a body.
 
     Parameters
@@ -67,7 +67,7 @@ def decoded(body: bytes, form: type[Request], *, is_lenient: bool = False) -> Re
     return request
 
 
-def _decode_lenient(body: bytes, form: type[Request]) -> Request:
+def _decode_lenient(body: bytes, form: type[Body]) -> Body:
     given = msgspec.json.decode(body)
     if isinstance(given, dict):
         optional = {

@@ -26,28 +26,28 @@ from jupyter_nbedit.handlers.contract import (
     IF_MATCH,
     IF_NONE_MATCH,
     LOCATION,
-    OF_OPERATIONS,
-    OF_READING,
-    OF_WRITING,
+    OPERATION_ERRORS,
+    READ_ERRORS,
     SESSION,
-    Contract,
+    WRITE_ERRORS,
+    OperationSpec,
     Reply,
 )
 from jupyter_nbedit.handlers.editing import (
     PROPOSED,
-    Change,
+    ChangeBody,
+    ChangeMetadata,
     EditingHandler,
-    Note,
     TabsQuery,
     WaitTabs,
-    given,
-    part_of,
+    get_or_none,
+    list_fields,
 )
 from jupyter_nbedit.handlers.reading import SHOWN, CellQuery, ReadingHandler
 from jupyter_nbedit.handlers.refusals import ErrorBody
-from jupyter_nbedit.messages import EditReply, Plan
+from jupyter_nbedit.messages import EditReply, OperationFactory
 from jupyter_nbedit.notebook.document import CellAddress, Document
-from jupyter_nbedit.notebook.forms import check_metadata
+from jupyter_nbedit.notebook.forms import validate_metadata
 from jupyter_nbedit.notebook.operations import (
     Delete,
     Expect,
@@ -59,7 +59,7 @@ from jupyter_nbedit.notebook.operations import (
 )
 
 _HEADERS = [IF_MATCH, IDEMPOTENCY_KEY, SESSION]
-_REFUSALS = [*OF_READING, *OF_WRITING, *OF_OPERATIONS, HashMismatch, ReadRequired]
+_ERRORS = [*READ_ERRORS, *WRITE_ERRORS, *OPERATION_ERRORS, HashMismatch, ReadRequired]
 
 _METADATA = (
     Annotated[
@@ -82,8 +82,8 @@ _OUTPUTS = (
 
 InsertBody: type[Any] = msgspec.defstruct(
     "InsertBody",
-    part_of(Insert),
-    bases=(Change,),
+    list_fields(Insert),
+    bases=(ChangeBody,),
     namespace={"__doc__": "The body of a POST: an `insert` without its name."},
     forbid_unknown_fields=True,
     frozen=True,
@@ -92,11 +92,11 @@ InsertBody: type[Any] = msgspec.defstruct(
 ReplaceBody: type[Any] = msgspec.defstruct(
     "ReplaceBody",
     [
-        *part_of(Replace, "cell", "outputs"),
+        *list_fields(Replace, "cell", "outputs"),
         ("outputs", _OUTPUTS, UNSET),
         ("metadata", _METADATA, UNSET),
     ],
-    bases=(Change,),
+    bases=(ChangeBody,),
     namespace={"__doc__": "The body of a PATCH of a cell: a `replace`, a `set_metadata`, or both."},
     forbid_unknown_fields=True,
     frozen=True,
@@ -104,7 +104,7 @@ ReplaceBody: type[Any] = msgspec.defstruct(
 )
 
 
-class DeleteQuery(Note, frozen=True, kw_only=True):
+class DeleteQuery(ChangeMetadata, frozen=True, kw_only=True):
     """The query of a DELETE, which has no body."""
 
     source_hash: (
@@ -119,7 +119,7 @@ class DeleteQuery(Note, frozen=True, kw_only=True):
 class OneOperationHandler(EditingHandler):
     """A handler whose requests are one operation each, and name none."""
 
-    def refusal(self, body: ErrorBody) -> ErrorBody:
+    def adapt_error(self, body: ErrorBody) -> ErrorBody:
         """Leave out which operation is to blame."""
         facts = {name: value for name, value in body.details.items() if name != "operation"}
         return msgspec.structs.replace(body, details=facts)
@@ -128,7 +128,7 @@ class OneOperationHandler(EditingHandler):
 class CellsHandler(OneOperationHandler):
     """``/nbedit/notebooks/{path}/cells``."""
 
-    @Contract(
+    @OperationSpec(
         "Insert a cell",
         query=TabsQuery,
         body=InsertBody,
@@ -138,17 +138,17 @@ class CellsHandler(OneOperationHandler):
             HTTPStatus.CREATED: Reply(EditReply, "The cell is there.", [ETAG, LOCATION]),
             **PROPOSED,
         },
-        refusals=_REFUSALS,
+        errors=_ERRORS,
     )
     @web.authenticated
     @authorized
     async def post(self, path: str) -> None:
         """Insert a cell at a position that must be given."""
-        body = await self.decode(InsertBody)
-        await self.edit(path, [_operation(Insert, body)], body, HTTPStatus.CREATED)
+        body = await self.parse_body(InsertBody)
+        await self.edit(path, [_build_operation(Insert, body)], body, HTTPStatus.CREATED)
 
-    def more_headers(self, reply: EditReply) -> dict[str, str]:
-        """Say where the new cell is."""
+    def get_extra_headers(self, reply: EditReply) -> dict[str, str]:
+        """Return where the new cell is."""
         if reply.dry_run:
             return {}
         done = reply.operations[0]
@@ -160,49 +160,51 @@ class CellsHandler(OneOperationHandler):
 class CellHandler(OneOperationHandler, ReadingHandler):
     """``/nbedit/notebooks/{path}/cells/{cell}``."""
 
-    @Contract(
+    @OperationSpec(
         "Read a cell",
         query=CellQuery,
         headers=[IF_NONE_MATCH, SESSION],
         replies=SHOWN,
-        refusals=[*OF_READING, CellNotFound, AmbiguousCell],
+        errors=[*READ_ERRORS, CellNotFound, AmbiguousCell],
     )
     @web.authenticated
     @authorized
     async def get(self, path: str, cell: str) -> None:
         """Read the notebook with this cell alone; 304 if the reader has it already."""
-        await self.show(path, self.query(CellQuery), cells=[cell])
+        await self.show(path, self.parse_query(CellQuery), cells=[cell])
 
-    @Contract(
+    @OperationSpec(
         "Change a cell",
         query=TabsQuery,
         body=ReplaceBody,
         headers=_HEADERS,
         replies={HTTPStatus.OK: Reply(EditReply, "What the edit did.", [ETAG]), **PROPOSED},
-        refusals=_REFUSALS,
+        errors=_ERRORS,
     )
     @web.authenticated
     @authorized
     async def patch(self, path: str, cell: str) -> None:
         """Replace the cell's source or its type, and change its metadata."""
-        body = await self.decode(ReplaceBody)
+        body = await self.parse_body(ReplaceBody)
         replaces = body.source is not UNSET or body.cell_type is not UNSET
         _check_change(body, replaces=replaces)
 
         def operations(at: CellAddress) -> Iterator[Operation]:
             if replaces:
-                yield _operation(Replace, body, cell=at, outputs=given(body.outputs) or "clear")
+                yield _build_operation(
+                    Replace, body, cell=at, outputs=get_or_none(body.outputs) or "clear"
+                )
             if body.metadata is not UNSET:
                 yield SetMetadata(cell=at, patch=body.metadata, expect=body.expect)
 
-        await self.edit(path, _at(cell, operations), body)
+        await self.edit(path, _plan_at(cell, operations), body)
 
-    @Contract(
+    @OperationSpec(
         "Delete a cell",
         query=DeleteQuery,
         headers=_HEADERS,
         replies={HTTPStatus.OK: Reply(EditReply, "What the edit did.", [ETAG]), **PROPOSED},
-        refusals=_REFUSALS,
+        errors=_ERRORS,
     )
     @web.authenticated
     @authorized
@@ -215,17 +217,17 @@ class CellHandler(OneOperationHandler, ReadingHandler):
                 "the query, and the notebook's hash as `If-Match`."
             )
             raise InvalidRequest(message)
-        query = self.query(DeleteQuery)
+        query = self.parse_query(DeleteQuery)
         expect: Expect | UnsetType = UNSET
         if query.source_hash is not UNSET:
             expect = Expect(source_hash=query.source_hash)
-        await self.edit(path, _at(cell, lambda at: [Delete(cell=at, expect=expect)]), query)
+        await self.edit(path, _plan_at(cell, lambda at: [Delete(cell=at, expect=expect)]), query)
 
 
 def _check_change(body: Any, *, replaces: bool) -> None:
     """Refuse in the words of the request what the operations would refuse in theirs."""
     if body.metadata is not UNSET:
-        check_metadata("metadata", body.metadata)
+        validate_metadata("metadata", body.metadata)
     elif not replaces:
         message = "Expected a `source`, a `cell_type` or `metadata` to change; found none of them."
         raise InvalidOperation(message)
@@ -237,13 +239,15 @@ def _check_change(body: Any, *, replaces: bool) -> None:
         raise InvalidOperation(message)
 
 
-def _at(cell: str, operations: Callable[[CellAddress], Iterable[Operation]]) -> Plan:
+def _plan_at(
+    cell: str, operations: Callable[[CellAddress], Iterable[Operation]]
+) -> OperationFactory:
     def plan(document: Document) -> list[Operation]:
-        return list(operations(document.address(cell)))
+        return list(operations(document.parse_address(cell)))
 
     return plan
 
 
-def _operation(kind: type[Any], body: msgspec.Struct, **more: Any) -> Any:
+def _build_operation(kind: type[Any], body: msgspec.Struct, **more: Any) -> Any:
     names = set(kind.__struct_fields__) - set(more)
     return kind(**{name: getattr(body, name) for name in names}, **more)

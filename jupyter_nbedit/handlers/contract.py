@@ -16,15 +16,15 @@ from jupyter_nbedit.handlers.refusals import ErrorBody
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 #: What any request may meet.
-ANY_REQUEST: tuple[type[NbEditError], ...] = (
+REQUEST_ERRORS: tuple[type[NbEditError], ...] = (
     errors.InvalidRequest,
     errors.Forbidden,
     errors.TooLarge,
 )
 #: What a request with a body may meet besides.
-ANY_BODY: tuple[type[NbEditError], ...] = (errors.UnsupportedMediaType,)
+BODY_ERRORS: tuple[type[NbEditError], ...] = (errors.UnsupportedMediaType,)
 #: What may be in the way of reading a notebook.
-OF_READING: tuple[type[NbEditError], ...] = (
+READ_ERRORS: tuple[type[NbEditError], ...] = (
     errors.NotebookNotFound,
     errors.NotAPlainFile,
     errors.InvalidNotebook,
@@ -32,7 +32,7 @@ OF_READING: tuple[type[NbEditError], ...] = (
     errors.StorageFailure,
 )
 #: What may be in the way of writing one.
-OF_WRITING: tuple[type[NbEditError], ...] = (
+WRITE_ERRORS: tuple[type[NbEditError], ...] = (
     errors.PlanMode,
     errors.TooManyProposals,
     errors.LedgerError,
@@ -42,7 +42,7 @@ OF_WRITING: tuple[type[NbEditError], ...] = (
 )
 
 #: What may be in the way of creating one.
-OF_CREATING: tuple[type[NbEditError], ...] = (
+CREATE_ERRORS: tuple[type[NbEditError], ...] = (
     errors.NotebookNotFound,
     errors.NotebookExists,
     errors.NotAPlainFile,
@@ -51,7 +51,7 @@ OF_CREATING: tuple[type[NbEditError], ...] = (
 )
 
 #: What an operation may meet in the notebook as it is.
-OF_OPERATIONS: tuple[type[NbEditError], ...] = (
+OPERATION_ERRORS: tuple[type[NbEditError], ...] = (
     errors.InvalidOperation,
     errors.CellProtected,
     errors.CellNotFound,
@@ -135,7 +135,7 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Contract:
+class OperationSpec:
     """What a verb of a route takes and answers; put above the verb as a decorator.
 
     Parameters
@@ -166,16 +166,16 @@ class Contract:
     query: type[msgspec.Struct] | None = None
     body: Any = None
     headers: Sequence[Header] = ()
-    refusals: Sequence[type[NbEditError]] = ()
+    errors: Sequence[type[NbEditError]] = ()
     refuse: Callable[[ErrorBody], Any] | None = None
     failure: Any = None
-    addresses: Mapping[str, Contract] = field(default_factory=dict)
+    addresses: Mapping[str, OperationSpec] = field(default_factory=dict)
     description: str = ""
 
     @property
-    def all_refusals(self) -> tuple[type[NbEditError], ...]:
+    def all_errors(self) -> tuple[type[NbEditError], ...]:
         """All it may refuse, each once."""
-        given = ANY_REQUEST + (ANY_BODY if self.body is not None else ()) + tuple(self.refusals)
+        given = REQUEST_ERRORS + (BODY_ERRORS if self.body is not None else ()) + tuple(self.errors)
         return tuple(dict.fromkeys(given))
 
     def __call__(self, verb: Verb) -> Verb:
@@ -184,7 +184,7 @@ class Contract:
         return verb
 
 
-def contract_of(verb: Callable[..., Any]) -> Contract | None:
-    """Give the contract of a verb, None if it has none."""
-    contract: Contract | None = vars(verb).get("contract")
+def get_spec(verb: Callable[..., Any]) -> OperationSpec | None:
+    """Return the contract of a verb, None if it has none."""
+    contract: OperationSpec | None = vars(verb).get("contract")
     return contract

@@ -11,10 +11,10 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import InvalidRequest
-from jupyter_nbedit.handlers.contract import ETAG, LOCATION, Reply, contract_of
-from jupyter_nbedit.handlers.requests import LONGEST_LABEL, NbEditHandler, encoded
-from jupyter_nbedit.handlers.retries import Answer
-from jupyter_nbedit.messages import EditReply, EditRequest, Plan
+from jupyter_nbedit.handlers.contract import ETAG, LOCATION, Reply, get_spec
+from jupyter_nbedit.handlers.requests import LONGEST_LABEL, NbEditHandler, encode_json
+from jupyter_nbedit.handlers.retries import StoredResponse
+from jupyter_nbedit.messages import EditReply, EditRequest, OperationFactory
 from jupyter_nbedit.notebook.operations import Insert, Operation, Position
 
 Value = TypeVar("Value")
@@ -35,7 +35,7 @@ WaitTabs = Annotated[
 _WEAK = re.compile(r'W/"[^"]+"')
 
 
-class Note(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class ChangeMetadata(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """What any change may say of itself."""
 
     dry_run: Annotated[bool, Meta(description="Answer what would be, write nothing.")] = False
@@ -75,7 +75,7 @@ class TabsQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
     wait_tabs: WaitTabs = 0
 
 
-class Change(Note, frozen=True, kw_only=True):
+class ChangeBody(ChangeMetadata, frozen=True, kw_only=True):
     """What a change of a notebook that is there may say besides."""
 
     hash: (
@@ -84,7 +84,7 @@ class Change(Note, frozen=True, kw_only=True):
     ) = UNSET
 
 
-def part_of(
+def list_fields(
     operation: type[msgspec.Struct], *without: str
 ) -> list[tuple[str, Any] | tuple[str, Any, Any]]:
     """List an operation's fields for a body that says the same without naming the operation."""
@@ -99,7 +99,7 @@ def part_of(
 
 NewCell: type[Any] = msgspec.defstruct(
     "NewCell",
-    part_of(Insert, *Position.__struct_fields__),
+    list_fields(Insert, *Position.__struct_fields__),
     namespace={"__doc__": "A cell of a new notebook."},
     forbid_unknown_fields=True,
     frozen=True,
@@ -107,13 +107,13 @@ NewCell: type[Any] = msgspec.defstruct(
 )
 
 
-def insertion(cell: msgspec.Struct) -> Insert:
-    """Give the operation that adds a `NewCell` to a notebook."""
+def build_insert(cell: msgspec.Struct) -> Insert:
+    """Return the operation that adds a `NewCell` to a notebook."""
     return Insert(at="end", **msgspec.structs.asdict(cell))
 
 
-def given(value: Value | UnsetType) -> Value | None:
-    """Give a field's value, None if the request leaves it out."""
+def get_or_none(value: Value | UnsetType) -> Value | None:
+    """Return a field's value, None if the request leaves it out."""
     return None if value is UNSET else value
 
 
@@ -123,8 +123,8 @@ class EditingHandler(NbEditHandler):
     async def edit(
         self,
         path: str,
-        operations: Sequence[Operation] | Plan,
-        change: Note,
+        operations: Sequence[Operation] | OperationFactory,
+        change: ChangeMetadata,
         status: HTTPStatus = HTTPStatus.OK,
     ) -> None:
         """Make an edit and send what it did.
@@ -140,7 +140,7 @@ class EditingHandler(NbEditHandler):
         status
             Of the answer, if the edit is made.
         """
-        request = EditRequest(path, operations, **self.errand(change))
+        request = EditRequest(path, operations, **self.build_request_fields(change))
         await self.send(lambda: self.editor.edit(request), status)
 
     async def send(
@@ -157,28 +157,28 @@ class EditingHandler(NbEditHandler):
         status
             Of the answer, if it is made.
         """
-        contract = contract_of(getattr(self, str(self.request.method).lower()))
+        contract = get_spec(getattr(self, str(self.request.method).lower()))
         form = None if contract is None else contract.query
-        wait = 0 if form is None else getattr(self.query(form), "wait_tabs", 0)
+        wait = 0 if form is None else getattr(self.parse_query(form), "wait_tabs", 0)
         tabs = self.extensionapp.tabs
 
-        async def work() -> Answer:
+        async def work() -> StoredResponse:
             since = tabs.heard
             reply = await change()
-            told = await tabs.told(reply, since=since, seconds=wait / 1000)
+            told = await tabs.wait_for_reports(reply, since=since, seconds=wait / 1000)
             reply = msgspec.structs.replace(reply, tabs=told)
             said = HTTPStatus.OK if reply.dry_run else status
-            headers = {"ETag": f'"{reply.hash}"', **self.more_headers(reply)}
+            headers = {"ETag": f'"{reply.hash}"', **self.get_extra_headers(reply)}
             if reply.proposal_id is not UNSET:
                 said = HTTPStatus.ACCEPTED
                 place = f"{self.base_url}nbedit/proposals/{reply.proposal_id}"
                 headers = {"ETag": headers["ETag"], "Location": place}
-            return Answer(encoded(reply), said, headers)
+            return StoredResponse(encode_json(reply), said, headers)
 
-        await self.once(work)
+        await self.run_idempotent(work)
 
-    def errand(self, change: Note) -> dict[str, Any]:
-        """Give what the editor is told of a change of a notebook that is there.
+    def build_request_fields(self, change: ChangeMetadata) -> dict[str, Any]:
+        """Return what the editor is told of a change of a notebook that is there.
 
         Raises
         ------
@@ -186,29 +186,29 @@ class EditingHandler(NbEditHandler):
             If the request names no version where it should.
         """
         return {
-            "hash": self.expected_hash(given(getattr(change, "hash", UNSET))),
+            "hash": self.get_expected_hash(get_or_none(getattr(change, "hash", UNSET))),
             "session": self.session,
             "must_have_read": self.extensionapp.tool_services.read_before_edit,
-            **self.note(change),
+            **self.build_metadata(change),
         }
 
-    def more_headers(self, reply: EditReply) -> dict[str, str]:  # noqa: ARG002 -- for those that have some
-        """Give the headers of an answer besides its tag."""
+    def get_extra_headers(self, reply: EditReply) -> dict[str, str]:  # noqa: ARG002 -- for those that have some
+        """Return the headers of an answer besides its tag."""
         return {}
 
-    def note(self, note: Note) -> dict[str, Any]:
-        """Give what the editor is told of who makes a change, and why."""
+    def build_metadata(self, note: ChangeMetadata) -> dict[str, Any]:
+        """Return what the editor is told of who makes a change, and why."""
         return {
             "dry_run": note.dry_run,
             "user": self.current_user.username,
-            "client": given(note.client),
-            "message": given(note.message),
+            "client": get_or_none(note.client),
+            "message": get_or_none(note.message),
         }
 
-    def expected_hash(self, in_body: str | None) -> str | None:
+    def get_expected_hash(self, in_body: str | None) -> str | None:
         """Take the hash from ``If-Match`` or the body; a browser may not be allowed the header."""
         header = self.request.headers.get("If-Match")
-        if header is None or (found := tags(header)) == ["*"]:
+        if header is None or (found := parse_etags(header)) == ["*"]:
             return in_body
         if len(found) == 1 and _WEAK.fullmatch(found[0]):
             # RFC 9110 13.1.1: this comparison is the strong one, which no weak tag passes.
@@ -226,6 +226,6 @@ class EditingHandler(NbEditHandler):
         return tag
 
 
-def tags(header: str) -> list[str]:
+def parse_etags(header: str) -> list[str]:
     """List the entity tags of a condition."""
     return [tag.strip() for tag in header.split(",") if tag.strip()]

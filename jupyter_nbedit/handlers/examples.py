@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import msgspec
 
 
-class Exchange(
+class Example(
     msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, omit_defaults=True
 ):
     """A request and its answer.
@@ -70,20 +70,20 @@ class Exchange(
         """Why it was not."""
         return self.answer.get("reason") if isinstance(self.answer, dict) else None
 
-    def matched(self, pattern: str) -> dict[str, str]:
-        """Give the values of a route's parameters."""
+    def match_parameters(self, pattern: str) -> dict[str, str]:
+        """Return the values of a route's parameters."""
         found = re.fullmatch(pattern, self.path)
         return {name: unquote(value) for name, value in found.groupdict().items()} if found else {}
 
-    def as_example(self, told: Any = None) -> dict[str, Any]:
-        """Give the answer as OpenAPI has an example; or the same told in another form."""
+    def render(self, told: Any = None) -> dict[str, Any]:
+        """Return the answer as OpenAPI has an example; or the same told in another form."""
         given = {} if self.given is None else {"description": self.given}
         value = self.answer if told is None else msgspec.to_builtins(told)
         return {"summary": self.summary, **given, "value": value}
 
 
 @functools.cache
-def exchanges() -> tuple[Exchange, ...]:
-    """Give all there are."""
+def load_examples() -> tuple[Example, ...]:
+    """Return all there are."""
     text = resources.files(__package__).joinpath("examples.json").read_bytes()
-    return tuple(msgspec.json.decode(text, type=list[Exchange]))
+    return tuple(msgspec.json.decode(text, type=list[Example]))

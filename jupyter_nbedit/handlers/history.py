@@ -13,22 +13,22 @@ from tornado import web
 
 from jupyter_nbedit.chronicle import (
     AllHistoryReply,
-    Chronicle,
     DetailedEdit,
     HistoryReply,
+    HistoryService,
     PurgeReply,
 )
 from jupyter_nbedit.errors import EditNotFound, LedgerError, NotAPlainFile, NotebookNotFound
-from jupyter_nbedit.handlers.contract import Contract, Reply
-from jupyter_nbedit.handlers.editing import given
-from jupyter_nbedit.handlers.requests import NbEditHandler, encoded
+from jupyter_nbedit.handlers.contract import OperationSpec, Reply
+from jupyter_nbedit.handlers.editing import get_or_none
+from jupyter_nbedit.handlers.requests import NbEditHandler, encode_json
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 
 #: The most edits of one page.
 MOST_EDITS = 200
 
 # What may be in the way of looking for a notebook without reading it.
-_REFUSALS = (NotebookNotFound, NotAPlainFile, LedgerError)
+_ERRORS = (NotebookNotFound, NotAPlainFile, LedgerError)
 
 
 class HistoryQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -52,7 +52,7 @@ class HistoryHandler(NbEditHandler):
     """A handler that shows the history."""
 
     @property
-    def chronicle(self) -> Chronicle:
+    def chronicle(self) -> HistoryService:
         """The service that shows it."""
         return self.extensionapp.chronicle
 
@@ -60,24 +60,26 @@ class HistoryHandler(NbEditHandler):
 class NotebookHistoryHandler(HistoryHandler):
     """``/nbedit/notebooks/{path}/history``."""
 
-    @Contract(
+    @OperationSpec(
         "The edits of a notebook",
         query=HistoryQuery,
         replies={HTTPStatus.OK: Reply(HistoryReply, "A page of them, newest first.")},
-        refusals=_REFUSALS,
+        errors=_ERRORS,
     )
     @web.authenticated
     @authorized
     async def get(self, path: str) -> None:
         """List who did what to the notebook, and what can be taken back."""
-        query = self.query(HistoryQuery)
-        reply = await self.chronicle.of(path, limit=query.limit, before=given(query.before))
-        self.answer(reply)
+        query = self.parse_query(HistoryQuery)
+        reply = await self.chronicle.list_edits(
+            path, limit=query.limit, before=get_or_none(query.before)
+        )
+        self.finish_json(reply)
 
-    @Contract(
+    @OperationSpec(
         "Forget the edits of a notebook",
         replies={HTTPStatus.OK: Reply(PurgeReply, "They are forgotten.")},
-        refusals=_REFUSALS,
+        errors=_ERRORS,
     )
     @web.authenticated
     @authorized
@@ -89,44 +91,46 @@ class NotebookHistoryHandler(HistoryHandler):
         """
         reply = await self.chronicle.purge(path)
         await self.extensionapp.proposals.purge(path)
-        self.answer(reply)
+        self.finish_json(reply)
 
 
 class EditHandler(HistoryHandler):
     """``/nbedit/notebooks/{path}/history/{edit_id}``."""
 
-    @Contract(
+    @OperationSpec(
         "One edit of a notebook",
         replies={HTTPStatus.OK: Reply(DetailedEdit, "The edit, cell by cell.")},
-        refusals=(*_REFUSALS, EditNotFound),
+        errors=(*_ERRORS, EditNotFound),
     )
     @web.authenticated
     @authorized
     async def get(self, path: str, edit_id: str) -> None:
         """Show an edit, with each cell that it changed as it was before and after it."""
-        reply = await self.chronicle.one(path, _number(edit_id))
-        self.finish(await asyncio.to_thread(encoded, reply))
+        reply = await self.chronicle.get_edit(path, _parse_number(edit_id))
+        self.finish(await asyncio.to_thread(encode_json, reply))
 
 
 class AllHistoryHandler(HistoryHandler):
     """``/nbedit/history``."""
 
-    @Contract(
+    @OperationSpec(
         "The edits of all notebooks",
         query=HistoryQuery,
         replies={HTTPStatus.OK: Reply(AllHistoryReply, "A page of them, newest first.")},
-        refusals=[LedgerError],
+        errors=[LedgerError],
     )
     @web.authenticated
     @authorized
     async def get(self) -> None:
         """List who did what to the notebooks that can be read now."""
-        query = self.query(HistoryQuery)
-        reply = await self.chronicle.of_all(limit=query.limit, before=given(query.before))
-        self.answer(reply)
+        query = self.parse_query(HistoryQuery)
+        reply = await self.chronicle.list_all_edits(
+            limit=query.limit, before=get_or_none(query.before)
+        )
+        self.finish_json(reply)
 
 
-def _number(text: str) -> int:
+def _parse_number(text: str) -> int:
     """Read an edit's number; what is none is no edit's."""
     is_number = text.isascii() and text.isdecimal() and int(text[:20]) <= LARGEST_INTEGER
     return int(text) if is_number and len(text) < 20 else 0  # noqa: PLR2004 -- digits

@@ -11,12 +11,12 @@ from msgspec import UNSET, Meta, UnsetType
 from tornado import web
 
 from jupyter_nbedit.errors import LedgerError, NotAPlainFile, NotebookNotFound, StorageFailure
-from jupyter_nbedit.handlers.contract import Contract, Reply
-from jupyter_nbedit.handlers.editing import given
+from jupyter_nbedit.handlers.contract import OperationSpec, Reply
+from jupyter_nbedit.handlers.editing import get_or_none
 from jupyter_nbedit.handlers.requests import NbEditHandler
 from jupyter_nbedit.modes import Mode
 
-_REFUSALS = (NotebookNotFound, NotAPlainFile, StorageFailure)
+_ERRORS = (NotebookNotFound, NotAPlainFile, StorageFailure)
 
 _Path = Annotated[
     str,
@@ -78,49 +78,49 @@ class ModeReply(msgspec.Struct, frozen=True, kw_only=True):
 class ModeHandler(NbEditHandler):
     """``/nbedit/mode``."""
 
-    @Contract(
+    @OperationSpec(
         "What requests may do",
         query=ModeQuery,
         replies={HTTPStatus.OK: Reply(ModeReply, "The mode.")},
-        refusals=_REFUSALS,
+        errors=_ERRORS,
     )
     @web.authenticated
     @authorized
     async def get(self) -> None:
-        """Tell the mode of a notebook, or of the server."""
-        await self._tell(given(self.query(ModeQuery).path))
+        """Answer with the mode of a notebook, or of the server."""
+        await self._answer_mode(get_or_none(self.parse_query(ModeQuery).path))
 
-    @Contract(
+    @OperationSpec(
         "Change what requests may do",
         body=ModeBody,
         replies={HTTPStatus.OK: Reply(ModeReply, "The mode as it is now.")},
-        refusals=[*_REFUSALS, LedgerError],
+        errors=[*_ERRORS, LedgerError],
     )
     @web.authenticated
     @authorized
     async def put(self) -> None:
-        """Give a notebook a mode of its own, or the server another one.
+        """Set the mode of a notebook, or of the server.
 
         If notebooks' own modes cannot be read, or were lost, this decides: for all notebooks of
         this server, which then have none, or for the one at `path`.
         """
-        body = await self.decode(ModeBody)
-        path = given(body.path)
+        body = await self.parse_body(ModeBody)
+        path = get_or_none(body.path)
         modes, user = self.extensionapp.modes, self.current_user.username
         if path is None:
             await modes.change_server(body.mode, user)
         else:
             await self.check(path)
             await modes.change(path, body.mode, user)
-        await self._tell(path)
+        await self._answer_mode(path)
 
-    async def _tell(self, path: str | None) -> None:
+    async def _answer_mode(self, path: str | None) -> None:
         if path is not None:
             await self.check(path)
         modes = self.extensionapp.modes
         unreadable = await modes.explain_unreadable(path)
-        own = None if path is None or unreadable is not None else await modes.own(path)
-        self.answer(
+        own = None if path is None or unreadable is not None else await modes.get_own(path)
+        self.finish_json(
             ModeReply(
                 path=path,
                 mode=own or modes.server,

@@ -23,29 +23,29 @@ from jupyter_nbedit.errors import (
     VersionUnknown,
 )
 from jupyter_nbedit.handlers.contract import (
+    CREATE_ERRORS,
     ETAG,
     IDEMPOTENCY_KEY,
     IF_MATCH,
     IF_NONE_MATCH,
     IF_NONE_MATCH_ANY,
     LOCATION,
-    OF_CREATING,
-    OF_OPERATIONS,
-    OF_READING,
-    OF_WRITING,
+    OPERATION_ERRORS,
+    READ_ERRORS,
     SESSION,
-    Contract,
+    WRITE_ERRORS,
+    OperationSpec,
     Reply,
 )
 from jupyter_nbedit.handlers.editing import (
     PROPOSED,
-    Change,
+    ChangeBody,
+    ChangeMetadata,
     EditingHandler,
     NewCell,
-    Note,
     TabsQuery,
-    given,
-    insertion,
+    build_insert,
+    get_or_none,
 )
 from jupyter_nbedit.handlers.reading import SHOWN, ReadingHandler, ReadQuery
 from jupyter_nbedit.handlers.refusals import ErrorBody
@@ -57,7 +57,7 @@ from jupyter_nbedit.notebook.operations import Operation
 MOST_OPERATIONS = 1000
 
 
-class EditBody(Change, frozen=True, kw_only=True):
+class EditBody(ChangeBody, frozen=True, kw_only=True):
     """The body of a PATCH."""
 
     operations: Annotated[
@@ -66,7 +66,7 @@ class EditBody(Change, frozen=True, kw_only=True):
     ]
 
 
-class CreateBody(Note, frozen=True, kw_only=True):
+class CreateBody(ChangeMetadata, frozen=True, kw_only=True):
     """The body of a PUT."""
 
     cells: Annotated[
@@ -103,13 +103,13 @@ class CreateBody(Note, frozen=True, kw_only=True):
 class NotebookHandler(EditingHandler, ReadingHandler):
     """``/nbedit/notebooks/{path}``."""
 
-    @Contract(
+    @OperationSpec(
         "Read a notebook",
         query=ReadQuery,
         headers=[IF_NONE_MATCH, SESSION],
         replies=SHOWN,
-        refusals=[
-            *OF_READING,
+        errors=[
+            *READ_ERRORS,
             CellNotFound,
             AmbiguousCell,
             SectionNotFound,
@@ -121,33 +121,33 @@ class NotebookHandler(EditingHandler, ReadingHandler):
     @authorized
     async def get(self, path: str) -> None:
         """Read the notebook; 304 if the reader has it already."""
-        query = self.query(ReadQuery)
+        query = self.parse_query(ReadQuery)
         await self.show(
             path,
             query,
             cells=query.cell,
             sections=query.section,
-            since=given(query.since),
+            since=get_or_none(query.since),
             start=query.start,
-            limit=given(query.limit),
+            limit=get_or_none(query.limit),
         )
 
-    @Contract(
+    @OperationSpec(
         "Edit a notebook",
         query=TabsQuery,
         body=EditBody,
         headers=[IF_MATCH, IDEMPOTENCY_KEY, SESSION],
         replies={HTTPStatus.OK: Reply(EditReply, "What the edit did.", [ETAG]), **PROPOSED},
-        refusals=[*OF_READING, *OF_WRITING, *OF_OPERATIONS, HashMismatch, ReadRequired],
+        errors=[*READ_ERRORS, *WRITE_ERRORS, *OPERATION_ERRORS, HashMismatch, ReadRequired],
     )
     @web.authenticated
     @authorized
     async def patch(self, path: str) -> None:
         """Apply a batch of operations, all or none."""
-        body = await self.decode(EditBody)
+        body = await self.parse_body(EditBody)
         await self.edit(path, body.operations, body)
 
-    @Contract(
+    @OperationSpec(
         "Create a notebook",
         body=CreateBody,
         headers=[IDEMPOTENCY_KEY, IF_NONE_MATCH_ANY],
@@ -156,33 +156,33 @@ class NotebookHandler(EditingHandler, ReadingHandler):
             HTTPStatus.CREATED: Reply(EditReply, "The notebook is there.", [ETAG, LOCATION]),
             **PROPOSED,
         },
-        refusals=[*OF_CREATING, *OF_WRITING, InvalidOperation],
+        errors=[*CREATE_ERRORS, *WRITE_ERRORS, InvalidOperation],
     )
     @web.authenticated
     @authorized
     async def put(self, path: str) -> None:
         """Create the notebook in a folder that exists; never in the place of anything."""
-        body = await self.decode(CreateBody)
+        body = await self.parse_body(CreateBody)
         self._check_only_new()
         request = CreateRequest(
             path=path,
-            cells=[insertion(cell) for cell in body.cells],
-            language=given(body.language),
-            kernelspec=given(body.kernelspec),
+            cells=[build_insert(cell) for cell in body.cells],
+            language=get_or_none(body.language),
+            kernelspec=get_or_none(body.kernelspec),
             session=self.session,
-            **self.note(body),
+            **self.build_metadata(body),
         )
         await self.send(lambda: self.editor.create(request), HTTPStatus.CREATED)
 
-    def more_headers(self, reply: EditReply) -> dict[str, str]:
-        """Say where a new notebook is."""
+    def get_extra_headers(self, reply: EditReply) -> dict[str, str]:
+        """Return where a new notebook is."""
         if self.request.method != "PUT" or reply.dry_run:
             return {}
         return {
             "Location": url_path_join(self.base_url, "nbedit/notebooks", url_escape(reply.path))
         }
 
-    def refusal(self, body: ErrorBody) -> ErrorBody:
+    def adapt_error(self, body: ErrorBody) -> ErrorBody:
         """Blame a cell of a new notebook, not the operation that would insert it."""
         if self.request.method != "PUT" or "operation" not in body.details:
             return body

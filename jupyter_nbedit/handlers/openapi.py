@@ -13,12 +13,12 @@ from jupyter_server.auth.decorator import authorized
 from tornado import web
 
 from jupyter_nbedit import __version__
-from jupyter_nbedit.handlers.contract import Contract, Reply
-from jupyter_nbedit.handlers.examples import exchanges
-from jupyter_nbedit.handlers.operation_objects import Route, Writer, operations
+from jupyter_nbedit.handlers.contract import OperationSpec, Reply
+from jupyter_nbedit.handlers.examples import load_examples
+from jupyter_nbedit.handlers.operation_objects import OpenAPIBuilder, Route, list_operations
 from jupyter_nbedit.handlers.refusals import ErrorBody
 from jupyter_nbedit.handlers.requests import NbEditHandler
-from jupyter_nbedit.handlers.schemas import Schemas
+from jupyter_nbedit.handlers.schemas import SchemaBuilder
 
 _ABOUT = """\
 Agents edit the cells of notebooks over HTTP; the open tab in JupyterLab follows, and nothing else \
@@ -50,7 +50,7 @@ _SECURITY = {
 class OpenAPIHandler(NbEditHandler):
     """``/nbedit/openapi.json``."""
 
-    @Contract(
+    @OperationSpec(
         "The OpenAPI document",
         replies={HTTPStatus.OK: Reply({"type": "object"}, "An OpenAPI document.")},
     )
@@ -60,15 +60,15 @@ class OpenAPIHandler(NbEditHandler):
         """Describe every route of this server, as OpenAPI 3.1."""
         routes = tuple((pattern, handler) for pattern, handler, *_ in self.extensionapp.handlers)
         # It takes some time to make, and stays the same.
-        self.finish(await asyncio.to_thread(_written, routes, self.base_url))
+        self.finish(await asyncio.to_thread(_render_document, routes, self.base_url))
 
 
 @functools.lru_cache(maxsize=1)
-def _written(routes: tuple[Route, ...], base_url: str) -> bytes:
-    return msgspec.json.encode(document(routes, base_url=base_url))
+def _render_document(routes: tuple[Route, ...], base_url: str) -> bytes:
+    return msgspec.json.encode(build_document(routes, base_url=base_url))
 
 
-def document(routes: Sequence[Route], *, base_url: str) -> dict[str, Any]:
+def build_document(routes: Sequence[Route], *, base_url: str) -> dict[str, Any]:
     """Make the document.
 
     Parameters
@@ -78,12 +78,16 @@ def document(routes: Sequence[Route], *, base_url: str) -> dict[str, Any]:
     base_url
         The server's.
     """
-    found = list(operations(routes))
-    schemas = Schemas([ErrorBody, *(form for operation in found for form in operation.types())])
-    writer = Writer(schemas, exchanges(), [pattern for pattern, _ in routes])
+    found = list(list_operations(routes))
+    schemas = SchemaBuilder(
+        [ErrorBody, *(form for operation in found for form in operation.list_types())]
+    )
+    writer = OpenAPIBuilder(schemas, load_examples(), [pattern for pattern, _ in routes])
     paths: dict[str, dict[str, Any]] = {}
     for operation in found:
-        paths.setdefault(operation.path, {})[operation.verb.lower()] = writer.operation(operation)
+        paths.setdefault(operation.path, {})[operation.verb.lower()] = writer.build_operation(
+            operation
+        )
     queries = [operation.contract.query for operation in found if operation.contract.query]
     return {
         "openapi": "3.1.0",
@@ -99,8 +103,8 @@ def document(routes: Sequence[Route], *, base_url: str) -> dict[str, Any]:
         "security": [{name: []} for name in _SECURITY],
         "paths": paths,
         "components": {
-            "schemas": schemas.shown(without=queries),
-            "examples": writer.examples(),
+            "schemas": schemas.list_components(without=queries),
+            "examples": writer.build_examples(),
             "securitySchemes": _SECURITY,
         },
     }

@@ -12,11 +12,11 @@ import msgspec
 from tornado import web
 
 from jupyter_nbedit.errors import InvalidRequest
-from jupyter_nbedit.handlers.contract import Contract, Header, contract_of
-from jupyter_nbedit.handlers.examples import Exchange
+from jupyter_nbedit.handlers.contract import Header, OperationSpec, get_spec
+from jupyter_nbedit.handlers.examples import Example
 from jupyter_nbedit.handlers.refusals import INTERNAL_ERROR, STATUS, ErrorBody
 from jupyter_nbedit.handlers.requests import NbEditHandler
-from jupyter_nbedit.handlers.schemas import Schemas, prose
+from jupyter_nbedit.handlers.schemas import SchemaBuilder, prose
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 
 Route = tuple[str, type[web.RequestHandler]]
@@ -50,7 +50,7 @@ _PARAMETERS: Mapping[str, Mapping[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Operation:
+class DocumentedOperation:
     """One verb of one route.
 
     Parameters
@@ -74,14 +74,14 @@ class Operation:
     verb: str
     id: str
     description: str
-    contract: Contract
+    contract: OperationSpec
 
     @property
     def parameters(self) -> list[str]:
         """The names in the path's braces."""
         return re.findall(r"\{(\w+)\}", self.path)
 
-    def types(self) -> Iterator[Any]:
+    def list_types(self) -> Iterator[Any]:
         """List the types of what is sent."""
         contract = self.contract
         replies = [reply.body for reply in contract.replies.values()]
@@ -90,7 +90,7 @@ class Operation:
                 yield form
 
 
-def operations(routes: Iterable[Route]) -> Iterator[Operation]:
+def list_operations(routes: Iterable[Route]) -> Iterator[DocumentedOperation]:
     """List what there is to call, in the order of the routes."""
     for pattern, handler in routes:
         if not issubclass(handler, NbEditHandler):
@@ -99,20 +99,22 @@ def operations(routes: Iterable[Route]) -> Iterator[Operation]:
         words = re.findall(r"[A-Z]+(?=[A-Z][a-z])|[A-Z][a-z]*", handler.__name__)
         for verb in handler.SUPPORTED_METHODS:
             method = getattr(handler, verb.lower())
-            contract = contract_of(method)
+            contract = get_spec(method)
             if contract is None:
                 continue
             name = "_".join([verb, *words[:-1]]).lower()
             if not contract.addresses:
-                yield Operation(pattern, path, verb, name, prose(method.__doc__), contract)
+                yield DocumentedOperation(
+                    pattern, path, verb, name, prose(method.__doc__), contract
+                )
             for address, its in contract.addresses.items():
                 own = f"{name}_{address.replace('/', '_')}"
                 at = path.replace("{address}", address)
-                yield Operation(pattern, at, verb, own, its.description, its)
+                yield DocumentedOperation(pattern, at, verb, own, its.description, its)
 
 
 @dataclass(frozen=True)
-class Writer:
+class OpenAPIBuilder:
     """Writes operations.
 
     Parameters
@@ -125,27 +127,29 @@ class Writer:
         Of all routes.
     """
 
-    schemas: Schemas
-    told: Sequence[Exchange]
+    schemas: SchemaBuilder
+    told: Sequence[Example]
     patterns: Sequence[str]
 
-    def examples(self) -> dict[str, dict[str, Any]]:
+    def build_examples(self) -> dict[str, dict[str, Any]]:
         """Write the examples of refusals, which operations share."""
-        return {told.name: told.as_example() for told in self.told if not told.succeeded}
+        return {told.name: told.render() for told in self.told if not told.succeeded}
 
-    def operation(self, operation: Operation) -> dict[str, Any]:
+    def build_operation(self, operation: DocumentedOperation) -> dict[str, Any]:
         """Write an operation."""
         contract = operation.contract
-        own = [exchange for exchange in self.told if self._is_of(exchange, operation)]
+        own = [exchange for exchange in self.told if self._is_example_of(exchange, operation)]
         granted = [exchange for exchange in own if exchange.succeeded]
-        responses = self._replies(contract, granted) | self._refusals(contract, own)
+        responses = self._build_replies(contract, granted) | self._build_error_responses(
+            contract, own
+        )
         if _NOTEBOOKS_ONLY in operation.pattern:
-            responses |= self._elsewhere()
+            responses |= self._build_redirect_response()
         written = {
             "operationId": operation.id,
             "summary": contract.summary,
             "description": operation.description,
-            "parameters": list(self._parameters(operation, granted)),
+            "parameters": list(self._build_parameters(operation, granted)),
             "responses": dict(sorted(responses.items())),
         }
         if contract.body is not None:
@@ -156,12 +160,15 @@ class Writer:
             written["requestBody"] = {
                 "required": True,
                 "content": {
-                    _JSON: {"schema": self.schemas.of(contract.body), "examples": examples}
+                    _JSON: {
+                        "schema": self.schemas.build_schema(contract.body),
+                        "examples": examples,
+                    }
                 },
             }
         return written
 
-    def _is_of(self, exchange: Exchange, operation: Operation) -> bool:
+    def _is_example_of(self, exchange: Example, operation: DocumentedOperation) -> bool:
         if exchange.verb != operation.verb:
             return False
         if not operation.parameters:
@@ -170,25 +177,25 @@ class Writer:
         fitting = (pattern for pattern in self.patterns if re.fullmatch(pattern, exchange.path))
         return next(fitting, None) == operation.pattern
 
-    def _parameters(
-        self, operation: Operation, granted: Sequence[Exchange]
+    def _build_parameters(
+        self, operation: DocumentedOperation, granted: Sequence[Example]
     ) -> Iterator[dict[str, Any]]:
         contract = operation.contract
         for name in operation.parameters:
             examples = {
-                exchange.name: {"value": exchange.matched(operation.pattern)[name]}
+                exchange.name: {"value": exchange.match_parameters(operation.pattern)[name]}
                 for exchange in granted
             }
-            yield _parameter(name, "path", examples, required=True, **_PARAMETERS[name])
+            yield _build_parameter(name, "path", examples, required=True, **_PARAMETERS[name])
         if contract.query is not None:
-            members, required = self.schemas.members(contract.query)
+            members, required = self.schemas.list_members(contract.query)
             for name, schema in members.items():
                 examples = {
-                    exchange.name: {"value": _typed(exchange.query[name], schema)}
+                    exchange.name: {"value": _parse_query_value(exchange.query[name], schema)}
                     for exchange in granted
                     if name in exchange.query
                 }
-                yield _parameter(
+                yield _build_parameter(
                     name,
                     "query",
                     examples,
@@ -202,32 +209,36 @@ class Writer:
                 for exchange in granted
                 if header.name in exchange.headers
             }
-            yield _parameter(header.name, "header", examples, required=False, **_described(header))
+            yield _build_parameter(
+                header.name, "header", examples, required=False, **_build_header(header)
+            )
 
-    def _replies(self, contract: Contract, granted: Sequence[Exchange]) -> dict[str, Any]:
+    def _build_replies(self, contract: OperationSpec, granted: Sequence[Example]) -> dict[str, Any]:
         written = {}
         for status, reply in contract.replies.items():
             response: dict[str, Any] = {"description": reply.description}
             if reply.headers:
                 response["headers"] = {
-                    header.name: {"required": True, **_described(header)}
+                    header.name: {"required": True, **_build_header(header)}
                     for header in reply.headers
                 }
             if reply.body is not None:
                 examples = {
-                    exchange.name: exchange.as_example()
+                    exchange.name: exchange.render()
                     for exchange in granted
                     if exchange.status == status
                 }
                 response["content"] = {
-                    _JSON: {"schema": self.schemas.of(reply.body), "examples": examples}
+                    _JSON: {"schema": self.schemas.build_schema(reply.body), "examples": examples}
                 }
             written[str(int(status))] = response
         return written
 
-    def _refusals(self, contract: Contract, own: Sequence[Exchange]) -> dict[str, Any]:
+    def _build_error_responses(
+        self, contract: OperationSpec, own: Sequence[Example]
+    ) -> dict[str, Any]:
         reasons: dict[HTTPStatus, dict[str, str]] = {}
-        for refusal in contract.all_refusals:
+        for refusal in contract.all_errors:
             said = prose(refusal.__doc__).partition("\n")[0]
             reasons.setdefault(STATUS[refusal], {})[refusal.reason] = said
         # Jupyter's own answer to it, whatever the route.
@@ -238,19 +249,19 @@ class Writer:
         return {
             str(int(status)): {
                 "description": "\n".join(f"- `{reason}`: {said}" for reason, said in why.items()),
-                "content": {_JSON: self._refusal(contract, status, why, own)},
+                "content": {_JSON: self._build_error_response(contract, status, why, own)},
             }
             for status, why in reasons.items()
         }
 
-    def _refusal(
+    def _build_error_response(
         self,
-        contract: Contract,
+        contract: OperationSpec,
         status: HTTPStatus,
         reasons: Mapping[str, str],
-        own: Sequence[Exchange],
+        own: Sequence[Example],
     ) -> dict[str, Any]:
-        shown: list[Exchange] = []
+        shown: list[Example] = []
         for reason in reasons:
             mine = [told for told in own if (told.status, told.reason) == (status, reason)]
             others = [told for told in self.told if (told.status, told.reason) == (status, reason)]
@@ -258,47 +269,51 @@ class Writer:
         if contract.refuse is not None:
             # Those of other routes, told as this one tells them.
             examples = {
-                told.name: told.as_example(contract.refuse(msgspec.convert(told.answer, ErrorBody)))
+                told.name: told.render(contract.refuse(msgspec.convert(told.answer, ErrorBody)))
                 for told in shown
             }
-            return {"schema": self.schemas.of(contract.failure), "examples": examples}
+            return {"schema": self.schemas.build_schema(contract.failure), "examples": examples}
         reason_is = {"type": "object", "properties": {"reason": {"enum": list(reasons)}}}
         return {
-            "schema": {"allOf": [self.schemas.of(ErrorBody), reason_is]},
-            "examples": {told.name: _at_examples(told) for told in shown},
+            "schema": {"allOf": [self.schemas.build_schema(ErrorBody), reason_is]},
+            "examples": {told.name: _reference_examples(told) for told in shown},
         }
 
-    def _elsewhere(self) -> dict[str, Any]:
+    def _build_redirect_response(self) -> dict[str, Any]:
         """Describe the answer to a path that is no notebook's: the address is another route's."""
         status = HTTPStatus.METHOD_NOT_ALLOWED
-        examples = {told.name: _at_examples(told) for told in self.told if told.status == status}
+        examples = {
+            told.name: _reference_examples(told) for told in self.told if told.status == status
+        }
         return {
             str(int(status)): {
                 "description": "The path does not end in `.ipynb`, so this is another address, "
                 "which does not have this method.",
-                "content": {_JSON: {"schema": self.schemas.of(ErrorBody), "examples": examples}},
+                "content": {
+                    _JSON: {"schema": self.schemas.build_schema(ErrorBody), "examples": examples}
+                },
             }
         }
 
 
-def _at_examples(told: Exchange) -> dict[str, str]:
+def _reference_examples(told: Example) -> dict[str, str]:
     return {"$ref": f"#/components/examples/{told.name}"}
 
 
-def _described(header: Header) -> dict[str, Any]:
+def _build_header(header: Header) -> dict[str, Any]:
     schema = {"type": "string", **({"pattern": header.pattern} if header.pattern else {})}
     return {"description": header.description, "schema": schema}
 
 
-def _parameter(
+def _build_parameter(
     name: str, where: str, examples: Mapping[str, Any], *, required: bool, **more: Any
 ) -> dict[str, Any]:
     written = {"name": name, "in": where, "required": required, **more}
     return written | ({"examples": examples} if examples else {})
 
 
-def _typed(values: Sequence[str], schema: Mapping[str, Any]) -> Any:
-    """Give a value of a query its type again."""
+def _parse_query_value(values: Sequence[str], schema: Mapping[str, Any]) -> Any:
+    """Return a value of a query its type again."""
     if schema.get("type") == "array":
         return list(values)
     if schema.get("type") in {"integer", "boolean"}:

@@ -24,15 +24,15 @@ from jupyter_nbedit.handlers.contract import (
     ETAG,
     IDEMPOTENCY_KEY,
     IF_MATCH,
-    OF_READING,
-    OF_WRITING,
+    READ_ERRORS,
     SESSION,
-    Contract,
+    WRITE_ERRORS,
+    OperationSpec,
     Reply,
 )
-from jupyter_nbedit.handlers.editing import EditingHandler, TabsQuery, given
-from jupyter_nbedit.handlers.requests import LONGEST_LABEL, NbEditHandler, encoded
-from jupyter_nbedit.handlers.retries import Answer
+from jupyter_nbedit.handlers.editing import EditingHandler, TabsQuery, get_or_none
+from jupyter_nbedit.handlers.requests import LONGEST_LABEL, NbEditHandler, encode_json
+from jupyter_nbedit.handlers.retries import StoredResponse
 from jupyter_nbedit.messages import EditReply
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 from jupyter_nbedit.proposals import Proposal
@@ -40,7 +40,7 @@ from jupyter_nbedit.proposals.board import LONGEST_WAIT
 from jupyter_nbedit.review import Decision
 
 if TYPE_CHECKING:
-    from jupyter_nbedit.proposals.board import ProposalBoard
+    from jupyter_nbedit.proposals.board import ProposalService
 
 _MOST_LISTED = 200
 
@@ -118,21 +118,21 @@ class RejectBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
 class ProposalsHandler(NbEditHandler):
     """``/nbedit/proposals``."""
 
-    @Contract(
+    @OperationSpec(
         "List proposals",
         query=ProposalsQuery,
         replies={HTTPStatus.OK: Reply(ProposalsReply, "The proposals, the newest first.")},
-        refusals=[LedgerError],
+        errors=[LedgerError],
     )
     @web.authenticated
     @authorized
     async def get(self) -> None:
         """List proposals for notebooks that can be read now."""
-        query = self.query(ProposalsQuery)
-        found = await self.extensionapp.proposals.newest(
-            given(query.path), only_pending=query.status == "pending", limit=query.limit
+        query = self.parse_query(ProposalsQuery)
+        found = await self.extensionapp.proposals.list_newest(
+            get_or_none(query.path), only_pending=query.status == "pending", limit=query.limit
         )
-        self.answer(ProposalsReply(found))
+        self.finish_json(ProposalsReply(found))
 
 
 class ProposalHandler(NbEditHandler):
@@ -140,26 +140,26 @@ class ProposalHandler(NbEditHandler):
 
     _waiting: asyncio.Task[Proposal] | None = None
 
-    @Contract(
+    @OperationSpec(
         "See what became of a proposal",
         query=ProposalQuery,
         replies={HTTPStatus.OK: Reply(Proposal, "The proposal as it is now.")},
-        refusals=[ProposalNotFound, LedgerError],
+        errors=[ProposalNotFound, LedgerError],
     )
     @web.authenticated
     @authorized
     async def get(self, proposal_id: str) -> None:
-        """Tell what was proposed and decided; wait for the decision, if that is asked for."""
-        query = self.query(ProposalQuery)
-        board: ProposalBoard = self.extensionapp.proposals
-        waiting = asyncio.ensure_future(board.wait(_number(proposal_id), query.wait))
+        """Answer with what was proposed and decided; wait for the decision if asked to."""
+        query = self.parse_query(ProposalQuery)
+        board: ProposalService = self.extensionapp.proposals
+        waiting = asyncio.ensure_future(board.wait(_parse_number(proposal_id), query.wait))
         self._waiting = waiting
         try:
             await asyncio.wait([waiting])
         finally:
             waiting.cancel()
         if not waiting.cancelled():
-            self.answer(waiting.result())
+            self.finish_json(waiting.result())
 
     def on_connection_close(self) -> None:
         """Wait no longer for whom nobody answers any more."""
@@ -168,32 +168,32 @@ class ProposalHandler(NbEditHandler):
             self._waiting.cancel()
 
 
-class DecidingHandler(EditingHandler):
+class DecisionHandler(EditingHandler):
     """A handler with a verb that decides."""
 
-    def decision(self, body: AcceptBody | RejectBody, **more: Any) -> Decision:
-        """Say who decides, and on what."""
+    def build_decision(self, body: AcceptBody | RejectBody, **more: Any) -> Decision:
+        """Return who decides, and on what."""
         return Decision(
             user=self.current_user.username,
-            client=given(body.client),
-            parts=given(body.parts),
+            client=get_or_none(body.client),
+            parts=get_or_none(body.parts),
             session=self.session,
             **more,
         )
 
 
-class AcceptanceHandler(DecidingHandler):
+class AcceptHandler(DecisionHandler):
     """``/nbedit/proposals/{proposal_id}/accept``."""
 
-    @Contract(
+    @OperationSpec(
         "Accept a proposal",
         query=TabsQuery,
         body=AcceptBody,
         headers=[IF_MATCH, IDEMPOTENCY_KEY, SESSION],
         replies={HTTPStatus.OK: Reply(EditReply, "What the edit did.", [ETAG])},
-        refusals=[
-            *OF_READING,
-            *OF_WRITING,
+        errors=[
+            *READ_ERRORS,
+            *WRITE_ERRORS,
             ProposalNotFound,
             ProposalClosed,
             CellChanged,
@@ -205,38 +205,40 @@ class AcceptanceHandler(DecidingHandler):
     @authorized
     async def post(self, proposal_id: str) -> None:
         """Make the edit that was proposed, or parts of it, on the notebook as it is now."""
-        body = await self.decode(AcceptBody)
-        decision = self.decision(
-            body, dry_run=body.dry_run, hash=self.expected_hash(given(body.hash))
+        body = await self.parse_body(AcceptBody)
+        decision = self.build_decision(
+            body, dry_run=body.dry_run, hash=self.get_expected_hash(get_or_none(body.hash))
         )
-        number = _number(proposal_id)
+        number = _parse_number(proposal_id)
         await self.send(lambda: self.extensionapp.review.accept(number, decision))
 
 
-class RejectionHandler(DecidingHandler):
+class RejectHandler(DecisionHandler):
     """``/nbedit/proposals/{proposal_id}/reject``."""
 
-    @Contract(
+    @OperationSpec(
         "Reject a proposal",
         body=RejectBody,
         headers=[IDEMPOTENCY_KEY],
         replies={HTTPStatus.OK: Reply(Proposal, "The proposal as it is now.")},
-        refusals=[ProposalNotFound, ProposalClosed, IdempotencyMismatch, LedgerError],
+        errors=[ProposalNotFound, ProposalClosed, IdempotencyMismatch, LedgerError],
     )
     @web.authenticated
     @authorized
     async def post(self, proposal_id: str) -> None:
         """Do without the edit that was proposed, or without parts of it."""
-        body = await self.decode(RejectBody)
-        decision, number = self.decision(body), _number(proposal_id)
+        body = await self.parse_body(RejectBody)
+        decision, number = self.build_decision(body), _parse_number(proposal_id)
 
-        async def work() -> Answer:
-            return Answer(encoded(await self.extensionapp.review.reject(number, decision)))
+        async def work() -> StoredResponse:
+            return StoredResponse(
+                encode_json(await self.extensionapp.review.reject(number, decision))
+            )
 
-        await self.once(work)
+        await self.run_idempotent(work)
 
 
-def _number(text: str) -> int:
+def _parse_number(text: str) -> int:
     """Read a number of a route.
 
     Raises

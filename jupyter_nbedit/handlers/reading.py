@@ -11,9 +11,9 @@ from msgspec import UNSET, Meta, UnsetType
 from tornado.iostream import StreamClosedError
 
 from jupyter_nbedit.handlers.contract import ETAG, Reply
-from jupyter_nbedit.handlers.editing import given, tags
-from jupyter_nbedit.handlers.requests import NbEditHandler, encoded
-from jupyter_nbedit.messages import ReadReply, Selection
+from jupyter_nbedit.handlers.editing import get_or_none, parse_etags
+from jupyter_nbedit.handlers.requests import NbEditHandler, encode_json
+from jupyter_nbedit.messages import ReadOptions, ReadReply
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER, LONGEST_SECTION_NAME
 from jupyter_nbedit.notebook.view import Outputs, Show, View
 
@@ -107,21 +107,21 @@ class ReadingHandler(NbEditHandler):
         query
             How much of each cell.
         **selected
-            Which cells, as fields of `Selection`.
+            Which cells, as fields of `ReadOptions`.
         """
-        selection = Selection(
-            show=Show(query.view, given(query.outputs)),
-            max_chars=given(query.max_chars),
+        selection = ReadOptions(
+            show=Show(query.view, get_or_none(query.outputs)),
+            max_chars=get_or_none(query.max_chars),
             session=self.session,
             **selected,
         )
-        reply = await self.reader.read(path, selection, known=self._known)
+        reply = await self.reader.read(path, selection, known=self._is_known)
         if isinstance(reply, str):
             self.set_header("ETag", f'"{reply}"')
             self.set_status(HTTPStatus.NOT_MODIFIED)
             self.finish()
             return
-        body = await asyncio.to_thread(_encoded, reply)
+        body = await asyncio.to_thread(_encode_reply, reply)
         self.set_header("ETag", f'"{reply.hash}"')
         await self._send(body)
 
@@ -136,15 +136,15 @@ class ReadingHandler(NbEditHandler):
         except StreamClosedError:
             self.log.debug("Nobody waited for all of %r", self.request.path)
 
-    def _known(self, digest: str) -> bool:
-        found = tags(self.request.headers.get("If-None-Match", ""))
+    def _is_known(self, digest: str) -> bool:
+        found = parse_etags(self.request.headers.get("If-None-Match", ""))
         # RFC 9110 13.1.2: this comparison is the weak one.
         return "*" in found or digest in {tag.removeprefix("W/").strip('"') for tag in found}
 
 
-def _encoded(reply: ReadReply) -> bytes:
+def _encode_reply(reply: ReadReply) -> bytes:
     """Write a reply cell by cell: one call for all would keep the interpreter from everybody."""
-    cells = [msgspec.Raw(encoded(cell)) for cell in reply.cells]
+    cells = [msgspec.Raw(encode_json(cell)) for cell in reply.cells]
     try:
         return msgspec.json.encode(
             {
@@ -155,4 +155,4 @@ def _encoded(reply: ReadReply) -> bytes:
         )
     except UnicodeEncodeError:
         # The lone surrogates are in what is said of the notebook.
-        return encoded(reply)
+        return encode_json(reply)

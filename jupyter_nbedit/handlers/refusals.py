@@ -46,7 +46,7 @@ STATUS: dict[type[errors.NbEditError], HTTPStatus] = {
     errors.IdempotencyMismatch: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.ReadRequired: HTTPStatus.PRECONDITION_REQUIRED,
     errors.Busy: HTTPStatus.SERVICE_UNAVAILABLE,
-    errors.Overtaken: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.ChangedDuringRead: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.LedgerError: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.ModesUnreadable: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.NoSpace: HTTPStatus.INSUFFICIENT_STORAGE,
@@ -86,13 +86,13 @@ _HINTS = {
 }
 
 
-def status_of(failure: BaseException | None, otherwise: int) -> int:
-    """Give the status of a failure; ``otherwise`` for what is no refusal of ours."""
+def get_status(failure: BaseException | None, otherwise: int) -> int:
+    """Return the status of a failure; ``otherwise`` for what is no refusal of ours."""
     return STATUS[type(failure)] if isinstance(failure, errors.NbEditError) else otherwise
 
 
-def body_of(failure: BaseException | None, status: int) -> ErrorBody:
-    """Give the body of an error: what to do, for people; why, for programs.
+def build_error_body(failure: BaseException | None, status: int) -> ErrorBody:
+    """Return the body of an error: what to do, for people; why, for programs.
 
     Neither a traceback nor the text of a foreign exception ever shows: both may name paths.
     """

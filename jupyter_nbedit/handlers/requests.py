@@ -17,7 +17,7 @@ from jupyter_server.base.handlers import APIHandler
 from jupyter_server.extension.handler import ExtensionHandlerMixin
 from jupyter_server.utils import ensure_async
 
-from jupyter_nbedit.beside import away
+from jupyter_nbedit.beside import run_in_thread_if_large
 from jupyter_nbedit.errors import (
     Forbidden,
     InvalidRequest,
@@ -25,17 +25,17 @@ from jupyter_nbedit.errors import (
     TooLarge,
     UnsupportedMediaType,
 )
-from jupyter_nbedit.handlers.bodies import decoded
-from jupyter_nbedit.handlers.contract import contract_of
-from jupyter_nbedit.handlers.refusals import ErrorBody, body_of, status_of
-from jupyter_nbedit.handlers.retries import Answer
+from jupyter_nbedit.handlers.bodies import decode_body
+from jupyter_nbedit.handlers.contract import get_spec
+from jupyter_nbedit.handlers.refusals import ErrorBody, build_error_body, get_status
+from jupyter_nbedit.handlers.retries import StoredResponse
 
 if TYPE_CHECKING:
     from jupyter_nbedit.app import NbEditApp
-    from jupyter_nbedit.editor import NotebookEditor
-    from jupyter_nbedit.reader import NotebookReader
+    from jupyter_nbedit.editor import EditService
+    from jupyter_nbedit.reader import ReadService
 
-Request = TypeVar("Request", bound=msgspec.Struct)
+Form = TypeVar("Form", bound=msgspec.Struct)
 
 #: How long what a client calls itself, its session or its request may be.
 LONGEST_LABEL = 200
@@ -56,12 +56,12 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
     extensionapp: NbEditApp
 
     @property
-    def editor(self) -> NotebookEditor:
+    def editor(self) -> EditService:
         """The service that edits."""
         return self.extensionapp.editor
 
     @property
-    def reader(self) -> NotebookReader:
+    def reader(self) -> ReadService:
         """The service that reads."""
         return self.extensionapp.reader
 
@@ -77,16 +77,16 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
 
     @property
     def session(self) -> str:
-        """Whose reading counts for this request; see `Readings`.
+        """Whose reading counts for this request; see `ReadTracker`.
 
         Raises
         ------
         InvalidRequest
             If the header names no session.
         """
-        return f"{self.principal}\n{self._label('X-NbEdit-Session') or ''}"
+        return f"{self.principal}\n{self._read_label('X-NbEdit-Session') or ''}"
 
-    def _label(self, header: str) -> str | None:
+    def _read_label(self, header: str) -> str | None:
         value: str | None = self.request.headers.get(header)
         if value is None:
             return None
@@ -133,7 +133,7 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
             message = f"You may not {action} contents on this server."
             raise Forbidden(message)
 
-    async def decode(self, form: type[Request], *, is_lenient: bool = False) -> Request:
+    async def parse_body(self, form: type[Form], *, is_lenient: bool = False) -> Form:
         """Read the body.
 
         Parameters
@@ -158,9 +158,11 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
             )
             raise UnsupportedMediaType(message)
         body = self.request.body
-        return await away(len(body), partial(decoded, is_lenient=is_lenient), body, form)
+        return await run_in_thread_if_large(
+            len(body), partial(decode_body, is_lenient=is_lenient), body, form
+        )
 
-    def query(self, form: type[Request]) -> Request:
+    def parse_query(self, form: type[Form]) -> Form:
         """Read the query; a field that is a list may be given several times.
 
         Raises
@@ -168,7 +170,7 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
         InvalidRequest
             If it does not have the form.
         """
-        repeatable = _repeatable(form)
+        repeatable = _list_repeatable_fields(form)
         given: dict[str, Any] = {}
         for name in self._own_query():
             values = self.get_query_arguments(name, strip=False)
@@ -196,7 +198,7 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
             if name not in _JUPYTERS_ARGUMENTS and not (_TIME.fullmatch(name) and not any(values))
         }
 
-    async def once(self, work: Callable[[], Awaitable[Answer]]) -> None:
+    async def run_idempotent(self, work: Callable[[], Awaitable[StoredResponse]]) -> None:
         """Do the work and send its answer; for a retry the answer alone.
 
         Raises
@@ -204,7 +206,7 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
         InvalidRequest, IdempotencyMismatch
             If the ``Idempotency-Key`` is none, or another request's.
         """
-        key = self._label("Idempotency-Key")
+        key = self._read_label("Idempotency-Key")
         if key is None:
             answer = await work()
         else:
@@ -212,17 +214,17 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
             condition = request.headers.get("If-Match")
             said = (request.method, request.path, self._own_query(), condition, self.session)
             digest = hashlib.sha256(repr(said).encode() + request.body).hexdigest()
-            answer = await self.extensionapp.retries.once(self.principal, key, digest, work)
+            answer = await self.extensionapp.retries.run(self.principal, key, digest, work)
         self.set_status(answer.status)
         for name, value in answer.headers.items():
             self.set_header(name, value)
         self.finish(answer.body)
 
-    def answer(self, reply: Any, *, tag: str | None = None) -> None:
+    def finish_json(self, reply: Any, *, tag: str | None = None) -> None:
         """Send a reply, with its version as the ``ETag``."""
         if tag is not None:
             self.set_header("ETag", f'"{tag}"')
-        self.finish(encoded(reply))
+        self.finish(encode_json(reply))
 
     def compute_etag(self) -> None:
         """Leave the tag to `answer`: tornado's would be of the body, not of the notebook."""
@@ -230,21 +232,21 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
     def send_error(
         self, status_code: int = HTTPStatus.INTERNAL_SERVER_ERROR, **kwargs: Any
     ) -> None:
-        """Give a refusal its own status."""
+        """Send an error with its own status."""
         failure = kwargs.get("exc_info", (None, None, None))[1]
-        super().send_error(status_of(failure, status_code), **kwargs)
+        super().send_error(get_status(failure, status_code), **kwargs)
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         """Send a failure in our form."""
         if status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             methods = ((verb, getattr(self, verb.lower())) for verb in self.SUPPORTED_METHODS)
-            allowed = [verb for verb, method in methods if contract_of(method) is not None]
+            allowed = [verb for verb, method in methods if get_spec(method) is not None]
             self.set_header("Allow", ", ".join([*allowed, "OPTIONS"]))
         failure = kwargs.get("exc_info", (None, None, None))[1]
-        self.finish(encoded(self.refusal(body_of(failure, status_code))))
+        self.finish(encode_json(self.adapt_error(build_error_body(failure, status_code))))
 
-    def refusal(self, body: ErrorBody) -> ErrorBody:
-        """Tell a refusal in the words of the request, where these are not the operations'."""
+    def adapt_error(self, body: ErrorBody) -> ErrorBody:
+        """Return the error in the words of the request, where these are not the operations'."""
         return body
 
     def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
@@ -257,7 +259,7 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
             super().log_exception(typ, value, tb)
 
 
-def encoded(reply: Any) -> bytes:
+def encode_json(reply: Any) -> bytes:
     """Write a reply as JSON."""
     try:
         return msgspec.json.encode(reply)
@@ -269,7 +271,7 @@ def encoded(reply: Any) -> bytes:
 
 
 @cache
-def _repeatable(form: type[msgspec.Struct]) -> frozenset[str]:
+def _list_repeatable_fields(form: type[msgspec.Struct]) -> frozenset[str]:
     """Return the names of the fields that are lists, looked up once for each form."""
     info = msgspec.inspect.type_info(form)
     if not isinstance(info, msgspec.inspect.StructType):

@@ -17,7 +17,7 @@ _MOST_ANSWERS = 10_000
 
 
 @dataclass(frozen=True)
-class Answer:
+class StoredResponse:
     """What is sent: also what is sent again."""
 
     body: bytes
@@ -26,7 +26,7 @@ class Answer:
 
 
 @dataclass
-class Retries:
+class IdempotencyCache:
     """Remembers answers by their requests' keys; the oldest are forgotten first.
 
     Only what succeeded is remembered. A refused request has changed nothing, so that a retry of it
@@ -34,13 +34,15 @@ class Retries:
     """
 
     _requests: dict[tuple[str, str], str] = field(default_factory=dict)
-    _running: dict[tuple[str, str], asyncio.Future[Answer | None]] = field(default_factory=dict)
-    _answers: OrderedDict[tuple[str, str], Answer] = field(default_factory=OrderedDict)
+    _running: dict[tuple[str, str], asyncio.Future[StoredResponse | None]] = field(
+        default_factory=dict
+    )
+    _answers: OrderedDict[tuple[str, str], StoredResponse] = field(default_factory=OrderedDict)
     _bytes: int = 0
 
-    async def once(
-        self, user: str, key: str, request: str, work: Callable[[], Awaitable[Answer]]
-    ) -> Answer:
+    async def run(
+        self, user: str, key: str, request: str, work: Callable[[], Awaitable[StoredResponse]]
+    ) -> StoredResponse:
         """Do the work of a request unless it was done before; then give its answer again.
 
         Parameters
@@ -70,12 +72,14 @@ class Retries:
             if name in self._answers:
                 return self._answers[name]
             if name not in self._running:
-                return await self._first(name, work)
+                return await self._run_first(name, work)
             answer = await asyncio.shield(self._running[name])
             if answer is not None:
                 return answer
 
-    async def _first(self, name: tuple[str, str], work: Callable[[], Awaitable[Answer]]) -> Answer:
+    async def _run_first(
+        self, name: tuple[str, str], work: Callable[[], Awaitable[StoredResponse]]
+    ) -> StoredResponse:
         running = self._running[name] = asyncio.get_running_loop().create_future()
         answer = None
         try:
@@ -88,7 +92,7 @@ class Retries:
             running.set_result(answer)
         return answer
 
-    def _remember(self, name: tuple[str, str], answer: Answer) -> None:
+    def _remember(self, name: tuple[str, str], answer: StoredResponse) -> None:
         self._answers[name] = answer
         self._bytes += len(answer.body)
         while self._bytes > _MOST_BYTES or len(self._answers) > _MOST_ANSWERS:

@@ -29,40 +29,40 @@ _WITHOUT_TRUSTED = {
 _ANYTHING: Mapping[str, Any] = {}
 
 
-def _exactly_one(*names: str) -> dict[str, Any]:
-    """Say that an object has just one of these members."""
+def _require_exactly_one(*names: str) -> dict[str, Any]:
+    """Require that an object has just one of these members."""
     return {"oneOf": [{"required": [name]} for name in names]}
 
 
-def _at_least_one(*names: str) -> dict[str, Any]:
-    """Say that an object has one of these members or several."""
+def _require_at_least_one(*names: str) -> dict[str, Any]:
+    """Require that an object has one of these members or several."""
     return {"anyOf": [{"required": [name]} for name in names]}
 
 
-def _none(*names: str) -> dict[str, Any]:
-    """Say that an object has none of these members."""
-    return {"not": _at_least_one(*names)}
+def _require_none(*names: str) -> dict[str, Any]:
+    """Require that an object has none of these members."""
+    return {"not": _require_at_least_one(*names)}
 
 
-def _if(
+def _build_condition(
     member: str, value: str, then: Mapping[str, Any], otherwise: Mapping[str, Any] = _ANYTHING
 ) -> dict[str, Any]:
-    """Say what follows from a member's value, and what from any other or none."""
+    """Return what follows from a member's value, and what from any other or none."""
     condition = {"required": [member], "properties": {member: {"const": value}}}
     return {"if": condition, "then": then, "else": otherwise}
 
 
-def _needs(*names: str) -> dict[str, Any]:
+def _require_members(*names: str) -> dict[str, Any]:
     return {"required": list(names)}
 
 
-_POSITION = _exactly_one("after", "before", "index", "at")
-_CELLS = _exactly_one("cell", "cells")
+_POSITION = _require_exactly_one("after", "before", "index", "at")
+_CELLS = _require_exactly_one("cell", "cells")
 _GUARD = {"dependentRequired": {"expect": ["cell"]}}
 _ONE_CELL = {
     "allOf": [
-        _if("edit_mode", "delete", _ANYTHING, _needs("new_source")),
-        _if("edit_mode", "insert", _needs("cell_type")),
+        _build_condition("edit_mode", "delete", _ANYTHING, _require_members("new_source")),
+        _build_condition("edit_mode", "insert", _require_members("cell_type")),
     ]
 }
 #: What the decoder leaves to others to refuse, by the struct's name.
@@ -71,38 +71,38 @@ _RULES: Mapping[str, Mapping[str, Any]] = {
     "InsertBody": _POSITION,
     "Move": {"allOf": [_POSITION, _CELLS], **_GUARD},
     "Delete": {**_CELLS, **_GUARD},
-    "Replace": _at_least_one("source", "cell_type"),
+    "Replace": _require_at_least_one("source", "cell_type"),
     "ReplaceBody": {
-        **_at_least_one("source", "cell_type", "metadata"),
+        **_require_at_least_one("source", "cell_type", "metadata"),
         "if": {"required": ["outputs"]},
-        "then": _at_least_one("source", "cell_type"),
+        "then": _require_at_least_one("source", "cell_type"),
     },
     "ReplaceText": {
         "oneOf": [
-            {"required": ["old", "new"], **_none("edits")},
-            {"required": ["edits"], **_none("old", "new", "all")},
+            {"required": ["old", "new"], **_require_none("edits")},
+            {"required": ["edits"], **_require_none("old", "new", "all")},
         ]
     },
-    "ClearOutputs": {**_exactly_one("cell", "cells", "all"), **_GUARD},
+    "ClearOutputs": {**_require_exactly_one("cell", "cells", "all"), **_GUARD},
     "SetMetadata": _GUARD,
-    "Expect": _exactly_one("source", "source_hash"),
-    "SearchRequest": _exactly_one("query", "regex"),
+    "Expect": _require_exactly_one("source", "source_hash"),
+    "SearchRequest": _require_exactly_one("query", "regex"),
     "nexo.Input": _ONE_CELL,
     "mycode.Input": _ONE_CELL,
-    "omp.Input": _if("action", "delete", _ANYTHING, _needs("content")),
+    "omp.Input": _build_condition("action", "delete", _ANYTHING, _require_members("content")),
     "sections.Input": {
         "allOf": [
-            _if("action", "read", _ANYTHING, _needs("section")),
-            _if("action", "append_to_section", _needs("content")),
-            _if("action", "replace_section", _needs("content")),
-            _if("action", "remove_entry", _needs("entry_match")),
+            _build_condition("action", "read", _ANYTHING, _require_members("section")),
+            _build_condition("action", "append_to_section", _require_members("content")),
+            _build_condition("action", "replace_section", _require_members("content")),
+            _build_condition("action", "remove_entry", _require_members("entry_match")),
         ]
     },
-    "NotebookEditInput": _if(
+    "NotebookEditInput": _build_condition(
         "edit_mode",
         "insert",
-        _needs("cell_type"),
-        {**_needs("cell_id"), "properties": {"cell_id": {"minLength": 1}}},
+        _require_members("cell_type"),
+        {**_require_members("cell_id"), "properties": {"cell_id": {"minLength": 1}}},
     ),
 }
 _NOT_BLANK = {"pattern": r"[^\s\u001c-\u001f\u0085]"}
@@ -124,7 +124,7 @@ _MEMBER_RULES: Mapping[tuple[str, str], Mapping[str, Any]] = {
 }
 
 
-class Schemas:
+class SchemaBuilder:
     """The schemas of types, and the components that these refer to.
 
     Parameters
@@ -146,25 +146,25 @@ class Schemas:
         if any(_FREE in str(schema) for schema in self.components.values()):
             self.components[_FREE] = _WITHOUT_TRUSTED
 
-    def of(self, form: Any) -> dict[str, Any]:
-        """Give the schema of a type."""
+    def build_schema(self, form: Any) -> dict[str, Any]:
+        """Return the schema of a type."""
         found: dict[str, Any] = form if isinstance(form, dict) else self._of[form]
         return found
 
-    def members(self, form: Any) -> tuple[dict[str, dict[str, Any]], list[str]]:
-        """Give the members of a struct, and which of them are required."""
+    def list_members(self, form: Any) -> tuple[dict[str, dict[str, Any]], list[str]]:
+        """Return the members of a struct, and which of them are required."""
         schema = self.components[self._of[form]["$ref"].rpartition("/")[2]]
         return schema["properties"], schema["required"]
 
-    def shown(self, without: Iterable[Any]) -> dict[str, dict[str, Any]]:
-        """Give the components by name, without those of some types."""
+    def list_components(self, without: Iterable[Any]) -> dict[str, dict[str, Any]]:
+        """Return the components by name, without those of some types."""
         left_out = {self._of[form]["$ref"].rpartition("/")[2] for form in without}
         named = sorted(self.components.items())
         return {name: schema for name, schema in named if name not in left_out}
 
 
 def prose(docstring: str | None) -> str:
-    """Give what a docstring says to everybody, as Markdown."""
+    """Return what a docstring says to everybody, as Markdown."""
     text = inspect.cleandoc(docstring or "")
     for section in ("Parameters", "Raises"):
         text = text.partition(f"\n\n{section}\n---")[0]

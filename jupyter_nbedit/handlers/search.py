@@ -11,12 +11,12 @@ from jupyter_server.auth.utils import HTTP_METHOD_TO_AUTH_ACTION
 from tornado import web
 
 from jupyter_nbedit.errors import FolderNotFound, NotAPlainFile
-from jupyter_nbedit.handlers.contract import Contract, Reply
+from jupyter_nbedit.handlers.contract import OperationSpec, Reply
 from jupyter_nbedit.handlers.requests import NbEditHandler
 from jupyter_nbedit.queries import SearchReply, SearchRequest
 
 if TYPE_CHECKING:
-    from jupyter_nbedit.search import NotebookSearch
+    from jupyter_nbedit.search import SearchService
 
 
 class SearchHandler(NbEditHandler):
@@ -27,24 +27,24 @@ class SearchHandler(NbEditHandler):
     _gone = False
 
     @property
-    def service(self) -> NotebookSearch:
+    def service(self) -> SearchService:
         """The service that searches."""
         return self.extensionapp.search
 
-    @Contract(
+    @OperationSpec(
         "Search in notebooks",
         body=SearchRequest,
         replies={HTTPStatus.OK: Reply(SearchReply, "What was found.")},
-        refusals=[FolderNotFound, NotAPlainFile],
+        errors=[FolderNotFound, NotAPlainFile],
     )
     @web.authenticated
     @authorized("read")  # type: ignore[untyped-decorator] # its author typed the bare form
     async def post(self) -> None:
         """Find lines in sources, outputs and tags of the notebooks in a folder."""
-        request = await self.decode(SearchRequest)
+        request = await self.parse_body(SearchRequest)
         reply = await self.service.search(request, gone=lambda: self._gone)
         if not self._gone:
-            self.answer(reply)
+            self.finish_json(reply)
 
     def on_connection_close(self) -> None:
         """Let the search end, whose reply nobody waits for."""

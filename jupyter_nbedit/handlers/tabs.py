@@ -14,9 +14,9 @@ from tornado import web
 from tornado.websocket import WebSocketHandler
 
 from jupyter_nbedit.errors import InvalidRequest
-from jupyter_nbedit.handlers.contract import Contract, Reply
+from jupyter_nbedit.handlers.contract import OperationSpec, Reply
 from jupyter_nbedit.handlers.requests import NbEditHandler
-from jupyter_nbedit.tabs import Page, Seen, State
+from jupyter_nbedit.tabs import State, TabConnection, TabReport
 
 #: What a page may say at once, in bytes, and of how many notebooks.
 MOST_BYTES = 256 * 1024
@@ -36,7 +36,7 @@ _NOT_TEXT, _NOT_UNDERSTOOD = 1003, 1007
 _Path = Annotated[str, Meta(min_length=1)]
 
 
-class Saw(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class TabReportMessage(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """What a page has made of a version of a notebook."""
 
     path: _Path
@@ -54,13 +54,13 @@ class Message(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
         ]
         | UnsetType
     ) = UNSET
-    saw: Saw | UnsetType = UNSET
+    saw: TabReportMessage | UnsetType = UNSET
 
 
 class TabsHandler(NbEditHandler, WebSocketHandler):
     """``/nbedit/tabs``."""
 
-    _page: Page | None = None
+    _page: TabConnection | None = None
     _second: int = 0
     _messages: int = 0
 
@@ -81,7 +81,7 @@ class TabsHandler(NbEditHandler, WebSocketHandler):
         """How long a message may be; tornado closes the socket for a longer one."""
         return MOST_BYTES
 
-    @Contract(
+    @OperationSpec(
         "Say which notebooks are open",
         replies={HTTPStatus.SWITCHING_PROTOCOLS: Reply(None, "The socket is open.")},
     )
@@ -102,7 +102,7 @@ class TabsHandler(NbEditHandler, WebSocketHandler):
 
     def open(self, *_args: str, **_kwargs: str) -> None:
         """Let the page in."""
-        self._page = self.extensionapp.tabs.enter()
+        self._page = self.extensionapp.tabs.connect()
 
     async def on_message(self, message: str | bytes) -> None:
         """Take in what the page says."""
@@ -121,15 +121,15 @@ class TabsHandler(NbEditHandler, WebSocketHandler):
             return
         tabs = self.extensionapp.tabs
         if said.tabs is not UNSET:
-            tabs.opened(self._page, said.tabs)
+            tabs.set_open(self._page, said.tabs)
         if said.saw is not UNSET:
             saw = said.saw
-            tabs.saw(self._page, saw.path, Seen(saw.edit_id, saw.hash, saw.state))
+            tabs.report(self._page, saw.path, TabReport(saw.edit_id, saw.hash, saw.state))
 
     def on_close(self) -> None:
         """Let the page go."""
         if self._page is not None:
-            self.extensionapp.tabs.leave(self._page)
+            self.extensionapp.tabs.disconnect(self._page)
             self._page = None
 
     async def _wait_its_turn(self, worth: int) -> None:

@@ -14,19 +14,19 @@ from jupyter_nbedit.errors import FileNotFound, HashMismatch, ReadRequired
 from jupyter_nbedit.handlers.contract import (
     IDEMPOTENCY_KEY,
     LOCATION,
-    OF_OPERATIONS,
-    OF_READING,
-    OF_WRITING,
+    OPERATION_ERRORS,
+    READ_ERRORS,
     SESSION,
-    Contract,
+    WRITE_ERRORS,
+    OperationSpec,
     Reply,
 )
-from jupyter_nbedit.handlers.refusals import ErrorBody, body_of
-from jupyter_nbedit.handlers.requests import NbEditHandler, encoded
-from jupyter_nbedit.handlers.retries import Answer
+from jupyter_nbedit.handlers.refusals import ErrorBody, build_error_body
+from jupyter_nbedit.handlers.requests import NbEditHandler, encode_json
+from jupyter_nbedit.handlers.retries import StoredResponse
 from jupyter_nbedit.tools import ADDRESSES, TOOLS, find
-from jupyter_nbedit.tools.schemas import input_schema
-from jupyter_nbedit.tools.tool import Caller, Refusal, Tool
+from jupyter_nbedit.tools.schemas import build_input_schema
+from jupyter_nbedit.tools.tool import Caller, Tool, ToolError
 
 
 class ToolDefinition(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ class ToolsReply(msgspec.Struct, frozen=True):
 class ToolsHandler(NbEditHandler):
     """``/nbedit/tools``."""
 
-    @Contract(
+    @OperationSpec(
         "All tools there are",
         replies={
             HTTPStatus.OK: Reply(
@@ -66,24 +66,24 @@ class ToolsHandler(NbEditHandler):
                 dialect=tool.dialect,
                 name=tool.name,
                 description=tool.description,
-                input_schema=input_schema(tool.form),
+                input_schema=build_input_schema(tool.form),
             )
             for tool in TOOLS
         ]
-        self.answer(ToolsReply(definitions))
+        self.finish_json(ToolsReply(definitions))
 
 
-def _contract(tool: Tool[Any]) -> Contract:
-    """Say what a tool takes and answers, by the types of what does it."""
+def _build_spec(tool: Tool[Any]) -> OperationSpec:
+    """Return what a tool takes and answers, by the types of what does it."""
 
     def refuse(body: ErrorBody) -> msgspec.Struct:
-        return tool.refuse(Refusal(body.reason, body.message, body.details, {}))
+        return tool.refuse(ToolError(body.reason, body.message, body.details, {}))
 
     answer = get_type_hints(tool.call)["return"]
     waiting = Reply(
         answer, "In review mode: nothing is changed, but a change is proposed.", [LOCATION]
     )
-    return Contract(
+    return OperationSpec(
         f"{tool.name}, as {tool.dialect} has it",
         description=tool.description,
         body=tool.form,
@@ -92,10 +92,10 @@ def _contract(tool: Tool[Any]) -> Contract:
             HTTPStatus.OK: Reply(answer, "What the tool did, in the dialect's form."),
             **({HTTPStatus.ACCEPTED: waiting} if tool.proposes else {}),
         },
-        refusals=[
-            *OF_READING,
-            *OF_WRITING,
-            *OF_OPERATIONS,
+        errors=[
+            *READ_ERRORS,
+            *WRITE_ERRORS,
+            *OPERATION_ERRORS,
             FileNotFound,
             HashMismatch,
             ReadRequired,
@@ -111,10 +111,10 @@ class ToolHandler(NbEditHandler):
     # Nobody's input is looked at for an error, who may not call tools or sends too much.
     _is_called = False
 
-    @Contract(
+    @OperationSpec(
         "Call a tool",
         replies={},
-        addresses={address: _contract(tool) for address, tool in ADDRESSES.items()},
+        addresses={address: _build_spec(tool) for address, tool in ADDRESSES.items()},
     )
     @web.authenticated
     @authorized
@@ -123,16 +123,16 @@ class ToolHandler(NbEditHandler):
         tool = find(address)
         self._is_called = True
 
-        async def call() -> Answer:
+        async def call() -> StoredResponse:
             caller = Caller(self.current_user.username, self.session)
-            given = await self.decode(tool.form, is_lenient=True)
-            body = encoded(await tool.call(self.extensionapp.tool_services, caller, given))
+            given = await self.parse_body(tool.form, is_lenient=True)
+            body = encode_json(await tool.call(self.extensionapp.tool_services, caller, given))
             if not caller.proposed:
-                return Answer(body)
+                return StoredResponse(body)
             place = f"{self.base_url}nbedit/proposals/{caller.proposed[-1]}"
-            return Answer(body, HTTPStatus.ACCEPTED, {"Location": place})
+            return StoredResponse(body, HTTPStatus.ACCEPTED, {"Location": place})
 
-        await self.once(call)
+        await self.run_idempotent(call)
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         """Send a failure in the dialect's form; in ours, if no tool was called."""
@@ -141,10 +141,12 @@ class ToolHandler(NbEditHandler):
         if tool is None or status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             super().write_error(status_code, **kwargs)
             return
-        body = body_of(kwargs.get("exc_info", (None, None, None))[1], status_code)
-        self.finish(encoded(self._refused(tool, body.reason, body.message, body.details)))
+        body = build_error_body(kwargs.get("exc_info", (None, None, None))[1], status_code)
+        self.finish(encode_json(self._build_failure(tool, body.reason, body.message, body.details)))
 
-    def _refused(self, tool: Tool[Any], reason: str, message: str, details: Any) -> msgspec.Struct:
+    def _build_failure(
+        self, tool: Tool[Any], reason: str, message: str, details: Any
+    ) -> msgspec.Struct:
         try:
             given = msgspec.json.decode(self.request.body) if self._is_called else None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -152,4 +154,4 @@ class ToolHandler(NbEditHandler):
         known = given if isinstance(given, dict) else {}
         # A tool's input is no batch, and has no operation to blame.
         facts = {name: value for name, value in details.items() if name != "operation"}
-        return tool.refuse(Refusal(reason, message, facts, known))
+        return tool.refuse(ToolError(reason, message, facts, known))

@@ -21,19 +21,25 @@ from jupyter_nbedit.handlers.contract import (
     ETAG,
     IDEMPOTENCY_KEY,
     IF_MATCH,
-    OF_READING,
-    OF_WRITING,
+    READ_ERRORS,
     SESSION,
-    Contract,
+    WRITE_ERRORS,
+    OperationSpec,
     Reply,
 )
-from jupyter_nbedit.handlers.editing import PROPOSED, Change, EditingHandler, TabsQuery, given
+from jupyter_nbedit.handlers.editing import (
+    PROPOSED,
+    ChangeBody,
+    EditingHandler,
+    TabsQuery,
+    get_or_none,
+)
 from jupyter_nbedit.messages import EditReply, UndoRequest
 
 _HEADERS = [IF_MATCH, IDEMPOTENCY_KEY, SESSION]
-_REFUSALS = [
-    *OF_READING,
-    *OF_WRITING,
+_ERRORS = [
+    *READ_ERRORS,
+    *WRITE_ERRORS,
     HashMismatch,
     ReadRequired,
     EditNotFound,
@@ -43,7 +49,7 @@ _REFUSALS = [
 ]
 
 
-class UndoBody(Change, frozen=True, kw_only=True):
+class UndoBody(ChangeBody, frozen=True, kw_only=True):
     """The body of a request to take an edit back, or to make it again."""
 
     edit_id: (
@@ -58,17 +64,19 @@ class UndoBody(Change, frozen=True, kw_only=True):
     ) = UNSET
 
 
-class _TakingHandler(EditingHandler):
+class _UndoRedoHandler(EditingHandler):
     async def _take(self, path: str, *, redo: bool) -> None:
-        body = await self.decode(UndoBody)
-        request = UndoRequest(path, given(body.edit_id), redo=redo, **self.errand(body))
+        body = await self.parse_body(UndoBody)
+        request = UndoRequest(
+            path, get_or_none(body.edit_id), redo=redo, **self.build_request_fields(body)
+        )
         await self.send(lambda: self.extensionapp.undoing.undo(request))
 
 
-class UndoHandler(_TakingHandler):
+class UndoHandler(_UndoRedoHandler):
     """``/nbedit/notebooks/{path}/undo``."""
 
-    @Contract(
+    @OperationSpec(
         "Take an edit back",
         query=TabsQuery,
         body=UndoBody,
@@ -76,7 +84,7 @@ class UndoHandler(_TakingHandler):
         replies={
             HTTPStatus.OK: Reply(EditReply, "What taking it back did.", [ETAG]),
         },
-        refusals=_REFUSALS,
+        errors=_ERRORS,
     )
     @web.authenticated
     @authorized
@@ -85,10 +93,10 @@ class UndoHandler(_TakingHandler):
         await self._take(path, redo=False)
 
 
-class RedoHandler(_TakingHandler):
+class RedoHandler(_UndoRedoHandler):
     """``/nbedit/notebooks/{path}/redo``."""
 
-    @Contract(
+    @OperationSpec(
         "Make again what was taken back",
         query=TabsQuery,
         body=UndoBody,
@@ -97,7 +105,7 @@ class RedoHandler(_TakingHandler):
             HTTPStatus.OK: Reply(EditReply, "What making it again did.", [ETAG]),
             **PROPOSED,
         },
-        refusals=_REFUSALS,
+        errors=_ERRORS,
     )
     @web.authenticated
     @authorized

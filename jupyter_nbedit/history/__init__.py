@@ -9,8 +9,14 @@ from typing import Any, TypeVar
 
 from jupyter_nbedit.database import Database
 from jupyter_nbedit.errors import EditNotFound
-from jupyter_nbedit.history.entries import Entry, NewEntry, encoded, made_of
-from jupyter_nbedit.history.rows import COLUMNS, below, forget, place_of, reckon
+from jupyter_nbedit.history.entries import Entry, NewEntry, build_entry_from_row, encode_entry
+from jupyter_nbedit.history.rows import (
+    COLUMNS,
+    delete_notebooks,
+    get_notebook_number,
+    list_below,
+    recompute_undone_by,
+)
 
 _Decoded = TypeVar("_Decoded")
 
@@ -21,7 +27,7 @@ _AGING_SECONDS = 60.0
 _ROW_BYTES = 200
 
 
-class Ledger:
+class EditHistory:
     """Keeps the edits of all notebooks; the oldest go first.
 
     **Taking back.** An edit is in effect unless an edit in effect takes it back, and ``undone_by``
@@ -80,7 +86,7 @@ class Ledger:
             If it cannot be kept.
         """
         where = self._root(), self._name(entry.path)
-        said = encoded(entry)
+        said = encode_entry(entry)
         # One that is larger would push out all others.
         kept = None if record is None or len(record) > self._max_bytes // 2 else record
 
@@ -89,10 +95,10 @@ class Ledger:
             self._aged = time.monotonic()
 
         def add(connection: sqlite3.Connection) -> int:
-            place = place_of(connection, *where)
+            place = get_notebook_number(connection, *where)
             if entry.kind == "create":
-                forget(connection, "place = ?", place)
-                place = place_of(connection, *where)
+                delete_notebooks(connection, "place = ?", place)
+                place = get_notebook_number(connection, *where)
             made = connection.execute(
                 "INSERT INTO edits (place, time, kind, undoes, size, said, has_record, record)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -107,19 +113,21 @@ class Ledger:
                     kept,
                 ),
             ).lastrowid
-            reckon(connection, entry.undoes)
+            recompute_undone_by(connection, entry.undoes)
             if entry.claim is not None:
                 connection.execute(
                     "UPDATE claims SET edit_id = ? WHERE claim = ?", (made, entry.claim)
                 )
             if ages:
-                forget(connection, "time <= ?", self._oldest())
+                delete_notebooks(connection, "time <= ?", self._compute_oldest_time())
             self._trim(connection)
             return int(made or 0)
 
         return await self._database.write(add, forget=ages or entry.kind == "create")
 
-    async def page(self, path: str | None, *, limit: int, before: int | None = None) -> list[Entry]:
+    async def list_page(
+        self, path: str | None, *, limit: int, before: int | None = None
+    ) -> list[Entry]:
         """List edits, newest first.
 
         Parameters
@@ -145,14 +153,19 @@ class Ledger:
             return connection.execute(
                 f"SELECT {COLUMNS}, name FROM edits {join} places USING (place) WHERE {condition}"  # noqa: S608 -- ours
                 " AND time > ? AND edit < ? ORDER BY edit DESC LIMIT ?",
-                (*values, self._oldest(), (1 << 62) if before is None else before, limit),
+                (
+                    *values,
+                    self._compute_oldest_time(),
+                    (1 << 62) if before is None else before,
+                    limit,
+                ),
             ).fetchall()
 
         rows = await self._database.read(page)
-        return [made_of(row[:-1], row[-1] if path is None else path) for row in rows]
+        return [build_entry_from_row(row[:-1], row[-1] if path is None else path) for row in rows]
 
-    async def entry(self, path: str, edit_id: int) -> tuple[Entry, bytes | None]:
-        """Give an edit of a notebook and its record.
+    async def get_entry(self, path: str, edit_id: int) -> tuple[Entry, bytes | None]:
+        """Return an edit of a notebook and its record.
 
         Raises
         ------
@@ -166,7 +179,7 @@ class Ledger:
             return connection.execute(
                 f"SELECT {COLUMNS}, record FROM edits JOIN places USING (place)"  # noqa: S608 -- ours
                 " WHERE root = ? AND name = ? AND time > ? AND edit = ?",
-                (*where, self._oldest(), edit_id),
+                (*where, self._compute_oldest_time(), edit_id),
             ).fetchone()
 
         row = await self._database.read(entry)
@@ -176,9 +189,9 @@ class Ledger:
                 "GET its `history` for those it has."
             )
             raise EditNotFound(message, edit_id=edit_id)
-        return made_of(row[:-1], path), row[-1]
+        return build_entry_from_row(row[:-1], path), row[-1]
 
-    async def newest_repeat(self, path: str, edit_id: int) -> int:
+    async def find_newest_repeat(self, path: str, edit_id: int) -> int:
         """Return the edit that made an edit in effect again last; the edit's own number if none.
 
         Parameters
@@ -209,7 +222,7 @@ class Ledger:
 
         return await self._database.read(repeat)
 
-    async def related(
+    async def list_related(
         self, path: str, edit_id: int, decode: Callable[[bytes], _Decoded]
     ) -> list[tuple[int, int | None, _Decoded | None]]:
         """Return the edits from one on, and the older ones that are taken back by any of them.
@@ -241,7 +254,7 @@ class Ledger:
         def related(
             connection: sqlite3.Connection,
         ) -> list[tuple[int, int | None, _Decoded | None]]:
-            first, values = edit_id, (*where, self._oldest())
+            first, values = edit_id, (*where, self._compute_oldest_time())
             while True:
                 (oldest,) = connection.execute(
                     f"SELECT min(undoes) FROM edits JOIN places USING (place) WHERE {condition}",  # noqa: S608 -- ours
@@ -262,8 +275,10 @@ class Ledger:
 
         return await self._database.read(related)
 
-    async def newest(self, path: str, *, undone: bool, before: int | None = None) -> int | None:
-        """Give the number of the edit that is next to be taken back; None if there is none.
+    async def find_next_undoable(
+        self, path: str, *, undone: bool, before: int | None = None
+    ) -> int | None:
+        """Return the number of the edit that is next to be taken back; None if there is none.
 
         Parameters
         ----------
@@ -286,7 +301,7 @@ class Ledger:
                 "SELECT edit FROM edits JOIN places USING (place) WHERE root = ? AND name = ?"
                 " AND kind = ? AND undone_by IS NULL AND time > ? AND edit < ?"
                 " ORDER BY edit DESC LIMIT 1",
-                (*where, self._oldest(), (1 << 62) if before is None else before),
+                (*where, self._compute_oldest_time(), (1 << 62) if before is None else before),
             ).fetchone()
             return None if row is None else int(row[0])
 
@@ -306,12 +321,12 @@ class Ledger:
         where = self._root(), self._name(path)
 
         def purge(connection: sqlite3.Connection) -> int:
-            places = [place for place, _ in below(connection, *where)]
-            return sum(forget(connection, "place = ?", place) for place in places)
+            places = [place for place, _ in list_below(connection, *where)]
+            return sum(delete_notebooks(connection, "place = ?", place) for place in places)
 
         return await self._database.write(purge, forget=True)
 
-    async def gone(self, path: str) -> None:
+    async def on_deleted(self, path: str) -> None:
         """Forget what was deleted.
 
         Raises
@@ -320,7 +335,7 @@ class Ledger:
         """
         await self.purge(path)
 
-    async def renamed(self, old: str, new: str) -> None:
+    async def on_renamed(self, old: str, new: str) -> None:
         """Go along with a notebook, or with all notebooks in a folder.
 
         What is left of an older notebook that had the new name stays, for who says that something
@@ -333,14 +348,14 @@ class Ledger:
         root, was, now = self._root(), self._name(old), self._name(new)
 
         def rename(connection: sqlite3.Connection) -> None:
-            for place, name in below(connection, root, was):
-                there = place_of(connection, root, now + name[len(was) :])
+            for place, name in list_below(connection, root, was):
+                there = get_notebook_number(connection, root, now + name[len(was) :])
                 connection.execute("UPDATE edits SET place = ? WHERE place = ?", (there, place))
                 connection.execute("DELETE FROM places WHERE place = ?", (place,))
 
         await self._database.write(rename)
 
-    def _oldest(self) -> float:
+    def _compute_oldest_time(self) -> float:
         return time.time() - self._max_seconds
 
     def _trim(self, connection: sqlite3.Connection) -> None:
@@ -349,5 +364,5 @@ class Ledger:
             (size,) = connection.execute("SELECT bytes FROM edits_size").fetchone()
             if size <= self._max_bytes:
                 return
-            if not forget(connection, "edit = (SELECT min(edit) FROM edits)"):
+            if not delete_notebooks(connection, "edit = (SELECT min(edit) FROM edits)"):
                 return

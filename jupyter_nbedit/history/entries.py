@@ -18,7 +18,7 @@ Kind = Literal["edit", "create", "undo", "redo"]
 _MOST_OPERATIONS = 20
 
 
-class Touched(msgspec.Struct, frozen=True):
+class TouchedCellEntry(msgspec.Struct, frozen=True):
     """One cell that an operation was about; nulls as in the event that tells of an edit."""
 
     op: str
@@ -26,14 +26,14 @@ class Touched(msgspec.Struct, frozen=True):
     index: int | None
 
 
-class _Said(msgspec.Struct, frozen=True, kw_only=True):
+class _EntryPayload(msgspec.Struct, frozen=True, kw_only=True):
     """What is kept of an edit and never asked for by itself."""
 
     user: str
     client: str | None
     message: str | None
     accepted_by: str | None
-    operations: list[Touched]
+    operations: list[TouchedCellEntry]
     truncated: bool
     cells_changed: int
     hash_before: str | None
@@ -96,7 +96,7 @@ class NewEntry:
     trusted: bool = False
 
 
-class Edit(msgspec.Struct, frozen=True, kw_only=True):
+class HistoryEdit(msgspec.Struct, frozen=True, kw_only=True):
     """An edit of the history."""
 
     edit_id: int
@@ -110,7 +110,7 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True):
         str | None, Meta(description="Who accepted it, as the server knows them, if proposed.")
     ]
     operations: Annotated[
-        list[Touched], Meta(max_length=_MOST_OPERATIONS, description="The first 20.")
+        list[TouchedCellEntry], Meta(max_length=_MOST_OPERATIONS, description="The first 20.")
     ]
     truncated: Annotated[bool, Meta(description="Whether there were more operations.")]
     cells_changed: Annotated[int, Meta(ge=0, description="How many cells are different.")]
@@ -129,15 +129,19 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True):
     ]
 
 
-class Entry(Edit, frozen=True, kw_only=True):
+class Entry(HistoryEdit, frozen=True, kw_only=True):
     """An edit, and what only the server needs to know: whether the notebook was trusted before."""
 
     trusted: bool
 
 
-def encoded(entry: NewEntry) -> bytes:
-    """Give what is kept of an edit as one value."""
-    said = {name: getattr(entry, name) for name in _Said.__struct_fields__ if name != "truncated"}
+def encode_entry(entry: NewEntry) -> bytes:
+    """Return what is kept of an edit as one value."""
+    said = {
+        name: getattr(entry, name)
+        for name in _EntryPayload.__struct_fields__
+        if name != "truncated"
+    }
     said["truncated"] = len(entry.operations) > _MOST_OPERATIONS
     said["operations"] = list(entry.operations[:_MOST_OPERATIONS])
     try:
@@ -147,13 +151,13 @@ def encoded(entry: NewEntry) -> bytes:
         return json.dumps(said).encode()
 
 
-def _decoded(said: bytes) -> _Said:
+def _decode_payload(said: bytes) -> _EntryPayload:
     try:
-        return msgspec.json.decode(said, type=_Said)
+        return msgspec.json.decode(said, type=_EntryPayload)
     except ValueError:
         pass
     try:
-        return msgspec.convert(json.loads(said), _Said)
+        return msgspec.convert(json.loads(said), _EntryPayload)
     except ValueError:
         message = (
             "The history of edits cannot be read: an edit in it is broken. DELETE the notebook's "
@@ -162,8 +166,8 @@ def _decoded(said: bytes) -> _Said:
         raise LedgerError(message) from None
 
 
-def made_of(row: Sequence[Any], path: str) -> Entry:
-    """Give the edit of a row.
+def build_entry_from_row(row: Sequence[Any], path: str) -> Entry:
+    """Return the edit of a row.
 
     Parameters
     ----------
@@ -186,5 +190,5 @@ def made_of(row: Sequence[Any], path: str) -> Entry:
         undoes=undoes,
         undone_by=undone_by,
         undoable=bool(has_record) and undone_by is None and kind != "create",
-        **msgspec.structs.asdict(_decoded(said)),
+        **msgspec.structs.asdict(_decode_payload(said)),
     )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 
-#: What an `Entry` is made of.
+#: What an `WalkItem` is made of.
 COLUMNS = "edit, time, kind, undoes, undone_by, said, has_record"
 
 
-def place_of(connection: sqlite3.Connection, root: str, name: str) -> int:
-    """Give the number of a notebook, which it keeps when it is renamed."""
+def get_notebook_number(connection: sqlite3.Connection, root: str, name: str) -> int:
+    """Return the number of a notebook, which it keeps when it is renamed."""
     where = "SELECT place FROM places WHERE root = ? AND name = ?"
     found = connection.execute(where, (root, name)).fetchone()
     if found is None:
@@ -18,7 +18,7 @@ def place_of(connection: sqlite3.Connection, root: str, name: str) -> int:
     return int(found[0])
 
 
-def below(connection: sqlite3.Connection, root: str, name: str) -> list[tuple[int, str]]:
+def list_below(connection: sqlite3.Connection, root: str, name: str) -> list[tuple[int, str]]:
     """List what has this name, or is in the folder of this name."""
     return connection.execute(
         "SELECT place, name FROM places WHERE root = ? AND (name = ? OR name > ? AND name < ?)",
@@ -27,7 +27,7 @@ def below(connection: sqlite3.Connection, root: str, name: str) -> list[tuple[in
     ).fetchall()
 
 
-def forget(connection: sqlite3.Connection, condition: str, *values: object) -> int:
+def delete_notebooks(connection: sqlite3.Connection, condition: str, *values: object) -> int:
     """Delete edits, and the names of notebooks that have none then."""
     places = connection.execute(
         f"SELECT DISTINCT place FROM edits WHERE {condition}",  # noqa: S608 -- ours
@@ -43,8 +43,8 @@ def forget(connection: sqlite3.Connection, condition: str, *values: object) -> i
     return count
 
 
-def reckon(connection: sqlite3.Connection, edit: int | None) -> None:
-    """Tell again by what an edit is taken back, and the edit that it takes back, and so on."""
+def recompute_undone_by(connection: sqlite3.Connection, edit: int | None) -> None:
+    """Compute anew which edit undoes an edit, for it and the edits that it undoes in turn."""
     while edit is not None:
         connection.execute(
             "UPDATE edits SET undone_by = (SELECT max(edit) FROM edits AS other"

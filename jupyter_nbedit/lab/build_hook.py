@@ -105,7 +105,7 @@ def sources_digest(lab: Path) -> str:
 
 
 def node_is_recent() -> bool:
-    """Tell whether PATH has npm and a Node that the bundler supports."""
+    """Return whether PATH has npm and a Node that the bundler supports."""
     node = shutil.which("node")
     if node is None or shutil.which("npm") is None:
         return False

@@ -29,7 +29,7 @@ class Difference(NamedTuple):
     new_stop: int
 
 
-def differences(old: Sequence[str], new: Sequence[str]) -> list[Difference]:
+def list_differences(old: Sequence[str], new: Sequence[str]) -> list[Difference]:
     """List the differences of two sequences, in order and apart from each other."""
     found: list[Difference] = []
     whole = _trim(old, new, Difference(0, len(old), 0, len(new)))
@@ -41,13 +41,13 @@ def differences(old: Sequence[str], new: Sequence[str]) -> list[Difference]:
     return found
 
 
-def similarity(old: Counter[str], new: Counter[str]) -> float:
+def compute_similarity(old: Counter[str], new: Counter[str]) -> float:
     """Return the share of items, 0 to 1, that two collections have in common."""
     total = old.total() + new.total()
     return 2 * (old & new).total() / total if total else 1.0
 
 
-def common_start(one: Sequence[str], other: Sequence[str]) -> int:
+def count_common_start(one: Sequence[str], other: Sequence[str]) -> int:
     """Count how many items two sequences have in common at their beginning."""
     low, high = 0, min(len(one), len(other))
     while low < high:
@@ -62,13 +62,13 @@ def common_start(one: Sequence[str], other: Sequence[str]) -> int:
 def _refine(
     old: Sequence[str], new: Sequence[str], whole: Difference, limit: int
 ) -> Iterator[Difference]:
-    steps = _steps(old, new, whole)
+    steps = _count_steps(old, new, whole)
     if steps <= limit:
         yield from _match(old, new, whole)
         return
-    for part in _between_anchors(old, new, whole):
+    for part in _split_at_anchors(old, new, whole):
         trimmed = _trim(old, new, part)
-        steps = _steps(old, new, trimmed)
+        steps = _count_steps(old, new, trimmed)
         if steps <= limit:
             limit -= steps
             yield from _match(old, new, trimmed)
@@ -76,7 +76,7 @@ def _refine(
             yield trimmed
 
 
-def _steps(old: Sequence[str], new: Sequence[str], part: Difference) -> int:
+def _count_steps(old: Sequence[str], new: Sequence[str], part: Difference) -> int:
     """Return how many steps difflib takes at most.
 
     It goes through all pairs of equal items once for each block that it finds.
@@ -106,14 +106,14 @@ def _match(old: Sequence[str], new: Sequence[str], part: Difference) -> Iterator
 def _trim(old: Sequence[str], new: Sequence[str], part: Difference) -> Difference:
     """Leave out what both have in common at their ends."""
     first, second = old[part.start : part.stop], new[part.new_start : part.new_stop]
-    before = common_start(first, second)
-    after = common_start(first[before:][::-1], second[before:][::-1])
+    before = count_common_start(first, second)
+    after = count_common_start(first[before:][::-1], second[before:][::-1])
     return Difference(
         part.start + before, part.stop - after, part.new_start + before, part.new_stop - after
     )
 
 
-def _between_anchors(
+def _split_at_anchors(
     old: Sequence[str], new: Sequence[str], part: Difference
 ) -> Iterator[Difference]:
     """Cut at the items that both have exactly once and that are in the same order in both."""
@@ -128,13 +128,13 @@ def _between_anchors(
         if counts[old[at]] == 1 and new_counts[old[at]] == 1
     ]
     start, new_start = part.start, part.new_start
-    for at, new_at in longest_rise(pairs):
+    for at, new_at in find_longest_rise(pairs):
         yield Difference(start, at, new_start, new_at)
         start, new_start = at + 1, new_at + 1
     yield Difference(start, part.stop, new_start, part.new_stop)
 
 
-def longest_rise(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def find_longest_rise(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the most pairs whose seconds rise, of pairs whose firsts do."""
     ends: list[int] = []
     at: list[int] = []

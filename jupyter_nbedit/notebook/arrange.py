@@ -19,11 +19,11 @@ from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.notebook.style import Style
 
 #: A node of the list of places; what is put there comes right before it.
-Place = int
+Slot = int
 
 
 @dataclass
-class Arrangement:
+class CellOrder:
     """The order of a notebook's cells while a batch is applied to it.
 
     Cells are named by tokens: those of the document by their index, new ones by negative numbers
@@ -43,26 +43,26 @@ class Arrangement:
     _gone: set[int] = field(default_factory=set)
     _inserted: int = 0
 
-    def gap(self, index: int) -> Place:
-        """Give the next free place in a gap."""
+    def get_slot_in_gap(self, index: int) -> Slot:
+        """Return the next free place in a gap."""
         return 2 * index
 
-    def beside(self, token: int, *, after: bool) -> Place:
-        """Give the next free place before or after a cell, or where a cell was."""
+    def get_slot_at_cell(self, token: int, *, after: bool) -> Slot:
+        """Return the next free place before or after a cell, or where a cell was."""
         node = self._node.get(token)
-        return self.gap(token + after) if node is None else node + after
+        return self.get_slot_in_gap(token + after) if node is None else node + after
 
-    def gap_of(self, place: Place) -> int:
-        """Tell the gap that a place is in."""
+    def get_gap_index(self, place: Slot) -> int:
+        """Return the gap that a place is in."""
         return self._gap.get(place, place // 2)
 
-    def insert(self, place: Place) -> int:
+    def insert(self, place: Slot) -> int:
         """Put a new cell into a place and give its token."""
         self._inserted += 1
         self._put(-self._inserted, place)
         return -self._inserted
 
-    def move(self, token: int, place: Place) -> None:
+    def move(self, token: int, place: Slot) -> None:
         """Put a cell that is there already into another place."""
         self._leave(token)
         self._put(token, place)
@@ -71,24 +71,24 @@ class Arrangement:
         """Take a cell out; what is put beside it goes where it was."""
         self._leave(token)
 
-    def following(self, token: int) -> int | None:
-        """Give the cell that stands behind a cell now."""
+    def get_next_cell(self, token: int) -> int | None:
+        """Return the cell that stands behind a cell now."""
         node: int | None = self._node.get(token, 2 * token + 1)
         while node is not None:
             node = self._next.get(node, node + 1 if node < self._first_node - 1 else None)
-            found = None if node is None else self._cell_at(node)
+            found = None if node is None else self._get_cell(node)
             if found is not None:
                 return found
         return None
 
-    def order(self) -> Order:
-        """Give the order there is now."""
+    def build_order(self) -> FinalOrder:
+        """Return the order there is now."""
         placed = {
             gap: tokens
             for gap in sorted({self._gap[node] for node in self._token})
-            if (tokens := self._in_gap(gap))
+            if (tokens := self._list_in_gap(gap))
         }
-        return Order(self.document, sorted(self._gone), placed)
+        return FinalOrder(self.document, sorted(self._gone), placed)
 
     @property
     def _first_node(self) -> int:
@@ -100,10 +100,10 @@ class Arrangement:
         if token in self._node:
             self._token.pop(self._node[token], None)
 
-    def _put(self, token: int, place: Place) -> None:
+    def _put(self, token: int, place: Slot) -> None:
         node = self._first_node + len(self._gap)
-        gap = self.gap_of(place)
-        before = self._before(place)
+        gap = self.get_gap_index(place)
+        before = self._find_previous(place)
         for first, second in ((before, node), (node, node + 1), (node + 1, place)):
             if first is not None:
                 self._next[first] = second
@@ -111,26 +111,26 @@ class Arrangement:
         self._gap[node] = self._gap[node + 1] = gap
         self._node[token], self._token[node] = node, token
 
-    def _before(self, node: int) -> int | None:
+    def _find_previous(self, node: int) -> int | None:
         return self._previous.get(node, node - 1 if 0 < node < self._first_node else None)
 
-    def _cell_at(self, node: int) -> int | None:
+    def _get_cell(self, node: int) -> int | None:
         if node < self._first_node:
             return node // 2 if node % 2 and node // 2 not in self._gone else None
         return self._token.get(node)
 
-    def _in_gap(self, gap: int) -> list[int]:
+    def _list_in_gap(self, gap: int) -> list[int]:
         found: list[int] = []
-        node = self._before(self.gap(gap))
+        node = self._find_previous(self.get_slot_in_gap(gap))
         while node is not None and node >= self._first_node:
             if node in self._token:
                 found.append(self._token[node])
-            node = self._before(node)
+            node = self._find_previous(node)
         return found[::-1]
 
 
 @dataclass(frozen=True)
-class Order:
+class FinalOrder:
     """The order of the cells after a batch.
 
     Parameters
@@ -151,8 +151,8 @@ class Order:
         """Count the cells there are after the batch."""
         return len(self.document) - len(self.gone) + len(self._indexes)
 
-    def index(self, token: int) -> int:
-        """Tell where a cell stands after the batch."""
+    def get_index(self, token: int) -> int:
+        """Return where a cell stands after the batch."""
         if token in self._indexes:
             return self._indexes[token]
         gaps, counts = self._counts
@@ -161,7 +161,7 @@ class Order:
 
     @cached_property
     def _counts(self) -> tuple[list[int], list[int]]:
-        """Give the gaps that hold something, and how much the first n of them hold."""
+        """Return the gaps that hold something, and how much the first n of them hold."""
         counts = [0]
         for tokens in self.placed.values():
             counts.append(counts[-1] + len(tokens))
@@ -178,10 +178,12 @@ class Order:
     @property
     def moved(self) -> set[int]:
         """The cells of the document that stand elsewhere after the batch."""
-        return {token for each in self._stretches() for token in each.tokens if token >= 0}
+        return {
+            token for each in self._iterate_changed_ranges() for token in each.tokens if token >= 0
+        }
 
-    def splices(self, style: Style, written: Callable[[int], bytes]) -> list[Splice]:
-        """Give the splices that put the cells in order.
+    def compile_splices(self, style: Style, written: Callable[[int], bytes]) -> list[Splice]:
+        """Return the splices that put the cells in order.
 
         Parameters
         ----------
@@ -190,19 +192,19 @@ class Order:
         written
             Gives the bytes of a new or moved cell.
         """
-        stretches = list(self._stretches())
+        stretches = list(self._iterate_changed_ranges())
         # A separator that one place no longer needs serves another, so that moving a cell and
         # moving it back leaves even an oddly laid out file as it was.
         spare: deque[bytes] = deque()
         for stretch in stretches:
-            spare.extend(stretch.spare)
+            spare.extend(stretch.list_spare_separators)
         return [
             splice
             for stretch in stretches
-            for splice in stretch.splices(self.document, style, spare, written)
+            for splice in stretch.compile_splices(self.document, style, spare, written)
         ]
 
-    def _stretches(self) -> Iterator[_Stretch]:
+    def _iterate_changed_ranges(self) -> Iterator[_ChangedRange]:
         """Group what changes into runs of neighbouring gaps, joined by cells that go."""
         gone = set(self.gone)
         touched = set(self.placed) | gone | {token + 1 for token in gone}
@@ -217,11 +219,11 @@ class Order:
             gaps = range(first, last + 1)
             tokens = [token for gap in gaps for token in self.placed.get(gap, ())]
             if tokens != list(range(first, last)):
-                yield _Stretch.of(self.document, first, last, tokens)
+                yield _ChangedRange.from_cells(self.document, first, last, tokens)
 
 
 @dataclass(frozen=True)
-class _Stretch:
+class _ChangedRange:
     """The gaps ``first`` to ``last``; every cell between them goes, and ``tokens`` come."""
 
     first: int
@@ -231,33 +233,37 @@ class _Stretch:
     needed: int
 
     @classmethod
-    def of(cls, document: Document, first: int, last: int, tokens: list[int]) -> _Stretch:
-        gaps = [_gap(document, index) for index in range(first, last + 1)]
+    def from_cells(
+        cls, document: Document, first: int, last: int, tokens: list[int]
+    ) -> _ChangedRange:
+        gaps = [_read_gap(document, index) for index in range(first, last + 1)]
         if last == len(document):
             # The white space before the closing bracket stays where it is.
             gaps.pop()
         return cls(first, last, tokens, gaps, len(tokens) + (last < len(document)))
 
     @property
-    def spare(self) -> list[bytes]:
+    def list_spare_separators(self) -> list[bytes]:
         return self.gaps[self.needed :]
 
-    def splices(
+    def compile_splices(
         self,
         document: Document,
         style: Style,
         spare: deque[bytes],
         written: Callable[[int], bytes],
     ) -> list[Splice]:
-        start, _ = _gap_range(document, self.first)
-        stop = _gap_range(document, self.last)[self.last < len(document)]
+        start, _ = _get_gap_range(document, self.first)
+        stop = _get_gap_range(document, self.last)[self.last < len(document)]
         cells = [written(token) for token in self.tokens]
         if not document.cell_spans:
             return [
-                Splice(start, stop + len(_gap(document, 0)), style.cells.wrap(cells, b"[]")[1:-1])
+                Splice(
+                    start, stop + len(_read_gap(document, 0)), style.cells.wrap(cells, b"[]")[1:-1]
+                )
             ]
         if not cells and self.first == 0 and self.last == len(document):
-            return [Splice(start, _gap_range(document, self.last)[1], b"")]
+            return [Splice(start, _get_gap_range(document, self.last)[1], b"")]
         gaps = self.gaps[: self.needed]
         while len(gaps) < self.needed:
             gaps.append(spare.popleft() if spare else style.cells.separator)
@@ -269,14 +275,14 @@ class _Stretch:
         return [Splice(start, stop, b"".join(parts))]
 
 
-def _gap_range(document: Document, index: int) -> tuple[int, int]:
-    """Tell where the bytes before a cell begin and end; behind the last one, before the bracket."""
+def _get_gap_range(document: Document, index: int) -> tuple[int, int]:
+    """Return the range of the bytes before a cell; for the last gap, those before the bracket."""
     cells = document.cell_spans
     start = cells[index - 1].stop if index else document.cells_span.start + 1
     stop = cells[index].start if index < len(cells) else document.cells_span.stop - 1
     return start, stop
 
 
-def _gap(document: Document, index: int) -> bytes:
-    start, stop = _gap_range(document, index)
+def _read_gap(document: Document, index: int) -> bytes:
+    start, stop = _get_gap_range(document, index)
     return document.text[start:stop]

@@ -12,13 +12,13 @@ from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.notebook import effects
-from jupyter_nbedit.notebook.actions import Touched, perform
-from jupyter_nbedit.notebook.arrange import Order
-from jupyter_nbedit.notebook.diff import Change, MetadataChange
+from jupyter_nbedit.notebook.actions import AffectedCells, apply_operation
+from jupyter_nbedit.notebook.arrange import FinalOrder
+from jupyter_nbedit.notebook.diff import MetadataChange, PatchedCell
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.drafts import Draft
-from jupyter_nbedit.notebook.edits import Edit
-from jupyter_nbedit.notebook.forms import check_form
+from jupyter_nbedit.notebook.drafts import EditedCell
+from jupyter_nbedit.notebook.edits import EditSummary
+from jupyter_nbedit.notebook.forms import validate_operation
 from jupyter_nbedit.notebook.operations import (
     ClearOutputs,
     Merge,
@@ -26,16 +26,16 @@ from jupyter_nbedit.notebook.operations import (
     Replace,
     ReplaceText,
     Split,
-    name_of,
+    get_name,
 )
-from jupyter_nbedit.notebook.record import Record
+from jupyter_nbedit.notebook.record import UndoRecord
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.notebook.workspace import Workspace
+from jupyter_nbedit.notebook.workspace import WorkingCopy
 
 _CLEARING = (Replace, ReplaceText, Split, Merge, ClearOutputs)
 
 
-class TouchedCell(msgspec.Struct, frozen=True, kw_only=True):
+class CellResult(msgspec.Struct, frozen=True, kw_only=True):
     """One of the cells that an operation touched."""
 
     cell_id: str | None
@@ -58,7 +58,7 @@ class TouchedCell(msgspec.Struct, frozen=True, kw_only=True):
     ) = UNSET
 
 
-class Result(msgspec.Struct, frozen=True, kw_only=True):
+class OperationResult(msgspec.Struct, frozen=True, kw_only=True):
     """What one operation did.
 
     The fields of a cell are those of the one cell that the operation names or makes; they are null
@@ -83,7 +83,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     ) = UNSET
     cells: (
         Annotated[
-            list[TouchedCell],
+            list[CellResult],
             Meta(
                 description="All cells the operation touched, if it is one that may touch several."
             ),
@@ -91,14 +91,14 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
 
-    def entries(self) -> Iterator[dict[str, Any]]:
-        """Give what an event tells of the operation: one entry for each cell."""
+    def iterate_entries(self) -> Iterator[dict[str, Any]]:
+        """Yield what an event tells of the operation: one entry for each cell."""
         for cell in [self] if self.cells is UNSET else self.cells:
             yield {"op": self.op, "cell_id": cell.cell_id, "index": cell.index}
 
 
 @dataclass(frozen=True)
-class Applied:
+class EditPlan:
     """What a batch does to a document.
 
     Parameters
@@ -116,27 +116,27 @@ class Applied:
     """
 
     splices: list[Splice]
-    results: list[Result]
-    changes: list[Change | MetadataChange]
+    results: list[OperationResult]
+    changes: list[PatchedCell | MetadataChange]
     total_cells: int
-    edit: Callable[[], Edit]
+    edit: Callable[[], EditSummary]
 
-    def record(self) -> Record:
-        """Give what is to be kept so that the batch can be taken back."""
-        return self.edit().record()
+    def build_record(self) -> UndoRecord:
+        """Return what is to be kept so that the batch can be taken back."""
+        return self.edit().build_record()
 
-    def offer(self) -> Record:
-        """Give what is to be kept so that the batch can be done later, or a part of it.
+    def build_forward_record(self) -> UndoRecord:
+        """Return what is to be kept so that the batch can be done later, or a part of it.
 
         It is the record of the opposite edit, on the notebook as the batch would leave it: to take
         that back is to do the batch. The notebook is parsed for it.
         """
-        return self.edit().opposite().record()
+        return self.edit().invert().build_record()
 
 
-def apply(
+def apply_operations(
     document: Document, operations: Sequence[Operation], *, fresh_id: Callable[[], str]
-) -> Applied:
+) -> EditPlan:
     """Work out what a batch of operations does.
 
     Parameters
@@ -154,26 +154,26 @@ def apply(
     NbEditError
         The first refusal; ``details["operation"]`` is the index of the operation it is about.
     """
-    workspace = Workspace(document, fresh_id)
-    done: list[tuple[int, Operation, Touched]] = []
+    workspace = WorkingCopy(document, fresh_id)
+    done: list[tuple[int, Operation, AffectedCells]] = []
     for number, operation in enumerate(operations):
         try:
-            check_form(operation)
-            done.append((number, operation, perform(operation, workspace, number)))
+            validate_operation(operation)
+            done.append((number, operation, apply_operation(operation, workspace, number)))
         except NbEditError as refusal:
             refusal.details.setdefault("operation", number)
             raise
-    order = workspace.arrangement.order()
-    return worked_out(workspace, order, [_result(order, *each) for each in done])
+    order = workspace.arrangement.build_order()
+    return build_plan(workspace, order, [_build_result(order, *each) for each in done])
 
 
-def worked_out(
-    workspace: Workspace,
-    order: Order,
-    results: list[Result],
+def build_plan(
+    workspace: WorkingCopy,
+    order: FinalOrder,
+    results: list[OperationResult],
     exact: Sequence[Splice] | None = None,
-) -> Applied:
-    """Say what has been done to a notebook.
+) -> EditPlan:
+    """Return what has been done to a notebook.
 
     Parameters
     ----------
@@ -186,35 +186,43 @@ def worked_out(
     exact
         Splices that do the same, to be taken instead of those that would be made.
     """
-    splices = effects.splices(workspace, order) if exact is None else list(exact)
-    return Applied(
+    splices = effects.compile_splices(workspace, order) if exact is None else list(exact)
+    return EditPlan(
         splices=splices,
         results=results,
-        changes=list(effects.changes(workspace, order)),
+        changes=list(effects.compile_changes(workspace, order)),
         total_cells=len(order),
-        edit=partial(effects.edit, workspace, order, splices),
+        edit=partial(effects.compile_edit, workspace, order, splices),
     )
 
 
-def _result(order: Order, number: int, operation: Operation, touched: Touched) -> Result:
+def _build_result(
+    order: FinalOrder, number: int, operation: Operation, touched: AffectedCells
+) -> OperationResult:
     nothing = dict.fromkeys(("cell_id", "index", "cell_type", "source_hash"))
-    told = nothing if touched.cell is None else _told(order, number, operation, touched.cell)
-    cells: list[TouchedCell] | UnsetType = UNSET
+    told = (
+        nothing if touched.cell is None else _describe_cell(order, number, operation, touched.cell)
+    )
+    cells: list[CellResult] | UnsetType = UNSET
     if touched.cells is not None:
-        cells = [TouchedCell(**_told(order, number, operation, one)) for one in touched.cells]
+        cells = [
+            CellResult(**_describe_cell(order, number, operation, one)) for one in touched.cells
+        ]
     if isinstance(operation, Merge) and touched.cells is not None:
         # The outputs of all its parts go.
         told["outputs_cleared"] = any(one.outputs_cleared for one in touched.cells)
-    return Result(op=name_of(operation), cells=cells, **told)
+    return OperationResult(op=get_name(operation), cells=cells, **told)
 
 
-def _told(order: Order, number: int, operation: Operation, draft: Draft) -> dict[str, Any]:
-    """Give what is told of a cell that an operation touched."""
-    taken_out = draft.gone_by == number
+def _describe_cell(
+    order: FinalOrder, number: int, operation: Operation, draft: EditedCell
+) -> dict[str, Any]:
+    """Return what is told of a cell that an operation touched."""
+    taken_out = draft.removed_by == number
     clears = isinstance(operation, _CLEARING) and not taken_out
     return {
         "cell_id": draft.id,
-        "index": _index(order, draft),
+        "index": _get_index(order, draft),
         "cell_type": draft.cell_type,
         "source_hash": draft.source_hash,
         "outputs_cleared": draft.outputs_cleared if clears else UNSET,
@@ -222,5 +230,5 @@ def _told(order: Order, number: int, operation: Operation, draft: Draft) -> dict
     }
 
 
-def _index(order: Order, draft: Draft) -> int:
-    return order.index(draft.token) if draft.gone_by is None else draft.near
+def _get_index(order: FinalOrder, draft: EditedCell) -> int:
+    return order.get_index(draft.token) if draft.removed_by is None else draft.anchor_index

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 
-def blank(language: str | None, kernelspec: str | None) -> bytes:
+def write_new_notebook(language: str | None, kernelspec: str | None) -> bytes:
     """Write one of nbformat 4.5.
 
     Parameters

@@ -16,10 +16,16 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from jupyter_nbedit.notebook.characters import whole
+from jupyter_nbedit.notebook.characters import find_grapheme_boundary
 from jupyter_nbedit.notebook.document import Cell
-from jupyter_nbedit.notebook.outputs import Slot, as_json, texts
-from jupyter_nbedit.notebook.view import CellView, Omitted, Show, cell_view, summary
+from jupyter_nbedit.notebook.outputs import Slot, list_texts, to_json
+from jupyter_nbedit.notebook.view import (
+    CellTruncation,
+    CellView,
+    Show,
+    render_cell,
+    summarize_source,
+)
 
 
 @dataclass
@@ -52,13 +58,13 @@ class _Budget:
         """
         holder, name = slot
         text = holder[name]
-        stop = whole(text, self.left)
+        stop = find_grapheme_boundary(text, self.left)
         holder[name] = text[:stop]
         self.left -= stop
         return len(text) - stop
 
 
-def fit(cells: Iterable[Cell], show: Show, max_chars: int) -> list[CellView]:
+def render_within_budget(cells: Iterable[Cell], show: Show, max_chars: int) -> list[CellView]:
     """Show the first of some cells, at least one, within a budget.
 
     Returns
@@ -71,14 +77,14 @@ def fit(cells: Iterable[Cell], show: Show, max_chars: int) -> list[CellView]:
         If a cell cannot be read.
     """
     budget = _Budget(max_chars)
-    views = [_with_source(line, show, budget) for line in _outline(cells, budget)]
-    return [_with_the_rest(view, show, budget) for view in views]
+    views = [_add_source(line, show, budget) for line in _render_outline(cells, budget)]
+    return [_add_other_members(view, show, budget) for view in views]
 
 
-def _outline(cells: Iterable[Cell], budget: _Budget) -> list[_Line]:
+def _render_outline(cells: Iterable[Cell], budget: _Budget) -> list[_Line]:
     lines: list[_Line] = []
     for cell in cells:
-        text = summary(cell.source)
+        text = summarize_source(cell.source)
         # Without a price for each cell, a notebook of empty ones would have no bound.
         cost = max(1, len(text))
         if budget.take(cost):
@@ -86,60 +92,60 @@ def _outline(cells: Iterable[Cell], budget: _Budget) -> list[_Line]:
             continue
         if not lines:
             cost, budget.left = budget.left, 0
-            lines.append(_Line(cell, text[: whole(text, cost)], cost, cut=True))
+            lines.append(_Line(cell, text[: find_grapheme_boundary(text, cost)], cost, cut=True))
         break
     return lines
 
 
-def _with_source(line: _Line, show: Show, budget: _Budget) -> CellView:
+def _add_source(line: _Line, show: Show, budget: _Budget) -> CellView:
     """Show a cell's source in place of its line, as far as the budget goes."""
-    view = cell_view(line.cell, show)
+    view = render_cell(line.cell, show)
     source = line.cell.source
     if show.view == "outline":
         return msgspec.structs.replace(view, summary=line.text)
     available = budget.left + line.cost
-    stop = whole(source, available)
+    stop = find_grapheme_boundary(source, available)
     if stop < len(source) and stop <= len(line.text) and not line.cut:
         return msgspec.structs.replace(
-            view, source=UNSET, summary=line.text, omitted=Omitted(source=len(source))
+            view, source=UNSET, summary=line.text, omitted=CellTruncation(source=len(source))
         )
     budget.left = available - max(1, stop)
-    omitted = Omitted(source=len(source) - stop) if stop < len(source) else UNSET
+    omitted = CellTruncation(source=len(source) - stop) if stop < len(source) else UNSET
     return msgspec.structs.replace(view, source=source[:stop], omitted=omitted)
 
 
-def _with_the_rest(view: CellView, show: Show, budget: _Budget) -> CellView:
+def _add_other_members(view: CellView, show: Show, budget: _Budget) -> CellView:
     left_out: dict[str, int] = {}
-    metadata = _if_it_fits("metadata", view.metadata, budget, left_out)
-    attachments = _if_it_fits("attachments", view.attachments, budget, left_out)
+    metadata = _take_if_it_fits("metadata", view.metadata, budget, left_out)
+    attachments = _take_if_it_fits("attachments", view.attachments, budget, left_out)
     outputs = view.outputs
     if isinstance(outputs, list):
         whole_or_not = show.of_outputs == "full"
-        outputs = _outputs(outputs, budget, left_out, whole_or_not=whole_or_not)
-    source = view.omitted.source if isinstance(view.omitted, Omitted) else 0
-    omitted = Omitted(source=source, **left_out)
+        outputs = _take_outputs(outputs, budget, left_out, whole_or_not=whole_or_not)
+    source = view.omitted.source if isinstance(view.omitted, CellTruncation) else 0
+    omitted = CellTruncation(source=source, **left_out)
     return msgspec.structs.replace(
         view,
         metadata=metadata,
         attachments=attachments,
         outputs=outputs,
-        omitted=omitted if omitted != Omitted() else UNSET,
+        omitted=omitted if omitted != CellTruncation() else UNSET,
     )
 
 
-def _if_it_fits(
+def _take_if_it_fits(
     name: str, value: dict[str, Any] | UnsetType, budget: _Budget, left_out: dict[str, int]
 ) -> dict[str, Any] | UnsetType:
     if isinstance(value, UnsetType):
         return UNSET
-    cost = len(as_json(value))
+    cost = len(to_json(value))
     if budget.take(cost):
         return value
     left_out[name] = cost
     return UNSET
 
 
-def _outputs(
+def _take_outputs(
     outputs: list[dict[str, Any]],
     budget: _Budget,
     left_out: dict[str, int],
@@ -151,12 +157,12 @@ def _outputs(
     characters = 0
     cut = False
     for output in outputs:
-        slots = [] if whole_or_not else list(texts(output))
+        slots = [] if whole_or_not else list(list_texts(output))
         kept = [holder[name] for holder, name in slots]
         for holder, name in slots:
             holder[name] = ""
         # Escapes make a text longer as JSON; they are the reply's, and not the notebook's text.
-        frame = len(as_json(output))
+        frame = len(to_json(output))
         for (holder, name), text in zip(slots, kept, strict=True):
             holder[name] = text
         if not cut and budget.take(frame):

@@ -13,8 +13,8 @@ _NON_JOINER = "\u200c"
 _HALF_WIDTH_VOICING = "\uff9e\uff9f"
 
 
-def whole(text: str, limit: int) -> int:
-    """Give the largest number of code points, at most a limit, that ends with a character's end."""
+def find_grapheme_boundary(text: str, limit: int) -> int:
+    """Return the largest number of code points up to a limit that cuts no character."""
     if limit >= len(text):
         return len(text)
     stop = max(limit, 0)
@@ -29,15 +29,15 @@ def _may_cut(text: str, at: int) -> bool:
         return not (before == "\r" and after == "\n") and before != _JOINER
     return not (
         before == _JOINER
-        or _extends(after)
+        or _is_extending(after)
         or (_is_surrogate(before) and _is_surrogate(after))
         or (_is_jamo(before) and _is_jamo(after))
-        or (_is_flag(after) and _flags_before(text, at) % 2 == 1)
+        or (_is_flag(after) and _count_flags_before(text, at) % 2 == 1)
     )
 
 
-def _extends(character: str) -> bool:
-    """Tell whether it belongs to the one before: marks, joiners, skin tones, tags."""
+def _is_extending(character: str) -> bool:
+    """Return whether it belongs to the one before: marks, joiners, skin tones, tags."""
     return (
         unicodedata.category(character) in {"Mn", "Mc", "Me"}
         or character in {_JOINER, _NON_JOINER}
@@ -52,7 +52,7 @@ def _is_surrogate(character: str) -> bool:
 
 
 def _is_jamo(character: str) -> bool:
-    """Tell whether it is a Korean syllable or a part of one: neighbours may be one syllable."""
+    """Return whether it is a Korean syllable or a part of one: neighbours may be one syllable."""
     return (
         "\u1100" <= character <= "\u11ff"
         or "\ua960" <= character <= "\ua97f"
@@ -64,7 +64,7 @@ def _is_flag(character: str) -> bool:
     return "\U0001f1e6" <= character <= "\U0001f1ff"
 
 
-def _flags_before(text: str, at: int) -> int:
+def _count_flags_before(text: str, at: int) -> int:
     """Count the letters of flags that end at a place; two of them make a flag."""
     start = at
     while start > 0 and _is_flag(text[start - 1]):

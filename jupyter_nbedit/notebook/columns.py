@@ -13,14 +13,14 @@ from copy import copy
 from itertools import starmap
 from typing import overload
 
-from jupyter_nbedit.notebook.spans import Span, bounds
-from jupyter_nbedit.notebook.text import Text
+from jupyter_nbedit.notebook.spans import Span, list_bounds
+from jupyter_nbedit.notebook.text import Buffer
 
 #: The id of a cell, if it has one, and its type.
-Head = tuple[str | None, str]
+CellHeader = tuple[str | None, str]
 
 
-class Spans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
+class CellSpans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
     """Where each cell stands, in order.
 
     Of cells that are known to follow one another in a range of the text, each is found when
@@ -37,7 +37,7 @@ class Spans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
     __slots__ = ("_firsts", "_left", "_starts", "_stops", "_text")
 
     def __init__(
-        self, starts: Iterable[int] = (), stops: Iterable[int] = (), text: Text = b""
+        self, starts: Iterable[int] = (), stops: Iterable[int] = (), text: Buffer = b""
     ) -> None:
         self._starts = array("q", starts)
         self._stops = array("q", stops)
@@ -48,7 +48,7 @@ class Spans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
         self._text = text
 
     @classmethod
-    def of(cls, spans: Iterable[Span]) -> Spans:
+    def from_spans(cls, spans: Iterable[Span]) -> CellSpans:
         """Make columns of single ones."""
         found = cls()
         for start, stop in spans:
@@ -56,8 +56,8 @@ class Spans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
             found._stops.append(stop)
         return found
 
-    def on(self, text: Text) -> Spans:
-        """Give the same in a text of the same bytes; what is found in one is known in both."""
+    def bind(self, text: Buffer) -> CellSpans:
+        """Return the same in a text of the same bytes; what is found in one is known in both."""
         same = copy(self)
         same._text = text  # noqa: SLF001 -- it is one of this class
         return same
@@ -71,7 +71,7 @@ class Spans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
         self._firsts.append(first)
         self._left[first] = first + count, span
 
-    def extend(self, more: Spans, by: int = 0) -> None:
+    def extend(self, more: CellSpans, by: int = 0) -> None:
         """Add others, each of them so much further behind."""
         # First, for what is found meanwhile is only looked for once more.
         for first, (last, (start, stop)) in sorted(more._left.copy().items()):
@@ -80,16 +80,16 @@ class Spans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
         self._starts.extend([one + by for one in more._starts] if by else more._starts)
         self._stops.extend([one + by for one in more._stops] if by else more._stops)
 
-    def end_before(self, offset: int) -> int:
+    def count_ending_before(self, offset: int) -> int:
         """Count the cells that end before an offset."""
-        return bisect_left(self, offset, *self._around(offset), key=lambda cell: cell.stop)
+        return bisect_left(self, offset, *self._find_bounds(offset), key=lambda cell: cell.stop)
 
-    def begin_until(self, offset: int) -> int:
+    def count_starting_at_or_before(self, offset: int) -> int:
         """Count the cells that begin before an offset, or there."""
-        return bisect_right(self, offset, *self._around(offset), key=lambda cell: cell.start)
+        return bisect_right(self, offset, *self._find_bounds(offset), key=lambda cell: cell.start)
 
-    def _around(self, offset: int) -> tuple[int, int]:
-        """Tell between which cells an offset is, as far as that is known."""
+    def _find_bounds(self, offset: int) -> tuple[int, int]:
+        """Return between which cells an offset is, as far as that is known."""
         first, last = 0, len(self)
         for begin, (end, (start, stop)) in self._left.copy().items():
             if stop < offset:
@@ -113,7 +113,7 @@ class Spans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
         else:
             self._text.read_into(span.start, room)
         by = span.start - 1
-        starts, stops = bounds(cells, Span(0, len(cells)))
+        starts, stops = list_bounds(cells, Span(0, len(cells)))
         if len(starts) != last - first:
             message = f"Expected {last - first} cells where they were counted, found {len(starts)}."
             raise ValueError(message)
@@ -130,23 +130,23 @@ class Spans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
     def __getitem__(self, part: int) -> Span: ...
 
     @overload
-    def __getitem__(self, part: slice) -> Spans: ...
+    def __getitem__(self, part: slice) -> CellSpans: ...
 
-    def __getitem__(self, part: int | slice) -> Span | Spans:
-        """Give one, or some that follow one another."""
+    def __getitem__(self, part: int | slice) -> Span | CellSpans:
+        """Return one, or some that follow one another."""
         if isinstance(part, slice):
-            return self._slice(*part.indices(len(self))[:2])
+            return self._get_slice(*part.indices(len(self))[:2])
         if self._left:
             self._find(part + len(self) if part < 0 else part)
         return Span(self._starts[part], self._stops[part])
 
-    def _slice(self, first: int, last: int) -> Spans:
+    def _get_slice(self, first: int, last: int) -> CellSpans:
         if first < last:
             # No range is cut in two.
             self._find(first)
             self._find(last - 1)
         ranges = sorted(self._left.copy().items())
-        some = Spans(self._starts[first:last], self._stops[first:last], self._text)
+        some = CellSpans(self._starts[first:last], self._stops[first:last], self._text)
         for begin, (end, span) in ranges:
             if first <= begin < last:
                 some._firsts.append(begin - first)
@@ -163,8 +163,8 @@ class Spans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
         return len(self._starts)
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether they are the same as others."""
-        if isinstance(other, Spans):
+        """Return whether they are the same as others."""
+        if isinstance(other, CellSpans):
             self._find_all()
             other._find_all()
             return (self._starts, self._stops) == (other._starts, other._stops)
@@ -175,7 +175,7 @@ class Spans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
         return f"Spans.of({list(self)!r})"
 
 
-class Heads(Sequence[Head]):  # noqa: PLW1641 -- as above
+class CellHeaders(Sequence[CellHeader]):  # noqa: PLW1641 -- as above
     """What each cell is, in order.
 
     Parameters
@@ -195,24 +195,24 @@ class Heads(Sequence[Head]):  # noqa: PLW1641 -- as above
         self.ids.append(cell_id)
         self.cell_types.append(cell_type)
 
-    def extend(self, more: Heads) -> None:
+    def extend(self, more: CellHeaders) -> None:
         """Add others."""
         self.ids.extend(more.ids)
         self.cell_types.extend(more.cell_types)
 
     @overload
-    def __getitem__(self, part: int) -> Head: ...
+    def __getitem__(self, part: int) -> CellHeader: ...
 
     @overload
-    def __getitem__(self, part: slice) -> Heads: ...
+    def __getitem__(self, part: slice) -> CellHeaders: ...
 
-    def __getitem__(self, part: int | slice) -> Head | Heads:
-        """Give one, or some that follow one another."""
+    def __getitem__(self, part: int | slice) -> CellHeader | CellHeaders:
+        """Return one, or some that follow one another."""
         if isinstance(part, slice):
-            return Heads(self.ids[part], self.cell_types[part])
+            return CellHeaders(self.ids[part], self.cell_types[part])
         return self.ids[part], self.cell_types[part]
 
-    def __iter__(self) -> Iterator[Head]:
+    def __iter__(self) -> Iterator[CellHeader]:
         """Go through them."""
         return zip(self.ids, self.cell_types, strict=True)
 
@@ -221,8 +221,8 @@ class Heads(Sequence[Head]):  # noqa: PLW1641 -- as above
         return len(self.ids)
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether they are the same as others."""
-        if isinstance(other, Heads):
+        """Return whether they are the same as others."""
+        if isinstance(other, CellHeaders):
             return (self.ids, self.cell_types) == (other.ids, other.cell_types)
         return list(self) == other if isinstance(other, list) else NotImplemented
 

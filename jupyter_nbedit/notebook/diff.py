@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jupyter_nbedit.notebook.alignment import Difference, differences
+from jupyter_nbedit.notebook.alignment import Difference, list_differences
 
 # A diff is for reading. Longer ones are cut, and say so.
 _MOST_CHARACTERS = 100_000
@@ -24,7 +24,7 @@ class MetadataChange:
 
 
 @dataclass(frozen=True)
-class Change:
+class PatchedCell:
     """One cell before and after an edit; an index is None where the cell does not exist."""
 
     cell_id: str | None
@@ -39,82 +39,82 @@ class Change:
     attachments_changed: bool = False
     metadata: MetadataChange | None = None
 
-    def label(self, index: int | None) -> str:
+    def build_label(self, index: int | None) -> str:
         """Name the cell, as an address that fits the notebook on that side of the edit."""
         return self.cell_id if self.cell_id is not None else f"cell-{index}"
 
 
-def unified(path: str, changes: Sequence[Change | MetadataChange]) -> str:
+def render_unified_diff(path: str, changes: Sequence[PatchedCell | MetadataChange]) -> str:
     """Show changes, the notebook's own metadata first and then cell by cell, as ``diff -u`` would.
 
     The cells are in the order of the notebook.
     """
     of_notebook = [change for change in changes if isinstance(change, MetadataChange)]
-    of_cells = [change for change in changes if isinstance(change, Change)]
+    of_cells = [change for change in changes if isinstance(change, PatchedCell)]
     of_cells.sort(key=lambda c: c.index_after if c.index_after is not None else c.index_before or 0)
-    lines = [line for own in of_notebook for line in _notebook_lines(path, own)]
-    lines += [line for change in of_cells for line in _lines(path, change)]
+    lines = [line for own in of_notebook for line in _render_notebook_lines(path, own)]
+    lines += [line for change in of_cells for line in _render_cell_lines(path, change)]
     text = "".join(lines)
     if len(text) <= _MOST_CHARACTERS:
         return text
     return f"{text[:_MOST_CHARACTERS]}\n… {len(text) - _MOST_CHARACTERS} more characters\n"
 
 
-def _notebook_lines(path: str, change: MetadataChange) -> Iterator[str]:
+def _render_notebook_lines(path: str, change: MetadataChange) -> Iterator[str]:
     yield f"--- {path}\n"
     yield f"+++ {path}\n"
-    yield from _metadata_lines(change)
+    yield from _render_metadata_lines(change)
 
 
-def _lines(path: str, change: Change) -> Iterator[str]:
+def _render_cell_lines(path: str, change: PatchedCell) -> Iterator[str]:
     old, new = change.index_before, change.index_after
     if old is None and new is None:
         return
-    notes = list(_notes(change))
+    notes = list(_list_notes(change))
     if change.metadata is not None:
-        notes += _metadata_lines(change.metadata)
+        notes += _render_metadata_lines(change.metadata)
     if change.before == change.after and not notes:
         return
-    yield "--- /dev/null\n" if old is None else f"--- {path} {change.label(old)}\n"
-    yield "+++ /dev/null\n" if new is None else f"+++ {path} {change.label(new)}\n"
+    yield "--- /dev/null\n" if old is None else f"--- {path} {change.build_label(old)}\n"
+    yield "+++ /dev/null\n" if new is None else f"+++ {path} {change.build_label(new)}\n"
     yield from notes
     if change.metadata is not None and change.before != change.after:
         yield "# source\n"
-    yield from _hunks(change.before.splitlines(), change.after.splitlines())
+    yield from _render_hunks(change.before.splitlines(), change.after.splitlines())
 
 
-def _metadata_lines(change: MetadataChange) -> Iterator[str]:
+def _render_metadata_lines(change: MetadataChange) -> Iterator[str]:
     if change.before == change.after:
         return
     yield "# metadata\n"
-    yield from _hunks(_shown(change.before), _shown(change.after))
+    yield from _render_hunks(_render_json_lines(change.before), _render_json_lines(change.after))
 
 
-def _shown(metadata: dict[str, Any]) -> list[str]:
+def _render_json_lines(metadata: dict[str, Any]) -> list[str]:
     shown = json.dumps(metadata, indent=1, sort_keys=True, ensure_ascii=False)
     return shown.splitlines() if metadata else []
 
 
-def _hunks(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
+def _render_hunks(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
     group: list[Difference] = []
-    for found in differences(before, after):
+    for found in list_differences(before, after):
         if group and found.start - group[-1].stop > 2 * _CONTEXT:
-            yield from _hunk(before, after, group)
+            yield from _render_hunk(before, after, group)
             group = []
         group.append(found)
     if group:
-        yield from _hunk(before, after, group)
+        yield from _render_hunk(before, after, group)
 
 
-def _hunk(
+def _render_hunk(
     before: Sequence[str], after: Sequence[str], group: Sequence[Difference]
 ) -> Iterator[str]:
     """Show differences that are near each other, and the lines around them."""
     first, last = group[0], group[-1]
     start = max(0, first.start - _CONTEXT)
     stop = min(len(before), last.stop + _CONTEXT)
-    old = _numbers(start, stop)
-    new = _numbers(first.new_start - (first.start - start), last.new_stop + (stop - last.stop))
+    old = _format_range(start, stop)
+    new = _format_range(first.new_start - (first.start - start), last.new_stop + (stop - last.stop))
     yield f"@@ -{old} +{new} @@\n"
     for found in group:
         yield from (f" {line}\n" for line in before[start : found.start])
@@ -124,7 +124,7 @@ def _hunk(
     yield from (f" {line}\n" for line in before[start:stop])
 
 
-def _numbers(start: int, stop: int) -> str:
+def _format_range(start: int, stop: int) -> str:
     """Return a range of lines as ``diff -u`` writes it."""
     if stop - start == 1:
         return str(start + 1)
@@ -132,7 +132,7 @@ def _numbers(start: int, stop: int) -> str:
     return f"{start + (stop > start)},{stop - start}"
 
 
-def _notes(change: Change) -> Iterator[str]:
+def _list_notes(change: PatchedCell) -> Iterator[str]:
     if change.index_before is None:
         yield f"# inserted {change.cell_type_after} at {change.index_after}\n"
     elif change.index_after is None:

@@ -12,14 +12,14 @@ import msgspec
 
 from jupyter_nbedit.errors import AmbiguousCell, CellNotFound, InvalidNotebook, InvalidRequest
 from jupyter_nbedit.notebook import spans
-from jupyter_nbedit.notebook.columns import Heads, Spans
+from jupyter_nbedit.notebook.columns import CellHeaders, CellSpans
 from jupyter_nbedit.notebook.ids import Ids
-from jupyter_nbedit.notebook.renewal import stretches
+from jupyter_nbedit.notebook.renewal import rescan_edited
 from jupyter_nbedit.notebook.spans import Member, Span
-from jupyter_nbedit.notebook.spliced import Spliced
-from jupyter_nbedit.notebook.splices import Splice, join
-from jupyter_nbedit.notebook.text import Text, chunks
-from jupyter_nbedit.notebook.windows import HEADS, Head, Seen, columns, look_through
+from jupyter_nbedit.notebook.spliced import SplicedView
+from jupyter_nbedit.notebook.splices import Splice, apply_splices
+from jupyter_nbedit.notebook.text import Buffer, iterate_chunks
+from jupyter_nbedit.notebook.windows import HEADS, ScannedHeader, ScanResult, scan_cells, to_columns
 
 #: How a cell is named: a string is an id and, only if no cell has that id, ``cell-N`` counted from
 #: 0; an integer is an index from 0.
@@ -37,7 +37,7 @@ _MEMBERS_THAT_MATTER = frozenset(
 _TOP_MEMBERS_THAT_MATTER = frozenset(("cells", "metadata", "nbformat", "nbformat_minor"))
 
 
-_HEAD = msgspec.json.Decoder(Head)
+_HEAD = msgspec.json.Decoder(ScannedHeader)
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,12 @@ class Cell:
     id: str | None
     cell_type: str
     span: Span
-    text: Text
+    text: Buffer
 
     @cached_property
     def all_members(self) -> list[Member]:
         """The cell's members in order."""
-        return spans.members(self.text, self.span)
+        return spans.list_members(self.text, self.span)
 
     @cached_property
     def members(self) -> dict[str, Member]:
@@ -91,13 +91,13 @@ class Cell:
             found[member.name] = member
         return found
 
-    def value(self, name: str, default: Any = None) -> Any:
+    def read_value(self, name: str, default: Any = None) -> Any:
         """Read one member's value."""
         member = self.members.get(name)
         return default if member is None else spans.decode(self.text, member.value)
 
-    def written(self, name: str) -> bytes | None:
-        """Give one member's value as it is written, or None if there is none."""
+    def get_raw(self, name: str) -> bytes | None:
+        """Return one member's value as it is written, or None if there is none."""
         member = self.members.get(name)
         return None if member is None else self.text[member.value.start : member.value.stop]
 
@@ -110,7 +110,7 @@ class Cell:
         InvalidNotebook
             If the file keeps something else.
         """
-        value = self.value("source", "")
+        value = self.read_value("source", "")
         if isinstance(value, str):
             return value
         if isinstance(value, list) and all(isinstance(line, str) for line in value):
@@ -124,17 +124,17 @@ class Cell:
     @cached_property
     def metadata(self) -> dict[str, Any]:
         """The cell's metadata; empty if it is missing or not an object."""
-        value = self.value("metadata")
+        value = self.read_value("metadata")
         return value if isinstance(value, dict) else {}
 
     @property
     def source_hash(self) -> str:
         """The sha256 of the source."""
-        return source_hash(self.source)
+        return compute_source_hash(self.source)
 
 
-def source_hash(source: str) -> str:
-    """Give the sha256 of a source's UTF-8 bytes, in hex; lone surrogates count as they are."""
+def compute_source_hash(source: str) -> str:
+    """Return the sha256 of a source's UTF-8 bytes, in hex; lone surrogates count as they are."""
     return hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -162,16 +162,16 @@ class Document:
         The id and the type of each cell.
     """
 
-    text: Text
+    text: Buffer
     span: Span
     members: list[Member]
     cells_span: Span
-    cell_spans: Spans
+    cell_spans: CellSpans
     nbformat_minor: int
-    heads: Heads
+    heads: CellHeaders
 
     @classmethod
-    def parse(cls, text: Text) -> Document:
+    def parse(cls, text: Buffer) -> Document:
         """Find the cells.
 
         Raises
@@ -181,9 +181,9 @@ class Document:
         """
         start = len(_BOM) if text[: len(_BOM)] == _BOM else 0
         if not isinstance(text, bytes):
-            seen = look_through(text, start)
+            seen = scan_cells(text, start)
             if seen is not None:
-                return cls._of(text, seen.span, seen.members, seen)
+                return cls._from_scan(text, seen.span, seen.members, seen)
             text = text[:]
         if not text[start:].strip():
             message = "The file is empty. Expected a notebook of nbformat 4."
@@ -193,18 +193,18 @@ class Document:
         except spans.MalformedJSON as error:
             message = f"The file is not a notebook that can be read: {error}."
             raise InvalidNotebook(message) from None
-        return cls._of(text, top, found)
+        return cls._from_scan(text, top, found)
 
     @classmethod
-    def _of(
+    def _from_scan(
         cls,
-        text: Text,
+        text: Buffer,
         top: Span,
         found: list[Member],
-        seen: Seen | None = None,
+        seen: ScanResult | None = None,
     ) -> Document:
-        members = _single(found)
-        nbformat = _integer(text, members, "nbformat")
+        members = _check_unique(found)
+        nbformat = _read_integer(text, members, "nbformat")
         if nbformat != _NBFORMAT:
             message = (
                 f"The notebook's nbformat is {nbformat}, expected {_NBFORMAT}. JupyterLab "
@@ -218,27 +218,27 @@ class Document:
         if seen is None:
             # Where it is in memory, this is no copy.
             held = text[:]
-            cell_spans = Spans(*spans.bounds(held, cells.value))
-            heads = _told(columns(_read_heads(held, cells.value, cell_spans)))
+            cell_spans = CellSpans(*spans.list_bounds(held, cells.value))
+            heads = _validate_headers(to_columns(_read_heads(held, cells.value, cell_spans)))
         else:
             cell_spans = seen.cell_spans
-            heads = seen.heads if seen.is_plain else _told(seen.heads)
+            heads = seen.heads if seen.is_plain else _validate_headers(seen.heads)
         return cls(
             text=text,
             span=top,
             members=found,
             cells_span=cells.value,
             cell_spans=cell_spans,
-            nbformat_minor=_integer(text, members, "nbformat_minor", default=0),
+            nbformat_minor=_read_integer(text, members, "nbformat_minor", default=0),
             heads=heads,
         )
 
-    def on(self, text: Text) -> Document:
-        """Give the document of the same bytes that are kept elsewhere, or not at all."""
-        return replace(self, text=text, cell_spans=self.cell_spans.on(text))
+    def bind(self, text: Buffer) -> Document:
+        """Return the document of the same bytes that are kept elsewhere, or not at all."""
+        return replace(self, text=text, cell_spans=self.cell_spans.bind(text))
 
-    def after(self, splices: Sequence[Splice]) -> Document:
-        """Give the document that splices make of this one.
+    def apply_splices(self, splices: Sequence[Splice]) -> Document:
+        """Return the document that splices make of this one.
 
         Parameters
         ----------
@@ -246,20 +246,20 @@ class Document:
             In order of their ranges, which must not overlap.
         """
         if isinstance(self.text, bytes):
-            text: Text = join(self.text, splices)
+            text: Buffer = apply_splices(self.text, splices)
         else:
-            text = Spliced(self.text, splices)
-        found = stretches(text, self.cells_span, self.cell_spans, splices) if splices else []
+            text = SplicedView(self.text, splices)
+        found = rescan_edited(text, self.cells_span, self.cell_spans, splices) if splices else []
         if found is None:
             return Document.parse(text)
         by, first = (found[-1].shift if found else 0), 0
-        cell_spans, heads = Spans(text=text), Heads()
+        cell_spans, heads = CellSpans(text=text), CellHeaders()
         shift = 0
         for stretch in found:
             cell_spans.extend(self.cell_spans[first : stretch.first], shift)
-            cell_spans.extend(Spans.of(stretch.spans))
+            cell_spans.extend(CellSpans.from_spans(stretch.spans))
             heads.extend(self.heads[first : stretch.first])
-            heads.extend(_told(columns(stretch.heads), len(heads)))
+            heads.extend(_validate_headers(to_columns(stretch.heads), len(heads)))
             first, shift = stretch.last, stretch.shift
         cell_spans.extend(self.cell_spans[first:], shift)
         heads.extend(self.heads[first:])
@@ -268,7 +268,7 @@ class Document:
             self,
             text=text,
             span=Span(self.span.start, self.span.stop + by),
-            members=[_renewed(member, array, by) for member in self.members],
+            members=[_grow_member(member, array, by) for member in self.members],
             cells_span=array,
             cell_spans=cell_spans,
             heads=heads,
@@ -287,7 +287,7 @@ class Document:
     def hash(self) -> str:
         """The sha256 of the bytes, in hex: the Contents API's ``hash``."""
         digest = hashlib.sha256()
-        for chunk in chunks(self.text):
+        for chunk in iterate_chunks(self.text):
             digest.update(chunk)
         return digest.hexdigest()
 
@@ -325,12 +325,12 @@ class Document:
         """The indexes of the cells that have each id."""
         return Ids(self.heads.ids)
 
-    def cell(self, index: int) -> Cell:
-        """Give the cell at an index that is known to exist."""
+    def get_cell(self, index: int) -> Cell:
+        """Return the cell at an index that is known to exist."""
         cell_id, cell_type = self.heads[index]
         return Cell(index, cell_id, cell_type, self.cell_spans[index], self.text)
 
-    def address(self, text: str) -> CellAddress:
+    def parse_address(self, text: str) -> CellAddress:
         """Read an address from a text, where all digits mean an index unless they are an id.
 
         Raises
@@ -340,10 +340,10 @@ class Document:
         """
         if text in self.ids:
             return text
-        if text.startswith("-") and plain_index(text[1:]) is not None:
+        if text.startswith("-") and parse_index(text[1:]) is not None:
             message = f"Expected an index from 0 or an id that the notebook has; found {text}."
             raise InvalidRequest(message)
-        index = plain_index(text)
+        index = parse_index(text)
         return text if index is None else index
 
     def locate(self, address: CellAddress) -> int:
@@ -366,12 +366,12 @@ class Document:
                     "index, an integer."
                 )
                 raise AmbiguousCell(message, cell=address, indexes=list(found))
-            index = found[0] if found else _ordinal(address)
+            index = found[0] if found else _parse_ordinal(address)
         if index is None or not 0 <= index < len(self):
-            raise self._not_found(address)
+            raise self._build_not_found_error(address)
         return index
 
-    def _not_found(self, address: CellAddress) -> CellNotFound:
+    def _build_not_found_error(self, address: CellAddress) -> CellNotFound:
         available = [
             cell_id if cell_id is not None else f"cell-{index}"
             for index, (cell_id, _) in enumerate(self.heads[:_SHOWN_IDS])
@@ -384,18 +384,18 @@ class Document:
         return CellNotFound(message, cell=address, available_ids=available, total_cells=len(self))
 
 
-def plain_index(digits: str) -> int | None:
+def parse_index(digits: str) -> int | None:
     """Read an index; only the plain spelling of a number that can be one counts."""
     plain = digits.isascii() and digits.isdigit() and len(digits) <= _INDEX_DIGITS
     return int(digits) if plain and str(int(digits)) == digits else None
 
 
-def _ordinal(address: str) -> int | None:
+def _parse_ordinal(address: str) -> int | None:
     prefix, _, digits = address.partition("-")
-    return plain_index(digits) if prefix == "cell" else None
+    return parse_index(digits) if prefix == "cell" else None
 
 
-def _single(members: list[Member]) -> dict[str, Member]:
+def _check_unique(members: list[Member]) -> dict[str, Member]:
     found: dict[str, Member] = {}
     for member in members:
         if member.name in found and member.name in _TOP_MEMBERS_THAT_MATTER:
@@ -408,7 +408,9 @@ def _single(members: list[Member]) -> dict[str, Member]:
     return found
 
 
-def _integer(text: Text, members: dict[str, Member], name: str, default: int | None = None) -> int:
+def _read_integer(
+    text: Buffer, members: dict[str, Member], name: str, default: int | None = None
+) -> int:
     member = members.get(name)
     value = default if member is None else spans.decode(text, member.value)
     if not isinstance(value, int) or isinstance(value, bool):
@@ -417,14 +419,14 @@ def _integer(text: Text, members: dict[str, Member], name: str, default: int | N
     return value
 
 
-def _renewed(member: Member, array: Span, by: int) -> Member:
-    """Give the member of a notebook whose array of cells has grown so much."""
+def _grow_member(member: Member, array: Span, by: int) -> Member:
+    """Return the member of a notebook whose array of cells has grown so much."""
     if member.value.start == array.start:
         return Member(member.name, member.name_span, array)
-    return member.shifted(by) if member.value.start > array.start else member
+    return member.shift(by) if member.value.start > array.start else member
 
 
-def _read_heads(text: bytes, array: Span, cells: Sequence[Span]) -> list[Head]:
+def _read_heads(text: bytes, array: Span, cells: Sequence[Span]) -> list[ScannedHeader]:
     try:
         return HEADS.decode(memoryview(text)[array.start : array.stop])
     except (msgspec.DecodeError, RecursionError):
@@ -432,7 +434,7 @@ def _read_heads(text: bytes, array: Span, cells: Sequence[Span]) -> list[Head]:
         return [_read_head(text, index, span) for index, span in enumerate(cells)]
 
 
-def _read_head(text: bytes, index: int, span: Span) -> Head:
+def _read_head(text: bytes, index: int, span: Span) -> ScannedHeader:
     if not spans.is_object(text, span):
         message = f"Cell {index} of the notebook is not an object. Mend the file first."
         raise InvalidNotebook(message, index=index)
@@ -440,14 +442,14 @@ def _read_head(text: bytes, index: int, span: Span) -> Head:
         return _HEAD.decode(text[span.start : span.stop])
     except (msgspec.DecodeError, RecursionError):
         values = spans.decode(text, span)
-        return Head(values.get("id"), values.get("cell_type"))
+        return ScannedHeader(values.get("id"), values.get("cell_type"))
 
 
-def _told(heads: Heads, first: int = 0) -> Heads:
-    """Give what cells are, of which the first has an index, by what they say."""
+def _validate_headers(heads: CellHeaders, first: int = 0) -> CellHeaders:
+    """Return what cells are, of which the first has an index, by what they say."""
     if set(map(type, heads.cell_types)) <= {str} and set(map(type, heads.ids)) <= {str, type(None)}:
         return heads
-    told = Heads()
+    told = CellHeaders()
     said: Iterable[tuple[Any, Any]] = heads
     for index, (cell_id, cell_type) in enumerate(said, first):
         if not isinstance(cell_type, str):

@@ -10,27 +10,27 @@ from typing import Any
 
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.document import Cell, Document
-from jupyter_nbedit.notebook.drafts import decoded
+from jupyter_nbedit.notebook.drafts import decode_metadata
 from jupyter_nbedit.notebook.record import (
-    Anchor,
-    Part,
-    Piece,
-    Place,
-    Record,
-    Side,
-    fingerprint,
-    likeness,
-    mark,
+    CellState,
+    CellUndo,
+    Fragment,
+    GapAnchor,
+    NeighbourKey,
+    UndoRecord,
+    compute_content_key,
+    compute_fingerprint,
+    compute_short_hash,
 )
-from jupyter_nbedit.notebook.shelf import Shelf
-from jupyter_nbedit.notebook.splices import Splice, backwards
+from jupyter_nbedit.notebook.shelf import UndoBlobBuilder
+from jupyter_nbedit.notebook.splices import Splice, invert_splices
 
 # How many neighbours of a place are kept on either side.
 _NEIGHBOURS = 3
 
 
 @dataclass(frozen=True)
-class State:
+class CellContent:
     """What a cell is, apart from its id and what running it gave."""
 
     cell_type: str
@@ -39,29 +39,29 @@ class State:
     attachments: object
 
     @classmethod
-    def of(cls, cell: Cell) -> State:
-        """Tell it of a cell that is there.
+    def from_cell(cls, cell: Cell) -> CellContent:
+        """Return the content of a cell.
 
         Raises
         ------
         InvalidNotebook
             As `Cell` does.
         """
-        return cls(cell.cell_type, cell.source, cell.metadata, cell.value("attachments"))
+        return cls(cell.cell_type, cell.source, cell.metadata, cell.read_value("attachments"))
 
     @property
     def fingerprint(self) -> str:
         """Tells it from all others."""
-        return fingerprint(self.cell_type, self.source, self.metadata, self.attachments)
+        return compute_fingerprint(self.cell_type, self.source, self.metadata, self.attachments)
 
     @property
-    def side(self) -> Side:
+    def side(self) -> CellState:
         """The same, as a record shows it."""
-        return Side(cell_type=self.cell_type, source=self.source, metadata=self.metadata)
+        return CellState(cell_type=self.cell_type, source=self.source, metadata=self.metadata)
 
 
 @dataclass(frozen=True)
-class Step:
+class CellStep:
     """What an edit did to one cell.
 
     Parameters
@@ -82,19 +82,19 @@ class Step:
 
     id: str | None
     before: Cell | None
-    after: State | None
+    after: CellContent | None
     index: int | None
     moved: bool = False
     touched: Collection[str] = ()
     cleared: bool = False
     returned: bool = False
 
-    def opposite(self, document: Document) -> Step:
-        """Give the step back, from the document that the edit left."""
-        return Step(
+    def invert(self, document: Document) -> CellStep:
+        """Return the step back, from the document that the edit left."""
+        return CellStep(
             id=self.id,
-            before=None if self.index is None else document.cell(self.index),
-            after=None if self.before is None else State.of(self.before),
+            before=None if self.index is None else document.get_cell(self.index),
+            after=None if self.before is None else CellContent.from_cell(self.before),
             index=None if self.before is None else self.before.index,
             moved=self.moved,
             touched=self.touched,
@@ -104,7 +104,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Edit:
+class EditSummary:
     """What an edit did.
 
     Parameters
@@ -123,26 +123,26 @@ class Edit:
 
     document: Document
     splices: Sequence[Splice]
-    steps: Sequence[Step]
+    steps: Sequence[CellStep]
     metadata: bytes | None
     total_cells: int
 
-    def opposite(self) -> Edit:
-        """Give the edit that takes this one back; parses the notebook that this one leaves."""
+    def invert(self) -> EditSummary:
+        """Return the edit that takes this one back; parses the notebook that this one leaves."""
         base = self.document
-        document = base.after(self.splices)
-        steps = [step.opposite(document) for step in self.steps]
-        undo = backwards(base.text, self.splices)
-        return Edit(document, undo, steps, base.written_metadata, len(base))
+        document = base.apply_splices(self.splices)
+        steps = [step.invert(document) for step in self.steps]
+        undo = invert_splices(base.text, self.splices)
+        return EditSummary(document, undo, steps, base.written_metadata, len(base))
 
-    def record(self) -> Record:
+    def build_record(self) -> UndoRecord:
         """Make the record; of all cells only those that changed and their neighbours are read."""
-        shelf, places = Shelf(self.document.text, self.splices), _Places(self)
-        parts = [_part(step, shelf, places) for step in sorted(self.steps, key=_rank)]
+        shelf, places = UndoBlobBuilder(self.document.text, self.splices), _AnchorTable(self)
+        parts = [_build_part(step, shelf, places) for step in sorted(self.steps, key=_get_rank)]
         if self.metadata != self.document.written_metadata:
-            parts.append(_of_notebook(self, shelf))
-        back = shelf.back()
-        return Record(
+            parts.append(_build_metadata_part(self, shelf))
+        back = shelf.build_reverse()
+        return UndoRecord(
             parts=parts,
             places=places.known,
             back=back,
@@ -151,16 +151,16 @@ class Edit:
         )
 
 
-def _rank(step: Step) -> tuple[int, bool]:
+def _get_rank(step: CellStep) -> tuple[int, bool]:
     """Order the steps by where the cells stand, a cell that is gone before the one in its place."""
     if step.index is not None:
         return step.index, True
     return step.before.index if step.before else 0, False
 
 
-def _part(step: Step, shelf: Shelf, places: _Places) -> Part:
+def _build_part(step: CellStep, shelf: UndoBlobBuilder, places: _AnchorTable) -> CellUndo:
     before, after = step.before, step.after
-    part = Part(
+    part = CellUndo(
         cell_id=step.id,
         index=step.index,
         moved=step.moved,
@@ -171,50 +171,50 @@ def _part(step: Step, shelf: Shelf, places: _Places) -> Part:
         fingerprint=None if after is None else after.fingerprint,
     )
     if step.id is None and step.index is not None:
-        part.beside = places.beside(step.index)
+        part.beside = places.get_neighbours(step.index)
     if before is not None:
-        part.index_before, part.before = before.index, State.of(before).side
+        part.index_before, part.before = before.index, CellContent.from_cell(before).side
         if after is None:
-            part.former = shelf.whole(before)
+            part.former = shelf.keep_whole(before)
         else:
-            part.former = shelf.former(before, step.touched)
+            part.former = shelf.keep_former(before, step.touched)
             part.added = sorted(set(step.touched) - before.members.keys())
         if after is None or step.moved:
-            part.place = places.of(before.index)
+            part.place = places.get_number(before.index)
     return part
 
 
-def _of_notebook(edit: Edit, shelf: Shelf) -> Part:
+def _build_metadata_part(edit: EditSummary, shelf: UndoBlobBuilder) -> CellUndo:
     span, after = edit.document.metadata_span, edit.metadata
-    return Part(
-        before=Side(cell_type=None, source=None, metadata=edit.document.metadata),
-        after=Side(cell_type=None, source=None, metadata=decoded(after)),
-        former=None if span is None else [Piece(None, shelf.keep(*span))],
-        fingerprint=None if after is None else mark(after),
+    return CellUndo(
+        before=CellState(cell_type=None, source=None, metadata=edit.document.metadata),
+        after=CellState(cell_type=None, source=None, metadata=decode_metadata(after)),
+        former=None if span is None else [Fragment(None, shelf.keep(*span))],
+        fingerprint=None if after is None else compute_short_hash(after),
     )
 
 
-class _Others:
+class _RankMap:
     """All indexes but those that are taken, by their ranks."""
 
     def __init__(self, taken: Iterable[int]) -> None:
         self._taken = sorted(taken)
         self._ranks = [index - number for number, index in enumerate(self._taken)]
 
-    def rank(self, index: int) -> int:
+    def count_before(self, index: int) -> int:
         """Count the others before an index."""
         return index - bisect_left(self._taken, index)
 
-    def at(self, rank: int) -> int:
-        """Give the index of a rank."""
+    def get_index(self, rank: int) -> int:
+        """Return the index of a rank."""
         return rank + bisect_right(self._ranks, rank)
 
 
-class _Places:
+class _AnchorTable:
     """The places of cells: those they have left, each between cells that stayed where they were."""
 
-    def __init__(self, edit: Edit) -> None:
-        self.known: list[Place] = []
+    def __init__(self, edit: EditSummary) -> None:
+        self.known: list[GapAnchor] = []
         self._numbers: dict[int, int] = {}
         self._document = edit.document
         self._total_cells = edit.total_cells
@@ -229,38 +229,40 @@ class _Places:
             for step in edit.steps
             if step.index is not None and (step.moved or step.before is None)
         ]
-        self._before, self._after = _Others(left), _Others(taken)
+        self._before, self._after = _RankMap(left), _RankMap(taken)
         self._stayed = len(edit.document) - len(left)
 
-    def of(self, index: int) -> int:
-        """Give the number of the place that a cell had."""
-        rank = self._before.rank(index)
+    def get_number(self, index: int) -> int:
+        """Return the number of the place that a cell had."""
+        rank = self._before.count_before(index)
         if rank not in self._numbers:
             self._numbers[rank] = len(self.known)
             behind = range(rank - 1, max(-1, rank - 1 - _NEIGHBOURS), -1)
             ahead = range(rank, min(self._stayed, rank + _NEIGHBOURS))
-            gap = self._after.at(rank - 1) + 1 if rank else 0
+            gap = self._after.get_index(rank - 1) + 1 if rank else 0
             self.known.append(
-                Place(list(map(self._anchor, behind)), list(map(self._anchor, ahead)), gap)
+                GapAnchor(
+                    list(map(self._build_anchor, behind)), list(map(self._build_anchor, ahead)), gap
+                )
             )
         return self._numbers[rank]
 
-    def beside(self, index: int) -> tuple[str, str]:
-        """Tell the neighbours that a cell has after the edit."""
-        return self._key(index - 1), self._key(index + 1)
+    def get_neighbours(self, index: int) -> tuple[str, str]:
+        """Return the neighbours that a cell has after the edit."""
+        return self._get_key(index - 1), self._get_key(index + 1)
 
-    def _anchor(self, rank: int) -> Anchor:
-        cell_id, _ = self._document.heads[self._before.at(rank)]
+    def _build_anchor(self, rank: int) -> NeighbourKey:
+        cell_id, _ = self._document.heads[self._before.get_index(rank)]
         if cell_id is not None:
-            return Anchor(cell_id, None)
-        return Anchor(None, self._key(self._after.at(rank)))
+            return NeighbourKey(cell_id, None)
+        return NeighbourKey(None, self._get_key(self._after.get_index(rank)))
 
-    def _key(self, index: int) -> str:
-        """Tell a cell apart by its index after the edit; empty if there is none to be read."""
+    def _get_key(self, index: int) -> str:
+        """Return the content key of a cell by its index after the edit; empty if it has none."""
         state = self._states.get(index)
         if state is None and 0 <= index < self._total_cells:
             # Whether the neighbours can be read is not the edit's concern.
             with suppress(InvalidNotebook):
-                rank = self._after.rank(index)
-                state = State.of(self._document.cell(self._before.at(rank)))
-        return "" if state is None else likeness(state.cell_type, state.source)
+                rank = self._after.count_before(index)
+                state = CellContent.from_cell(self._document.get_cell(self._before.get_index(rank)))
+        return "" if state is None else compute_content_key(state.cell_type, state.source)

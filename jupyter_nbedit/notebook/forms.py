@@ -20,7 +20,7 @@ from jupyter_nbedit.notebook.operations import (
     Replace,
     ReplaceText,
     SetMetadata,
-    name_of,
+    get_name,
 )
 
 _DEEPEST_METADATA = 100
@@ -28,7 +28,7 @@ _NAMED = ("cell", "cells")
 _POSITION = ("after", "before", "index", "at")
 
 
-def check_form(operation: Operation) -> None:
+def validate_operation(operation: Operation) -> None:
     """Refuse what the types cannot: no notebook is needed to see that it is wrong.
 
     Raises
@@ -37,7 +37,7 @@ def check_form(operation: Operation) -> None:
         Without the operation's index, which the caller knows.
     """
     if isinstance(operation, Position):
-        _exactly_one(operation, _POSITION)
+        _check_exactly_one(operation, _POSITION)
     _check(operation)
     _check_expect(operation)
 
@@ -72,22 +72,22 @@ def _(operation: ReplaceText) -> None:
 @_check.register
 def _(operation: Insert) -> None:
     if operation.metadata is not UNSET:
-        check_metadata("metadata", operation.metadata)
+        validate_metadata("metadata", operation.metadata)
 
 
 @_check.register
 def _(operation: Delete) -> None:
-    _exactly_one(operation, _NAMED)
+    _check_exactly_one(operation, _NAMED)
 
 
 @_check.register
 def _(operation: Move) -> None:
-    _exactly_one(operation, _NAMED)
+    _check_exactly_one(operation, _NAMED)
 
 
 @_check.register
 def _(operation: ClearOutputs) -> None:
-    _exactly_one(operation, (*_NAMED, "all"))
+    _check_exactly_one(operation, (*_NAMED, "all"))
     if operation.all is False:
         message = "`all` of `clear_outputs` can only be true; leave it out otherwise."
         raise InvalidOperation(message)
@@ -95,7 +95,7 @@ def _(operation: ClearOutputs) -> None:
 
 @_check.register
 def _(operation: SetMetadata) -> None:
-    check_metadata("patch", operation.patch)
+    validate_metadata("patch", operation.patch)
 
 
 @_check.register
@@ -105,12 +105,12 @@ def _(operation: RemoveEntry) -> None:
         raise InvalidOperation(message)
 
 
-def _exactly_one(operation: Operation | Position, names: Sequence[str]) -> None:
+def _check_exactly_one(operation: Operation | Position, names: Sequence[str]) -> None:
     given = [name for name in names if getattr(operation, name) is not UNSET]
     if len(given) != 1:
         choice = ", ".join(f"`{name}`" for name in names[:-1])
         message = (
-            f"`{name_of(operation)}` needs exactly one of {choice} and `{names[-1]}`; "  # type: ignore[arg-type]
+            f"`{get_name(operation)}` needs exactly one of {choice} and `{names[-1]}`; "  # type: ignore[arg-type]
             f"found {' and '.join(f'`{name}`' for name in given) or 'none'}."
         )
         raise InvalidOperation(message)
@@ -128,7 +128,7 @@ def _check_expect(operation: Operation) -> None:
         raise InvalidOperation(message)
 
 
-def check_metadata(field: str, value: Any) -> None:
+def validate_metadata(field: str, value: Any) -> None:
     """Refuse ``trusted`` at any depth, which only the server's notary gives, and too much depth.
 
     Parameters

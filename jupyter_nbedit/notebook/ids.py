@@ -23,7 +23,7 @@ class Ids(Mapping[str, Sequence[int]]):
         self._asked = 0
 
     def __getitem__(self, cell_id: str) -> Sequence[int]:
-        """Give the indexes of an id, in order."""
+        """Return the indexes of an id, in order."""
         self._asked += 1
         if self._asked > _FEW:
             return self._doubles.get(cell_id) or [self._last[cell_id]]

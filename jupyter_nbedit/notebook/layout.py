@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from jupyter_nbedit.notebook.spans import Member, Span
-from jupyter_nbedit.notebook.text import Text
+from jupyter_nbedit.notebook.text import Buffer
 
 
 @dataclass(frozen=True)
-class Brackets:
+class ContainerStyle:
     """The white space and commas of an array or an object that has something in it."""
 
     open: bytes
@@ -31,14 +31,14 @@ class Brackets:
         return brackets[:1] + self.open + inside + self.close + brackets[1:]
 
 
-def whole(members: Iterable[Member]) -> list[Span]:
-    """Give the spans of members, from a name's start to its value's end."""
+def get_member_spans(members: Iterable[Member]) -> list[Span]:
+    """Return the spans of members, from a name's start to its value's end."""
     return [Span(member.name_span.start, member.value.stop) for member in members]
 
 
-def learned(
-    text: Text, span: Span, items: Sequence[Span], around: Brackets | None = None
-) -> Brackets | None:
+def detect_style(
+    text: Buffer, span: Span, items: Sequence[Span], around: ContainerStyle | None = None
+) -> ContainerStyle | None:
     """Learn from an array or object; None if it is empty.
 
     What separates its items, one that has a single item cannot tell. If it is on one line, it is
@@ -53,11 +53,11 @@ def learned(
         separator = b"," + opening
     else:
         separator = b", " if around is None or b"\n" in around.separator else around.separator
-    return Brackets(opening, separator, close=text[items[-1].stop : span.stop - 1])
+    return ContainerStyle(opening, separator, close=text[items[-1].stop : span.stop - 1])
 
 
-def step(inner: bytes | None, outer: bytes | None) -> bytes:
-    """Tell one step of indentation from two levels."""
+def compute_indent_step(inner: bytes | None, outer: bytes | None) -> bytes:
+    """Return one step of indentation, computed from two levels."""
     if inner is None:
         return b" "
     if outer is not None and inner.startswith(outer):

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from jupyter_nbedit.notebook.record import Anchor, Part, Record
+from jupyter_nbedit.notebook.record import CellUndo, NeighbourKey, UndoRecord
 
 # More possibilities at one cell are not worth the time.
 _MOST_STATES = 256
@@ -21,13 +21,13 @@ _State = tuple[int, frozenset[int]]
 class Comparison(Protocol):
     """Compares the cells of the notebook with what a record says of them."""
 
-    def is_as_left(self, part: Part, index: int) -> bool:
+    def is_as_left(self, part: CellUndo, index: int) -> bool:
         """Return whether the cell at an index may be the one of a part, as the edit left it."""
 
-    def is_as_before(self, part: Part, index: int) -> bool:
+    def is_as_before(self, part: CellUndo, index: int) -> bool:
         """Return whether the cell at an index may be the one of a part, as before the edit."""
 
-    def is_like(self, anchor: Anchor, index: int) -> bool:
+    def is_like(self, anchor: NeighbourKey, index: int) -> bool:
         """Return whether the cell at an index may be a neighbour."""
 
 
@@ -58,7 +58,7 @@ class _Step:
     rank: int
     number: int | None = None
     is_former: bool = False
-    anchors: list[Anchor] = field(default_factory=list)
+    anchors: list[NeighbourKey] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -75,11 +75,11 @@ class Choice:
         The numbers of the parts that have been taken back; None if that is not known.
     """
 
-    record: Record
+    record: UndoRecord
     chosen: Collection[int]
     accepted: Collection[int] | None
 
-    def options(self, number: int) -> list[bool]:
+    def list_options(self, number: int) -> list[bool]:
         """Return whether a part may have been taken back, or may not have been."""
         if number in self.chosen:
             return [False]
@@ -101,17 +101,19 @@ def find_layout(choice: Choice, size: int, comparison: Comparison) -> Layout | N
     comparison
         Compares its cells.
     """
-    steps, stayed = _steps(choice.record)
+    steps, stayed = _list_steps(choice.record)
     walk = _Walk(choice, size, comparison)
     states: list[set[_State]] = [{(0, frozenset())}]
     for step in steps:
-        states.append({after for state in states[-1] for after in walk.next(step, state)})
+        states.append({after for state in states[-1] for after in walk.iterate_next(step, state)})
         if len(states[-1]) > _MOST_STATES:
             return None
     alive = {state for state in states.pop() if stayed + state[0] == size}
     layout = Layout({}, {})
     for step in reversed(steps):
-        alive = {state for state in states.pop() if not alive.isdisjoint(walk.next(step, state))}
+        alive = {
+            state for state in states.pop() if not alive.isdisjoint(walk.iterate_next(step, state))
+        }
         if step.number is not None and step.number in choice.chosen:
             indexes = {step.rank + shift for shift, _ in alive}
             if len(indexes) != 1:
@@ -128,7 +130,7 @@ class _Walk:
     size: int
     comparison: Comparison
 
-    def next(self, step: _Step, state: _State) -> Iterator[_State]:
+    def iterate_next(self, step: _Step, state: _State) -> Iterator[_State]:
         """Yield the states that a step can lead to."""
         shift, back = state
         index = step.rank + shift
@@ -138,7 +140,7 @@ class _Walk:
             ):
                 yield state
             return
-        part, options = self.choice.record.parts[step.number], self.choice.options(step.number)
+        part, options = self.choice.record.parts[step.number], self.choice.list_options(step.number)
         if part.moved:
             is_first = step.is_former == self._comes_back_earlier(part)
             options = options if is_first else [step.number in back]
@@ -147,12 +149,12 @@ class _Walk:
                 # The cell stands here.
                 if self._is_as(part, index, is_back=is_back):
                     stands = not self._stays(part)
-                    yield shift + stands, self._noted(step, part, back, is_back=is_back)
+                    yield shift + stands, self._note_moved(step, part, back, is_back=is_back)
             else:
-                yield shift, self._noted(step, part, back, is_back=is_back)
+                yield shift, self._note_moved(step, part, back, is_back=is_back)
 
-    def _noted(
-        self, step: _Step, part: Part, back: frozenset[int], *, is_back: bool
+    def _note_moved(
+        self, step: _Step, part: CellUndo, back: frozenset[int], *, is_back: bool
     ) -> frozenset[int]:
         """Note where a moved cell stands until its other position is passed."""
         number = {step.number or 0}
@@ -160,29 +162,29 @@ class _Walk:
             return back | number
         return back - number
 
-    def _comes_back_earlier(self, part: Part) -> bool:
+    def _comes_back_earlier(self, part: CellUndo) -> bool:
         """Return whether the cell stood before the place where the edit took it."""
         place = self.choice.record.places[part.place or 0]
         return place.gap <= (part.index or 0)
 
     @staticmethod
-    def _stays(part: Part) -> bool:
+    def _stays(part: CellUndo) -> bool:
         """Return whether the edit left the cell where it was."""
         return part.index is not None and part.index_before is not None and not part.moved
 
-    def _is_as(self, part: Part, index: int, *, is_back: bool) -> bool:
+    def _is_as(self, part: CellUndo, index: int, *, is_back: bool) -> bool:
         compare = self.comparison.is_as_before if is_back else self.comparison.is_as_left
         return index < self.size and compare(part, index)
 
 
-def _steps(record: Record) -> tuple[list[_Step], int]:
+def _list_steps(record: UndoRecord) -> tuple[list[_Step], int]:
     """Return the steps through a notebook, and how many cells the edit left where they were."""
     taken = sorted(
         part.index
         for part in record.parts
         if part.index is not None and (part.moved or part.index_before is None)
     )
-    known: dict[int, list[Anchor]] = defaultdict(list)
+    known: dict[int, list[NeighbourKey]] = defaultdict(list)
     ranks = [place.gap - bisect_left(taken, place.gap) for place in record.places]
     for place, rank in zip(record.places, ranks, strict=True):
         for number, anchor in enumerate(place.behind):

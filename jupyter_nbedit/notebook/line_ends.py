@@ -19,7 +19,7 @@ def has_crlf(text: str) -> bool:
     return "\r\n" in text
 
 
-def with_line_feeds(text: str) -> str:
+def use_line_feeds(text: str) -> str:
     """Return the text with LF for every CR LF and every other CR."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
@@ -29,13 +29,13 @@ def adapt_source(new: str, current: str) -> str:
 
     A source that is sent back as it was read stays as it is, too.
     """
-    return new if has_crlf(current) or new == current else with_line_feeds(new)
+    return new if has_crlf(current) or new == current else use_line_feeds(new)
 
 
 def is_same_source(expected: str, current: str) -> bool:
     """Return whether a cell says what a request expects, whichever line ends the request has."""
     return expected == current or (
-        not has_crlf(current) and with_line_feeds(expected) == with_line_feeds(current)
+        not has_crlf(current) and use_line_feeds(expected) == use_line_feeds(current)
     )
 
 
@@ -84,12 +84,12 @@ class PlainText:
         """
         parts, done = [], 0
         for start in starts:
-            begin, end = self._offset(start), self._offset(start + length)
+            begin, end = self._get_offset(start), self._get_offset(start + length)
             parts += [self._original[done:begin], self._adapt(new, begin)]
             done = end
         return "".join([*parts, self._original[done:]])
 
-    def _offset(self, at: int) -> int:
+    def _get_offset(self, at: int) -> int:
         return at + bisect_left(self._crlf, at)
 
     def _adapt(self, new: str, begin: int) -> str:

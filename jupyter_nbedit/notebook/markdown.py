@@ -116,7 +116,7 @@ class Heading:
     @cached_property
     def text(self) -> str:
         """Its text without markup."""
-        return plain(self.raw)
+        return to_plain_text(self.raw)
 
 
 @dataclass
@@ -146,12 +146,12 @@ class ListItem:
         return range(self.first, self.stop)
 
 
-def lines_of(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
     """Cut a text into lines as Markdown does, line breaks included."""
     return _LINE.findall(text)
 
 
-def headings(text: str, start: int = 0) -> list[Heading]:
+def list_headings(text: str, start: int = 0) -> list[Heading]:
     """List the headings of a text, except those in list items and block quotes.
 
     Parameters
@@ -166,7 +166,7 @@ def headings(text: str, start: int = 0) -> list[Heading]:
     return _parse_blocks(text, start).headings
 
 
-def list_items(text: str) -> list[ListItem]:
+def find_list_items(text: str) -> list[ListItem]:
     """List the list items of a text in order, nested ones behind those they are in.
 
     Of items that begin on the same line only the first counts, and items in block quotes do not.
@@ -176,7 +176,7 @@ def list_items(text: str) -> list[ListItem]:
 
 def _parse_blocks(text: str, start: int) -> BlockParser:
     parser = BlockParser()
-    for line in lines_of(text):
+    for line in split_lines(text):
         if parser.stop >= start:
             parser.add(line)
         else:
@@ -264,7 +264,7 @@ class _Line:
         """Read so many columns of white space."""
         self.column += columns
 
-    def rest(self) -> str:
+    def get_rest(self) -> str:
         """Return what is left, without white space around it."""
         return self.content[self.at :].rstrip(_WHITE)
 
@@ -334,7 +334,7 @@ class BlockParser:
 
     @property
     def items(self) -> list[ListItem]:
-        """The list items so far, as `list_items` lists them; the next lines may belong to some."""
+        """The list items so far, as of `find_list_items`; the next lines may belong to some."""
         for inner, outer in zip(
             reversed(self._containers[1:]), reversed(self._containers[:-1]), strict=True
         ):
@@ -401,7 +401,7 @@ class BlockParser:
             return False
         mark, length = self._fence
         if line.indent < _CODE_INDENT and line.next == mark:
-            rest = line.rest()
+            rest = line.get_rest()
             if len(rest) >= length and not rest.strip(mark):
                 self._fence = None
         return True
@@ -479,7 +479,7 @@ class BlockParser:
             return False
         self._begin_leaf(matched)
         if not self._containers:
-            raw = without_closing_sequence(line.content[found.end(1) :].strip())
+            raw = strip_closing_sequence(line.content[found.end(1) :].strip())
             self.headings.append(Heading(len(found[1]), raw, line.number, line.start, line.stop))
         return True
 
@@ -507,9 +507,9 @@ class BlockParser:
 
     def _underline(self, line: _Line) -> bool:
         """Make a heading of the open paragraph, if the line is one of `=` or `-` only."""
-        if self._paragraph is None or line.rest().strip(line.next):
+        if self._paragraph is None or line.get_rest().strip(line.next):
             return False
-        self._paragraph = _without_definitions(self._paragraph)
+        self._paragraph = _skip_definitions(self._paragraph)
         if not self._paragraph:
             return False
         first = self._paragraph[0][0]
@@ -542,19 +542,19 @@ class BlockParser:
         line.skip(len(marker[0]))
         gap = line.indent if line.indent <= _CODE_INDENT and not is_blank else 1
         line.indent_by(gap)
-        self._containers.append(_Container(width + gap, self._item_of(line), is_empty=is_blank))
+        self._containers.append(_Container(width + gap, self._get_item(line), is_empty=is_blank))
         return True
 
     @property
     def _item(self) -> ListItem | None:
         return self._containers[-1].item if self._containers else None
 
-    def _item_of(self, line: _Line) -> ListItem | None:
+    def _get_item(self, line: _Line) -> ListItem | None:
         """Return the reported item that an item on a line is, or is in."""
         outer = self._item
         if self._quotes or (outer is not None and outer.first == line.number - 1):
             return outer
-        item = ListItem(line.number - 1, line.number, line.rest().split())
+        item = ListItem(line.number - 1, line.number, line.get_rest().split())
         self._items.append(item)
         return item
 
@@ -568,14 +568,14 @@ class BlockParser:
     ) -> None:
         """Add a line to the open paragraph, or begin a paragraph or indented code with it."""
         if self._paragraph is not None and (is_lazy or paragraph is not None):
-            self._paragraph.append((line, line.rest()))
+            self._paragraph.append((line, line.get_rest()))
             return
         if line.is_blank:
             # A container was opened that is empty so far.
             return
         self._begin_leaf(matched)
         if line.indent < _CODE_INDENT:
-            self._paragraph = [(line, line.rest())]
+            self._paragraph = [(line, line.get_rest())]
 
 
 def _extend(outer: _Container, inner: _Container) -> None:
@@ -590,7 +590,7 @@ def _skip_quote_mark(line: _Line) -> None:
         line.indent_by(1)
 
 
-def without_closing_sequence(text: str) -> str:
+def strip_closing_sequence(text: str) -> str:
     """Return the text of a heading without the `#` that may end it."""
     rest = text.rstrip("#")
     return rest.rstrip() if not rest or rest[-1] in _WHITE else text
@@ -607,23 +607,23 @@ def _is_only_a_tag(content: str, at: int) -> bool:
     return _TAG_END.match(content, at) is not None
 
 
-def _without_definitions(paragraph: list[tuple[_Line, str]]) -> list[tuple[_Line, str]]:
+def _skip_definitions(paragraph: list[tuple[_Line, str]]) -> list[tuple[_Line, str]]:
     """Return the lines of a paragraph behind the link reference definitions it begins with."""
     if not paragraph[0][1].startswith("["):
         return paragraph
     text = "\n".join(text for _, text in paragraph)
     at = 0
-    while text.startswith("[", at) and (end := _definition_end(text, at)) is not None:
+    while text.startswith("[", at) and (end := _find_definition_end(text, at)) is not None:
         at = end
     return paragraph[text.count("\n", 0, at) :] if at < len(text) else []
 
 
-def _definition_end(text: str, at: int) -> int | None:
+def _find_definition_end(text: str, at: int) -> int | None:
     """Return where the link reference definition that begins at a place ends, if it is one."""
     label = _LABEL.match(text, at)
     if label is None or len(label[1]) > _LONGEST_LABEL or not label[1].strip():
         return None
-    begin = _end_of(_GAP, text, label.end())
+    begin = _match_end(_GAP, text, label.end())
     if text.startswith("<", begin):
         destination = _BRACKETED_DESTINATION.match(text, begin)
     else:
@@ -633,14 +633,14 @@ def _definition_end(text: str, at: int) -> int | None:
     if destination is None:
         return None
     end = _LINE_END.match(text, destination.end())
-    gap = _end_of(_GAP, text, destination.end())
+    gap = _match_end(_GAP, text, destination.end())
     title = _TITLE.match(text, gap) if gap > destination.end() else None
     if title is not None and (after := _LINE_END.match(text, title.end())):
         return after.end()
     return None if end is None else end.end()
 
 
-def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
+def _match_end(pattern: re.Pattern[str], text: str, at: int) -> int:
     found = pattern.match(text, at)
     return at if found is None else found.end()
 
@@ -673,7 +673,7 @@ class _Delimiter:
     can_open: bool
     can_close: bool
 
-    def opens(self, closer: _Delimiter) -> bool:
+    def can_pair(self, closer: _Delimiter) -> bool:
         """Return whether it begins what another one ends."""
         if self.mark != closer.mark or (self.mark == "~" and self.count != closer.count):
             return False
@@ -685,9 +685,9 @@ class _Delimiter:
         )
 
 
-def plain(text: str) -> str:
+def to_plain_text(text: str) -> str:
     """Remove the inline markup from a line, and superfluous white space."""
-    return " ".join(_InlineParser(text).plain().split())
+    return " ".join(_InlineParser(text).to_plain_text().split())
 
 
 class _InlineParser:
@@ -702,7 +702,7 @@ class _InlineParser:
         # Where the runs of backticks are that have not been passed, by their length.
         self._runs: dict[int, deque[int]] | None = None
 
-    def plain(self) -> str:
+    def to_plain_text(self) -> str:
         """Return the text without markup."""
         text, at = self._text, 0
         while (found := _INLINE.search(text, at)) is not None:
@@ -743,7 +743,7 @@ class _InlineParser:
             self._runs = {}
             for run in _BACKTICKS.finditer(text, at):
                 self._runs.setdefault(len(run[0]), deque()).append(run.start())
-        length = _end_of(_BACKTICKS, text, at) - at
+        length = _match_end(_BACKTICKS, text, at) - at
         starts = self._runs.get(length, deque())
         while starts and starts[0] <= at:
             starts.popleft()
@@ -799,7 +799,7 @@ class _InlineParser:
             while closer.can_close and closer.count:
                 at = len(openers) - 1
                 bottom = bottoms.get(key, 0)
-                while at >= bottom and not openers[at].opens(closer):
+                while at >= bottom and not openers[at].can_pair(closer):
                     at -= 1
                 if at < bottom:
                     bottoms[key] = len(openers)

@@ -65,7 +65,7 @@ _RULES: Mapping[str, Mapping[str, _Rule]] = {
 }
 
 
-def defined_members(owner: str, minor: int) -> frozenset[str]:
+def list_defined_members(owner: str, minor: int) -> frozenset[str]:
     """Return the names of the members that nbformat defines.
 
     Parameters
@@ -94,7 +94,7 @@ def check_members(members: Mapping[str, Any], owner: str, minor: int) -> None:
     InvalidOperation
         With the name of the first such member.
     """
-    defined = defined_members(owner, minor)
+    defined = list_defined_members(owner, minor)
     for name, value in members.items():
         problem = _find_problem(value, _RULES[owner][name].form) if name in defined else None
         if problem is not None:

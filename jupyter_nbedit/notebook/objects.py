@@ -15,7 +15,7 @@ from jupyter_nbedit.notebook.spans import Member, Span
 from jupyter_nbedit.notebook.style import CellStyle
 
 
-def merge_patched(text: bytes, patch: Mapping[str, Any], around: CellStyle) -> bytes:
+def apply_merge_patch(text: bytes, patch: Mapping[str, Any], around: CellStyle) -> bytes:
     """Apply a JSON Merge Patch, RFC 7396, to a value.
 
     Parameters
@@ -34,8 +34,8 @@ def merge_patched(text: bytes, patch: Mapping[str, Any], around: CellStyle) -> b
     """
     if not spans.is_object(text, Span(0, len(text))):
         text = b"{}"
-    members = spans.members(text, Span(0, len(text)))
-    inner = around.within(text, members)
+    members = spans.list_members(text, Span(0, len(text)))
+    inner = around.derive(text, members)
     found = {member.name: member.value for member in members}
     changes: dict[str, bytes | None] = {}
     for name, value in patch.items():
@@ -44,21 +44,21 @@ def merge_patched(text: bytes, patch: Mapping[str, Any], around: CellStyle) -> b
         if value is None:
             changes[name] = None
         elif old is not None and isinstance(value, dict) and old.startswith(b"{"):
-            changes[name] = merge_patched(old, value, inner)
-        elif old is None or not _same(old, value):
-            changes[name] = inner.value(_without_nulls(value))
-    return _with(text, members, changes, inner)
+            changes[name] = apply_merge_patch(old, value, inner)
+        elif old is None or not _is_same(old, value):
+            changes[name] = inner.write_value(_remove_nulls(value))
+    return _set_members(text, members, changes, inner)
 
 
-def values(text: bytes | None) -> dict[str, bytes]:
-    """Give the values of an object by their names, as they are written; none of what is none."""
+def read_values(text: bytes | None) -> dict[str, bytes]:
+    """Return the values of an object by their names, as they are written; none of what is none."""
     if text is None or not spans.is_object(text, Span(0, len(text))):
         return {}
-    found = spans.members(text, Span(0, len(text)))
+    found = spans.list_members(text, Span(0, len(text)))
     return {member.name: text[member.value.start : member.value.stop] for member in found}
 
 
-def with_members(text: bytes, changes: Mapping[str, bytes | None], around: CellStyle) -> bytes:
+def set_members(text: bytes, changes: Mapping[str, bytes | None], around: CellStyle) -> bytes:
     """Set members of an object; None takes a member out.
 
     New members come where the names are in order, if they are, and at the end otherwise.
@@ -79,11 +79,11 @@ def with_members(text: bytes, changes: Mapping[str, bytes | None], around: CellS
     """
     if not spans.is_object(text, Span(0, len(text))):
         text = b"{}"
-    members = spans.members(text, Span(0, len(text)))
-    return _with(text, members, changes, around.within(text, members))
+    members = spans.list_members(text, Span(0, len(text)))
+    return _set_members(text, members, changes, around.derive(text, members))
 
 
-def with_ranked_members(
+def set_ranked_members(
     text: bytes,
     changes: Mapping[str, bytes | None],
     style: CellStyle,
@@ -96,10 +96,10 @@ def with_ranked_members(
     InvalidNotebook
         If one of the members stands twice.
     """
-    return _with(text, spans.members(text, Span(0, len(text))), changes, style, rank)
+    return _set_members(text, spans.list_members(text, Span(0, len(text))), changes, style, rank)
 
 
-def _with(
+def _set_members(
     text: bytes,
     found: list[Member],
     changes: Mapping[str, bytes | None],
@@ -118,8 +118,8 @@ def _with(
     known = {member.name for member in found}
     for name, value in changes.items():
         if value is not None and name not in known:
-            at = _where(name, [one[0] for one in kept], rank)
-            kept.insert(at, (name, None, style.member(name, value)))
+            at = _find_position(name, [one[0] for one in kept], rank)
+            kept.insert(at, (name, None, style.write_member(name, value)))
     if not kept:
         return b"{}" if found else text
     layout = style.object
@@ -129,7 +129,9 @@ def _with(
     return b"{" + b"".join(parts) + layout.close + b"}"
 
 
-def _where(name: str, names: list[str], rank: Callable[[str], tuple[int, int]] | None) -> int:
+def _find_position(
+    name: str, names: list[str], rank: Callable[[str], tuple[int, int]] | None
+) -> int:
     if rank is not None:
         return max((n + 1 for n, other in enumerate(names) if rank(other) < rank(name)), default=0)
     ordered = all(first <= second for first, second in pairwise(names))
@@ -146,13 +148,13 @@ def _check_single(names: Counter[str], changes: Mapping[str, bytes | None]) -> N
             raise InvalidNotebook(message, member=name)
 
 
-def _same(old: bytes, value: Any) -> bool:
-    """Tell whether a written value is a value already, and of the same type."""
+def _is_same(old: bytes, value: Any) -> bool:
+    """Return whether a written value is a value already, and of the same type."""
     found = spans.decode(old, Span(0, len(old)))
     return json.dumps(found, sort_keys=True) == json.dumps(value, sort_keys=True)
 
 
-def _without_nulls(value: Any) -> Any:
+def _remove_nulls(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
-    return {name: _without_nulls(item) for name, item in value.items() if item is not None}
+    return {name: _remove_nulls(item) for name, item in value.items() if item is not None}

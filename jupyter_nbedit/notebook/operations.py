@@ -317,6 +317,6 @@ Operation = (
 )
 
 
-def name_of(operation: Operation) -> str:
-    """Give the operation's name, the value of its ``op``."""
+def get_name(operation: Operation) -> str:
+    """Return the operation's name, the value of its ``op``."""
     return str(operation.__struct_config__.tag)

@@ -28,53 +28,53 @@ _TEXTUAL = ("text/", "application/json", "application/javascript", "application/
 _TEXTUAL_SUFFIXES = ("+json", "+xml")
 
 
-def without_ansi(text: str) -> str:
+def strip_ansi(text: str) -> str:
     """Remove the escapes that colour a terminal."""
     return _ANSI.sub("", text) if "\x1b" in text else text
 
 
-def output_spans(cell: Cell) -> list[spans.Span]:
-    """Give where each output of a cell stands; none if it has no array of them."""
+def list_output_spans(cell: Cell) -> list[spans.Span]:
+    """Return where each output of a cell stands; none if it has no array of them."""
     member = cell.members.get("outputs")
     if member is None or not spans.is_array(cell.text, member.value):
         return []
-    return spans.elements(cell.text, member.value)
+    return spans.list_elements(cell.text, member.value)
 
 
-def outputs(cell: Cell) -> Iterator[dict[str, Any]]:
+def read_outputs(cell: Cell) -> Iterator[dict[str, Any]]:
     """Read a cell's outputs as they are kept, their lines joined.
 
     What is no object is shown as an output without a type.
     """
-    for span in output_spans(cell):
+    for span in list_output_spans(cell):
         value = spans.decode(cell.text, span)
-        yield _joined_output(value) if isinstance(value, dict) else {"value": value}
+        yield _join_output(value) if isinstance(value, dict) else {"value": value}
 
 
-def readable(output: dict[str, Any]) -> dict[str, Any]:
-    """Give what can be read of an output: texts without ANSI escapes, a stub for all else."""
+def to_readable(output: dict[str, Any]) -> dict[str, Any]:
+    """Return what can be read of an output: texts without ANSI escapes, a stub for all else."""
     kind = output.get("output_type")
     shown: dict[str, Any] = {"output_type": kind if isinstance(kind, str) else "unknown"}
     for name in ("name", "text", "ename", "evalue"):
         if isinstance(output.get(name), str):
-            shown[name] = without_ansi(output[name])
+            shown[name] = strip_ansi(output[name])
     traceback = output.get("traceback")
     if isinstance(traceback, list):
-        shown["traceback"] = without_ansi("\n".join(map(str, traceback)))
+        shown["traceback"] = strip_ansi("\n".join(map(str, traceback)))
     if isinstance(output.get("execution_count"), int):
         shown["execution_count"] = output["execution_count"]
     data = output.get("data")
     if isinstance(data, dict):
         shown["data"] = {
-            mime: without_ansi(value)
+            mime: strip_ansi(value)
             if mime == _PLAIN and isinstance(value, str)
-            else _stub(mime, value)
+            else _build_stub(mime, value)
             for mime, value in data.items()
         }
     return shown
 
 
-def texts(output: dict[str, Any]) -> Iterator[Slot]:
+def list_texts(output: dict[str, Any]) -> Iterator[Slot]:
     """Find the texts of a readable output."""
     for name in ("text", "ename", "evalue", "traceback"):
         if name in output:
@@ -84,8 +84,8 @@ def texts(output: dict[str, Any]) -> Iterator[Slot]:
         yield data, _PLAIN
 
 
-def plain(output: dict[str, Any]) -> str:
-    """Give a readable output as what a person would read of it."""
+def to_text(output: dict[str, Any]) -> str:
+    """Return a readable output as what a person would read of it."""
     if "text" in output:
         return str(output["text"])
     if output.get("traceback"):
@@ -96,29 +96,29 @@ def plain(output: dict[str, Any]) -> str:
     return text if isinstance(text, str) else ""
 
 
-def attachments(cell: Cell, show: Callable[[str, Any], Any]) -> dict[str, dict[str, Any]]:
+def read_attachments(cell: Cell, show: Callable[[str, Any], Any]) -> dict[str, dict[str, Any]]:
     """Read a cell's attachments: for each name its data by type, each shown in some way."""
-    found = cell.value("attachments")
+    found = cell.read_value("attachments")
     if not isinstance(found, dict):
         return {}
     return {
-        name: {mime: show(mime, _joined(value)) for mime, value in bundle.items()}
+        name: {mime: show(mime, _join_lines(value)) for mime, value in bundle.items()}
         for name, bundle in found.items()
         if isinstance(bundle, dict)
     }
 
 
-def as_stub(mime: str, value: Any) -> Stub:
+def summarize(mime: str, value: Any) -> Stub:
     """Show data by its type and size."""
-    return _stub(mime, value)
+    return _build_stub(mime, value)
 
 
-def as_it_is(_mime: str, value: Any) -> Any:
+def keep_data(_mime: str, value: Any) -> Any:
     """Show the data itself."""
     return value
 
 
-def as_json(value: Any) -> str:
+def to_json(value: Any) -> str:
     """Write a value as JSON, as a reply would."""
     try:
         return msgspec.json.encode(value).decode()
@@ -127,34 +127,36 @@ def as_json(value: Any) -> str:
         return json.dumps(value)
 
 
-def _stub(mime: str, value: Any) -> Stub:
-    return {"mime": mime, "bytes": _size(mime, value)}
+def _build_stub(mime: str, value: Any) -> Stub:
+    return {"mime": mime, "bytes": _compute_size(mime, value)}
 
 
-def _size(mime: str, value: Any) -> int:
-    """Give the size of data in bytes; what is kept as base64 counts as what it stands for."""
+def _compute_size(mime: str, value: Any) -> int:
+    """Return the size of data in bytes; what is kept as base64 counts as what it stands for."""
     if not isinstance(value, str):
-        return len(as_json(value).encode("utf-8", "surrogatepass"))
+        return len(to_json(value).encode("utf-8", "surrogatepass"))
     if mime.startswith(_TEXTUAL) or mime.endswith(_TEXTUAL_SUFFIXES):
         return len(value.encode("utf-8", "surrogatepass"))
     digits = "".join(value.split()).rstrip("=")
     return len(digits) * 3 // 4
 
 
-def _joined_output(output: dict[str, Any]) -> dict[str, Any]:
+def _join_output(output: dict[str, Any]) -> dict[str, Any]:
     joined = dict(output)
     if "text" in joined:
-        joined["text"] = _joined(joined["text"])
+        joined["text"] = _join_lines(joined["text"])
     data = joined.get("data")
     if isinstance(data, dict):
         joined["data"] = {
             # A list is JSON's own in JSON, and lines everywhere else.
-            mime: value if mime == "application/json" or mime.endswith("+json") else _joined(value)
+            mime: value
+            if mime == "application/json" or mime.endswith("+json")
+            else _join_lines(value)
             for mime, value in data.items()
         }
     return joined
 
 
-def _joined(value: Any) -> Any:
+def _join_lines(value: Any) -> Any:
     lines = isinstance(value, list) and all(isinstance(line, str) for line in value)
     return "".join(value) if lines else value

@@ -9,7 +9,7 @@ from itertools import count, dropwhile, pairwise
 from typing import Literal
 
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.record import Anchor, Part, Record
+from jupyter_nbedit.notebook.record import CellUndo, NeighbourKey, UndoRecord
 
 #: A cell in one of the positions it has had: its id, and the number of the position.
 Slot = tuple[str, int]
@@ -35,12 +35,12 @@ class PastEdit:
 
     number: int
     undoes: int | None
-    record: Record | None
+    record: UndoRecord | None
 
     @property
     def changes_order(self) -> bool:
         """Whether it inserted, deleted or moved cells, or may have done so."""
-        return self.record is None or any(map(_changes_position, self.record.parts))
+        return self.record is None or any(map(_is_position_changed, self.record.parts))
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Past:
     history: Sequence[PastEdit] = ()
     accepted: Collection[int] | None = None
 
-    def parts_since(self, record: Record) -> list[Part] | None:
+    def list_parts_since(self, record: UndoRecord) -> list[CellUndo] | None:
         """Return what later edits in effect did to cells; None if that is not known.
 
         An edit and the undo of it cancel each other out.
@@ -76,7 +76,7 @@ class Past:
         effective = [past for past in later if past.number not in cancelled]
         return [part for past in effective if past.record for part in past.record.parts]
 
-    def is_rearranged_since(self, record: Record) -> bool:
+    def is_rearranged_since(self, record: UndoRecord) -> bool:
         """Return whether later edits have inserted, deleted or moved cells."""
         later = list(dropwhile(lambda past: past.record is not record, self.history))
         return any(past.changes_order for past in later[1:])
@@ -106,7 +106,7 @@ class Precedence:
     """
 
     document: Document
-    record: Record
+    record: UndoRecord
     _current: dict[str, int]
     # The numbers of the slots before the edit and after it.
     _changes: dict[str, tuple[int, int]]
@@ -121,7 +121,7 @@ class Precedence:
     def build(
         cls,
         document: Document,
-        record: Record,
+        record: UndoRecord,
         known_past: Past,
         chosen: Collection[int],
     ) -> Precedence:
@@ -153,7 +153,7 @@ class Precedence:
                 cell_id = part.cell_id or ""
                 old = current.get(cell_id, 0)
                 new = old
-                if part.index is not None and _changes_position(part):
+                if part.index is not None and _is_position_changed(part):
                     new = restored[cell_id][0] if cell_id in restored else next(numbers)
                 changes[cell_id] = (old, new)
                 current[cell_id] = new
@@ -162,7 +162,7 @@ class Precedence:
                 if cell_id not in changes and current[cell_id] == new:
                     changes[cell_id] = (new, old)
                     current[cell_id] = old
-            built._link([built._slot(part.cell_id) for part in _sorted(parts, "index")])
+            built._link([built._get_slot(part.cell_id) for part in _sort_parts(parts, "index")])
             if past.undoes in undone_edits:
                 # It makes that edit again; to undo that one now is to undo this one.
                 known[undone_edits[past.undoes]] = changes
@@ -174,32 +174,32 @@ class Precedence:
         built._note_accepted(chosen, known_past.accepted)
         return built
 
-    def bounds(self, parts: Iterable[Part]) -> list[tuple[int | None, int | None]]:
+    def compute_bounds(self, parts: Iterable[CellUndo]) -> list[tuple[int | None, int | None]]:
         """Return the smallest and the largest gap for each cell; None where nothing limits it."""
-        positions = self._positions()
+        positions = self._find_positions()
         ordered = sorted((at, slot) for slot, at in positions.items())
         behind = [*((at + 1, slot) for at, slot in reversed(ordered)), (0, _START)]
         ahead = [*ordered, (len(self.document), _END)]
         fixed = positions.keys() - self._uncertain
         low = _spread(self._after, fixed, behind)
         high = _spread(self._before, fixed, ahead)
-        slots = [self._former_slot(part) for part in parts]
+        slots = [self._get_former_slot(part) for part in parts]
         return [(low.get(slot), high.get(slot)) for slot in slots]
 
     def is_in_slot(self, cell_id: str) -> bool:
         """Return whether a cell that the edit left where it was has not been moved since."""
         return self._current.get(cell_id, 0) == self._at_edit.get(cell_id, 0)
 
-    def is_moved_since(self, part: Part) -> bool:
+    def is_moved_since(self, part: CellUndo) -> bool:
         """Return whether a cell that the edit moved has been moved again by a later edit."""
         cell_id = part.cell_id or ""
         return part.moved and self._current[cell_id] != self._changes[cell_id][1]
 
-    def _former_slot(self, part: Part) -> Slot:
+    def _get_former_slot(self, part: CellUndo) -> Slot:
         cell_id = part.cell_id or ""
         return cell_id, self._changes[cell_id][0]
 
-    def _positions(self) -> dict[Slot, int]:
+    def _find_positions(self) -> dict[Slot, int]:
         """Return where the cells are that stand in a slot that a record speaks of."""
         found: dict[Slot, int] = {}
         for cell_id, number in {*self._after, *self._before}:
@@ -208,26 +208,29 @@ class Precedence:
                 found[cell_id, number] = indexes[0]
         return found
 
-    def _slot(self, cell_id: str | None) -> Slot:
+    def _get_slot(self, cell_id: str | None) -> Slot:
         return cell_id or "", self._current.get(cell_id or "", 0)
 
-    def _add_order(self, record: Record, parts: Sequence[Part]) -> None:
+    def _add_order(self, record: UndoRecord, parts: Sequence[CellUndo]) -> None:
         """Add what a record says of the order before the edit; slots are those before it."""
-        ordered = _sorted(parts, "index_before")
-        self._link([self._slot(part.cell_id) for part in ordered])
+        ordered = _sort_parts(parts, "index_before")
+        self._link([self._get_slot(part.cell_id) for part in ordered])
         placed: dict[int, list[Slot]] = {number: [] for number in range(len(record.places))}
         for part in ordered:
             if part.place is not None:
-                placed[part.place].append(self._slot(part.cell_id))
+                placed[part.place].append(self._get_slot(part.cell_id))
         for number, cells in placed.items():
             place = record.places[number]
-            behind, ahead = self._anchors(place.behind), self._anchors(place.ahead)
+            behind, ahead = (
+                self._list_anchor_slots(place.behind),
+                self._list_anchor_slots(place.ahead),
+            )
             start = [] if place.behind else [_START]
             end = [] if place.ahead else [_END]
             self._link([*start, *behind[::-1], *cells, *ahead, *end])
 
-    def _anchors(self, anchors: Sequence[Anchor]) -> list[Slot]:
-        return [self._slot(anchor.id) for anchor in anchors if anchor.id is not None]
+    def _list_anchor_slots(self, anchors: Sequence[NeighbourKey]) -> list[Slot]:
+        return [self._get_slot(anchor.id) for anchor in anchors if anchor.id is not None]
 
     def _link(self, slots: Sequence[Slot]) -> None:
         for first, second in pairwise(slots):
@@ -248,28 +251,32 @@ class Precedence:
             and _has_id(part)
             and (accepted is None or number in accepted)
         ]
-        for part, (low, high) in zip(others, self.bounds(others), strict=True):
+        for part, (low, high) in zip(others, self.compute_bounds(others), strict=True):
             indexes = self.document.ids.get(part.cell_id or "", [])
-            if len(indexes) == 1 and (low or 0) <= indexes[0] < _or(high, len(self.document)):
-                slot = self._former_slot(part)
+            if len(indexes) == 1 and (low or 0) <= indexes[0] < _get_or_default(
+                high, len(self.document)
+            ):
+                slot = self._get_former_slot(part)
                 self._current[slot[0]] = slot[1]
                 if accepted is None:
                     self._uncertain.add(slot)
 
 
-def _has_id(part: Part) -> bool:
+def _has_id(part: CellUndo) -> bool:
     return part.cell_id is not None and not part.of_notebook
 
 
-def _changes_position(part: Part) -> bool:
+def _is_position_changed(part: CellUndo) -> bool:
     return not part.of_notebook and (part.moved or part.index is None or part.index_before is None)
 
 
-def _or(value: int | None, default: int) -> int:
+def _get_or_default(value: int | None, default: int) -> int:
     return default if value is None else value
 
 
-def _sorted(parts: Iterable[Part], name: Literal["index", "index_before"]) -> list[Part]:
+def _sort_parts(
+    parts: Iterable[CellUndo], name: Literal["index", "index_before"]
+) -> list[CellUndo]:
     """Return the parts that have an index, in its order."""
     found = [(index, part) for part in parts if (index := getattr(part, name)) is not None]
     return [part for _, part in sorted(found, key=lambda one: one[0])]

@@ -27,7 +27,7 @@ EXECUTION = "execution"
 _VOLATILE = frozenset((EXECUTION, "trusted"))
 
 
-class Side(msgspec.Struct, frozen=True, kw_only=True):
+class CellState(msgspec.Struct, frozen=True, kw_only=True):
     """A cell before or after an edit; of the notebook itself only the metadata are there."""
 
     cell_type: str | None
@@ -35,7 +35,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any]
 
 
-class Piece(msgspec.Struct, frozen=True, array_like=True):
+class Fragment(msgspec.Struct, frozen=True, array_like=True):
     """A piece of a cell's former text.
 
     Parameters
@@ -47,17 +47,17 @@ class Piece(msgspec.Struct, frozen=True, array_like=True):
     """
 
     name: str | None
-    kept: tuple[int, int] | None
+    blob_range: tuple[int, int] | None
 
 
-class Anchor(msgspec.Struct, frozen=True, array_like=True):
+class NeighbourKey(msgspec.Struct, frozen=True, array_like=True):
     """A neighbour of a cell: its id, or what tells cells without ids apart."""
 
     id: str | None
     key: str | None
 
 
-class Place(msgspec.Struct, frozen=True, array_like=True):
+class GapAnchor(msgspec.Struct, frozen=True, array_like=True):
     """A place that cells had before the edit, between cells that it left where they were.
 
     Parameters
@@ -69,12 +69,12 @@ class Place(msgspec.Struct, frozen=True, array_like=True):
         How many cells stand before the place right after the edit.
     """
 
-    behind: list[Anchor]
-    ahead: list[Anchor]
+    behind: list[NeighbourKey]
+    ahead: list[NeighbourKey]
     gap: int
 
 
-class Part(msgspec.Struct, kw_only=True):
+class CellUndo(msgspec.Struct, kw_only=True):
     """What the edit did to one cell or, if both indexes are null, to the notebook's metadata.
 
     Parameters
@@ -109,9 +109,9 @@ class Part(msgspec.Struct, kw_only=True):
     moved: bool = False
     outputs_cleared: bool = False
     outputs_returned: bool = False
-    before: Side | None
-    after: Side | None
-    former: list[Piece] | None = None
+    before: CellState | None
+    after: CellState | None
+    former: list[Fragment] | None = None
     added: list[str] = []
     place: int | None = None
     fingerprint: str | None = None
@@ -122,7 +122,7 @@ class Part(msgspec.Struct, kw_only=True):
         """Whether this is about the notebook's metadata."""
         return self.index_before is None and self.index is None
 
-    def turned(self) -> Part:
+    def invert(self) -> CellUndo:
         """Show the part from the other side, as of the opposite edit; good for showing only."""
         return replace(
             self,
@@ -135,7 +135,7 @@ class Part(msgspec.Struct, kw_only=True):
         )
 
 
-class Run(msgspec.Struct, frozen=True, array_like=True):
+class ByteRange(msgspec.Struct, frozen=True, array_like=True):
     """A range of the blob or, if ``there``, of the notebook as the edit left it."""
 
     start: int
@@ -143,15 +143,15 @@ class Run(msgspec.Struct, frozen=True, array_like=True):
     there: bool
 
 
-class Reverse(msgspec.Struct, frozen=True, array_like=True):
+class ReverseSplice(msgspec.Struct, frozen=True, array_like=True):
     """A splice on the notebook as the edit left it; its text is what the runs give."""
 
     start: int
     stop: int
-    runs: list[Run]
+    runs: list[ByteRange]
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True):
+class UndoRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What an edit did to a notebook.
 
     Parameters
@@ -170,17 +170,17 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         All bytes that the others refer to.
     """
 
-    parts: list[Part]
-    places: list[Place]
-    back: list[Reverse] | None
+    parts: list[CellUndo]
+    places: list[GapAnchor]
+    back: list[ReverseSplice] | None
     total_cells: int
     blob: bytes
 
-    def kept(self, start: int, stop: int) -> bytes:
-        """Give a range of the blob."""
+    def read_blob(self, start: int, stop: int) -> bytes:
+        """Return a range of the blob."""
         return self.blob[start:stop]
 
-    def without_text(self) -> Record:
+    def drop_text(self) -> UndoRecord:
         """Return what it says of the order of cells, without the bytes that the edit took away."""
         return replace(self, blob=b"", back=None)
 
@@ -193,7 +193,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         return _FORM + zlib.compress(b"".join((length, written, self.blob)), _LEVEL)
 
     @classmethod
-    def decode(cls, text: bytes) -> Record:
+    def decode(cls, text: bytes) -> UndoRecord:
         """Read what `encode` wrote.
 
         Raises
@@ -214,51 +214,51 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         return replace(head, blob=plain[stop:])
 
 
-def fingerprint(
+def compute_fingerprint(
     cell_type: str, source: str, metadata: Mapping[str, Any], attachments: object
 ) -> str:
-    """Tell cells apart by what they mean: written otherwise, or run again, one stays the same."""
-    return _digest([cell_type, source, lasting(metadata), _joined(attachments)])
+    """Return a key of what a cell means: written otherwise, or run again, it keeps its key."""
+    return _digest([cell_type, source, drop_execution_metadata(metadata), _join_texts(attachments)])
 
 
-def lasting(metadata: Mapping[str, Any]) -> dict[str, Any]:
+def drop_execution_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return a cell's metadata without what a run of the cell writes there."""
     return {name: value for name, value in metadata.items() if name not in _VOLATILE}
 
 
-def _joined(attachments: object) -> object:
+def _join_texts(attachments: object) -> object:
     """Write texts in one way: nbformat keeps them as strings or as lists of lines."""
     if isinstance(attachments, dict):
-        return {name: _joined(one) for name, one in attachments.items()}
+        return {name: _join_texts(one) for name, one in attachments.items()}
     if isinstance(attachments, list) and all(isinstance(line, str) for line in attachments):
         return "".join(attachments)
     return attachments or {}
 
 
-def likeness(cell_type: str, source: str) -> str:
-    """Tell neighbours without ids apart, by what people know them by."""
+def compute_content_key(cell_type: str, source: str) -> str:
+    """Return a key of type and source, by which neighbours without ids are told apart."""
     return _digest([cell_type, source])
 
 
-def mark(text: bytes) -> str:
-    """Tell texts apart by their bytes."""
+def compute_short_hash(text: bytes) -> str:
+    """Return a short hash of a text's bytes."""
     return hashlib.blake2b(text, digest_size=12).hexdigest()
 
 
-def same(first: object, second: object) -> bool:
-    """Tell whether two values of JSON are the same one."""
+def is_json_equal(first: object, second: object) -> bool:
+    """Return whether two values of JSON are the same one."""
     return _digest(first) == _digest(second)
 
 
 def _digest(value: object) -> str:
-    written = json.dumps(_plain(value), sort_keys=True, separators=(",", ":"))
-    return mark(written.encode())
+    written = json.dumps(_normalize_numbers(value), sort_keys=True, separators=(",", ":"))
+    return compute_short_hash(written.encode())
 
 
-def _plain(value: object) -> object:
+def _normalize_numbers(value: object) -> object:
     """Write whole numbers in one way: JavaScript knows no other, and saves 1.0 as 1."""
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: _normalize_numbers(one) for name, one in value.items()}
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_normalize_numbers(one) for one in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 import msgspec
 
 from jupyter_nbedit.notebook import spans
-from jupyter_nbedit.notebook.columns import Spans
+from jupyter_nbedit.notebook.columns import CellSpans
 from jupyter_nbedit.notebook.spans import Span
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.notebook.text import Text
-from jupyter_nbedit.notebook.windows import HEADS, Head
+from jupyter_nbedit.notebook.text import Buffer
+from jupyter_nbedit.notebook.windows import HEADS, ScannedHeader
 
 _SPACE = b" \t\r\n"
 
 
 @dataclass(frozen=True)
-class Stretch:
+class EditedRange:
     """Neighbouring cells that an edit may have changed.
 
     Parameters
@@ -34,13 +34,13 @@ class Stretch:
     first: int
     last: int
     spans: list[Span]
-    heads: list[Head]
+    heads: list[ScannedHeader]
     shift: int
 
 
-def stretches(
-    text: Text, array: Span, cells: Spans, splices: Sequence[Splice]
-) -> list[Stretch] | None:
+def rescan_edited(
+    text: Buffer, array: Span, cells: CellSpans, splices: Sequence[Splice]
+) -> list[EditedRange] | None:
     """Look at what splices changed.
 
     Parameters
@@ -58,27 +58,34 @@ def stretches(
     """
     if not cells or splices[0].start <= array.start or splices[-1].stop >= array.stop:
         return None
-    found: list[Stretch] = []
+    found: list[EditedRange] = []
     shift = 0
-    for first, last, inner in _groups(cells, splices):
+    for first, last, inner in _group_splices(cells, splices):
         start = cells[first - 1].stop if first else array.start + 1
         stop = cells[last].start if last < len(cells) else array.stop - 1
         by = shift
         shift += sum(len(one.text) - (one.stop - one.start) for one in inner)
-        seen = _seen(text[start + by : stop + shift], follows=first > 0, goes_on=last < len(cells))
+        seen = _scan_between(
+            text[start + by : stop + shift], follows=first > 0, goes_on=last < len(cells)
+        )
         if seen is None:
             return None
         moved = [Span(begin + start + by, end + start + by) for begin, end in seen[0]]
-        found.append(Stretch(first, last, moved, seen[1], shift))
+        found.append(EditedRange(first, last, moved, seen[1], shift))
     return found
 
 
-def _groups(cells: Spans, splices: Sequence[Splice]) -> Iterator[tuple[int, int, list[Splice]]]:
+def _group_splices(
+    cells: CellSpans, splices: Sequence[Splice]
+) -> Iterator[tuple[int, int, list[Splice]]]:
     """Group splices that touch the same cells, or the same place between two."""
     inner: list[Splice] = []
     first = last = 0
     for splice in splices:
-        low, high = cells.end_before(splice.start), cells.begin_until(splice.stop)
+        low, high = (
+            cells.count_ending_before(splice.start),
+            cells.count_starting_at_or_before(splice.stop),
+        )
         if inner and low > last:
             yield first, last, inner
             inner = []
@@ -87,7 +94,9 @@ def _groups(cells: Spans, splices: Sequence[Splice]) -> Iterator[tuple[int, int,
     yield first, last, inner
 
 
-def _seen(part: bytes, *, follows: bool, goes_on: bool) -> tuple[list[Span], list[Head]] | None:
+def _scan_between(
+    part: bytes, *, follows: bool, goes_on: bool
+) -> tuple[list[Span], list[ScannedHeader]] | None:
     """Find the cells in what stands between two others, or between one and a bracket."""
     core = part.strip(_SPACE)
     if core == (b"," if follows and goes_on else b""):
@@ -104,5 +113,5 @@ def _seen(part: bytes, *, follows: bool, goes_on: bool) -> tuple[list[Span], lis
         # A comma stands beside nothing.
         return None
     by = len(part) - len(part.lstrip(_SPACE)) + follows - 1
-    found = spans.elements(array, Span(0, len(array)))
+    found = spans.list_elements(array, Span(0, len(array)))
     return [Span(start + by, stop + by) for start, stop in found], heads

@@ -9,15 +9,15 @@ from msgspec.structs import replace
 
 from jupyter_nbedit.notebook import objects, rewrite, spans
 from jupyter_nbedit.notebook.document import Cell
-from jupyter_nbedit.notebook.drafts import Draft
-from jupyter_nbedit.notebook.record import EXECUTION, Part, Piece, Record, same
+from jupyter_nbedit.notebook.drafts import EditedCell
+from jupyter_nbedit.notebook.record import EXECUTION, CellUndo, Fragment, UndoRecord, is_json_equal
 from jupyter_nbedit.notebook.spans import Span
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.notebook.style import Style
 
 
 @dataclass
-class Restored(Draft):
+class RestoredCell(EditedCell):
     """A cell that becomes what it was.
 
     Parameters
@@ -29,9 +29,9 @@ class Restored(Draft):
     pieces: Sequence[bytes | Span] = ()
 
     @classmethod
-    def anew(cls, record: Record, part: Part, token: int, gap: int) -> Restored:
+    def create(cls, record: UndoRecord, part: CellUndo, token: int, gap: int) -> RestoredCell:
         """Make a cell that is not there any more."""
-        cell_type, source = _said(part)
+        cell_type, source = _get_type_and_source(part)
         return cls(
             token,
             None,
@@ -39,19 +39,25 @@ class Restored(Draft):
             part.cell_id,
             cell_type,
             source,
-            members=_kept(record, part),
+            members=_read_kept_members(record, part),
             moved=part.moved,
-            pieces=[record.kept(*one.kept) for one in part.former or () if one.kept is not None],
+            pieces=[
+                record.read_blob(*one.blob_range)
+                for one in part.former or ()
+                if one.blob_range is not None
+            ],
         )
 
     @classmethod
-    def of(cls, record: Record, part: Part, cell: Cell, style: Style) -> Restored:
+    def from_cell(
+        cls, record: UndoRecord, part: CellUndo, cell: Cell, style: Style
+    ) -> RestoredCell:
         """Make a cell what it was, but for what the edit did not touch."""
-        part = _without_old_run(part, cell)
-        members = {**dict.fromkeys(part.added), **_kept(record, part)}
+        part = _drop_old_execution(part, cell)
+        members = {**dict.fromkeys(part.added), **_read_kept_members(record, part)}
         if "metadata" in members and "outputs" not in members:
-            members["metadata"] = _run_since(part, cell, members["metadata"], style)
-        cell_type, source = _said(part)
+            members["metadata"] = _is_run_since(part, cell, members["metadata"], style)
+        cell_type, source = _get_type_and_source(part)
         return cls(
             cell.index,
             cell,
@@ -60,17 +66,17 @@ class Restored(Draft):
             cell_type if "cell_type" in members else cell.cell_type,
             source if "source" in members else cell.source,
             members=members,
-            pieces=_pieces(record, part, cell, members, style),
+            pieces=_fill_fragments(record, part, cell, members, style),
         )
 
     @property
     def attachments(self) -> object:
         """Its attachments, as it had them."""
-        value = self.member("attachments")
+        value = self.get_member("attachments")
         return None if value is None else spans.decode(value, Span(0, len(value)))
 
     @property
-    def touched(self) -> Collection[str]:
+    def changed_members(self) -> Collection[str]:
         """The names of the members that become what they were."""
         return () if self.cell is None else self.members.keys()
 
@@ -89,71 +95,77 @@ class Restored(Draft):
     @property
     def _outputs(self) -> tuple[bool, bool]:
         """Whether the cell had outputs or a count, and has them; both False if they stay."""
-        if self.cell is None or rewrite.OF_A_RUN.isdisjoint(self.members):
+        if self.cell is None or rewrite.EXECUTION_MEMBERS.isdisjoint(self.members):
             return False, False
-        has = any(rewrite.is_left(name, self.member(name)) for name in rewrite.OF_A_RUN)
+        has = any(
+            rewrite.has_value(name, self.get_member(name)) for name in rewrite.EXECUTION_MEMBERS
+        )
         return rewrite.has_outputs(self.cell), has
 
-    def changes(self, _style: Style) -> list[Splice]:
-        """Give the splices that make the cell what it was."""
-        return [] if self.cell is None else _between(self.cell, self.pieces)
+    def compile_splices(self, _style: Style) -> list[Splice]:
+        """Return the splices that make the cell what it was."""
+        return [] if self.cell is None else _compile_splices(self.cell, self.pieces)
 
-    def written(self, style: Style) -> bytes:
+    def write_cell(self, style: Style) -> bytes:
         """Write the whole cell."""
         if self.cell is None:
             return b"".join(one for one in self.pieces if isinstance(one, bytes))
-        return super().written(style)
+        return super().write_cell(style)
 
 
-def _without_old_run(part: Part, cell: Cell) -> Part:
+def _drop_old_execution(part: CellUndo, cell: Cell) -> CellUndo:
     """Leave what a later run gave, if the source that was run stays; it is nobody's to take."""
-    kept = {piece.name for piece in part.former or () if piece.kept is not None}
+    kept = {piece.name for piece in part.former or () if piece.blob_range is not None}
     if not part.outputs_cleared or kept & {"source", "cell_type"}:
         return part
     if not rewrite.has_outputs(cell):
         return part
     former = [
-        Piece(piece.name, None) if piece.name in rewrite.OF_A_RUN else piece
+        Fragment(piece.name, None) if piece.name in rewrite.EXECUTION_MEMBERS else piece
         for piece in part.former or ()
     ]
     return replace(part, former=former)
 
 
-def _said(part: Part) -> tuple[str, str]:
-    """Give the type and the source that a cell had."""
+def _get_type_and_source(part: CellUndo) -> tuple[str, str]:
+    """Return the type and the source that a cell had."""
     before = part.before
     return ("", "") if before is None else (before.cell_type or "", before.source or "")
 
 
-def _kept(record: Record, part: Part) -> dict[str, bytes | None]:
-    """Give the values of members that the record has, by their names."""
+def _read_kept_members(record: UndoRecord, part: CellUndo) -> dict[str, bytes | None]:
+    """Return the values of members that the record has, by their names."""
     return {
-        piece.name: record.kept(*piece.kept)
+        piece.name: record.read_blob(*piece.blob_range)
         for piece in part.former or ()
-        if piece.name is not None and piece.kept is not None
+        if piece.name is not None and piece.blob_range is not None
     }
 
 
-def _run_since(part: Part, cell: Cell, metadata: bytes | None, style: Style) -> bytes | None:
-    """Say in metadata what the cell says of a run after the edit, whose outputs stay."""
+def _is_run_since(part: CellUndo, cell: Cell, metadata: bytes | None, style: Style) -> bytes | None:
+    """Return metadata with what a run after the edit has written there; its outputs stay."""
     left = part.after.metadata if part.after else {}
-    if metadata is None or same(left.get(EXECUTION), cell.metadata.get(EXECUTION)):
+    if metadata is None or is_json_equal(left.get(EXECUTION), cell.metadata.get(EXECUTION)):
         return metadata
-    now = objects.values(cell.written("metadata"))
+    now = objects.read_values(cell.get_raw("metadata"))
     text = metadata if spans.is_object(metadata, Span(0, len(metadata))) else b"{}"
-    return objects.with_members(text, {EXECUTION: now.get(EXECUTION)}, style.of_cell(cell))
+    return objects.set_members(text, {EXECUTION: now.get(EXECUTION)}, style.get_cell_style(cell))
 
 
-def _pieces(
-    record: Record, part: Part, cell: Cell, members: Mapping[str, bytes | None], style: Style
+def _fill_fragments(
+    record: UndoRecord,
+    part: CellUndo,
+    cell: Cell,
+    members: Mapping[str, bytes | None],
+    style: Style,
 ) -> Sequence[bytes | Span]:
     """Fill the holes in a former text with what stands in the cell now."""
     pieces: list[bytes | Span] = []
     gone: list[str] = []
     for piece in part.former or ():
-        if piece.kept is not None:
+        if piece.blob_range is not None:
             text = members.get(piece.name) if piece.name == "metadata" else None
-            pieces.append(record.kept(*piece.kept) if text is None else text)
+            pieces.append(record.read_blob(*piece.blob_range) if text is None else text)
         elif piece.name in cell.members:
             pieces.append(cell.members[piece.name].value)
         else:
@@ -161,17 +173,17 @@ def _pieces(
             gone.append(piece.name or "")
             pieces.append(b"null")
     known = {*part.added, *(piece.name for piece in part.former or ())}
-    more = {name: cell.written(name) for name in cell.members if name not in known}
+    more = {name: cell.get_raw(name) for name in cell.members if name not in known}
     if not gone and not more:
         return pieces
-    own = style.of_cell(cell)
+    own = style.get_cell_style(cell)
     whole = b"".join(one if isinstance(one, bytes) else cell.text[slice(*one)] for one in pieces)
     changes = {**dict.fromkeys(gone), **more}
-    return [objects.with_ranked_members(whole, changes, own, own.order_key)]
+    return [objects.set_ranked_members(whole, changes, own, own.get_order_key)]
 
 
-def _between(cell: Cell, pieces: Sequence[bytes | Span]) -> list[Splice]:
-    """Give the splices that make a cell of pieces; the ranges that can stay where they are do."""
+def _compile_splices(cell: Cell, pieces: Sequence[bytes | Span]) -> list[Splice]:
+    """Return the splices that make a cell of pieces; the ranges that can stay where they are do."""
     ranges = [one for one in pieces if isinstance(one, Span)]
     if ranges != sorted(ranges):
         # Somebody has written the members in another order.

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from jupyter_nbedit.notebook import spans
-from jupyter_nbedit.notebook.alignment import longest_rise
+from jupyter_nbedit.notebook.alignment import find_longest_rise
 from jupyter_nbedit.notebook.document import Cell, Document
-from jupyter_nbedit.notebook.hunks import outlives
-from jupyter_nbedit.notebook.pairing import paired, same_ends, written
+from jupyter_nbedit.notebook.hunks import is_still_applied
+from jupyter_nbedit.notebook.pairing import count_common_ends, get_cell_bytes, match_cells
 
 #: What a script says of a member that goes.
 ABSENT: Final = object()
 
 
 @dataclass(frozen=True)
-class CellChange:
+class PatchedCell:
     """A cell that stays, and changes.
 
     Parameters
@@ -48,7 +48,7 @@ class CellChange:
 
 
 @dataclass(frozen=True)
-class Removed:
+class RemovedCell:
     """A cell that goes: where it stands before, and what it was."""
 
     index: int
@@ -58,7 +58,7 @@ class Removed:
 
 
 @dataclass(frozen=True)
-class Moved:
+class MovedCell:
     """A cell that stands elsewhere after: where, between which others, and where it stood."""
 
     index: int
@@ -69,7 +69,7 @@ class Moved:
 
 
 @dataclass(frozen=True)
-class Inserted:
+class InsertedCell:
     """A cell that is new: where it stands, and all of it, with its source as one string.
 
     And what it was before, if it is one that had to be made anew.
@@ -82,27 +82,27 @@ class Inserted:
 
 
 @dataclass(frozen=True)
-class Script:
+class CellPatch:
     """The steps from one notebook to another.
 
     In this order: `changes`, at the indexes before; then `removed` and the origins of `moved` are
     taken out; then `placed` is put in, in its order, at the indexes after.
     """
 
-    changes: list[CellChange]
-    removed: list[Removed]
-    placed: list[Moved | Inserted]
+    changes: list[PatchedCell]
+    removed: list[RemovedCell]
+    placed: list[MovedCell | InsertedCell]
     metadata: tuple[dict[str, Any], dict[str, Any]] | None
     total_cells: int
 
     @property
     def taken_out(self) -> list[int]:
         """The indexes, before, of what does not stay where it is."""
-        moved = [step.origin for step in self.placed if isinstance(step, Moved)]
+        moved = [step.origin for step in self.placed if isinstance(step, MovedCell)]
         return sorted([*moved, *(step.index for step in self.removed)])
 
 
-def script(before: Document, after: Document, taken: Collection[int] = ()) -> Script:
+def compute_patch(before: Document, after: Document, taken: Collection[int] = ()) -> CellPatch:
     """Work out the steps from one notebook to another; only their cells and metadata count.
 
     Parameters
@@ -112,39 +112,39 @@ def script(before: Document, after: Document, taken: Collection[int] = ()) -> Sc
     taken
         The indexes before of the cells that the edit took. If some must move, these do.
     """
-    pairs = paired(before, after)
+    pairs = match_cells(before, after)
     kept = {there: here for here, there in pairs.items()}
     remade: dict[int, dict[str, Any]] = {}
-    changes: list[CellChange] = []
+    changes: list[PatchedCell] = []
     for here, there in sorted(pairs.items()):
-        if written(before, here) != written(after, there):
-            value = _value(before, here)
-            change = _change((here, there), value, _value(after, there))
+        if get_cell_bytes(before, here) != get_cell_bytes(after, there):
+            value = _read_cell(before, here)
+            change = _compute_change((here, there), value, _read_cell(after, there))
             if change is None:
                 del kept[there]
                 remade[there] = value
             elif change.source or change.metadata or change.members:
                 changes.append(change)
-    staying = _staying(sorted(kept.items()), taken)
+    staying = _find_staying(sorted(kept.items()), taken)
     gone = set(range(len(before))) - set(kept.values())
     removed = []
     for index in sorted(gone):
-        cell = _value(before, index)
+        cell = _read_cell(before, index)
         metadata = cell.get("metadata") or {}
-        removed.append(Removed(index, before.heads[index][0], cell["source"], metadata))
-    placed: list[Moved | Inserted] = []
+        removed.append(RemovedCell(index, before.heads[index][0], cell["source"], metadata))
+    placed: list[MovedCell | InsertedCell] = []
     # What is the same at both ends is neither placed nor looked at.
-    first, last = same_ends(before, after)
+    first, last = count_common_ends(before, after)
     for there in range(first, len(after) - last):
         if there not in kept:
-            fresh = _value(after, there)
-            placed.append(Inserted(there, after.heads[there][0], fresh, remade.get(there)))
+            fresh = _read_cell(after, there)
+            placed.append(InsertedCell(there, after.heads[there][0], fresh, remade.get(there)))
         elif there not in staying:
             behind = after.heads[there - 1][0] if there else None
             ahead = after.heads[there + 1][0] if there + 1 < len(after) else None
-            placed.append(Moved(there, after.heads[there][0], behind, ahead, kept[there]))
+            placed.append(MovedCell(there, after.heads[there][0], behind, ahead, kept[there]))
     of_notebook = (before.metadata, after.metadata)
-    return Script(
+    return CellPatch(
         changes,
         removed,
         placed,
@@ -153,8 +153,8 @@ def script(before: Document, after: Document, taken: Collection[int] = ()) -> Sc
     )
 
 
-def is_in(steps: Script, document: Document) -> bool:
-    """Tell whether a notebook has what steps have done, though others may have worked in it since.
+def is_applied(steps: CellPatch, document: Document) -> bool:
+    """Return whether a notebook has what steps have done, whatever others did in it since.
 
     Where cells have ids, others may have come and gone as well.
     """
@@ -164,42 +164,49 @@ def is_in(steps: Script, document: Document) -> bool:
     return (
         gone.isdisjoint(document.ids)
         and (named or len(document) == steps.total_cells)
-        and all(_has(change, _found(steps, document, change)) for change in steps.changes)
-        and all(_stands(step, _found(steps, document, step), document) for step in steps.placed)
-        and (steps.metadata is None or _merged(*steps.metadata, document.metadata))
+        and all(
+            _is_step_applied(change, _find_cell(steps, document, change))
+            for change in steps.changes
+        )
+        and all(
+            _is_in_place(step, _find_cell(steps, document, step), document) for step in steps.placed
+        )
+        and (steps.metadata is None or _is_metadata_applied(*steps.metadata, document.metadata))
     )
 
 
-def _found(steps: Script, document: Document, step: CellChange | Moved | Inserted) -> Cell | None:
+def _find_cell(
+    steps: CellPatch, document: Document, step: PatchedCell | MovedCell | InsertedCell
+) -> Cell | None:
     """Find the cell that a step is about after all steps."""
     if step.cell_id is not None:
         at = next(iter(document.ids.get(step.cell_id, [])), None)
     else:
-        place = step.place if isinstance(step, CellChange) else step.index
+        place = step.place if isinstance(step, PatchedCell) else step.index
         at = place if len(document) == steps.total_cells else None
-    return None if at is None else document.cell(at)
+    return None if at is None else document.get_cell(at)
 
 
-def _has(change: CellChange, cell: Cell | None) -> bool:
-    """Tell whether a cell has what a change has done."""
+def _is_step_applied(change: PatchedCell, cell: Cell | None) -> bool:
+    """Return whether a cell has what a change has done."""
     if cell is None:
         return False
     if change.source is not None:
         before, after = change.source
         # What was typed since must leave the change alone.
-        if not outlives(before, after, cell.source):
+        if not is_still_applied(before, after, cell.source):
             return False
-    if change.metadata is not None and not _merged(*change.metadata, cell.metadata):
+    if change.metadata is not None and not _is_metadata_applied(*change.metadata, cell.metadata):
         return False
-    return all(cell.value(name, ABSENT) == value for name, value in change.members.items())
+    return all(cell.read_value(name, ABSENT) == value for name, value in change.members.items())
 
 
-def _stands(step: Moved | Inserted, cell: Cell | None, document: Document) -> bool:
-    """Tell whether a cell is where a step has put it."""
+def _is_in_place(step: MovedCell | InsertedCell, cell: Cell | None, document: Document) -> bool:
+    """Return whether a cell is where a step has put it."""
     if cell is None:
         return False
-    if isinstance(step, Inserted):
-        if step.was is not None and not _remade(step.was, step.cell, cell):
+    if isinstance(step, InsertedCell):
+        if step.was is not None and not _is_remade(step.was, step.cell, cell):
             return False
         return step.cell_id is not None or cell.source == step.cell["source"]
     behind = [] if step.behind is None else document.ids.get(step.behind, [])
@@ -207,19 +214,19 @@ def _stands(step: Moved | Inserted, cell: Cell | None, document: Document) -> bo
     return all(at < cell.index for at in behind) and all(at > cell.index for at in ahead)
 
 
-def _remade(before: dict[str, Any], after: dict[str, Any], now: Cell) -> bool:
-    """Tell whether a cell no longer is of the type and with the outputs for which it was remade."""
+def _is_remade(before: dict[str, Any], after: dict[str, Any], now: Cell) -> bool:
+    """Return whether a cell has no longer the type and outputs for which it was remade."""
     return all(
-        now.value(name, ABSENT) != before.get(name, ABSENT)
+        now.read_value(name, ABSENT) != before.get(name, ABSENT)
         for name in ("cell_type", "outputs")
         if before.get(name, ABSENT) != after.get(name, ABSENT)
     )
 
 
-def _change(
+def _compute_change(
     at: tuple[int, int], before: dict[str, Any], after: dict[str, Any]
-) -> CellChange | None:
-    """Say how a cell changes; None if it must be made anew.
+) -> PatchedCell | None:
+    """Return how a cell changes; None if it must be made anew.
 
     JupyterLab makes a cell of one type and never turns it into another, and outputs that are not
     just cleared are as much work as a new cell.
@@ -236,7 +243,7 @@ def _change(
         for name in sorted({*old, *new})
         if old.get(name, ABSENT) != new.get(name, ABSENT)
     }
-    return CellChange(
+    return PatchedCell(
         *at,
         old.get("id"),
         sources if sources[0] != sources[1] else None,
@@ -245,8 +252,10 @@ def _change(
     )
 
 
-def _merged(before: dict[str, Any], after: dict[str, Any], now: dict[str, Any]) -> bool:
-    """Tell whether metadata have what changed from one state of them to the next."""
+def _is_metadata_applied(
+    before: dict[str, Any], after: dict[str, Any], now: dict[str, Any]
+) -> bool:
+    """Return whether metadata have what changed from one state of them to the next."""
     return all(
         now.get(name, ABSENT) == after.get(name, ABSENT)
         for name in before.keys() | after.keys()
@@ -254,15 +263,15 @@ def _merged(before: dict[str, Any], after: dict[str, Any], now: dict[str, Any]) 
     )
 
 
-def _staying(kept: list[tuple[int, int]], taken: Collection[int]) -> set[int]:
-    """Give the places after of the cells that need not move: of those not taken, then of others."""
-    staying = _longest_rise(kept)
+def _find_staying(kept: list[tuple[int, int]], taken: Collection[int]) -> set[int]:
+    """Return where the cells are that need not move: those not taken first, then others."""
+    staying = _find_longest_rise(kept)
     if len(staying) == len(kept) or not taken:
         return staying
-    staying = _longest_rise([pair for pair in kept if pair[1] not in taken])
+    staying = _find_longest_rise([pair for pair in kept if pair[1] not in taken])
     ends = [pair for pair in kept if pair[0] in staying]
     there, here = [pair[0] for pair in ends], [pair[1] for pair in ends]
-    return _longest_rise(
+    return _find_longest_rise(
         [
             pair
             for pair in kept
@@ -272,11 +281,11 @@ def _staying(kept: list[tuple[int, int]], taken: Collection[int]) -> set[int]:
     )
 
 
-def _longest_rise(pairs: list[tuple[int, int]]) -> set[int]:
-    """Give the firsts of the most pairs whose seconds rise, so that the fewest cells move."""
-    return {first for first, _ in longest_rise(pairs)}
+def _find_longest_rise(pairs: list[tuple[int, int]]) -> set[int]:
+    """Return the firsts of the most pairs whose seconds rise, so that the fewest cells move."""
+    return {first for first, _ in find_longest_rise(pairs)}
 
 
-def _value(document: Document, index: int) -> dict[str, Any]:
+def _read_cell(document: Document, index: int) -> dict[str, Any]:
     value: dict[str, Any] = spans.decode(document.text, document.cell_spans[index])
-    return {**value, "source": document.cell(index).source}
+    return {**value, "source": document.get_cell(index).source}

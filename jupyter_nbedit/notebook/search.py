@@ -15,9 +15,9 @@ import re2
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import InvalidRequest
-from jupyter_nbedit.notebook.characters import whole
+from jupyter_nbedit.notebook.characters import find_grapheme_boundary
 from jupyter_nbedit.notebook.document import Cell, Document
-from jupyter_nbedit.notebook.outputs import outputs, plain, readable
+from jupyter_nbedit.notebook.outputs import read_outputs, to_readable, to_text
 
 Scope = Literal["sources", "markdown", "outputs", "tags"]
 Where = Literal["source", "outputs", "tags"]
@@ -36,7 +36,7 @@ _CONTINUATION = bytes(range(0x80, 0xC0))
 _Natural = Annotated[int, Meta(ge=0)]
 
 
-class Place(NamedTuple):
+class SearchPosition(NamedTuple):
     """A line of a notebook; places are in the order of searching."""
 
     cell: _Natural
@@ -89,7 +89,7 @@ class Query:
     cell_type: str | None = None
 
 
-def literal(text: str, *, ignore_case: bool) -> Any:
+def compile_literal(text: str, *, ignore_case: bool) -> Any:
     """Compile a text that is searched for as it is.
 
     Raises
@@ -100,10 +100,10 @@ def literal(text: str, *, ignore_case: bool) -> Any:
     if "\n" in text:
         message = "`query` has several lines, and lines are searched one by one; send one of them."
         raise InvalidRequest(message)
-    return _compiled("query", text, ignore_case=ignore_case, as_it_is=True)
+    return _compile("query", text, ignore_case=ignore_case, as_it_is=True)
 
 
-def regex(expression: str, *, ignore_case: bool) -> Any:
+def compile_regex(expression: str, *, ignore_case: bool) -> Any:
     """Compile a regular expression in RE2's syntax; ``^`` and ``$`` are a line's begin and end.
 
     Raises
@@ -111,7 +111,7 @@ def regex(expression: str, *, ignore_case: bool) -> Any:
     InvalidRequest
         If it is none, or too large.
     """
-    pattern = _compiled("regex", f"(?m){expression}", ignore_case=ignore_case, as_it_is=False)
+    pattern = _compile("regex", f"(?m){expression}", ignore_case=ignore_case, as_it_is=False)
     if pattern.programsize > _LARGEST_PROGRAM:
         message = (
             f"`regex` is too large: as a program it has {pattern.programsize} steps, more than "
@@ -121,7 +121,7 @@ def regex(expression: str, *, ignore_case: bool) -> Any:
     return pattern
 
 
-def _compiled(name: str, text: str, *, ignore_case: bool, as_it_is: bool) -> Any:
+def _compile(name: str, text: str, *, ignore_case: bool, as_it_is: bool) -> Any:
     options = re2.Options()
     options.literal = as_it_is
     options.case_sensitive = not ignore_case
@@ -142,8 +142,8 @@ def _compiled(name: str, text: str, *, ignore_case: bool, as_it_is: bool) -> Any
 
 
 def find(
-    path: str, document: Document, query: Query, after: Place | None
-) -> Iterator[tuple[Place, Hit | None]]:
+    path: str, document: Document, query: Query, after: SearchPosition | None
+) -> Iterator[tuple[SearchPosition, Hit | None]]:
     """Search a notebook, from a place on.
 
     Yields
@@ -157,26 +157,26 @@ def find(
     """
     first = 0 if after is None else after.cell + (after.where == len(_WHERES))
     for index in range(first, len(document)):
-        cell = document.cell(index)
+        cell = document.get_cell(index)
         if query.cell_type in {None, cell.cell_type}:
-            for where, number, text in _texts(cell, query.scopes):
-                begin = Place(index, where, number, 0)
-                skipped = 0 if after is None else _lines_before(begin, after)
+            for where, number, text in _iterate_texts(cell, query.scopes):
+                begin = SearchPosition(index, where, number, 0)
+                skipped = 0 if after is None else _count_lines_before(begin, after)
                 if skipped is None:
                     continue
-                for line, match in _matches(query.pattern, text, skipped):
+                for line, match in _iterate_matches(query.pattern, text, skipped):
                     place = begin._replace(line=line)
-                    yield place, None if match is None else _hit(path, cell, place, match)
-        yield Place(index, len(_WHERES), 0, 0), None
+                    yield place, None if match is None else _build_hit(path, cell, place, match)
+        yield SearchPosition(index, len(_WHERES), 0, 0), None
 
 
-def _texts(cell: Cell, scopes: frozenset[Scope]) -> Iterator[tuple[int, int, str]]:
-    """Give the texts of a cell that are searched: where each stands, its number there, itself."""
+def _iterate_texts(cell: Cell, scopes: frozenset[Scope]) -> Iterator[tuple[int, int, str]]:
+    """Yield the texts of a cell that are searched: where each stands, its number there, itself."""
     if "sources" in scopes or ("markdown" in scopes and cell.cell_type == "markdown"):
         yield 0, 0, cell.source
     if "outputs" in scopes and cell.cell_type == "code":
-        for number, output in enumerate(outputs(cell)):
-            yield 1, number, plain(readable(output))
+        for number, output in enumerate(read_outputs(cell)):
+            yield 1, number, to_text(to_readable(output))
     if "tags" in scopes:
         tags = cell.metadata.get("tags")
         for number, tag in enumerate(tags if isinstance(tags, list) else []):
@@ -184,8 +184,8 @@ def _texts(cell: Cell, scopes: frozenset[Scope]) -> Iterator[tuple[int, int, str
                 yield 2, number, tag
 
 
-def _lines_before(begin: Place, after: Place) -> int | None:
-    """Tell how many lines of a text are not searched again; None if none is left."""
+def _count_lines_before(begin: SearchPosition, after: SearchPosition) -> int | None:
+    """Return how many lines of a text are not searched again; None if none is left."""
     if begin[:3] > after[:3]:
         return 0
     return after.line if begin[:3] == after[:3] else None
@@ -197,7 +197,7 @@ class _Match(NamedTuple):
     length: int
 
 
-def _matches(pattern: Any, text: str, skipped: int) -> Iterator[tuple[int, _Match | None]]:
+def _iterate_matches(pattern: Any, text: str, skipped: int) -> Iterator[tuple[int, _Match | None]]:
     """Search a text line by line.
 
     Yields
@@ -206,7 +206,7 @@ def _matches(pattern: Any, text: str, skipped: int) -> Iterator[tuple[int, _Matc
     """
     # What has no UTF-8 becomes bytes that no character of an expression matches.
     data = text.replace("\r\n", "\n").removesuffix("\n").encode("utf-8", "surrogatepass")
-    at, line = _line_start(data, skipped), skipped + 1
+    at, line = _find_line_start(data, skipped), skipped + 1
     while text and at is not None:
         stop = data.find(b"\n", at + _SLICE_BYTES)
         stop = len(data) if stop < 0 else stop
@@ -220,8 +220,8 @@ def _matches(pattern: Any, text: str, skipped: int) -> Iterator[tuple[int, _Matc
                 line,
                 _Match(
                     data[begin:until].decode("utf-8", "surrogatepass"),
-                    _characters(data[begin:start]) + 1,
-                    _characters(data[start:end]),
+                    _count_characters(data[begin:start]) + 1,
+                    _count_characters(data[start:end]),
                 ),
             )
             at, line = until + 1, line + 1
@@ -233,7 +233,7 @@ def _matches(pattern: Any, text: str, skipped: int) -> Iterator[tuple[int, _Matc
             return
 
 
-def _line_start(data: bytes, skipped: int) -> int | None:
+def _find_line_start(data: bytes, skipped: int) -> int | None:
     """Find where a line begins; None if there are not so many."""
     at = 0
     for _ in range(skipped):
@@ -243,17 +243,17 @@ def _line_start(data: bytes, skipped: int) -> int | None:
     return at
 
 
-def _characters(data: bytes) -> int:
+def _count_characters(data: bytes) -> int:
     return len(data.translate(None, _CONTINUATION))
 
 
-def _hit(path: str, cell: Cell, place: Place, match: _Match) -> Hit:
+def _build_hit(path: str, cell: Cell, place: SearchPosition, match: _Match) -> Hit:
     line = match.line
     start = 0
     if len(line) > _LONGEST_TEXT:
-        start = whole(line, max(0, match.column - 1 - _BEFORE_THE_MATCH))
+        start = find_grapheme_boundary(line, max(0, match.column - 1 - _BEFORE_THE_MATCH))
         line = line[start:]
-        line = line[: whole(line, _LONGEST_TEXT)]
+        line = line[: find_grapheme_boundary(line, _LONGEST_TEXT)]
     where = _WHERES[place.where]
     return Hit(
         path=path,

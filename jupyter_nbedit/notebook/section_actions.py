@@ -12,81 +12,85 @@ from contextlib import contextmanager
 
 from jupyter_nbedit.errors import InvalidOperation
 from jupyter_nbedit.notebook import sections
-from jupyter_nbedit.notebook.arrange import Place
-from jupyter_nbedit.notebook.drafts import Draft
+from jupyter_nbedit.notebook.arrange import Slot
+from jupyter_nbedit.notebook.drafts import EditedCell
 from jupyter_nbedit.notebook.operations import AppendToSection, RemoveEntry, ReplaceSection
 from jupyter_nbedit.notebook.sections import NotebookSection
-from jupyter_nbedit.notebook.workspace import Workspace
+from jupyter_nbedit.notebook.workspace import WorkingCopy
 
 _MARKDOWN = "markdown"
 
 
-def append(workspace: Workspace, operation: AppendToSection) -> Draft:
+def append_to_section(workspace: WorkingCopy, operation: AppendToSection) -> EditedCell:
     """Put a source at the end of a section; give the cell that holds it."""
-    section = workspace.outline.section(operation.section)
+    section = workspace.outline.find_section(operation.section)
     if not section.ends_within:
-        return _new_cell(workspace, workspace.arrangement.gap(section.cells.stop), operation)
-    draft = _part(workspace, section, section.cells[-1])
+        return _build_new_cell(
+            workspace, workspace.arrangement.get_slot_in_gap(section.cells.stop), operation
+        )
+    draft = _get_part(workspace, section, section.cells[-1])
     _check_markdown(workspace, operation, draft)
-    extent = _extent(workspace, section, draft)
-    with _editing(workspace, draft):
+    extent = _find_extent(workspace, section, draft)
+    with _check_editable(workspace, draft):
         draft.section_text.append(extent, operation.source)
     return draft
 
 
-def replace(
-    workspace: Workspace, operation: ReplaceSection, number: int
-) -> tuple[Draft, list[Draft]]:
+def replace_section(
+    workspace: WorkingCopy, operation: ReplaceSection, number: int
+) -> tuple[EditedCell, list[EditedCell]]:
     """Replace a section but its heading; give the cell that holds the source, and all touched."""
-    section = workspace.outline.section(operation.section)
+    section = workspace.outline.find_section(operation.section)
     first, *others = section.cells
-    head = _part(workspace, section, first)
-    extent = _extent(workspace, section, head)
+    head = _get_part(workspace, section, first)
+    extent = _find_extent(workspace, section, head)
     if not others and (operation.cell_type == _MARKDOWN or section.ends_within):
         _check_markdown(workspace, operation, head)
-        with _editing(workspace, head):
+        with _check_editable(workspace, head):
             head.section_text.replace(extent, operation.source)
         return head, [head]
-    with _editing(workspace, head):
+    with _check_editable(workspace, head):
         head.section_text.replace(extent, "")
-    touched: list[Draft] = []
+    touched: list[EditedCell] = []
     for index in others:
         if section.ends_within and index == section.cells[-1]:
-            last = _part(workspace, section, index)
-            extent = _extent(workspace, section, last)
-            with _editing(workspace, last):
+            last = _get_part(workspace, section, index)
+            extent = _find_extent(workspace, section, last)
+            with _check_editable(workspace, last):
                 last.section_text.remove(extent)
             touched.append(last)
-        elif (draft := workspace.draft_of(index)).gone_by is None:
-            workspace.take_out(draft, number)
+        elif (draft := workspace.get_cell_by_token(index)).removed_by is None:
+            workspace.remove(draft, number)
             touched.append(draft)
-    made = _new_cell(workspace, workspace.arrangement.beside(head.token, after=True), operation)
+    made = _build_new_cell(
+        workspace, workspace.arrangement.get_slot_at_cell(head.token, after=True), operation
+    )
     return made, [head, made, *touched]
 
 
-def remove_entry(workspace: Workspace, operation: RemoveEntry) -> list[Draft]:
+def remove_section_entry(workspace: WorkingCopy, operation: RemoveEntry) -> list[EditedCell]:
     """Remove list items of a section; give the cells that had them."""
-    section = workspace.outline.section(operation.section)
-    touched: list[Draft] = []
+    section = workspace.outline.find_section(operation.section)
+    touched: list[EditedCell] = []
     for index in section.cells:
-        draft = workspace.draft_of(index)
-        if draft.cell_type != _MARKDOWN or draft.gone_by is not None:
+        draft = workspace.get_cell_by_token(index)
+        if draft.cell_type != _MARKDOWN or draft.removed_by is not None:
             continue
-        extent = _extent(workspace, section, draft)
+        extent = _find_extent(workspace, section, draft)
         if draft.section_text.remove_entries(extent, operation.match):
             workspace.check_editable(draft)
             touched.append(draft)
     if not touched:
-        raise sections.no_entry(operation.section, operation.match)
+        raise sections.build_no_entry_error(operation.section, operation.match)
     return touched
 
 
-def _new_cell(
-    workspace: Workspace, place: Place, operation: AppendToSection | ReplaceSection
-) -> Draft:
+def _build_new_cell(
+    workspace: WorkingCopy, place: Slot, operation: AppendToSection | ReplaceSection
+) -> EditedCell:
     return workspace.insert(
         place,
-        cell_id=workspace.new_id(),
+        cell_id=workspace.create_id(),
         cell_type=operation.cell_type,
         source=operation.source,
         members={"metadata": b"{}"},
@@ -94,7 +98,7 @@ def _new_cell(
 
 
 @contextmanager
-def _editing(workspace: Workspace, draft: Draft) -> Iterator[None]:
+def _check_editable(workspace: WorkingCopy, draft: EditedCell) -> Iterator[None]:
     """Refuse a change of a cell whose metadata says that it is not to be changed."""
     if draft.metadata.get("editable") is not False:
         yield
@@ -105,15 +109,15 @@ def _editing(workspace: Workspace, draft: Draft) -> Iterator[None]:
         workspace.check_editable(draft)
 
 
-def _part(workspace: Workspace, section: NotebookSection, index: int) -> Draft:
-    """Give a cell of which the section's heading or the next one is a part."""
-    draft = workspace.draft_of(index)
-    if draft.gone_by is not None or draft.cell_type != _MARKDOWN:
-        raise _unclear(workspace, section, draft)
+def _get_part(workspace: WorkingCopy, section: NotebookSection, index: int) -> EditedCell:
+    """Return a cell of which the section's heading or the next one is a part."""
+    draft = workspace.get_cell_by_token(index)
+    if draft.removed_by is not None or draft.cell_type != _MARKDOWN:
+        raise _build_unclear_error(workspace, section, draft)
     return draft
 
 
-def _extent(workspace: Workspace, section: NotebookSection, draft: Draft) -> range:
+def _find_extent(workspace: WorkingCopy, section: NotebookSection, draft: EditedCell) -> range:
     """Find the part of a cell that belongs to a section."""
     heading = section.heading
     try:
@@ -121,26 +125,28 @@ def _extent(workspace: Workspace, section: NotebookSection, draft: Draft) -> ran
             return draft.section_text.find(heading.level, heading.raw)
         return draft.section_text.find_before(heading.level)
     except LookupError:
-        raise _unclear(workspace, section, draft) from None
+        raise _build_unclear_error(workspace, section, draft) from None
 
 
 def _check_markdown(
-    workspace: Workspace, operation: AppendToSection | ReplaceSection, draft: Draft
+    workspace: WorkingCopy, operation: AppendToSection | ReplaceSection, draft: EditedCell
 ) -> None:
     if operation.cell_type != _MARKDOWN:
         message = (
             f"The section {operation.section!r} ends within the cell "
-            f"{workspace.address_of(draft)!r}, which goes on with another one, so only Markdown "
+            f"{workspace.get_address(draft)!r}, which goes on with another one, so only Markdown "
             f"can be put there, not {operation.cell_type}. Split the cell at the next heading "
             "first."
         )
-        raise InvalidOperation(message, cell=workspace.address_of(draft))
+        raise InvalidOperation(message, cell=workspace.get_address(draft))
 
 
-def _unclear(workspace: Workspace, section: NotebookSection, draft: Draft) -> InvalidOperation:
+def _build_unclear_error(
+    workspace: WorkingCopy, section: NotebookSection, draft: EditedCell
+) -> InvalidOperation:
     message = (
         f"An earlier operation of the same batch has changed the cell "
-        f"{workspace.address_of(draft)!r}, and the section {section.heading.text!r} cannot be told "
-        "in it any more. Send the operations in two requests."
+        f"{workspace.get_address(draft)!r}, and the section {section.heading.text!r} cannot be "
+        "told in it any more. Send the operations in two requests."
     )
-    return InvalidOperation(message, cell=workspace.address_of(draft))
+    return InvalidOperation(message, cell=workspace.get_address(draft))

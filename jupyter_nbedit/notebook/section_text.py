@@ -14,8 +14,8 @@ from jupyter_nbedit.notebook.markdown import (
     BlockParser,
     Heading,
     ListItem,
-    lines_of,
-    list_items,
+    find_list_items,
+    split_lines,
 )
 
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
@@ -44,10 +44,10 @@ class SectionText:
         bounds = [0, *(heading.start for heading in headings), len(text)]
         bodies = [0, *(heading.body for heading in headings)]
         self._stretches = [
-            _Stretch(text[start:body], text[body:stop])
+            _TextPart(text[start:body], text[body:stop])
             for start, body, stop in zip(bounds, bodies, bounds[1:], strict=False)
         ]
-        self._ends = [end + 1 for end in section_ends(headings)]
+        self._ends = [end + 1 for end in find_section_ends(headings)]
         self._positions: dict[tuple[int, str], list[int]] = {}
         for position, heading in enumerate(headings):
             self._positions.setdefault((heading.level, heading.raw), []).append(position)
@@ -102,9 +102,9 @@ class SectionText:
 
         A blank line goes between, unless one list item follows another.
         """
-        new = self._lines(content)
+        new = self._split_lines(content)
         if new:
-            last = self._last(section)
+            last = self._get_last(section)
             self._stretches[last].append(new, self._newline)
             self._finish(section, last, has_new=True)
 
@@ -113,9 +113,9 @@ class SectionText:
 
         The blank lines around it stay.
         """
-        new = self._lines(content)
-        first, last = self._stretches[section.start], self._stretches[self._last(section)]
-        before = [self._newline] if first is last and first.is_blank else first.blank_before()
+        new = self._split_lines(content)
+        first, last = self._stretches[section.start], self._stretches[self._get_last(section)]
+        before = [self._newline] if first is last and first.is_blank else first.get_blank_before()
         first.replace([*before, *new] if new else [], last.blank, self._newline)
         self._remove(range(section.start + 1, section.stop))
         self._finish(section, section.start, has_new=bool(new))
@@ -136,8 +136,8 @@ class SectionText:
         """
         wanted = " ".join(match.split()).casefold()
         removed: list[str] = []
-        for at in self._alive(section):
-            found = self._stretches[at].entries(wanted)
+        for at in self._iterate_remaining(section):
+            found = self._stretches[at].find_entries(wanted)
             if found:
                 is_end = at == len(self._stretches) - 1 and not self._ends_with_break
                 self._stretches[at].remove(found, is_end=is_end)
@@ -150,26 +150,26 @@ class SectionText:
             raise LookupError(section)
         return section
 
-    def _lines(self, content: str) -> list[str]:
+    def _split_lines(self, content: str) -> list[str]:
         """Return content as whole lines, with the line breaks of the text."""
         if not content.strip():
             return []
         text = _LINE_BREAK.sub(self._newline, content.strip("\r\n")) + self._newline
-        return lines_of(text)
+        return split_lines(text)
 
-    def _alive(self, section: range) -> Iterator[int]:
+    def _iterate_remaining(self, section: range) -> Iterator[int]:
         """Go through the stretches of a section that were not removed."""
         at = section.start
         while (at := _follow(self._next, at)) < section.stop:
             yield at
             at += 1
 
-    def _last(self, section: range) -> int:
+    def _get_last(self, section: range) -> int:
         """Return the last stretch of a section that was not removed, or else the first one."""
         return max(section.start, _follow(self._previous, section.stop - 1))
 
     def _remove(self, section: range) -> None:
-        for at in self._alive(section):
+        for at in self._iterate_remaining(section):
             self._stretches[at].remove_all()
             self._next[at], self._previous[at] = at + 1, at - 1
 
@@ -188,7 +188,7 @@ class SectionText:
                 self._last_known = changed
 
 
-class _Stretch:
+class _TextPart:
     """A heading, and the text up to the next one.
 
     Parameters
@@ -198,12 +198,12 @@ class _Stretch:
     """
 
     def __init__(self, heading: str, body: str) -> None:
-        self._heading = lines_of(heading)
-        lines = lines_of(body)
+        self._heading = split_lines(heading)
+        lines = split_lines(body)
         count = len(lines)
         while count and not lines[count - 1].strip():
             count -= 1
-        self._lines = lines[:count]
+        self._split_lines = lines[:count]
         #: The blank lines at the end.
         self.blank = lines[count:]
         self._parser: BlockParser | None = None
@@ -216,7 +216,7 @@ class _Stretch:
     @property
     def text(self) -> str:
         """The text with all changes so far."""
-        lines = (line for at, line in enumerate(self._lines) if at not in self._next)
+        lines = (line for at, line in enumerate(self._split_lines) if at not in self._next)
         return "".join([*self._heading, *lines, *self.blank])
 
     @property
@@ -232,45 +232,45 @@ class _Stretch:
     @property
     def _last(self) -> int:
         """The last line behind the heading that is not blank; negative if there is none."""
-        return _follow(self._previous, len(self._lines) - 1)
+        return _follow(self._previous, len(self._split_lines) - 1)
 
-    def blank_before(self) -> list[str]:
+    def get_blank_before(self) -> list[str]:
         """Return the blank lines behind the heading."""
         if self.is_blank:
             return self.blank
         found: list[str] = []
         at = _follow(self._next, 0)
-        while not self._lines[at].strip():
-            found.append(self._lines[at])
+        while not self._split_lines[at].strip():
+            found.append(self._split_lines[at])
             at = _follow(self._next, at + 1)
         return found
 
     def append(self, new: list[str], newline: str) -> None:
         """Put lines behind the last one that is not blank."""
-        items = list_items("".join(new))
+        items = find_list_items("".join(new))
         self._parse()
         last = self._last
         is_list = bool(items) and items[0].first == 0 and last >= 0 and self._is_in_item[last]
         if not self.blank:
             self._end_last_line(newline)
         if (last >= 0 or self._heading) and not is_list:
-            self._lines.append(newline)
-        self._lines += new
+            self._split_lines.append(newline)
+        self._split_lines += new
 
     def replace(self, new: list[str], blank: list[str], newline: str) -> None:
         """Put lines in the place of all that is behind the heading."""
-        self._lines, self.blank = [], []
+        self._split_lines, self.blank = [], []
         self._forget()
         if new:
             self._end_last_line(newline)
-        self._lines, self.blank = new, blank
+        self._split_lines, self.blank = new, blank
 
     def remove_all(self) -> None:
         """Remove the heading and all behind it."""
-        self._heading, self._lines, self.blank = [], [], []
+        self._heading, self._split_lines, self.blank = [], [], []
         self._forget()
 
-    def entries(self, wanted: str) -> list[ListItem]:
+    def find_entries(self, wanted: str) -> list[ListItem]:
         """Find the list items whose own text contains a text."""
         return [
             item
@@ -286,12 +286,14 @@ class _Stretch:
         for item in items:
             # Of the blank lines before and behind what goes, one side is enough.
             before = _follow(self._previous, item.first)
-            if before >= 0 and not self._lines[before].strip():
+            if before >= 0 and not self._split_lines[before].strip():
                 self._remove_blank(item.stop)
-        goes_to_end = not self.blank and (was_blank_at_end or len(self._lines) - 1 in self._next)
+        goes_to_end = not self.blank and (
+            was_blank_at_end or len(self._split_lines) - 1 in self._next
+        )
         blank: list[str] = []
-        while (last := self._last) >= 0 and not self._lines[last].strip():
-            blank.append(self._lines[last])
+        while (last := self._last) >= 0 and not self._split_lines[last].strip():
+            blank.append(self._split_lines[last])
             self._remove_line(last)
         self.blank = [*reversed(blank), *self.blank]
         if is_end and goes_to_end:
@@ -316,8 +318,8 @@ class _Stretch:
 
     def _remove_blank(self, first: int) -> None:
         """Remove blank lines from a line on."""
-        while (at := _follow(self._next, first)) < len(self._lines):
-            if self._lines[at].strip():
+        while (at := _follow(self._next, first)) < len(self._split_lines):
+            if self._split_lines[at].strip():
                 return
             self._remove_line(at)
         self.blank = []
@@ -330,7 +332,7 @@ class _Stretch:
         if self.blank:
             self.blank[-1] = change(self.blank[-1])
         elif last >= 0:
-            self._lines[last] = change(self._lines[last])
+            self._split_lines[last] = change(self._split_lines[last])
         elif self._heading:
             self._heading[-1] = change(self._heading[-1])
 
@@ -338,7 +340,7 @@ class _Stretch:
         """Parse the lines that were not parsed yet."""
         if self._parser is None:
             self._parser = BlockParser()
-        for line in self._lines[self._parser.count :]:
+        for line in self._split_lines[self._parser.count :]:
             self._parser.add(line)
             self._is_in_item.append(self._parser.is_in_item)
         return self._parser
@@ -349,7 +351,7 @@ class _Stretch:
         self._next, self._previous = {}, {}
 
 
-def section_ends(headings: Sequence[Heading]) -> list[int]:
+def find_section_ends(headings: Sequence[Heading]) -> list[int]:
     """Return for each heading the position of the next one of the same or a higher level."""
     ends = [len(headings)] * len(headings)
     unfinished: list[int] = []

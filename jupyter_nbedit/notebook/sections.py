@@ -21,7 +21,7 @@ from jupyter_nbedit.notebook import markdown
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.markdown import Heading
 from jupyter_nbedit.notebook.operations import LONGEST_SECTION_NAME
-from jupyter_nbedit.notebook.section_text import SectionText, section_ends
+from jupyter_nbedit.notebook.section_text import SectionText, find_section_ends
 
 _FRONT_MATTER_ENDS = ("---", "...")
 _WHITE = " \t"
@@ -68,19 +68,19 @@ def check_section_name(name: str) -> None:
         raise InvalidRequest(message)
 
 
-def text_headings(text: str) -> list[Heading]:
+def list_text_headings(text: str) -> list[Heading]:
     """List the headings of a Markdown text; front matter has none."""
-    return markdown.headings(text, _front_matter_end(text))
+    return markdown.list_headings(text, _find_front_matter_end(text))
 
 
-def _front_matter_end(text: str) -> int:
+def _find_front_matter_end(text: str) -> int:
     """Return where the front matter of a Markdown text ends; 0 if it has none."""
     start = len(markdown.BYTE_ORDER_MARK) if text.startswith(markdown.BYTE_ORDER_MARK) else 0
-    stop = _line_end(text, start)
+    stop = _find_line_end(text, start)
     if not text.startswith("---", start) or text[start:stop].rstrip(_WHITE_OR_BREAK) != "---":
         return 0
     while stop < len(text):
-        start, stop = stop, _line_end(text, stop)
+        start, stop = stop, _find_line_end(text, stop)
         if text.startswith(_FRONT_MATTER_ENDS, start) and (
             text[start:stop].rstrip(_WHITE_OR_BREAK) in _FRONT_MATTER_ENDS
         ):
@@ -88,7 +88,7 @@ def _front_matter_end(text: str) -> int:
     return 0
 
 
-def _line_end(text: str, start: int) -> int:
+def _find_line_end(text: str, start: int) -> int:
     return text.find("\n", start) + 1 or len(text)
 
 
@@ -102,7 +102,7 @@ def read(text: str, name: str) -> str:
     AmbiguousSection
         With the headings that have the name.
     """
-    cut, section = _section(text, name)
+    cut, section = _find_section(text, name)
     return cut.read(section)
 
 
@@ -114,7 +114,7 @@ def append(text: str, name: str, content: str) -> str:
     SectionNotFound, AmbiguousSection
         As `read` does.
     """
-    cut, section = _section(text, name)
+    cut, section = _find_section(text, name)
     cut.append(section, content)
     return cut.text
 
@@ -127,7 +127,7 @@ def replace(text: str, name: str, content: str) -> str:
     SectionNotFound, AmbiguousSection
         As `read` does.
     """
-    cut, section = _section(text, name)
+    cut, section = _find_section(text, name)
     cut.replace(section, content)
     return cut.text
 
@@ -147,22 +147,22 @@ def remove_entry(text: str, name: str, match: str) -> tuple[str, list[str]]:
     TextMismatch
         If no item does.
     """
-    cut, section = _section(text, name)
+    cut, section = _find_section(text, name)
     removed = cut.remove_entries(section, match)
     if not removed:
-        raise no_entry(name, match)
+        raise build_no_entry_error(name, match)
     return cut.text, removed
 
 
-def _section(text: str, name: str) -> tuple[SectionText, range]:
-    found = text_headings(text)
-    heading = found[Names(found).find(name, lambda position: _shown(found[position]))]
+def _find_section(text: str, name: str) -> tuple[SectionText, range]:
+    found = list_text_headings(text)
+    heading = found[Names(found).find(name, lambda position: _describe_heading(found[position]))]
     cut = SectionText(text, found)
     return cut, cut.find(heading.level, heading.raw)
 
 
-def no_entry(name: str, match: str) -> TextMismatch:
-    """Say that no list item of a section contains a text."""
+def build_no_entry_error(name: str, match: str) -> TextMismatch:
+    """Return the error that no list item of a section contains a text."""
     message = (
         f"No list item in the section {name!r} contains {match!r}. Read the section and give a "
         "part of what the item says; upper and lower case do not matter."
@@ -187,16 +187,16 @@ class Outline:
         for index, (_, cell_type) in enumerate(document.heads):
             if cell_type != "markdown":
                 continue
-            source = document.cell(index).source
-            found = markdown.headings(source)
+            source = document.get_cell(index).source
+            found = markdown.list_headings(source)
             if found and not source[: found[0].start].strip():
                 self._is_first.add(len(self.headings))
             self.headings += [(index, heading) for heading in found]
         only = [heading for _, heading in self.headings]
         self._names = Names(only)
-        self._ends = section_ends(only)
+        self._ends = find_section_ends(only)
 
-    def section(self, name: str) -> NotebookSection:
+    def find_section(self, name: str) -> NotebookSection:
         """Find a section.
 
         Raises
@@ -206,7 +206,7 @@ class Outline:
         AmbiguousSection
             With the headings that have the name, and their cells.
         """
-        position = self._names.find(name, self._shown)
+        position = self._names.find(name, self._describe_section)
         cell, heading = self.headings[position]
         end = self._ends[position]
         if end == len(self.headings):
@@ -216,12 +216,16 @@ class Outline:
         within = index == cell or end not in self._is_first
         return NotebookSection(heading, range(cell, index + within), within)
 
-    def _shown(self, position: int) -> dict[str, Any]:
+    def _describe_section(self, position: int) -> dict[str, Any]:
         index, heading = self.headings[position]
-        return {**_shown(heading), "cell_id": self._document.heads[index][0], "index": index}
+        return {
+            **_describe_heading(heading),
+            "cell_id": self._document.heads[index][0],
+            "index": index,
+        }
 
 
-def _shown(heading: Heading) -> dict[str, Any]:
+def _describe_heading(heading: Heading) -> dict[str, Any]:
     return {"level": heading.level, "text": heading.text, "line": heading.line}
 
 
@@ -272,8 +276,8 @@ class Names:
         check_section_name(name)
         chosen = self._by_raw.get(name.strip(), [])
         if not chosen:
-            level, text = _level_and_text(name)
-            chosen = self._by_text.get((level, markdown.plain(text)), [])
+            level, text = _split_level(name)
+            chosen = self._by_text.get((level, markdown.to_plain_text(text)), [])
         if len(chosen) == 1:
             return chosen[0]
         if chosen:
@@ -296,11 +300,11 @@ class Names:
         )
 
 
-def _level_and_text(name: str) -> tuple[int | None, str]:
+def _split_level(name: str) -> tuple[int | None, str]:
     """Read a name that begins with the level: as many `#` as it is, and a space."""
     stripped = name.lstrip(_WHITE)
     text = stripped.lstrip("#")
     level = len(stripped) - len(text)
     if not 1 <= level <= _LEVELS or not text.startswith((" ", "\t")):
         return None, name
-    return level, markdown.without_closing_sequence(text.strip(_WHITE))
+    return level, markdown.strip_closing_sequence(text.strip(_WHITE))

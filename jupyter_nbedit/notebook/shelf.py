@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from jupyter_nbedit.notebook.document import Cell
-from jupyter_nbedit.notebook.record import Piece, Reverse, Run
+from jupyter_nbedit.notebook.record import ByteRange, Fragment, ReverseSplice
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.notebook.text import Text, chunks
+from jupyter_nbedit.notebook.text import Buffer, iterate_chunks
 
 # Smaller ranges cost less than what refers to them.
 _LARGE = 64
@@ -19,7 +19,7 @@ _MOST_SEARCHED = 1 << 30
 
 
 @dataclass
-class Shelf:
+class UndoBlobBuilder:
     """What a record keeps of a notebook's bytes.
 
     Parameters
@@ -32,7 +32,7 @@ class Shelf:
         What is kept.
     """
 
-    text: Text
+    text: Buffer
     splices: Sequence[Splice]
     blob: bytearray = field(default_factory=bytearray)
     #: Ranges of the text, and where in the blob they are; None if the edit left or moved them.
@@ -45,46 +45,52 @@ class Shelf:
         self._note(start, stop, at)
         return at, len(self.blob)
 
-    def former(self, cell: Cell, touched: Collection[str]) -> list[Piece] | None:
+    def keep_former(self, cell: Cell, touched: Collection[str]) -> list[Fragment] | None:
         """Keep what a cell was but for what the edit did not touch; None if that is all of it."""
         if not touched:
             self._note(*cell.span, None)
             return None
         count = Counter(member.name for member in cell.all_members)
-        kept: list[Piece] = []
-        for name, start, stop in _pieces(cell):
+        kept: list[Fragment] = []
+        for name, start, stop in _split_cell(cell):
             # Of a double name nobody could tell later which value is which.
             if name is None or name in touched or count[name] > 1:
-                kept.append(Piece(name, self.keep(start, stop)))
+                kept.append(Fragment(name, self.keep(start, stop)))
             else:
-                kept.append(Piece(name, None))
+                kept.append(Fragment(name, None))
                 self._note(start, stop, None)
         return kept
 
-    def whole(self, cell: Cell) -> list[Piece]:
+    def keep_whole(self, cell: Cell) -> list[Fragment]:
         """Keep all of a cell."""
         shift = self.keep(*cell.span)[0] - cell.span.start
-        return [Piece(name, (start + shift, stop + shift)) for name, start, stop in _pieces(cell)]
+        return [
+            Fragment(name, (start + shift, stop + shift)) for name, start, stop in _split_cell(cell)
+        ]
 
-    def back(self) -> list[Reverse]:
-        """Give the splices that take the edit back, once all its cells are kept."""
-        known, elsewhere, at = sorted(self._known, key=lambda one: one[:2]), _After(self.splices), 0
-        back: list[Reverse] = []
+    def build_reverse(self) -> list[ReverseSplice]:
+        """Return the splices that take the edit back, once all its cells are kept."""
+        known, elsewhere, at = (
+            sorted(self._known, key=lambda one: one[:2]),
+            _TextAfterEdit(self.splices),
+            0,
+        )
+        back: list[ReverseSplice] = []
         shift = 0
         for start, stop, text in self.splices:
             while at < len(known) and known[at][1] <= start:
                 at += 1
-            runs: list[Run] = []
+            runs: list[ByteRange] = []
             position, n = start, at
             while n < len(known) and known[n][0] < stop:
                 first, last = max(known[n][0], start), min(known[n][1], stop)
-                run = self._run(first, last, known[n], elsewhere)
+                run = self._find_range(first, last, known[n], elsewhere)
                 if run is not None:
-                    runs += [*self._rest(position, first), run]
+                    runs += [*self._find_rest(position, first), run]
                     position = last
                 n += 1
-            runs += self._rest(position, stop)
-            back.append(Reverse(start + shift, start + shift + len(text), runs))
+            runs += self._find_rest(position, stop)
+            back.append(ReverseSplice(start + shift, start + shift + len(text), runs))
             shift += len(text) - (stop - start)
         return back
 
@@ -93,27 +99,27 @@ class Shelf:
             self._known.append((start, stop, at))
 
     def _add(self, start: int, stop: int) -> None:
-        for chunk in chunks(self.text, start, stop):
+        for chunk in iterate_chunks(self.text, start, stop):
             self.blob += chunk
 
-    def _run(
-        self, first: int, last: int, known: tuple[int, int, int | None], elsewhere: _After
-    ) -> Run | None:
+    def _find_range(
+        self, first: int, last: int, known: tuple[int, int, int | None], elsewhere: _TextAfterEdit
+    ) -> ByteRange | None:
         start, _, kept = known
         if kept is not None:
             at = kept + first - start
-            return Run(at, at + last - first, there=False)
+            return ByteRange(at, at + last - first, there=False)
         found = elsewhere.find(self.text[first:last])
-        return None if found is None else Run(found, found + last - first, there=True)
+        return None if found is None else ByteRange(found, found + last - first, there=True)
 
-    def _rest(self, start: int, stop: int) -> Iterator[Run]:
+    def _find_rest(self, start: int, stop: int) -> Iterator[ByteRange]:
         if start < stop:
             at = len(self.blob)
             self._add(start, stop)
-            yield Run(at, len(self.blob), there=False)
+            yield ByteRange(at, len(self.blob), there=False)
 
 
-class _After:
+class _TextAfterEdit:
     """What an edit wrote, as far as it is worth searching there."""
 
     def __init__(self, splices: Sequence[Splice]) -> None:
@@ -128,7 +134,7 @@ class _After:
             shift += len(text) - (stop - start)
 
     def find(self, wanted: bytes) -> int | None:
-        """Tell where a text stands in the notebook after the edit, if the edit wrote it."""
+        """Return where a text stands in the notebook after the edit, if the edit wrote it."""
         number, start, stop = self._at
         count = len(self._texts)
         for n in chain(range(number, count), range(min(number, count))):
@@ -148,7 +154,7 @@ class _After:
         return None
 
 
-def _pieces(cell: Cell) -> Iterator[tuple[str | None, int, int]]:
+def _split_cell(cell: Cell) -> Iterator[tuple[str | None, int, int]]:
     """Cut a cell's text into the values of its members and what stands between them."""
     at = cell.span.start
     for member in cell.all_members:

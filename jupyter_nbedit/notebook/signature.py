@@ -42,24 +42,24 @@ _BEGINNINGS = frozenset((b"{", b" ", b"\t", b"\r", b"\n"))
 _BUNDLES = frozenset(("display_data", "execute_result"))
 
 
-class Mac(Protocol):
+class Hasher(Protocol):
     """A message authentication code that is being computed; one of `hmac` is such."""
 
     def update(self, message: bytes, /) -> None:
         """Take in more of the message."""
 
-    def copy(self) -> Mac:
-        """Give another one that has taken in the same."""
+    def copy(self) -> Hasher:
+        """Return another one that has taken in the same."""
 
     def hexdigest(self) -> str:
-        """Give the code of what was taken in."""
+        """Return the code of what was taken in."""
 
 
-class Mark(NamedTuple):
+class Checkpoint(NamedTuple):
     """The state behind so many cells."""
 
     cells: int
-    state: Mac
+    state: Hasher
 
 
 @dataclass(frozen=True)
@@ -75,18 +75,20 @@ class Digest:
     """
 
     text: str
-    marks: Sequence[Mark]
+    checkpoints: Sequence[Checkpoint]
 
-    def until(self, cells: int) -> list[Mark]:
-        """Give the marks of a notebook that begins with the same cells, so many."""
-        return [mark for mark in self.marks if mark.cells <= cells]
+    def cut(self, cells: int) -> list[Checkpoint]:
+        """Return the marks of a notebook that begins with the same cells, so many."""
+        return [mark for mark in self.checkpoints if mark.cells <= cells]
 
 
-class Peculiar(Exception):
+class UnsupportedNotebook(Exception):
     """Only nbformat itself knows what it makes of this notebook, if anything."""
 
 
-def digest(document: Document, new: Callable[[], Mac], marks: Sequence[Mark] = ()) -> Digest:
+def compute_digest(
+    document: Document, new: Callable[[], Hasher], marks: Sequence[Checkpoint] = ()
+) -> Digest:
     """Compute what a notebook is signed by.
 
     Parameters
@@ -105,16 +107,16 @@ def digest(document: Document, new: Callable[[], Mac], marks: Sequence[Mark] = (
         If the notebook is in a file that somebody else has changed.
     """
     try:
-        return _digest(document, new, marks)
-    except (NbEditError, Peculiar):
+        return _compute_digest(document, new, marks)
+    except (NbEditError, UnsupportedNotebook):
         raise
     except Exception as error:
         # What nbformat stumbles over looks like that: metadata that are no object, a source of
         # numbers, half a surrogate pair.
-        raise Peculiar from error
+        raise UnsupportedNotebook from error
 
 
-def common_cells(before: Document, after: Document, start: int) -> int:
+def count_common_cells(before: Document, after: Document, start: int) -> int:
     """Count the cells that two notebooks begin with alike.
 
     Parameters
@@ -128,56 +130,60 @@ def common_cells(before: Document, after: Document, start: int) -> int:
     return count if before.cell_spans[:count] == after.cell_spans[:count] else 0
 
 
-def _digest(document: Document, new: Callable[[], Mac], marks: Sequence[Mark]) -> Digest:
+def _compute_digest(
+    document: Document, new: Callable[[], Hasher], marks: Sequence[Checkpoint]
+) -> Digest:
     values = {member.name: member.value for member in document.members}
     if document.text[:1] not in _BEGINNINGS or "metadata" not in values:
-        raise Peculiar
+        raise UnsupportedNotebook
     names = sorted(values)
     # What comes before the cells may be another than in the notebook of the marks.
     kept = list(marks) if names[0] == "cells" else []
     mac = kept[-1].state.copy() if kept else new()
-    walk = _Walk(mac.update)
+    walk = _CanonicalWriter(mac.update)
     for name in names:
         if name == "cells":
             if not kept:
-                walk.put(name)
-            _cells(document, walk, mac, kept)
+                walk.write(name)
+            _hash_cells(document, walk, mac, kept)
             continue
-        walk.put(name)
+        walk.write(name)
         value = spans.decode(document.text, values[name])
         if name == "metadata":
             for key in _TRANSIENT:
                 value.pop(key, None)
-        walk.through(value)
+        walk.write_value(value)
     walk.flush()
     return Digest(mac.hexdigest(), kept if names[0] == "cells" else [])
 
 
-def _cells(document: Document, walk: _Walk, mac: Mac, marks: list[Mark]) -> None:
+def _hash_cells(
+    document: Document, walk: _CanonicalWriter, mac: Hasher, marks: list[Checkpoint]
+) -> None:
     """Go through the cells from the last mark on, and leave more marks."""
     apart = min(_MARK_BYTES, len(document.text) // _MARKS)
     first = marks[-1].cells if marks else 0
     marked = document.cell_spans[first].start if first < len(document) else 0
     is_small = isinstance(document.text, bytes) and len(document.text) <= _SMALL_BYTES
-    each = (_remembered if is_small else _decoded)(document, first)
+    each = (_serialize_cells if is_small else _decode_cells)(document, first)
     for count, (cell, stop) in enumerate(each, first + 1):
         if isinstance(cell, bytes):
             walk.flush()
             mac.update(cell)
         else:
-            walk.through(_stored(cell))
+            walk.write_value(_normalize_cell(cell))
         if stop - marked >= apart:
             walk.flush()
-            marks.append(Mark(count, mac.copy()))
+            marks.append(Checkpoint(count, mac.copy()))
             marked = stop
 
 
-def _decoded(document: Document, first: int) -> Iterator[tuple[Any, int]]:
+def _decode_cells(document: Document, first: int) -> Iterator[tuple[Any, int]]:
     """Decode the cells from an index on, small ones together, and tell where each ends."""
     cells = document.cell_spans
     while first < len(cells):
         start = cells[first].start
-        last = max(first + 1, cells.end_before(start + _BLOCK_BYTES))
+        last = max(first + 1, cells.count_ending_before(start + _BLOCK_BYTES))
         some = list(cells[first:last])
         if len(some) > 1:
             block = b"".join((b"[", document.text[start : some[-1].stop], b"]"))
@@ -189,26 +195,28 @@ def _decoded(document: Document, first: int) -> Iterator[tuple[Any, int]]:
         first = last
 
 
-def _remembered(document: Document, first: int) -> Iterator[tuple[Any, int]]:
+def _serialize_cells(document: Document, first: int) -> Iterator[tuple[Any, int]]:
     """Do the same, but give of small cells what is taken in of them."""
     text = document.text
     for start, stop in document.cell_spans[first:]:
         is_small = stop - start <= _CELL_BYTES
-        cell = _taken_in(text[start:stop]) if is_small else spans.decode(text, Span(start, stop))
+        cell = (
+            _serialize_cell(text[start:stop]) if is_small else spans.decode(text, Span(start, stop))
+        )
         yield cell, stop
 
 
 @lru_cache(_MOST_CELLS)
-def _taken_in(cell: bytes) -> bytes:
-    """Give what is taken in of a cell."""
+def _serialize_cell(cell: bytes) -> bytes:
+    """Return what is taken in of a cell."""
     message = bytearray()
-    walk = _Walk(message.extend)
-    walk.through(_stored(spans.decode(cell, Span(0, len(cell)))))
+    walk = _CanonicalWriter(message.extend)
+    walk.write_value(_normalize_cell(spans.decode(cell, Span(0, len(cell)))))
     walk.flush()
     return bytes(message)
 
 
-def _stored(cell: dict[str, Any]) -> dict[str, Any]:
+def _normalize_cell(cell: dict[str, Any]) -> dict[str, Any]:
     """Make of a cell what nbformat does when it reads it."""
     if isinstance(cell.get("source"), list):
         cell["source"] = "".join(cell["source"])
@@ -241,7 +249,7 @@ def _is_json(kind: str) -> bool:
     )
 
 
-class _Walk:
+class _CanonicalWriter:
     """Goes through values as nbformat's `yield_everything` does.
 
     Parameters
@@ -254,7 +262,7 @@ class _Walk:
         self._take = take
         self._waiting: list[str] = []
 
-    def put(self, text: str) -> None:
+    def write(self, text: str) -> None:
         """Take in a text, sooner or later."""
         self._waiting.append(text)
         if len(text) > _LONG_CHARACTERS or len(self._waiting) > _MOST_WAITING:
@@ -275,14 +283,14 @@ class _Walk:
             self._take(last[at : at + _BATCH_CHARACTERS].encode())
         waiting.clear()
 
-    def through(self, value: Any, depth: int = 0) -> None:
+    def write_value(self, value: Any, depth: int = 0) -> None:
         """Take in a value and all that is in it."""
         kind = type(value)
         if kind is str:
-            self.put(value)
+            self.write(value)
         elif kind is dict:
             if depth > _DEEPEST:
-                raise Peculiar
+                raise UnsupportedNotebook
             for name in sorted(value):
                 inner = value[name]
                 self._waiting.append(name)
@@ -290,11 +298,11 @@ class _Walk:
                 if type(inner) is str and len(inner) <= _LONG_CHARACTERS:
                     self._waiting.append(inner)
                 else:
-                    self.through(inner, depth + 1)
+                    self.write_value(inner, depth + 1)
         elif kind is list:
             if depth > _DEEPEST:
-                raise Peculiar
+                raise UnsupportedNotebook
             for element in value:
-                self.through(element, depth + 1)
+                self.write_value(element, depth + 1)
         else:
-            self.put(str(value))
+            self.write(str(value))

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from jupyter_nbedit.notebook.text import Text
+from jupyter_nbedit.notebook.text import Buffer
 
 
 class Span(NamedTuple):
@@ -35,8 +35,8 @@ class Member(NamedTuple):
     name_span: Span
     value: Span
 
-    def shifted(self, by: int) -> Member:
-        """Give the same member in a text that begins so many bytes earlier."""
+    def shift(self, by: int) -> Member:
+        """Return the same member in a text that begins so many bytes earlier."""
         start, stop = self.name_span
         first, last = self.value
         return Member(self.name, Span(start + by, stop + by), Span(first + by, last + by))
@@ -67,11 +67,11 @@ _LAST_SPACE = ord(" ")
 _MAX_INT_DIGITS = 4300
 
 
-def _lenient_int(digits: str) -> int | str:
+def _parse_int_leniently(digits: str) -> int | str:
     return int(digits) if len(digits) <= _MAX_INT_DIGITS else digits
 
 
-_LENIENT = json.JSONDecoder(parse_int=_lenient_int)
+_LENIENT = json.JSONDecoder(parse_int=_parse_int_leniently)
 
 
 def parse_object(text: bytes, start: int = 0) -> tuple[Span, list[Member]]:
@@ -90,11 +90,11 @@ def parse_object(text: bytes, start: int = 0) -> tuple[Span, list[Member]]:
     except _REFUSED:
         _check_leniently(text, start)
         raws = None
-    span = _value_span(text, start)
+    span = _find_value_span(text, start)
     if text[span.start] != ord("{"):
         message = "it is JSON, but not an object"
         raise MalformedJSON(message)
-    return span, _members(text, span, raws)
+    return span, _list_members(text, span, raws)
 
 
 def _check_leniently(text: bytes, start: int) -> None:
@@ -122,17 +122,17 @@ def _check_utf8(text: bytes) -> None:
             raise MalformedJSON(message) from None
 
 
-def _value_span(text: bytes, start: int) -> Span:
-    """Give the span of the only value of a checked text, without the white space around it."""
+def _find_value_span(text: bytes, start: int) -> Span:
+    """Return the span of the only value of a checked text, without the white space around it."""
     stop = len(text)
     while text[stop - 1] in b" \t\r\n":
         stop -= 1
-    return Span(_after(_SPACE, text, start), stop)
+    return Span(_match_after(_SPACE, text, start), stop)
 
 
-def decode(text: Text, span: Span) -> Any:
+def decode(text: Buffer, span: Span) -> Any:
     """Read one value of a checked text as Python's ``json`` would."""
-    local, (start, stop), _ = _local(text, span)
+    local, (start, stop), _ = _read_range(text, span)
     token = memoryview(local)[start:stop]
     try:
         return msgspec.json.decode(token)
@@ -140,13 +140,13 @@ def decode(text: Text, span: Span) -> Any:
         return _LENIENT.decode(bytes(token).decode())
 
 
-def is_array(text: Text, span: Span) -> bool:
-    """Tell whether the value is an array."""
+def is_array(text: Buffer, span: Span) -> bool:
+    """Return whether the value is an array."""
     return text[span.start] == ord("[")
 
 
-def is_empty(text: Text, span: Span) -> bool:
-    """Tell whether an array or an object has nothing in it; what it has is not looked at."""
+def is_empty(text: Buffer, span: Span) -> bool:
+    """Return whether an array or an object has nothing in it; what it has is not looked at."""
     start, stop = span.start + 1, span.stop - 1
     while start < stop:
         part = text[start : min(start + _PEEK_BYTES, stop)]
@@ -156,33 +156,35 @@ def is_empty(text: Text, span: Span) -> bool:
     return True
 
 
-def is_object(text: Text, span: Span) -> bool:
-    """Tell whether the value is an object."""
+def is_object(text: Buffer, span: Span) -> bool:
+    """Return whether the value is an object."""
     return text[span.start] == ord("{")
 
 
-def _local(text: Text, span: Span) -> tuple[bytes, Span, int]:
-    """Give bytes that hold a range of a text, where in them it is, and how far that is off."""
+def _read_range(text: Buffer, span: Span) -> tuple[bytes, Span, int]:
+    """Return bytes that hold a range of a text, where in them it is, and how far that is off."""
     if isinstance(text, bytes):
         return text, span, 0
     return text[span.start : span.stop], Span(0, span.stop - span.start), span.start
 
 
-def elements(text: Text, span: Span) -> list[Span]:
+def list_elements(text: Buffer, span: Span) -> list[Span]:
     """List the spans of an array's elements, in a checked text."""
-    local, within, by = _local(text, span)
-    return [Span(start + by, stop + by) for start, stop in zip(*bounds(local, within), strict=True)]
+    local, within, by = _read_range(text, span)
+    return [
+        Span(start + by, stop + by) for start, stop in zip(*list_bounds(local, within), strict=True)
+    ]
 
 
-def bounds(text: bytes | bytearray, span: Span) -> tuple[list[int], list[int]]:
+def list_bounds(text: bytes | bytearray, span: Span) -> tuple[list[int], list[int]]:
     """List where an array's elements begin and where they end, in a checked text."""
     try:
         raws = _ARRAY.decode(memoryview(text)[span.start : span.stop])
     except _REFUSED:
-        return _hop_elements(text, span)
+        return _skip_elements(text, span)
     starts: list[int] = []
     stops: list[int] = []
-    at = _after(_SPACE, text, span.start + 1)
+    at = _match_after(_SPACE, text, span.start + 1)
     separator: bytes | bytearray = b","
     width = 1
     for length in map(len, raws):
@@ -192,31 +194,31 @@ def bounds(text: bytes | bytearray, span: Span) -> tuple[list[int], list[int]]:
         at = stop + width
         # Nearly all separators of a file are alike, and a comparison is cheaper than a match.
         if not text.startswith(separator, stop) or text[at] <= _LAST_SPACE:
-            at = _after(_SEPARATOR, text, stop)
+            at = _match_after(_SEPARATOR, text, stop)
             separator, width = text[stop:at], at - stop
     return starts, stops
 
 
-def members(text: Text, span: Span) -> list[Member]:
+def list_members(text: Buffer, span: Span) -> list[Member]:
     """List the members of an object in a checked text, in order, doubles included."""
-    local, within, by = _local(text, span)
+    local, within, by = _read_range(text, span)
     try:
         raws = _OBJECT.decode(memoryview(local)[within.start : within.stop])
     except _REFUSED:
         raws = None
-    found = _members(local, within, raws)
-    return [member.shifted(by) for member in found] if by else found
+    found = _list_members(local, within, raws)
+    return [member.shift(by) for member in found] if by else found
 
 
-def _members(text: bytes, span: Span, raws: dict[str, msgspec.Raw] | None) -> list[Member]:
+def _list_members(text: bytes, span: Span, raws: dict[str, msgspec.Raw] | None) -> list[Member]:
     if raws is not None:
         # Of a double name a dict keeps the last value only: its length fits nothing before it.
         with suppress(MalformedJSON):
-            return _walk_members(text, span, partial(_raw_end, raws))
-    return _walk_members(text, span, _hop_member)
+            return _walk_members(text, span, partial(_find_raw_end, raws))
+    return _walk_members(text, span, _skip_member)
 
 
-def _raw_end(raws: dict[str, msgspec.Raw], text: bytes, at: int, name: str) -> int:
+def _find_raw_end(raws: dict[str, msgspec.Raw], text: bytes, at: int, name: str) -> int:
     # Each name is taken once, so that a double one, even of equal values, is not there again.
     raw = raws.pop(name, None)
     if raw is None or not text.startswith(raw, at):
@@ -227,43 +229,43 @@ def _raw_end(raws: dict[str, msgspec.Raw], text: bytes, at: int, name: str) -> i
 
 def _walk_members(text: bytes, span: Span, end: Callable[[bytes, int, str], int]) -> list[Member]:
     found: list[Member] = []
-    at = _after(_SPACE, text, span.start + 1)
+    at = _match_after(_SPACE, text, span.start + 1)
     while text[at] != ord("}"):
-        name = Span(at, _after(_STRING, text, at))
-        decoded = _name(text, name)
-        start = _after(_COLON, text, name.stop)
+        name = Span(at, _match_after(_STRING, text, at))
+        decoded = _read_name(text, name)
+        start = _match_after(_COLON, text, name.stop)
         value = Span(start, end(text, start, decoded))
         found.append(Member(decoded, name, value))
-        at = _after(_SEPARATOR, text, value.stop)
+        at = _match_after(_SEPARATOR, text, value.stop)
     return found
 
 
-def _name(text: bytes, span: Span) -> str:
+def _read_name(text: bytes, span: Span) -> str:
     written = text[span.start + 1 : span.stop - 1]
     return str(decode(text, span)) if b"\\" in written else written.decode()
 
 
-def _hop_elements(text: bytes | bytearray, span: Span) -> tuple[list[int], list[int]]:
+def _skip_elements(text: bytes | bytearray, span: Span) -> tuple[list[int], list[int]]:
     starts: list[int] = []
     stops: list[int] = []
-    at = _after(_SPACE, text, span.start + 1)
+    at = _match_after(_SPACE, text, span.start + 1)
     while text[at] != ord("]"):
-        stop = _hop(text, at)
+        stop = _skip_value(text, at)
         starts.append(at)
         stops.append(stop)
-        at = _after(_SEPARATOR, text, stop)
+        at = _match_after(_SEPARATOR, text, stop)
     return starts, stops
 
 
-def _hop_member(text: bytes, at: int, _name: str) -> int:
-    return _hop(text, at)
+def _skip_member(text: bytes, at: int, _name: str) -> int:
+    return _skip_value(text, at)
 
 
-def _hop(text: bytes | bytearray, at: int) -> int:
+def _skip_value(text: bytes | bytearray, at: int) -> int:
     """Find the end of a value by counting brackets; strings are jumped over."""
     first = text[at]
     if first not in _OPENING:
-        return _after(_STRING if first == ord('"') else _SCALAR, text, at)
+        return _match_after(_STRING if first == ord('"') else _SCALAR, text, at)
     depth = 0
     for hop in _HOP.finditer(text, at):
         byte = text[hop.start()]
@@ -277,7 +279,7 @@ def _hop(text: bytes | bytearray, at: int) -> int:
     raise MalformedJSON(message)
 
 
-def _after(pattern: re.Pattern[bytes], text: bytes | bytearray, at: int) -> int:
+def _match_after(pattern: re.Pattern[bytes], text: bytes | bytearray, at: int) -> int:
     match = pattern.match(text, at)
     if match is None:
         message = f"byte {at} fits nowhere"

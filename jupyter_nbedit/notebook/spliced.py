@@ -6,11 +6,11 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import overload
 
-from jupyter_nbedit.notebook.splices import Splice, runs
-from jupyter_nbedit.notebook.text import Stored
+from jupyter_nbedit.notebook.splices import Splice, iterate_segments
+from jupyter_nbedit.notebook.text import LazyBytes
 
 
-class Spliced:
+class SplicedView:
     """What splices make of a text.
 
     Parameters
@@ -21,9 +21,9 @@ class Spliced:
         In order of their ranges, which must not overlap.
     """
 
-    def __init__(self, base: Stored, splices: Sequence[Splice]) -> None:
+    def __init__(self, base: LazyBytes, splices: Sequence[Splice]) -> None:
         self._base = base
-        self._runs = list(runs(len(base), splices))
+        self._runs = list(iterate_segments(len(base), splices))
         self._starts: list[int] = []
         self._size = 0
         for run in self._runs:
@@ -41,7 +41,7 @@ class Spliced:
     def __getitem__(self, part: slice) -> bytes: ...
 
     def __getitem__(self, part: int | slice) -> int | bytes:
-        """Give a byte, or a range of them."""
+        """Return a byte, or a range of them."""
         if isinstance(part, int):
             at = part + self._size if part < 0 else part
             return self[at : at + 1][0]
@@ -53,7 +53,7 @@ class Spliced:
     def read_into(self, start: int, room: memoryview) -> None:
         """Fill a buffer with what stands at an offset."""
         at = 0
-        for run, first, last in self._within(start, start + len(room)):
+        for run, first, last in self._iterate_within(start, start + len(room)):
             part = room[at : at + last - first]
             if isinstance(run, bytes):
                 part[:] = run[first:last]
@@ -61,8 +61,10 @@ class Spliced:
                 self._base.read_into(run[0] + first, part)
             at += last - first
 
-    def _within(self, start: int, stop: int) -> Iterator[tuple[tuple[int, int] | bytes, int, int]]:
-        """Give the runs of a range, each with the part of it that is in the range."""
+    def _iterate_within(
+        self, start: int, stop: int
+    ) -> Iterator[tuple[tuple[int, int] | bytes, int, int]]:
+        """Yield the runs of a range, each with the part of it that is in the range."""
         at = max(0, bisect_right(self._starts, start) - 1)
         while start < stop:
             begin = self._starts[at]

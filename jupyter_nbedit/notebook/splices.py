@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from jupyter_nbedit.notebook.text import Text, chunks
+from jupyter_nbedit.notebook.text import Buffer, iterate_chunks
 
 
 class Splice(NamedTuple):
@@ -16,8 +16,8 @@ class Splice(NamedTuple):
     text: bytes
 
 
-def runs(size: int, splices: Iterable[Splice]) -> Iterator[tuple[int, int] | bytes]:
-    """Tell what a spliced text consists of, in order: ranges of its base, and new bytes.
+def iterate_segments(size: int, splices: Iterable[Splice]) -> Iterator[tuple[int, int] | bytes]:
+    """Yield what a spliced text consists of, in order: ranges of its base, and new bytes.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def runs(size: int, splices: Iterable[Splice]) -> Iterator[tuple[int, int] | byt
         yield at, size
 
 
-def pieces(base: Text, splices: Iterable[Splice]) -> Iterator[memoryview]:
+def iterate_spliced_chunks(base: Buffer, splices: Iterable[Splice]) -> Iterator[memoryview]:
     """Go through a spliced text; what is in memory is not copied, what is not is read in pieces.
 
     Parameters
@@ -47,20 +47,20 @@ def pieces(base: Text, splices: Iterable[Splice]) -> Iterator[memoryview]:
     splices
         In order of their ranges, which must not overlap.
     """
-    for run in runs(len(base), splices):
+    for run in iterate_segments(len(base), splices):
         if isinstance(run, bytes):
             yield memoryview(run)
         else:
-            yield from chunks(base, *run)
+            yield from iterate_chunks(base, *run)
 
 
-def join(base: Text, splices: Iterable[Splice]) -> bytes:
-    """Give the spliced text as a whole."""
-    return b"".join(pieces(base, splices))
+def apply_splices(base: Buffer, splices: Iterable[Splice]) -> bytes:
+    """Return the spliced text as a whole."""
+    return b"".join(iterate_spliced_chunks(base, splices))
 
 
-def backwards(base: Text, splices: Sequence[Splice]) -> list[Splice]:
-    """Give the splices that turn the spliced text back into the base, byte for byte."""
+def invert_splices(base: Buffer, splices: Sequence[Splice]) -> list[Splice]:
+    """Return the splices that turn the spliced text back into the base, byte for byte."""
     shift = 0
     undo: list[Splice] = []
     for start, stop, text in splices:

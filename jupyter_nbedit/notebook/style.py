@@ -17,9 +17,14 @@ from typing import Any
 
 from jupyter_nbedit.notebook import spans
 from jupyter_nbedit.notebook.document import Cell, Document
-from jupyter_nbedit.notebook.layout import Brackets, learned, step, whole
+from jupyter_nbedit.notebook.layout import (
+    ContainerStyle,
+    compute_indent_step,
+    detect_style,
+    get_member_spans,
+)
 from jupyter_nbedit.notebook.spans import Member, Span
-from jupyter_nbedit.notebook.text import Text, chunks, is_ascii
+from jupyter_nbedit.notebook.text import Buffer, is_ascii, iterate_chunks
 
 _DEFAULT_ORDER = (
     "attachments",
@@ -60,29 +65,29 @@ class CellStyle:
         The style of the file around it.
     """
 
-    object: Brackets
+    object: ContainerStyle
     colon: bytes
     order: tuple[str, ...]
-    lines: Brackets | None
+    lines: ContainerStyle | None
     newline: bytes | None
     unit: bytes
     notebook: Style
 
-    def text(self, value: str) -> bytes:
+    def write_text(self, value: str) -> bytes:
         """Write a string."""
-        return _utf8(json.dumps(value, ensure_ascii=self._escapes(value)))
+        return _encode_utf8(json.dumps(value, ensure_ascii=self._is_escaped(value)))
 
-    def _escapes(self, value: str) -> bool:
+    def _is_escaped(self, value: str) -> bool:
         return not value.isascii() and self.notebook.escapes
 
-    def source(self, source: str) -> bytes:
+    def write_source(self, source: str) -> bytes:
         """Write a source, as a string or as a list of its lines."""
         if self.lines is None:
-            return self.text(source)
+            return self.write_text(source)
         # nbformat's own writer cuts with splitlines, at more than line feeds.
-        return self.lines.wrap(map(self.text, source.splitlines(keepends=True)), b"[]")
+        return self.lines.wrap(map(self.write_text, source.splitlines(keepends=True)), b"[]")
 
-    def value(self, value: Any) -> bytes:
+    def write_value(self, value: Any) -> bytes:
         """Write any value of a member of the cell."""
         indent = self.object.indent
         line = None if indent is None or self.newline is None else self.newline + indent
@@ -95,26 +100,26 @@ class CellStyle:
                 self.colon.decode(),
             ),
         )
-        if self._escapes(written):
+        if self._is_escaped(written):
             written = "".join(c if c.isascii() else json.dumps(c)[1:-1] for c in written)
         # A string never holds a raw line feed, so each one here is a line of the layout.
-        return _utf8(written).replace(b"\n", line or b"")
+        return _encode_utf8(written).replace(b"\n", line or b"")
 
-    def member(self, name: str, value: bytes) -> bytes:
+    def write_member(self, name: str, value: bytes) -> bytes:
         """Write a member; its value is already written."""
-        return self.text(name) + self.colon + value
+        return self.write_text(name) + self.colon + value
 
-    def cell(self, members: dict[str, bytes]) -> bytes:
+    def write_cell(self, members: dict[str, bytes]) -> bytes:
         """Write a whole cell, its members in the order of the example."""
-        names = sorted(members, key=self.order_key)
-        return self.object.wrap((self.member(name, members[name]) for name in names), b"{}")
+        names = sorted(members, key=self.get_order_key)
+        return self.object.wrap((self.write_member(name, members[name]) for name in names), b"{}")
 
-    def within(self, text: bytes, members: list[Member]) -> CellStyle:
-        """Give the style of an object with these members, maybe none, that is a value in this."""
-        inner = learned(text, Span(0, len(text)), whole(members), self.object)
-        return replace(self, object=inner or self.notebook.nested(self.object, self.unit))
+    def derive(self, text: bytes, members: list[Member]) -> CellStyle:
+        """Return the style of an object with these members, maybe none, that is a value in this."""
+        inner = detect_style(text, Span(0, len(text)), get_member_spans(members), self.object)
+        return replace(self, object=inner or self.notebook.nest(self.object, self.unit))
 
-    def order_key(self, name: str) -> tuple[int, int]:
+    def get_order_key(self, name: str) -> tuple[int, int]:
         """Rank a member: where the example has it, else behind the one nbformat puts before it."""
         if name in self.order:
             return self.order.index(name), -1
@@ -131,29 +136,31 @@ class Style:
     document: Document
 
     @cached_property
-    def cells(self) -> Brackets:
+    def cells(self) -> ContainerStyle:
         """The layout of the array of cells."""
-        return self._seen or self.nested(self._top, step(self._top.indent, b""))
+        return self._seen or self.nest(self._top, compute_indent_step(self._top.indent, b""))
 
     @cached_property
     def escapes(self) -> bool:
         """Whether the file escapes characters beyond ASCII, though JSON does not ask for it."""
         text = self.document.text
         return is_ascii(text) and any(
-            _backslashes_before(text, at) % 2 == 0 for at in _escapes(text)
+            _count_backslashes_before(text, at) % 2 == 0 for at in _iterate_escapes(text)
         )
 
-    def of_new_cell(self, index: int, cell_type: str) -> CellStyle:
-        """Give the style of a cell to be added before the one at ``index``."""
-        example = next(self._near(index, cell_type), None) or next(self._near(index, None), None)
-        return self._cell_style(example, index)
+    def get_new_cell_style(self, index: int, cell_type: str) -> CellStyle:
+        """Return the style of a cell to be added before the one at ``index``."""
+        example = next(self._iterate_near(index, cell_type), None) or next(
+            self._iterate_near(index, None), None
+        )
+        return self._detect_cell_style(example, index)
 
-    def of_cell(self, cell: Cell) -> CellStyle:
-        """Give the style of a cell that is there."""
-        return self._cell_style(cell, cell.index)
+    def get_cell_style(self, cell: Cell) -> CellStyle:
+        """Return the style of a cell that is there."""
+        return self._detect_cell_style(cell, cell.index)
 
-    def of_notebook(self) -> CellStyle:
-        """Give the style of the notebook's own members."""
+    def get_notebook_style(self) -> CellStyle:
+        """Return the style of the notebook's own members."""
         first = self.document.members[0]
         return CellStyle(
             object=self._top,
@@ -161,66 +168,72 @@ class Style:
             order=tuple(member.name for member in self.document.members),
             lines=None,
             newline=self._newline,
-            unit=step(self._top.indent, b""),
+            unit=compute_indent_step(self._top.indent, b""),
             notebook=self,
         )
 
-    def _cell_style(self, example: Cell | None, index: int) -> CellStyle:
+    def _detect_cell_style(self, example: Cell | None, index: int) -> CellStyle:
         text = self.document.text
         found = [] if example is None else example.all_members
-        layout = None if example is None else learned(text, example.span, whole(found), self.cells)
+        layout = (
+            None
+            if example is None
+            else detect_style(text, example.span, get_member_spans(found), self.cells)
+        )
         if layout is None:
-            layout = self.nested(self.cells, step(self._top.indent, b""))
-        unit = step(layout.indent, self.cells.indent)
+            layout = self.nest(self.cells, compute_indent_step(self._top.indent, b""))
+        unit = compute_indent_step(layout.indent, self.cells.indent)
         first = (found or self.document.members)[0]
         return CellStyle(
             object=layout,
             colon=text[first.name_span.stop : first.value.start],
             order=tuple(member.name for member in found) or _DEFAULT_ORDER,
-            lines=self._lines(example, index, layout, self.nested(layout, unit)),
+            lines=self._detect_line_style(example, index, layout, self.nest(layout, unit)),
             newline=self._newline,
             unit=unit,
             notebook=self,
         )
 
-    def _lines(
-        self, example: Cell | None, index: int, around: Brackets, default: Brackets
-    ) -> Brackets | None:
+    def _detect_line_style(
+        self, example: Cell | None, index: int, around: ContainerStyle, default: ContainerStyle
+    ) -> ContainerStyle | None:
         """Learn how sources are written; the nearest list that has a line in it tells most."""
         text = self.document.text
         own = [] if example is None else [example]
         is_list = False
-        for cell in chain(own, self._near(index, None)):
+        for cell in chain(own, self._iterate_near(index, None)):
             for member in cell.all_members:
                 if member.name != "source":
                     continue
                 if spans.is_array(text, member.value):
                     is_list = True
-                    lines = learned(text, member.value, spans.elements(text, member.value), around)
+                    lines = detect_style(
+                        text, member.value, spans.list_elements(text, member.value), around
+                    )
                     if lines is not None:
                         return lines
                 elif not is_list:
                     return None
         return default
 
-    def _near(self, index: int, cell_type: str | None) -> Iterator[Cell]:
+    def _iterate_near(self, index: int, cell_type: str | None) -> Iterator[Cell]:
         """Go through the cells from near to far, the ones before first."""
         heads = self.document.heads
         for distance in range(_NEIGHBOURS):
             for at in (index - 1 - distance, index + distance):
                 if 0 <= at < len(heads) and cell_type in {None, heads[at][1]}:
-                    yield self.document.cell(at)
+                    yield self.document.get_cell(at)
 
     @cached_property
-    def _seen(self) -> Brackets | None:
+    def _seen(self) -> ContainerStyle | None:
         document = self.document
-        return learned(document.text, document.cells_span, document.cell_spans, self._top)
+        return detect_style(document.text, document.cells_span, document.cell_spans, self._top)
 
     @cached_property
-    def _top(self) -> Brackets:
+    def _top(self) -> ContainerStyle:
         document = self.document
-        top = whole(document.members)
-        return learned(document.text, document.span, top) or Brackets(b"", b",", b"")
+        top = get_member_spans(document.members)
+        return detect_style(document.text, document.span, top) or ContainerStyle(b"", b",", b"")
 
     @property
     def _newline(self) -> bytes | None:
@@ -230,24 +243,24 @@ class Style:
                 return b"\r\n" if b"\r\n" in layout.open else b"\n"
         return None
 
-    def nested(self, outer: Brackets, unit: bytes) -> Brackets:
+    def nest(self, outer: ContainerStyle, unit: bytes) -> ContainerStyle:
         """Lay out one level deeper than ``outer``."""
         newline, indent = self._newline, outer.indent
         if newline is None or indent is None:
-            return Brackets(b"", b"," if b"\n" in outer.separator else outer.separator, b"")
+            return ContainerStyle(b"", b"," if b"\n" in outer.separator else outer.separator, b"")
         inner = newline + indent + unit
-        return Brackets(inner, b"," + inner, newline + indent)
+        return ContainerStyle(inner, b"," + inner, newline + indent)
 
 
-def _utf8(written: str) -> bytes:
+def _encode_utf8(written: str) -> bytes:
     """Encode a JSON text; lone surrogates, which only escapes can say, become escapes."""
     return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", written).encode()
 
 
-def _escapes(text: Text) -> Iterator[int]:
+def _iterate_escapes(text: Buffer) -> Iterator[int]:
     """Find what looks like an escape; it may be behind another backslash."""
     at = 0
-    for chunk in chunks(text):
+    for chunk in iterate_chunks(text):
         yield from (at + found.start() for found in _ESCAPE.finditer(chunk))
         seam = max(0, at - _ESCAPE_BYTES + 1)
         between = text[seam : at + _ESCAPE_BYTES - 1] if at else b""
@@ -255,7 +268,7 @@ def _escapes(text: Text) -> Iterator[int]:
         at += len(chunk)
 
 
-def _backslashes_before(text: Text, at: int) -> int:
+def _count_backslashes_before(text: Buffer, at: int) -> int:
     count = 0
     while text[at - 1 - count] == ord("\\"):
         count += 1

@@ -11,30 +11,30 @@ from msgspec import UNSET
 
 from jupyter_nbedit.errors import UndoConflict
 from jupyter_nbedit.notebook import objects, spans
-from jupyter_nbedit.notebook.arrange import Order
-from jupyter_nbedit.notebook.batch import Applied, Result, TouchedCell, worked_out
-from jupyter_nbedit.notebook.document import Document, source_hash
-from jupyter_nbedit.notebook.drafts import Draft
+from jupyter_nbedit.notebook.arrange import FinalOrder
+from jupyter_nbedit.notebook.batch import CellResult, EditPlan, OperationResult, build_plan
+from jupyter_nbedit.notebook.document import Document, compute_source_hash
+from jupyter_nbedit.notebook.drafts import EditedCell
 from jupyter_nbedit.notebook.precedence import NOTHING_KNOWN, Past
-from jupyter_nbedit.notebook.record import Part, Record, mark, same
-from jupyter_nbedit.notebook.remainder import remaining_parts
-from jupyter_nbedit.notebook.restored import Restored
+from jupyter_nbedit.notebook.record import CellUndo, UndoRecord, compute_short_hash, is_json_equal
+from jupyter_nbedit.notebook.remainder import list_remaining_parts
+from jupyter_nbedit.notebook.restored import RestoredCell
 from jupyter_nbedit.notebook.spans import Span
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.notebook.style import Style
-from jupyter_nbedit.notebook.whereabouts import Lost, Whereabouts
-from jupyter_nbedit.notebook.workspace import Workspace
+from jupyter_nbedit.notebook.whereabouts import CellLocator, CellNotLocated
+from jupyter_nbedit.notebook.workspace import WorkingCopy
 
 
-def take_back(  # noqa: PLR0913 -- each says something else of the one thing that is done
+def revert(  # noqa: PLR0913 -- each says something else of the one thing that is done
     document: Document,
-    record: Record,
+    record: UndoRecord,
     *,
     op: str,
     exact: bool = False,
     only: Collection[int] | None = None,
     past: Past = NOTHING_KNOWN,
-) -> Applied:
+) -> EditPlan:
     """Take an edit back, or a part of it, or nothing.
 
     A cell gets back what it was if it still is as the edit left it; what the edit did not touch
@@ -68,19 +68,19 @@ def take_back(  # noqa: PLR0913 -- each says something else of the one thing tha
     # If the splices backwards are for other bytes, so are the indexes of the parts.
     exact = exact and record.back is not None
     chosen = [n for n in range(len(record.parts)) if only is None or n in only]
-    plan = _Plan.of(document, record, chosen, past, exact=exact)
-    workspace, order = plan.carried_out()
+    plan = _Plan.build(document, record, chosen, past, exact=exact)
+    workspace, order = plan.carry_out()
     whole = exact and len(chosen) == len(record.parts)
-    return worked_out(
+    return build_plan(
         workspace,
         order,
-        [_result(op, workspace, order)],
-        _back(document, record) if whole else None,
+        [_build_result(op, workspace, order)],
+        _build_reverse_splices(document, record) if whole else None,
     )
 
 
-def _back(document: Document, record: Record) -> list[Splice]:
-    """Give the splices that make the document what it was, byte for byte."""
+def _build_reverse_splices(document: Document, record: UndoRecord) -> list[Splice]:
+    """Return the splices that make the document what it was, byte for byte."""
     kept, now = record.blob, document.text
     return [
         Splice(
@@ -98,17 +98,17 @@ class _Plan:
     """What is to be done: where the cells of the parts are, where they go, and the metadata."""
 
     document: Document
-    record: Record
-    parts: dict[int, Part]
+    record: UndoRecord
+    parts: dict[int, CellUndo]
     cells: dict[int, int]
     gaps: dict[int, int]
     metadata: bytes | None
 
     @classmethod
-    def of(
+    def build(
         cls,
         document: Document,
-        record: Record,
+        record: UndoRecord,
         chosen: Sequence[int],
         past: Past,
         *,
@@ -117,8 +117,8 @@ class _Plan:
         """Find everything, or refuse with all that was not found."""
         parts = {number: record.parts[number] for number in chosen}
         if not exact:
-            parts = remaining_parts(document, record, chosen, past)
-        whereabouts = Whereabouts(document, record, parts, past)
+            parts = list_remaining_parts(document, record, chosen, past)
+        whereabouts = CellLocator(document, record, parts, past)
         is_whole = len(chosen) == len(record.parts)
         # The number of a place says too little about cells that leave it with parts not chosen.
         if exact and (is_whole or not whereabouts.has_ids):
@@ -128,18 +128,18 @@ class _Plan:
                 for n, part in parts.items()
                 if part.place is not None
             }
-            lost: list[Lost] = []
+            lost: list[CellNotLocated] = []
         else:
             cells, gaps, lost = whereabouts.find()
-        since = past.parts_since(record)
-        metadata, names = _metadata(document, record, parts.values(), since, exact=exact)
+        since = past.list_parts_since(record)
+        metadata, names = _restore_metadata(document, record, parts.values(), since, exact=exact)
         if lost or names:
             _refuse(lost, names, has_later_edits=since != [])
         return cls(document, record, parts, cells, gaps, metadata)
 
-    def carried_out(self) -> tuple[Workspace, Order]:
+    def carry_out(self) -> tuple[WorkingCopy, FinalOrder]:
         """Make every cell what it was, and put it where it was."""
-        workspace = Workspace(self.document, fresh_id=_no_id)
+        workspace = WorkingCopy(self.document, fresh_id=_forbid_new_id)
         workspace.metadata = self.metadata
         gone: list[int] = []
         placed: dict[int, list[tuple[int, int]]] = defaultdict(list)
@@ -147,35 +147,35 @@ class _Plan:
             if part.of_notebook:
                 continue
             token = self.cells.get(number, -1 - number)
-            draft = self._draft(part, token, number, workspace.style)
-            workspace.drafts[token] = draft
-            if token >= 0 and (part.moved or draft.gone_by is not None):
+            draft = self._restore_cell(part, token, number, workspace.style)
+            workspace.cells[token] = draft
+            if token >= 0 and (part.moved or draft.removed_by is not None):
                 gone.append(token)
             if number in self.gaps:
                 placed[self.gaps[number]].append((part.index_before or 0, token))
         in_order = {gap: [token for _, token in sorted(placed[gap])] for gap in sorted(placed)}
-        return workspace, Order(self.document, sorted(gone), in_order)
+        return workspace, FinalOrder(self.document, sorted(gone), in_order)
 
-    def _draft(self, part: Part, token: int, number: int, style: Style) -> Draft:
+    def _restore_cell(self, part: CellUndo, token: int, number: int, style: Style) -> EditedCell:
         if token < 0:
-            return Restored.anew(self.record, part, token, self.gaps[number])
-        cell = self.document.cell(token)
+            return RestoredCell.create(self.record, part, token, self.gaps[number])
+        cell = self.document.get_cell(token)
         if part.former is not None:
-            draft: Draft = Restored.of(self.record, part, cell, style)
+            draft: EditedCell = RestoredCell.from_cell(self.record, part, cell, style)
         else:
-            draft = Draft(token, cell, token, cell.id, cell.cell_type, cell.source)
+            draft = EditedCell(token, cell, token, cell.id, cell.cell_type, cell.source)
         draft.moved = part.moved
         if part.before is None:
-            draft.gone_by = 0
+            draft.removed_by = 0
         return draft
 
 
-def _no_id() -> NoReturn:
+def _forbid_new_id() -> NoReturn:
     message = "Taking back gives cells the ids they had, and makes up none."
     raise AssertionError(message)
 
 
-def _refuse(lost: Sequence[Lost], names: list[str], *, has_later_edits: bool) -> NoReturn:
+def _refuse(lost: Sequence[CellNotLocated], names: list[str], *, has_later_edits: bool) -> NoReturn:
     cells = [one.conflict for one in lost]
     called = [repr(one["index"] if one["cell_id"] is None else one["cell_id"]) for one in cells]
     what = [f"the cell {name}" for name in called[:3] if name != "None"]
@@ -191,58 +191,62 @@ def _refuse(lost: Sequence[Lost], names: list[str], *, has_later_edits: bool) ->
     raise UndoConflict(message, cells=cells, metadata=names)
 
 
-def _metadata(
+def _restore_metadata(
     document: Document,
-    record: Record,
-    parts: Iterable[Part],
-    since: Sequence[Part] | None,
+    record: UndoRecord,
+    parts: Iterable[CellUndo],
+    since: Sequence[CellUndo] | None,
     *,
     exact: bool,
 ) -> tuple[bytes | None, list[str]]:
-    """Give what becomes of the notebook's metadata, and the names that somebody changed since."""
+    """Return what becomes of the notebook's metadata, and the names that somebody changed since."""
     now = document.written_metadata
     part = next((part for part in parts if part.of_notebook), None)
     if part is None or part.before is None or part.after is None:
         return now, []
-    former = None if part.former is None else record.kept(*(part.former[0].kept or (0, 0)))
-    if exact or (None if now is None else mark(now)) == part.fingerprint:
+    former = (
+        None if part.former is None else record.read_blob(*(part.former[0].blob_range or (0, 0)))
+    )
+    if exact or (None if now is None else compute_short_hash(now)) == part.fingerprint:
         return former, []
     before, after, current = part.before.metadata, part.after.metadata, document.metadata
-    names = [name for name in {**before, **after} if not _same(before, after, name)]
+    names = [name for name in {**before, **after} if not _is_same(before, after, name)]
     if since is not None and not any(one.of_notebook for one in since):
         # Nobody but people by hand can have given them back what they were.
-        names = [name for name in names if not _same(current, before, name)]
+        names = [name for name in names if not _is_same(current, before, name)]
     if not names:
         return now, []
-    lost = [name for name in names if not _same(current, after, name)]
+    lost = [name for name in names if not _is_same(current, after, name)]
     text = now if now is not None and spans.is_object(now, Span(0, len(now))) else b"{}"
-    values = objects.values(former)
-    return objects.with_members(
-        text, {name: values.get(name) for name in names}, Style(document).of_notebook()
+    values = objects.read_values(former)
+    return objects.set_members(
+        text, {name: values.get(name) for name in names}, Style(document).get_notebook_style()
     ), lost
 
 
-def _same(first: dict[str, Any], second: dict[str, Any], name: str) -> bool:
-    return (name in first) == (name in second) and same(first.get(name), second.get(name))
+def _is_same(first: dict[str, Any], second: dict[str, Any], name: str) -> bool:
+    return (name in first) == (name in second) and is_json_equal(first.get(name), second.get(name))
 
 
-def _result(op: str, workspace: Workspace, order: Order) -> Result:
-    """Say what was done to each cell."""
-    drafts = list(workspace.drafts.values())
-    told = [_told(order, draft) for draft in drafts]
+def _build_result(op: str, workspace: WorkingCopy, order: FinalOrder) -> OperationResult:
+    """Return what was done to each cell."""
+    drafts = list(workspace.cells.values())
+    told = [_describe_cell(order, draft) for draft in drafts]
     if len(told) == 1:
-        return Result(op=op, **told[0])
+        return OperationResult(op=op, **told[0])
     nothing: dict[str, Any] = dict.fromkeys(("cell_id", "index", "cell_type", "source_hash"))
-    return Result(op=op, **nothing, cells=[TouchedCell(**one) for one in told] if told else UNSET)
+    return OperationResult(
+        op=op, **nothing, cells=[CellResult(**one) for one in told] if told else UNSET
+    )
 
 
-def _told(order: Order, draft: Draft) -> dict[str, Any]:
-    gone = draft.gone_by is not None
+def _describe_cell(order: FinalOrder, draft: EditedCell) -> dict[str, Any]:
+    gone = draft.removed_by is not None
     return {
         "cell_id": draft.id,
-        "index": draft.near if gone else order.index(draft.token),
+        "index": draft.anchor_index if gone else order.get_index(draft.token),
         "cell_type": draft.cell_type,
-        "source_hash": source_hash(draft.source),
+        "source_hash": compute_source_hash(draft.source),
         "outputs_cleared": UNSET if gone else draft.outputs_cleared,
         "source": draft.source if gone else UNSET,
     }

@@ -14,7 +14,7 @@ from typing import Protocol, overload
 CHUNK_BYTES = 1 << 20
 
 
-class Stored(Protocol):
+class LazyBytes(Protocol):
     """A sequence of bytes that is not in memory."""
 
     def __len__(self) -> int:
@@ -31,17 +31,17 @@ class Stored(Protocol):
 
 
 #: A sequence of bytes; a slice of it is `bytes`, and ``text[:]`` all of them.
-Text = bytes | Stored
+Buffer = bytes | LazyBytes
 
 
-def is_ascii(text: Text) -> bool:
-    """Tell whether all bytes are those of ASCII."""
+def is_ascii(text: Buffer) -> bool:
+    """Return whether all bytes are those of ASCII."""
     if isinstance(text, bytes):
         return text.isascii()
-    return all(bytes(chunk).isascii() for chunk in chunks(text))
+    return all(bytes(chunk).isascii() for chunk in iterate_chunks(text))
 
 
-def chunks(text: Text, start: int = 0, stop: int | None = None) -> Iterator[memoryview]:
+def iterate_chunks(text: Buffer, start: int = 0, stop: int | None = None) -> Iterator[memoryview]:
     """Go through a range of a text; one that is in memory is not copied."""
     end = len(text) if stop is None else stop
     if isinstance(text, bytes):

@@ -8,7 +8,7 @@ from itertools import islice
 from msgspec import UNSET
 
 from jupyter_nbedit.errors import InvalidOperation, TextMismatch
-from jupyter_nbedit.notebook.line_ends import PlainText, with_line_feeds
+from jupyter_nbedit.notebook.line_ends import PlainText, use_line_feeds
 from jupyter_nbedit.notebook.operations import ReplaceText, TextEdit
 
 # More occurrences than this are not counted: texts that repeat themselves have very many.
@@ -21,7 +21,7 @@ _SHOWN_LINES = 20
 _LARGEST_RESULT = 1 << 24
 
 
-def edited(source: str, operation: ReplaceText) -> str:
+def replace_texts(source: str, operation: ReplaceText) -> str:
     """Do the edits of a `ReplaceText` one after the other.
 
     Raises
@@ -32,28 +32,28 @@ def edited(source: str, operation: ReplaceText) -> str:
     """
     if operation.edits is not UNSET:
         for number, edit in enumerate(operation.edits):
-            source = _edited(source, edit, {"edit": number})
+            source = _replace_text(source, edit, {"edit": number})
         return source
     everywhere = operation.all is True
     edit = TextEdit(old=operation.old, new=operation.new, all=everywhere)  # type: ignore[arg-type] # check_form
-    return _edited(source, edit, {})
+    return _replace_text(source, edit, {})
 
 
-def _edited(source: str, edit: TextEdit, details: dict[str, int]) -> str:
+def _replace_text(source: str, edit: TextEdit, details: dict[str, int]) -> str:
     plain = PlainText(source)
     # What is searched has LF for CR LF.
     old, new = edit.old.replace("\r\n", "\n"), edit.new
     if not plain.has_crlf:
-        old = old if old in source else with_line_feeds(old)
-        new = with_line_feeds(new)
+        old = old if old in source else use_line_feeds(old)
+        new = use_line_feeds(new)
     if edit.all and old in plain.text:
         check_growth(plain.text, plain.text.count(old), len(new) - len(old))
         return plain.replace_all(old, new)
     most = max(2, min(_MOST_COUNTED, _MOST_COMPARED // len(old)))
-    found = list(islice(_occurrences(plain.text, old), most))
+    found = list(islice(_find_occurrences(plain.text, old), most))
     if len(found) == 1:
         return plain.replace(found, len(old), new)
-    lines = list(islice(dict.fromkeys(_line_numbers(plain.text, found)), _SHOWN_LINES))
+    lines = list(islice(dict.fromkeys(_list_line_numbers(plain.text, found)), _SHOWN_LINES))
     if found:
         more = "at least " if len(found) == most else ""
         message = (
@@ -95,14 +95,14 @@ def check_growth(source: str, count: int, growth: int) -> None:
         raise InvalidOperation(message)
 
 
-def _occurrences(source: str, text: str) -> Iterator[int]:
+def _find_occurrences(source: str, text: str) -> Iterator[int]:
     at = source.find(text)
     while at >= 0:
         yield at
         at = source.find(text, at + 1)
 
 
-def _line_numbers(source: str, places: list[int]) -> Iterator[int]:
+def _list_line_numbers(source: str, places: list[int]) -> Iterator[int]:
     line, seen = 1, 0
     for at in places:
         line += source.count("\n", seen, at)

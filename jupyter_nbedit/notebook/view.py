@@ -10,15 +10,15 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.notebook import spans
-from jupyter_nbedit.notebook.characters import whole
+from jupyter_nbedit.notebook.characters import find_grapheme_boundary
 from jupyter_nbedit.notebook.document import Cell
 from jupyter_nbedit.notebook.outputs import (
-    as_it_is,
-    as_stub,
-    attachments,
-    output_spans,
-    outputs,
-    readable,
+    keep_data,
+    list_output_spans,
+    read_attachments,
+    read_outputs,
+    summarize,
+    to_readable,
 )
 
 View = Literal["outline", "source", "full"]
@@ -58,7 +58,7 @@ class OutputsSummary(msgspec.Struct, frozen=True):
     bytes: int
 
 
-class Omitted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class CellTruncation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a budget left out of one cell; what is not named here was not left out."""
 
     source: Annotated[int, Meta(ge=0, description="Characters of the source.")] = 0
@@ -126,11 +126,12 @@ class CellView(msgspec.Struct, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     omitted: (
-        Annotated[Omitted, Meta(description="What `max_chars` left out of this cell.")] | UnsetType
+        Annotated[CellTruncation, Meta(description="What `max_chars` left out of this cell.")]
+        | UnsetType
     ) = UNSET
 
 
-def cell_views(cells: Iterable[Cell], show: Show) -> list[CellView]:
+def render_cells(cells: Iterable[Cell], show: Show) -> list[CellView]:
     """Show cells.
 
     Raises
@@ -138,10 +139,10 @@ def cell_views(cells: Iterable[Cell], show: Show) -> list[CellView]:
     InvalidNotebook
         If a cell cannot be read.
     """
-    return [cell_view(cell, show) for cell in cells]
+    return [render_cell(cell, show) for cell in cells]
 
 
-def cell_view(cell: Cell, show: Show) -> CellView:
+def render_cell(cell: Cell, show: Show) -> CellView:
     """Show a cell.
 
     Raises
@@ -151,7 +152,7 @@ def cell_view(cell: Cell, show: Show) -> CellView:
     """
     source = cell.source
     code = cell.cell_type == "code"
-    count = cell.value("execution_count")
+    count = cell.read_value("execution_count")
     tags = cell.metadata.get("tags")
     outline, full = show.view == "outline", show.view == "full"
     return CellView(
@@ -159,43 +160,43 @@ def cell_view(cell: Cell, show: Show) -> CellView:
         id=cell.id,
         cell_type=cell.cell_type,
         source=UNSET if outline else source,
-        summary=summary(source) if outline else UNSET,
+        summary=summarize_source(source) if outline else UNSET,
         source_hash=cell.source_hash,
         # As `at_line`, and a hit of the search, counts them.
         lines=source.count("\n") + (not source.endswith("\n")) if source else 0,
         tags=[tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else [],
         execution_count=(count if isinstance(count, int) else None) if code else UNSET,
         metadata=cell.metadata if full else UNSET,
-        attachments=(_attachments(cell, show) or UNSET) if full else UNSET,
-        outputs=_outputs(cell, show.of_outputs) if code else UNSET,
+        attachments=(_render_attachments(cell, show) or UNSET) if full else UNSET,
+        outputs=_render_outputs(cell, show.of_outputs) if code else UNSET,
     )
 
 
-def summary(source: str) -> str:
-    """Give the first line that says something."""
+def summarize_source(source: str) -> str:
+    """Return the first line that says something."""
     first = next((line.strip() for line in source.splitlines() if line.strip()), "")
     if len(first) <= _LONGEST_SUMMARY:
         return first
-    return f"{first[: whole(first, _LONGEST_SUMMARY)]}…"
+    return f"{first[: find_grapheme_boundary(first, _LONGEST_SUMMARY)]}…"
 
 
-def _attachments(cell: Cell, show: Show) -> dict[str, dict[str, Any]]:
-    return attachments(cell, as_it_is if show.of_outputs == "full" else as_stub)
+def _render_attachments(cell: Cell, show: Show) -> dict[str, dict[str, Any]]:
+    return read_attachments(cell, keep_data if show.of_outputs == "full" else summarize)
 
 
-def _outputs(cell: Cell, how: Outputs) -> OutputsSummary | list[dict[str, Any]] | UnsetType:
+def _render_outputs(cell: Cell, how: Outputs) -> OutputsSummary | list[dict[str, Any]] | UnsetType:
     if how == "none":
         return UNSET
     if how == "summary":
-        return _summary_of_outputs(cell)
+        return _summarize_outputs(cell)
     if how == "full":
-        return list(outputs(cell))
-    return [readable(output) for output in outputs(cell)]
+        return list(read_outputs(cell))
+    return [to_readable(output) for output in read_outputs(cell)]
 
 
-def _summary_of_outputs(cell: Cell) -> OutputsSummary:
-    found = output_spans(cell)
-    types = [_output_type(spans.decode(cell.text, output)) for output in found]
+def _summarize_outputs(cell: Cell) -> OutputsSummary:
+    found = list_output_spans(cell)
+    types = [_get_output_type(spans.decode(cell.text, output)) for output in found]
     return OutputsSummary(
         count=len(found),
         types=sorted(set(types)),
@@ -203,5 +204,5 @@ def _summary_of_outputs(cell: Cell) -> OutputsSummary:
     )
 
 
-def _output_type(output: Any) -> str:
+def _get_output_type(output: Any) -> str:
     return str(output.get("output_type")) if isinstance(output, dict) else "unknown"

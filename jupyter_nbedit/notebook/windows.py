@@ -16,12 +16,12 @@ from typing import Any
 import msgspec
 
 from jupyter_nbedit.notebook import spans
-from jupyter_nbedit.notebook.columns import Heads, Spans
+from jupyter_nbedit.notebook.columns import CellHeaders, CellSpans
 from jupyter_nbedit.notebook.spans import MalformedJSON, Member, Span
-from jupyter_nbedit.notebook.text import CHUNK_BYTES, Stored
+from jupyter_nbedit.notebook.text import CHUNK_BYTES, LazyBytes
 
 
-class Head(msgspec.Struct, gc=False):
+class ScannedHeader(msgspec.Struct, gc=False):
     """What is read of every cell; of a double name the last counts, as everywhere in Jupyter."""
 
     id: Any = None
@@ -36,7 +36,7 @@ class _Plain(msgspec.Struct, gc=False):
 
 
 @dataclass(frozen=True)
-class Seen:
+class ScanResult:
     """What there is in a notebook.
 
     Parameters
@@ -55,8 +55,8 @@ class Seen:
 
     span: Span
     members: list[Member]
-    cell_spans: Spans
-    heads: Heads
+    cell_spans: CellSpans
+    heads: CellHeaders
     is_plain: bool
 
 
@@ -65,7 +65,7 @@ _BEHIND_AN_OBJECT = re.compile(rb"\}([ \t\r\n]*,[ \t\r\n]*)(?=\{)")
 _FRAME = b'{"cells":['
 _REFUSED = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 #: Reads the heads of an array of cells.
-HEADS = msgspec.json.Decoder(list[Head])
+HEADS = msgspec.json.Decoder(list[ScannedHeader])
 _PLAIN = msgspec.json.Decoder(list[_Plain])
 # Of small cells so many are taken together, or as many as there are in so many bytes: whoever asks
 # where one of them stands has all of them looked for.
@@ -77,7 +77,7 @@ _TRIES = 64
 _TRIES_BACKWARDS = 16
 
 
-def look_through(text: Stored, start: int, window: int = CHUNK_BYTES) -> Seen | None:
+def scan_cells(text: LazyBytes, start: int, window: int = CHUNK_BYTES) -> ScanResult | None:
     """Find the cells, holding no more of the text than a window, or twice its largest cell.
 
     Parameters
@@ -93,29 +93,29 @@ def look_through(text: Stored, start: int, window: int = CHUNK_BYTES) -> Seen | 
     -------
     What was found; None if that takes the whole text together.
     """
-    opened = _opened(text[start : start + window])
+    opened = _scan_beginning(text[start : start + window])
     if opened is None:
         return None
     begin, head, before = opened
-    cells = _Cells(text, start + head, window)
+    cells = _CellScanner(text, start + head, window)
     try:
-        cells.go_through()
+        cells.scan()
         rest = _FRAME + text[cells.at :]
         top, behind = spans.parse_object(rest)
         array = behind[0].value
-        last = Spans(*spans.bounds(rest, array))
+        last = CellSpans(*spans.list_bounds(rest, array))
         cells.heads.extend(cells.read(memoryview(rest)[array.start : array.stop]))
-    except (_Unproved, MalformedJSON, *_REFUSED):
+    except (_CannotScan, MalformedJSON, *_REFUSED):
         return None
     by = cells.at - len(_FRAME)
     cells.spans.extend(last, by)
-    key = before[-1].shifted(start)
-    return Seen(
+    key = before[-1].shift(start)
+    return ScanResult(
         span=Span(start + begin, top.stop + by),
         members=[
-            *(member.shifted(start) for member in before[:-1]),
+            *(member.shift(start) for member in before[:-1]),
             Member("cells", key.name_span, Span(key.value.start, array.stop + by)),
-            *(member.shifted(by) for member in behind[1:]),
+            *(member.shift(by) for member in behind[1:]),
         ],
         cell_spans=cells.spans,
         heads=cells.heads,
@@ -123,16 +123,16 @@ def look_through(text: Stored, start: int, window: int = CHUNK_BYTES) -> Seen | 
     )
 
 
-def columns(heads: Sequence[Head | _Plain]) -> Heads:
-    """Give the same in columns."""
-    return Heads([head.id for head in heads], [head.cell_type for head in heads])
+def to_columns(heads: Sequence[ScannedHeader | _Plain]) -> CellHeaders:
+    """Return the same in columns."""
+    return CellHeaders([head.id for head in heads], [head.cell_type for head in heads])
 
 
-class _Unproved(Exception):
+class _CannotScan(Exception):
     """The text is not laid out in a way that shows where a cell ends."""
 
 
-def _opened(beginning: bytes) -> tuple[int, int, list[Member]] | None:
+def _scan_beginning(beginning: bytes) -> tuple[int, int, list[Member]] | None:
     """Find where the object and its first cell begin, and the members up to that of the cells."""
     for match in islice(_CELLS.finditer(beginning), _TRIES):
         try:
@@ -144,7 +144,7 @@ def _opened(beginning: bytes) -> tuple[int, int, list[Member]] | None:
     return None
 
 
-class _Cells:
+class _CellScanner:
     """Goes through the cells, all but those of the last window.
 
     Parameters
@@ -157,16 +157,16 @@ class _Cells:
         How many bytes are looked at together.
     """
 
-    def __init__(self, text: Stored, at: int, window: int) -> None:
+    def __init__(self, text: LazyBytes, at: int, window: int) -> None:
         self.at = at
-        self.spans = Spans(text=text)
-        self.heads = Heads()
+        self.spans = CellSpans(text=text)
+        self.heads = CellHeaders()
         self.are_plain = True
         self._text = text
         self._window = window
         self._between = b""
 
-    def go_through(self) -> None:
+    def scan(self) -> None:
         """Do it.
 
         Raises
@@ -193,8 +193,8 @@ class _Cells:
                 # A cell that fills the window shows only in a larger one where it ends.
                 size *= 2
 
-    def read(self, array: memoryview) -> Heads:
-        """Give what the cells of an array say they are.
+    def read(self, array: memoryview) -> CellHeaders:
+        """Return what the cells of an array say they are.
 
         Raises
         ------
@@ -202,15 +202,15 @@ class _Cells:
             If it is no array of objects.
         """
         try:
-            return columns(_PLAIN.decode(array))
+            return to_columns(_PLAIN.decode(array))
         except msgspec.ValidationError:
-            found = columns(HEADS.decode(array))
+            found = to_columns(HEADS.decode(array))
         self.are_plain = False
         return found
 
     def _take(self, room: bytearray) -> bool:
         """Take the cells that end in a window; False if none does."""
-        for stop in self._ends(room):
+        for stop in self._iterate_ends(room):
             behind, room[stop : stop + 1] = room[stop : stop + 1], b"]"
             view = memoryview(room)[: stop + 1]
             try:
@@ -229,8 +229,8 @@ class _Cells:
             return True
         return False
 
-    def _ends(self, room: bytearray) -> Iterator[int]:
-        """Tell where a cell may end behind which another begins."""
+    def _iterate_ends(self, room: bytearray) -> Iterator[int]:
+        """Yield where a cell may end behind which another begins."""
         if not self._between:
             for match in islice(_BEHIND_AN_OBJECT.finditer(room), _TRIES):
                 self._between = match[1]
@@ -243,4 +243,4 @@ class _Cells:
             if stop < 0:
                 return
             yield stop + 1
-        raise _Unproved
+        raise _CannotScan

@@ -10,9 +10,9 @@ from msgspec import UNSET, UnsetType
 
 from jupyter_nbedit.errors import CellChanged, CellProtected, InvalidOperation
 from jupyter_nbedit.notebook import rewrite
-from jupyter_nbedit.notebook.arrange import Arrangement, Place
-from jupyter_nbedit.notebook.document import CellAddress, Document, source_hash
-from jupyter_nbedit.notebook.drafts import Draft
+from jupyter_nbedit.notebook.arrange import CellOrder, Slot
+from jupyter_nbedit.notebook.document import CellAddress, Document, compute_source_hash
+from jupyter_nbedit.notebook.drafts import EditedCell
 from jupyter_nbedit.notebook.line_ends import is_same_source
 from jupyter_nbedit.notebook.operations import Expect, Position
 from jupyter_nbedit.notebook.sections import Outline
@@ -20,7 +20,7 @@ from jupyter_nbedit.notebook.style import Style
 
 
 @dataclass
-class Workspace:
+class WorkingCopy:
     """A document, and what the operations of a batch have done to it so far.
 
     Parameters
@@ -33,12 +33,12 @@ class Workspace:
 
     document: Document
     fresh_id: Callable[[], str]
-    drafts: dict[int, Draft] = field(default_factory=dict)
+    cells: dict[int, EditedCell] = field(default_factory=dict)
     _inserted: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.style = Style(self.document)
-        self.arrangement = Arrangement(self.document)
+        self.arrangement = CellOrder(self.document)
         #: The notebook's metadata, as they are to be written.
         self.metadata = self.document.written_metadata
 
@@ -47,8 +47,8 @@ class Workspace:
         """The headings of the notebook as it was."""
         return Outline(self.document)
 
-    def draft(self, address: CellAddress, expect: Expect | UnsetType = UNSET) -> Draft:
-        """Give the cell that an operation names, once its guard holds.
+    def get_cell(self, address: CellAddress, expect: Expect | UnsetType = UNSET) -> EditedCell:
+        """Return the cell that an operation names, once its guard holds.
 
         Raises
         ------
@@ -59,16 +59,18 @@ class Workspace:
         CellChanged
             If the guard does not hold.
         """
-        draft = self.draft_of(self._token(address))
-        if draft.gone_by is not None:
-            message = f"Operation {draft.gone_by} of the same batch takes the cell {address!r} out."
+        draft = self.get_cell_by_token(self._get_token(address))
+        if draft.removed_by is not None:
+            message = (
+                f"Operation {draft.removed_by} of the same batch takes the cell {address!r} out."
+            )
             raise InvalidOperation(message, cell=address)
         if expect is not UNSET:
             _check_expected(draft.cell.source if draft.cell else draft.source, expect, address)
         return draft
 
-    def several(self, addresses: list[CellAddress]) -> list[Draft]:
-        """Give the cells that an operation names, each of them once.
+    def get_cells(self, addresses: list[CellAddress]) -> list[EditedCell]:
+        """Return the cells that an operation names, each of them once.
 
         Raises
         ------
@@ -77,7 +79,7 @@ class Workspace:
         InvalidOperation
             If a cell is named twice.
         """
-        drafts = [self.draft(address) for address in addresses]
+        drafts = [self.get_cell(address) for address in addresses]
         seen: set[int] = set()
         for draft, address in zip(drafts, addresses, strict=True):
             if draft.token in seen:
@@ -86,33 +88,35 @@ class Workspace:
             seen.add(draft.token)
         return drafts
 
-    def draft_of(self, token: int) -> Draft:
-        """Give the cell with a token, taken out or not."""
-        if token not in self.drafts:
-            cell = self.document.cell(token)
-            self.drafts[token] = Draft(
+    def get_cell_by_token(self, token: int) -> EditedCell:
+        """Return the cell with a token, taken out or not."""
+        if token not in self.cells:
+            cell = self.document.get_cell(token)
+            self.cells[token] = EditedCell(
                 token, cell, cell.index, cell.id, cell.cell_type, cell.source
             )
-        return self.drafts[token]
+        return self.cells[token]
 
-    def all_with_outputs(self) -> list[Draft]:
-        """Give all code cells that have outputs or a count and are there still."""
-        drafts = list(map(self.draft_of, self._with_outputs))
+    def list_cells_with_outputs(self) -> list[EditedCell]:
+        """Return all code cells that have outputs or a count and are there still."""
+        drafts = list(map(self.get_cell_by_token, self._with_outputs))
         # What is cleared or taken out stays so; a cell may become code again.
         self._with_outputs = [
-            draft.token for draft in drafts if draft.gone_by is None and draft.cell_type != "code"
+            draft.token
+            for draft in drafts
+            if draft.removed_by is None and draft.cell_type != "code"
         ]
-        return [draft for draft in drafts if draft.shows_outputs]
+        return [draft for draft in drafts if draft.has_outputs]
 
     @cached_property
     def _with_outputs(self) -> list[int]:
         return [
             index
             for index, (_, cell_type) in enumerate(self.document.heads)
-            if cell_type == "code" and rewrite.has_outputs(self.document.cell(index))
+            if cell_type == "code" and rewrite.has_outputs(self.document.get_cell(index))
         ]
 
-    def place(self, operation: Position) -> Place:
+    def find_slot(self, operation: Position) -> Slot:
         """Find the place that an operation says.
 
         Raises
@@ -124,7 +128,7 @@ class Workspace:
         """
         document, arrangement = self.document, self.arrangement
         if operation.at is not UNSET:
-            return arrangement.gap(0 if operation.at == "start" else len(document))
+            return arrangement.get_slot_in_gap(0 if operation.at == "start" else len(document))
         if operation.index is not UNSET:
             if operation.index > len(document):
                 message = (
@@ -132,30 +136,30 @@ class Workspace:
                     f"{len(document)}, where the last means behind all cells."
                 )
                 raise InvalidOperation(message, index=operation.index, total_cells=len(document))
-            return arrangement.gap(operation.index)
+            return arrangement.get_slot_in_gap(operation.index)
         after = operation.after is not UNSET
         address = operation.after if operation.after is not UNSET else operation.before
-        return arrangement.beside(self._token(address), after=after)  # type: ignore[arg-type] # check_form
+        return arrangement.get_slot_at_cell(self._get_token(address), after=after)  # type: ignore[arg-type] # check_form
 
     def insert(
         self,
-        place: Place,
+        place: Slot,
         *,
         cell_id: str | None,
         cell_type: str,
         source: str,
         members: dict[str, bytes | None],
-    ) -> Draft:
+    ) -> EditedCell:
         """Put a new cell into a place; ``members`` are the others it has, written."""
-        near = self.arrangement.gap_of(place)
+        near = self.arrangement.get_gap_index(place)
         token = self.arrangement.insert(place)
-        draft = Draft(token, None, near, cell_id, cell_type, source, members)
-        self.drafts[token] = draft
+        draft = EditedCell(token, None, near, cell_id, cell_type, source, members)
+        self.cells[token] = draft
         if cell_id is not None:
             self._inserted[cell_id] = token
         return draft
 
-    def take_out(self, draft: Draft, number: int) -> None:
+    def remove(self, draft: EditedCell, number: int) -> None:
         """Take a cell out, on behalf of an operation.
 
         Raises
@@ -164,11 +168,11 @@ class Workspace:
             If its metadata says that it is not to be deleted.
         """
         if draft.metadata.get("deletable") is False:
-            raise _protected(self.address_of(draft), "deletable", "deleted")
-        draft.gone_by = number
+            raise _build_protected_error(self.get_address(draft), "deletable", "deleted")
+        draft.removed_by = number
         self.arrangement.delete(draft.token)
 
-    def check_editable(self, draft: Draft) -> None:
+    def check_editable(self, draft: EditedCell) -> None:
         """Refuse to change a cell whose metadata says that it is not to be.
 
         Raises
@@ -177,16 +181,16 @@ class Workspace:
             If so.
         """
         if draft.metadata.get("editable") is False:
-            raise _protected(self.address_of(draft), "editable", "changed")
+            raise _build_protected_error(self.get_address(draft), "editable", "changed")
 
-    def address_of(self, draft: Draft) -> CellAddress:
-        """Give an address of a cell, for people."""
+    def get_address(self, draft: EditedCell) -> CellAddress:
+        """Return an address of a cell, for people."""
         if draft.id is not None:
             return draft.id
-        return draft.cell.index if draft.cell else draft.near
+        return draft.cell.index if draft.cell else draft.anchor_index
 
-    def new_id(self, wanted: str | UnsetType = UNSET) -> str | None:
-        """Give a new cell's id, or None where the file's format has none.
+    def create_id(self, wanted: str | UnsetType = UNSET) -> str | None:
+        """Return a new cell's id, or None where the file's format has none.
 
         Raises
         ------
@@ -196,7 +200,7 @@ class Workspace:
         if wanted is UNSET:
             if not self.document.has_ids:
                 return None
-            while self._taken(cell_id := self.fresh_id()):
+            while self._is_id_taken(cell_id := self.fresh_id()):
                 pass
             return cell_id
         if not self.document.has_ids:
@@ -205,21 +209,21 @@ class Workspace:
                 "(4.5 and later have them). Leave `id` out and address the new cell by its index."
             )
             raise InvalidOperation(message, id=wanted)
-        if self._taken(wanted):
+        if self._is_id_taken(wanted):
             message = f"A cell has the id {wanted!r} already. Choose another, or leave it out."
             raise InvalidOperation(message, id=wanted)
         return wanted
 
-    def _taken(self, cell_id: str) -> bool:
+    def _is_id_taken(self, cell_id: str) -> bool:
         return cell_id in self.document.ids or cell_id in self._inserted
 
-    def _token(self, address: CellAddress) -> int:
+    def _get_token(self, address: CellAddress) -> int:
         if isinstance(address, str) and address in self._inserted:
             return self._inserted[address]
         return self.document.locate(address)
 
 
-def _protected(address: CellAddress, flag: str, verb: str) -> CellProtected:
+def _build_protected_error(address: CellAddress, flag: str, verb: str) -> CellProtected:
     message = (
         f"The cell {address!r} is not to be {verb}: its metadata has `{flag}: false`. Somebody set "
         "this on purpose; ask them."
@@ -228,7 +232,7 @@ def _protected(address: CellAddress, flag: str, verb: str) -> CellProtected:
 
 
 def _check_expected(source: str, expect: Expect, address: CellAddress) -> None:
-    current = source_hash(source)
+    current = compute_source_hash(source)
     if expect.source is UNSET:
         is_expected = expect.source_hash == current
     else:

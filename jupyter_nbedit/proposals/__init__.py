@@ -11,20 +11,20 @@ import msgspec
 from msgspec import Meta
 
 from jupyter_nbedit.errors import ProposalClosed
-from jupyter_nbedit.history.entries import Touched
-from jupyter_nbedit.parts import Part
+from jupyter_nbedit.history.entries import TouchedCellEntry
+from jupyter_nbedit.parts import CellDiff
 
 Verdict = Literal["accepted", "rejected"]
 Status = Literal["pending", "accepted", "rejected", "partly_accepted", "expired"]
 
 
-class ProposedPart(Part, frozen=True, kw_only=True):
+class ProposedPart(CellDiff, frozen=True, kw_only=True):
     """A part of a proposal, which can be decided alone."""
 
     status: Literal["pending", "accepted", "rejected"]
 
 
-class Proposed(msgspec.Struct, frozen=True, kw_only=True):
+class ProposalContent(msgspec.Struct, frozen=True, kw_only=True):
     """What was proposed, by whom, and why."""
 
     kind: Annotated[
@@ -38,7 +38,7 @@ class Proposed(msgspec.Struct, frozen=True, kw_only=True):
         str | None, Meta(description="The version it was made for; null for a new notebook.")
     ]
     operations: Annotated[
-        list[Touched],
+        list[TouchedCellEntry],
         Meta(description="The first 20 operations, as the event of an edit has them."),
     ]
     truncated: Annotated[bool, Meta(description="Whether there are more.")]
@@ -50,7 +50,7 @@ class Proposed(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
 
 
-class Proposal(Proposed, frozen=True, kw_only=True):
+class Proposal(ProposalContent, frozen=True, kw_only=True):
     """An edit that waits for a person to decide, or did."""
 
     proposal_id: int
@@ -77,7 +77,7 @@ class Proposal(Proposed, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class Ruling:
+class DecisionRecord:
     """What was decided.
 
     Parameters
@@ -148,10 +148,10 @@ def check_pending(proposal: Proposal, parts: Collection[int]) -> None:
     ProposalClosed
     """
     if proposal.status != "pending":
-        raise closed(proposal.proposal_id, proposal.status)
+        raise build_closed_error(proposal.proposal_id, proposal.status)
     decided = sorted(set(parts) - set(proposal.pending))
     if decided:
-        raise closed(proposal.proposal_id, proposal.status, parts=decided)
+        raise build_closed_error(proposal.proposal_id, proposal.status, parts=decided)
 
 
 def check_unclaimed(claims: Iterable[Claim], parts: Collection[int]) -> None:
@@ -176,8 +176,8 @@ def check_unclaimed(claims: Iterable[Claim], parts: Collection[int]) -> None:
             )
 
 
-def closed(proposal_id: int, status: Status, **details: Any) -> ProposalClosed:
-    """Say that a proposal, or parts of it that the details name, wait for no decision."""
+def build_closed_error(proposal_id: int, status: Status, **details: Any) -> ProposalClosed:
+    """Return the error that a proposal, or parts of it, are decided already."""
     what = "These parts of the proposal" if details else "The proposal"
     message = (
         f"{what} cannot be decided: its status is {status!r}, and only what is "

@@ -19,13 +19,13 @@ from jupyter_nbedit.errors import (
     ProposalNotFound,
     StorageFailure,
 )
-from jupyter_nbedit.loading import Documents, settled
-from jupyter_nbedit.parts import Part
-from jupyter_nbedit.proposals import Claim, Proposal, Proposed, Ruling
+from jupyter_nbedit.loading import DocumentCache, load_notebook
+from jupyter_nbedit.parts import CellDiff
+from jupyter_nbedit.proposals import Claim, DecisionRecord, Proposal, ProposalContent
 from jupyter_nbedit.proposals.traces import is_applied
 
 if TYPE_CHECKING:
-    from jupyter_nbedit.events import DecisionEvents
+    from jupyter_nbedit.events import ReviewEventEmitter
     from jupyter_nbedit.proposals.store import ProposalStore
     from jupyter_nbedit.storage import Storages
 
@@ -41,7 +41,7 @@ _SOON_SECONDS = 5.0
 
 
 @dataclass
-class ProposalBoard:
+class ProposalService:
     """Shows proposals, and tells what becomes of them. It may fail with a `LedgerError` anywhere.
 
     Parameters
@@ -60,9 +60,9 @@ class ProposalBoard:
 
     store: ProposalStore
     storages: Storages
-    events: DecisionEvents
+    events: ReviewEventEmitter
     log: Logger
-    documents: Documents = field(default_factory=Documents)
+    documents: DocumentCache = field(default_factory=DocumentCache)
     _changes: WeakValueDictionary[int, asyncio.Event] = field(default_factory=WeakValueDictionary)
     # When the next one expires or is forgotten; None while nobody has looked.
     _due: datetime | None = None
@@ -77,7 +77,7 @@ class ProposalBoard:
             self._expiring.cancel()
 
     async def add(
-        self, path: str, proposed: Proposed, parts: Sequence[Part], work: bytes
+        self, path: str, proposed: ProposalContent, parts: Sequence[CellDiff], work: bytes
     ) -> Proposal:
         """Keep a proposal and tell of it; see `ProposalStore.add`.
 
@@ -88,12 +88,12 @@ class ProposalBoard:
         # Whoever proposes holds a notebook, and must not wait for that of another proposal.
         await self._expire()
         proposal = await self.store.add(path, proposed, parts, work)
-        self._tell(proposal, proposal.user, proposal.client)
-        self._await(min(self._due or _NEVER, proposal.expires))
+        self._emit_event(proposal, proposal.user, proposal.client)
+        self._schedule_expiry(min(self._due or _NEVER, proposal.expires))
         return proposal
 
     async def get(self, proposal_id: int) -> Proposal:
-        """Give a proposal, if its notebook can be seen.
+        """Return a proposal, if its notebook can be seen.
 
         Raises
         ------
@@ -101,12 +101,12 @@ class ProposalBoard:
         """
         await self.expire()
         proposal = await self.store.get(proposal_id)
-        if not await self._is_seen(proposal):
+        if not await self._is_visible(proposal):
             raise ProposalNotFound
         return proposal
 
     async def wait(self, proposal_id: int, seconds: float) -> Proposal:
-        """Give a proposal once it waits no longer, or so many seconds have gone by.
+        """Return a proposal once it waits no longer, or so many seconds have gone by.
 
         Raises
         ------
@@ -124,7 +124,7 @@ class ProposalBoard:
             with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(change.wait(), left)
 
-    async def newest(
+    async def list_newest(
         self, path: str | None = None, *, only_pending: bool = True, limit: int
     ) -> list[Proposal]:
         """List proposals for notebooks that can be seen, the newest first."""
@@ -132,16 +132,16 @@ class ProposalBoard:
         found: list[Proposal] = []
         before = _LAST
         while len(found) < limit:
-            page = await self.store.newest(
+            page = await self.store.list_newest(
                 path=path, only_pending=only_pending, before=before, limit=limit
             )
-            found += [proposal for proposal in page if await self._is_seen(proposal)]
+            found += [proposal for proposal in page if await self._is_visible(proposal)]
             if len(page) < limit:
                 break
             before = page[-1].proposal_id
         return found[:limit]
 
-    async def decide(self, proposal_id: int, ruling: Ruling) -> Proposal:
+    async def decide(self, proposal_id: int, ruling: DecisionRecord) -> Proposal:
         """Keep what was decided and tell of it; see `ProposalStore.decide`.
 
         Raises
@@ -157,17 +157,17 @@ class ProposalBoard:
             after.status,
             ruling.user,
         )
-        self._tell(after, ruling.user, ruling.client)
+        self._emit_event(after, ruling.user, ruling.client)
         return after
 
-    async def renamed(self, old: str, new: str) -> None:
+    async def on_renamed(self, old: str, new: str) -> None:
         """Follow a notebook, or all that are in a folder, to another path."""
-        await self.store.renamed(old, new)
+        await self.store.rename_paths(old, new)
 
-    async def gone(self, path: str) -> None:
+    async def on_deleted(self, path: str) -> None:
         """Forget the proposals for a notebook, or for all that are in a folder."""
         for proposal in await self.store.forget(path):
-            self._tell(proposal, None, None, is_over=True)
+            self._emit_event(proposal, None, None, is_over=True)
 
     async def purge(self, path: str) -> None:
         """Forget the proposals for a notebook that wait no longer: they are of its past."""
@@ -184,29 +184,29 @@ class ProposalBoard:
 
         What is in the notebook was accepted; what is not can be decided again.
         """
-        for claim in await self.store.abandoned():
-            ruling = Ruling(
+        for claim in await self.store.list_abandoned_claims():
+            ruling = DecisionRecord(
                 "accepted", claim.parts, claim.user, claim.client, claim.edit_id, claim.claim
             )
             # Others may look after the same claim, and a notebook may be deleted meanwhile.
             with suppress(ProposalNotFound, ProposalClosed):
-                was_applied = await self._was_applied(claim)
+                was_applied = await self._find_out_if_applied(claim)
                 if was_applied:
                     await self.decide(claim.proposal_id, ruling)
                 elif was_applied is False:
                     await self.release(claim)
 
-    async def _was_applied(self, claim: Claim) -> bool | None:
-        """Tell whether what was claimed is in the notebook; None if that cannot be told now."""
+    async def _find_out_if_applied(self, claim: Claim) -> bool | None:
+        """Return whether what was claimed is in the notebook; None if that cannot be told now."""
         if claim.edit_id is not None:
             return True
         if claim.hash_after is None:
             return False
         proposal = await self.store.get(claim.proposal_id)
         try:
-            async with self.storages.hold(proposal.path) as storage:
-                read = await settled(storage, proposal.path, self.documents)
-                digest = await read.hashed()
+            async with self.storages.lock(proposal.path) as storage:
+                read = await load_notebook(storage, proposal.path, self.documents)
+                digest = await read.compute_hash()
                 if digest in {claim.hash_before, claim.hash_after}:
                     return digest == claim.hash_after
                 # Somebody has changed it since.
@@ -225,7 +225,7 @@ class ProposalBoard:
     def look_soon(self) -> None:
         """Look soon at what could not be finished now."""
         soon = self.store.clock() + timedelta(seconds=_SOON_SECONDS)
-        self._await(min(self._due or _NEVER, soon))
+        self._schedule_expiry(min(self._due or _NEVER, soon))
 
     async def expire(self) -> None:
         """End those whose time is over."""
@@ -236,10 +236,10 @@ class ProposalBoard:
         if self._due is not None and self.store.clock() < self._due:
             return
         for proposal in await self.store.expire():
-            self._tell(proposal, None, None)
-        self._await(await self.store.due() or _NEVER)
+            self._emit_event(proposal, None, None)
+        self._schedule_expiry(await self.store.find_next_expiry() or _NEVER)
 
-    def _await(self, due: datetime) -> None:
+    def _schedule_expiry(self, due: datetime) -> None:
         """Look again when the next one is over, though nobody asks."""
         self._due = due
         if self._alarm is not None:
@@ -250,9 +250,9 @@ class ProposalBoard:
         seconds = (due - self.store.clock()).total_seconds()
         loop = asyncio.get_running_loop()
         delay = max(0.0, min(seconds, _LONGEST_ALARM_SECONDS))
-        self._alarm = loop.call_later(delay, self._ring)
+        self._alarm = loop.call_later(delay, self._on_expiry_timer)
 
-    def _ring(self) -> None:
+    def _on_expiry_timer(self) -> None:
         self._expiring = asyncio.get_running_loop().create_task(self._expire_quietly())
 
     async def _expire_quietly(self) -> None:
@@ -262,8 +262,8 @@ class ProposalBoard:
             # Whoever asks next looks again.
             self.log.warning("Proposals could not expire. %s", error.message)
 
-    async def _is_seen(self, proposal: Proposal) -> bool:
-        """Tell whether the notebook is there for all to see; of a new one, its folder."""
+    async def _is_visible(self, proposal: Proposal) -> bool:
+        """Return whether the notebook is there for all to see; of a new one, its folder."""
         try:
             if proposal.kind == "edit" or proposal.edit_ids:
                 await self.storages.check(proposal.path)
@@ -273,11 +273,11 @@ class ProposalBoard:
             return False
         return True
 
-    def _tell(
+    def _emit_event(
         self, proposal: Proposal, user: str | None, client: str | None, *, is_over: bool = False
     ) -> None:
-        """Tell whoever listens, and whoever waits."""
-        self.events.proposal(
+        """Emit the event, and wake the requests that wait for a decision."""
+        self.events.emit_proposal(
             proposal_id=proposal.proposal_id,
             path=proposal.path,
             status="expired" if is_over else proposal.status,

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from jupyter_nbedit.errors import ProposalNotFound
 from jupyter_nbedit.proposals import (
     Claim,
+    DecisionRecord,
     Proposal,
-    Ruling,
     Status,
+    build_closed_error,
     check_pending,
     check_unclaimed,
-    closed,
 )
 
 Row = Mapping[str, Any]
@@ -110,20 +110,20 @@ _RELEASE_FORGOTTEN = """
 """
 
 
-def insert(database: sqlite3.Connection, row: Row) -> Proposal:
+def insert_proposal(database: sqlite3.Connection, row: Row) -> Proposal:
     """Add one that waits."""
     number = database.execute(_INSERT, row).lastrowid
-    return one(database, {**row, "proposal_id": number})
+    return select_proposal(database, {**row, "proposal_id": number})
 
 
-def waiting(database: sqlite3.Connection, row: Row) -> tuple[int, float]:
-    """Tell how many wait, and how much room they take."""
+def count_pending(database: sqlite3.Connection, row: Row) -> tuple[int, float]:
+    """Return how many wait, and how much room they take."""
     count, size = database.execute(_WAITING, row).fetchone()
     return count, size
 
 
-def one(database: sqlite3.Connection, row: Row) -> Proposal:
-    """Give the one with a number.
+def select_proposal(database: sqlite3.Connection, row: Row) -> Proposal:
+    """Return the one with a number.
 
     Raises
     ------
@@ -133,26 +133,26 @@ def one(database: sqlite3.Connection, row: Row) -> Proposal:
     found = database.execute(select, row).fetchone()
     if found is None:
         raise ProposalNotFound
-    return _read(found)
+    return _build_proposal(found)
 
 
-def work(database: sqlite3.Connection, row: Row) -> bytes | None:
-    """Give what accepting one takes; None if it waits no longer."""
+def select_payload(database: sqlite3.Connection, row: Row) -> bytes | None:
+    """Return what accepting one takes; None if it waits no longer."""
     found = database.execute(_WORK, row).fetchone()
     return None if found is None else found[0]
 
 
-def newest(database: sqlite3.Connection, row: Row) -> list[Proposal]:
+def select_newest(database: sqlite3.Connection, row: Row) -> list[Proposal]:
     """List some; ``name`` and ``status`` may be None, for any."""
     select = (
         f"{_SELECT} AND proposal_id < :before"
         " AND (:name IS NULL OR name = :name) AND (:status IS NULL OR status = :status)"
         " ORDER BY proposal_id DESC LIMIT :limit"
     )
-    return [_read(found) for found in database.execute(select, row)]
+    return [_build_proposal(found) for found in database.execute(select, row)]
 
 
-def decide(database: sqlite3.Connection, row: Row, ruling: Ruling) -> Proposal:
+def store_decision(database: sqlite3.Connection, row: Row, ruling: DecisionRecord) -> Proposal:
     """Change parts of one, or the whole of one that has none.
 
     Raises
@@ -161,12 +161,12 @@ def decide(database: sqlite3.Connection, row: Row, ruling: Ruling) -> Proposal:
     ProposalClosed
         If others have decided already, or do so at this moment.
     """
-    before = one(database, row)
+    before = select_proposal(database, row)
     if ruling.claim is None:
         check_pending(before, ruling.parts)
-        check_unclaimed(_claims(database, row), ruling.parts)
-    elif not release(database, {"claim": ruling.claim}):
-        raise closed(before.proposal_id, before.status)
+        check_unclaimed(_select_claims(database, row), ruling.parts)
+    elif not release_claim(database, {"claim": ruling.claim}):
+        raise build_closed_error(before.proposal_id, before.status)
     after = [
         replace(part, status=ruling.verdict) if part.part in ruling.parts else part
         for part in before.parts
@@ -174,50 +174,50 @@ def decide(database: sqlite3.Connection, row: Row, ruling: Ruling) -> Proposal:
     edit_ids = before.edit_ids + ([] if ruling.edit_id is None else [ruling.edit_id])
     kept = {
         "by": ruling.user,
-        "status": _status({part.status for part in after} or {ruling.verdict}),
-        "parts": written(after),
-        "edit_ids": written(edit_ids),
+        "status": _compute_status({part.status for part in after} or {ruling.verdict}),
+        "parts": encode_json(after),
+        "edit_ids": encode_json(edit_ids),
     }
     database.execute(_DECIDE, {**row, **kept})
-    decided = one(database, row)
+    decided = select_proposal(database, row)
     database.execute(_FORGET_MOST, row)
     return decided
 
 
-def expire(database: sqlite3.Connection, row: Row) -> list[Proposal]:
+def expire_proposals(database: sqlite3.Connection, row: Row) -> list[Proposal]:
     """End those whose time is over, and forget old ones; give the former."""
     select = f"{_SELECT} AND status = 'pending' AND expires <= :now AND NOT {_CLAIMED}"
-    due = [_read(found).proposal_id for found in database.execute(select, row)]
+    due = [_build_proposal(found).proposal_id for found in database.execute(select, row)]
     database.executemany(_EXPIRE, [(number,) for number in due])
-    ended = [one(database, {**row, "proposal_id": number}) for number in due]
+    ended = [select_proposal(database, {**row, "proposal_id": number}) for number in due]
     database.execute(_FORGET_OLD, row)
     return ended
 
 
-def due(database: sqlite3.Connection, row: Row) -> tuple[str | None, str | None]:
-    """Tell when the next one that waits is over, and when the first of the others was."""
+def select_next_expiry(database: sqlite3.Connection, row: Row) -> tuple[str | None, str | None]:
+    """Return when the next one that waits is over, and when the first of the others was."""
     waiting, closed = database.execute(_DUE, row).fetchone()
     return waiting, closed
 
 
-def follow(database: sqlite3.Connection, row: Row) -> None:
+def rename_paths(database: sqlite3.Connection, row: Row) -> None:
     """Put a new path in the place of an old one, and of all below it."""
     if row["old_name"] != row["new_name"]:
         database.execute(_FOLLOW, row)
     database.execute(_FOLLOW_LINK + _AT_PATH, row)
 
 
-def forget(database: sqlite3.Connection, row: Row) -> list[Proposal]:
+def delete_paths(database: sqlite3.Connection, row: Row) -> list[Proposal]:
     """Remove those at a path and below; give those of them that waited."""
     select = f"{_SELECT} AND status = 'pending'{_BELOW}"
-    pending = [_read(found) for found in database.execute(select, row)]
+    pending = [_build_proposal(found) for found in database.execute(select, row)]
     database.execute(_FORGET + _BELOW, row)
     database.execute(_LOSE_LINK + _AT_PATH, row)
     database.execute(_RELEASE_FORGOTTEN)
     return pending
 
 
-def claim(database: sqlite3.Connection, row: Row, parts: Collection[int]) -> Claim:
+def claim_parts(database: sqlite3.Connection, row: Row, parts: Collection[int]) -> Claim:
     """Claim parts of one for a server.
 
     Raises
@@ -226,29 +226,29 @@ def claim(database: sqlite3.Connection, row: Row, parts: Collection[int]) -> Cla
     ProposalClosed
         If others have decided already, or do so at this moment.
     """
-    check_pending(one(database, row), parts)
-    check_unclaimed(_claims(database, row), parts)
-    number = database.execute(_INSERT_CLAIM, {**row, "parts": written(sorted(parts))}).lastrowid
-    (made,) = (made for made in _claims(database, row) if made.claim == number)
+    check_pending(select_proposal(database, row), parts)
+    check_unclaimed(_select_claims(database, row), parts)
+    number = database.execute(_INSERT_CLAIM, {**row, "parts": encode_json(sorted(parts))}).lastrowid
+    (made,) = (made for made in _select_claims(database, row) if made.claim == number)
     return made
 
 
-def claims(database: sqlite3.Connection, row: Row) -> list[Claim]:
+def select_claims(database: sqlite3.Connection, row: Row) -> list[Claim]:
     """List what all servers have claimed of a root."""
     return [_read_claim(found) for found in database.execute(_ALL_CLAIMS, row)]
 
 
-def note_write(database: sqlite3.Connection, row: Row) -> bool:
+def record_write(database: sqlite3.Connection, row: Row) -> bool:
     """Note that what was claimed is being written; false if nobody has claimed it any more."""
     return database.execute(_WRITING, row).rowcount == 1
 
 
-def release(database: sqlite3.Connection, row: Row) -> bool:
+def release_claim(database: sqlite3.Connection, row: Row) -> bool:
     """End a claim; false if somebody else has done so."""
     return database.execute(_RELEASE, row).rowcount == 1
 
 
-def _claims(database: sqlite3.Connection, row: Row) -> list[Claim]:
+def _select_claims(database: sqlite3.Connection, row: Row) -> list[Claim]:
     return [_read_claim(found) for found in database.execute(_CLAIMS, row)]
 
 
@@ -257,18 +257,18 @@ def _read_claim(found: Sequence[Any]) -> Claim:
     return Claim(number, proposal_id, json.loads(parts), *more)
 
 
-def purge(database: sqlite3.Connection, row: Row) -> None:
+def purge_proposals(database: sqlite3.Connection, row: Row) -> None:
     """Remove those for a notebook that wait no longer."""
     database.execute(_PURGE, row)
 
 
-def written(value: Any) -> str:
+def encode_json(value: Any) -> str:
     """Write what a row has as JSON."""
     # A source may have lone surrogates, which JSON's escapes alone can say.
     return json.dumps(msgspec.to_builtins(value))
 
 
-def _status(verdicts: Collection[str]) -> Status:
+def _compute_status(verdicts: Collection[str]) -> Status:
     if "pending" in verdicts:
         return "pending"
     if len(verdicts) > 1:
@@ -276,7 +276,7 @@ def _status(verdicts: Collection[str]) -> Status:
     return "accepted" if "accepted" in verdicts else "rejected"
 
 
-def _read(found: Sequence[Any]) -> Proposal:
+def _build_proposal(found: Sequence[Any]) -> Proposal:
     number, path, status, created, expires, proposed, parts, edit_ids, decided_by = found
     told = {
         **json.loads(proposed),

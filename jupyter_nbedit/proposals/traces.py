@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.record import Side
+from jupyter_nbedit.notebook.record import CellState
 from jupyter_nbedit.proposals import Proposal, ProposedPart
 
 
 def is_applied(document: Document, proposal: Proposal, parts: Collection[int]) -> bool:
     """Return whether cells look as parts of a proposal make them, and none as they were before."""
     chosen = [part for part in proposal.parts if not parts or part.part in parts]
-    found = [vote for part in chosen for vote in _votes(document, part)]
+    found = [vote for part in chosen for vote in _collect_votes(document, part)]
     return bool(found) and all(found)
 
 
-def _votes(document: Document, part: ProposedPart) -> Iterator[bool]:
-    """Give whether a cell is as after or as before; nothing if it is neither, or both."""
-    cells = [document.cell(index) for index in range(len(document))]
+def _collect_votes(document: Document, part: ProposedPart) -> Iterator[bool]:
+    """Yield whether a cell is as after or as before; nothing if it is neither, or both."""
+    cells = [document.get_cell(index) for index in range(len(document))]
     if part.cell_id is not None:
         cells = [cell for cell in cells if cell.id == part.cell_id]
         if part.before is None or part.after is None:
@@ -30,5 +30,5 @@ def _votes(document: Document, part: ProposedPart) -> Iterator[bool]:
         yield is_after
 
 
-def _is_in(said: list[tuple[str, str]], side: Side | None) -> bool:
+def _is_in(said: list[tuple[str, str]], side: CellState | None) -> bool:
     return side is not None and (side.cell_type, side.source) in said

@@ -9,12 +9,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.notebook.text import Text
+from jupyter_nbedit.notebook.text import Buffer
 
 if TYPE_CHECKING:
     import os
 
-    from jupyter_nbedit.storage.filetext import Marks
+    from jupyter_nbedit.storage.filetext import ResumableSha256
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Content:
         The sha256 of the bytes in hex, where the storage knows it without computing it.
     """
 
-    raw: Text
+    data: Buffer
     last_modified: datetime
     version: object = None
     trusted: bool | None = None
@@ -45,7 +45,7 @@ class Content:
     @property
     def text(self) -> bytes:
         """All the bytes, in memory."""
-        return self.raw[:]
+        return self.data[:]
 
 
 #: How another program that writes a file in the moment of an edit is kept from losing what it
@@ -54,7 +54,7 @@ Guard = Literal["lease", "exchange", "compare"]
 
 
 @dataclass(frozen=True)
-class Written:
+class WriteResult:
     """What a write left behind.
 
     Parameters
@@ -87,12 +87,12 @@ class Written:
     persisted: bool = True
     signed: bool = False
     status: os.stat_result | None = None
-    marks: Marks | None = None
+    marks: ResumableSha256 | None = None
     guard: Guard | None = None
 
 
 @dataclass(frozen=True)
-class Found:
+class NotebookFile:
     """A notebook in a folder.
 
     Parameters
@@ -108,7 +108,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class PassedOver:
+class SkippedPath:
     """What is not looked into though it may be, or hold, notebooks.
 
     Parameters
@@ -127,7 +127,7 @@ class PassedOver:
 
 
 @dataclass(frozen=True)
-class Entered:
+class Directory:
     """A folder that is gone through from here on.
 
     Parameters
@@ -140,13 +140,13 @@ class Entered:
 
 
 #: What there is on a walk through a folder.
-Entry = Found | PassedOver | Entered
+WalkItem = NotebookFile | SkippedPath | Directory
 #: Goes through a folder, which may take time. Begins at a path, and goes on in the order of the
 #: paths' components; folders on the way to the path are not told of.
-Walk = Callable[[str], Iterator[Entry]]
+Walker = Callable[[str], Iterator[WalkItem]]
 
 
-class Changed(Exception):
+class StaleContent(Exception):
     """What is kept is no longer what was read; nothing was written."""
 
 
@@ -161,7 +161,7 @@ class Storage(Protocol):
     def preserves_bytes(self) -> bool:
         """Whether what is kept after a write is what was read, spliced, and nothing else."""
 
-    def hold(self, path: str) -> AbstractAsyncContextManager[None]:
+    def lock(self, path: str) -> AbstractAsyncContextManager[None]:
         """Keep every other writer of this server away from a notebook.
 
         Raises
@@ -180,7 +180,7 @@ class Storage(Protocol):
         NotebookNotFound, NotAPlainFile, Forbidden, Busy, StorageFailure
         """
 
-    async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> Written:
+    async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> WriteResult:
         """Write what was read, spliced, if it is still what is kept.
 
         Raises
@@ -190,7 +190,7 @@ class Storage(Protocol):
         NotebookNotFound, NotAPlainFile, Forbidden, NoSpace, StorageFailure
         """
 
-    async def check_vacant(self, path: str) -> None:
+    async def ensure_absent(self, path: str) -> None:
         """Raise what creating a notebook would raise, as far as that can be known before.
 
         Raises
@@ -198,7 +198,7 @@ class Storage(Protocol):
         NotebookExists, NotebookNotFound, Forbidden
         """
 
-    async def create(self, path: str, text: bytes) -> Written:
+    async def create(self, path: str, text: bytes) -> WriteResult:
         """Keep a notebook where there was nothing.
 
         Raises
@@ -210,8 +210,8 @@ class Storage(Protocol):
         Forbidden, NoSpace, StorageFailure
         """
 
-    async def announce(self, path: str, written: Written) -> list[str]:
-        """Tell the contents manager, its hooks and its listeners that a notebook was written.
+    async def notify_saved(self, path: str, written: WriteResult) -> list[str]:
+        """Return the contents manager, its hooks and its listeners that a notebook was written.
 
         Returns
         -------
@@ -222,8 +222,8 @@ class Storage(Protocol):
 class Storages(Protocol):
     """The ways in which a server keeps its notebooks, each of them in one of them at a time."""
 
-    async def of(self, path: str) -> Storage:
-        """Give the way in which a notebook is kept now, or would be.
+    async def resolve(self, path: str) -> Storage:
+        """Return the way in which a notebook is kept now, or would be.
 
         Raises
         ------
@@ -233,8 +233,8 @@ class Storages(Protocol):
             If there is no way.
         """
 
-    def hold(self, path: str) -> AbstractAsyncContextManager[Storage]:
-        """Give the way in which a notebook is kept, and keep every other writer away.
+    def lock(self, path: str) -> AbstractAsyncContextManager[Storage]:
+        """Return the way in which a notebook is kept, and keep every other writer away.
 
         Raises
         ------
@@ -250,7 +250,7 @@ class Storages(Protocol):
         InvalidRequest, NotebookNotFound, NotAPlainFile, Forbidden, StorageFailure
         """
 
-    async def walk(self, path: str, *, recursive: bool) -> Walk:
+    async def walk(self, path: str, *, recursive: bool) -> Walker:
         """Prepare to go through the notebooks of a folder, or to the only one at a path.
 
         Parameters

@@ -14,29 +14,29 @@ from typing import Any, TypeVar
 from jupyter_server.utils import ensure_async
 
 from jupyter_nbedit.errors import FolderNotFound, NbEditError, NotebookNotFound
-from jupyter_nbedit.storage import Entered, Entry, Found, PassedOver, Walk
-from jupyter_nbedit.storage.failures import failures
+from jupyter_nbedit.storage import Directory, NotebookFile, SkippedPath, Walker, WalkItem
+from jupyter_nbedit.storage.failures import map_contents_errors
 from jupyter_nbedit.storage.guards import is_link
-from jupyter_nbedit.storage.listing import CHECKPOINTS, LINK, is_before, through
+from jupyter_nbedit.storage.listing import CHECKPOINTS, LINK, is_before, traverse
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.loop_calls import run_on_loop
-from jupyter_nbedit.storage.managed import Managed
-from jupyter_nbedit.storage.paths import SUFFIX, is_odd
+from jupyter_nbedit.storage.managed import ContentsFile
+from jupyter_nbedit.storage.paths import SUFFIX, is_unsafe
 
-_Answer = TypeVar("_Answer")
+_Model = TypeVar("_Model")
 
 # How long one answer of the manager may take; its store may be far away.
 _PATIENCE_SECONDS = 30.0
 
 
-async def walk(
+async def walk_contents(
     manager: Any,
     locks: PathLocks,
     path: str,
     *,
     recursive: bool,
     patience: float = _PATIENCE_SECONDS,
-) -> Walk:
+) -> Walker:
     """Prepare to go through a folder of any contents manager; see `Storages.walk`.
 
     Parameters
@@ -57,20 +57,20 @@ async def walk(
     FolderNotFound
     """
     path = path.strip("/")
-    top = Managed(manager, locks, path, FolderNotFound)
+    top = ContentsFile(manager, locks, path, FolderNotFound)
     loop = asyncio.get_running_loop()
-    asking = _Asking(manager, locks, loop, recursive=recursive, patience=patience)
+    asking = _ContentsWalk(manager, locks, loop, recursive=recursive, patience=patience)
     if path:
         await top.check_visible()
-    with failures(FolderNotFound):
+    with map_contents_errors(FolderNotFound):
         if await ensure_async(manager.dir_exists(path)):
-            return partial(asking.of_folder, path)
+            return partial(asking.walk_folder, path)
         if path.endswith(SUFFIX) and await ensure_async(manager.file_exists(path)):
-            return partial(asking.of_notebook, path)
+            return partial(asking.walk_notebook, path)
     raise FolderNotFound
 
 
-class _Asking:
+class _ContentsWalk:
     def __init__(
         self,
         manager: Any,
@@ -86,62 +86,62 @@ class _Asking:
         self._recursive = recursive
         self._patience = patience
 
-    def of_notebook(self, path: str, start: str) -> Iterator[Entry]:
+    def walk_notebook(self, path: str, start: str) -> Iterator[WalkItem]:
         if start.split("/") <= path.split("/"):
-            yield self._found(path)
+            yield self._build_notebook_file(path)
 
-    def of_folder(self, path: str, start: str) -> Iterator[Entry]:
-        return through(lambda inner: self._entries(inner, start), path, start)
+    def walk_folder(self, path: str, start: str) -> Iterator[WalkItem]:
+        return traverse(lambda inner: self._list_items(inner, start), path, start)
 
-    def _entries(self, path: str, start: str) -> Iterator[Entry]:
+    def _list_items(self, path: str, start: str) -> Iterator[WalkItem]:
         """List a folder."""
         try:
-            entries = self._ask(partial(self._listed, path))
+            entries = self._call_on_loop(partial(self._list_folder, path))
         except FolderNotFound:
             return
         except NbEditError as refused:
-            yield PassedOver(path, refused.reason, refused.message)
+            yield SkippedPath(path, refused.reason, refused.message)
             return
         for name, is_folder in entries:
             # The root of a drive ends in a colon, behind which comes no slash.
             inner = f"{path}/{name}" if path and not path.endswith(":") else f"{path}{name}"
-            if is_odd(name) or is_before(inner, start):
+            if is_unsafe(name) or is_before(inner, start):
                 continue
             try:
-                found = self._entry(name, inner, is_folder=is_folder)
+                found = self._build_item(name, inner, is_folder=is_folder)
             except NbEditError as refused:
-                found = PassedOver(inner, refused.reason, refused.message)
-            if isinstance(found, Entered) or (found and inner.split("/") >= start.split("/")):
+                found = SkippedPath(inner, refused.reason, refused.message)
+            if isinstance(found, Directory) or (found and inner.split("/") >= start.split("/")):
                 yield found
 
-    def _entry(self, name: str, path: str, *, is_folder: bool) -> Entry | None:
+    def _build_item(self, name: str, path: str, *, is_folder: bool) -> WalkItem | None:
         if not (self._recursive if is_folder else name.endswith(SUFFIX)):
             return None
-        if name == CHECKPOINTS or not self._ask(partial(self._shows, name, path)):
-            return PassedOver(path, "hidden", "It is hidden.")
+        if name == CHECKPOINTS or not self._call_on_loop(partial(self._is_shown, name, path)):
+            return SkippedPath(path, "hidden", "It is hidden.")
         if is_link(self._manager, path):
-            return PassedOver(path, "link", LINK)
-        return Entered(path) if is_folder else self._found(path)
+            return SkippedPath(path, "link", LINK)
+        return Directory(path) if is_folder else self._build_notebook_file(path)
 
-    def _found(self, path: str) -> Found:
-        file = Managed(self._manager, self._locks, path, NotebookNotFound)
-        return Found(path, lambda: self._ask(file.read).text)
+    def _build_notebook_file(self, path: str) -> NotebookFile:
+        file = ContentsFile(self._manager, self._locks, path, NotebookNotFound)
+        return NotebookFile(path, lambda: self._call_on_loop(file.read).text)
 
-    async def _listed(self, path: str) -> list[tuple[str, bool]]:
+    async def _list_folder(self, path: str) -> list[tuple[str, bool]]:
         """List the names in a folder, in order, and whether they are folders themselves."""
-        with failures(FolderNotFound):
+        with map_contents_errors(FolderNotFound):
             model = await ensure_async(self._manager.get(path, content=True, type="directory"))
-            return sorted({(_name_of(entry), _is_folder(entry)) for entry in model["content"]})
+            return sorted({(_get_name(entry), _is_folder(entry)) for entry in model["content"]})
 
-    async def _shows(self, name: str, path: str) -> bool:
-        file = Managed(self._manager, self._locks, path, NotebookNotFound)
+    async def _is_shown(self, name: str, path: str) -> bool:
+        file = ContentsFile(self._manager, self._locks, path, NotebookNotFound)
         try:
             await file.check_visible()
         except NotebookNotFound:
             return False
         return bool(self._manager.should_list(name))
 
-    def _ask(self, question: Callable[[], Coroutine[Any, Any, _Answer]]) -> _Answer:
+    def _call_on_loop(self, question: Callable[[], Coroutine[Any, Any, _Model]]) -> _Model:
         """Have the loop ask; this thread waits.
 
         Raises
@@ -157,7 +157,7 @@ class _Asking:
         )
 
 
-def _name_of(entry: Mapping[str, Any]) -> str:
+def _get_name(entry: Mapping[str, Any]) -> str:
     # Some managers give their own store's paths; what stands behind the last slash is the same.
     return str(entry["path"] or entry["name"]).rstrip("/").rpartition("/")[2]
 

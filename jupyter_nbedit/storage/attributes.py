@@ -10,14 +10,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from jupyter_nbedit.errors import NotAPlainFile
-from jupyter_nbedit.storage.folders import Folder
+from jupyter_nbedit.storage.folders import OpenDirectory
 
 # By how much a time must be later to be another one: mostly a millisecond, on FAT two seconds.
 _STEPS_NS = (1_000_000, 1_000_000_000, 2_000_000_000)
 
 
-def newer(folder: Folder, name: str, descriptor: int, status: os.stat_result) -> os.stat_result:
-    """Give a new file a later time than the old one had.
+def advance_mtime(
+    folder: OpenDirectory, name: str, descriptor: int, status: os.stat_result
+) -> os.stat_result:
+    """Set the time of a new file to one later than that of the old file.
 
     Those who watch the file by its time, jupyter-collaboration among them, take an equal or older
     one for no change and write over it.
@@ -44,7 +46,7 @@ def newer(folder: Folder, name: str, descriptor: int, status: os.stat_result) ->
 
 
 def copy_attributes(old: int, made: int, status: os.stat_result) -> None:
-    """Give a new file the mode, owner and attributes of the old one.
+    """Copy the mode, owner and attributes of the old file to the new one.
 
     Parameters
     ----------
@@ -83,15 +85,15 @@ def _copy_extended(old: int, made: int) -> None:
         raise
     # From a folder's default access list a new file inherits one that the old file may not have.
     for name in set(os.listxattr(made)) - set(names):
-        with _kept(name):
+        with _map_attribute_errors(name):
             os.removexattr(made, name)
     for name in names:
-        with _kept(name):
+        with _map_attribute_errors(name):
             os.setxattr(made, name, os.getxattr(old, name))
 
 
 @contextmanager
-def _kept(name: str) -> Iterator[None]:
+def _map_attribute_errors(name: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -18,27 +18,34 @@ from typing import Any
 from jupyter_server.utils import ensure_async
 
 from jupyter_nbedit.errors import FolderNotFound, NotAPlainFile, NotebookNotFound
-from jupyter_nbedit.storage import Entry, Found, Storage, Walk, asking, listing
+from jupyter_nbedit.storage import NotebookFile, Storage, Walker, WalkItem, asking, listing
 from jupyter_nbedit.storage.contents import ContentsStorage
-from jupyter_nbedit.storage.failures import failures
+from jupyter_nbedit.storage.failures import map_contents_errors
 from jupyter_nbedit.storage.files import FileStorage
-from jupyter_nbedit.storage.guards import guard
-from jupyter_nbedit.storage.known import Known
-from jupyter_nbedit.storage.leftovers import Leftovers
+from jupyter_nbedit.storage.guards import install_locks
+from jupyter_nbedit.storage.known import OwnWriteCache
+from jupyter_nbedit.storage.leftovers import TempFileCleaner
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.loop_calls import run_on_loop
-from jupyter_nbedit.storage.managers import Way, keeps_plain_files, kinds_of, way_of
-from jupyter_nbedit.storage.mapping import api_path, root_name, shows
+from jupyter_nbedit.storage.managers import StorageKind, detect_kind, has_plain_files, list_kinds
+from jupyter_nbedit.storage.mapping import get_root_name, is_served, to_api_path
 from jupyter_nbedit.storage.notebook import NotebookStorage
-from jupyter_nbedit.storage.paths import is_odd
+from jupyter_nbedit.storage.paths import is_unsafe
 from jupyter_nbedit.storage.room import RoomStorage
-from jupyter_nbedit.storage.rooms import TEXT, RoomsThen, has_rooms, live_places, place_of, room_of
-from jupyter_nbedit.storage.shared_cells import Sights
-from jupyter_nbedit.storage.shared_text import SharedText, TextRoomStorage
+from jupyter_nbedit.storage.rooms import (
+    TEXT,
+    RoomIdSnapshot,
+    find_room,
+    get_file_identity,
+    has_rooms,
+    list_live_file_identities,
+)
+from jupyter_nbedit.storage.shared_cells import RoomSnapshotCache
+from jupyter_nbedit.storage.shared_text import RoomTextFile, TextRoomStorage
 
 # How often a way is chosen that is another one as soon as the notebook is held.
 _ATTEMPTS = 8
-_UNSETTLED = (
+_KIND_KEEPS_CHANGING = (
     f"The way in which this server keeps the notebook has changed {_ATTEMPTS} times while it was "
     "chosen. Most likely its Jupytext metadata name another half that cannot be; correct `formats` "
     "in them. Nothing was written."
@@ -46,7 +53,7 @@ _UNSETTLED = (
 
 
 @dataclass(frozen=True)
-class ServerStorages:
+class StorageResolver:
     """The ways of one server; see `Storages`.
 
     Parameters
@@ -70,66 +77,66 @@ class ServerStorages:
     settings: Mapping[str, Any]
     locks: PathLocks
     links_outside_root: bool = True
-    leftovers: Leftovers = field(default_factory=Leftovers)
-    sights: Sights = field(default_factory=Sights)
-    known: Known = field(default_factory=Known)
+    leftovers: TempFileCleaner = field(default_factory=TempFileCleaner)
+    sights: RoomSnapshotCache = field(default_factory=RoomSnapshotCache)
+    known: OwnWriteCache = field(default_factory=OwnWriteCache)
     room_patience: float = 5.0
 
-    def kinds(self) -> list[str]:
+    def list_kinds(self) -> list[str]:
         """List the ways in which this server keeps notebooks now, as ``applied_via`` names them."""
         rooms = ["room"] if has_rooms(self.settings) else []
-        return [*kinds_of(self.settings["contents_manager"]), *rooms]
+        return [*list_kinds(self.settings["contents_manager"]), *rooms]
 
-    async def of(self, path: str) -> Storage:
+    async def resolve(self, path: str) -> Storage:
         """Choose the way for a notebook as things are now."""
         self._check_inside(path)
         manager = self.settings["contents_manager"]
-        beneath = await self._beneath(path)
-        if (room := room_of(self.settings, manager, path)) is not None:
+        beneath = await self._resolve_contents(path)
+        if (room := find_room(self.settings, manager, path)) is not None:
             return RoomStorage(room, manager, beneath, self.locks, self.sights)
-        if (room := room_of(self.settings, manager, path, TEXT)) is not None:
-            kept, held = partial(beneath.read, path), partial(beneath.hold, path)
-            shared = SharedText(room, manager, self.locks, kept, held, NotebookNotFound)
+        if (room := find_room(self.settings, manager, path, TEXT)) is not None:
+            kept, held = partial(beneath.read, path), partial(beneath.lock, path)
+            shared = RoomTextFile(room, manager, self.locks, kept, held, NotebookNotFound)
             return TextRoomStorage(shared)
         return beneath
 
-    async def _beneath(self, path: str) -> Storage:
+    async def _resolve_contents(self, path: str) -> Storage:
         """Choose the way in which the contents manager keeps a notebook."""
         manager = self.settings["contents_manager"]
-        way = await way_of(manager, self.locks, path)
-        guard(manager, self.locks)
-        if way is Way.FILE:
+        way = await detect_kind(manager, self.locks, path)
+        install_locks(manager, self.locks)
+        if way is StorageKind.FILE:
             return FileStorage(
                 manager,
                 self.locks,
                 links_outside_root=self.links_outside_root,
                 file_ids=self.settings.get("file_id_manager"),
                 leftovers=self.leftovers,
-                rooms=RoomsThen.of(self.settings) if has_rooms(self.settings) else None,
+                rooms=RoomIdSnapshot.take(self.settings) if has_rooms(self.settings) else None,
                 known=self.known,
             )
-        if way is Way.TEXT:
+        if way is StorageKind.TEXT:
             return ContentsStorage(manager, self.locks)
-        return NotebookStorage(manager, self.locks, paired=way is Way.PAIR)
+        return NotebookStorage(manager, self.locks, paired=way is StorageKind.PAIR)
 
-    def hold(self, path: str) -> AbstractAsyncContextManager[Storage]:
+    def lock(self, path: str) -> AbstractAsyncContextManager[Storage]:
         """Choose the way for a notebook, and keep its other writers away."""
-        return self._hold(path)
+        return self._lock(path)
 
     @asynccontextmanager
-    async def _hold(self, path: str) -> AsyncIterator[Storage]:
-        storage = await self.of(path)
+    async def _lock(self, path: str) -> AsyncIterator[Storage]:
+        storage = await self.resolve(path)
         for _ in range(_ATTEMPTS):
-            async with storage.hold(path):
+            async with storage.lock(path):
                 # While it waited, a hook may have come, or the other half of a pair.
-                now = await self.of(path)
+                now = await self.resolve(path)
                 if _is_same(now, storage):
                     yield storage
                     return
             storage = now
-        raise NotAPlainFile(_UNSETTLED)
+        raise NotAPlainFile(_KIND_KEEPS_CHANGING)
 
-    async def walk(self, path: str, *, recursive: bool) -> Walk:
+    async def walk(self, path: str, *, recursive: bool) -> Walker:
         """Prepare to go through what the Contents API shows of a folder."""
         try:
             self._check_inside(path)
@@ -137,27 +144,31 @@ class ServerStorages:
             raise FolderNotFound from None
         manager = self.settings["contents_manager"]
         found = await self._walk(manager, path, recursive=recursive)
-        live = live_places(self.settings, manager)
-        return partial(self._with_rooms, found, live, asyncio.get_running_loop()) if live else found
+        live = list_live_file_identities(self.settings, manager)
+        return (
+            partial(self._walk_with_rooms, found, live, asyncio.get_running_loop())
+            if live
+            else found
+        )
 
-    async def _walk(self, manager: Any, path: str, *, recursive: bool) -> Walk:
-        if keeps_plain_files(manager):
+    async def _walk(self, manager: Any, path: str, *, recursive: bool) -> Walker:
+        if has_plain_files(manager):
             top = None if self.links_outside_root else os.path.realpath(manager.root_dir)
-            return await listing.walk(manager, path, recursive=recursive, top=top)
-        return await asking.walk(manager, self.locks, path, recursive=recursive)
+            return await listing.walk_files(manager, path, recursive=recursive, top=top)
+        return await asking.walk_contents(manager, self.locks, path, recursive=recursive)
 
-    def _with_rooms(
-        self, walk: Walk, live: set[object], loop: asyncio.AbstractEventLoop, start: str
-    ) -> Iterator[Entry]:
+    def _walk_with_rooms(
+        self, walk: Walker, live: set[object], loop: asyncio.AbstractEventLoop, start: str
+    ) -> Iterator[WalkItem]:
         """Go on a walk, and see what people have open as they do."""
         for entry in walk(start):
-            place = place_of(self.settings["contents_manager"], entry.path)
-            if isinstance(entry, Found) and place in live:
-                yield Found(entry.path, partial(self._read_in, loop, entry.path))
+            place = get_file_identity(self.settings["contents_manager"], entry.path)
+            if isinstance(entry, NotebookFile) and place in live:
+                yield NotebookFile(entry.path, partial(self._read_from_thread, loop, entry.path))
             else:
                 yield entry
 
-    def _read_in(self, loop: asyncio.AbstractEventLoop, path: str) -> bytes:
+    def _read_from_thread(self, loop: asyncio.AbstractEventLoop, path: str) -> bytes:
         """Read from another thread; a shared notebook belongs to the loop's."""
         return run_on_loop(
             loop,
@@ -167,20 +178,20 @@ class ServerStorages:
         )
 
     async def _read(self, path: str) -> bytes:
-        return (await (await self.of(path)).read(path)).text
+        return (await (await self.resolve(path)).read(path)).text
 
-    def name(self, path: str) -> str:
-        """Give the one path of a file that may have several, by links: the one without."""
+    def get_canonical_path(self, path: str) -> str:
+        """Return the one path of a file that may have several, by links: the one without."""
         manager = self.settings["contents_manager"]
-        return api_path(manager, path.strip("/"), relative=True) or path
+        return to_api_path(manager, path.strip("/"), relative=True) or path
 
-    def root(self) -> str:
+    def get_root_name(self) -> str:
         """Name what the paths are relative to; the servers of one user may have several roots."""
-        return root_name(self.settings["contents_manager"])
+        return get_root_name(self.settings["contents_manager"])
 
-    def shows(self, folder: Path) -> bool:
-        """Tell whether the Contents API shows a folder of the file system."""
-        return shows(self.settings["contents_manager"], str(folder))
+    def is_served(self, folder: Path) -> bool:
+        """Return whether the Contents API shows a folder of the file system."""
+        return is_served(self.settings["contents_manager"], str(folder))
 
     async def check(self, path: str) -> None:
         """Refuse a notebook that cannot be read now, in whatever way it is kept; it is not read.
@@ -191,14 +202,14 @@ class ServerStorages:
         """
         self._check_inside(path)
         manager = self.settings["contents_manager"]
-        if keeps_plain_files(manager):
+        if has_plain_files(manager):
             storage = FileStorage(manager, self.locks, links_outside_root=self.links_outside_root)
             await storage.check(path)
         else:
             await ContentsStorage(manager, self.locks).check(path)
 
-    async def is_there(self, path: str) -> bool:
-        """Tell whether there is anything at a path, be it a notebook, another file or a folder.
+    async def exists(self, path: str) -> bool:
+        """Return whether there is anything at a path, be it a notebook, another file or a folder.
 
         Raises
         ------
@@ -207,9 +218,9 @@ class ServerStorages:
         StorageFailure, Forbidden
             If that cannot be told.
         """
-        if is_odd(path) or not path:
+        if is_unsafe(path) or not path:
             raise NotebookNotFound
-        with failures(NotebookNotFound):
+        with map_contents_errors(NotebookNotFound):
             return bool(await ensure_async(self.settings["contents_manager"].exists(path)))
 
     def _check_inside(self, path: str) -> None:
@@ -222,7 +233,7 @@ class ServerStorages:
         # The root is inside, in whatever way it is kept.
         if self.links_outside_root or not path.strip("/"):
             return
-        if api_path(self.settings["contents_manager"], path.strip("/"), relative=True) is None:
+        if to_api_path(self.settings["contents_manager"], path.strip("/"), relative=True) is None:
             raise NotebookNotFound
 
 

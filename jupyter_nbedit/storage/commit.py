@@ -12,42 +12,42 @@ import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from jupyter_nbedit.beside import waiting
+from jupyter_nbedit.beside import announce_disk_wait
 from jupyter_nbedit.errors import Forbidden, NotAPlainFile, NotebookExists, StorageFailure
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.storage import Changed, Content, Written
-from jupyter_nbedit.storage.attributes import copy_attributes, newer
-from jupyter_nbedit.storage.copying import copied, hash_of, write_all
-from jupyter_nbedit.storage.folders import Folder, opened
-from jupyter_nbedit.storage.kernel import REFUSED
-from jupyter_nbedit.storage.leftovers import TEMPORARY, show_as_held
-from jupyter_nbedit.storage.oserrors import refusals
+from jupyter_nbedit.storage import Content, StaleContent, WriteResult
+from jupyter_nbedit.storage.attributes import advance_mtime, copy_attributes
+from jupyter_nbedit.storage.copying import compute_hash, write_all, write_spliced
+from jupyter_nbedit.storage.folders import OpenDirectory, open_directory
+from jupyter_nbedit.storage.kernel import UNSUPPORTED_ERRNOS
+from jupyter_nbedit.storage.leftovers import TEMPORARY, lock_temp
+from jupyter_nbedit.storage.oserrors import map_os_errors
 from jupyter_nbedit.storage.snapshots import (
     Snapshot,
-    has_its_bytes,
-    last_modified,
-    looks_unchanged,
-    stamp_suffices,
+    are_timestamps_reliable,
+    get_last_modified,
+    has_same_content,
+    is_unmodified,
 )
-from jupyter_nbedit.storage.swapping import Swap
+from jupyter_nbedit.storage.swapping import FileExchange
 
 # FAT and some network file systems have no hard links.
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
 #: Calls its first argument, which puts the new file in the place of the old one; it is told what
 #: the two are, may see to it that others take the one for the other, and gives warnings.
-Exchange = Callable[[Callable[[], None], os.stat_result, os.stat_result], list[str]]
+SwapHook = Callable[[Callable[[], None], os.stat_result, os.stat_result], list[str]]
 
 
-def at_once(put: Callable[[], None], _old: os.stat_result, _new: os.stat_result) -> list[str]:
+def swap_directly(put: Callable[[], None], _old: os.stat_result, _new: os.stat_result) -> list[str]:
     """Exchange the files and tell nobody."""
     put()
     return []
 
 
-def replace(
-    real: str, base: Content, splices: Sequence[Splice], exchange: Exchange = at_once
-) -> Written:
+def atomic_replace(
+    real: str, base: Content, splices: Sequence[Splice], exchange: SwapHook = swap_directly
+) -> WriteResult:
     """Put the spliced bytes in the file's place, durably, if it still is what was read.
 
     Parameters
@@ -73,40 +73,40 @@ def replace(
         message = f"Expected content that was read from a file, found {snapshot!r}."
         raise TypeError(message)
     path, name = os.path.split(real)
-    with refusals(), opened(path) as folder:
+    with map_os_errors(), open_directory(path) as folder:
         _check_replaceable(folder, name, snapshot)
-        with _still(folder, name, snapshot) as old, _beside(folder) as temporary:
+        with _open_original(folder, name, snapshot) as old, _reserve_temp_name(folder) as temporary:
             # What the old file lets others read is not theirs before it has its mode.
             with (
-                _made(folder, temporary, 0o600) as made,
-                copied(base.raw, splices, made) as hashing,
+                _create_temp(folder, temporary, 0o600) as made,
+                write_spliced(base.data, splices, made) as hashing,
             ):
                 if old is not None:  # pragma: no branch -- it is None on Windows only
                     copy_attributes(old, made, snapshot.stat)
-                status = newer(folder, temporary, made, snapshot.stat)
-                by_stamp = stamp_suffices(base, snapshot, made)
-                waiting()
+                status = advance_mtime(folder, temporary, made, snapshot.stat)
+                by_stamp = are_timestamps_reliable(base, snapshot, made)
+                announce_disk_wait()
                 os.fsync(made)
 
             def unchanged() -> bool:
-                is_same = looks_unchanged(folder, name, snapshot)
-                return is_same and (by_stamp or has_its_bytes(folder, name, base))
+                is_same = is_unmodified(folder, name, snapshot)
+                return is_same and (by_stamp or has_same_content(folder, name, base))
 
             marks = hashing.result()
-            swap = Swap(folder, (temporary, name), old, (snapshot.stat, status), unchanged)
+            swap = FileExchange(folder, (temporary, name), old, (snapshot.stat, status), unchanged)
             # Here, for the exchange may be made on the loop's thread.
-            swap.wait()
-            warnings = exchange(swap.put, snapshot.stat, status)
+            swap.wait_for_writers()
+            warnings = exchange(swap.commit, snapshot.stat, status)
             with suppress(OSError):
                 # If it cannot go now, it is swept up later.
                 folder.unlink(temporary)
-            now = _status_of(folder, name, status)
-        warnings.extend(_synced(folder))
-    when = last_modified(status)
-    return Written(marks.sha256, when, warnings, guard=swap.guard, status=now, marks=marks)
+            now = _read_final_status(folder, name, status)
+        warnings.extend(_sync_directory(folder))
+    when = get_last_modified(status)
+    return WriteResult(marks.hexdigest, when, warnings, guard=swap.guard, status=now, marks=marks)
 
 
-def create(path: str, text: bytes) -> Written:
+def atomic_create(path: str, text: bytes) -> WriteResult:
     """Write a file that was not there, durably, with the mode that new files get.
 
     Parameters
@@ -125,23 +125,23 @@ def create(path: str, text: bytes) -> Written:
         Nothing was written.
     """
     path, name = os.path.split(path)
-    with refusals(), opened(path) as folder:
+    with map_os_errors(), open_directory(path) as folder:
         # A refusal that can be known before leaves not even a trace of a temporary file.
-        _check_vacant(folder, name)
+        _ensure_absent(folder, name)
         try:
-            with _beside(folder) as temporary:
-                with _made(folder, temporary, 0o666) as made:
+            with _reserve_temp_name(folder) as temporary:
+                with _create_temp(folder, temporary, 0o666) as made:
                     write_all(made, text)
                     os.fsync(made)
                     written = os.fstat(made)
-                _put_where_nothing_is(folder, temporary, name)
+                _place_new(folder, temporary, name)
         except FileExistsError:
-            raise _exists() from None
-        warnings = _synced(folder)
-    return Written(hash_of(text).sha256, last_modified(written), warnings)
+            raise _build_exists_error() from None
+        warnings = _sync_directory(folder)
+    return WriteResult(compute_hash(text).hexdigest, get_last_modified(written), warnings)
 
 
-def check_vacant(path: str) -> None:
+def ensure_absent(path: str) -> None:
     """Raise what `create` would raise, as far as that can be known before.
 
     Raises
@@ -149,20 +149,20 @@ def check_vacant(path: str) -> None:
     NotebookExists, NotebookNotFound, Forbidden
     """
     path, name = os.path.split(path)
-    with refusals(), opened(path) as folder:
-        _check_vacant(folder, name)
+    with map_os_errors(), open_directory(path) as folder:
+        _ensure_absent(folder, name)
 
 
-def _check_vacant(folder: Folder, name: str) -> None:
+def _ensure_absent(folder: OpenDirectory, name: str) -> None:
     with suppress(FileNotFoundError):
-        folder.status(name)
-        raise _exists()
+        folder.get_status(name)
+        raise _build_exists_error()
     if not folder.may_write():
         message = "The server may not write to this folder."
         raise Forbidden(message)
 
 
-def _exists() -> NotebookExists:
+def _build_exists_error() -> NotebookExists:
     message = (
         "There is something at this path already, and it is never overwritten. Choose another "
         "path, or edit the notebook with PATCH."
@@ -170,7 +170,7 @@ def _exists() -> NotebookExists:
     return NotebookExists(message)
 
 
-def _check_replaceable(folder: Folder, name: str, snapshot: Snapshot) -> None:
+def _check_replaceable(folder: OpenDirectory, name: str, snapshot: Snapshot) -> None:
     links = snapshot.stat.st_nlink
     if links > 1:
         message = (
@@ -179,17 +179,19 @@ def _check_replaceable(folder: Folder, name: str, snapshot: Snapshot) -> None:
         )
         raise NotAPlainFile(message, links=links)
     # What is there instead may be a link by now, and what it leads to is nobody's business here.
-    if not snapshot.is_of(folder.status(name)):
-        raise Changed
+    if not snapshot.matches(folder.get_status(name)):
+        raise StaleContent
     if not folder.may_write(name):
         message = "The server may not write this notebook's file; nothing was written."
         raise Forbidden(message)
 
 
-def _status_of(folder: Folder, name: str, made: os.stat_result) -> os.stat_result | None:
-    """Give a new file's status now that it has its name, unless somebody has written it since."""
+def _read_final_status(
+    folder: OpenDirectory, name: str, made: os.stat_result
+) -> os.stat_result | None:
+    """Return the status of the new file under its name; None if it was written since."""
     try:
-        now = folder.status(name)
+        now = folder.get_status(name)
     except OSError:
         return None
     is_same = (now.st_ino, now.st_mtime_ns) == (made.st_ino, made.st_mtime_ns)
@@ -197,15 +199,15 @@ def _status_of(folder: Folder, name: str, made: os.stat_result) -> os.stat_resul
 
 
 @contextmanager
-def _still(folder: Folder, name: str, snapshot: Snapshot) -> Iterator[int | None]:
+def _open_original(folder: OpenDirectory, name: str, snapshot: Snapshot) -> Iterator[int | None]:
     """Open the file that was read, where the system lets open files be replaced."""
     if os.name == "nt":
         yield None
         return
     old = folder.open(name, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        if not snapshot.is_of(os.fstat(old)):
-            raise Changed
+        if not snapshot.matches(os.fstat(old)):
+            raise StaleContent
         yield old
     finally:
         with suppress(OSError):
@@ -214,8 +216,8 @@ def _still(folder: Folder, name: str, snapshot: Snapshot) -> Iterator[int | None
 
 
 @contextmanager
-def _beside(folder: Folder) -> Iterator[str]:
-    """Give a name for a temporary file; a failure leaves nothing under it."""
+def _reserve_temp_name(folder: OpenDirectory) -> Iterator[str]:
+    """Return a name for a temporary file; a failure leaves nothing under it."""
     temporary = TEMPORARY.format(secrets.token_hex(8))
     try:
         yield temporary
@@ -229,20 +231,20 @@ def _beside(folder: Folder) -> Iterator[str]:
 
 
 @contextmanager
-def _made(folder: Folder, temporary: str, mode: int) -> Iterator[int]:
+def _create_temp(folder: OpenDirectory, temporary: str, mode: int) -> Iterator[int]:
     descriptor = folder.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
-        show_as_held(descriptor)
+        lock_temp(descriptor)
         yield descriptor
     finally:
         os.close(descriptor)
 
 
-def _put_where_nothing_is(folder: Folder, temporary: str, name: str) -> None:
+def _place_new(folder: OpenDirectory, temporary: str, name: str) -> None:
     try:
         folder.rename(temporary, name)
     except OSError as error:
-        if error.errno not in REFUSED:
+        if error.errno not in UNSUPPORTED_ERRNOS:
             raise
     else:
         return
@@ -260,9 +262,9 @@ def _put_where_nothing_is(folder: Folder, temporary: str, name: str) -> None:
             folder.unlink(temporary)
 
 
-def _synced(folder: Folder) -> list[str]:
+def _sync_directory(folder: OpenDirectory) -> list[str]:
     """Make a new name durable; gives warnings, for the file itself is written."""
-    waiting()
+    announce_disk_wait()
     try:
         folder.sync()
     except OSError as error:

@@ -7,10 +7,10 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, ClassVar
 
 from jupyter_nbedit.errors import NotebookExists, NotebookNotFound
-from jupyter_nbedit.notebook.splices import Splice, join
-from jupyter_nbedit.storage import Changed, Content, Written
+from jupyter_nbedit.notebook.splices import Splice, apply_splices
+from jupyter_nbedit.storage import Content, StaleContent, WriteResult
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.managed import Managed, tell
+from jupyter_nbedit.storage.managed import ContentsFile, emit_save
 from jupyter_nbedit.storage.paths import check_suffix
 
 _EXISTS = (
@@ -37,50 +37,50 @@ class ContentsStorage:
         self._manager = manager
         self._locks = locks
 
-    def hold(self, path: str) -> AbstractAsyncContextManager[None]:
+    def lock(self, path: str) -> AbstractAsyncContextManager[None]:
         """Keep this server's other writers away, the manager's own saves among them."""
-        return self._file(path).held()
+        return self._get_file(path).lock()
 
     async def check(self, path: str) -> None:
         """Refuse what cannot be read, as far as that shows without reading it."""
-        file = self._file(path)
+        file = self._get_file(path)
         await file.check_visible()
         await file.check()
 
     async def read(self, path: str) -> Content:
         """Read a notebook's text."""
-        file = self._file(path)
+        file = self._get_file(path)
         await file.check_visible()
         return await file.read()
 
-    async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> Written:
+    async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> WriteResult:
         """Save the spliced text, if the manager still gives what was read."""
-        return await self._file(path).save(join(base.text, splices), base)
+        return await self._get_file(path).save(apply_splices(base.text, splices), base)
 
-    async def check_vacant(self, path: str) -> None:
+    async def ensure_absent(self, path: str) -> None:
         """See whether there is nothing of that name, in a folder that there is."""
-        await check_vacant(self._file(path))
+        await ensure_absent(self._get_file(path))
 
-    async def create(self, path: str, text: bytes) -> Written:
+    async def create(self, path: str, text: bytes) -> WriteResult:
         """Save a notebook where there was nothing."""
-        file = self._file(path)
-        await check_vacant(file)
+        file = self._get_file(path)
+        await ensure_absent(file)
         try:
             return await file.save(text, None)
-        except Changed:
+        except StaleContent:
             raise NotebookExists(_EXISTS) from None
 
-    async def announce(self, path: str, written: Written) -> list[str]:
+    async def notify_saved(self, path: str, written: WriteResult) -> list[str]:
         """Emit the ``save`` event if the manager's save has not; it has run the hooks."""
-        tell(self._manager, path, written)
+        emit_save(self._manager, path, written)
         return []
 
-    def _file(self, path: str) -> Managed:
+    def _get_file(self, path: str) -> ContentsFile:
         check_suffix(path)
-        return Managed(self._manager, self._locks, path, NotebookNotFound)
+        return ContentsFile(self._manager, self._locks, path, NotebookNotFound)
 
 
-async def check_vacant(file: Managed) -> None:
+async def ensure_absent(file: ContentsFile) -> None:
     """Refuse to create a notebook where there is something.
 
     Raises
@@ -88,5 +88,5 @@ async def check_vacant(file: Managed) -> None:
     NotebookExists, NotebookNotFound
     """
     await file.check_visible()
-    if not await file.is_vacant():
+    if not await file.is_absent():
         raise NotebookExists(_EXISTS)

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
-from jupyter_nbedit.notebook.splices import Splice, join, runs
-from jupyter_nbedit.notebook.text import CHUNK_BYTES, Text
+from jupyter_nbedit.notebook.splices import Splice, apply_splices, iterate_segments
+from jupyter_nbedit.notebook.text import CHUNK_BYTES, Buffer
 from jupyter_nbedit.storage import kernel
-from jupyter_nbedit.storage.filetext import FileText, Marks
+from jupyter_nbedit.storage.filetext import LazyFileBytes, ResumableSha256
 
 # Up to here, another thread costs more than the hashing.
 _SMALL_BYTES = 250_000
@@ -24,7 +24,9 @@ _FLUSHED_BYTES = 8 * CHUNK_BYTES
 
 
 @contextmanager
-def copied(base: Text, splices: Sequence[Splice], made: int) -> Iterator[Future[Marks]]:
+def write_spliced(
+    base: Buffer, splices: Sequence[Splice], made: int
+) -> Iterator[Future[ResumableSha256]]:
     """Write a spliced text to a new file.
 
     Parameters
@@ -46,28 +48,28 @@ def copied(base: Text, splices: Sequence[Splice], made: int) -> Iterator[Future[
         If what is read of the text is no longer what was read before.
     OSError
     """
-    if isinstance(base, FileText):
+    if isinstance(base, LazyFileBytes):
         with ThreadPoolExecutor(1) as pool:
-            digest = pool.submit(_hashed, base, splices)
+            digest = pool.submit(_hash_spliced, base, splices)
             _copy(base, splices, made)
             yield digest
         return
-    text = join(base, splices)
+    text = apply_splices(base, splices)
     if len(text) > _SMALL_BYTES:
         with ThreadPoolExecutor(1) as pool:
-            digest = pool.submit(hash_of, text)
+            digest = pool.submit(compute_hash, text)
             write_all(made, text)
             yield digest
         return
     write_all(made, text)
     digest = Future()
-    digest.set_result(hash_of(text))
+    digest.set_result(compute_hash(text))
     yield digest
 
 
-def hash_of(text: bytes) -> Marks:
-    """Give the hash of bytes."""
-    marks = Marks()
+def compute_hash(text: bytes) -> ResumableSha256:
+    """Return the hash of bytes."""
+    marks = ResumableSha256()
     marks.update(text)
     return marks
 
@@ -79,29 +81,31 @@ def write_all(descriptor: int, text: bytes | memoryview) -> None:
         pending = pending[os.write(descriptor, pending) :]
 
 
-def _copy(base: FileText, splices: Sequence[Splice], made: int) -> None:
+def _copy(base: LazyFileBytes, splices: Sequence[Splice], made: int) -> None:
     grown = sum(len(text) - (stop - start) for start, stop, text in splices)
-    kernel.make_room(made, len(base) + grown)
+    kernel.preallocate(made, len(base) + grown)
     written = flushed = 0
-    for piece in _through(base, splices, 0):
+    for piece in _iterate_spliced(base, splices, 0):
         write_all(made, piece)
         written += len(piece)
         if written - flushed >= _FLUSHED_BYTES:
-            kernel.write_back(made, flushed, written - flushed)
+            kernel.start_writeback(made, flushed, written - flushed)
             flushed = written
 
 
-def _hashed(base: FileText, splices: Sequence[Splice]) -> Marks:
-    marks = base.marks_until(splices[0].start if splices else len(base))
-    for piece in _through(base, splices, marks.size):
+def _hash_spliced(base: LazyFileBytes, splices: Sequence[Splice]) -> ResumableSha256:
+    marks = base.hash_beginning(splices[0].start if splices else len(base))
+    for piece in _iterate_spliced(base, splices, marks.size):
         marks.update(piece)
     return marks
 
 
-def _through(base: FileText, splices: Sequence[Splice], start: int) -> Iterator[memoryview]:
+def _iterate_spliced(
+    base: LazyFileBytes, splices: Sequence[Splice], start: int
+) -> Iterator[memoryview]:
     """Go through a spliced text from an offset before the first splice; each piece is used once."""
     room = memoryview(bytearray(CHUNK_BYTES))
-    for run in runs(len(base), splices):
+    for run in iterate_segments(len(base), splices):
         if isinstance(run, bytes):
             yield memoryview(run)
             continue

@@ -11,10 +11,10 @@ from types import TracebackType
 from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import Busy, Forbidden, NbEditError, NoSpace, StorageFailure
-from jupyter_nbedit.storage import Changed
+from jupyter_nbedit.storage import StaleContent
 
 #: Makes the refusal for what is missing, hidden or outside the root.
-Missing = Callable[[], NbEditError]
+ErrorFactory = Callable[[], NbEditError]
 
 _BY_STATUS: dict[int, Callable[[], NbEditError]] = {
     403: lambda: Forbidden("The server may not do this to the file; nothing was written."),
@@ -36,18 +36,18 @@ _NOT_TO_SHOW = re.compile(r"(?:^|[^\w.])[/~\\]|\\\\|\w:[\\/]|Traceback|[\x00-\x0
 
 
 @contextmanager
-def failures(missing: Missing) -> Iterator[None]:
-    """Turn whatever a manager raises into refusals; `Changed` and refusals pass through."""
+def map_contents_errors(missing: ErrorFactory) -> Iterator[None]:
+    """Turn whatever a manager raises into refusals; `StaleContent` and refusals pass through."""
     try:
         yield
-    except (NbEditError, Changed):
+    except (NbEditError, StaleContent):
         raise
     except Exception as error:
-        raise refusal(error, missing) from error
+        raise map_contents_error(error, missing) from error
 
 
-def refusal(error: Exception, missing: Missing) -> NbEditError:
-    """Say what a manager's exception means.
+def map_contents_error(error: Exception, missing: ErrorFactory) -> NbEditError:
+    """Return what a manager's exception means.
 
     Parameters
     ----------
@@ -56,20 +56,20 @@ def refusal(error: Exception, missing: Missing) -> NbEditError:
     missing
         Makes the refusal for what is not there.
     """
-    if (veto := _veto(error)) is not None:
-        return _forbidden_by_hook(veto)
+    if (veto := _find_pre_save_veto(error)) is not None:
+        return _build_veto_error(veto)
     # The stock manager looks for a backup of what it could not write; of a new file there is none.
-    if any(isinstance(one, OSError) and one.errno in _FULL for one in _chain(error)):
+    if any(isinstance(one, OSError) and one.errno in _FULL for one in _iterate_causes(error)):
         return NoSpace(_NO_SPACE)
     cause = error.__cause__ or error.__context__ if isinstance(error, HTTPError) else error
-    found = _by_cause(cause, missing) if isinstance(cause, OSError) else None
+    found = _map_by_cause(cause, missing) if isinstance(cause, OSError) else None
     if found is None and isinstance(error, HTTPError):
-        found = _by_status(error.status_code, missing, failed=cause is not None)
+        found = _map_by_status(error.status_code, missing, failed=cause is not None)
     message = "The server's contents manager failed; the server's log says why. Read the file."
     return found or StorageFailure(message, applied=False)
 
 
-def _by_cause(cause: OSError, missing: Missing) -> NbEditError | None:
+def _map_by_cause(cause: OSError, missing: ErrorFactory) -> NbEditError | None:
     if cause.errno in _NOT_THERE or isinstance(cause, FileNotFoundError):
         return missing()
     # Stores in a network have no numbers for their errors.
@@ -78,7 +78,7 @@ def _by_cause(cause: OSError, missing: Missing) -> NbEditError | None:
     return make and make()
 
 
-def _by_status(status: int, missing: Missing, *, failed: bool) -> NbEditError | None:
+def _map_by_status(status: int, missing: ErrorFactory, *, failed: bool) -> NbEditError | None:
     if status == 404:  # noqa: PLR2004 -- HTTP's own number
         return missing()
     if status in _BY_STATUS:
@@ -88,15 +88,15 @@ def _by_status(status: int, missing: Missing, *, failed: bool) -> NbEditError | 
     return None
 
 
-def _forbidden_by_hook(veto: HTTPError) -> Forbidden:
-    said = _said(veto)
+def _build_veto_error(veto: HTTPError) -> Forbidden:
+    said = _get_message(veto)
     shown = said and len(said) <= _MOST_SHOWN and not _NOT_TO_SHOW.search(said)
     why = f": {said}" if shown else "; the server's log says why."
     why = why if why.endswith((".", "!", "?")) else f"{why}."
     return Forbidden(f"A pre-save hook of this server refuses what was to be saved{why}")
 
 
-def _said(error: HTTPError) -> str:
+def _get_message(error: HTTPError) -> str:
     said = error.log_message or ""
     try:
         return str(said % error.args if error.args else said).strip()
@@ -104,27 +104,27 @@ def _said(error: HTTPError) -> str:
         return said.strip()
 
 
-def is_afterthought(error: BaseException) -> bool:
-    """Tell whether it was a post-save hook that failed, when what it was to be told was saved."""
-    return any(_came_through(_AFTER, one.__traceback__) for one in _chain(error))
+def is_post_save_failure(error: BaseException) -> bool:
+    """Return whether it was a post-save hook that failed, when what it was to be told was saved."""
+    return any(_is_raised_below(_AFTER, one.__traceback__) for one in _iterate_causes(error))
 
 
-def _veto(error: BaseException) -> HTTPError | None:
+def _find_pre_save_veto(error: BaseException) -> HTTPError | None:
     """Find what a pre-save hook raised; some managers wrap it in a failure of their own."""
-    for one in _chain(error):
-        if isinstance(one, HTTPError) and _came_through(_BEFORE, one.__traceback__):
+    for one in _iterate_causes(error):
+        if isinstance(one, HTTPError) and _is_raised_below(_BEFORE, one.__traceback__):
             return one
     return None
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
+def _iterate_causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
 
 
-def _came_through(callers: set[str], trace: TracebackType | None) -> bool:
-    """Tell whether an exception came out of a hook, by who had called it."""
+def _is_raised_below(callers: set[str], trace: TracebackType | None) -> bool:
+    """Return whether an exception came out of a hook, by who had called it."""
     while trace is not None:
         if trace.tb_frame.f_code.co_name in callers:
             return True

@@ -23,14 +23,14 @@ _DELETE = "DELETE FROM Files WHERE ino = ?"
 _MOVE = "UPDATE Files SET ino = ?, crtime = ?, mtime = ? WHERE ino = ?"
 
 
-def go_by_inode(manager: Any) -> bool:
-    """Tell whether a manager of file ids, or None, is one that knows files by their inodes."""
+def is_inode_based(manager: Any) -> bool:
+    """Return whether a manager of file ids, or None, is one that knows files by their inodes."""
     return isinstance(getattr(manager, "con", None), sqlite3.Connection) and callable(
         getattr(manager, "_parse_raw_stat", None)
     )
 
 
-class KeptIds:
+class FileIdPreservingSwap:
     """Exchanges a file for another under the same id, once; see `commit.Exchange`.
 
     Parameters

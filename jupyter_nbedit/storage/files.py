@@ -12,18 +12,24 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tornado.web import HTTPError
 
-from jupyter_nbedit.errors import Busy, NotebookNotFound, Overtaken
+from jupyter_nbedit.errors import Busy, ChangedDuringRead, NotebookNotFound
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.storage import Changed, Content, Written
-from jupyter_nbedit.storage.commit import Exchange, at_once, check_vacant, create, replace
-from jupyter_nbedit.storage.file_ids import KeptIds, go_by_inode
-from jupyter_nbedit.storage.filetext import FileText
-from jupyter_nbedit.storage.known import Known
-from jupyter_nbedit.storage.leftovers import Leftovers
-from jupyter_nbedit.storage.oserrors import refusals
-from jupyter_nbedit.storage.paths import os_path, resolved, resolved_vacant
-from jupyter_nbedit.storage.rooms import RoomsThen
-from jupyter_nbedit.storage.snapshots import check, read
+from jupyter_nbedit.storage import Content, StaleContent, WriteResult
+from jupyter_nbedit.storage.commit import (
+    SwapHook,
+    atomic_create,
+    atomic_replace,
+    ensure_absent,
+    swap_directly,
+)
+from jupyter_nbedit.storage.file_ids import FileIdPreservingSwap, is_inode_based
+from jupyter_nbedit.storage.filetext import LazyFileBytes
+from jupyter_nbedit.storage.known import OwnWriteCache
+from jupyter_nbedit.storage.leftovers import TempFileCleaner
+from jupyter_nbedit.storage.oserrors import map_os_errors
+from jupyter_nbedit.storage.paths import resolve, resolve_new, to_os_path
+from jupyter_nbedit.storage.rooms import RoomIdSnapshot
+from jupyter_nbedit.storage.snapshots import check_file, read_file
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -67,9 +73,9 @@ class FileStorage:
         *,
         links_outside_root: bool = True,
         file_ids: object = None,
-        leftovers: Leftovers | None = None,
-        rooms: RoomsThen | None = None,
-        known: Known | None = None,
+        leftovers: TempFileCleaner | None = None,
+        rooms: RoomIdSnapshot | None = None,
+        known: OwnWriteCache | None = None,
     ) -> None:
         self._manager = manager
         self._locks = locks
@@ -77,29 +83,29 @@ class FileStorage:
         self._file_ids = file_ids
         self._leftovers = leftovers
         self._rooms = rooms
-        self._known = known or Known()
+        self._known = known or OwnWriteCache()
         self._held: dict[str, str] = {}
 
-    def hold(self, path: str) -> AbstractAsyncContextManager[None]:
+    def lock(self, path: str) -> AbstractAsyncContextManager[None]:
         """Keep this server's other writers, and those of its user's other servers, away."""
-        return self._hold(path)
+        return self._lock(path)
 
     @asynccontextmanager
-    async def _hold(self, path: str) -> AsyncIterator[None]:
-        given = await os_path(self._manager, path)
-        async with self._locks.hold(given):
+    async def _lock(self, path: str) -> AsyncIterator[None]:
+        given = await to_os_path(self._manager, path)
+        async with self._locks.lock(given):
             self._held[path] = given
             try:
                 yield
             finally:
                 self._held.pop(path, None)
 
-    async def _os_path(self, path: str) -> str:
+    async def _get_os_path(self, path: str) -> str:
         """Map a path to where it is on disk, once for as long as it is held."""
-        return self._held.get(path) or await os_path(self._manager, path)
+        return self._held.get(path) or await to_os_path(self._manager, path)
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether notebooks are kept in the same way, whatever is held."""
+        """Return whether notebooks are kept in the same way, whatever is held."""
         return isinstance(other, FileStorage) and all(
             value == vars(other)[name] for name, value in vars(self).items() if name != "_held"
         )
@@ -108,7 +114,7 @@ class FileStorage:
 
     async def read(self, path: str) -> Content:
         """Read a file, waiting for a save of another process to end."""
-        given = await self._os_path(path)
+        given = await self._get_os_path(path)
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while True:
             content = await asyncio.to_thread(self._read, given)
@@ -124,76 +130,76 @@ class FileStorage:
 
     async def check(self, path: str) -> None:
         """Refuse what cannot be read, as far as that shows without reading it."""
-        given = await os_path(self._manager, path)
-        await asyncio.to_thread(lambda: check(self._resolved(given)))
+        given = await to_os_path(self._manager, path)
+        await asyncio.to_thread(lambda: check_file(self._resolve(given)))
 
     def _read(self, given: str) -> Content | None:
-        real = self._resolved(given)
+        real = self._resolve(given)
         try:
-            return read(real, self._known)
+            return read_file(real, self._known)
         except NotebookNotFound:
             # It was there just before.
             return None
 
-    async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> Written:
+    async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> WriteResult:
         """Replace the file by its spliced bytes, durably, if it still is what was read."""
-        given = await self._os_path(path)
-        exchange: Exchange = at_once
-        if go_by_inode(self._file_ids):
-            exchange = KeptIds(self._file_ids, asyncio.get_running_loop())
+        given = await self._get_os_path(path)
+        exchange: SwapHook = swap_directly
+        if is_inode_based(self._file_ids):
+            exchange = FileIdPreservingSwap(self._file_ids, asyncio.get_running_loop())
         if self._rooms is not None:
-            exchange = partial(_unless_opened, self._rooms, exchange)
+            exchange = partial(_swap_unless_opened, self._rooms, exchange)
         return await asyncio.to_thread(self._write, given, base, splices, exchange)
 
     def _write(
-        self, given: str, base: Content, splices: Sequence[Splice], exchange: Exchange
-    ) -> Written:
-        real = self._resolved(given)
+        self, given: str, base: Content, splices: Sequence[Splice], exchange: SwapHook
+    ) -> WriteResult:
+        real = self._resolve(given)
         # One that is a second name of the notebook itself would be in the way.
         self._sweep(real)
         try:
-            written = replace(real, base, splices, exchange)
-            if isinstance(base.raw, FileText):
-                base.raw.keep()
+            written = atomic_replace(real, base, splices, exchange)
+            if isinstance(base.data, LazyFileBytes):
+                base.data.pin()
             if written.status is not None and written.marks is not None:
-                self._known.note(written.status, written.marks)
-        except (NotebookNotFound, Overtaken):
-            raise Changed from None
+                self._known.put(written.status, written.marks)
+        except (NotebookNotFound, ChangedDuringRead):
+            raise StaleContent from None
         return written
 
-    async def check_vacant(self, path: str) -> None:
+    async def ensure_absent(self, path: str) -> None:
         """See whether there is nothing of that name, in a folder that may be written."""
-        given = await os_path(self._manager, path)
-        await asyncio.to_thread(lambda: check_vacant(self._resolved_vacant(given)))
+        given = await to_os_path(self._manager, path)
+        await asyncio.to_thread(lambda: ensure_absent(self._resolve_new(given)))
 
-    async def create(self, path: str, text: bytes) -> Written:
+    async def create(self, path: str, text: bytes) -> WriteResult:
         """Write a new file, durably, if there is nothing of its name."""
-        given = await os_path(self._manager, path)
+        given = await to_os_path(self._manager, path)
         return await asyncio.to_thread(self._create, given, text)
 
-    def _create(self, given: str, text: bytes) -> Written:
-        real = self._resolved_vacant(given)
+    def _create(self, given: str, text: bytes) -> WriteResult:
+        real = self._resolve_new(given)
         self._sweep(real)
-        return create(real, text)
+        return atomic_create(real, text)
 
     def _sweep(self, real: str) -> None:
         if self._leftovers is not None:
             self._leftovers.sweep(os.path.dirname(real))
 
-    def _resolved(self, given: str) -> str:
-        with refusals():
-            return resolved(given, self._top)
+    def _resolve(self, given: str) -> str:
+        with map_os_errors():
+            return resolve(given, self._top)
 
-    def _resolved_vacant(self, given: str) -> str:
-        with refusals():
-            return resolved_vacant(given, self._top)
+    def _resolve_new(self, given: str) -> str:
+        with map_os_errors():
+            return resolve_new(given, self._top)
 
     @property
     def _top(self) -> str | None:
         """The folder that links may not lead out of."""
         return None if self._links_outside_root else os.path.realpath(self._manager.root_dir)
 
-    async def announce(self, path: str, written: Written) -> list[str]:
+    async def notify_saved(self, path: str, written: WriteResult) -> list[str]:
         """Run the post-save hooks and emit the ``save`` event, as the manager's own save does."""
         manager = self._manager
         warnings = []
@@ -201,7 +207,7 @@ class FileStorage:
             model = await manager.get(path, content=False)
             model.update(hash=written.hash, hash_algorithm="sha256")
             try:
-                manager.run_post_save_hooks(model=model, os_path=await os_path(manager, path))
+                manager.run_post_save_hooks(model=model, os_path=await to_os_path(manager, path))
             except HTTPError:
                 # What the hook said may name paths; the manager has logged it.
                 warnings.append(
@@ -212,9 +218,9 @@ class FileStorage:
         return warnings
 
 
-def _unless_opened(
-    rooms: RoomsThen,
-    exchange: Exchange,
+def _swap_unless_opened(
+    rooms: RoomIdSnapshot,
+    exchange: SwapHook,
     put: Callable[[], None],
     old: os.stat_result,
     new: os.stat_result,

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import overload
 
-from jupyter_nbedit.errors import NbEditError, Overtaken
+from jupyter_nbedit.errors import ChangedDuringRead, NbEditError
 from jupyter_nbedit.notebook.text import CHUNK_BYTES
-from jupyter_nbedit.storage.oserrors import refusals
+from jupyter_nbedit.storage.oserrors import map_os_errors
 
 # Many small parts that stand together are read together.
 _BLOCK_BYTES = 1 << 16
@@ -21,7 +21,7 @@ _BLOCK_BYTES = 1 << 16
 _MARK_BYTES = 8 * CHUNK_BYTES
 
 
-class Marks:
+class ResumableSha256:
     """The sha256 of a text, and its states on the way, from which it goes on after an edit."""
 
     def __init__(self) -> None:
@@ -39,30 +39,30 @@ class Marks:
             self._offsets.append(self.size)
             self._states.append(self._digest.copy())
 
-    def until(self, offset: int) -> Marks:
-        """Give those of the beginning, up to the last state that is known before an offset."""
-        at = self.size if offset >= self.size else self._offsets[self._last(offset)]
-        begun = Marks()
-        known = self._last(at) + 1
+    def cut(self, offset: int) -> ResumableSha256:
+        """Return those of the beginning, up to the last state that is known before an offset."""
+        at = self.size if offset >= self.size else self._offsets[self._find_last(offset)]
+        begun = ResumableSha256()
+        known = self._find_last(at) + 1
         begun._offsets, begun._states = self._offsets[:known], self._states[:known]
         begun._digest = (self._digest if at == self.size else self._states[known - 1]).copy()
         begun.size = at
         return begun
 
-    def _last(self, offset: int) -> int:
+    def _find_last(self, offset: int) -> int:
         return bisect_right(self._offsets, offset) - 1
 
     @property
-    def sha256(self) -> str:
+    def hexdigest(self) -> str:
         """The hash of all that was added, in hex."""
         return self._digest.hexdigest()
 
 
-class FileText:
+class LazyFileBytes:
     """The bytes of an open file.
 
-    May be used by several threads. Each reading raises `Overtaken` if the file is no longer what
-    was opened, for what is read then fits nothing that was read before.
+    May be used by several threads. Each reading raises `ChangedDuringRead` if the file is no longer
+    what was opened, for what is read then fits nothing that was read before.
 
     Parameters
     ----------
@@ -74,20 +74,24 @@ class FileText:
         Its hash, if it is known.
     """
 
-    def __init__(self, descriptor: int, status: os.stat_result, marks: Marks | None = None) -> None:
+    def __init__(
+        self, descriptor: int, status: os.stat_result, marks: ResumableSha256 | None = None
+    ) -> None:
         self.descriptor = descriptor
         self._size = status.st_size
-        self._stamp = stamp(status)
+        self._stamp = get_stat_identity(status)
         self._is_kept = False
         self._block: tuple[int, bytes] = (0, b"")
-        self._marks = Marks() if marks is None else marks
+        self._marks = ResumableSha256() if marks is None else marks
         self._hashing = threading.Lock()
         self._hurry = False
         # At the end of the process the system closes it, and no thread can be started any more.
         weakref.finalize(self, _close, descriptor).atexit = False
         if marks is None:
             # It leaves the interpreter to whoever looks for the cells meanwhile.
-            threading.Thread(target=self._hash_ahead, name="nbedit-hash", daemon=True).start()
+            threading.Thread(
+                target=self._hash_in_background, name="nbedit-hash", daemon=True
+            ).start()
 
     def __len__(self) -> int:
         """Count the bytes."""
@@ -120,7 +124,7 @@ class FileText:
         return block[start - begin : stop - begin]
 
     def _read(self, start: int, stop: int) -> bytes:
-        with refusals():
+        with map_os_errors():
             found = os.pread(self.descriptor, stop - start, start)
         if len(found) < stop - start:
             # One call reads no more than two gigabytes.
@@ -140,27 +144,27 @@ class FileText:
         """
         done = 0
         while done < len(room):
-            with refusals():
+            with map_os_errors():
                 count = os.preadv(self.descriptor, [room[done:]], start + done)
             if not count:
-                raise _overtaken()
+                raise _build_changed_error()
             done += count
         self._check()
 
     def _check(self) -> None:
         if self._is_kept:
             return
-        with refusals():
+        with map_os_errors():
             now = os.fstat(self.descriptor)
-        if stamp(now) != self._stamp:
-            raise _overtaken()
+        if get_stat_identity(now) != self._stamp:
+            raise _build_changed_error()
 
-    def keep(self) -> None:
+    def pin(self) -> None:
         """Take what is read from here on for what it is: the file has left its place."""
         self._is_kept = True
 
     @property
-    def marks(self) -> Marks:
+    def hash_all(self) -> ResumableSha256:
         """The hash of all of it; waits until the file is read for it, once.
 
         Raises
@@ -169,22 +173,22 @@ class FileText:
             If it is no longer what was opened.
         """
         with self._hashing:
-            self._hash_on(lambda: True)
+            self._continue_hash(lambda: True)
             return self._marks
 
-    def marks_until(self, offset: int) -> Marks:
-        """Give the hash of a beginning, as far as it is known by now, to go on from."""
+    def hash_beginning(self, offset: int) -> ResumableSha256:
+        """Return the hash of a beginning, as far as it is known by now, to go on from."""
         self._hurry = True
         with self._hashing:
-            return self._marks.until(offset)
+            return self._marks.cut(offset)
 
-    def _hash_ahead(self) -> None:
+    def _hash_in_background(self) -> None:
         """Hash as long as nobody needs the hash of something else first."""
         # Whoever needs the hash meets what is in the way again.
         with self._hashing, suppress(NbEditError):
-            self._hash_on(lambda: not self._hurry)
+            self._continue_hash(lambda: not self._hurry)
 
-    def _hash_on(self, go_on: Callable[[], bool]) -> None:
+    def _continue_hash(self, go_on: Callable[[], bool]) -> None:
         room = memoryview(bytearray(min(CHUNK_BYTES, self._size - self._marks.size)))
         while self._marks.size < self._size and go_on():
             part = room[: self._size - self._marks.size]
@@ -192,8 +196,8 @@ class FileText:
             self._marks.update(part)
 
 
-def stamp(status: os.stat_result) -> tuple[int, ...]:
-    """Give what changes about a file whenever it is written."""
+def get_stat_identity(status: os.stat_result) -> tuple[int, ...]:
+    """Return what changes about a file whenever it is written."""
     return (
         status.st_dev,
         status.st_ino,
@@ -203,20 +207,20 @@ def stamp(status: os.stat_result) -> tuple[int, ...]:
     )
 
 
-def _overtaken() -> Overtaken:
+def _build_changed_error() -> ChangedDuringRead:
     message = (
         "Another program changed the notebook while it was being read. Nothing was written; try "
         "again."
     )
-    return Overtaken(message)
+    return ChangedDuringRead(message)
 
 
 def _close(descriptor: int) -> None:
     # If the file has no name any more, the system frees all its pages here, which takes as long as
     # reading it.
-    threading.Thread(target=_let_go, args=(descriptor,), name="nbedit-close").start()
+    threading.Thread(target=_close_quietly, args=(descriptor,), name="nbedit-close").start()
 
 
-def _let_go(descriptor: int) -> None:
+def _close_quietly(descriptor: int) -> None:
     with suppress(OSError):
         os.close(descriptor)

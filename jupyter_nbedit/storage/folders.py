@@ -23,7 +23,7 @@ _PASSING = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | 
 
 
 @contextmanager
-def opened(real: str) -> Iterator[Folder]:
+def open_directory(real: str) -> Iterator[OpenDirectory]:
     """Open a folder.
 
     Parameters
@@ -37,21 +37,21 @@ def opened(real: str) -> Iterator[Folder]:
     """
     if not os.supports_dir_fd >= _CALLS:
         # Windows opens no folders, and only its administrators make links.
-        yield Folder(real, None)
+        yield OpenDirectory(real, None)
         return
     descriptor = _open(real)
     try:
-        yield Folder(real, descriptor)
+        yield OpenDirectory(real, descriptor)
     finally:
         _close(descriptor)
 
 
 def _open(real: str) -> int:
     try:
-        return kernel.open_without_links(real, _PASSING | _CLOSED_ON_EXEC)
+        return kernel.open_no_symlinks(real, _PASSING | _CLOSED_ON_EXEC)
     except OSError as error:
         # One path given to the system is short, and a folder may nest as deep as it likes.
-        if error.errno not in kernel.REFUSED | {errno.ENAMETOOLONG}:
+        if error.errno not in kernel.UNSUPPORTED_ERRNOS | {errno.ENAMETOOLONG}:
             raise
     descriptor = os.open(os.sep, _PASSING | _CLOSED_ON_EXEC)
     for name in filter(None, real.split(os.sep)):
@@ -69,7 +69,7 @@ def _close(descriptor: int) -> None:
         os.close(descriptor)
 
 
-class Folder:
+class OpenDirectory:
     """What is done to the files of an open folder; a link among them is never followed.
 
     Parameters
@@ -84,11 +84,11 @@ class Folder:
         self._path = path
         self.descriptor = descriptor
 
-    def at(self, name: str) -> str:
-        """Give what the system's calls want for a name: itself, or a path without descriptors."""
+    def get_path(self, name: str) -> str:
+        """Return what the system's calls want for a name: itself, or a path without descriptors."""
         return os.path.join(self._path, name) if self.descriptor is None else name
 
-    def names(self) -> list[str]:
+    def list_names(self) -> list[str]:
         """List the folder."""
         if self.descriptor is None:
             return os.listdir(self._path)
@@ -98,31 +98,31 @@ class Folder:
         finally:
             os.close(descriptor)
 
-    def status(self, name: str) -> os.stat_result:
-        """Give a file's ``lstat``."""
-        return os.stat(self.at(name), dir_fd=self.descriptor, follow_symlinks=False)
+    def get_status(self, name: str) -> os.stat_result:
+        """Return a file's ``lstat``."""
+        return os.stat(self.get_path(name), dir_fd=self.descriptor, follow_symlinks=False)
 
     def open(self, name: str, flags: int, mode: int = 0o600) -> int:
         """Open a file, or make it."""
         flags |= _NO_LINK | _CLOSED_ON_EXEC | _BINARY
-        return os.open(self.at(name), flags, mode, dir_fd=self.descriptor)
+        return os.open(self.get_path(name), flags, mode, dir_fd=self.descriptor)
 
     def may_write(self, name: str = os.curdir) -> bool:
-        """Tell whether this process may write a file, or new files in the folder itself."""
+        """Return whether this process may write a file, or new files in the folder itself."""
         mode = os.W_OK | os.X_OK if name == os.curdir else os.W_OK
-        return os.access(self.at(name), mode, dir_fd=self.descriptor)
+        return os.access(self.get_path(name), mode, dir_fd=self.descriptor)
 
     def set_times(self, name: str, descriptor: int, times: tuple[int, int]) -> None:
         """Set when an open file was read and written, in nanoseconds."""
-        os.utime(descriptor if os.utime in os.supports_fd else self.at(name), ns=times)
+        os.utime(descriptor if os.utime in os.supports_fd else self.get_path(name), ns=times)
 
     def replace(self, source: str, target: str) -> None:
-        """Give a file another name, and take that from what had it."""
+        """Rename a file, and replace what has that name."""
         here = self.descriptor
-        os.replace(self.at(source), self.at(target), src_dir_fd=here, dst_dir_fd=here)
+        os.replace(self.get_path(source), self.get_path(target), src_dir_fd=here, dst_dir_fd=here)
 
     def rename(self, source: str, target: str) -> None:
-        """Give a file another name that nothing has.
+        """Rename a file to a name that nothing has.
 
         Raises
         ------
@@ -146,11 +146,11 @@ class Folder:
         kernel.exchange(self.descriptor, one, other)
 
     def link(self, source: str, target: str) -> None:
-        """Give a file a second name that nothing has."""
+        """Link a file under a second name that nothing has."""
         here = self.descriptor
         os.link(
-            self.at(source),
-            self.at(target),
+            self.get_path(source),
+            self.get_path(target),
             src_dir_fd=here,
             dst_dir_fd=here,
             follow_symlinks=here is None,
@@ -158,7 +158,7 @@ class Folder:
 
     def unlink(self, name: str) -> None:
         """Take a name from a file."""
-        os.unlink(self.at(name), dir_fd=self.descriptor)
+        os.unlink(self.get_path(name), dir_fd=self.descriptor)
 
     def sync(self) -> None:
         """Make the names durable."""

@@ -24,7 +24,7 @@ from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import Busy
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.pairs import pairs_of
+from jupyter_nbedit.storage.pairs import get_known_pairs
 from jupyter_nbedit.storage.paths import SUFFIX
 
 _STOCK = "jupyter_server.services.contents."
@@ -47,24 +47,24 @@ EXPECTED_HASH = "nbedit_expected_hash"
 
 
 def is_stock(manager: object, name: str) -> bool:
-    """Tell whether a method is the server's own, by where it is defined and where written."""
-    return is_from(_STOCK, manager, name)
+    """Return whether a method is the server's own, by where it is defined and where written."""
+    return is_defined_in(_STOCK, manager, name)
 
 
-def is_from(package: str, manager: object, name: str) -> bool:
-    """Tell whether a method is of some package, by where it is defined and where written."""
-    if name in vars(manager) and _guard_of(vars(manager)[name]) is None:
+def is_defined_in(package: str, manager: object, name: str) -> bool:
+    """Return whether a method is of some package, by where it is defined and where written."""
+    if name in vars(manager) and _find_locked_method(vars(manager)[name]) is None:
         return False
     # What is put in a method's place later is another object.
     kind = type(manager)
     method, judged = getattr(kind, name, None), _JUDGED.setdefault(kind, {})
     known = judged.get((package, name))
     if known is None or known[0] is not method:
-        known = judged[package, name] = method, _is_from(package, kind, name)
+        known = judged[package, name] = method, _is_defined_in(package, kind, name)
     return known[1]
 
 
-def _is_from(package: str, kind: type, name: str) -> bool:
+def _is_defined_in(package: str, kind: type, name: str) -> bool:
     owner = next((one for one in kind.__mro__ if name in vars(one)), object)
     # functools.wraps copies a function's module, a class's is its own.
     modules = (owner.__module__, getattr(vars(owner).get(name), "__module__", None) or "")
@@ -72,12 +72,12 @@ def _is_from(package: str, kind: type, name: str) -> bool:
 
 
 def is_rooted(manager: object) -> bool:
-    """Tell whether a manager keeps its files in a folder, and where it says that it does."""
+    """Return whether a manager keeps its files in a folder, and where it says that it does."""
     rooted = isinstance(manager, FileContentsManager)
     return rooted and all(is_stock(manager, name) for name in _ROOTED)
 
 
-def hold(manager: Any, locks: PathLocks, *paths: str) -> AbstractAsyncContextManager[None]:
+def lock_paths(manager: Any, locks: PathLocks, *paths: str) -> AbstractAsyncContextManager[None]:
     """Be the only one on this server to write what a manager keeps at some API paths.
 
     Raises
@@ -87,16 +87,16 @@ def hold(manager: Any, locks: PathLocks, *paths: str) -> AbstractAsyncContextMan
     """
     kind = type(manager).__qualname__
     # The other half of a pair may have any name.
-    names = [] if pairs_of(manager) is None else [f"pairs of {kind}"]
+    names = [] if get_known_pairs(manager) is None else [f"pairs of {kind}"]
     if is_rooted(manager):
-        found = [os_path for path in paths if (os_path := _os_path(manager, path)) is not None]
-        return locks.hold(*found, names=names)
+        found = [os_path for path in paths if (os_path := _get_os_path(manager, path)) is not None]
+        return locks.lock(*found, names=names)
     # On a drive of its own, a slash after the colon makes no difference.
     names += [f"{kind} {path.strip('/').replace(':/', ':')}" for path in paths]
-    return locks.hold(names=names)
+    return locks.lock(names=names)
 
 
-def _os_path(manager: Any, path: str) -> str | None:
+def _get_os_path(manager: Any, path: str) -> str | None:
     try:
         found: str = manager._get_os_path(path.strip("/"))  # noqa: SLF001 -- no other way
     except HTTPError:
@@ -106,12 +106,12 @@ def _os_path(manager: Any, path: str) -> str | None:
 
 
 def is_link(manager: Any, path: str) -> bool:
-    """Tell whether what a manager keeps at an API path is a link of a file system."""
-    os_path = _os_path(manager, path) if is_rooted(manager) else None
+    """Return whether what a manager keeps at an API path is a link of a file system."""
+    os_path = _get_os_path(manager, path) if is_rooted(manager) else None
     return os_path is not None and Path(os_path).is_symlink()
 
 
-def guard(manager: Any, locks: PathLocks) -> None:
+def install_locks(manager: Any, locks: PathLocks) -> None:
     """Make a manager's own writes hold the locks.
 
     Those that are not asynchronous cannot wait, and need not: nothing else runs meanwhile.
@@ -119,29 +119,29 @@ def guard(manager: Any, locks: PathLocks) -> None:
     for name in _LOCKED:
         method = getattr(manager, name, None)
         if name not in vars(manager) and inspect.iscoroutinefunction(method):
-            setattr(manager, name, _Guarded(manager, name, method, locks).function)
+            setattr(manager, name, _LockedMethod(manager, name, method, locks).function)
 
 
-def _guard_of(method: object) -> _Guarded | None:
-    """Give the guard that is all there is to a method; None if it has none, or does more."""
+def _find_locked_method(method: object) -> _LockedMethod | None:
+    """Return the guard that is all there is to a method; None if it has none, or does more."""
     found = getattr(method, "guarded", None)
     # functools.wraps copies attributes to what does more.
-    return found if isinstance(found, _Guarded) and found.function is method else None
+    return found if isinstance(found, _LockedMethod) and found.function is method else None
 
 
 def is_asynchronous(manager: object) -> bool:
-    """Tell whether others have a turn while a manager saves."""
+    """Return whether others have a turn while a manager saves."""
     return inspect.iscoroutinefunction(getattr(type(manager), "save", None))
 
 
-def save_of_holder(manager: Any, locks: PathLocks) -> Callable[..., Any]:
-    """Give the manager's save for who holds the lock of the path."""
-    guard(manager, locks)
-    guarded = _guard_of(manager.save)
-    return manager.save if guarded is None else guarded.by_holder
+def get_unlocked_save(manager: Any, locks: PathLocks) -> Callable[..., Any]:
+    """Return the manager's save for who holds the lock of the path."""
+    install_locks(manager, locks)
+    guarded = _find_locked_method(manager.save)
+    return manager.save if guarded is None else guarded.call_unlocked
 
 
-class _Guarded:
+class _LockedMethod:
     """A method of the contents manager that holds the locks of the paths it is given."""
 
     def __init__(
@@ -152,53 +152,56 @@ class _Guarded:
         self._names = _LOCKED[name]
         self._method = method
         self._locks = locks
-        self.function = self._put_in_place_of(method)
+        self.function = self._install(method)
 
-    def _put_in_place_of(self, method: Callable[..., Any]) -> Callable[..., Any]:
+    def _install(self, method: Callable[..., Any]) -> Callable[..., Any]:
         # Others ask whether it is a coroutine function; jupyter_core's run_sync takes nothing else.
         @functools.wraps(method)
         async def call(*args: Any, **kwargs: Any) -> Any:
-            return await self._alone(*args, **kwargs)
+            return await self._call_locked(*args, **kwargs)
 
         call.guarded = self  # type: ignore[attr-defined]
         return call
 
-    async def _alone(self, *args: Any, **kwargs: Any) -> Any:
-        given = self._given(args, kwargs)
+    async def _call_locked(self, *args: Any, **kwargs: Any) -> Any:
+        given = self._bind_arguments(args, kwargs)
         if self._name == "get" and (self._locks.is_holder or not self._may_recover(given)):
             # Who holds one thing must not wait for another; Jupytext reads one half for the other.
-            return await self._shared(*args, **kwargs)
+            return await self._call_with_inherited_locks(*args, **kwargs)
         paths = [str(path) for name, path in given.items() if name in _PATHS]
         async with AsyncExitStack() as held:
             try:
-                await held.enter_async_context(hold(self._manager, self._locks, *paths))
+                await held.enter_async_context(lock_paths(self._manager, self._locks, *paths))
             except Busy as busy:
                 # Who calls knows the server's errors, not ours.
                 raise HTTPError(503, busy.message) from busy
-            return await self.by_holder(*args, **kwargs)
+            return await self.call_unlocked(*args, **kwargs)
 
-    async def by_holder(self, *args: Any, **kwargs: Any) -> Any:
+    async def call_unlocked(self, *args: Any, **kwargs: Any) -> Any:
         """Do it for who holds the locks."""
-        given = self._given(args, kwargs)
+        given = self._bind_arguments(args, kwargs)
         if isinstance(model := given.get("model"), dict):
             expected = model.pop(EXPECTED_HASH, None)
             if expected is not None:
                 await self._check_expected(expected, str(given.get("path", "")))
-        return await self._shared(*args, **kwargs)
+        return await self._call_with_inherited_locks(*args, **kwargs)
 
-    async def _shared(self, *args: Any, **kwargs: Any) -> Any:
+    async def _call_with_inherited_locks(self, *args: Any, **kwargs: Any) -> Any:
         # A manager may do its work in several tasks, and wait for them.
-        with self._locks.shared():
+        with self._locks.inherit():
             return await self._method(*args, **kwargs)
 
-    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    def _bind_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         return {**dict(zip(self._names, args, strict=False)), **kwargs}
 
     def _may_recover(self, given: dict[str, Any]) -> bool:
-        """Tell whether a `get` parses a notebook, and restores an older one if that fails."""
+        """Return whether a `get` parses a notebook, and restores an older one if that fails."""
         whole = given.get("content", True) and given.get("type") in {None, "notebook"}
         # The other half of a pair is a notebook as well, by any name.
-        named = str(given.get("path", "")).endswith(SUFFIX) or pairs_of(self._manager) is not None
+        named = (
+            str(given.get("path", "")).endswith(SUFFIX)
+            or get_known_pairs(self._manager) is not None
+        )
         return bool(whole) and named
 
     async def _check_expected(self, expected: object, path: str) -> None:
@@ -207,19 +210,21 @@ class _Guarded:
         JupyterLab looks at the file's hash before it saves, but an edit may come between its look
         and its save. A tab of ours says with the save which version it has merged.
         """
-        current = await self._hash_of(path)
+        current = await self._compute_hash(path)
         if current not in {None, expected}:
             message = "The file has changed since it was merged; merge it again and save then."
             raise HTTPError(409, message)
 
-    async def _hash_of(self, path: str) -> str | None:
-        """Give the hash that the Contents API gives; None if there is none, or no file."""
+    async def _compute_hash(self, path: str) -> str | None:
+        """Return the hash that the Contents API gives; None if there is none, or no file."""
         manager = self._manager
-        os_path = _os_path(manager, path) if is_rooted(manager) else None
+        os_path = _get_os_path(manager, path) if is_rooted(manager) else None
         try:
-            if os_path is not None and pairs_of(manager) is None:
-                return await asyncio.to_thread(_sum, Path(os_path), manager.hash_algorithm)
-            if not takes_hash(manager):
+            if os_path is not None and get_known_pairs(manager) is None:
+                return await asyncio.to_thread(
+                    _compute_digest, Path(os_path), manager.hash_algorithm
+                )
+            if not has_hashes(manager):
                 return None
             model = await ensure_async(manager.get(path, content=False, require_hash=True))
         except (OSError, HTTPError):
@@ -229,10 +234,10 @@ class _Guarded:
         return found
 
 
-def takes_hash(manager: Any) -> bool:
-    """Tell whether a manager can be asked for hashes, which older ones cannot."""
+def has_hashes(manager: Any) -> bool:
+    """Return whether a manager can be asked for hashes, which older ones cannot."""
     return "require_hash" in inspect.signature(manager.get).parameters
 
 
-def _sum(file: Path, algorithm: str) -> str:
+def _compute_digest(file: Path, algorithm: str) -> str:
     return hashlib.new(algorithm, file.read_bytes()).hexdigest()

@@ -20,7 +20,7 @@ _HERE = -100
 _OPENAT2 = 437
 _NO_SYMLINKS = 4
 #: What a call answers that is not to be had here.
-REFUSED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM}
+UNSUPPORTED_ERRNOS = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM}
 
 
 def _call(name: str, *types: object) -> Callable[..., int] | None:
@@ -50,12 +50,12 @@ CAN_EXCHANGE = _renameat2 is not None
 
 
 def rename(folder: int, one: str, other: str) -> None:
-    """Give what is in an open folder a name that nothing has.
+    """Rename an entry of an open folder to a name that nothing has.
 
     Raises
     ------
     OSError
-        One of `REFUSED` if that is not to be had here.
+        One of `UNSUPPORTED_ERRNOS` if that is not to be had here.
     """
     _rename(folder, one, other, _NOTHING_THERE)
 
@@ -66,7 +66,7 @@ def exchange(folder: int, one: str, other: str) -> None:
     Raises
     ------
     OSError
-        One of `REFUSED` if that is not to be had here.
+        One of `UNSUPPORTED_ERRNOS` if that is not to be had here.
     """
     _rename(folder, one, other, _EXCHANGE)
 
@@ -77,7 +77,7 @@ def _rename(folder: int, one: str, other: str, how: int) -> None:
     _renameat2(folder, os.fsencode(one), folder, os.fsencode(other), how)
 
 
-def make_room(descriptor: int, size: int) -> None:
+def preallocate(descriptor: int, size: int) -> None:
     """Set so many bytes of the disk aside for a new file, where the file system can.
 
     Raises
@@ -90,11 +90,11 @@ def make_room(descriptor: int, size: int) -> None:
     try:
         _fallocate(descriptor, 0, 0, size)
     except OSError as error:
-        if error.errno not in REFUSED:
+        if error.errno not in UNSUPPORTED_ERRNOS:
             raise
 
 
-def write_back(descriptor: int, start: int, size: int) -> None:
+def start_writeback(descriptor: int, start: int, size: int) -> None:
     """Have the system begin to bring a range of a file to the disk, where it can be told to."""
     if _sync_file_range is None:
         return
@@ -102,17 +102,17 @@ def write_back(descriptor: int, start: int, size: int) -> None:
         _sync_file_range(descriptor, start, size, _WRITE_BACK)
     except OSError as error:
         # What the disk cannot take, `fsync` tells.
-        if error.errno not in REFUSED | {errno.EIO, errno.ENOSPC, errno.ESPIPE}:
+        if error.errno not in UNSUPPORTED_ERRNOS | {errno.EIO, errno.ENOSPC, errno.ESPIPE}:
             raise
 
 
-def open_without_links(path: str, flags: int) -> int:
+def open_no_symlinks(path: str, flags: int) -> int:
     """Open a path none of whose parts is a link.
 
     Raises
     ------
     OSError
-        One of `REFUSED` if that is not to be had here; also what `os.open` raises.
+        One of `UNSUPPORTED_ERRNOS` if that is not to be had here; also what `os.open` raises.
     ValueError
         As `os.open` for what cannot be a path.
     """

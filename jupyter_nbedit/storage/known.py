@@ -6,13 +6,13 @@ import os
 from collections import OrderedDict
 from threading import Lock
 
-from jupyter_nbedit.storage.filetext import Marks, stamp
+from jupyter_nbedit.storage.filetext import ResumableSha256, get_stat_identity
 
 _MOST = 256
 _MICROSECOND = 1000
 
 
-class Known:
+class OwnWriteCache:
     """Knows files again by what their ``stat`` says.
 
     A file that was just written may be written again within one tick of the file system's clock,
@@ -23,10 +23,10 @@ class Known:
     """
 
     def __init__(self) -> None:
-        self._marks: OrderedDict[tuple[int, ...], Marks] = OrderedDict()
+        self._marks: OrderedDict[tuple[int, ...], ResumableSha256] = OrderedDict()
         self._lock = Lock()
 
-    def note(self, status: os.stat_result, marks: Marks) -> None:
+    def put(self, status: os.stat_result, marks: ResumableSha256) -> None:
         """Remember a file of ours.
 
         Parameters
@@ -40,11 +40,11 @@ class Known:
         if not status.st_mtime_ns % _MICROSECOND or status.st_mtime_ns == status.st_ctime_ns:
             return
         with self._lock:
-            self._marks[stamp(status)] = marks
+            self._marks[get_stat_identity(status)] = marks
             if len(self._marks) > _MOST:
                 self._marks.popitem(last=False)
 
-    def of(self, status: os.stat_result) -> Marks | None:
-        """Give the hash of a file of ours that nobody has written since; None for all others."""
+    def get(self, status: os.stat_result) -> ResumableSha256 | None:
+        """Return the hash of a file of ours that nobody has written since; None for all others."""
         with self._lock:
-            return self._marks.get(stamp(status))
+            return self._marks.get(get_stat_identity(status))

@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 from threading import Lock
 
-from jupyter_nbedit.storage.folders import Folder, opened
+from jupyter_nbedit.storage.folders import OpenDirectory, open_directory
 
 if sys.platform != "win32":
     import fcntl
@@ -24,7 +24,7 @@ _NAME = re.compile(re.escape(TEMPORARY).replace(r"\{\}", "[0-9a-f]{16}"))
 _AGE_SECONDS = 60.0
 
 
-class Leftovers:
+class TempFileCleaner:
     """Removes them from each folder that this server writes to.
 
     A folder is looked through once, and again when what was too young then has come of age: other
@@ -43,22 +43,22 @@ class Leftovers:
             if self._due.get(real, now) > now:
                 return
             self._due[real] = math.inf
-        with suppress(OSError), opened(real) as folder:
-            for name in filter(_NAME.fullmatch, folder.names()):
-                if not _has_gone(folder, name):
+        with suppress(OSError), open_directory(real) as folder:
+            for name in filter(_NAME.fullmatch, folder.list_names()):
+                if not _try_remove(folder, name):
                     self._due[real] = now + _AGE_SECONDS
 
 
-def _has_gone(folder: Folder, name: str) -> bool:
+def _try_remove(folder: OpenDirectory, name: str) -> bool:
     """Remove a leftover; False if it is to be looked at again."""
     try:
-        status = folder.status(name)
+        status = folder.get_status(name)
         # Root gives a file to the notebook's owner before it takes its place.
         own = sys.platform == "win32" or os.geteuid() in {0, status.st_uid}
         if not own or not stat.S_ISREG(status.st_mode):
             return True
         # The change time is the file's own; the modification time is set to suit the notebook.
-        if status.st_ctime > time.time() - _AGE_SECONDS or _is_held(folder, name):
+        if status.st_ctime > time.time() - _AGE_SECONDS or _is_locked(folder, name):
             return False
         folder.unlink(name)
     except OSError:
@@ -67,14 +67,14 @@ def _has_gone(folder: Folder, name: str) -> bool:
     return True
 
 
-def show_as_held(descriptor: int) -> None:
+def lock_temp(descriptor: int) -> None:
     """Show others, as far as they can see it, that a temporary file is being written."""
     if sys.platform != "win32":
         with suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def _is_held(folder: Folder, name: str) -> bool:
+def _is_locked(folder: OpenDirectory, name: str) -> bool:
     if sys.platform == "win32":
         # A file that is open cannot be removed there.
         return False

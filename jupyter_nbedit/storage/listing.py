@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from jupyter_core.paths import is_file_hidden
 
 from jupyter_nbedit.errors import Busy, FolderNotFound, NotebookNotFound
-from jupyter_nbedit.storage import Entered, Entry, Found, PassedOver, Walk
-from jupyter_nbedit.storage.folders import opened
-from jupyter_nbedit.storage.paths import SUFFIX, resolved, visible
-from jupyter_nbedit.storage.snapshots import read
+from jupyter_nbedit.storage import Directory, NotebookFile, SkippedPath, Walker, WalkItem
+from jupyter_nbedit.storage.folders import open_directory
+from jupyter_nbedit.storage.paths import SUFFIX, resolve, to_os_path_below_root
+from jupyter_nbedit.storage.snapshots import read_file
 
 if TYPE_CHECKING:
     from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
@@ -32,9 +32,9 @@ _ATTEMPTS = 3
 _POLL_SECONDS = 0.02
 
 
-async def walk(
+async def walk_files(
     manager: AsyncFileContentsManager, path: str, *, recursive: bool, top: str | None = None
-) -> Walk:
+) -> Walker:
     """Prepare to go through a folder of the stock file manager; see `Storages.walk`.
 
     Parameters
@@ -50,84 +50,92 @@ async def walk(
     """
     path = path.strip("/")
     try:
-        given = await visible(manager, path) if path else os.path.abspath(manager.root_dir)
-        real = resolved(given, top)
+        given = (
+            await to_os_path_below_root(manager, path)
+            if path
+            else os.path.abspath(manager.root_dir)
+        )
+        real = resolve(given, top)
     except (NotebookNotFound, OSError):
         raise FolderNotFound from None
-    listing = _Listing(manager, recursive=recursive)
+    listing = _FileWalk(manager, recursive=recursive)
     if os.path.isdir(real):
-        return partial(listing.of_folder, real, path)
+        return partial(listing.walk_folder, real, path)
     if path.endswith(SUFFIX):
-        return partial(listing.of_notebook, real, path)
+        return partial(listing.walk_notebook, real, path)
     raise FolderNotFound
 
 
-class _Listing:
+class _FileWalk:
     def __init__(self, manager: AsyncFileContentsManager, *, recursive: bool) -> None:
         self._manager = manager
         self._recursive = recursive
 
-    def of_notebook(self, os_path: str, path: str, start: str) -> Iterator[Entry]:
+    def walk_notebook(self, os_path: str, path: str, start: str) -> Iterator[WalkItem]:
         if start.split("/") <= path.split("/"):
-            yield Found(path, partial(_read, os_path))
+            yield NotebookFile(path, partial(_read, os_path))
 
-    def of_folder(self, top: str, path: str, start: str) -> Iterator[Entry]:
+    def walk_folder(self, top: str, path: str, start: str) -> Iterator[WalkItem]:
         """Go through a folder."""
 
-        def entries(inner: str) -> Iterator[Entry]:
+        def entries(inner: str) -> Iterator[WalkItem]:
             below = inner.removeprefix(path).strip("/").split("/")
-            return self._entries(os.path.join(top, *below), inner, start)
+            return self._list_items(os.path.join(top, *below), inner, start)
 
-        return through(entries, path, start)
+        return traverse(entries, path, start)
 
-    def _entries(self, folder: str, path: str, start: str) -> Iterator[Entry]:
+    def _list_items(self, folder: str, path: str, start: str) -> Iterator[WalkItem]:
         """List a folder."""
         try:
-            with opened(folder) as inside:
-                names = sorted(inside.names())
+            with open_directory(folder) as inside:
+                names = sorted(inside.list_names())
         except (FileNotFoundError, NotADirectoryError):
             # It has gone meanwhile, or a link stands in its place.
             return
         except OSError:
             message = "The folder cannot be listed by this server."
-            yield PassedOver(path, "forbidden", message)
+            yield SkippedPath(path, "forbidden", message)
             return
         for name in names:
             inner = f"{path}/{name}" if path else name
             if not is_before(inner, start):
-                found = self._entry(os.path.join(folder, name), name, inner)
+                found = self._build_item(os.path.join(folder, name), name, inner)
                 # A folder on the way to the start comes before it, and what is in it may not.
-                if isinstance(found, Entered) or (found and inner.split("/") >= start.split("/")):
+                if isinstance(found, Directory) or (found and inner.split("/") >= start.split("/")):
                     yield found
 
-    def _entry(self, os_path: str, name: str, path: str) -> Entry | None:
+    def _build_item(self, os_path: str, name: str, path: str) -> WalkItem | None:
         try:
             status = os.lstat(os_path)
             link = stat.S_ISLNK(status.st_mode)
             folder = os.path.isdir(os_path) if link else stat.S_ISDIR(status.st_mode)
             if not (self._recursive if folder else name.endswith(SUFFIX)):
                 return None
-            if name == CHECKPOINTS or not self._shows(os_path, name, status):
-                return PassedOver(path, "hidden", "It is hidden.")
+            if name == CHECKPOINTS or not self._is_shown(os_path, name, status):
+                return SkippedPath(path, "hidden", "It is hidden.")
         except OSError:
             # It has gone meanwhile, or leads nowhere.
             return None
         if not _is_utf8(name):
             shown = path.encode("utf-8", "replace").decode()
-            return PassedOver(shown, "invalid_request", "Its name is not UTF-8; no request has it.")
+            return SkippedPath(
+                shown, "invalid_request", "Its name is not UTF-8; no request has it."
+            )
         if link:
-            return PassedOver(path, "link", LINK)
-        return Entered(path) if folder else Found(path, partial(_read, os_path))
+            return SkippedPath(path, "link", LINK)
+        return Directory(path) if folder else NotebookFile(path, partial(_read, os_path))
 
-    def _shows(self, os_path: str, name: str, status: os.stat_result) -> bool:
-        """Tell whether the Contents API shows something, by the rule of its own listing."""
+    def _is_shown(self, os_path: str, name: str, status: os.stat_result) -> bool:
+        """Return whether the Contents API shows something, by the rule of its own listing."""
         manager = self._manager
         if not manager.should_list(name):
             return False
         return manager.allow_hidden or not is_file_hidden(os_path, stat_res=status)
 
 
-def through(entries: Callable[[str], Iterator[Entry]], path: str, start: str) -> Iterator[Entry]:
+def traverse(
+    entries: Callable[[str], Iterator[WalkItem]], path: str, start: str
+) -> Iterator[WalkItem]:
     """Go through a folder and those in it from a path on.
 
     Parameters
@@ -146,20 +154,20 @@ def through(entries: Callable[[str], Iterator[Entry]], path: str, start: str) ->
         if entry is None:
             stack.pop()
             continue
-        if isinstance(entry, Entered):
+        if isinstance(entry, Directory):
             stack.append(entries(entry.path))
-            if _is_on_the_way(entry.path, start):
+            if _leads_to(entry.path, start):
                 continue
         yield entry
 
 
 def is_before(path: str, start: str) -> bool:
-    """Tell whether all of a path, and of what may be in it, comes before a start."""
+    """Return whether all of a path, and of what may be in it, comes before a start."""
     parts, first = path.split("/"), start.split("/") if start else []
     return parts < first[: len(parts)]
 
 
-def _is_on_the_way(folder: str, start: str) -> bool:
+def _leads_to(folder: str, start: str) -> bool:
     return f"{start}/".startswith(f"{folder}/")
 
 
@@ -173,7 +181,7 @@ def _is_utf8(name: str) -> bool:
 
 def _read(os_path: str) -> bytes:
     for _ in range(_ATTEMPTS):
-        content = read(os_path)
+        content = read_file(os_path)
         if content is not None:
             return content.text
         time.sleep(_POLL_SECONDS)

@@ -11,9 +11,9 @@ from jupyter_server.utils import ensure_async
 from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import Busy, Forbidden, HashMismatch, NbEditError
-from jupyter_nbedit.storage import Changed, Content
-from jupyter_nbedit.storage.failures import Missing
-from jupyter_nbedit.storage.managed import sha256
+from jupyter_nbedit.storage import Content, StaleContent
+from jupyter_nbedit.storage.failures import ErrorFactory
+from jupyter_nbedit.storage.managed import compute_sha256
 from jupyter_nbedit.storage.rooms import Room
 
 # How long a room may take to load a file, or to take over what another program wrote.
@@ -37,7 +37,7 @@ _LATER = (
 )
 
 
-async def has_begun(room: Room) -> bool:
+async def wait_for_load_start(room: Room) -> bool:
     """Wait a little for a room to load its file; while it has not, nothing is shared there.
 
     It never does if the file is broken, or if nobody came after the room was asked for.
@@ -50,7 +50,7 @@ async def has_begun(room: Room) -> bool:
     return True
 
 
-async def settled(room: Room) -> None:
+async def wait_until_ready(room: Room) -> None:
     """Wait until the document is loaded, or the room is gone.
 
     Raises
@@ -68,7 +68,7 @@ async def settled(room: Room) -> None:
         await asyncio.sleep(_POLL_SECONDS)
 
 
-async def up_to_date(room: Room, manager: Any, missing: Missing) -> None:
+async def wait_until_synced(room: Room, manager: Any, missing: ErrorFactory) -> None:
     """Wait until the room has taken over what other programs wrote to the file.
 
     It takes over the whole file, and an edit that is only shared by then would be gone. When this
@@ -82,7 +82,7 @@ async def up_to_date(room: Room, manager: Any, missing: Missing) -> None:
     """
     deadline = time.monotonic() + _LOADING_SECONDS
     while True:
-        await settled(room)
+        await wait_until_ready(room)
         try:
             model = await ensure_async(manager.get(room.path, content=False))
         except HTTPError:
@@ -90,10 +90,10 @@ async def up_to_date(room: Room, manager: Any, missing: Missing) -> None:
         if not model.get("writable", True):
             message = "The server may not write this file; nothing was written."
             raise Forbidden(message)
-        if room.loaded() in {None, model["last_modified"]} and room.is_ready():
+        if room.get_loaded_time() in {None, model["last_modified"]} and room.is_ready():
             break
         if not room.is_live():
-            raise Changed
+            raise StaleContent
         if time.monotonic() > deadline:
             message = (
                 "Another program has changed this file, and the room of real-time collaboration "
@@ -102,10 +102,10 @@ async def up_to_date(room: Room, manager: Any, missing: Missing) -> None:
             raise Busy(message)
         await asyncio.sleep(_POLL_SECONDS)
     if not room.is_live():
-        raise Changed
+        raise StaleContent
 
 
-async def saved(
+async def wait_until_saved(
     room: Room, read: Callable[[], Awaitable[Content]], is_in: Callable[[bytes], bool]
 ) -> Content | None:
     """See that an edit gets to disk.
@@ -125,7 +125,7 @@ async def saved(
     with it.
     """
     deadline = time.monotonic() + _SAVING_SECONDS
-    while room.saves_itself() and time.monotonic() < deadline:
+    while room.has_autosave() and time.monotonic() < deadline:
         if room.is_live() and (saving := room.save()) is not None:
             # Whoever types meanwhile puts it off; then it is begun again.
             await asyncio.wait({saving}, timeout=_SAVING_SECONDS)
@@ -140,15 +140,15 @@ async def saved(
     return None
 
 
-def not_saved(room: Room) -> str:
-    """Say that an edit is not on disk yet, and when it will be."""
-    return _NOT_SAVED + (_LATER if room.saves_itself() else _BY_HAND)
+def build_unsaved_warning(room: Room) -> str:
+    """Return the text that says that an edit is not on disk yet, and when it will be."""
+    return _NOT_SAVED + (_LATER if room.has_autosave() else _BY_HAND)
 
 
-def overtaken(base: Content, digest: str) -> HashMismatch:
+def build_lost_update_error(base: Content, digest: str) -> HashMismatch:
     """Make the refusal for an edit that somebody else has undone before it was saved."""
     message = (
         "Something else was done to the file at the same moment, in its room or on disk, and the "
         "edit is gone or not as it was made. Read the file again."
     )
-    return HashMismatch(message, expected=sha256(base.text), hash=digest)
+    return HashMismatch(message, expected=compute_sha256(base.text), hash=digest)

@@ -19,7 +19,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from jupyter_nbedit.errors import Busy
-from jupyter_nbedit.storage.paths import real_path
+from jupyter_nbedit.storage.paths import follow_links
 
 if sys.platform != "win32":
     import fcntl
@@ -71,13 +71,13 @@ class PathLocks:
     @property
     def is_holder(self) -> bool:
         """Whether the task that asks holds anything."""
-        return not _ours().isdisjoint(self._holders.values())
+        return not _get_own_tasks().isdisjoint(self._holders.values())
 
     @staticmethod
     @contextmanager
-    def shared() -> Iterator[None]:
+    def inherit() -> Iterator[None]:
         """Let the tasks that are started in here have what this one holds, until it leaves."""
-        shared = _Shared(_ours())
+        shared = _Shared(_get_own_tasks())
         token = _SHARED.set(shared)
         try:
             yield
@@ -87,7 +87,7 @@ class PathLocks:
             _SHARED.reset(token)
 
     @asynccontextmanager
-    async def hold(self, *os_paths: str, names: Iterable[str] = ()) -> AsyncIterator[None]:
+    async def lock(self, *os_paths: str, names: Iterable[str] = ()) -> AsyncIterator[None]:
         """Be the only one to write some paths, by whatever names or links they are called.
 
         A task that holds a path may hold it again: a manager's method may call another one.
@@ -105,19 +105,19 @@ class PathLocks:
             If another process holds one of them for too long.
         """
         # All take their locks in the same order, or two could wait for each other.
-        reals = sorted({_folded(real_path(path)) for path in os_paths})
-        ours = _ours()
+        reals = sorted({_normalize_name(follow_links(path)) for path in os_paths})
+        ours = _get_own_tasks()
         keys = (*reals, *sorted(set(names)))
         wanted = [key for key in keys if self._holders.get(key) not in ours]
         async with AsyncExitStack() as held:
             for key in wanted:
-                await held.enter_async_context(self._within_process(key))
-            for number in sorted({_number(key) for key in wanted}):
-                await held.enter_async_context(self._among_processes(number))
+                await held.enter_async_context(self._lock_in_process(key))
+            for number in sorted({_compute_number(key) for key in wanted}):
+                await held.enter_async_context(self._lock_between_processes(number))
             yield
 
     @asynccontextmanager
-    async def _within_process(self, key: str) -> AsyncIterator[None]:
+    async def _lock_in_process(self, key: str) -> AsyncIterator[None]:
         lock = self._locks.get(key)
         if lock is None:
             lock = self._locks[key] = asyncio.Lock()
@@ -129,7 +129,7 @@ class PathLocks:
                 del self._holders[key]
 
     @asynccontextmanager
-    async def _among_processes(self, number: int) -> AsyncIterator[None]:
+    async def _lock_between_processes(self, number: int) -> AsyncIterator[None]:
         # Names that share a lock file have locks of their own in this process, and must not wait
         # for each other: a task may hold both.
         file = self._files[number]
@@ -137,7 +137,7 @@ class PathLocks:
         try:
             async with file.opening:
                 if file.descriptor is None:
-                    await self._lock(file, number)
+                    await self._lock_file(file, number)
             yield
         finally:
             file.users -= 1
@@ -148,13 +148,13 @@ class PathLocks:
                     with suppress(OSError):
                         os.close(file.descriptor)
 
-    async def _lock(self, file: _LockFile, number: int) -> None:
+    async def _lock_file(self, file: _LockFile, number: int) -> None:
         descriptor = None if sys.platform == "win32" else self._open(number)
         if descriptor is None:
             # Only the comparison before the write guards against other processes then.
             return
         try:
-            await _lock(descriptor)
+            await _lock_descriptor(descriptor)
         except OSError as error:
             # Some file systems of a network have no locks; saves must not fail for that.
             with suppress(OSError):
@@ -180,21 +180,21 @@ class PathLocks:
             return None
 
 
-def _ours() -> frozenset[asyncio.Task[Any] | None]:
+def _get_own_tasks() -> frozenset[asyncio.Task[Any] | None]:
     return _SHARED.get().tasks | {asyncio.current_task()}
 
 
-def _folded(real: str) -> str:
+def _normalize_name(real: str) -> str:
     """Make one of names that some file system takes for the same; others may share a lock."""
     return unicodedata.normalize("NFC", real).casefold()
 
 
-def _number(key: str) -> int:
+def _compute_number(key: str) -> int:
     digest = hashlib.sha256(os.fsencode(key)).digest()
     return int.from_bytes(digest[:4], "big") % _LOCK_FILES
 
 
-async def _lock(descriptor: int) -> None:
+async def _lock_descriptor(descriptor: int) -> None:
     if sys.platform == "win32":
         return
     deadline = time.monotonic() + _PATIENCE_SECONDS

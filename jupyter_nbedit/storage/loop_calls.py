@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from jupyter_nbedit.errors import Busy
 
-_Answer = TypeVar("_Answer")
+_Result = TypeVar("_Result")
 
 # How often it is checked whether the loop still runs.
 _CHECK_SECONDS = 0.2
@@ -19,11 +19,11 @@ _CHECK_SECONDS = 0.2
 
 def run_on_loop(
     loop: asyncio.AbstractEventLoop,
-    function: Callable[[], Coroutine[Any, Any, _Answer]],
+    function: Callable[[], Coroutine[Any, Any, _Result]],
     *,
     source: str,
     patience: float,
-) -> _Answer:
+) -> _Result:
     """Run a coroutine function on an event loop, and return its result to this other thread.
 
     Parameters
@@ -48,7 +48,7 @@ def run_on_loop(
     except RuntimeError:
         # The loop is closed.
         coroutine.close()
-        raise _stopping() from None
+        raise _build_stopping_error() from None
     deadline = time.monotonic() + patience
     while not future.done():
         left = deadline - time.monotonic()
@@ -59,16 +59,16 @@ def run_on_loop(
             if is_stopped and inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED:
                 # The loop will not begin it any more.
                 coroutine.close()
-            raise _stopping() if is_stopped else _silent(source, patience)
+            raise _build_stopping_error() if is_stopped else _build_timeout_error(source, patience)
     if future.cancelled():
         # The loop cancels what it runs when it ends.
-        raise _stopping()
+        raise _build_stopping_error()
     return future.result()
 
 
-def _silent(source: str, patience: float) -> Busy:
+def _build_timeout_error(source: str, patience: float) -> Busy:
     return Busy(f"{source} has not answered for {patience:g} seconds. Try again later.")
 
 
-def _stopping() -> Busy:
+def _build_stopping_error() -> Busy:
     return Busy("The server is stopping. Try again when it has started anew.")

@@ -15,13 +15,13 @@ from typing import Any
 from jupyter_server.services.contents.manager import ContentsManager
 from jupyter_server.utils import ensure_async
 
-from jupyter_nbedit.beside import away
+from jupyter_nbedit.beside import run_in_thread_if_large
 from jupyter_nbedit.errors import NbEditError, NoSpace, NotAPlainFile, TooLarge
-from jupyter_nbedit.storage import Changed, Content, Written
-from jupyter_nbedit.storage.failures import Missing, failures, refusal
-from jupyter_nbedit.storage.guards import guard, hold, save_of_holder, takes_hash
+from jupyter_nbedit.storage import Content, StaleContent, WriteResult
+from jupyter_nbedit.storage.failures import ErrorFactory, map_contents_error, map_contents_errors
+from jupyter_nbedit.storage.guards import get_unlocked_save, has_hashes, install_locks, lock_paths
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.paths import is_odd
+from jupyter_nbedit.storage.paths import is_unsafe
 
 HOOK_FAILED = (
     "The file is written, but a post-save hook of this server failed afterwards; the server's log "
@@ -38,7 +38,7 @@ CHANGED_MEANWHILE = (
 
 
 @dataclass(frozen=True)
-class Saved(Written):
+class SaveResult(WriteResult):
     """What a manager's save left behind.
 
     Parameters
@@ -51,7 +51,7 @@ class Saved(Written):
 
 
 @dataclass(frozen=True)
-class Managed:
+class ContentsFile:
     """A file by its API path.
 
     Parameters
@@ -71,21 +71,21 @@ class Managed:
     manager: Any
     locks: PathLocks
     path: str
-    missing: Missing
+    missing: ErrorFactory
     limit: int | None = None
 
     @asynccontextmanager
-    async def held(self) -> AsyncIterator[None]:
+    async def lock(self) -> AsyncIterator[None]:
         """Keep this server's other writers away, the manager's own saves among them."""
         await self.check_visible()
-        guard(self.manager, self.locks)
-        async with hold(self.manager, self.locks, self.path):
+        install_locks(self.manager, self.locks)
+        async with lock_paths(self.manager, self.locks, self.path):
             yield
 
     async def check_visible(self) -> None:
         """Refuse what the Contents API does not show, before anything else is asked."""
         # What a drive's own manager gets begins after the colon.
-        if is_odd(self.path) or is_odd(self.path.partition(":")[2].strip("/") or "x"):
+        if is_unsafe(self.path) or is_unsafe(self.path.partition(":")[2].strip("/") or "x"):
             raise self.missing()
         manager = self.manager
         try:
@@ -98,16 +98,16 @@ class Managed:
 
     async def check(self) -> None:
         """Refuse what is no file."""
-        with failures(self.missing):
+        with map_contents_errors(self.missing):
             if await ensure_async(self.manager.dir_exists(self.path)):
                 message = "There is a folder at this path. Expected the path of a file."
                 raise NotAPlainFile(message)
             if not await ensure_async(self.manager.file_exists(self.path)):
                 raise self.missing()
 
-    async def shown(self) -> Content:
+    async def read_locked(self) -> Content:
         """Read the file for who has not held it."""
-        async with self.held():
+        async with self.lock():
             return await self.read()
 
     async def read(self, *, at_once: bool = False) -> Content:
@@ -118,7 +118,7 @@ class Managed:
         at_once
             Whether nothing else shall have a turn meanwhile, if the manager gives it none.
         """
-        with failures(self.missing):
+        with map_contents_errors(self.missing):
             await self.check()
             return await self._read(at_once=at_once)
 
@@ -130,19 +130,23 @@ class Managed:
             if size is not None and size > limit:
                 message = f"The file has {size} bytes, more than the {limit} that are read at once."
                 raise TooLarge(message, bytes=size, limit=limit)
-        more = {"require_hash": True} if takes_hash(manager) else {}
+        more = {"require_hash": True} if has_hashes(manager) else {}
         model = await ensure_async(manager.get(self.path, content=True, type="file", **more))
-        text = await away(0 if at_once else len(model["content"]), _bytes_of, model)
-        return Content(text, when(model["last_modified"]), model.get("hash"))
+        text = await run_in_thread_if_large(
+            0 if at_once else len(model["content"]), _get_bytes, model
+        )
+        return Content(text, parse_timestamp(model["last_modified"]), model.get("hash"))
 
-    async def is_vacant(self) -> bool:
-        """Tell whether there is nothing at the path, in a folder that there is."""
-        with failures(self.missing):
-            if not await ensure_async(self.manager.dir_exists(_folder_of(self.manager, self.path))):
+    async def is_absent(self) -> bool:
+        """Return whether there is nothing at the path, in a folder that there is."""
+        with map_contents_errors(self.missing):
+            if not await ensure_async(
+                self.manager.dir_exists(_get_folder(self.manager, self.path))
+            ):
                 raise self.missing()
             return not await ensure_async(self.manager.exists(self.path))
 
-    async def save(self, text: bytes, base: Content | None) -> Saved:
+    async def save(self, text: bytes, base: Content | None) -> SaveResult:
         """Write the file, if what is there still is what was read.
 
         Who calls it holds the file.
@@ -161,47 +165,53 @@ class Managed:
         NbEditError
             Nothing was written.
         """
-        model = await away(len(text), _model, text)
-        before = None if base is None else await away(len(base.text), _model, base.text)
+        model = await run_in_thread_if_large(len(text), _build_model, text)
+        before = (
+            None
+            if base is None
+            else await run_in_thread_if_large(len(base.text), _build_model, base.text)
+        )
         # From here to a save that is not asynchronous nobody else has a turn.
-        vacant = await self.is_vacant()
+        vacant = await self.is_absent()
         if before is None and not vacant:
-            raise Changed
+            raise StaleContent
         if before is not None:
             if vacant:
                 raise self.missing()
-            with failures(self.missing):
+            with map_contents_errors(self.missing):
                 current = await ensure_async(self.manager.get(self.path, content=True, type="file"))
             if not _is_same(current, before):
-                raise Changed
+                raise StaleContent
         warnings = []
-        told = Told(self.manager, self.path)
+        told = SaveEventProbe(self.manager, self.path)
         try:
-            await told.during(save_of_holder(self.manager, self.locks), model)
+            await told.watch(get_unlocked_save(self.manager, self.locks), model)
         except Exception as error:
             # A post-save hook fails when all is written.
-            if not await self._holds(text):
-                raise await self._failure(error, text, base) from error
+            if not await self._contains(text):
+                raise await self._build_save_error(error, text, base) from error
             warnings.append(HOOK_FAILED)
         try:
             now = await self.read()
         except NbEditError:
-            return await not_read_back(text, warnings, told=told.heard)
+            return await build_unread_result(text, warnings, told=told.has_event)
         if now.text != text:
             warnings.append(CHANGED_MEANWHILE)
-        digest = await away(len(now.text), sha256, now.text)
+        digest = await run_in_thread_if_large(len(now.text), compute_sha256, now.text)
         kept = None if now.text == text else now.text
-        return Saved(digest, now.last_modified, warnings, kept, told=told.heard)
+        return SaveResult(digest, now.last_modified, warnings, kept, told=told.has_event)
 
-    async def _failure(self, error: Exception, text: bytes, base: Content | None) -> NbEditError:
+    async def _build_save_error(
+        self, error: Exception, text: bytes, base: Content | None
+    ) -> NbEditError:
         """Return the refusal for a failed save, and leave nothing of a new file."""
-        found = refusal(error, self.missing)
-        is_gone = base is None and await self.remove_remains(text.startswith)
+        found = map_contents_error(error, self.missing)
+        is_gone = base is None and await self.remove_partial_file(text.startswith)
         if is_gone and isinstance(found, NoSpace):
             return NoSpace("There is no room for the file; nothing was written.")
         return found
 
-    async def remove_remains(self, is_remains: Callable[[bytes], bool]) -> bool:
+    async def remove_partial_file(self, is_remains: Callable[[bytes], bool]) -> bool:
         """Remove what a failed save has left of a file that was not there before.
 
         Parameters
@@ -213,7 +223,7 @@ class Managed:
         -------
         Whether there is nothing any more.
         """
-        with failures(self.missing):
+        with map_contents_errors(self.missing):
             if not await ensure_async(self.manager.file_exists(self.path)):
                 return True
             if not is_remains((await self._read(at_once=False)).text):
@@ -226,22 +236,22 @@ class Managed:
                 os.unlink(os.path.realpath(find(self.path)))
         return True
 
-    async def _holds(self, text: bytes) -> bool:
+    async def _contains(self, text: bytes) -> bool:
         try:
             return (await self.read()).text == text
         except NbEditError:
             return False
 
 
-async def not_read_back(text: bytes, warnings: Sequence[str], *, told: bool) -> Saved:
-    """Tell of a file that is written, but cannot be read: a refusal would say that it is not."""
-    digest = await away(len(text), sha256, text)
+async def build_unread_result(text: bytes, warnings: Sequence[str], *, told: bool) -> SaveResult:
+    """Return the result for a file that is written but cannot be read: that is no error."""
+    digest = await run_in_thread_if_large(len(text), compute_sha256, text)
     now = datetime.now(tz=timezone.utc)
-    return Saved(digest, now, [*warnings, _NOT_READ_BACK], told=told)
+    return SaveResult(digest, now, [*warnings, _NOT_READ_BACK], told=told)
 
 
 @dataclass
-class Told:
+class SaveEventProbe:
     """Listens whether a manager's save tells its listeners.
 
     Parameters
@@ -252,35 +262,35 @@ class Told:
 
     manager: Any
     path: str
-    heard: bool = field(default=False, init=False)
+    has_event: bool = field(default=False, init=False)
 
-    async def during(self, save: Callable[..., Any], model: Mapping[str, Any]) -> None:
+    async def watch(self, save: Callable[..., Any], model: Mapping[str, Any]) -> None:
         """Save, and listen meanwhile."""
         logger, schema = self.manager.event_logger, self.manager.event_schema_id
-        logger.add_listener(schema_id=schema, listener=self._hear)
+        logger.add_listener(schema_id=schema, listener=self._on_event)
         try:
             await ensure_async(save(model, self.path))
         finally:
             # Those who listen have their turn when the loop has its own.
             await asyncio.sleep(0)
-            logger.remove_listener(schema_id=schema, listener=self._hear)
+            logger.remove_listener(schema_id=schema, listener=self._on_event)
 
-    async def _hear(self, logger: Any, schema_id: str, data: Mapping[str, Any]) -> None:  # noqa: ARG002
-        self.heard |= data["action"] == "save" and data["path"] == self.path.strip("/")
+    async def _on_event(self, logger: Any, schema_id: str, data: Mapping[str, Any]) -> None:  # noqa: ARG002
+        self.has_event |= data["action"] == "save" and data["path"] == self.path.strip("/")
 
 
-def tell(manager: Any, path: str, written: Written) -> None:
-    """Tell the manager's listeners of a save of which it has told nobody."""
-    if isinstance(written, Saved) and not written.told:
+def emit_save(manager: Any, path: str, written: WriteResult) -> None:
+    """Emit the save event that the manager has not emitted itself."""
+    if isinstance(written, SaveResult) and not written.told:
         manager.emit(data={"action": "save", "path": path})
 
 
-def sha256(text: bytes) -> str:
-    """Give the hash of a file's bytes."""
+def compute_sha256(text: bytes) -> str:
+    """Return the hash of a file's bytes."""
     return hashlib.sha256(text).hexdigest()
 
 
-def when(given: Any) -> datetime:
+def parse_timestamp(given: Any) -> datetime:
     """Read a time as managers give it: with or without a zone, as a text, or not at all."""
     if given is None:
         return datetime.fromtimestamp(0, tz=timezone.utc)
@@ -289,21 +299,21 @@ def when(given: Any) -> datetime:
     return found.astimezone(timezone.utc)
 
 
-def drives_of(manager: object) -> Mapping[str, ContentsManager]:
-    """Give the managers among which one chooses by what stands before a path's colon."""
+def get_drives(manager: object) -> Mapping[str, ContentsManager]:
+    """Return the managers among which one chooses by what stands before a path's colon."""
     drives = getattr(manager, "_managers", None)
     if not isinstance(drives, Mapping):
         return {}
     return {name: one for name, one in drives.items() if isinstance(one, ContentsManager)}
 
 
-def _folder_of(manager: object, path: str) -> str:
+def _get_folder(manager: object, path: str) -> str:
     folder, slash, _ = path.rpartition("/")
     drive, colon, _ = path.partition(":")
-    return drive + colon if not slash and drive in drives_of(manager) else folder
+    return drive + colon if not slash and drive in get_drives(manager) else folder
 
 
-def _bytes_of(model: Mapping[str, Any]) -> bytes:
+def _get_bytes(model: Mapping[str, Any]) -> bytes:
     content: str = model["content"]
     if model["format"] == "base64":
         return base64.decodebytes(content.encode("ascii"))
@@ -313,10 +323,10 @@ def _bytes_of(model: Mapping[str, Any]) -> bytes:
 def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     if one["format"] == other["format"] == "text":
         return bool(one["content"] == other["content"])
-    return _bytes_of(one) == _bytes_of(other)
+    return _get_bytes(one) == _get_bytes(other)
 
 
-def _model(text: bytes) -> dict[str, Any]:
+def _build_model(text: bytes) -> dict[str, Any]:
     try:
         return {"type": "file", "format": "text", "content": text.decode()}
     except UnicodeDecodeError:

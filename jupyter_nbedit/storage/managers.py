@@ -13,14 +13,14 @@ from jupyter_server.services.contents.filemanager import AsyncFileContentsManage
 from jupyter_server.services.contents.manager import ContentsManager
 
 from jupyter_nbedit.errors import NotAPlainFile, NotebookNotFound
-from jupyter_nbedit.storage.failures import failures
-from jupyter_nbedit.storage.guards import is_from, is_stock
+from jupyter_nbedit.storage.failures import map_contents_errors
+from jupyter_nbedit.storage.guards import is_defined_in, is_stock
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.managed import Managed, drives_of
-from jupyter_nbedit.storage.pairs import JUPYTEXT, OWN, is_pair, pairs_of
+from jupyter_nbedit.storage.managed import ContentsFile, get_drives
+from jupyter_nbedit.storage.pairs import JUPYTEXT, OVERRIDDEN, get_known_pairs, is_pair
 
 # What must be the server's own for a notebook's file to be the notebook.
-_DECISIVE = (
+_STOCK_METHODS = (
     "_base_model",
     "_file_model",
     "_get_os_path",
@@ -47,7 +47,7 @@ _DECISIVE = (
 )
 
 
-class Way(Enum):
+class StorageKind(Enum):
     """How a manager keeps a notebook."""
 
     #: In a plain file of its own, which may be replaced.
@@ -60,8 +60,8 @@ class Way(Enum):
     PAIR = "pair"
 
 
-async def way_of(manager: Any, locks: PathLocks, path: str) -> Way:
-    """Tell in which way a manager keeps a notebook now, or would.
+async def detect_kind(manager: Any, locks: PathLocks, path: str) -> StorageKind:
+    """Return in which way a manager keeps a notebook now, or would.
 
     Raises
     ------
@@ -76,37 +76,37 @@ async def way_of(manager: Any, locks: PathLocks, path: str) -> Way:
             "manager of Jupyter Server; nothing was written."
         )
         raise NotAPlainFile(message)
-    if pairs_of(manager) is not None:
-        await Managed(manager, locks, path, NotebookNotFound).check_visible()
+    if get_known_pairs(manager) is not None:
+        await ContentsFile(manager, locks, path, NotebookNotFound).check_visible()
         # Jupytext stumbles over metadata that it did not write.
-        with failures(NotebookNotFound):
+        with map_contents_errors(NotebookNotFound):
             if await is_pair(manager, path):
-                return Way.PAIR
+                return StorageKind.PAIR
     if _has_pre_save_hook(manager):
-        return Way.HOOKED
-    return Way.FILE if keeps_plain_files(manager) else Way.TEXT
+        return StorageKind.HOOKED
+    return StorageKind.FILE if has_plain_files(manager) else StorageKind.TEXT
 
 
-def kinds_of(manager: Any) -> list[str]:
+def list_kinds(manager: Any) -> list[str]:
     """List the ways in which a manager keeps notebooks now, as ``applied_via`` names them."""
     if not isinstance(manager, ContentsManager):
         return []
     if _has_pre_save_hook(manager):
         return ["notebook"]
-    pairs = [] if pairs_of(manager) is None else ["notebook"]
-    return ["file" if keeps_plain_files(manager) else "contents", *pairs]
+    pairs = [] if get_known_pairs(manager) is None else ["notebook"]
+    return ["file" if has_plain_files(manager) else "contents", *pairs]
 
 
-def keeps_plain_files(manager: object) -> bool:
-    """Tell whether a manager keeps notebooks that are no pairs as the stock manager does."""
+def has_plain_files(manager: object) -> bool:
+    """Return whether a manager keeps notebooks that are no pairs as the stock manager does."""
     return isinstance(manager, AsyncFileContentsManager) and all(
-        is_stock(manager, name) or (name in OWN and is_from(JUPYTEXT, manager, name))
-        for name in _DECISIVE
+        is_stock(manager, name) or (name in OVERRIDDEN and is_defined_in(JUPYTEXT, manager, name))
+        for name in _STOCK_METHODS
     )
 
 
 def _has_pre_save_hook(manager: Any) -> bool:
-    """Tell whether others may change or refuse what is saved."""
+    """Return whether others may change or refuse what is saved."""
     if manager.pre_save_hook is not None or manager._pre_save_hooks:  # noqa: SLF001 -- no other way
         return True
-    return any(map(_has_pre_save_hook, drives_of(manager).values()))
+    return any(map(_has_pre_save_hook, get_drives(manager).values()))

@@ -10,7 +10,7 @@ from jupyter_core.paths import is_hidden
 
 from jupyter_nbedit.errors import InvalidRequest, NotAPlainFile
 from jupyter_nbedit.storage.guards import is_rooted
-from jupyter_nbedit.storage.paths import is_odd, real_path
+from jupyter_nbedit.storage.paths import follow_links, is_unsafe
 
 _SHOWN = 200
 # Longer ones are no file's, and each of their folders would be looked at.
@@ -19,7 +19,7 @@ _LONGEST = 32_768
 _WHERE = ("root_dir", "endpoint_url", "bucket", "prefix")
 
 
-def api_path(manager: Any, given: str, *, relative: bool) -> str | None:
+def to_api_path(manager: Any, given: str, *, relative: bool) -> str | None:
     """Map a path, links followed, so that it cannot leave the root by any spelling.
 
     Parameters
@@ -43,7 +43,7 @@ def api_path(manager: Any, given: str, *, relative: bool) -> str | None:
         If it is absolute and the manager keeps its files in no folder.
     """
     absolute = os.path.isabs(given)
-    root = _root_of(manager)
+    root = _get_root(manager)
     if not absolute and not relative:
         message = (
             f"Expected an absolute path, below the folder that this server serves; found "
@@ -52,22 +52,22 @@ def api_path(manager: Any, given: str, *, relative: bool) -> str | None:
         raise InvalidRequest(message)
     if root is None:
         if not absolute:
-            return None if is_odd(given) else given
+            return None if is_unsafe(given) else given
         message = (
             f"This server keeps its files with {type(manager).__name__}, in no folder of a file "
             "system, so an absolute path means nothing to it. Use a tool that takes relative "
             "paths, or /nbedit/notebooks."
         )
         raise NotAPlainFile(message)
-    return _below(os.path.realpath(root), given)
+    return _get_relative(os.path.realpath(root), given)
 
 
-def _root_of(manager: Any) -> str | None:
-    """Give the folder in which a manager keeps its files; None if there is no such folder."""
+def _get_root(manager: Any) -> str | None:
+    """Return the folder in which a manager keeps its files; None if there is no such folder."""
     return str(manager.root_dir) if is_rooted(manager) else None
 
 
-def root_name(manager: Any) -> str:
+def get_root_name(manager: Any) -> str:
     """Name what API paths are relative to, so that it can be told from the roots of other servers.
 
     Parameters
@@ -80,7 +80,7 @@ def root_name(manager: Any) -> str:
     The path of the root folder without links; if the manager has none, its class and where it
     says that it keeps its files.
     """
-    root = _root_of(manager)
+    root = _get_root(manager)
     if root is not None:
         return os.path.realpath(root)
     kind = type(manager)
@@ -88,9 +88,9 @@ def root_name(manager: Any) -> str:
     return f"{kind.__module__}.{kind.__qualname__} {json.dumps(where)}"
 
 
-def shows(manager: Any, folder: str) -> bool:
-    """Tell whether the Contents API shows a folder of the file system, which need not be there."""
-    root = _root_of(manager)
+def is_served(manager: Any, folder: str) -> bool:
+    """Return whether the Contents API would show a folder of the file system."""
+    root = _get_root(manager)
     if root is None:
         return False
     top, real = os.path.realpath(root), os.path.realpath(folder)
@@ -99,15 +99,15 @@ def shows(manager: Any, folder: str) -> bool:
     return manager.allow_hidden or not is_hidden(real, top)
 
 
-def _below(top: str, given: str) -> str | None:
-    """Give the path relative to the top; None if it is not below it."""
+def _get_relative(top: str, given: str) -> str | None:
+    """Return the path relative to the top; None if it is not below it."""
     path = os.path.join(top, given)
     if len(path) > _LONGEST or "\0" in path:
         return None
     # On Windows, only to look at a share would send the server's credentials there.
     if os.path.splitdrive(path)[0].lower() != os.path.splitdrive(top)[0].lower():
         return None
-    real = real_path(path)
+    real = follow_links(path)
     prefix = f"{top.rstrip(os.sep)}{os.sep}"
     if real.startswith(prefix):
         return real[len(prefix) :].replace(os.sep, "/")

@@ -25,10 +25,10 @@ _NOTES = frozenset(("encoding", "main_language", "text_representation"))
 Notebook = dict[str, Any]
 
 
-def parsed(text: bytes) -> Notebook | None:
+def parse_model(text: bytes) -> Notebook | None:
     """Read a notebook as nbformat does, but change nothing in it; None if it is none."""
     try:
-        notebook = _plain(nbformat.reader.reads(text.decode()))
+        notebook = _to_plain(nbformat.reader.reads(text.decode()))
         cells = notebook["cells"] if notebook["nbformat"] == _NBFORMAT else None
         whole = cells is not None and all("metadata" in cell for cell in cells)
         whole = whole and isinstance(notebook["nbformat_minor"], int)
@@ -37,8 +37,8 @@ def parsed(text: bytes) -> Notebook | None:
     return notebook if whole else None
 
 
-def text_of(merged: Mapping[str, Any], own: bytes) -> bytes:
-    """Give the bytes that stand for a notebook that is put together of several files.
+def serialize(merged: Mapping[str, Any], own: bytes) -> bytes:
+    """Return the bytes that stand for a notebook that is put together of several files.
 
     Parameters
     ----------
@@ -51,24 +51,24 @@ def text_of(merged: Mapping[str, Any], own: bytes) -> bytes:
     -------
     The file's own bytes if they mean the same; else others, which are the same at every reading.
     """
-    found = parsed(own)
+    found = parse_model(own)
     if found is None:
         return own
-    shown = _plain(merged)
-    if _meaning(shown) == _meaning(found):
+    shown = _to_plain(merged)
+    if _normalize(shown) == _normalize(found):
         return own
     known = {cell["id"] for cell in found["cells"] if "id" in cell}
     for cell in shown["cells"]:
         cell["metadata"].pop("trusted", None)
         if cell.get("id") not in known:
             cell.pop("id", None)
-    with_ids(shown)
+    add_ids(shown)
     text: str = nbformat.v4.writes(nbformat.from_dict(shown))
     return f"{text}\n".encode()
 
 
-def with_ids(notebook: Notebook) -> None:
-    """Give every cell an id of its own that follows from what it is, where the format has ids."""
+def add_ids(notebook: Notebook) -> None:
+    """Add an id to every cell, derived from its content, where the format has ids."""
     if notebook["nbformat_minor"] < _MINOR_WITH_IDS:
         for cell in notebook["cells"]:
             cell.pop("id", None)
@@ -85,15 +85,15 @@ def with_ids(notebook: Notebook) -> None:
 
 
 def is_same(one: bytes, other: bytes) -> bool:
-    """Tell whether two texts mean the same notebook."""
-    first, second = parsed(one), parsed(other)
+    """Return whether two texts mean the same notebook."""
+    first, second = parse_model(one), parse_model(other)
     if first is None or second is None:
         return one == other
-    return _meaning(first) == _meaning(second)
+    return _normalize(first) == _normalize(second)
 
 
-def _meaning(notebook: Notebook) -> Notebook:
-    """Give what a notebook says, without what saving it adds and takes away."""
+def _normalize(notebook: Notebook) -> Notebook:
+    """Return what a notebook says, without what saving it adds and takes away."""
     metadata = dict(notebook["metadata"])
     noted = metadata.get("jupytext", {})
     if not isinstance(noted, Mapping):
@@ -110,15 +110,15 @@ def _meaning(notebook: Notebook) -> Notebook:
 
 
 def is_trusted(notebook: Mapping[str, Any]) -> bool | None:
-    """Tell whether a manager has marked all outputs as trusted; None if there are none to mark."""
+    """Return whether a manager has marked all outputs as trusted; None if there are none."""
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     if not code:
         return None
     return all(cell["metadata"].get("trusted") or not cell["outputs"] for cell in code)
 
 
-def mark(notebook: Notebook, *, trusted: bool) -> None:
-    """Say in the notebook whether it is trusted, as a browser does that saves it."""
+def set_trusted(notebook: Notebook, *, trusted: bool) -> None:
+    """Set in the notebook whether it is trusted, as a browser does that saves it."""
     for cell in notebook["cells"]:
         # Whoever wrote such a mark into the file is not to be believed.
         cell["metadata"].pop("trusted", None)
@@ -126,6 +126,6 @@ def mark(notebook: Notebook, *, trusted: bool) -> None:
             cell["metadata"]["trusted"] = True
 
 
-def _plain(notebook: Mapping[str, Any]) -> Notebook:
+def _to_plain(notebook: Mapping[str, Any]) -> Notebook:
     found: Notebook = json.loads(json.dumps(notebook))
     return found

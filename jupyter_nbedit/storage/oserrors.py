@@ -21,7 +21,7 @@ _NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 @contextmanager
-def refusals() -> Iterator[None]:
+def map_os_errors() -> Iterator[None]:
     """Refuse what the operating system fails to do.
 
     Raises

@@ -16,11 +16,11 @@ from tornado.web import HTTPError
 #: Where Jupytext's classes are written.
 JUPYTEXT = "jupytext."
 #: The methods that Jupytext overrides, and that do for what is no pair what they always did.
-OWN = frozenset(("get", "rename_file", "save"))
+OVERRIDDEN = frozenset(("get", "rename_file", "save"))
 
 
-def pairs_of(manager: object) -> Mapping[str, Any] | None:
-    """Give the pairs that a manager knows so far, by the paths of both halves.
+def get_known_pairs(manager: object) -> Mapping[str, Any] | None:
+    """Return the pairs that a manager knows so far, by the paths of both halves.
 
     Returns
     -------
@@ -31,8 +31,8 @@ def pairs_of(manager: object) -> Mapping[str, Any] | None:
 
 
 async def is_pair(manager: Any, path: str) -> bool:
-    """Tell whether a notebook is one of a pair, or would be if it were created."""
-    known = pairs_of(manager)
+    """Return whether a notebook is one of a pair, or would be if it were created."""
+    known = get_known_pairs(manager)
     if known is None:
         return False
     if not await ensure_async(manager.file_exists(path)):
@@ -49,16 +49,16 @@ async def is_pair(manager: Any, path: str) -> bool:
 
 async def _would_be_pair(manager: Any, path: str) -> bool:
     try:
-        return bool(await _formats(manager, path))
+        return bool(await _get_formats(manager, path))
     except HTTPError:
         # The configuration cannot be read. Saving through Jupytext will say so.
         return True
 
 
-async def others_of(manager: Any, path: str) -> list[str]:
+async def list_paired_paths(manager: Any, path: str) -> list[str]:
     """Name the other halves that a notebook would get if it were created."""
-    known = pairs_of(manager)
-    formats = await _formats(manager, path)
+    known = get_known_pairs(manager)
+    formats = await _get_formats(manager, path)
     if known is None or not formats:
         return []
     before = dict(known)
@@ -66,7 +66,7 @@ async def others_of(manager: Any, path: str) -> list[str]:
     return [name for name, one in known.items() if one is not before.get(name) and name != path]
 
 
-async def _formats(manager: Any, path: str) -> Any:
-    """Give the formats that the configuration says for a notebook; None if it says nothing."""
+async def _get_formats(manager: Any, path: str) -> Any:
+    """Return the formats that the configuration says for a notebook; None if it says nothing."""
     config = await ensure_async(manager.get_config(path))
     return config.default_formats(path)

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 SUFFIX = ".ipynb"
 _ATTEMPTS = 20
-_NOWHERE = frozenset(("", ".", ".."))
+_DOT_SEGMENTS = frozenset(("", ".", ".."))
 
 
-async def os_path(manager: AsyncFileContentsManager, path: str) -> str:
+async def to_os_path(manager: AsyncFileContentsManager, path: str) -> str:
     """Map a notebook's API path to where it is on disk, links not followed.
 
     Raises
@@ -30,7 +30,7 @@ async def os_path(manager: AsyncFileContentsManager, path: str) -> str:
         means must not depend on who reads it.
     """
     check_suffix(path)
-    return await visible(manager, path)
+    return await to_os_path_below_root(manager, path)
 
 
 def check_suffix(path: str) -> None:
@@ -45,12 +45,12 @@ def check_suffix(path: str) -> None:
         raise InvalidRequest(message)
 
 
-def is_odd(path: str) -> bool:
-    """Tell whether a path is spelled as nothing of ours is, and may lead anywhere."""
-    return "\0" in path or not _NOWHERE.isdisjoint(path.split("/"))
+def is_unsafe(path: str) -> bool:
+    """Return whether a path is spelled as nothing of ours is, and may lead anywhere."""
+    return "\0" in path or not _DOT_SEGMENTS.isdisjoint(path.split("/"))
 
 
-async def visible(manager: AsyncFileContentsManager, path: str) -> str:
+async def to_os_path_below_root(manager: AsyncFileContentsManager, path: str) -> str:
     """Map the API path of anything but the root to where it is on disk, links not followed.
 
     Raises
@@ -58,7 +58,7 @@ async def visible(manager: AsyncFileContentsManager, path: str) -> str:
     NotebookNotFound
         If it is hidden or outside the root, or spelled as nothing of ours is.
     """
-    if is_odd(path):
+    if is_unsafe(path):
         raise NotebookNotFound
     try:
         found: str = manager._get_os_path(path)  # noqa: SLF001 -- the only way from API path to disk
@@ -74,7 +74,7 @@ async def visible(manager: AsyncFileContentsManager, path: str) -> str:
     return found
 
 
-def real_path(os_path: str, *, strict: bool = False) -> str:
+def follow_links(os_path: str, *, strict: bool = False) -> str:
     """Follow the links of a path, though others may exchange them for files meanwhile.
 
     Parameters
@@ -100,7 +100,7 @@ def real_path(os_path: str, *, strict: bool = False) -> str:
                 raise
 
 
-def resolved(os_path: str, top: str | None) -> str:
+def resolve(os_path: str, top: str | None) -> str:
     """Follow the links of a path to something that exists.
 
     Parameters
@@ -117,12 +117,12 @@ def resolved(os_path: str, top: str | None) -> str:
     NotebookNotFound
         If it is not in the folder.
     """
-    real = real_path(os_path, strict=True)
+    real = follow_links(os_path, strict=True)
     _check_below(real, top)
     return real
 
 
-def resolved_vacant(os_path: str, top: str | None) -> str:
+def resolve_new(os_path: str, top: str | None) -> str:
     """Follow the links of a path to something that need not exist, in a folder that does.
 
     Raises
@@ -133,9 +133,9 @@ def resolved_vacant(os_path: str, top: str | None) -> str:
         If it, or what a link of that name leads to, is not in the folder ``top``.
     """
     folder, name = os.path.split(os_path)
-    found = os.path.join(resolved(folder, top), name)
+    found = os.path.join(resolve(folder, top), name)
     if top is not None:
-        _check_below(real_path(found), top)
+        _check_below(follow_links(found), top)
     return found
 
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import NotAPlainFile
-from jupyter_nbedit.storage import Changed
+from jupyter_nbedit.storage import StaleContent
 from jupyter_nbedit.storage.guards import is_rooted
 
 #: What the rooms hold files as, the way their ids begin.
@@ -41,22 +41,22 @@ class Room(Protocol):
         """The shared document, one of ``jupyter_ydoc``; None if that is kept in another way."""
 
     def is_live(self) -> bool:
-        """Tell whether the room still is the one that clients get."""
+        """Return whether the room still is the one that clients get."""
 
     def has_loaded(self) -> bool:
-        """Tell whether the document has been loaded, so that people may have changed it."""
+        """Return whether the document has been loaded, so that people may have changed it."""
 
     def is_ready(self) -> bool:
-        """Tell whether the document is loaded, and nobody is reading the file into it anew."""
+        """Return whether the document is loaded, and nobody is reading the file into it anew."""
 
-    def saves_itself(self) -> bool:
-        """Tell whether the room saves without being told to, or its users want to say when."""
+    def has_autosave(self) -> bool:
+        """Return whether the room saves without being told to, or its users want to say when."""
 
     def save(self) -> asyncio.Future[Any] | None:
         """Begin to save now, the way the room itself does; None if that cannot be."""
 
-    def loaded(self) -> datetime | None:
-        """Give the time of the version on disk that the room knows; None if it does not say."""
+    def get_loaded_time(self) -> datetime | None:
+        """Return the time of the version on disk that the room knows; None if it does not say."""
 
 
 @dataclass(frozen=True)
@@ -84,21 +84,21 @@ class CollaborationRoom:
     rooms: Mapping[str, Any]
 
     def is_live(self) -> bool:
-        """Tell whether the server still has the room."""
+        """Return whether the server still has the room."""
         return self.rooms.get(self.id) is self.room
 
     def has_loaded(self) -> bool:
-        """Tell whether the room lets its clients in."""
+        """Return whether the room lets its clients in."""
         return bool(self.room.ready)
 
     def is_ready(self) -> bool:
-        """Tell whether nobody loads the document; what is changed meanwhile would be lost."""
+        """Return whether nobody loads the document; what is changed meanwhile would be lost."""
         file = getattr(self.room, "_file", None)
         locks = (getattr(self.room, "_update_lock", None), getattr(file, "_lock", None))
         return self.has_loaded() and _is_at_rest(self.document, *locks)
 
-    def saves_itself(self) -> bool:
-        """Tell whether one of the clients at least has autosave on, as the room does."""
+    def has_autosave(self) -> bool:
+        """Return whether one of the clients at least has autosave on, as the room does."""
         if getattr(self.room, "_save_delay", 1) is None:
             return False
         states = [state for state in self.room.awareness.states.values() if state]
@@ -110,8 +110,8 @@ class CollaborationRoom:
         saving: asyncio.Future[Any] | None = None if begin is None else begin()
         return saving
 
-    def loaded(self) -> datetime | None:
-        """Give the time of the version that the room loaded or saved last."""
+    def get_loaded_time(self) -> datetime | None:
+        """Return the time of the version that the room loaded or saved last."""
         file = getattr(self.room, "_file", None)
         return getattr(file, "last_modified", None)
 
@@ -141,21 +141,21 @@ class DocumentsRoom:
     manager: Any
 
     def is_live(self) -> bool:
-        """Tell whether the room has neither been stopped nor made way for another one."""
+        """Return whether the room has neither been stopped nor made way for another one."""
         live = any(room is self.room for room in self.manager.list_document_rooms())
         return live and not self.room.stopped
 
     def has_loaded(self) -> bool:
-        """Tell whether the file's content is in the document."""
+        """Return whether the file's content is in the document."""
         return bool(self.room.file_api.content_loaded)
 
     def is_ready(self) -> bool:
-        """Tell whether the document is loaded; it is read anew in one go."""
+        """Return whether the document is loaded; it is read anew in one go."""
         lock = getattr(self.room.file_api, "_content_lock", None)
         return self.has_loaded() and _is_at_rest(self.document, lock)
 
-    def saves_itself(self) -> bool:
-        """Say that it does; there is no switch."""
+    def has_autosave(self) -> bool:
+        """Return True: there is no switch."""
         return True
 
     def save(self) -> asyncio.Future[Any] | None:
@@ -163,18 +163,18 @@ class DocumentsRoom:
         saving: asyncio.Future[Any] = asyncio.ensure_future(self.room.file_api.save(self.document))
         return saving
 
-    def loaded(self) -> datetime | None:
-        """Give the time of the version that the room loaded or saved last."""
+    def get_loaded_time(self) -> datetime | None:
+        """Return the time of the version that the room loaded or saved last."""
         return getattr(self.room.file_api, "_last_modified", None)
 
 
 def has_rooms(settings: Mapping[str, Any]) -> bool:
-    """Tell whether people can open a notebook in a room on this server."""
+    """Return whether people can open a notebook in a room on this server."""
     server = getattr(settings.get("jupyter_server_ydoc"), "ywebsocket_server", None)
     return server is not None or settings.get("yroom_manager") is not None
 
 
-def room_of(
+def find_room(
     settings: Mapping[str, Any], manager: Any, path: str, contents: str = NOTEBOOK
 ) -> Room | None:
     """Find the live room that holds a file, by whatever name it was opened.
@@ -196,10 +196,10 @@ def room_of(
         If there is one that cannot be worked with.
     """
     # Most servers have no room at all, and need not look where the file is.
-    live = [room for room in _rooms(settings) if room.id.startswith(f"{contents}:")]
-    place = place_of(manager, path) if live else None
+    live = [room for room in _iterate_rooms(settings) if room.id.startswith(f"{contents}:")]
+    place = get_file_identity(manager, path) if live else None
     for room in live:
-        if room.path is not None and place_of(manager, room.path) == place:
+        if room.path is not None and get_file_identity(manager, room.path) == place:
             if room.document is None:
                 message = (
                     "This file is open in a room of real-time collaboration of a kind that is not "
@@ -211,14 +211,14 @@ def room_of(
     return None
 
 
-def live_places(settings: Mapping[str, Any], manager: Any) -> set[object]:
-    """Give `place_of` all files that live rooms hold."""
-    paths = [room.path for room in _rooms(settings)]
-    return {place_of(manager, path) for path in paths if path is not None}
+def list_live_file_identities(settings: Mapping[str, Any], manager: Any) -> set[object]:
+    """Return `place_of` all files that live rooms hold."""
+    paths = [room.path for room in _iterate_rooms(settings)]
+    return {get_file_identity(manager, path) for path in paths if path is not None}
 
 
 @dataclass(frozen=True)
-class RoomsThen:
+class RoomIdSnapshot:
     """The rooms there were when a file was chosen to be written, which no room held.
 
     Parameters
@@ -233,9 +233,9 @@ class RoomsThen:
     ids: frozenset[str]
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any]) -> RoomsThen:
+    def take(cls, settings: Mapping[str, Any]) -> RoomIdSnapshot:
         """Note the rooms there are."""
-        return cls(settings, _ids(settings))
+        return cls(settings, _list_ids(settings))
 
     def check(self) -> None:
         """Refuse to write if any room has opened since, in any thread.
@@ -245,16 +245,16 @@ class RoomsThen:
         Changed
         """
         try:
-            opened = not _ids(self.settings) <= self.ids
+            opened = not _list_ids(self.settings) <= self.ids
         except RuntimeError:
             # One opens at this very moment.
             opened = True
         if opened:
-            raise Changed
+            raise StaleContent
 
 
-def place_of(manager: Any, path: str) -> object:
-    """Tell a file from all others, also where it has several names."""
+def get_file_identity(manager: Any, path: str) -> object:
+    """Return what identifies a file, also where it has several names."""
     if not is_rooted(manager):
         return path.strip("/")
     try:
@@ -268,7 +268,7 @@ def place_of(manager: Any, path: str) -> object:
     return status.st_dev, status.st_ino
 
 
-def _rooms(settings: Mapping[str, Any]) -> Iterator[Room]:
+def _iterate_rooms(settings: Mapping[str, Any]) -> Iterator[Room]:
     def path_of(room_id: str) -> str | None:
         path: str | None = settings["file_id_manager"].get_path(room_id.split(":", _COLONS)[-1])
         return path
@@ -287,7 +287,7 @@ def _rooms(settings: Mapping[str, Any]) -> Iterator[Room]:
             yield CollaborationRoom(room_id, path_of(room_id), document, room, rooms)
 
 
-def _ids(settings: Mapping[str, Any]) -> frozenset[str]:
+def _list_ids(settings: Mapping[str, Any]) -> frozenset[str]:
     manager = settings.get("yroom_manager")
     server = getattr(settings.get("jupyter_server_ydoc"), "ywebsocket_server", None)
     ids = [] if manager is None else [room.room_id for room in manager.list_document_rooms()]
@@ -295,7 +295,7 @@ def _ids(settings: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _is_at_rest(document: Any, *locks: asyncio.Lock | None) -> bool:
-    """Tell whether nobody is in the middle of loading, saving or changing a document.
+    """Return whether nobody is in the middle of loading, saving or changing a document.
 
     Each of these waits for others now and then, and what is changed meanwhile may be lost.
     """

@@ -16,9 +16,9 @@ from weakref import WeakKeyDictionary
 import nbformat
 
 from jupyter_nbedit.errors import InvalidNotebook
-from jupyter_nbedit.notebook.hunks import Hunk, hunks, rebased
-from jupyter_nbedit.notebook.script import ABSENT, CellChange, Moved, Script
-from jupyter_nbedit.storage import Changed
+from jupyter_nbedit.notebook.hunks import Hunk, list_hunks, rebase_hunks
+from jupyter_nbedit.notebook.script import ABSENT, CellPatch, MovedCell, PatchedCell
+from jupyter_nbedit.storage import StaleContent
 
 #: By whom a change was made, for those who watch a shared document.
 ORIGIN = "nbedit"
@@ -28,7 +28,7 @@ _TRANSIENT = frozenset(("trusted", "signature", "orig_nbformat", "orig_nbformat_
 
 
 @dataclass(frozen=True)
-class Sight:
+class RoomSnapshot:
     """A shared notebook at one moment.
 
     Parameters
@@ -46,19 +46,21 @@ class Sight:
     text: bytes
     ids: list[str]
     trusted: bool
-    sound: bool
+    is_consistent: bool
 
 
 @dataclass(frozen=True)
-class Sights:
+class RoomSnapshotCache:
     """What shared notebooks looked like when they were looked at last.
 
     To make a text of many cells takes long, and who reads a notebook often edits it next.
     """
 
-    _last: WeakKeyDictionary[Any, tuple[bytes, Sight]] = field(default_factory=WeakKeyDictionary)
+    _last: WeakKeyDictionary[Any, tuple[bytes, RoomSnapshot]] = field(
+        default_factory=WeakKeyDictionary
+    )
 
-    async def of(self, document: Any, check_cells: Callable[[Any], bool]) -> Sight:
+    async def get(self, document: Any, check_cells: Callable[[Any], bool]) -> RoomSnapshot:
         """Look at a shared notebook as it is now.
 
         Parameters
@@ -71,16 +73,18 @@ class Sights:
         update = document.ydoc.get_update()
         before, seen = self._last.get(document, (b"", None))
         if seen is None or before != update:
-            seen = await asyncio.to_thread(_shown, type(document), update, check_cells)
+            seen = await asyncio.to_thread(_take_snapshot, type(document), update, check_cells)
             self._last[document] = update, seen
         return seen
 
 
-def _shown(kind: Callable[[], Any], update: bytes, check_cells: Callable[[Any], bool]) -> Sight:
+def _take_snapshot(
+    kind: Callable[[], Any], update: bytes, check_cells: Callable[[Any], bool]
+) -> RoomSnapshot:
     # A document may only be used in the thread that made it, so this one is made here.
     copy = kind()
     copy.ydoc.apply_update(update)
-    shared = _ids(copy)
+    shared = _list_ids(copy)
     notebook = nbformat.from_dict(copy.get())
     if notebook.nbformat != _NBFORMAT:
         message = (
@@ -93,17 +97,17 @@ def _shown(kind: Callable[[], Any], update: bytes, check_cells: Callable[[Any], 
     text += "" if text.endswith("\n") else "\n"
     # Of cells with one id, `get` leaves out those that are the same, and names others anew.
     sound = len(shared) == len(notebook.cells) and max(Counter(shared).values(), default=1) == 1
-    return Sight(text.encode(), shared, trusted, sound)
+    return RoomSnapshot(text.encode(), shared, trusted, sound)
 
 
-def mend(document: Any) -> None:
+def repair_ids(document: Any) -> None:
     """Make each shared cell one of the text, as the room's save means them."""
     # This gives another id to what is not the same under one, and leaves out what is. It does so
     # only where ids are the format's; where they are not, the room writes all of them.
     repeats = len(document.get()["cells"]) < len(document.ycells)
     seen: set[str] = set()
     double = []
-    for index, cell_id in enumerate(_ids(document)):
+    for index, cell_id in enumerate(_list_ids(document)):
         if cell_id in seen:
             double.append(index)
         seen.add(cell_id)
@@ -115,7 +119,7 @@ def mend(document: Any) -> None:
                 document.ycells[index]["id"] = str(uuid.uuid4())
 
 
-def edit(document: Any, steps: Script, ids: Sequence[str]) -> None:
+def edit(document: Any, steps: CellPatch, ids: Sequence[str]) -> None:
     """Do the steps in one transaction, so that everybody gets them at once.
 
     Parameters
@@ -134,19 +138,19 @@ def edit(document: Any, steps: Script, ids: Sequence[str]) -> None:
         done.
     """
     cells = document.ycells
-    sources = _checked(document, steps, ids)
+    sources = _rebase_changes(document, steps, ids)
     with document.ydoc.transaction(origin=ORIGIN):
         for change in steps.changes:
             _change(cells[change.index], change, sources.get(change.index, []))
         moved = {
             step.origin: cells[step.origin].to_py()
             for step in steps.placed
-            if isinstance(step, Moved)
+            if isinstance(step, MovedCell)
         }
         for index in reversed(steps.taken_out):
             del cells[index]
         for step in steps.placed:
-            value = moved[step.origin] if isinstance(step, Moved) else step.cell
+            value = moved[step.origin] if isinstance(step, MovedCell) else step.cell
             cells.insert(step.index, document.create_ycell(value))
             if (state := value.get("execution_state")) is not None:
                 # What a cell is doing is no part of the notebook, so a new cell is idle.
@@ -155,43 +159,43 @@ def edit(document: Any, steps: Script, ids: Sequence[str]) -> None:
             _merge(document.ydoc["meta"]["metadata"], *steps.metadata)
 
 
-def _ids(document: Any) -> list[str]:
+def _list_ids(document: Any) -> list[str]:
     return [cell.get("id") for cell in document.ycells]
 
 
-def _checked(document: Any, steps: Script, ids: Sequence[str]) -> dict[int, list[Hunk]]:
-    """Give the changes of sources as they fit what is there now."""
+def _rebase_changes(document: Any, steps: CellPatch, ids: Sequence[str]) -> dict[int, list[Hunk]]:
+    """Return the changes of sources as they fit what is there now."""
     cells = document.ycells
     if len(cells) != len(ids):
-        raise Changed
-    for index in _looked_at(steps, len(ids)):
+        raise StaleContent
+    for index in _list_touched_and_neighbours(steps, len(ids)):
         if cells[index]["id"] != ids[index]:
-            raise Changed
+            raise StaleContent
     for gone in steps.removed:
         if str(cells[gone.index]["source"]) != gone.source:
-            raise Changed
+            raise StaleContent
     said = [(cells[step.index]["metadata"], step.metadata) for step in steps.changes]
     said += [(cells[step.index]["metadata"], (step.metadata, {})) for step in steps.removed]
     said.append((document.ydoc["meta"]["metadata"], steps.metadata))
-    if any(then is not None and _plain(now) != then[0] for now, then in said):
-        raise Changed
+    if any(then is not None and _to_plain(now) != then[0] for now, then in said):
+        raise StaleContent
     return {
-        change.index: _fitting(change.source, str(cells[change.index]["source"]))
+        change.index: _rebase_source(change.source, str(cells[change.index]["source"]))
         for change in steps.changes
         if change.source is not None
     }
 
 
-def _fitting(source: tuple[str, str], now: str) -> list[Hunk]:
+def _rebase_source(source: tuple[str, str], now: str) -> list[Hunk]:
     before, after = source
-    found = rebased(hunks(before, after), before, now)
+    found = rebase_hunks(list_hunks(before, after), before, now)
     if found is None:
-        raise Changed
+        raise StaleContent
     return found
 
 
-def _looked_at(steps: Script, count: int) -> set[int]:
-    """Give the indexes of the cells that must be where they were: those touched, and neighbours."""
+def _list_touched_and_neighbours(steps: CellPatch, count: int) -> set[int]:
+    """Return the indexes of the cells that must not have moved: those touched, and neighbours."""
     out = set(steps.taken_out)
     order: list[int | None] = [index for index in range(count) if index not in out]
     for step in steps.placed:
@@ -203,7 +207,7 @@ def _looked_at(steps: Script, count: int) -> set[int]:
     return found
 
 
-def _change(cell: Any, change: CellChange, source: Sequence[Hunk]) -> None:
+def _change(cell: Any, change: PatchedCell, source: Sequence[Hunk]) -> None:
     replace(cell["source"], source)
     if change.metadata is not None:
         _merge(cell["metadata"], *change.metadata)
@@ -220,14 +224,14 @@ def _change(cell: Any, change: CellChange, source: Sequence[Hunk]) -> None:
 
 def replace(shared: Any, changes: Sequence[Hunk]) -> None:
     """Change a shared text, and leave in place what does not change."""
-    for start, stop, new in _in_bytes(changes, str(shared)):
+    for start, stop, new in _convert_to_byte_offsets(changes, str(shared)):
         del shared[start:stop]
         if new:
             shared.insert(start, new)
 
 
-def _in_bytes(changes: Sequence[Hunk], text: str) -> list[tuple[int, int, str]]:
-    """Give changes by the offsets that shared texts go by, of their UTF-8; the last one first."""
+def _convert_to_byte_offsets(changes: Sequence[Hunk], text: str) -> list[tuple[int, int, str]]:
+    """Return changes by the offsets that shared texts go by, of their UTF-8; the last one first."""
     return [
         (len(text[:start].encode()), len(text[:stop].encode()), new)
         for start, stop, new in reversed(changes)
@@ -243,7 +247,7 @@ def _merge(shared: Any, before: dict[str, Any], after: dict[str, Any]) -> None:
             shared[name] = value
 
 
-def _plain(metadata: Any) -> dict[str, Any]:
-    """Give metadata as a file has them."""
+def _to_plain(metadata: Any) -> dict[str, Any]:
+    """Return metadata as a file has them."""
     value: dict[str, Any] = metadata.to_py()
     return {name: item for name, item in value.items() if name not in _TRANSIENT}

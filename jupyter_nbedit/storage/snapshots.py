@@ -11,10 +11,10 @@ from datetime import datetime, timezone
 from jupyter_nbedit.errors import NotAPlainFile, NotebookNotFound
 from jupyter_nbedit.notebook.text import CHUNK_BYTES
 from jupyter_nbedit.storage import Content
-from jupyter_nbedit.storage.filetext import FileText, stamp
-from jupyter_nbedit.storage.folders import Folder, opened
-from jupyter_nbedit.storage.known import Known
-from jupyter_nbedit.storage.oserrors import refusals
+from jupyter_nbedit.storage.filetext import LazyFileBytes, get_stat_identity
+from jupyter_nbedit.storage.folders import OpenDirectory, open_directory
+from jupyter_nbedit.storage.known import OwnWriteCache
+from jupyter_nbedit.storage.oserrors import map_os_errors
 
 # jupyter_server writes in place and keeps the former bytes in `.~name` meanwhile. One that is older
 # than any save takes was left by a crash.
@@ -48,17 +48,17 @@ class Snapshot:
     read_ns: int
     is_ours: bool = False
 
-    def is_of(self, now: os.stat_result) -> bool:
-        """Tell whether a file looks as if nobody had touched it since."""
-        return stamp(self.stat) == stamp(now)
+    def matches(self, now: os.stat_result) -> bool:
+        """Return whether a file looks as if nobody had touched it since."""
+        return get_stat_identity(self.stat) == get_stat_identity(now)
 
     @property
-    def is_settled(self) -> bool:
+    def is_quiet(self) -> bool:
         """Whether every write since then has moved the time stamps."""
         return self.is_ours or self.stat.st_ctime_ns < self.read_ns - _TICK_NS
 
 
-def read(real: str, known: Known | None = None) -> Content | None:
+def read_file(real: str, known: OwnWriteCache | None = None) -> Content | None:
     """Read a file; None if it changed meanwhile, or is being saved.
 
     Parameters
@@ -73,11 +73,11 @@ def read(real: str, known: Known | None = None) -> Content | None:
     NotebookNotFound, NotAPlainFile, Forbidden, StorageFailure
     """
     path, name = os.path.split(real)
-    with refusals(), opened(path) as folder:
+    with map_os_errors(), open_directory(path) as folder:
         return None if is_being_saved(folder, name) else _read(folder, name, known)
 
 
-def check(real: str) -> None:
+def check_file(real: str) -> None:
     """Refuse what is no file that can be read.
 
     Parameters
@@ -90,56 +90,58 @@ def check(real: str) -> None:
     NotebookNotFound, NotAPlainFile, Forbidden, StorageFailure
     """
     path, name = os.path.split(real)
-    with refusals(), opened(path) as folder:
+    with map_os_errors(), open_directory(path) as folder:
         _check_regular(folder, name)
         os.close(folder.open(name, _READING))
 
 
-def _check_regular(folder: Folder, name: str) -> None:
-    mode = folder.status(name).st_mode
+def _check_regular(folder: OpenDirectory, name: str) -> None:
+    mode = folder.get_status(name).st_mode
     if stat.S_ISLNK(mode):
         # Links were followed to get here: this one is new, and leads elsewhere.
         raise NotebookNotFound
     if not stat.S_ISREG(mode):
-        raise _not_plain()
+        raise _build_not_plain_error()
 
 
-def _read(folder: Folder, name: str, known: Known | None) -> Content | None:
+def _read(folder: OpenDirectory, name: str, known: OwnWriteCache | None) -> Content | None:
     read_ns = time.time_ns()
     _check_regular(folder, name)
     descriptor = folder.open(name, _READING)
     try:
         before = os.fstat(descriptor)
-        marks = None if known is None else known.of(before)
+        marks = None if known is None else known.get(before)
         if before.st_size > CHUNK_BYTES:
-            large = FileText(os.dup(descriptor), before, marks)
+            large = LazyFileBytes(os.dup(descriptor), before, marks)
             seen = Snapshot(before, read_ns, is_ours=marks is not None)
-            return Content(large, last_modified(before), seen, hash=marks.sha256 if marks else None)
-        text = _bytes_of(descriptor, before.st_size)
+            return Content(
+                large, get_last_modified(before), seen, hash=marks.hexdigest if marks else None
+            )
+        text = _read_bytes(descriptor, before.st_size)
         after = os.fstat(descriptor)
     except BlockingIOError:
         # Some files of the system are no more than a way to wait for it.
-        raise _not_plain() from None
+        raise _build_not_plain_error() from None
     finally:
         os.close(descriptor)
-    if stamp(before) != stamp(after) or len(text) != after.st_size:
+    if get_stat_identity(before) != get_stat_identity(after) or len(text) != after.st_size:
         return None
     seen = Snapshot(after, read_ns, is_ours=marks is not None)
-    return Content(text, last_modified(after), seen, hash=marks.sha256 if marks else None)
+    return Content(text, get_last_modified(after), seen, hash=marks.hexdigest if marks else None)
 
 
-def is_being_saved(folder: Folder, name: str) -> bool:
-    """Tell whether a Jupyter server is in the middle of writing a file in place."""
+def is_being_saved(folder: OpenDirectory, name: str) -> bool:
+    """Return whether a Jupyter server is in the middle of writing a file in place."""
     try:
-        backup = folder.status(_BACKUP_PREFIX + name)
+        backup = folder.get_status(_BACKUP_PREFIX + name)
     except OSError:
         return False
     # Its modification time is copied from the notebook; its change time is its own.
     return time.time() - backup.st_ctime < _BACKUP_STALE_SECONDS
 
 
-def stamp_suffices(base: Content, snapshot: Snapshot, made: int) -> bool:
-    """Tell whether a file that has changed since it was read shows it in its times.
+def are_timestamps_reliable(base: Content, snapshot: Snapshot, made: int) -> bool:
+    """Return whether a file that has changed since it was read shows it in its times.
 
     Parameters
     ----------
@@ -148,13 +150,15 @@ def stamp_suffices(base: Content, snapshot: Snapshot, made: int) -> bool:
     made
         A new file beside it, open for writing; what is set of it is what it has.
     """
-    if snapshot.is_settled:
+    if snapshot.is_quiet:
         return True
     # What is open stays in the system's memory, and with it that its times were looked at.
-    return isinstance(base.raw, FileText) and _tells_changes(made, snapshot.stat.st_dev)
+    return isinstance(base.data, LazyFileBytes) and _has_fine_grained_ctime(
+        made, snapshot.stat.st_dev
+    )
 
 
-def _tells_changes(made: int, device: int) -> bool:
+def _has_fine_grained_ctime(made: int, device: int) -> bool:
     """Find out whether each change of a file gets a time of its own once the last was looked at.
 
     Linux does so since 6.13 on the usual file systems of a disk. Whose clock it is does not matter.
@@ -171,25 +175,25 @@ def _tells_changes(made: int, device: int) -> bool:
     return len(times) > _CHANGES and time.monotonic_ns() < until
 
 
-def looks_unchanged(folder: Folder, name: str, snapshot: Snapshot) -> bool:
-    """Tell whether a file still is what was read, as far as that shows in its times."""
-    return snapshot.is_of(folder.status(name)) and not is_being_saved(folder, name)
+def is_unmodified(folder: OpenDirectory, name: str, snapshot: Snapshot) -> bool:
+    """Return whether a file still is what was read, as far as that shows in its times."""
+    return snapshot.matches(folder.get_status(name)) and not is_being_saved(folder, name)
 
 
-def has_its_bytes(folder: Folder, name: str, base: Content) -> bool:
-    """Tell whether a file has the bytes that were read."""
+def has_same_content(folder: OpenDirectory, name: str, base: Content) -> bool:
+    """Return whether a file has the bytes that were read."""
     descriptor = folder.open(name, _READING)
     try:
         now = os.fstat(descriptor)
-        if isinstance(base.raw, FileText):
-            text = FileText(os.dup(descriptor), now)
-            return text.marks.sha256 == base.raw.marks.sha256
-        return _bytes_of(descriptor, now.st_size) == base.raw
+        if isinstance(base.data, LazyFileBytes):
+            text = LazyFileBytes(os.dup(descriptor), now)
+            return text.hash_all.hexdigest == base.data.hash_all.hexdigest
+        return _read_bytes(descriptor, now.st_size) == base.data
     finally:
         os.close(descriptor)
 
 
-def _bytes_of(descriptor: int, size: int) -> bytes:
+def _read_bytes(descriptor: int, size: int) -> bytes:
     # One byte more, to see that there is none.
     text = os.read(descriptor, size + 1)
     while len(text) < size and (more := os.read(descriptor, size + 1 - len(text))):
@@ -198,11 +202,11 @@ def _bytes_of(descriptor: int, size: int) -> bytes:
     return text
 
 
-def last_modified(status: os.stat_result) -> datetime:
-    """Give a file's time as the Contents API tells it."""
+def get_last_modified(status: os.stat_result) -> datetime:
+    """Return a file's time as the Contents API tells it."""
     return datetime.fromtimestamp(status.st_mtime, tz=timezone.utc)
 
 
-def _not_plain() -> NotAPlainFile:
+def _build_not_plain_error() -> NotAPlainFile:
     message = "There is something at this path, but it is not a regular file; it is left alone."
     return NotAPlainFile(message)

@@ -22,9 +22,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from jupyter_nbedit.errors import StorageFailure
-from jupyter_nbedit.storage import Changed, Guard
-from jupyter_nbedit.storage.folders import Folder
-from jupyter_nbedit.storage.kernel import CAN_EXCHANGE, REFUSED
+from jupyter_nbedit.storage import Guard, StaleContent
+from jupyter_nbedit.storage.folders import OpenDirectory
+from jupyter_nbedit.storage.kernel import CAN_EXCHANGE, UNSUPPORTED_ERRNOS
 
 if sys.platform == "linux":
     import fcntl
@@ -38,7 +38,7 @@ _DEAF = {signal.SIG_DFL, signal.SIG_IGN}
 GUARDS: tuple[Guard, ...] = ("lease", "exchange", "compare") if CAN_EXCHANGE else ("compare",)
 
 
-class Swap:
+class FileExchange:
     """Puts a new file in the place of an old one.
 
     Parameters
@@ -57,7 +57,7 @@ class Swap:
 
     def __init__(
         self,
-        folder: Folder,
+        folder: OpenDirectory,
         names: tuple[str, str],
         old: int | None,
         statuses: tuple[os.stat_result, os.stat_result],
@@ -71,7 +71,7 @@ class Swap:
         self._was_free = False
         self.guard: Guard = "compare"
 
-    def wait(self) -> None:
+    def wait_for_writers(self) -> None:
         """Wait until nobody has the old file open for writing, but not for long.
 
         What they write into it when it has been replaced is lost. To be called before `put`, which
@@ -87,11 +87,11 @@ class Swap:
                 # There is no lease to be had.
                 return
             else:
-                _give_back(self._old)
+                _release_lease(self._old)
                 self._was_free = True
                 return
 
-    def put(self) -> None:
+    def commit(self) -> None:
         """Exchange the two; the old file has the temporary name then, if it has one at all.
 
         Raises
@@ -103,29 +103,29 @@ class Swap:
         StorageFailure
             The system failed in the middle of it, and it is not known what has which name.
         """
-        with _leased(self._old, was_free=self._was_free) as lease:
+        with _take_lease(self._old, was_free=self._was_free) as lease:
             if not self._is_unchanged():
-                raise Changed
+                raise StaleContent
             try:
                 self.folder.exchange(self._temporary, self._name)
             except OSError as error:
-                if error.errno not in REFUSED:
+                if error.errno not in UNSUPPORTED_ERRNOS:
                     raise
                 self.folder.replace(self._temporary, self._name)
                 return
             try:
-                is_sure = self._came_away() and (lease is None or lease())
+                is_sure = self._is_replaced_original() and (lease is None or lease())
             except OSError:
-                self._back_out()
+                self._roll_back()
                 raise
             if not is_sure:
-                self._back_out()
-                raise Changed
+                self._roll_back()
+                raise StaleContent
         self.guard = "exchange" if lease is None else "lease"
 
-    def _came_away(self) -> bool:
-        """Tell whether it is the old file that has come away, and untouched."""
-        now, old = self._aside(), self._old_status
+    def _is_replaced_original(self) -> bool:
+        """Return whether it is the old file that has come away, and untouched."""
+        now, old = self._get_replaced_status(), self._old_status
         # An exchange of names changes the change time.
         return (now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns) == (
             old.st_dev,
@@ -134,14 +134,14 @@ class Swap:
             old.st_mtime_ns,
         )
 
-    def _back_out(self) -> None:
+    def _roll_back(self) -> None:
         """Exchange back, until what is newest of what others wrote has the name."""
         try:
             expected = self._made_status.st_ino
             while True:
-                theirs = self._aside().st_ino
+                theirs = self._get_replaced_status().st_ino
                 self.folder.exchange(self._temporary, self._name)
-                if self._aside().st_ino == expected:
+                if self._get_replaced_status().st_ino == expected:
                     return
                 # Meanwhile somebody has put another file there.
                 expected = theirs
@@ -153,12 +153,12 @@ class Swap:
             )
             raise StorageFailure(message, applied=None) from error
 
-    def _aside(self) -> os.stat_result:
-        return self.folder.status(self._temporary)
+    def _get_replaced_status(self) -> os.stat_result:
+        return self.folder.get_status(self._temporary)
 
 
 @contextmanager
-def _leased(descriptor: int | None, *, was_free: bool) -> Iterator[Callable[[], bool] | None]:
+def _take_lease(descriptor: int | None, *, was_free: bool) -> Iterator[Callable[[], bool] | None]:
     """Keep others from opening a file for writing.
 
     Yields
@@ -179,13 +179,13 @@ def _leased(descriptor: int | None, *, was_free: bool) -> Iterator[Callable[[], 
     except OSError as error:
         # What they write into it is for who edits it next; what they have always open is not.
         if was_free and error.errno == errno.EAGAIN:
-            raise Changed from error
+            raise StaleContent from error
         yield None
         return
     try:
         yield lambda: fcntl.fcntl(descriptor, fcntl.F_GETLEASE) == fcntl.F_RDLCK
     finally:
-        _give_back(descriptor)
+        _release_lease(descriptor)
 
 
 def _ask_for_lease(descriptor: int) -> None:
@@ -206,7 +206,7 @@ def _ask_for_lease(descriptor: int) -> None:
     fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
 
 
-def _give_back(descriptor: int) -> None:
+def _release_lease(descriptor: int) -> None:
     if sys.platform == "linux":
         with suppress(OSError):
             # The system takes it back itself if it was held for long, as by a process that stood.

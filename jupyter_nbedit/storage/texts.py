@@ -7,13 +7,13 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from jupyter_nbedit.beside import away
+from jupyter_nbedit.beside import run_in_thread_if_large
 from jupyter_nbedit.errors import Busy, FileNotFound, NotAPlainFile
-from jupyter_nbedit.storage import Changed, Content, Written
+from jupyter_nbedit.storage import Content, StaleContent, WriteResult
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.managed import Managed, tell
-from jupyter_nbedit.storage.rooms import TEXT, room_of
-from jupyter_nbedit.storage.shared_text import SharedText
+from jupyter_nbedit.storage.managed import ContentsFile, emit_save
+from jupyter_nbedit.storage.rooms import TEXT, find_room
+from jupyter_nbedit.storage.shared_text import RoomTextFile
 
 #: Larger files are not read: they would be held several times over, and nobody reads them.
 MOST_BYTES = 32 * 1024 * 1024
@@ -23,7 +23,7 @@ _ATTEMPTS = 8
 
 
 @dataclass
-class TextFiles:
+class TextFileService:
     """Files by their API paths.
 
     Parameters
@@ -50,10 +50,10 @@ class TextFiles:
         NotAPlainFile, TooLarge, Forbidden, StorageFailure
         """
         # The manager truncates a file and writes it anew, so that even a reader must wait.
-        async with self._held(path) as file:
+        async with self._lock(path) as file:
             return await file.read()
 
-    async def rewrite(self, path: str, change: Callable[[Content], bytes]) -> Written | None:
+    async def update(self, path: str, change: Callable[[Content], bytes]) -> WriteResult | None:
         """Change a file in view of what it holds, again if somebody else writes meanwhile.
 
         Parameters
@@ -75,20 +75,20 @@ class TextFiles:
             Of reading, of writing, or of the change; nothing was written.
         """
         for _ in range(_ATTEMPTS):
-            async with self._held(path) as file:
+            async with self._lock(path) as file:
                 content = await file.read()
-                text = await away(len(content.text), change, content)
+                text = await run_in_thread_if_large(len(content.text), change, content)
                 if text == content.text:
                     return None
-                with suppress(Changed):
-                    return await self._saved(path, file, text, content)
+                with suppress(StaleContent):
+                    return await self._build_write_result(path, file, text, content)
         message = (
             f"Others changed the file {_ATTEMPTS} times while it was being edited. Nothing was "
             "written; try again."
         )
         raise Busy(message)
 
-    async def save(self, path: str, text: bytes, base: Content | None) -> Written:
+    async def save(self, path: str, text: bytes, base: Content | None) -> WriteResult:
         """Write a file, if what is there still is what was read.
 
         Parameters
@@ -108,17 +108,17 @@ class TextFiles:
             If the folder is missing, hidden or outside the root.
         Busy, Forbidden, NoSpace, StorageFailure
         """
-        async with self._held(path) as file:
-            return await self._saved(path, file, text, base)
+        async with self._lock(path) as file:
+            return await self._build_write_result(path, file, text, base)
 
     @asynccontextmanager
-    async def _held(self, path: str) -> AsyncIterator[Managed | SharedText]:
+    async def _lock(self, path: str) -> AsyncIterator[ContentsFile | RoomTextFile]:
         """Keep others away from a file, wherever it is then."""
-        file = self._file(path)
+        file = self._get_file(path)
         for _ in range(_ATTEMPTS):
-            async with file.held():
+            async with file.lock():
                 # While it waited, a room may have been opened or closed.
-                if (now := self._file(path)) == file:
+                if (now := self._get_file(path)) == file:
                     yield file
                     return
             file = now
@@ -128,10 +128,13 @@ class TextFiles:
         )
         raise Busy(message)
 
-    async def _saved(
-        self, path: str, file: Managed | SharedText, text: bytes, base: Content | None
-    ) -> Written:
-        if isinstance(file, Managed) and room_of(self.settings, file.manager, path) is not None:
+    async def _build_write_result(
+        self, path: str, file: ContentsFile | RoomTextFile, text: bytes, base: Content | None
+    ) -> WriteResult:
+        if (
+            isinstance(file, ContentsFile)
+            and find_room(self.settings, file.manager, path) is not None
+        ):
             message = (
                 "This file is open as a notebook in a room of real-time collaboration, which would "
                 "not notice. Nothing was written; close it everywhere, and try again when the room "
@@ -139,13 +142,13 @@ class TextFiles:
             )
             raise NotAPlainFile(message)
         written = await file.save(text, base)
-        tell(file.manager, path, written)
+        emit_save(file.manager, path, written)
         return written
 
-    def _file(self, path: str) -> Managed | SharedText:
+    def _get_file(self, path: str) -> ContentsFile | RoomTextFile:
         manager = self.manager()
-        file = Managed(manager, self.locks, path, FileNotFound, MOST_BYTES)
-        room = room_of(self.settings, manager, path, TEXT)
+        file = ContentsFile(manager, self.locks, path, FileNotFound, MOST_BYTES)
+        room = find_room(self.settings, manager, path, TEXT)
         if room is None:
             return file
-        return SharedText(room, manager, self.locks, file.shown, file.held, FileNotFound)
+        return RoomTextFile(room, manager, self.locks, file.read_locked, file.lock, FileNotFound)

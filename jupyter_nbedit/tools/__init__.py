@@ -30,7 +30,7 @@ ADDRESSES: dict[str, Tool[Any]] = {f"{tool.dialect}/{tool.name}": tool for tool 
 
 
 def find(address: str) -> Tool[Any]:
-    """Give the tool with an address.
+    """Return the tool with an address.
 
     Raises
     ------

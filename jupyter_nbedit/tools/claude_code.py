@@ -1,4 +1,4 @@
-"""The dialect ``claude_code``: ``Read``, ``Write``, ``Edit`` and ``NotebookEdit``.
+"""The dialect ``claude_code``: ``Read``, ``Write``, ``HistoryEdit`` and ``NotebookEdit``.
 
 Paths are absolute. Whoever changes a file has read it before, as it is now.
 """
@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 from nbformat.validator import get_validator
 
-from jupyter_nbedit.beside import away
+from jupyter_nbedit.beside import run_in_thread_if_large
 from jupyter_nbedit.errors import (
     Busy,
     FileNotFound,
@@ -21,27 +21,27 @@ from jupyter_nbedit.errors import (
     InvalidRequest,
     NotebookExists,
 )
-from jupyter_nbedit.messages import Selection
+from jupyter_nbedit.messages import ReadOptions
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 from jupyter_nbedit.notebook.view import Show
-from jupyter_nbedit.storage import Changed, Content, Written
+from jupyter_nbedit.storage import Content, StaleContent, WriteResult
 from jupyter_nbedit.tools import showing
 from jupyter_nbedit.tools.content import Block, TextBlock
-from jupyter_nbedit.tools.done import Done, proposed
-from jupyter_nbedit.tools.encoding import data_of, text_of
+from jupyter_nbedit.tools.done import CellEditResult, describe_proposal
+from jupyter_nbedit.tools.encoding import decode_text, encode_text
 from jupyter_nbedit.tools.notebook_edit import (
+    CELL_TYPE_DESCRIPTION,
     OUTPUTS,
-    TYPE_OF_CELL,
     AbsolutePath,
     CellEdit,
     EditMode,
-    hex_id,
-    planned,
+    create_hex_id,
+    plan_edit,
 )
-from jupyter_nbedit.tools.numbering import MOST_CHARACTERS, MOST_LINES, numbered
-from jupyter_nbedit.tools.substitution import substituted
-from jupyter_nbedit.tools.tool import Caller, Refusal, Services, Tool
+from jupyter_nbedit.tools.numbering import MOST_CHARACTERS, MOST_LINES, number_lines
+from jupyter_nbedit.tools.substitution import replace_string
+from jupyter_nbedit.tools.tool import Caller, Tool, ToolContext, ToolError
 
 _NOTEBOOK = ".ipynb"
 _ATTEMPTS = 3
@@ -69,11 +69,11 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     is_error: Literal[True] = msgspec.field(name="isError", default=True)
 
 
-def _refuse(refusal: Refusal) -> Failure:
-    return Failure(content=[TextBlock(refusal.sentence())])
+def _refuse(refusal: ToolError) -> Failure:
+    return Failure(content=[TextBlock(refusal.describe())])
 
 
-def _said(text: str, warnings: list[str]) -> Output:
+def _build_output(text: str, warnings: list[str]) -> Output:
     return Output(content=[TextBlock(" ".join([text, *warnings]))])
 
 
@@ -114,20 +114,22 @@ class ReadInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
     ] = MOST_LINES
 
 
-async def _read(services: Services, caller: Caller, given: ReadInput) -> Output:
+async def _read(services: ToolContext, caller: Caller, given: ReadInput) -> Output:
     if given.file_path.endswith(_NOTEBOOK):
         return await _read_notebook(services, caller, given)
-    path = services.file(given.file_path, relative=False)
+    path = services.map_file_path(given.file_path, relative=False)
     content = await services.texts.read(path)
     size = len(content.text)
-    blocks = await away(size, showing.of_file, content.text, given.offset, given.limit)
-    services.readings.note(caller.session, path, _sha256(content.text))
+    blocks = await run_in_thread_if_large(
+        size, showing.render_file, content.text, given.offset, given.limit
+    )
+    services.readings.record(caller.session, path, _compute_sha256(content.text))
     return Output(content=blocks)
 
 
-async def _read_notebook(services: Services, caller: Caller, given: ReadInput) -> Output:
-    path = services.notebook(given.file_path, relative=False)
-    selection = Selection(
+async def _read_notebook(services: ToolContext, caller: Caller, given: ReadInput) -> Output:
+    path = services.map_notebook_path(given.file_path, relative=False)
+    selection = ReadOptions(
         start=given.offset - 1,
         limit=min(given.limit, MOST_LINES),
         show=Show("source", "full"),
@@ -139,8 +141,8 @@ async def _read_notebook(services: Services, caller: Caller, given: ReadInput) -
     if given.offset > max(1, reply.total_cells):
         message = f"The notebook has {reply.total_cells} cells; found `offset` {given.offset}."
         raise InvalidRequest(message)
-    blocks = showing.of_notebook(reply)
-    services.readings.note(caller.session, path, reply.hash)
+    blocks = showing.render_notebook(reply)
+    services.readings.record(caller.session, path, reply.hash)
     return Output(content=blocks)
 
 
@@ -163,36 +165,36 @@ class WriteInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     content: Annotated[str, Meta(description="The whole text that the file is to hold.")]
 
 
-async def _write(services: Services, caller: Caller, given: WriteInput) -> Output:
-    text = data_of(given.content)
+async def _write(services: ToolContext, caller: Caller, given: WriteInput) -> Output:
+    text = encode_text(given.content)
     if given.file_path.endswith(_NOTEBOOK):
         return await _write_notebook(services, caller, given, text)
     await services.check_mode()
-    path = services.file(given.file_path, relative=False)
+    path = services.map_file_path(given.file_path, relative=False)
     for _ in range(_ATTEMPTS):
         base = await _read_before(services, caller, path)
         if base is not None and base.text == text:
-            return _said(f"{given.file_path} holds this already; nothing was written.", [])
+            return _build_output(f"{given.file_path} holds this already; nothing was written.", [])
         try:
             written = await services.texts.save(path, text, base)
-        except Changed:
+        except StaleContent:
             continue
         _note(services, caller, path, text, written)
         return _report_write(given.file_path, text, written, is_new=base is None)
-    raise _busy()
+    raise _build_busy_error()
 
 
-def _report_write(name: str, text: bytes, written: Written, *, is_new: bool) -> Output:
+def _report_write(name: str, text: bytes, written: WriteResult, *, is_new: bool) -> Output:
     done = "Created" if is_new else "Wrote"
-    return _said(f"{done} {name} ({len(text)} bytes).", written.warnings)
+    return _build_output(f"{done} {name} ({len(text)} bytes).", written.warnings)
 
 
 async def _write_notebook(
-    services: Services, caller: Caller, given: WriteInput, text: bytes
+    services: ToolContext, caller: Caller, given: WriteInput, text: bytes
 ) -> Output:
-    path = services.notebook(given.file_path, relative=False)
+    path = services.map_notebook_path(given.file_path, relative=False)
     await services.check_mode(path)
-    await away(len(text), _check_notebook, text)
+    await run_in_thread_if_large(len(text), _check_notebook, text)
     try:
         reply = await services.create(path, text, caller, "claude_code/Write")
     except NotebookExists:
@@ -203,8 +205,10 @@ async def _write_notebook(
         )
         raise NotebookExists(message) from None
     if reply.proposal_id is not UNSET:
-        return _said(f"Proposed the notebook {given.file_path}. {proposed(reply)}", reply.warnings)
-    return _said(f"Created the notebook {given.file_path}.", reply.warnings)
+        return _build_output(
+            f"Proposed the notebook {given.file_path}. {describe_proposal(reply)}", reply.warnings
+        )
+    return _build_output(f"Created the notebook {given.file_path}.", reply.warnings)
 
 
 def _check_notebook(text: bytes) -> None:
@@ -232,8 +236,8 @@ def _check_notebook(text: bytes) -> None:
         raise InvalidNotebook(message)
 
 
-async def _read_before(services: Services, caller: Caller, path: str) -> Content | None:
-    """Give what is to be overwritten; None if there is nothing yet.
+async def _read_before(services: ToolContext, caller: Caller, path: str) -> Content | None:
+    """Return what is to be overwritten; None if there is nothing yet.
 
     Raises
     ------
@@ -242,11 +246,11 @@ async def _read_before(services: Services, caller: Caller, path: str) -> Content
     """
     base = await _read_if_there(services, path)
     if base is not None:
-        services.readings.require(caller.session, path, _sha256(base.text))
+        services.readings.require(caller.session, path, _compute_sha256(base.text))
     return base
 
 
-async def _read_if_there(services: Services, path: str) -> Content | None:
+async def _read_if_there(services: ToolContext, path: str) -> Content | None:
     """Return what a file holds; None if there is none."""
     try:
         return await services.texts.read(path)
@@ -271,7 +275,7 @@ _EDIT = (
 
 
 class EditInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """What ``Edit`` takes."""
+    """What ``HistoryEdit`` takes."""
 
     file_path: FilePath
     old_string: Annotated[
@@ -287,39 +291,39 @@ class EditInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
     ] = False
 
 
-async def _edit(services: Services, caller: Caller, given: EditInput) -> Output:
+async def _edit(services: ToolContext, caller: Caller, given: EditInput) -> Output:
     await services.check_mode()
     if given.file_path.endswith(_NOTEBOOK):
         message = "Edit does not change notebooks, whose text is JSON. Use NotebookEdit."
         raise InvalidRequest(message)
-    path = services.file(given.file_path, relative=False)
+    path = services.map_file_path(given.file_path, relative=False)
     if given.old_string == "" and given.new_string != "":
         return await _create(services, caller, given, path)
     made: list[tuple[str, list[int]]] = []
 
     def change(content: Content) -> bytes:
-        services.readings.require(caller.session, path, _sha256(content.text))
+        services.readings.require(caller.session, path, _compute_sha256(content.text))
         every = given.replace_all
-        text = text_of(content.text)
-        made[:] = [substituted(text, given.old_string, given.new_string, every=every)]
-        return data_of(made[0][0])
+        text = decode_text(content.text)
+        made[:] = [replace_string(text, given.old_string, given.new_string, every=every)]
+        return encode_text(made[0][0])
 
-    written = await services.texts.rewrite(path, change)
+    written = await services.texts.update(path, change)
     text, lines = made[0]
     if written is None:
-        return _said(f"{given.file_path} says this already; nothing was written.", [])
+        return _build_output(f"{given.file_path} says this already; nothing was written.", [])
     _note(services, caller, path, text.encode(), written)
     times = "once" if len(lines) == 1 else f"{len(lines)} times"
     first = max(1, lines[0] - _LINES_AROUND)
     many = min(given.new_string.count("\n"), MOST_LINES) + 1 + lines[0] - first + _LINES_AROUND
-    around = f"\n{numbered(text, first, many)}" if text else ""
+    around = f"\n{number_lines(text, first, many)}" if text else ""
     where = "" if len(lines) == 1 else ", the first time here"
-    return _said(f"Replaced {times} in {given.file_path}{where}:{around}", written.warnings)
+    return _build_output(f"Replaced {times} in {given.file_path}{where}:{around}", written.warnings)
 
 
-async def _create(services: Services, caller: Caller, given: EditInput, path: str) -> Output:
+async def _create(services: ToolContext, caller: Caller, given: EditInput, path: str) -> Output:
     """Write a file that does not exist or is empty: nothing is lost that had to be read."""
-    text = data_of(given.new_string)
+    text = encode_text(given.new_string)
     for _ in range(_ATTEMPTS):
         base = await _read_if_there(services, path)
         if base is not None and base.text:
@@ -331,11 +335,11 @@ async def _create(services: Services, caller: Caller, given: EditInput, path: st
             raise InvalidRequest(message)
         try:
             written = await services.texts.save(path, text, base)
-        except Changed:
+        except StaleContent:
             continue
         _note(services, caller, path, text, written)
         return _report_write(given.file_path, text, written, is_new=base is None)
-    raise _busy()
+    raise _build_busy_error()
 
 
 # NotebookEdit -------------------------------------------------------------------------------------
@@ -370,33 +374,35 @@ class NotebookEditInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True,
             "so send an empty text.",
         ),
     ]
-    cell_type: Annotated[Literal["code", "markdown"], TYPE_OF_CELL] | UnsetType = UNSET
+    cell_type: Annotated[Literal["code", "markdown"], CELL_TYPE_DESCRIPTION] | UnsetType = UNSET
     edit_mode: EditMode = "replace"
 
 
-async def _notebook_edit(services: Services, caller: Caller, given: NotebookEditInput) -> Output:
+async def _edit_notebook(services: ToolContext, caller: Caller, given: NotebookEditInput) -> Output:
     if given.edit_mode != "insert" and given.cell_id == "":
         message = f"`{given.edit_mode}` needs `cell_id`, the id of the cell; found none."
         raise InvalidRequest(message)
     edit = CellEdit(given.edit_mode, given.cell_id, given.new_source, given.cell_type)
-    path = services.notebook(given.notebook_path, relative=False)
-    plan = planned(edit, fresh_id=hex_id)
+    path = services.map_notebook_path(given.notebook_path, relative=False)
+    plan = plan_edit(edit, fresh_id=create_hex_id)
     tool = "claude_code/NotebookEdit"
     reply = await services.edit(path, plan, caller, tool, must_have_read=True)
-    return _said(Done.of(reply).sentence(given.notebook_path), [])
+    return _build_output(CellEditResult.from_reply(reply).describe(given.notebook_path), [])
 
 
-def _sha256(data: bytes) -> str:
+def _compute_sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _note(services: Services, caller: Caller, path: str, text: bytes, written: Written) -> None:
+def _note(
+    services: ToolContext, caller: Caller, path: str, text: bytes, written: WriteResult
+) -> None:
     """Count what the session wrote as read, unless a hook made something else of it."""
-    if written.hash == _sha256(text):
-        services.readings.note(caller.session, path, written.hash)
+    if written.hash == _compute_sha256(text):
+        services.readings.record(caller.session, path, written.hash)
 
 
-def _busy() -> Busy:
+def _build_busy_error() -> Busy:
     message = "Others keep changing the file. Nothing was written; read it again."
     return Busy(message)
 
@@ -405,5 +411,5 @@ READ = Tool("claude_code", "Read", _READ, ReadInput, _read, _refuse, proposes=Fa
 WRITE = Tool("claude_code", "Write", _WRITE, WriteInput, _write, _refuse)
 EDIT = Tool("claude_code", "Edit", _EDIT, EditInput, _edit, _refuse, proposes=False)
 NOTEBOOK_EDIT = Tool(
-    "claude_code", "NotebookEdit", _NOTEBOOK_EDIT, NotebookEditInput, _notebook_edit, _refuse
+    "claude_code", "NotebookEdit", _NOTEBOOK_EDIT, NotebookEditInput, _edit_notebook, _refuse
 )

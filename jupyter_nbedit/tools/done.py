@@ -21,8 +21,8 @@ ProposalId = Annotated[
 ]
 
 
-def proposed(reply: EditReply) -> str:
-    """Tell people and models that an edit was not made, and how to learn what becomes of it."""
+def describe_proposal(reply: EditReply) -> str:
+    """Return the text that says that an edit waits for a decision, and how to learn of that."""
     return (
         "Nothing is changed yet: a person decides first. This is proposal "
         f"{reply.proposal_id}; GET /nbedit/proposals/{reply.proposal_id}?wait=60 tells what has "
@@ -31,7 +31,7 @@ def proposed(reply: EditReply) -> str:
 
 
 @dataclass(frozen=True)
-class Done:
+class CellEditResult:
     """One operation on one cell.
 
     Parameters
@@ -58,7 +58,7 @@ class Done:
     reply: EditReply
 
     @classmethod
-    def of(cls, reply: EditReply) -> Done:
+    def from_reply(cls, reply: EditReply) -> CellEditResult:
         """Read what was done from the reply to an edit of one operation on one cell."""
         (result,) = reply.operations
         if result.index is None or result.cell_type is None:
@@ -73,8 +73,8 @@ class Done:
             reply=reply,
         )
 
-    def sentence(self, notebook: str, *more: str) -> str:
-        """Tell it to people.
+    def describe(self, notebook: str, *more: str) -> str:
+        """Return a sentence that describes it.
 
         Parameters
         ----------
@@ -87,7 +87,11 @@ class Done:
         clears = self.reply.operations[0].outputs_cleared is True
         if self.reply.proposal_id is not UNSET:
             outputs = ["Its outputs would be cleared."] if clears else []
-            said = [f"Proposed to {self.op} {cell} of {notebook}.", *outputs, proposed(self.reply)]
+            said = [
+                f"Proposed to {self.op} {cell} of {notebook}.",
+                *outputs,
+                describe_proposal(self.reply),
+            ]
             return " ".join([*said, *more, *self.reply.warnings])
         if self.reply.is_written:
             total = self.reply.total_cells

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jupyter_nbedit.errors import InvalidRequest
 
 
-def text_of(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
     """Decode a text.
 
     Raises
@@ -25,7 +25,7 @@ def text_of(data: bytes) -> str:
     raise InvalidRequest(message)
 
 
-def data_of(text: str) -> bytes:
+def encode_text(text: str) -> bytes:
     """Encode a text for a file.
 
     Raises

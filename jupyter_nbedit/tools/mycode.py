@@ -9,19 +9,19 @@ from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import Busy, HashMismatch
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER, CellType
-from jupyter_nbedit.storage import Changed
-from jupyter_nbedit.tools.done import Done, ProposalId
+from jupyter_nbedit.storage import StaleContent
+from jupyter_nbedit.tools.done import CellEditResult, ProposalId
 from jupyter_nbedit.tools.notebook_edit import (
+    CELL_TYPE_DESCRIPTION,
     OUTPUTS,
-    TYPE_OF_CELL,
     AnyPath,
     CellEdit,
     EditMode,
     NewSource,
-    hex_id,
-    planned,
+    create_hex_id,
+    plan_edit,
 )
-from jupyter_nbedit.tools.tool import Caller, Refusal, Services, Tool
+from jupyter_nbedit.tools.tool import Caller, Tool, ToolContext, ToolError
 
 _DESCRIPTION = (
     "Replace, insert or delete one cell of a Jupyter notebook (.ipynb) on the Jupyter server, "
@@ -53,7 +53,7 @@ class Input(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
         ),
     ]
     new_source: NewSource | UnsetType = UNSET
-    cell_type: Annotated[CellType, TYPE_OF_CELL] | UnsetType = UNSET
+    cell_type: Annotated[CellType, CELL_TYPE_DESCRIPTION] | UnsetType = UNSET
     edit_mode: EditMode = "replace"
     backup: Annotated[
         bool,
@@ -78,10 +78,10 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     proposal_id: ProposalId | UnsetType = UNSET
 
 
-async def _edit(services: Services, caller: Caller, given: Input) -> Output:
+async def _edit(services: ToolContext, caller: Caller, given: Input) -> Output:
     edit = CellEdit(given.edit_mode, str(given.cell_id), given.new_source, given.cell_type)
-    plan = planned(edit, fresh_id=hex_id, bare_numbers=True)
-    path = services.notebook(given.notebook_path, relative=True)
+    plan = plan_edit(edit, fresh_id=create_hex_id, bare_numbers=True)
+    path = services.map_notebook_path(given.notebook_path, relative=True)
     only: dict[str, Any] = {}
     copy = None
     is_reviewed = await services.is_reviewed(path)
@@ -91,17 +91,17 @@ async def _edit(services: Services, caller: Caller, given: Input) -> Output:
         services.check_read(caller, path, would.hash_before)
         only["hash"] = would.hash_before
         if would.hash != would.hash_before:
-            copy, copied_hash = await _copied(services, path)
+            copy, copied_hash = await _copy_file(services, path)
             if copied_hash != would.hash_before:
-                raise _overtaken(_beside(given.notebook_path, copy))
+                raise _build_changed_error(_name_copy(given.notebook_path, copy))
     try:
         reply = await services.edit(path, plan, caller, "mycode/NotebookEdit", **only)
     except HashMismatch as error:
         if copy is None:
             raise
-        raise _overtaken(_beside(given.notebook_path, copy)) from error
-    done = Done.of(reply)
-    where = None if copy is None else _beside(given.notebook_path, copy)
+        raise _build_changed_error(_name_copy(given.notebook_path, copy)) from error
+    done = CellEditResult.from_reply(reply)
+    where = None if copy is None else _name_copy(given.notebook_path, copy)
     more = [] if where is None else [f"A copy of the file as it was is {where}."]
     if given.backup and copy is None:
         more = ["No copy of the file was made."]
@@ -109,13 +109,13 @@ async def _edit(services: Services, caller: Caller, given: Input) -> Output:
         success=True,
         cell_id=done.cell_id,
         cell_index=done.index,
-        summary=done.sentence(given.notebook_path, *more),
+        summary=done.describe(given.notebook_path, *more),
         backup_path=UNSET if where is None else where,
         proposal_id=reply.proposal_id,
     )
 
 
-async def _copied(services: Services, path: str) -> tuple[str, str]:
+async def _copy_file(services: ToolContext, path: str) -> tuple[str, str]:
     """Copy a file beside itself, to a name that is free; give that name and the copy's hash."""
     content = await services.texts.read(path)
     folder, slash, name = path.rpartition("/")
@@ -123,7 +123,7 @@ async def _copied(services: Services, path: str) -> tuple[str, str]:
         copy = f"{name}.bak" if number == 1 else f"{name}.bak-{number}"
         try:
             written = await services.texts.save(f"{folder}{slash}{copy}", content.text, None)
-        except Changed:
+        except StaleContent:
             continue
         return copy, written.hash
     message = (
@@ -133,12 +133,12 @@ async def _copied(services: Services, path: str) -> tuple[str, str]:
     raise Busy(message)
 
 
-def _beside(given: str, name: str) -> str:
-    """Say where a copy is, in the caller's own way to say where the notebook is."""
+def _name_copy(given: str, name: str) -> str:
+    """Return where a copy is, in the caller's own way to say where the notebook is."""
     return f"{given[: len(given) - len(given.replace(chr(92), '/').rpartition('/')[2])]}{name}"
 
 
-def _overtaken(where: str) -> HashMismatch:
+def _build_changed_error(where: str) -> HashMismatch:
     message = (
         f"The notebook was changed while it was copied to {where}, so it was not edited; the copy "
         "was made all the same. Read the notebook again, and decide anew."
@@ -146,16 +146,16 @@ def _overtaken(where: str) -> HashMismatch:
     return HashMismatch(message)
 
 
-def _refuse(refusal: Refusal) -> Output:
+def _refuse(refusal: ToolError) -> Output:
     cell_id = refusal.given.get("cell_id")
-    notebook = refusal.echo("notebook_path")
+    notebook = refusal.get_input_text("notebook_path")
     of = "The notebook" if notebook is None else notebook
     return Output(
         success=False,
         cell_id=cell_id if type(cell_id) in {str, int} else None,
         cell_index=None,
-        error=refusal.sentence(),
-        summary=f"{of} was not edited: {refusal.sentence()}",
+        error=refusal.describe(),
+        summary=f"{of} was not edited: {refusal.describe()}",
     )
 
 

@@ -7,18 +7,18 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from jupyter_nbedit.tools.done import Done, ProposalId, proposed
+from jupyter_nbedit.tools.done import CellEditResult, ProposalId, describe_proposal
 from jupyter_nbedit.tools.notebook_edit import (
+    CELL_TYPE_DESCRIPTION,
     OUTPUTS,
-    TYPE_OF_CELL,
     AbsolutePath,
     CellEdit,
     EditMode,
     NewSource,
-    base_36_id,
-    planned,
+    create_base_36_id,
+    plan_edit,
 )
-from jupyter_nbedit.tools.tool import Caller, Refusal, Services, Tool
+from jupyter_nbedit.tools.tool import Caller, Tool, ToolContext, ToolError
 
 _DESCRIPTION = (
     "Replace, insert or delete one cell of a Jupyter notebook (.ipynb) that the Jupyter server can "
@@ -48,7 +48,7 @@ class Input(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
         ),
     ]
     new_source: NewSource | UnsetType = UNSET
-    cell_type: Annotated[Literal["code", "markdown"], TYPE_OF_CELL] | UnsetType = UNSET
+    cell_type: Annotated[Literal["code", "markdown"], CELL_TYPE_DESCRIPTION] | UnsetType = UNSET
     edit_mode: EditMode = "replace"
 
 
@@ -74,12 +74,12 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     details: dict[str, Any]
 
 
-async def _edit(services: Services, caller: Caller, given: Input) -> Output:
+async def _edit(services: ToolContext, caller: Caller, given: Input) -> Output:
     edit = CellEdit(given.edit_mode, given.cell_id, given.new_source, given.cell_type)
-    plan = planned(edit, fresh_id=base_36_id)
-    path = services.notebook(given.notebook_path, relative=False)
+    plan = plan_edit(edit, fresh_id=create_base_36_id)
+    path = services.map_notebook_path(given.notebook_path, relative=False)
     reply = await services.edit(path, plan, caller, "nexo/NotebookEdit")
-    done = Done.of(reply)
+    done = CellEditResult.from_reply(reply)
     return Output(
         notebook_path=given.notebook_path,
         edit_mode=done.op,
@@ -88,16 +88,17 @@ async def _edit(services: Services, caller: Caller, given: Input) -> Output:
         language=reply.language,
         total_cells=reply.total_cells,
         cells_delta=reply.cells_delta,
-        warnings=reply.warnings + ([] if reply.proposal_id is UNSET else [proposed(reply)]),
+        warnings=reply.warnings
+        + ([] if reply.proposal_id is UNSET else [describe_proposal(reply)]),
         proposal_id=reply.proposal_id,
     )
 
 
-def _refuse(refusal: Refusal) -> Failure:
+def _refuse(refusal: ToolError) -> Failure:
     name = "".join(word.capitalize() for word in refusal.reason.split("_"))
     return Failure(
         error="PlanModeRefusal" if refusal.reason == "plan_mode" else name,
-        message=refusal.sentence(),
+        message=refusal.describe(),
         details=dict(refusal.details),
     )
 

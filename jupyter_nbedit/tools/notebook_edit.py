@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import InvalidRequest
-from jupyter_nbedit.messages import Plan
-from jupyter_nbedit.notebook.document import Document, plain_index
+from jupyter_nbedit.messages import OperationFactory
+from jupyter_nbedit.notebook.document import Document, parse_index
 from jupyter_nbedit.notebook.operations import CellType, Delete, Insert, Operation, Replace
 
 EditMode = Annotated[
@@ -40,7 +40,7 @@ AnyPath = Annotated[
     ),
 ]
 #: What the type of a cell means in each mode.
-TYPE_OF_CELL = Meta(
+CELL_TYPE_DESCRIPTION = Meta(
     description="The type of the cell. Required for `insert`; for `replace` it changes the cell's "
     "type, which stays if it is left out; `delete` does not look at it.",
 )
@@ -55,12 +55,12 @@ OUTPUTS = (
 )
 
 
-def base_36_id() -> str:
+def create_base_36_id() -> str:
     """Make up a cell id of 12 digits of base 36."""
     return "".join(secrets.choice(_BASE_36) for _ in range(12))
 
 
-def hex_id() -> str:
+def create_hex_id() -> str:
     """Make up a cell id of 8 hexadecimal digits."""
     return secrets.token_hex(4)
 
@@ -78,7 +78,9 @@ class CellEdit:
     cell_type: CellType | UnsetType
 
 
-def planned(edit: CellEdit, *, fresh_id: Callable[[], str], bare_numbers: bool = False) -> Plan:
+def plan_edit(
+    edit: CellEdit, *, fresh_id: Callable[[], str], bare_numbers: bool = False
+) -> OperationFactory:
     """Translate an input to operations, in view of the notebook as it is.
 
     Parameters
@@ -103,13 +105,13 @@ def planned(edit: CellEdit, *, fresh_id: Callable[[], str], bare_numbers: bool =
         _check_type(edit.cell_type, "To insert a cell")
 
     def plan(document: Document) -> Sequence[Operation]:
-        address = _address(document, cell_id, bare_numbers=bare_numbers)
+        address = _parse_address(document, cell_id, bare_numbers=bare_numbers)
         if mode == "delete":
             return [Delete(cell=address)]
         behind_all = cell_id not in document.ids and cell_id == f"cell-{len(document)}"
         if mode == "replace" and not behind_all:
             return [Replace(cell=address, source=new_source, cell_type=edit.cell_type)]
-        new_id = _unused(document, fresh_id) if document.has_ids else UNSET
+        new_id = _create_unused_id(document, fresh_id) if document.has_ids else UNSET
         source = "" if new_source is UNSET else new_source
         kind = _check_type(
             edit.cell_type, f"{cell_id!r} is behind the last cell. To insert one there"
@@ -130,12 +132,12 @@ def _check_type(cell_type: CellType | UnsetType, why: str) -> CellType:
     return cell_type
 
 
-def _address(document: Document, cell_id: str, *, bare_numbers: bool) -> str | int:
-    index = plain_index(cell_id) if bare_numbers and cell_id not in document.ids else None
+def _parse_address(document: Document, cell_id: str, *, bare_numbers: bool) -> str | int:
+    index = parse_index(cell_id) if bare_numbers and cell_id not in document.ids else None
     return cell_id if index is None else index
 
 
-def _unused(document: Document, fresh_id: Callable[[], str]) -> str:
+def _create_unused_id(document: Document, fresh_id: Callable[[], str]) -> str:
     while (found := fresh_id()) in document.ids:
         pass
     return found

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from jupyter_nbedit.errors import InvalidRequest
-from jupyter_nbedit.notebook.characters import whole
+from jupyter_nbedit.notebook.characters import find_grapheme_boundary
 
 #: The most lines at once, and the most characters of one.
 MOST_LINES = 2000
 MOST_CHARACTERS = 2000
 
 
-def numbered(text: str, offset: int = 1, limit: int = MOST_LINES) -> str:
+def number_lines(text: str, offset: int = 1, limit: int = MOST_LINES) -> str:
     """Show lines with their numbers from 1, and say what is left out.
 
     Parameters
@@ -29,7 +29,7 @@ def numbered(text: str, offset: int = 1, limit: int = MOST_LINES) -> str:
     """
     if text in {"", "\ufeff"}:
         return "The file is empty."
-    lines = lines_of(text)
+    lines = split_lines(text)
     if offset > len(lines):
         message = f"The file has {len(lines)} lines; found `offset` {offset}."
         raise InvalidRequest(message)
@@ -42,8 +42,8 @@ def numbered(text: str, offset: int = 1, limit: int = MOST_LINES) -> str:
     return "\n".join(shown)
 
 
-def lines_of(text: str) -> list[str]:
-    """Give a text's lines without their ends, and without a byte order mark."""
+def split_lines(text: str) -> list[str]:
+    """Return a text's lines without their ends, and without a byte order mark."""
     lines = text.removeprefix("\ufeff").split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -53,5 +53,5 @@ def lines_of(text: str) -> list[str]:
 def _cut(line: str) -> str:
     if len(line) <= MOST_CHARACTERS:
         return line
-    shown = line[: whole(line, MOST_CHARACTERS)]
+    shown = line[: find_grapheme_boundary(line, MOST_CHARACTERS)]
     return f"{shown}… ({len(line) - len(shown)} more characters are not shown)"

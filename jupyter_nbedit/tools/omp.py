@@ -9,9 +9,9 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import CellNotFound, InvalidRequest
-from jupyter_nbedit.messages import Plan
-from jupyter_nbedit.notebook.document import Document, source_hash
-from jupyter_nbedit.notebook.line_ends import with_line_feeds
+from jupyter_nbedit.messages import OperationFactory
+from jupyter_nbedit.notebook.document import Document, compute_source_hash
+from jupyter_nbedit.notebook.line_ends import use_line_feeds
 from jupyter_nbedit.notebook.operations import (
     LARGEST_INTEGER,
     CellType,
@@ -21,9 +21,9 @@ from jupyter_nbedit.notebook.operations import (
     Replace,
 )
 from jupyter_nbedit.tools.content import TextBlock
-from jupyter_nbedit.tools.done import Done, ProposalId
+from jupyter_nbedit.tools.done import CellEditResult, ProposalId
 from jupyter_nbedit.tools.notebook_edit import OUTPUTS, AnyPath
-from jupyter_nbedit.tools.tool import Caller, Refusal, Services, Tool
+from jupyter_nbedit.tools.tool import Caller, Tool, ToolContext, ToolError
 
 _DESCRIPTION = (
     "Edit, insert or delete one cell of a Jupyter notebook (.ipynb) on the Jupyter server, while "
@@ -101,19 +101,19 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     content: list[TextBlock]
 
 
-async def _edit(services: Services, caller: Caller, given: Input) -> Output:
+async def _edit(services: ToolContext, caller: Caller, given: Input) -> Output:
     if given.action != "delete" and given.content is UNSET:
         message = f"`{given.action}` needs `content`, the cell's whole source; found none."
         raise InvalidRequest(message)
-    path = services.notebook(given.notebook_path, relative=True)
-    reply = await services.edit(path, _planned(given), caller, "omp/notebook")
-    done = Done.of(reply)
+    path = services.map_notebook_path(given.notebook_path, relative=True)
+    reply = await services.edit(path, _plan_edit(given), caller, "omp/notebook")
+    done = CellEditResult.from_reply(reply)
     source = done.source
     if given.content is not UNSET and given.action != "delete":
-        is_kept = source_hash(given.content) == reply.operations[0].source_hash
-        source = given.content if is_kept else with_line_feeds(given.content)
+        is_kept = compute_source_hash(given.content) == reply.operations[0].source_hash
+        source = given.content if is_kept else use_line_feeds(given.content)
     return Output(
-        content=[TextBlock(done.sentence(given.notebook_path))],
+        content=[TextBlock(done.describe(given.notebook_path))],
         details=Details(
             action=given.action,
             cell_index=done.index,
@@ -125,7 +125,7 @@ async def _edit(services: Services, caller: Caller, given: Input) -> Output:
     )
 
 
-def _planned(given: Input) -> Plan:
+def _plan_edit(given: Input) -> OperationFactory:
     content = "" if given.content is UNSET else given.content
 
     def plan(document: Document) -> Sequence[Operation]:
@@ -136,7 +136,7 @@ def _planned(given: Input) -> Plan:
             return [Insert(source=content, cell_type=kind, index=index)]
         if given.action == "delete":
             return [Delete(cell=index)]
-        kept = document.cell(index).cell_type
+        kept = document.get_cell(index).cell_type
         if given.cell_type not in {UNSET, kept}:
             message = (
                 f"`edit` keeps a cell's type, and the cell at index {index} is a {kept} cell, not "
@@ -161,10 +161,10 @@ def _check_range(given: Input, total: int) -> None:
     raise CellNotFound(message, cell=given.cell_index, total_cells=total)
 
 
-def _refuse(refusal: Refusal) -> Failure:
-    notebook = refusal.echo("notebook_path")
+def _refuse(refusal: ToolError) -> Failure:
+    notebook = refusal.get_input_text("notebook_path")
     about = "" if notebook is None else f"{notebook}: "
-    return Failure(content=[TextBlock(f"Error: {about}{refusal.sentence()}")])
+    return Failure(content=[TextBlock(f"Error: {about}{refusal.describe()}")])
 
 
 NOTEBOOK = Tool("omp", "notebook", _DESCRIPTION, Input, _edit, _refuse)

@@ -16,8 +16,8 @@ else:
 _MOST_PAGES = 1000
 
 
-def text_of(data: bytes) -> str:
-    """Give a PDF's text, page by page.
+def extract_text(data: bytes) -> str:
+    """Return a PDF's text, page by page.
 
     Raises
     ------

@@ -9,22 +9,22 @@ import msgspec
 _REFERENCE = "#/$defs/"
 
 
-def input_schema(form: type[msgspec.Struct]) -> dict[str, Any]:
+def build_input_schema(form: type[msgspec.Struct]) -> dict[str, Any]:
     """Write the schema of what decodes an input, whole and without references.
 
     Models follow references badly, and some programs that hand schemas to models not at all. The
     form must not contain itself.
     """
     schema = msgspec.json.schema(form)
-    found: dict[str, Any] = _resolved(schema, schema.get("$defs", {}))
+    found: dict[str, Any] = _resolve(schema, schema.get("$defs", {}))
     # The tool's own description says more than the form's.
     found.pop("description", None)
     return found
 
 
-def _resolved(schema: Any, definitions: dict[str, Any]) -> Any:
+def _resolve(schema: Any, definitions: dict[str, Any]) -> Any:
     if isinstance(schema, list):
-        return [_resolved(item, definitions) for item in schema]
+        return [_resolve(item, definitions) for item in schema]
     if not isinstance(schema, dict):
         return schema
     reference = schema.get("$ref")
@@ -32,7 +32,5 @@ def _resolved(schema: Any, definitions: dict[str, Any]) -> Any:
         schema = {**definitions[reference.removeprefix(_REFERENCE)], **schema}
     left_out = {"$ref", "$defs", "title"} if "properties" in schema else {"$ref", "$defs"}
     return {
-        name: _resolved(value, definitions)
-        for name, value in schema.items()
-        if name not in left_out
+        name: _resolve(value, definitions) for name, value in schema.items() if name not in left_out
     }

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import Forbidden, InvalidRequest
-from jupyter_nbedit.messages import ReadReply, Selection
+from jupyter_nbedit.messages import ReadOptions, ReadReply
 from jupyter_nbedit.notebook import sections
 from jupyter_nbedit.notebook.operations import (
     LONGEST_SECTION_NAME,
@@ -22,9 +22,9 @@ from jupyter_nbedit.notebook.operations import (
 )
 from jupyter_nbedit.notebook.view import Show
 from jupyter_nbedit.storage import Content
-from jupyter_nbedit.tools.done import ProposalId, proposed
-from jupyter_nbedit.tools.encoding import data_of, text_of
-from jupyter_nbedit.tools.tool import Caller, Refusal, Services, Tool
+from jupyter_nbedit.tools.done import ProposalId, describe_proposal
+from jupyter_nbedit.tools.encoding import decode_text, encode_text
+from jupyter_nbedit.tools.tool import Caller, Tool, ToolContext, ToolError
 
 _DESCRIPTION = (
     "Read or change what stands under a heading, in a Markdown file or a Jupyter notebook on the "
@@ -104,31 +104,31 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     proposal_id: ProposalId | UnsetType = UNSET
 
 
-async def _call(services: Services, caller: Caller, given: Input) -> Output:
+async def _call(services: ToolContext, caller: Caller, given: Input) -> Output:
     if services.owners and caller.user not in services.owners:
         message = "Only the owners of this server may use this tool (NbEditApp.owners)."
         raise Forbidden(message)
     if given.section is not UNSET:
         sections.check_section_name(given.section)
-    name = _path_of(services, given.file)
+    name = _build_path(services, given.file)
     if given.action == "read":
         return await _read(services, caller, given, name)
-    wanted = _wanted(given)
+    wanted = _plan_edit(given)
     if name.endswith(_NOTEBOOK):
         return await _edit_notebook(services, caller, given, wanted)
     await services.check_mode()
-    path = services.file(name, relative=True)
+    path = services.map_file_path(name, relative=True)
 
     def change(content: Content) -> bytes:
-        return data_of(wanted.on_text(text_of(content.text)))
+        return encode_text(wanted.on_text(decode_text(content.text)))
 
-    written = await services.texts.rewrite(path, change)
+    written = await services.texts.update(path, change)
     if written is None:
-        return Output(success=True, message=_nothing(given))
-    return Output(success=True, message=" ".join([_done(given), *written.warnings]))
+        return Output(success=True, message=_describe_no_change(given))
+    return Output(success=True, message=" ".join([_describe_edit(given), *written.warnings]))
 
 
-def _path_of(services: Services, file: str) -> str:
+def _build_path(services: ToolContext, file: str) -> str:
     if file in services.section_files:
         return f"{_FOLDER}/{file}{_MARKDOWN}"
     if file.endswith((_MARKDOWN, _NOTEBOOK)):
@@ -141,37 +141,37 @@ def _path_of(services: Services, file: str) -> str:
     raise InvalidRequest(message)
 
 
-class _Wanted(msgspec.Struct, frozen=True):
+class _SectionEdit(msgspec.Struct, frozen=True):
     """A change, as it is made to a text and to a notebook."""
 
     on_text: Callable[[str], str]
     on_notebook: Operation
 
 
-def _wanted(given: Input) -> _Wanted:
-    section = _required(given, "section")
+def _plan_edit(given: Input) -> _SectionEdit:
+    section = _get_required(given, "section")
     if given.action == "remove_entry":
-        match = _required(given, "entry_match")
+        match = _get_required(given, "entry_match")
         if not match.strip():
             message = "`entry_match` is empty, and would remove every entry; found no text in it."
             raise InvalidRequest(message)
-        return _Wanted(
+        return _SectionEdit(
             lambda text: sections.remove_entry(text, section, match)[0],
             RemoveEntry(section=section, match=match),
         )
-    content = _required(given, "content")
+    content = _get_required(given, "content")
     if given.action == "append_to_section":
-        return _Wanted(
+        return _SectionEdit(
             lambda text: sections.append(text, section, content),
             AppendToSection(section=section, source=content),
         )
-    return _Wanted(
+    return _SectionEdit(
         lambda text: sections.replace(text, section, content),
         ReplaceSection(section=section, source=content),
     )
 
 
-def _required(given: Input, name: str) -> str:
+def _get_required(given: Input, name: str) -> str:
     value = getattr(given, name)
     if value is UNSET:
         message = f"`{given.action}` needs `{name}`; found none."
@@ -180,40 +180,42 @@ def _required(given: Input, name: str) -> str:
 
 
 async def _edit_notebook(
-    services: Services, caller: Caller, given: Input, wanted: _Wanted
+    services: ToolContext, caller: Caller, given: Input, wanted: _SectionEdit
 ) -> Output:
-    path = services.notebook(given.file, relative=True)
+    path = services.map_notebook_path(given.file, relative=True)
     reply = await services.edit(path, lambda _: [wanted.on_notebook], caller, _NAME)
     if reply.proposal_id is not UNSET:
-        said = f"{_proposal(given)} {proposed(reply)}"
+        said = f"{_describe_proposal(given)} {describe_proposal(reply)}"
     else:
-        said = _done(given) if reply.is_written else _nothing(given)
+        said = _describe_edit(given) if reply.is_written else _describe_no_change(given)
     message = " ".join([said, *reply.warnings])
     return Output(success=True, message=message, proposal_id=reply.proposal_id)
 
 
-async def _read(services: Services, caller: Caller, given: Input, name: str) -> Output:
+async def _read(services: ToolContext, caller: Caller, given: Input, name: str) -> Output:
     if name.endswith(_NOTEBOOK):
-        path = services.notebook(name, relative=True)
+        path = services.map_notebook_path(name, relative=True)
         chosen = [] if given.section is UNSET else [given.section]
-        selection = Selection(sections=chosen, show=Show("source", "none"), session=caller.session)
+        selection = ReadOptions(
+            sections=chosen, show=Show("source", "none"), session=caller.session
+        )
         reply = await services.reader.read(path, selection, known=lambda _: False)
         if isinstance(reply, str):
             raise TypeError(reply)
-        content = _as_markdown(reply)
+        content = _render_markdown(reply)
     else:
-        path = services.file(name, relative=True)
+        path = services.map_file_path(name, relative=True)
         read = await services.texts.read(path)
-        content = text_of(read.text)
+        content = decode_text(read.text)
         if given.section is not UNSET:
             content = sections.read(content, given.section)
-        services.readings.note(caller.session, path, hashlib.sha256(read.text).hexdigest())
+        services.readings.record(caller.session, path, hashlib.sha256(read.text).hexdigest())
     of = given.file if given.section is UNSET else f"the section {given.section!r} of {given.file}"
     return Output(success=True, message=f"This is {of}.", content=content)
 
 
-def _as_markdown(reply: ReadReply) -> str:
-    """Give a notebook's sources as Markdown, with fences around code."""
+def _render_markdown(reply: ReadReply) -> str:
+    """Return a notebook's sources as Markdown, with fences around code."""
     parts = []
     for cell in reply.cells:
         source = "" if cell.source is UNSET else cell.source
@@ -232,7 +234,7 @@ _DONE = {
 }
 
 
-def _done(given: Input) -> str:
+def _describe_edit(given: Input) -> str:
     return f"{_DONE[given.action]} {given.section!r} of {given.file}."
 
 
@@ -243,16 +245,16 @@ _PROPOSED = {
 }
 
 
-def _proposal(given: Input) -> str:
+def _describe_proposal(given: Input) -> str:
     return f"{_PROPOSED[given.action]} {given.section!r} of {given.file}."
 
 
-def _nothing(given: Input) -> str:
+def _describe_no_change(given: Input) -> str:
     return f"Nothing to change: the section {given.section!r} of {given.file} is so already."
 
 
-def _refuse(refusal: Refusal) -> Output:
-    return Output(success=False, message=refusal.sentence())
+def _refuse(refusal: ToolError) -> Output:
+    return Output(success=False, message=refusal.describe())
 
 
 NOTEBOOK_EDIT = Tool("sections", "notebook_edit", _DESCRIPTION, Input, _call, _refuse)

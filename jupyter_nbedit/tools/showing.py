@@ -9,12 +9,12 @@ from typing import Any
 from msgspec import UNSET
 
 from jupyter_nbedit.messages import ReadReply
-from jupyter_nbedit.notebook.outputs import readable
+from jupyter_nbedit.notebook.outputs import to_readable
 from jupyter_nbedit.notebook.view import CellView
 from jupyter_nbedit.tools import pdf
 from jupyter_nbedit.tools.content import Block, ImageBlock, TextBlock
-from jupyter_nbedit.tools.encoding import text_of
-from jupyter_nbedit.tools.numbering import numbered
+from jupyter_nbedit.tools.encoding import decode_text
+from jupyter_nbedit.tools.numbering import number_lines
 
 _IMAGES = {
     b"\x89PNG\r\n\x1a\n": "image/png",
@@ -27,7 +27,7 @@ _PDF = b"%PDF-"
 _SHOWN_IMAGES = frozenset((*_IMAGES.values(), "image/webp"))
 
 
-def of_file(data: bytes, offset: int, limit: int) -> list[Block]:
+def render_file(data: bytes, offset: int, limit: int) -> list[Block]:
     """Show any file but a notebook.
 
     Raises
@@ -35,18 +35,18 @@ def of_file(data: bytes, offset: int, limit: int) -> list[Block]:
     InvalidRequest
         If it is no text and nothing else that can be shown, or has no such line.
     """
-    mime = _image_type(data)
+    mime = _detect_image_type(data)
     if mime is not None:
         return [ImageBlock(data=base64.b64encode(data).decode("ascii"), mime_type=mime)]
-    text = pdf.text_of(data) if data.startswith(_PDF) else text_of(data)
-    return [TextBlock(numbered(text, offset, limit))]
+    text = pdf.extract_text(data) if data.startswith(_PDF) else decode_text(data)
+    return [TextBlock(number_lines(text, offset, limit))]
 
 
-def of_notebook(reply: ReadReply) -> list[Block]:
+def render_notebook(reply: ReadReply) -> list[Block]:
     """Show a notebook by its cells; what texts there are between two images are one block."""
     blocks: list[Block] = []
     said: list[str] = []
-    for part in _parts(reply):
+    for part in _render_parts(reply):
         if isinstance(part, str):
             said.append(part)
             continue
@@ -55,14 +55,14 @@ def of_notebook(reply: ReadReply) -> list[Block]:
     return [*blocks, TextBlock("\n".join(said))] if said else blocks
 
 
-def _parts(reply: ReadReply) -> Iterator[str | ImageBlock]:
+def _render_parts(reply: ReadReply) -> Iterator[str | ImageBlock]:
     language = reply.language or "no language"
     yield (
         f"Notebook with {reply.total_cells} cells, {language}. Edit it with NotebookEdit, by the "
         "ids of the cells."
     )
     for cell in reply.cells:
-        yield from _cell(cell)
+        yield from _render_cell(cell)
     if reply.next is not None:
         yield (
             f"\n(The cells from index {reply.next} on are not shown; read on with `offset` "
@@ -70,7 +70,7 @@ def _parts(reply: ReadReply) -> Iterator[str | ImageBlock]:
         )
 
 
-def _cell(cell: CellView) -> Iterator[str | ImageBlock]:
+def _render_cell(cell: CellView) -> Iterator[str | ImageBlock]:
     name = f"cell-{cell.index}" if cell.id is None else cell.id
     count = f" execution_count={cell.execution_count}" if cell.execution_count else ""
     yield f'\n<cell id="{name}" index={cell.index} type={cell.cell_type}{count}>'
@@ -79,7 +79,7 @@ def _cell(cell: CellView) -> Iterator[str | ImageBlock]:
     if isinstance(cell.outputs, list) and cell.outputs:
         yield f'<outputs of="{name}">'
         for output in cell.outputs:
-            yield from _output(output)
+            yield from _render_output(output)
         yield "</outputs>"
     if cell.omitted is not UNSET and (left_out := cell.omitted.outputs):
         yield f"({left_out} characters of its outputs are not shown.)"
@@ -87,8 +87,8 @@ def _cell(cell: CellView) -> Iterator[str | ImageBlock]:
         yield f"({left_out} characters of its source are not shown.)"
 
 
-def _output(output: dict[str, Any]) -> Iterator[str | ImageBlock]:
-    shown = readable(output)
+def _render_output(output: dict[str, Any]) -> Iterator[str | ImageBlock]:
+    shown = to_readable(output)
     for name in ("text", "traceback"):
         if name in shown:
             yield shown[name].rstrip("\n")
@@ -102,7 +102,7 @@ def _output(output: dict[str, Any]) -> Iterator[str | ImageBlock]:
             yield value if isinstance(value, str) else f"({mime}, {value['bytes']} bytes)"
 
 
-def _image_type(data: bytes) -> str | None:
+def _detect_image_type(data: bytes) -> str | None:
     for start, mime in _IMAGES.items():
         if data.startswith(start):
             return mime

@@ -9,7 +9,7 @@ from jupyter_nbedit.notebook.textedit import check_growth
 _SHOWN_LINES = 20
 
 
-def substituted(text: str, old: str, new: str, *, every: bool) -> tuple[str, list[int]]:
+def replace_string(text: str, old: str, new: str, *, every: bool) -> tuple[str, list[int]]:
     """Replace a text where it stands, and keep the line ends there.
 
     Parameters
@@ -42,7 +42,7 @@ def substituted(text: str, old: str, new: str, *, every: bool) -> tuple[str, lis
     plain = PlainText(text)
     sought = old.replace("\r\n", "\n")
     starts = plain.find_all(sought)
-    lines = _lines_at(plain.text, starts)
+    lines = _list_lines(plain.text, starts)
     if not starts:
         message = (
             "`old_string` does not stand in the file. Read the file again, and copy the text "
@@ -60,7 +60,7 @@ def substituted(text: str, old: str, new: str, *, every: bool) -> tuple[str, lis
     return plain.replace(starts, len(sought), new), lines
 
 
-def _lines_at(text: str, places: list[int]) -> list[int]:
+def _list_lines(text: str, places: list[int]) -> list[int]:
     lines, line, last = [], 1, 0
     for place in places:
         line += text.count("\n", last, place)

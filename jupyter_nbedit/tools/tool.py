@@ -9,15 +9,15 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import UNSET
 
-from jupyter_nbedit.editor import NotebookEditor
+from jupyter_nbedit.editor import EditService
 from jupyter_nbedit.errors import FileNotFound, InvalidRequest, NotebookNotFound, PlanMode
-from jupyter_nbedit.messages import Asked, EditReply, EditRequest, Plan
-from jupyter_nbedit.notebook.blank import blank
-from jupyter_nbedit.outcome import as_given
-from jupyter_nbedit.reader import NotebookReader
-from jupyter_nbedit.readings import Readings
-from jupyter_nbedit.storage.mapping import api_path
-from jupyter_nbedit.storage.texts import TextFiles
+from jupyter_nbedit.messages import EditReply, EditRequest, OperationFactory, WriteRequest
+from jupyter_nbedit.notebook.blank import write_new_notebook
+from jupyter_nbedit.outcome import plan_full_document
+from jupyter_nbedit.reader import ReadService
+from jupyter_nbedit.readings import ReadTracker
+from jupyter_nbedit.storage.mapping import to_api_path
+from jupyter_nbedit.storage.texts import TextFileService
 
 Form = TypeVar("Form", bound=msgspec.Struct)
 
@@ -31,7 +31,7 @@ _NO_NOTEBOOK = (
 
 
 @dataclass(frozen=True)
-class Refusal:
+class ToolError:
     """Why a call is refused, for a tool to tell in its own form.
 
     Parameters
@@ -47,13 +47,13 @@ class Refusal:
     details: Mapping[str, Any]
     given: Mapping[str, Any]
 
-    def echo(self, name: str) -> str | None:
-        """Give back a text of the input, to say what the refusal is about; None if it is none."""
+    def get_input_text(self, name: str) -> str | None:
+        """Return a text of the input, to name in the error; None if it is no text."""
         value = self.given.get(name)
         return value if isinstance(value, str) else None
 
-    def sentence(self) -> str:
-        """Say the message with those details that a model needs to do better."""
+    def describe(self) -> str:
+        """Return the message with those details that a model needs to do better."""
         more = [_NO_NOTEBOOK if self.reason == NotebookNotFound.reason else self.message]
         if available := self.details.get("available_ids"):
             more.append(f"Available ids: {', '.join(map(repr, available))}.")
@@ -72,7 +72,7 @@ class Caller:
     user
         The user name the server knows the caller by.
     session
-        Whose reading counts; see `Readings`.
+        Whose reading counts; see `ReadTracker`.
     proposed
         The number of the proposal that the call has made, if it has.
     """
@@ -83,7 +83,7 @@ class Caller:
 
 
 @dataclass(frozen=True)
-class Services:
+class ToolContext:
     """What tools are made of.
 
     Parameters
@@ -102,10 +102,10 @@ class Services:
         Who may call the sections tool; empty means whoever may write.
     """
 
-    editor: NotebookEditor
-    reader: NotebookReader
-    texts: TextFiles
-    readings: Readings
+    editor: EditService
+    reader: ReadService
+    texts: TextFileService
+    readings: ReadTracker
     read_before_edit: bool
     section_files: Sequence[str]
     owners: Sequence[str]
@@ -124,7 +124,7 @@ class Services:
         PlanMode, ModesUnreadable
         """
         modes = self.editor.modes
-        mode = modes.server if notebook is None else await modes.of(notebook)
+        mode = modes.server if notebook is None else await modes.get_effective(notebook)
         if mode == "plan":
             whose = "This server is" if modes.server == "plan" else "A person has put this notebook"
             message = (
@@ -134,13 +134,13 @@ class Services:
             raise PlanMode(message)
 
     async def is_reviewed(self, notebook: str) -> bool:
-        """Tell whether edits of a notebook become proposals.
+        """Return whether edits of a notebook become proposals.
 
         Raises
         ------
         ModesUnreadable
         """
-        return await self.editor.modes.of(notebook) == "review"
+        return await self.editor.modes.get_effective(notebook) == "review"
 
     def check_read(self, caller: Caller, path: str, digest: str | None) -> None:
         """Refuse early what `edit` would refuse because it was not read.
@@ -152,7 +152,7 @@ class Services:
         if self.read_before_edit and digest is not None:
             self.readings.require(caller.session, path, digest)
 
-    def notebook(self, given: str, *, relative: bool) -> str:
+    def map_notebook_path(self, given: str, *, relative: bool) -> str:
         """Map what a caller calls a notebook to its API path.
 
         Raises
@@ -170,12 +170,12 @@ class Services:
                 f"{given[-_SHOWN:]!r}."
             )
             raise InvalidRequest(message)
-        path = api_path(self.texts.manager(), given, relative=relative)
+        path = to_api_path(self.texts.manager(), given, relative=relative)
         if path is None:
             raise NotebookNotFound
         return path
 
-    def file(self, given: str, *, relative: bool) -> str:
+    def map_file_path(self, given: str, *, relative: bool) -> str:
         """Map what a caller calls any other file to its API path.
 
         Raises
@@ -187,7 +187,7 @@ class Services:
         FileNotFound
             If it is outside the root.
         """
-        path = api_path(self.texts.manager(), given, relative=relative)
+        path = to_api_path(self.texts.manager(), given, relative=relative)
         if path is None:
             raise FileNotFound
         if path.endswith(_NOTEBOOK):
@@ -199,7 +199,7 @@ class Services:
         return path
 
     async def edit(
-        self, path: str, plan: Plan, caller: Caller, tool: str, **more: Any
+        self, path: str, plan: OperationFactory, caller: Caller, tool: str, **more: Any
     ) -> EditReply:
         """Edit a notebook for a caller of a tool, or propose the edit."""
         await self.check_mode(path)
@@ -212,16 +212,18 @@ class Services:
             client=tool,
             **more,
         )
-        return self._noted(caller, await self.editor.edit(request))
+        return self._record_result(caller, await self.editor.edit(request))
 
     async def create(self, path: str, text: bytes, caller: Caller, tool: str) -> EditReply:
         """Create a notebook, given as a whole, for a caller of a tool, or propose it."""
         await self.check_mode(path)
-        asked = Asked(path, user=caller.user, session=caller.session, client=tool)
-        reply = await self.editor.put(asked, blank(None, None), as_given(text))
-        return self._noted(caller, reply)
+        asked = WriteRequest(path, user=caller.user, session=caller.session, client=tool)
+        reply = await self.editor.create_from_bytes(
+            asked, write_new_notebook(None, None), plan_full_document(text)
+        )
+        return self._record_result(caller, reply)
 
-    def _noted(self, caller: Caller, reply: EditReply) -> EditReply:
+    def _record_result(self, caller: Caller, reply: EditReply) -> EditReply:
         if reply.proposal_id is not UNSET:
             caller.proposed.append(reply.proposal_id)
         return reply
@@ -251,6 +253,6 @@ class Tool(Generic[Form]):
     name: str
     description: str
     form: type[Form]
-    call: Callable[[Services, Caller, Form], Awaitable[msgspec.Struct]]
-    refuse: Callable[[Refusal], msgspec.Struct]
+    call: Callable[[ToolContext, Caller, Form], Awaitable[msgspec.Struct]]
+    refuse: Callable[[ToolError], msgspec.Struct]
     proposes: bool = True

@@ -17,19 +17,19 @@ import orjson
 import pytest
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
-from jupyter_nbedit.loading import Documents, settled
-from jupyter_nbedit.notebook.batch import apply
+from jupyter_nbedit.loading import DocumentCache, load_notebook
+from jupyter_nbedit.notebook.batch import apply_operations
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.storage.files import FileStorage
-from jupyter_nbedit.storage.known import Known
+from jupyter_nbedit.storage.known import OwnWriteCache
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.swapping import Swap
+from jupyter_nbedit.storage.swapping import FileExchange
 
 #: A cell by its id, or by its index.
 Cell = str | int
 #: Edits the cell of a file; returns how many seconds it took.
 Edit = Callable[[Path, Cell, str], float]
-_Memory = tuple[FileStorage, Documents]
+_Memory = tuple[FileStorage, DocumentCache]
 
 FLOOR = "copy + fsync + rename"
 FIRST = "ours, first edit"
@@ -109,7 +109,7 @@ class Library:
         self.close = self._loop.close
 
     def _new_memory(self) -> _Memory:
-        return FileStorage(self._manager, self._locks, known=Known()), Documents()
+        return FileStorage(self._manager, self._locks, known=OwnWriteCache()), DocumentCache()
 
     def edit_first(self, file: Path, cell: Cell, text: str) -> float:
         """Edit with a storage that has never seen the file."""
@@ -124,14 +124,14 @@ class Library:
         body = [{"op": "replace", "cell": cell, "source": text}]
         operations = msgspec.convert(body, list[Operation])
         path = file.relative_to(self._manager.root_dir).as_posix()
-        async with storage.hold(path):
+        async with storage.lock(path):
             began = time.perf_counter()
-            read = await settled(storage, path, documents)
+            read = await load_notebook(storage, path, documents)
             # A replaced cell keeps its id.
-            applied = apply(read.document, operations, fresh_id=str)
+            applied = apply_operations(read.document, operations, fresh_id=str)
             with _noting_renames() as renames:
                 written = await storage.write(path, read.content, applied.splices)
-            documents.note(written.hash, read.document.after(applied.splices))
+            documents.put(written.hash, read.document.apply_splices(applied.splices))
         return renames[-1] - began
 
 
@@ -150,14 +150,14 @@ def choose_ways(library: Library) -> dict[str, Edit]:
 def _noting_renames() -> Iterator[list[float]]:
     """Return the times at which a new file has replaced an old one."""
     times: list[float] = []
-    put = Swap.put
+    put = FileExchange.commit
 
-    def put_and_note(swap: Swap) -> None:
+    def put_and_note(swap: FileExchange) -> None:
         put(swap)
         times.append(time.perf_counter())
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Swap, "put", put_and_note)
+        patch.setattr(FileExchange, "put", put_and_note)
         yield times
 
 

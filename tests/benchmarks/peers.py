@@ -11,7 +11,7 @@ from functools import cache
 from http import HTTPStatus
 from pathlib import Path
 
-from jupyter_nbedit.demo.server import running
+from jupyter_nbedit.demo.server import run_server
 from tests.benchmarks.connection import Connection
 from tests.benchmarks.files import Cell, check_edited
 from tests.support.http import Client
@@ -108,7 +108,7 @@ def run_mcp_server(folder: Path) -> Iterator[McpServer]:
     python = str(install_peers() / "bin" / "python")
     # `tests.support.servers` switches off extensions that this one needs.
     with (
-        running("jupyter_server", folder, *options, python=python) as server,
+        run_server("jupyter_server", folder, *options, python=python) as server,
         closing(Connection(Client(server.port, server.token, root), 0)) as connection,
     ):
         yield McpServer(connection, root)

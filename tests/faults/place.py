@@ -23,7 +23,7 @@ from nbformat.sign import NotebookNotary
 from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.messages import CreateRequest, EditReply, EditRequest, UndoRequest
 from jupyter_nbedit.notebook.operations import Delete, Insert, Operation, Replace
-from jupyter_nbedit.storage.choice import ServerStorages
+from jupyter_nbedit.storage.choice import StorageResolver
 from jupyter_nbedit.storage.locks import PathLocks
 from tests.support import samples
 from tests.support.services import EditingServices, ServiceBuilder
@@ -87,7 +87,7 @@ class Outcome:
 class Server:
     """What lives as long as a server."""
 
-    storages: ServerStorages
+    storages: StorageResolver
     services: EditingServices
 
     async def close(self) -> None:
@@ -123,7 +123,7 @@ class Place:
         """Start a server, which opens its files when it needs them."""
         manager = AsyncLargeFileManager(root_dir=str(self.root))
         locks = PathLocks(self.folder / "locks", _LOG)
-        storages = ServerStorages({"contents_manager": manager}, locks)
+        storages = StorageResolver({"contents_manager": manager}, locks)
         builder = ServiceBuilder(self.folder)
         return Server(storages, builder.build_editing(storages, notary=self.notary))
 

@@ -25,7 +25,7 @@ from typing import Any
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.storage.choice import ServerStorages
+from jupyter_nbedit.storage.choice import StorageResolver
 from jupyter_nbedit.storage.locks import PathLocks
 
 NAME = "a.ipynb"
@@ -75,13 +75,13 @@ class Writer:
 
     def __init__(self, root: Path, locks: Path) -> None:
         manager = AsyncLargeFileManager(root_dir=str(root))
-        self._storages = ServerStorages(
+        self._storages = StorageResolver(
             {"contents_manager": manager}, PathLocks(locks, logging.getLogger())
         )
         self.acknowledged = 0
 
     async def edit(self) -> None:
-        storage = await self._storages.of(NAME)
+        storage = await self._storages.resolve(NAME)
         base = await storage.read(NAME)
         number = self.acknowledged + 1
         written = await storage.write(NAME, base, [Splice(0, len(base.text), version(number))])

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from jupyter_nbedit.errors import Busy
-from jupyter_nbedit.loading import settled
+from jupyter_nbedit.loading import load_notebook
 from tests.faults.machinery import NIGHTLY
 from tests.faults.place import CASES, NAME, Place
 from tests.faults.saver import version
@@ -45,8 +45,8 @@ async def reads(place: Place) -> tuple[list[int], int, int]:
         bare = place.notebook.read_bytes()
         torn += not bare.endswith(b"}")
         try:
-            storage = await server.storages.of(NAME)
-            text = (await settled(storage, NAME)).content.text
+            storage = await server.storages.resolve(NAME)
+            text = (await load_notebook(storage, NAME)).content.text
         except Busy:
             busy += 1
             continue

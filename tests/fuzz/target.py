@@ -16,7 +16,7 @@ import atheris
 with atheris.instrument_imports(include=["jupyter_nbedit.notebook"], enable_loader_override=False):
     from jupyter_nbedit.errors import NbEditError
     from jupyter_nbedit.notebook.document import Document
-    from jupyter_nbedit.notebook.splices import backwards, join
+    from jupyter_nbedit.notebook.splices import apply_splices, invert_splices
     from tests.fuzz import ways
     from tests.notebook import model
     from tests.notebook.oracle import check, edit
@@ -44,9 +44,9 @@ def edited(document: Document, chance: random.Random) -> None:
         splices = edit(document, *batch).splices
     except NbEditError:
         return
-    text = join(document.text, splices)
-    assert ways.describe(document.after(splices)) == ways.describe(Document.parse(text))
-    assert join(text, backwards(document.text, splices)) == document.text
+    text = apply_splices(document.text, splices)
+    assert ways.describe(document.apply_splices(splices)) == ways.describe(Document.parse(text))
+    assert apply_splices(text, invert_splices(document.text, splices)) == document.text
     # By day the model is held against notebooks that nbformat would take, in tests/notebook.
     if is_nightly() and all(is_regular(cell) for cell in model.loads(document.text)["cells"]):
         check("fuzz", document, batch)

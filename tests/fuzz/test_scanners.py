@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_nbedit.notebook.windows import look_through
+from jupyter_nbedit.notebook.windows import scan_cells
 from tests.fuzz import ways
 from tests.notebook.generated import BOM
 from tests.notebook.parked import Parked
@@ -125,6 +125,6 @@ def test_the_seeds_are_found_in_every_way() -> None:
         start = len(BOM) if text.startswith(BOM) else 0
         ways.compare_json(text)
         if ways.compare_ways(text) is not None:
-            by_windows[look_through(Parked(text), start, 100) is not None] += 1
+            by_windows[scan_cells(Parked(text), start, 100) is not None] += 1
     # Else the way of the windows would be that of the whole text, and agree with it always.
     assert by_windows[True] > by_windows[False] > 0, by_windows

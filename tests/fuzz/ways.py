@@ -13,7 +13,7 @@ from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook import spans
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.spans import Member, Span
-from jupyter_nbedit.notebook.windows import look_through
+from jupyter_nbedit.notebook.windows import scan_cells
 from tests.notebook.generated import BOM
 from tests.notebook.parked import Parked
 
@@ -61,14 +61,16 @@ def tolerant_members(text: bytes, span: Span) -> list[Member]:
     odd, shift = _insert_odd(text, span, b'"odd":' + _ODD)
     return [
         Member(name, _shift_back(name_span, shift), _shift_back(value, shift))
-        for name, name_span, value in spans.members(odd, Span(span.start, span.stop + shift))[1:]
+        for name, name_span, value in spans.list_members(odd, Span(span.start, span.stop + shift))[
+            1:
+        ]
     ]
 
 
 def tolerant_elements(text: bytes, span: Span) -> list[Span]:
     """Return an array's elements by the tolerant walk."""
     odd, shift = _insert_odd(text, span, _ODD)
-    found = spans.elements(odd, Span(span.start, span.stop + shift))
+    found = spans.list_elements(odd, Span(span.start, span.stop + shift))
     return [_shift_back(one, shift) for one in found[1:]]
 
 
@@ -122,7 +124,7 @@ def _compare_values(text: bytes, top: Span, expected: Any) -> None:
         at, value, depth = pending.pop()
         if isinstance(value, Pairs):
             assert spans.is_object(text, at)
-            members = spans.members(text, at)
+            members = spans.list_members(text, at)
             assert members == tolerant_members(text, at)
             names = [name for name, _ in value]
             assert [one.name for one in members] == names
@@ -131,7 +133,7 @@ def _compare_values(text: bytes, top: Span, expected: Any) -> None:
             within, values = [one.value for one in members], [inner for _, inner in value]
         else:
             assert spans.is_array(text, at)
-            within, values = spans.elements(text, at), value
+            within, values = spans.list_elements(text, at), value
             assert within == tolerant_elements(text, at)
         assert len(within) == len(values)
         tokens += within
@@ -166,10 +168,10 @@ def compare_ways(text: bytes, *, is_brief: bool = False) -> Document | None:
         return None
     start = len(BOM) if text.startswith(BOM) else 0
     stored = Parked(text)
-    seen = look_through(stored, start, _WINDOWS[len(text) % len(_WINDOWS)])
+    seen = scan_cells(stored, start, _WINDOWS[len(text) % len(_WINDOWS)])
     if seen is not None:
         try:
-            windowed = Document._of(stored, seen.span, seen.members, seen)
+            windowed = Document._from_scan(stored, seen.span, seen.members, seen)
         except InvalidNotebook:
             assert document is None
         else:

@@ -12,7 +12,7 @@ from typing import Any
 from tornado.web import RequestHandler
 
 from jupyter_nbedit.handlers import default_handlers
-from jupyter_nbedit.handlers.operation_objects import Operation, operations
+from jupyter_nbedit.handlers.operation_objects import DocumentedOperation, list_operations
 from tests.handlers.refused import with_operation
 from tests.handlers.tool_inputs import INPUTS
 from tests.support import samples
@@ -92,7 +92,7 @@ SENT = {
 }
 _PARAMETERS = {"path": NAME, "cell": "alpha", "edit_id": "999999", "proposal_id": "999999"}
 # Of the two tools that ask for reading first, `NotebookEdit` is about what the row of `Read` has
-# read. Nobody has read the text: 428 is the own answer of `Edit`, said behind the gate.
+# read. Nobody has read the text: 428 is the own answer of `HistoryEdit`, said behind the gate.
 _TOOLS: dict[str, tuple[dict[str, Any], int]] = {
     "sections/notebook_edit": ({"file": "~a.ipynb", "action": "read"}, 200),
     "claude_code/Read": ({"file_path": "~a.ipynb"}, 200),
@@ -100,7 +100,7 @@ _TOOLS: dict[str, tuple[dict[str, Any], int]] = {
 }
 
 
-def _row(operation: Operation) -> Row:
+def _row(operation: DocumentedOperation) -> Row:
     """Return the row of an operation; a tool that only reads takes the right to write, too."""
     tool = operation.path.removeprefix("/nbedit/tools/")
     if tool in INPUTS:
@@ -118,7 +118,7 @@ OPERATIONS = {
     (operation.path if "address" in operation.pattern else operation.pattern, operation.verb): (
         operation
     )
-    for operation in operations(default_handlers)
+    for operation in list_operations(default_handlers)
 }
 ROWS = {key: _row(operation) for key, operation in OPERATIONS.items()}
 

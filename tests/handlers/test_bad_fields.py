@@ -16,14 +16,14 @@ import jsonschema  # type: ignore[import-untyped] # its types are a package of t
 import pytest
 
 from jupyter_nbedit.handlers import default_handlers
-from jupyter_nbedit.handlers.openapi import document
+from jupyter_nbedit.handlers.openapi import build_document
 from tests.handlers.operation_table import CELLS, ROWS, SECTION_ROWS, SECTIONS, op, sha256
 from tests.handlers.refused import details, untouched
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client
 from tests.support.sizes import choose
 
-DOCUMENT = document(default_handlers, base_url="/")
+DOCUMENT = build_document(default_handlers, base_url="/")
 NOTEBOOK = "nbedit/notebooks/a.ipynb"
 TEXT = samples.notebook(*CELLS)
 

@@ -15,7 +15,7 @@ import pytest
 from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import FileNotFound, NbEditError
-from jupyter_nbedit.handlers.refusals import STATUS, body_of, status_of
+from jupyter_nbedit.handlers.refusals import STATUS, build_error_body, get_status
 from tests.handlers.bad_requests import CASES, Case, Send
 from tests.handlers.conftest import Servers
 from tests.handlers.golden import Messages
@@ -141,9 +141,9 @@ def test_a_failure_of_others_has_the_same_form_its_own_status_and_none_of_its_te
     status: int,
 ) -> None:
     for failure in (HTTPError(status, "in /home/me"), OSError(2, "no", "/home/me"), None):
-        body = msgspec.to_builtins(body_of(failure, status))
+        body = msgspec.to_builtins(build_error_body(failure, status))
         assert list(body) == ["message", "reason", "details"]
         assert body["message"]
         assert body["reason"]
         assert "/home/me" not in str(body)
-        assert status_of(failure, status) == status
+        assert get_status(failure, status) == status

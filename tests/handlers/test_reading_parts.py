@@ -179,7 +179,7 @@ async def test_a_large_notebook_is_read_off_the_loop(
     local: Local, notebook: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waiting, go = threading.Event(), threading.Event()
-    section = Outline.section
+    section = Outline.find_section
 
     def wait_and_find(outline: Outline, name: str) -> Any:
         waiting.set()

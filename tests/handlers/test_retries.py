@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from jupyter_nbedit.errors import IdempotencyMismatch
-from jupyter_nbedit.handlers.retries import Answer, Retries
+from jupyter_nbedit.handlers.retries import IdempotencyCache, StoredResponse
 from tests.handlers.actions import list_sources, send_json
 from tests.handlers.refused import details, untouched
 from tests.support import samples
@@ -90,10 +90,10 @@ class Work:
     def __init__(self, body: bytes = b"done", failures: int = 0) -> None:
         self.go = asyncio.Event()
         self.times = 0
-        self._answer = Answer(body)
+        self._answer = StoredResponse(body)
         self._failures = failures
 
-    async def __call__(self) -> Answer:
+    async def __call__(self) -> StoredResponse:
         self.times += 1
         await self.go.wait()
         if self.times <= self._failures:
@@ -101,8 +101,10 @@ class Work:
         return self._answer
 
 
-async def twice(seen: Retries, work: Callable[[], Awaitable[Answer]]) -> list[object]:
-    calls = [asyncio.ensure_future(seen.once("ann", "k", "r", work)) for _ in range(2)]
+async def twice(
+    seen: IdempotencyCache, work: Callable[[], Awaitable[StoredResponse]]
+) -> list[object]:
+    calls = [asyncio.ensure_future(seen.run("ann", "k", "r", work)) for _ in range(2)]
     await asyncio.sleep(0)
     if isinstance(work, Work):
         work.go.set()
@@ -111,45 +113,45 @@ async def twice(seen: Retries, work: Callable[[], Awaitable[Answer]]) -> list[ob
 
 async def test_if_the_first_fails_the_second_does_it() -> None:
     work = Work(failures=1)
-    first, second = await twice(Retries(), work)
+    first, second = await twice(IdempotencyCache(), work)
     assert isinstance(first, ConnectionError)
-    assert (work.times, second) == (2, Answer(b"done"))
+    assert (work.times, second) == (2, StoredResponse(b"done"))
 
 
 async def test_a_waiting_copy_that_goes_away_takes_nothing_with_it() -> None:
-    seen, work = Retries(), Work()
-    first, second = (asyncio.ensure_future(seen.once("ann", "k", "r", work)) for _ in range(2))
+    seen, work = IdempotencyCache(), Work()
+    first, second = (asyncio.ensure_future(seen.run("ann", "k", "r", work)) for _ in range(2))
     await asyncio.sleep(0)
     second.cancel()
     work.go.set()
     assert (await first).body == b"done"
-    assert (await seen.once("ann", "k", "r", work)).body == b"done"
+    assert (await seen.run("ann", "k", "r", work)).body == b"done"
     assert work.times == 1
 
 
 async def test_the_keys_of_users_are_their_own() -> None:
-    seen, ann, bob = Retries(), Work(b"ann"), Work(b"bob")
+    seen, ann, bob = IdempotencyCache(), Work(b"ann"), Work(b"bob")
     ann.go.set()
     bob.go.set()
-    assert (await seen.once("ann", "k", "r", ann)).body == b"ann"
-    assert (await seen.once("bob", "k", "other", bob)).body == b"bob"
+    assert (await seen.run("ann", "k", "r", ann)).body == b"ann"
+    assert (await seen.run("bob", "k", "other", bob)).body == b"bob"
     with pytest.raises(IdempotencyMismatch):
-        await seen.once("ann", "k", "other", ann)
+        await seen.run("ann", "k", "other", ann)
 
 
 async def test_what_is_remembered_has_a_bound() -> None:
-    seen, work = Retries(), Work(bytes(2**20))
+    seen, work = IdempotencyCache(), Work(bytes(2**20))
     work.go.set()
     for number in range(100):
-        await seen.once("ann", str(number), "r", work)
+        await seen.run("ann", str(number), "r", work)
 
-    async def refuse() -> Answer:
+    async def refuse() -> StoredResponse:
         raise ConnectionError
 
     remembered = []
     for number in reversed(range(100)):
         try:
-            await seen.once("ann", str(number), "another request", refuse)
+            await seen.run("ann", str(number), "another request", refuse)
         except IdempotencyMismatch:
             remembered.append(number)
         except ConnectionError:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.storage import Found, Walk
+from jupyter_nbedit.storage import NotebookFile, Walker
 from tests.handlers.actions import find_app, send_json, send_json_locally
 from tests.handlers.refused import assert_says_nothing_of_this_machine, details, untouched
 from tests.support import corpora, samples
@@ -180,8 +180,8 @@ class Held(MemoryStorage):
         assert self.go.wait(60)
         return TEXT
 
-    async def walk(self, path: str, *, recursive: bool) -> Walk:  # noqa: ARG002 -- it has one
-        return lambda _: iter([Found(f"{n}.ipynb", self.read_now) for n in range(3)])
+    async def walk(self, path: str, *, recursive: bool) -> Walker:  # noqa: ARG002 -- it has one
+        return lambda _: iter([NotebookFile(f"{n}.ipynb", self.read_now) for n in range(3)])
 
 
 @pytest.fixture

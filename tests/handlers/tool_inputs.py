@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jupyter_nbedit.tools import ADDRESSES
-from jupyter_nbedit.tools.schemas import input_schema
+from jupyter_nbedit.tools.schemas import build_input_schema
 from tests.support.http import JSON, Answer, Client
 
 #: What the inputs are about; `~` stands for the folder that the server serves.
@@ -47,7 +47,9 @@ def _value(tool: str, name: str) -> Any:
 
 
 #: By the tools' addresses.
-SCHEMAS: Mapping[str, Any] = {tool: input_schema(found.form) for tool, found in ADDRESSES.items()}
+SCHEMAS: Mapping[str, Any] = {
+    tool: build_input_schema(found.form) for tool, found in ADDRESSES.items()
+}
 INPUTS: Mapping[str, dict[str, Any]] = {
     tool: {name: _value(tool, name) for name in schema["properties"]}
     for tool, schema in SCHEMAS.items()

@@ -15,7 +15,7 @@ from typing import Any
 from jupyter_server.serverapp import ServerApp
 from jupyter_server.services.contents.manager import ContentsManager
 
-from jupyter_nbedit.storage.guards import guard
+from jupyter_nbedit.storage.guards import install_locks
 from jupyter_nbedit.storage.locks import PathLocks
 
 _LOCKS = PathLocks(Path(tempfile.mkdtemp(prefix="nbedit-locks-")), logging.getLogger(__name__))
@@ -39,7 +39,7 @@ def _load_extension(server: ServerApp) -> None:
 
 
 def _guard(manager: ContentsManager) -> None:
-    guard(manager, _LOCKS)
+    install_locks(manager, _LOCKS)
 
 
 def pytest_configure() -> None:

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.notebook import sections
-from jupyter_nbedit.notebook.alignment import differences
-from jupyter_nbedit.notebook.diff import MetadataChange, unified
+from jupyter_nbedit.notebook.alignment import list_differences
+from jupyter_nbedit.notebook.diff import MetadataChange, render_unified_diff
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.hunks import hunks, outlives
-from jupyter_nbedit.notebook.pairing import paired
-from jupyter_nbedit.tools.substitution import substituted
+from jupyter_nbedit.notebook.hunks import is_still_applied, list_hunks
+from jupyter_nbedit.notebook.pairing import match_cells
+from jupyter_nbedit.tools.substitution import replace_string
 from tests.linear import counting
 from tests.linear.documents import BROKEN_JSON, DOCUMENTS, attempt, change, read
 from tests.notebook.oracle import edit
@@ -114,10 +114,10 @@ def test_edits_remove_entries_in_linear_time(count: int) -> None:
 def test_comparisons_take_linear_time(texts: Callable[[int], tuple[str, str]]) -> None:
     def compare(size: int) -> None:
         before, after = texts(size)
-        hunks(before, after)
-        outlives(before, after, before + after)
-        differences(before.splitlines(), after.splitlines())
-        unified("a", [MetadataChange({"a": before.split()}, {"a": after.split()})])
+        list_hunks(before, after)
+        is_still_applied(before, after, before + after)
+        list_differences(before.splitlines(), after.splitlines())
+        render_unified_diff("a", [MetadataChange({"a": before.split()}, {"a": after.split()})])
 
     assert_linear(compare, 3000 if NIGHTLY else 200)
 
@@ -126,7 +126,7 @@ def test_comparisons_of_cells_without_ids_take_linear_time() -> None:
     def pair(size: int) -> None:
         old = [samples.code(f"x = {'a b ' * size}{n}") for n in range(10)]
         new = [samples.code(f"y = {'b a ' * size}{n}") for n in range(10)]
-        paired(
+        match_cells(
             Document.parse(samples.notebook(*old, minor=4)),
             Document.parse(samples.notebook(*new, minor=4)),
         )
@@ -137,7 +137,7 @@ def test_comparisons_of_cells_without_ids_take_linear_time() -> None:
 @pytest.mark.parametrize("text", ["a", "ab", "a\r\n", "\r"])
 def test_edits_replace_a_text_everywhere_in_linear_time(text: str) -> None:
     def replace(size: int) -> None:
-        substituted("a" + text * size, "a", "b\nc", every=True)
+        replace_string("a" + text * size, "a", "b\nc", every=True)
 
     assert_linear(replace, 1000)
 

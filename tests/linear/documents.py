@@ -99,9 +99,9 @@ def attempt(work: Callable[..., object], *args: object) -> None:
 
 def read(text: str) -> None:
     """Read all that an expression is matched with."""
-    for heading in markdown.headings(text):
+    for heading in markdown.list_headings(text):
         assert heading.text is not None
-    markdown.list_items(text)
+    markdown.find_list_items(text)
 
 
 def change(text: str) -> None:

@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 
 from jupyter_nbedit.errors import NbEditError
-from jupyter_nbedit.notebook.batch import Applied, apply
+from jupyter_nbedit.notebook.batch import EditPlan, apply_operations
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Operation
-from jupyter_nbedit.notebook.splices import backwards, join
+from jupyter_nbedit.notebook.splices import apply_splices, invert_splices
 from tests.notebook import model
 from tests.notebook.parked import Parked
 
@@ -29,9 +29,9 @@ def fresh_ids() -> Iterator[str]:
     return (f"{NEW_ID}-{n}" if n else NEW_ID for n in itertools.count())
 
 
-def edit(document: Document, *operations: dict[str, Any]) -> Applied:
+def edit(document: Document, *operations: dict[str, Any]) -> EditPlan:
     batch = _DECODER.decode(json.dumps(operations).encode())
-    return apply(document, batch, fresh_id=fresh_ids().__next__)
+    return apply_operations(document, batch, fresh_id=fresh_ids().__next__)
 
 
 def bytes_of(document: Document, cells: Iterable[int]) -> Counter[bytes]:
@@ -53,7 +53,7 @@ def around(document: Document) -> list[bytes]:
     return [text[start:stop] for start, stop in parts]
 
 
-def check_results(label: str, applied: Applied, after: Document, expected: model.Batch) -> None:
+def check_results(label: str, applied: EditPlan, after: Document, expected: model.Batch) -> None:
     """Check that the cells of an answer are where it says."""
     for result in applied.results:
         for told in [result] if result.cells is msgspec.UNSET else result.cells:
@@ -78,9 +78,9 @@ def check(label: str, document: Document, operations: list[dict[str, Any]]) -> b
             return None
         raise AssertionError(label) from refused
     applied = edit(document, *operations)
-    text = join(document.text, applied.splices)
+    text = apply_splices(document.text, applied.splices)
     after = Document.parse(text)
-    renewed = document.after(applied.splices)
+    renewed = document.apply_splices(applied.splices)
     for part in ("text", "span", "members", "cells_span", "cell_spans", "heads"):
         assert getattr(renewed, part) == getattr(after, part), (label, part)
 
@@ -96,10 +96,12 @@ def check(label: str, document: Document, operations: list[dict[str, Any]]) -> b
     assert after_value == expected.top, label
     assert applied.total_cells == len(after), label
     check_results(label, applied, after, expected)
-    assert join(text, backwards(document.text, applied.splices)) == document.text, label
+    assert apply_splices(text, invert_splices(document.text, applied.splices)) == document.text, (
+        label
+    )
     parked = edit(Document.parse(Parked(document.text[:])), *operations)
     assert (parked.splices, parked.results) == (applied.splices, applied.results), label
-    assert parked.record().encode() == applied.record().encode(), label
+    assert parked.build_record().encode() == applied.build_record().encode(), label
     if expected.is_unchanged(before_value):
         assert not applied.splices, label
     return text

@@ -18,10 +18,10 @@ from jupyter_nbedit.errors import (
     InvalidNotebook,
     InvalidOperation,
 )
-from jupyter_nbedit.notebook.actions import perform
-from jupyter_nbedit.notebook.diff import unified
-from jupyter_nbedit.notebook.document import Document, source_hash
-from jupyter_nbedit.notebook.splices import join
+from jupyter_nbedit.notebook.actions import apply_operation
+from jupyter_nbedit.notebook.diff import render_unified_diff
+from jupyter_nbedit.notebook.document import Document, compute_source_hash
+from jupyter_nbedit.notebook.splices import apply_splices
 from tests.notebook.oracle import NEW_ID, edit
 from tests.support import samples
 from tests.support.samples import cells_of
@@ -55,7 +55,7 @@ NOTEBOOK = notebook(
 
 
 def after(document: Document, *operations: dict[str, Any]) -> bytes:
-    return join(document.text, edit(document, *operations).splices)
+    return apply_splices(document.text, edit(document, *operations).splices)
 
 
 def sources(document: Document, *operations: dict[str, Any]) -> list[str]:
@@ -161,7 +161,7 @@ def test_new_metadata_stand_where_nbformat_would_have_put_them() -> None:
 def test_only_the_lines_that_differ_are_written_anew() -> None:
     text = ABC.text[:].replace(b'"b"\n', b'["\\u0062\\n",  "\\/c\\n" ,\n"\\u0064"]\n')
     document = Document.parse(text)
-    assert document.cell(1).source == "b\n/c\nd"
+    assert document.get_cell(1).source == "b\n/c\nd"
 
     [splice] = edit(document, replace(1, "b\nX\nd")).splices
 
@@ -278,7 +278,7 @@ def test_a_refusal_has_the_number_of_the_operation() -> None:
 
 
 def test_a_guard_looks_at_the_cell_as_it_was_before_the_batch() -> None:
-    guard = {"source_hash": source_hash("a")}
+    guard = {"source_hash": compute_source_hash("a")}
 
     found = sources(ABC, *(replace("a", text, expect=guard) for text in "xy"))
 
@@ -331,7 +331,7 @@ def test_a_name_that_stands_twice_in_metadata_is_not_patched() -> None:
 
 def test_what_is_no_operation_cannot_be_done() -> None:
     with pytest.raises(NotImplementedError):
-        perform(None, None, 0)  # type: ignore[arg-type]
+        apply_operation(None, None, 0)  # type: ignore[arg-type]
 
 
 # Answers -----------------------------------------------------------------------------------------
@@ -356,8 +356,11 @@ def test_the_answers_say_where_each_cell_stands_afterwards() -> None:
     [inserted, moved, deleted, replaced] = answer(*operations)
     assert [deleted["cells"][0][name] for name in ("cell_id", "source")] == ["a", "x = 1\ny = 2"]
     assert [one["index"] for one in (inserted, moved, replaced)] == [0, 1, 2]
-    assert (replaced["source_hash"], replaced["outputs_cleared"]) == (source_hash("B"), True)
-    assert [list(entry.values()) for one in applied.results for entry in one.entries()] == [
+    assert (replaced["source_hash"], replaced["outputs_cleared"]) == (
+        compute_source_hash("B"),
+        True,
+    )
+    assert [list(entry.values()) for one in applied.results for entry in one.iterate_entries()] == [
         ["insert", "new", 0],
         ["move", "c", 1],
         ["delete", "a", 0],
@@ -383,7 +386,7 @@ def test_a_new_cell_has_no_id_where_the_format_has_none() -> None:
     applied = edit(document, put("x", at="end"))
 
     assert applied.results[0].cell_id is None
-    assert "id" not in cells_of(join(document.text, applied.splices))[1]
+    assert "id" not in cells_of(apply_splices(document.text, applied.splices))[1]
 
 
 def test_moved_cells_are_listed_as_moved() -> None:
@@ -400,7 +403,7 @@ def test_the_diff_shows_each_cell_as_diff_u_would() -> None:
 
     applied = edit(document, replace(0, "x = 2\ny"), move("b", at="start"), put("new", at="end"))
 
-    assert unified("a.ipynb", applied.changes).splitlines() == [
+    assert render_unified_diff("a.ipynb", applied.changes).splitlines() == [
         "--- a.ipynb b",
         "+++ a.ipynb b",
         "# moved from 1 to 0",
@@ -426,7 +429,7 @@ def test_the_diff_shows_metadata_line_by_line() -> None:
         document, set_metadata(title="x"), set_metadata("a", tags=["u"]), replace("a", "b")
     )
 
-    assert unified("n.ipynb", applied.changes).splitlines() == [
+    assert render_unified_diff("n.ipynb", applied.changes).splitlines() == [
         "--- n.ipynb",
         "+++ n.ipynb",
         "# metadata",

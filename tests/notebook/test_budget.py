@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_nbedit.notebook.budget import fit
-from jupyter_nbedit.notebook.characters import whole
+from jupyter_nbedit.notebook.budget import render_within_budget
+from jupyter_nbedit.notebook.characters import find_grapheme_boundary
 from jupyter_nbedit.notebook.document import Cell, Document
-from jupyter_nbedit.notebook.view import Show, cell_views
+from jupyter_nbedit.notebook.view import Show, render_cells
 from tests.support import samples
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
@@ -52,7 +52,7 @@ def cells(draw: st.DrawFn) -> list[Cell]:
             )
             found.append(samples.markdown(draw(TEXTS), metadata=metadata, **attached))
     document = Document.parse(samples.notebook(*found))
-    return [document.cell(index) for index in range(len(document))]
+    return [document.get_cell(index) for index in range(len(document))]
 
 
 def as_json(views: Any) -> list[dict[str, Any]]:
@@ -93,8 +93,8 @@ def amount(outputs: list[dict[str, Any]], *, full: bool) -> int:
 def test_no_budget_is_exceeded_and_what_is_left_out_adds_up_to_all(
     cells: list[Cell], show: Show, budget: int
 ) -> None:
-    everything = as_json(cell_views(cells, show))
-    found = as_json(fit(cells, show, budget))
+    everything = as_json(render_cells(cells, show))
+    found = as_json(render_within_budget(cells, show, budget))
     full = show.of_outputs == "full"
     assert bool(found) == bool(cells)
     assert sum(spent(cell, full=full) for cell in found) <= max(budget, 0)
@@ -106,7 +106,7 @@ def test_no_budget_is_exceeded_and_what_is_left_out_adds_up_to_all(
             shown = cell.get("source", "")
             assert source.startswith(shown)
             assert len(shown) + omitted.get("source", 0) == len(source)
-            assert whole(source, len(shown)) == len(shown)
+            assert find_grapheme_boundary(source, len(shown)) == len(shown)
             assert ("source" in cell) != ("summary" in cell)
         for name in ("metadata", "attachments"):
             if name in complete:
@@ -122,7 +122,7 @@ def test_no_budget_is_exceeded_and_what_is_left_out_adds_up_to_all(
                 for text, of_text in zip(texts_of(some), texts_of(of_all), strict=True):
                     if not full:
                         assert of_text.startswith(text)
-                        assert whole(of_text, len(text)) == len(text)
+                        assert find_grapheme_boundary(of_text, len(text)) == len(text)
         else:
             assert outputs == all_outputs
         for name in ("id", "index", "cell_type", "source_hash", "lines", "tags"):
@@ -131,17 +131,17 @@ def test_no_budget_is_exceeded_and_what_is_left_out_adds_up_to_all(
 
 @given(cells(), SHOWS)
 def test_a_budget_that_is_enough_for_all_leaves_nothing_out(cells: list[Cell], show: Show) -> None:
-    everything = cell_views(cells, show)
+    everything = render_cells(cells, show)
     enough = sum(spent(cell, full=show.of_outputs == "full") for cell in as_json(everything))
-    lines = cell_views(cells, Show("outline", "none"))
+    lines = render_cells(cells, Show("outline", "none"))
     enough = max(enough, sum(max(1, len(str(line.summary))) for line in lines), 1)
-    assert fit(cells, show, enough) == everything
+    assert render_within_budget(cells, show, enough) == everything
 
 
 def sources(*texts: str, budget: int, view: Any = "source", **more: Any) -> list[dict[str, Any]]:
     document = Document.parse(samples.notebook(*(samples.code(text, **more) for text in texts)))
-    cells = [document.cell(index) for index in range(len(document))]
-    shown = as_json(fit(cells, Show(view), budget))
+    cells = [document.get_cell(index) for index in range(len(document))]
+    shown = as_json(render_within_budget(cells, Show(view), budget))
     names = ("summary", "source", "outputs", "metadata", "omitted")
     return [{name: cell[name] for name in names if name in cell} for cell in shown]
 

@@ -18,10 +18,10 @@ from markdown_it import MarkdownIt
 
 from jupyter_nbedit.errors import CellProtected, InvalidNotebook, NbEditError, TextMismatch
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.markdown import headings
-from jupyter_nbedit.notebook.record import Record
+from jupyter_nbedit.notebook.markdown import list_headings
+from jupyter_nbedit.notebook.record import UndoRecord
 from jupyter_nbedit.notebook.sections import Outline
-from jupyter_nbedit.notebook.splices import backwards, join
+from jupyter_nbedit.notebook.splices import apply_splices, invert_splices
 from tests.notebook.oracle import SOURCE, around, bytes_of, check, edit
 from tests.notebook.undo import Batch, check_newest, check_older
 from tests.support import corpora
@@ -87,13 +87,13 @@ def replaces(document: Document) -> Iterator[Batch]:
         yield [{"op": "replace", "cell": at, "source": SOURCE}]
         yield [{"op": "replace", "cell": at, "cell_type": "raw", "outputs": "keep"}]
         yield [{"op": "replace", "cell": at, "cell_type": "code"}]
-        same = document.cell(at).source
+        same = document.get_cell(at).source
         yield [{"op": "replace", "cell": at, "source": same, "outputs": "keep"}]
 
 
 def text_replacements(document: Document) -> Iterator[Batch]:
     for at in places(document):
-        source = document.cell(at).source
+        source = document.get_cell(at).source
         middle = source[len(source) // 2 :][:20]
         if middle and middle.isprintable():
             yield [{"op": "replace_text", "cell": at, "old": middle, "new": SOURCE}]
@@ -127,7 +127,7 @@ def moves(document: Document) -> Iterator[Batch]:
 
 def splits(document: Document) -> Iterator[Batch]:
     for at in places(document):
-        lines = document.cell(at).source.count("\n")
+        lines = document.get_cell(at).source.count("\n")
         yield [{"op": "split", "cell": at, "at_line": max(2, lines // 2)}]
 
 
@@ -214,7 +214,7 @@ def test_an_operation_leaves_all_other_bytes_and_means_what_the_model_says(
     assert edits > 150 // STEP
 
 
-def worked_on(left: Document, record: Record) -> bytes | None:
+def worked_on(left: Document, record: UndoRecord) -> bytes | None:
     """Return what another edit makes of a cell and in a place that the first did not touch."""
     own = {part.index for part in record.parts}
     free = [at for at in range(len(left)) if at not in own]
@@ -223,7 +223,7 @@ def worked_on(left: Document, record: Record) -> bytes | None:
     new = {"op": "insert", "at": "end", "cell_type": "markdown", "source": "somebody else's"}
     other = {"op": "replace", "cell": free[len(free) // 2], "source": "somebody else's, too"}
     try:
-        return join(left.text, edit(left, new, other).splices)
+        return apply_splices(left.text, edit(left, new, other).splices)
     except NbEditError:
         return None
 
@@ -291,7 +291,7 @@ def test_what_validated_before_validates_after() -> None:
                 [{"op": "insert", "before": middle, "cell_type": "code", "source": SOURCE}],
             ]
         for batch in batches:
-            text = join(document.text, edit(document, *batch).splices)
+            text = apply_splices(document.text, edit(document, *batch).splices)
             assert validates(text), f"{path}: {batch}"
     assert valid > 200 // STEP
 
@@ -303,13 +303,13 @@ def test_headings_are_where_a_markdown_parser_finds_them() -> None:
         for at, (_, cell_type) in enumerate(document.heads):
             if cell_type != "markdown":
                 continue
-            source = document.cell(at).source
+            source = document.get_cell(at).source
             expected = [
                 (int(token.tag[1]), token.map[0] + 1)
                 for token in parser.parse(source)
                 if token.type == "heading_open" and token.level == 0 and token.map
             ]
-            ours = [(heading.level, heading.line) for heading in headings(source)]
+            ours = [(heading.level, heading.line) for heading in list_headings(source)]
             assert ours == expected, f"{path}: cell {at}"
             found += len(ours)
     assert found > 1000 // STEP
@@ -325,15 +325,15 @@ def test_operations_on_sections_leave_all_other_bytes() -> None:
             except (CellProtected, TextMismatch):
                 continue
             name = operation["section"]
-            text = join(document.text, splices)
+            text = apply_splices(document.text, splices)
             now = Document.parse(text)
-            others = set(range(len(document))) - set(Outline(document).section(name).cells)
+            others = set(range(len(document))) - set(Outline(document).find_section(name).cells)
             assert around(now) == around(document), f"{path}: {operation}"
             kept = bytes_of(document, others)
             assert not kept - bytes_of(now, range(len(now))), f"{path}: {operation}"
-            assert join(text, backwards(document.text, splices)) == document.text
+            assert apply_splices(text, invert_splices(document.text, splices)) == document.text
             if operation["op"] != "remove_entry":
-                held = [now.cell(at).source for at in Outline(now).section(name).cells]
+                held = [now.get_cell(at).source for at in Outline(now).find_section(name).cells]
                 assert SOURCE in "\n".join(held), f"{path}: {operation}"
             assert not was_valid or validates(text), f"{path}: {operation}"
             done[operation["op"]] += 1

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.errors import AmbiguousCell, CellNotFound, InvalidNotebook, InvalidRequest
-from jupyter_nbedit.notebook.document import Document, plain_index, source_hash
-from jupyter_nbedit.notebook.splices import Splice, join
+from jupyter_nbedit.notebook.document import Document, compute_source_hash, parse_index
+from jupyter_nbedit.notebook.splices import Splice, apply_splices
 from tests.notebook.parked import Parked
 from tests.support import samples
 from tests.support.sizes import is_nightly, seeded_random
@@ -42,13 +42,13 @@ def test_a_notebook_is_where_its_parts_stand(kept: Callable[[bytes], Any]) -> No
     assert [member.name for member in found.members] == list(json.loads(THREE))
     assert THREE[found.span.start : found.span.stop] == THREE.strip()
     assert json.loads(THREE[slice(*found.cells_span)]) == json.loads(THREE)["cells"]
-    cell = found.cell(1)
+    cell = found.get_cell(1)
     assert (cell.index, cell.id, cell.cell_type, cell.source) == (1, "beta", "markdown", "# Title")
     assert cell.source_hash == hashlib.sha256(b"# Title").hexdigest()
-    assert cell.written("source") == b'"# Title"'
-    assert cell.written("attachments") is None
-    assert cell.value("attachments") is None
-    assert cell.value("attachments", 7) == 7
+    assert cell.get_raw("source") == b'"# Title"'
+    assert cell.get_raw("attachments") is None
+    assert cell.read_value("attachments") is None
+    assert cell.read_value("attachments", 7) == 7
     assert json.loads(found.written_metadata or b"") == found.metadata
 
 
@@ -58,8 +58,8 @@ def test_what_is_missing_or_odd_in_metadata_counts_as_none() -> None:
     without = Document.parse(b'{"cells":[],"nbformat":4}')
     assert (without.metadata, without.written_metadata, without.metadata_span) == ({}, None, None)
     assert (without.nbformat_minor, without.has_ids) == (0, False)
-    assert document(raw(metadata=None)).cell(0).metadata == {}
-    assert document(raw(metadata={"a": 1})).cell(0).metadata == {"a": 1}
+    assert document(raw(metadata=None)).get_cell(0).metadata == {}
+    assert document(raw(metadata={"a": 1})).get_cell(0).metadata == {"a": 1}
 
 
 @pytest.mark.parametrize(
@@ -79,17 +79,17 @@ def test_the_language_is_that_of_the_kernel_last_used_or_else_of_the_one_to_be_u
 
 
 def test_a_source_is_a_text_or_a_list_of_texts_and_nothing_else() -> None:
-    assert document(raw(source=["a\n", "b"])).cell(0).source == "a\nb"
-    assert document({"cell_type": "raw"}).cell(0).source == ""
+    assert document(raw(source=["a\n", "b"])).get_cell(0).source == "a\nb"
+    assert document({"cell_type": "raw"}).get_cell(0).source == ""
     odds: tuple[Any, ...] = (1, None, {}, ["a", 1], [None])
     for odd in odds:
         with pytest.raises(InvalidNotebook) as refusal:
-            _ = document(raw(), raw(source=odd)).cell(1).source
+            _ = document(raw(), raw(source=odd)).get_cell(1).source
         assert refusal.value.details == {"index": 1}
 
 
 def test_of_a_lone_surrogate_there_is_a_hash_too() -> None:
-    assert source_hash("\ud800") == hashlib.sha256(b"\xed\xa0\x80").hexdigest()
+    assert compute_source_hash("\ud800") == hashlib.sha256(b"\xed\xa0\x80").hexdigest()
 
 
 @pytest.mark.parametrize(
@@ -98,10 +98,12 @@ def test_of_a_lone_surrogate_there_is_a_hash_too() -> None:
 )
 def test_a_cell_in_which_a_name_that_matters_stands_twice_is_refused(name: str) -> None:
     twice = b'{"cell_type":"raw","%s":"raw","%s":"raw"}' % (name.encode(), name.encode())
-    found = Document.parse(b'{"nbformat":4,"cells":[{"cell_type":"raw"},' + twice + b"]}").cell(1)
+    found = Document.parse(b'{"nbformat":4,"cells":[{"cell_type":"raw"},' + twice + b"]}").get_cell(
+        1
+    )
     assert [member.name for member in found.all_members] == ["cell_type", name, name]
     if name == "x":
-        assert found.value("x") == "raw"
+        assert found.read_value("x") == "raw"
         return
     with pytest.raises(InvalidNotebook) as refusal:
         _ = found.members
@@ -197,13 +199,13 @@ def test_an_id_of_two_cells_is_refused_with_both() -> None:
 
 
 def test_a_text_of_digits_is_an_index_unless_it_is_an_id() -> None:
-    assert NAMED.address("7") == "7"
-    assert NAMED.address("3") == 3
-    assert NAMED.address("03") == "03"
-    assert NAMED.address("a") == "a"
-    assert NAMED.address("-a") == "-a"
+    assert NAMED.parse_address("7") == "7"
+    assert NAMED.parse_address("3") == 3
+    assert NAMED.parse_address("03") == "03"
+    assert NAMED.parse_address("a") == "a"
+    assert NAMED.parse_address("-a") == "-a"
     with pytest.raises(InvalidRequest):
-        NAMED.address("-1")
+        NAMED.parse_address("-1")
 
 
 @pytest.mark.parametrize(
@@ -212,7 +214,7 @@ def test_a_text_of_digits_is_an_index_unless_it_is_an_id() -> None:
     + [(odd, None) for odd in ("01", "+1", "-1", " 1", "1_0", "٣", "1.0", "x")],
 )
 def test_an_index_has_one_spelling(digits: str, index: int | None) -> None:
-    assert plain_index(digits) == index
+    assert parse_index(digits) == index
 
 
 # Splices -----------------------------------------------------------------------------------------
@@ -253,9 +255,9 @@ def test_a_document_after_splices_is_that_of_the_spliced_text(before: Document) 
             Splice(start, stop, chance.choice(PUT))
             for start, stop in zip(cuts[::2], cuts[1::2], strict=True)
         ]
-        whole = parts(partial(Document.parse, join(before.text, splices)))
-        assert parts(partial(before.after, splices)) == whole, splices
+        whole = parts(partial(Document.parse, apply_splices(before.text, splices)))
+        assert parts(partial(before.apply_splices, splices)) == whole, splices
         parked = Document.parse(Parked(before.text[:]))
-        assert parts(partial(parked.after, splices)) == whole, splices
+        assert parts(partial(parked.apply_splices, splices)) == whole, splices
         outcomes[whole == "refused"] += 1
     assert min(outcomes.values()) > 30

@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 from jupyter_nbedit.errors import InvalidOperation
-from jupyter_nbedit.notebook.forms import check_form, check_metadata
-from jupyter_nbedit.notebook.operations import Operation, name_of
+from jupyter_nbedit.notebook.forms import validate_metadata, validate_operation
+from jupyter_nbedit.notebook.operations import Operation, get_name
 from tests.handlers.refused import nested
 
 DECODER = msgspec.json.Decoder(Operation)
@@ -106,8 +106,8 @@ def test_every_operation_has_its_limits_here() -> None:
 @pytest.mark.parametrize(("op", "changes"), GOOD)
 def test_a_right_form_is_read_as_it_is(op: str, changes: dict[str, Any]) -> None:
     decoded = DECODER.decode(written(op, changes))
-    check_form(decoded)
-    assert name_of(decoded) == op
+    validate_operation(decoded)
+    assert get_name(decoded) == op
     read = msgspec.to_builtins(decoded)
     assert {**read, **json.loads(written(op, changes))} == read
 
@@ -115,7 +115,7 @@ def test_a_right_form_is_read_as_it_is(op: str, changes: dict[str, Any]) -> None
 @pytest.mark.parametrize(("op", "changes"), BAD)
 def test_a_wrong_form_is_refused(op: str, changes: dict[str, Any]) -> None:
     with pytest.raises((InvalidOperation, msgspec.ValidationError)):
-        check_form(DECODER.decode(written(op, changes)))
+        validate_operation(DECODER.decode(written(op, changes)))
 
 
 @pytest.mark.parametrize("opening", [b"[", b'{"a": '])
@@ -126,10 +126,10 @@ def test_metadata_may_be_a_hundred_levels_deep_and_no_deeper(opening: bytes) -> 
         # The innermost is a value and a level of its own.
         return json.loads(opening * (levels - 1) + b"1" + closing * (levels - 1))
 
-    check_metadata("metadata", deep(100))
+    validate_metadata("metadata", deep(100))
     for too_deep in (deep(101), json.loads(nested(500))):
         with pytest.raises(InvalidOperation):
-            check_metadata("metadata", too_deep)
+            validate_metadata("metadata", too_deep)
 
 
 def test_what_is_not_said_is_what_people_expect() -> None:

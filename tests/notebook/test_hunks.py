@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_nbedit.notebook.hunks import Hunk, hunks, outlives, rebased
+from jupyter_nbedit.notebook.hunks import Hunk, is_still_applied, list_hunks, rebase_hunks
 
 texts = st.text(st.sampled_from("ab \n(😀é\ŕx"), max_size=40)
 sources = st.one_of(texts, st.lists(texts, max_size=6).map("\n".join), st.text(max_size=30))
@@ -24,21 +24,21 @@ def changed(text: str, changes: list[Hunk]) -> str:
 def test_the_hunks_turn_one_text_into_the_other_and_each_changes_something(
     before: str, after: str
 ) -> None:
-    found = hunks(before, after)
+    found = list_hunks(before, after)
     assert changed(before, found) == after
     assert all(one.stop <= next_.start for one, next_ in pairwise(found))
     assert all(before[one.start : one.stop] != one.text for one in found)
-    assert outlives(before, after, after)
-    assert outlives(before, after, before) == (before == after)
+    assert is_still_applied(before, after, after)
+    assert is_still_applied(before, after, before) == (before == after)
 
 
 def test_only_what_differs_in_a_line_is_touched() -> None:
     before = "import a\nx = compute(one, two)\ny = 2\n"
     after = "import a\nx = compute(one, three)\ny = 2\nz = 3\n"
     at, end = before.index("wo)"), len(before)
-    assert hunks(before, after) == [Hunk(at, at + 2, "hree"), Hunk(end, end, "z = 3\n")]
+    assert list_hunks(before, after) == [Hunk(at, at + 2, "hree"), Hunk(end, end, "z = 3\n")]
     # A word that is replaced is replaced whole.
-    assert hunks("alpha beta", "gamma beta") == [Hunk(0, 4, "gamm")]
+    assert list_hunks("alpha beta", "gamma beta") == [Hunk(0, 4, "gamm")]
 
 
 @given(sources, sources, st.data())
@@ -48,7 +48,7 @@ def test_what_somebody_else_typed_elsewhere_and_the_change_are_both_kept(
     middle = "\n# one\n# two\n"
     edited, typed = data.draw(sources), data.draw(sources)
     before, now = left + middle + right, left + middle + typed
-    found = rebased(hunks(left, edited), before, now)
+    found = rebase_hunks(list_hunks(left, edited), before, now)
     if found is not None:
         assert changed(now, found) == edited + middle + typed
     # It may touch what is typed only if the common middle repeats itself there.
@@ -66,11 +66,11 @@ def test_what_somebody_else_typed_elsewhere_and_the_change_are_both_kept(
     ],
 )
 def test_what_is_typed_right_beside_a_change_does_not_hide_it(now: str, found: bool) -> None:  # noqa: FBT001
-    assert outlives("x = 1\n", "x = 20\n", now) is found
+    assert is_still_applied("x = 1\n", "x = 20\n", now) is found
 
 
 def test_what_somebody_typed_into_the_changed_place_is_not_overwritten() -> None:
-    changes = hunks("x = 1\n", "x = 20\n")
-    assert rebased(changes, "x = 1\n", "x = 11\n") is None
-    assert rebased(changes, "x = 1\n", "x = 1\ny\n") == changes
-    assert rebased(changes, "x = 1\n", "# a\nx = 1\n") == [Hunk(8, 9, "20")]
+    changes = list_hunks("x = 1\n", "x = 20\n")
+    assert rebase_hunks(changes, "x = 1\n", "x = 11\n") is None
+    assert rebase_hunks(changes, "x = 1\n", "x = 1\ny\n") == changes
+    assert rebase_hunks(changes, "x = 1\n", "# a\nx = 1\n") == [Hunk(8, 9, "20")]

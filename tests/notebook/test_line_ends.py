@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from jupyter_nbedit.errors import CellChanged, TextMismatch
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.splices import join
+from jupyter_nbedit.notebook.splices import apply_splices
 from tests.notebook.oracle import check, edit
 from tests.support import samples
 
@@ -26,7 +26,7 @@ def document(source: str) -> Document:
 
 def sources(current: str, operation: JSON) -> list[str]:
     before = document(current)
-    text = join(before.text, edit(before, operation).splices)
+    text = apply_splices(before.text, edit(before, operation).splices)
     return [cell["source"] for cell in samples.cells_of(text)]
 
 

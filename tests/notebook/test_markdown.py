@@ -9,8 +9,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from jupyter_nbedit.notebook.markdown import headings, lines_of, list_items, plain
-from jupyter_nbedit.notebook.sections import text_headings
+from jupyter_nbedit.notebook.markdown import (
+    find_list_items,
+    list_headings,
+    split_lines,
+    to_plain_text,
+)
+from jupyter_nbedit.notebook.sections import list_text_headings
 
 #: Texts whose headings a Markdown parser finds, too.
 STRUCTURES = [
@@ -45,7 +50,7 @@ def parsed(text: str) -> list[tuple[int, int, str]]:
 
 @pytest.mark.parametrize("text", STRUCTURES)
 def test_a_markdown_parser_finds_the_same_headings(text: str) -> None:
-    found = [(heading.level, heading.line, heading.text) for heading in headings(text)]
+    found = [(heading.level, heading.line, heading.text) for heading in list_headings(text)]
     assert found == parsed(text)
 
 
@@ -63,13 +68,13 @@ def test_a_markdown_parser_finds_the_same_headings(text: str) -> None:
 def test_the_text_of_a_heading_is_without_markup(
     text: str, expected: list[tuple[int, str]]
 ) -> None:
-    assert [(heading.level, heading.text) for heading in headings(text)] == expected
+    assert [(heading.level, heading.text) for heading in list_headings(text)] == expected
 
 
 def test_a_heading_says_where_it_stands() -> None:
     text = "text\n\nA\nB\n==\nbody"
 
-    [heading] = headings(text)
+    [heading] = list_headings(text)
 
     assert (heading.line, text[heading.start :]) == (3, "A\nB\n==\nbody")
     assert text[heading.body :] == "body"
@@ -86,7 +91,7 @@ def test_a_heading_says_where_it_stands() -> None:
     ],
 )
 def test_front_matter_has_no_headings(text: str, expected: list[str]) -> None:
-    assert [heading.text for heading in text_headings(text)] == expected
+    assert [heading.text for heading in list_text_headings(text)] == expected
 
 
 @pytest.mark.parametrize(
@@ -104,24 +109,24 @@ def test_front_matter_has_no_headings(text: str, expected: list[str]) -> None:
     ],
 )
 def test_list_items_are_told_with_what_they_say_themselves(text: str, expected: list[str]) -> None:
-    assert [item.text for item in list_items(text)] == expected
+    assert [item.text for item in find_list_items(text)] == expected
 
 
 def test_an_item_has_all_lines_that_belong_to_it() -> None:
     text = "- a\n\n  b\n  - c\n\n- d\n\ntext"
 
-    assert [item.lines for item in list_items(text)] == [range(4), range(3, 4), range(5, 6)]
+    assert [item.lines for item in find_list_items(text)] == [range(4), range(3, 4), range(5, 6)]
 
 
 def test_only_the_line_breaks_of_markdown_break_lines() -> None:
     text = "a\r\nb\rc\n\x0b\x0c\x85\u2028\u2029d"
 
-    assert lines_of(text) == ["a\r\n", "b\r", "c\n", "\x0b\x0c\x85\u2028\u2029d"]
-    assert "".join(lines_of(text)) == text
+    assert split_lines(text) == ["a\r\n", "b\r", "c\n", "\x0b\x0c\x85\u2028\u2029d"]
+    assert "".join(split_lines(text)) == text
 
 
 def test_markup_is_taken_out_once() -> None:
-    assert plain("**a * b** [c][d] \\*e\\*  f") == "a * b c *e* f"
+    assert to_plain_text("**a * b** [c][d] \\*e\\*  f") == "a * b c *e* f"
 
 
 _FRAGMENTS = st.sampled_from(
@@ -142,4 +147,4 @@ def test_a_markdown_parser_finds_the_same_headings_in_any_text(text: str) -> Non
     # CommonMark's own parser goes on with it.
     expected = [(level, line) for level, line, _ in parsed(text)]
 
-    assert [(heading.level, heading.line) for heading in headings(text)] == expected
+    assert [(heading.level, heading.line) for heading in list_headings(text)] == expected

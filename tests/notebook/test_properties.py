@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.splices import Splice, join
+from jupyter_nbedit.notebook.splices import Splice, apply_splices
 from tests.notebook.generated import notebooks, texts
 from tests.notebook.oracle import check
 
@@ -31,7 +31,7 @@ metadatas = st.dictionaries(texts.filter(lambda name: name != "trusted"), texts,
 def replacements_of_text(draw: st.DrawFn, document: Document) -> dict[str, Any]:
     """Draw a replacement of text that may be there, once or more often, or not."""
     at = draw(st.integers(0, len(document) - 1))
-    source = document.cell(at).source
+    source = document.get_cell(at).source
     start = draw(st.integers(0, len(source)))
     old = source[start : start + draw(st.integers(1, 5))]
     if not old or any("\ud800" <= character <= "\udfff" for character in old):
@@ -98,11 +98,13 @@ def test_a_value_that_json_does_not_know_hides_nothing(text: bytes) -> None:
     before = Document.parse(text)
     starts = sorted(span.start + 1 for span in (before.span, *before.cell_spans))
     odd, plain = (
-        Document.parse(join(text, [Splice(at, at, b'"zz": %s, ' % value) for at in starts]))
+        Document.parse(
+            apply_splices(text, [Splice(at, at, b'"zz": %s, ' % value) for at in starts])
+        )
         for value in (b"NaN", b"123")
     )
     assert (odd.span, odd.members, odd.cells_span) == (plain.span, plain.members, plain.cells_span)
     assert (odd.cell_spans, odd.heads) == (plain.cell_spans, plain.heads)
     for at in range(len(before)):
-        assert odd.cell(at).all_members == plain.cell(at).all_members
-        assert len(odd.cell(at).all_members) == len(before.cell(at).all_members) + 1
+        assert odd.get_cell(at).all_members == plain.get_cell(at).all_members
+        assert len(odd.get_cell(at).all_members) == len(before.get_cell(at).all_members) + 1

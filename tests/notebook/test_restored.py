@@ -9,8 +9,8 @@ import pytest
 
 from jupyter_nbedit.errors import UndoConflict
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.splices import join
-from jupyter_nbedit.notebook.taking_back import take_back
+from jupyter_nbedit.notebook.splices import apply_splices
+from jupyter_nbedit.notebook.taking_back import revert
 from tests.notebook.undo import edited, taken_back
 from tests.support.samples import cells_of, code, markdown, notebook, raw
 
@@ -106,9 +106,9 @@ def test_a_cell_whose_members_somebody_has_put_in_another_order_keeps_its_output
     content["cells"][0] = {name: cell[name] for name in sorted(cell, reverse=True)}
     document = Document.parse(json.dumps(content).encode())
 
-    applied = take_back(document, record, op="undo")
+    applied = revert(document, record, op="undo")
 
-    assert cells_of(join(document.text, applied.splices)) == cells_of(NOTEBOOK)
+    assert cells_of(apply_splices(document.text, applied.splices)) == cells_of(NOTEBOOK)
     assert not any(b"run before" in splice.text for splice in applied.splices)
 
 

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.script import ABSENT, Moved, Script, is_in, script
+from jupyter_nbedit.notebook.script import ABSENT, CellPatch, MovedCell, compute_patch, is_applied
 
 Cells = list[dict[str, Any]]
 
@@ -20,7 +20,7 @@ def notebook(cells: Cells, metadata: dict[str, Any] | None = None, minor: int = 
     return Document.parse(json.dumps(value).encode())
 
 
-def played(cells: Cells, steps: Script) -> Cells:
+def played(cells: Cells, steps: CellPatch) -> Cells:
     """Do the steps as their description says."""
     now = [dict(cell) for cell in cells]
     for change in steps.changes:
@@ -36,11 +36,11 @@ def played(cells: Cells, steps: Script) -> Cells:
                 del cell[name]
             else:
                 cell[name] = value
-    moved = {step.index: now[step.origin] for step in steps.placed if isinstance(step, Moved)}
+    moved = {step.index: now[step.origin] for step in steps.placed if isinstance(step, MovedCell)}
     for index in reversed(steps.taken_out):
         del now[index]
     for step in steps.placed:
-        now.insert(step.index, moved[step.index] if isinstance(step, Moved) else step.cell)
+        now.insert(step.index, moved[step.index] if isinstance(step, MovedCell) else step.cell)
     return now
 
 
@@ -97,12 +97,12 @@ def test_the_script_makes_of_the_cells_before_the_cells_after(
 ) -> None:
     before, after = edit
     for steps in (
-        script(notebook(before), notebook(after)),
+        compute_patch(notebook(before), notebook(after)),
         # Whichever cells the edit took, too.
-        script(notebook(before), notebook(after), taken),
+        compute_patch(notebook(before), notebook(after), taken),
     ):
         assert played(before, steps) == after
-        assert is_in(steps, notebook(after))
+        assert is_applied(steps, notebook(after))
 
 
 @given(edits())
@@ -112,15 +112,15 @@ def test_a_script_says_nothing_of_a_cell_that_did_not_change_and_does_not_move(
     before, after = edit
     # Which of two cells without ids is the other one cannot be told if they are much the same.
     assume(all("id" in one for one in [*before, *after]))
-    steps = script(notebook(before), notebook(after))
-    assert is_in(steps, notebook(before)) == (before == after)
+    steps = compute_patch(notebook(before), notebook(after))
+    assert is_applied(steps, notebook(before)) == (before == after)
     for change in steps.changes:
         assert before[change.index] not in after
     then, now = [one["id"] for one in before], [one["id"] for one in after]
     if [one for one in now if one in then] == [one for one in then if one in now]:
         gone = {step.index for step in steps.removed}
         assert not any(before[index] in after for index in gone)
-        assert not any(isinstance(step, Moved) for step in steps.placed)
+        assert not any(isinstance(step, MovedCell) for step in steps.placed)
 
 
 @given(st.lists(code, min_size=1, max_size=5))
@@ -129,8 +129,8 @@ def test_a_notebook_is_compared_by_what_it_says_not_by_how_it_is_written(
 ) -> None:
     cells = [{"id": f"c{n}", **one} for n, one in enumerate(cells)]
     lines = [{**one, "source": one["source"].splitlines(keepends=True)} for one in cells]
-    steps = script(notebook(cells), notebook(lines))
-    assert steps == Script([], [], [], None, len(cells))
+    steps = compute_patch(notebook(cells), notebook(lines))
+    assert steps == CellPatch([], [], [], None, len(cells))
 
 
 def raw(*ids: str) -> Cells:
@@ -150,16 +150,16 @@ def test_the_fewest_cells_move_and_those_that_the_edit_took(
     after: str, taken: set[int], moved: str
 ) -> None:
     before = raw(*sorted(after))
-    steps = script(notebook(before), notebook(raw(*after)), taken)
+    steps = compute_patch(notebook(before), notebook(raw(*after)), taken)
     assert [step.cell_id for step in steps.placed] == list(moved)
     assert all(after[step.index] == step.cell_id for step in steps.placed)
 
 
 def test_a_cell_without_an_id_that_is_to_be_gone_is_not_taken_for_gone() -> None:
     cells: Cells = [{"cell_type": "raw", "source": name, "metadata": {}} for name in "ab"]
-    steps = script(notebook(cells), notebook(cells[:1]))
-    assert is_in(steps, notebook(cells[:1]))
-    assert not is_in(steps, notebook(cells))
+    steps = compute_patch(notebook(cells), notebook(cells[:1]))
+    assert is_applied(steps, notebook(cells[:1]))
+    assert not is_applied(steps, notebook(cells))
 
 
 @pytest.mark.parametrize(
@@ -169,23 +169,23 @@ def test_a_cell_of_another_type_or_with_other_outputs_is_made_anew(
     name: str, value: object
 ) -> None:
     cells: Cells = [{"id": "a", "cell_type": "code", "source": "x", "metadata": {}, "outputs": []}]
-    steps = script(notebook(cells), notebook([{**cells[0], name: value}]))
+    steps = compute_patch(notebook(cells), notebook([{**cells[0], name: value}]))
     assert (len(steps.changes), len(steps.removed), len(steps.placed)) == (0, 1, 1)
 
 
 def test_the_metadata_of_the_notebook_are_part_of_the_script() -> None:
-    steps = script(notebook([], {"a": 1}), notebook([], {"a": 2}))
+    steps = compute_patch(notebook([], {"a": 1}), notebook([], {"a": 2}))
     assert steps.metadata == ({"a": 1}, {"a": 2})
-    assert is_in(steps, notebook([], {"a": 2, "more": True}))
-    assert not is_in(steps, notebook([], {"a": 1}))
+    assert is_applied(steps, notebook([], {"a": 2, "more": True}))
+    assert not is_applied(steps, notebook([], {"a": 1}))
 
 
 def test_what_others_do_beside_an_edit_does_not_hide_it() -> None:
     one = {"id": "a", "cell_type": "raw", "source": "one\ntwo\nthree", "metadata": {}}
     two = {"id": "b", "cell_type": "raw", "source": "", "metadata": {}}
-    steps = script(notebook([one, two]), notebook([{**one, "source": "ONE\ntwo\nthree"}]))
-    assert is_in(steps, notebook([{**one, "source": "ONE\ntwo\nthree and four"}]))
-    assert is_in(steps, notebook([{**two, "id": "c"}, {**one, "source": "ONE\ntwo\nthree"}]))
-    assert not is_in(steps, notebook([{**one, "source": "one\ntwo\nthree and four"}]))
-    assert not is_in(steps, notebook([{**one, "source": "ONE\ntwo\nthree"}, two]))
-    assert not is_in(steps, notebook([]))
+    steps = compute_patch(notebook([one, two]), notebook([{**one, "source": "ONE\ntwo\nthree"}]))
+    assert is_applied(steps, notebook([{**one, "source": "ONE\ntwo\nthree and four"}]))
+    assert is_applied(steps, notebook([{**two, "id": "c"}, {**one, "source": "ONE\ntwo\nthree"}]))
+    assert not is_applied(steps, notebook([{**one, "source": "one\ntwo\nthree and four"}]))
+    assert not is_applied(steps, notebook([{**one, "source": "ONE\ntwo\nthree"}, two]))
+    assert not is_applied(steps, notebook([]))

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.search import Hit, Place, Query, Scope, find, literal, regex
+from jupyter_nbedit.notebook.search import (
+    Hit,
+    Query,
+    Scope,
+    SearchPosition,
+    compile_literal,
+    compile_regex,
+    find,
+)
 from tests.support import samples
 
 ALL: tuple[Scope, ...] = ("sources", "outputs", "tags")
@@ -30,7 +38,7 @@ def hits(
     *cells: dict[str, Any],
     scopes: tuple[Scope, ...] = ALL,
     cell_type: str | None = None,
-    after: Place | None = None,
+    after: SearchPosition | None = None,
 ) -> list[Hit]:
     document = Document.parse(samples.notebook(*cells))
     query = Query(pattern, frozenset(scopes), cell_type)
@@ -38,7 +46,7 @@ def hits(
 
 
 def two(**more: Any) -> Any:
-    return literal("two", ignore_case=False, **more)
+    return compile_literal("two", ignore_case=False, **more)
 
 
 def lines_of(pattern: Any, source: str) -> list[tuple[int, int, int, str]]:
@@ -66,9 +74,9 @@ def test_a_hit_says_where_it_is_and_what_stands_there() -> None:
 
 def test_outputs_are_searched_as_they_read() -> None:
     cell = samples.code("", "a", outputs=[STREAM, RESULT, ERROR, BARE_ERROR])
-    shown = hits(literal("two two", ignore_case=False), cell)
+    shown = hits(compile_literal("two two", ignore_case=False), cell)
     assert [(hit.output, hit.line, hit.column) for hit in shown] == [(0, 2, 1)]
-    shown = hits(literal("Two: ", ignore_case=False), cell)
+    shown = hits(compile_literal("Two: ", ignore_case=False), cell)
     assert [(hit.output, hit.line, hit.text) for hit in shown] == [
         (2, 1, "Two: two"),
         (3, 1, "Two: two"),
@@ -99,21 +107,24 @@ def test_outputs_are_searched_as_they_read() -> None:
 def test_an_expression_is_matched_line_by_line(
     expression: str, source: str, found: list[tuple[int, int, int, str]]
 ) -> None:
-    assert lines_of(regex(expression, ignore_case=False), source) == found
+    assert lines_of(compile_regex(expression, ignore_case=False), source) == found
 
 
 def test_a_text_is_found_as_it_is_and_not_as_an_expression() -> None:
     for text in ("a.b", "[x", "(", "\\", "^", "a|b", "$", "é\u0301", '"', "\0", "\t"):
-        assert lines_of(literal(text, ignore_case=False), f"-\n-{text}-") == [
+        assert lines_of(compile_literal(text, ignore_case=False), f"-\n-{text}-") == [
             (2, 2, len(text), f"-{text}-")
         ]
-    assert lines_of(literal("a.b", ignore_case=False), "axb") == []
+    assert lines_of(compile_literal("a.b", ignore_case=False), "axb") == []
 
 
 def test_case_is_ignored_in_every_alphabet_if_asked() -> None:
-    for pattern in (literal("StraßE é", ignore_case=True), regex("straß[e] É", ignore_case=True)):
+    for pattern in (
+        compile_literal("StraßE é", ignore_case=True),
+        compile_regex("straß[e] É", ignore_case=True),
+    ):
         assert len(lines_of(pattern, "STRAßE É\nstraße é\nstrasse e")) == 2
-    assert len(lines_of(regex("É", ignore_case=False), "é\nÉ")) == 1
+    assert len(lines_of(compile_regex("É", ignore_case=False), "é\nÉ")) == 1
 
 
 @pytest.mark.parametrize(
@@ -127,18 +138,18 @@ def test_case_is_ignored_in_every_alphabet_if_asked() -> None:
 )
 def test_an_expression_that_is_none_or_too_large_is_refused(expression: str) -> None:
     with pytest.raises(InvalidRequest):
-        regex(expression, ignore_case=False)
+        compile_regex(expression, ignore_case=False)
 
 
 @pytest.mark.parametrize("expression", ["\\pL+", "[^\\x00-\\x7f]{1,9}", ".{1,100}x", "\\w{1,50}"])
 def test_an_expression_of_usual_size_is_not_too_large(expression: str) -> None:
-    regex(expression, ignore_case=True)
+    compile_regex(expression, ignore_case=True)
 
 
 @pytest.mark.parametrize("text", ["a\nb", "a\ud800"])
 def test_a_text_that_no_line_can_have_is_refused(text: str) -> None:
     with pytest.raises(InvalidRequest):
-        literal(text, ignore_case=False)
+        compile_literal(text, ignore_case=False)
 
 
 def test_lone_surrogates_match_nothing_and_are_in_nobodys_way() -> None:
@@ -181,7 +192,7 @@ def naive(source: str, wanted: str) -> list[tuple[int, int]]:
 
 @given(sources=st.lists(SOURCES, max_size=3), wanted=st.sampled_from(["two", "x", "é"]))
 def test_hits_are_those_of_a_plain_scan(sources: list[str], wanted: str) -> None:
-    found = hits(literal(wanted, ignore_case=False), *map(samples.raw, sources))
+    found = hits(compile_literal(wanted, ignore_case=False), *map(samples.raw, sources))
     assert [(hit.index, hit.line, hit.column) for hit in found] == [
         (index, *place) for index, source in enumerate(sources) for place in naive(source, wanted)
     ]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.splices import join
-from jupyter_nbedit.notebook.taking_back import take_back
+from jupyter_nbedit.notebook.splices import apply_splices
+from jupyter_nbedit.notebook.taking_back import revert
 from tests.notebook.oracle import edit
 from tests.notebook.undo import check_newest
 from tests.support.samples import code, markdown, notebook
@@ -64,16 +64,16 @@ def test_outputs_are_kept_once_if_the_edit_took_them_and_never_otherwise(
     document = large()
     if operations[0]["op"] == "split":
         lines = [{"op": "replace", "cell": "one", "source": "a\nb", "outputs": "keep"}]
-        document = Document.parse(join(document.text, edit(document, *lines).splices))
+        document = Document.parse(apply_splices(document.text, edit(document, *lines).splices))
 
     applied = edit(document, *operations)
-    record = applied.record()
-    left = Document.parse(join(document.text, applied.splices))
-    undone = take_back(left, record, op="undo", exact=True)
+    record = applied.build_record()
+    left = Document.parse(apply_splices(document.text, applied.splices))
+    undone = revert(left, record, op="undo", exact=True)
 
     assert outputs * SIZE <= len(record.blob) < outputs * SIZE + 3000
     assert len(record.encode()) < outputs * SIZE * 0.6 + 3000
     # Going back gives outputs, and takes none away; offering the edit is as much as undoing it.
-    assert len(undone.record().blob) < 3000
-    assert len(applied.offer().blob) < 3000
+    assert len(undone.build_record().blob) < 3000
+    assert len(applied.build_forward_record().blob) < 3000
     assert check_newest("large", document, operations)

@@ -16,10 +16,17 @@ from hypothesis import strategies as st
 from nbformat.sign import NotebookNotary
 
 from jupyter_nbedit.errors import NbEditError
-from jupyter_nbedit.notebook.batch import apply
+from jupyter_nbedit.notebook.batch import apply_operations
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Delete, Insert, Move, Replace
-from jupyter_nbedit.notebook.signature import Digest, Mac, Mark, Peculiar, common_cells, digest
+from jupyter_nbedit.notebook.signature import (
+    Checkpoint,
+    Digest,
+    Hasher,
+    UnsupportedNotebook,
+    compute_digest,
+    count_common_cells,
+)
 from tests.notebook.parked import Parked
 from tests.support import corpora, samples
 from tests.support.sizes import is_nightly, seeded_random
@@ -29,7 +36,7 @@ NOTARY = NotebookNotary(db_file=":memory:", secret=SECRET)
 NIGHTLY = is_nightly()
 
 
-def new() -> Mac:
+def new() -> Hasher:
     return HMAC(SECRET, digestmod="sha256")
 
 
@@ -44,8 +51,8 @@ def of_nbformat(text: bytes) -> str | None:
 def ours(document: Document) -> str | None:
     """Compute the digest; None if that is left to nbformat."""
     try:
-        return digest(document, new).text
-    except Peculiar:
+        return compute_digest(document, new).text
+    except UnsupportedNotebook:
         return None
 
 
@@ -242,28 +249,28 @@ def test_the_digest_of_an_edited_notebook_goes_on_where_the_edit_begins(
     notebook = {**first, "cells": some, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     text = json.dumps(notebook, indent=1).encode()
     base = Document.parse(kept(text))
-    before = digest(base, new)
-    assert bool(before.marks) is not bool(first)
-    splices = apply(base, [edit], fresh_id=partial(next, iter("abc"))).splices
-    after = base.after(splices)
-    marks = before.until(common_cells(base, after, splices[0].start))
-    assert all(mark in before.marks for mark in marks)
-    going_on = digest(after, new, marks)
+    before = compute_digest(base, new)
+    assert bool(before.checkpoints) is not bool(first)
+    splices = apply_operations(base, [edit], fresh_id=partial(next, iter("abc"))).splices
+    after = base.apply_splices(splices)
+    marks = before.cut(count_common_cells(base, after, splices[0].start))
+    assert all(mark in before.checkpoints for mark in marks)
+    going_on = compute_digest(after, new, marks)
     assert going_on.text == of_nbformat(after.text[:])
-    again = base.after(splices)
-    assert digest(again, new, going_on.until(len(again))).text == going_on.text
+    again = base.apply_splices(splices)
+    assert compute_digest(again, new, going_on.cut(len(again))).text == going_on.text
     assert of_nbformat(text) == before.text
 
 
 def test_nothing_is_common_to_notebooks_whose_cells_stand_elsewhere() -> None:
     base = Document.parse(samples.three_cells())
     other = Document.parse(b" " + samples.three_cells())
-    assert common_cells(base, other, 0) == 0
-    assert common_cells(base, other, len(base.text)) == 0
-    assert common_cells(base, base, len(base.text)) == len(base)
+    assert count_common_cells(base, other, 0) == 0
+    assert count_common_cells(base, other, len(base.text)) == 0
+    assert count_common_cells(base, base, len(base.text)) == len(base)
 
 
 def test_marks_behind_the_cells_that_two_notebooks_share_are_no_use() -> None:
-    marks = [Mark(cells, new()) for cells in (2, 5, 9)]
-    assert Digest("x", marks).until(5) == marks[:2]
-    assert Digest("x", marks).until(1) == []
+    marks = [Checkpoint(cells, new()) for cells in (2, 5, 9)]
+    assert Digest("x", marks).cut(5) == marks[:2]
+    assert Digest("x", marks).cut(1) == []

@@ -71,7 +71,7 @@ def test_an_integer_of_5000_digits_is_a_value_like_any_other() -> None:
 
     _, [member] = spans.parse_object(text)
 
-    assert spans.elements(text, member.value)[1] == Span(12, 5012)
+    assert spans.list_elements(text, member.value)[1] == Span(12, 5012)
     assert spans.decode(text, Span(12, 5012)) == "9" * 5000
 
 
@@ -103,4 +103,4 @@ def test_what_holds_only_white_space_is_empty(size: int) -> None:
 @pytest.mark.parametrize("text", [b'[NaN, [[], "]"', b'[NaN, "a'])
 def test_what_is_no_array_has_no_elements(text: bytes) -> None:
     with pytest.raises(MalformedJSON):
-        spans.elements(text, Span(0, len(text)))
+        spans.list_elements(text, Span(0, len(text)))

@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from jupyter_nbedit.notebook.document import Document, source_hash
+from jupyter_nbedit.notebook.document import Document, compute_source_hash
 from jupyter_nbedit.notebook.operations import Operation
-from jupyter_nbedit.notebook.splices import backwards, join
+from jupyter_nbedit.notebook.splices import apply_splices, invert_splices
 from tests.notebook import model
 from tests.notebook.generated import Layout, Members, Token, layouts, notebooks
 from tests.notebook.oracle import check, edit
@@ -161,7 +161,7 @@ def plain(document: Document) -> bool:
         PLAIN.fullmatch(line)
         for at, (_, cell_type) in enumerate(document.heads)
         if cell_type == "markdown"
-        for line in document.cell(at).source.split("\n")
+        for line in document.get_cell(at).source.split("\n")
     )
 
 
@@ -203,7 +203,7 @@ class Life(RuleBasedStateMachine):
         self.done.update(operation["op"] for operation in operations if after is not None)
         if after is not None and after != self.text:
             splices = edit(document, *operations).splices
-            self.undo.append((self.text, after, backwards(self.text, splices)))
+            self.undo.append((self.text, after, invert_splices(self.text, splices)))
             self.text = after
 
     @rule(
@@ -241,7 +241,7 @@ class Life(RuleBasedStateMachine):
         for _ in range(min(times, len(self.undo))):
             before, after, splices = self.undo.pop()
             assert self.text == after
-            self.text = join(self.text, splices)
+            self.text = apply_splices(self.text, splices)
             assert self.text == before
             self.done["undone"] += 1
 
@@ -278,10 +278,10 @@ class Life(RuleBasedStateMachine):
         cells = model.loads(self.text)["cells"]
         assert len(document) == len(cells)
         for at, cell in enumerate(cells):
-            found = document.cell(at)
+            found = document.get_cell(at)
             assert (found.id, found.cell_type) == (cell.get("id"), cell["cell_type"])
             assert found.source == model.source(cell)
-            assert found.source_hash == source_hash(model.source(cell))
+            assert found.source_hash == compute_source_hash(model.source(cell))
         self.done["read"] += 1
 
 

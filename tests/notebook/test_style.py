@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.splices import join
+from jupyter_nbedit.notebook.splices import apply_splices
 from tests.notebook import model
 from tests.notebook.oracle import NEW_ID, SOURCE, edit
 
@@ -69,7 +69,7 @@ def test_an_edit_is_what_the_file_s_own_writer_would_have_written(
 
     def edited(*operations: dict[str, Any]) -> bytes:
         document = Document.parse(written(arranged, **habit))
-        return join(document.text, edit(document, *operations).splices)
+        return apply_splices(document.text, edit(document, *operations).splices)
 
     put = {"op": "insert", "cell_type": "code", "source": SOURCE, "metadata": metadata}
     for at in range(4):
@@ -104,7 +104,7 @@ def test_the_first_cell_of_a_notebook_is_laid_out_as_the_rest_of_the_file(
 
     new = {**CODE, "source": SOURCE, "id": NEW_ID, "metadata": {}, **CLEARED}
     new = {name: new[name] for name in sorted(new)}
-    assert join(document.text, applied.splices) == written([new], **habit)
+    assert apply_splices(document.text, applied.splices) == written([new], **habit)
 
 
 @pytest.mark.parametrize("value", ["\x1b", "\\u00e9"])
@@ -115,4 +115,4 @@ def test_a_file_that_escapes_no_letter_gets_plain_utf8_as_nbformat_writes_it(val
 
     applied = edit(document, {"op": "insert", "at": "end", "cell_type": "raw", "source": "é"})
 
-    assert "é".encode() in join(document.text, applied.splices)
+    assert "é".encode() in apply_splices(document.text, applied.splices)

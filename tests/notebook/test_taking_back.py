@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from jupyter_nbedit.errors import NbEditError, UndoConflict
-from jupyter_nbedit.notebook.diff import unified
+from jupyter_nbedit.notebook.diff import render_unified_diff
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.precedence import Past
-from jupyter_nbedit.notebook.record import Record
-from jupyter_nbedit.notebook.splices import join
-from jupyter_nbedit.notebook.taking_back import take_back
+from jupyter_nbedit.notebook.record import UndoRecord
+from jupyter_nbedit.notebook.splices import apply_splices
+from jupyter_nbedit.notebook.taking_back import revert
 from tests.notebook import model
 from tests.notebook.generated import Layout, layouts
 from tests.notebook.oracle import edit
@@ -56,7 +56,7 @@ def test_taking_back_the_newest_edit_gives_any_notebook_back_to_the_byte(
     check_newest("generated", *case)
 
 
-def unrelated(drawn: Drawn, left: Document, record: Record) -> Batch:
+def unrelated(drawn: Drawn, left: Document, record: UndoRecord) -> Batch:
     """Some work on cells that an edit has not changed, and on new ones."""
     own = {part.index for part in record.parts}
     free = [at for at in range(len(left)) if at not in own]
@@ -87,7 +87,7 @@ def test_taking_back_an_older_edit_gives_its_cells_back_and_leaves_all_others(
     left, record = found
     try:
         work = unrelated(Drawn(seed + 1, len(left)), left, record)
-        text = join(left.text, edit(left, *work).splices)
+        text = apply_splices(left.text, edit(left, *work).splices)
     except NbEditError:
         event("the work between was refused")
         text = left.text[:]
@@ -114,7 +114,7 @@ def test_a_cell_that_was_changed_since_is_in_the_way_and_nothing_else_is(
     parts = [part for part in record.parts if part.index is not None]
     assume(parts)
     part = Drawn(seed, 0).random.choice(parts)
-    said = [left.cell(at).source for at in range(len(left))]
+    said = [left.get_cell(at).source for at in range(len(left))]
     # Without ids another cell that says the same may have the same neighbours, too.
     assume(before.has_ids or said.count(said[part.index or 0]) == 1)
     cell: dict[str, Any] = {"cell": part.index}
@@ -126,7 +126,7 @@ def test_a_cell_that_was_changed_since_is_in_the_way_and_nothing_else_is(
         "gone": {"op": "delete", **cell},
     }[how]
     try:
-        text = join(left.text, edit(left, change).splices)
+        text = apply_splices(left.text, edit(left, change).splices)
     except NbEditError:
         return
     with pytest.raises(UndoConflict) as refusal:
@@ -136,7 +136,7 @@ def test_a_cell_that_was_changed_since_is_in_the_way_and_nothing_else_is(
     if before.has_ids:
         why = "gone" if how == "gone" else "changed"
         assert [(one["cell_id"], one["why"]) for one in cells] == [(part.cell_id, why)]
-        source = None if how == "gone" else Document.parse(text).cell(cells[0]["index"]).source
+        source = None if how == "gone" else Document.parse(text).get_cell(cells[0]["index"]).source
         assert cells[0].get("source") == source
     else:
         # Of cells that look alike nobody can tell which one it was.
@@ -188,9 +188,9 @@ def test_metadata_that_were_not_there_go_again(before: bytes) -> None:
         "metadata"
     )
     gone, record = edited(taken_back(text, record), patch(a=2))
-    undone = take_back(Document.parse(gone), record, op="undo")
-    again = take_back(Document.parse(before), undone.record(), op="redo")
-    assert metadata(join(before, again.splices)) == {"a": 2}
+    undone = revert(Document.parse(gone), record, op="undo")
+    again = revert(Document.parse(before), undone.build_record(), op="redo")
+    assert metadata(apply_splices(before, again.splices)) == {"a": 2}
 
 
 def three() -> bytes:
@@ -226,21 +226,21 @@ def test_a_part_of_an_edit_can_be_taken_back_and_a_part_of_an_offer_be_made(
     only: list[int], undone: tuple[str, int], made: tuple[str, int], *, exact: bool
 ) -> None:
     applied = edit(Document.parse(three()), *THREE)
-    text = join(three(), applied.splices)
-    record, offer = applied.record(), applied.offer()
+    text = apply_splices(three(), applied.splices)
+    record, offer = applied.build_record(), applied.build_forward_record()
 
-    back = take_back(Document.parse(text), record, op="undo", exact=exact, only=only)
-    done = take_back(Document.parse(three()), offer, op="accept", exact=exact, only=only)
+    back = revert(Document.parse(text), record, op="undo", exact=exact, only=only)
+    done = revert(Document.parse(three()), offer, op="accept", exact=exact, only=only)
 
-    assert said(join(text, back.splices)) == undone
-    assert said(join(three(), done.splices)) == made
+    assert said(apply_splices(text, back.splices)) == undone
+    assert said(apply_splices(three(), done.splices)) == made
     assert [(part.cell_id, part.index_before, part.index) for part in record.parts] == [
         ("a", 0, 0),
         ("b", 1, None),
         ("d", None, 2),
         (None, None, None),
     ]
-    shown = [part.turned() for part in offer.parts]
+    shown = [part.invert() for part in offer.parts]
     assert [(one.cell_id, one.before, one.after) for one in shown] == [
         (one.cell_id, one.before, one.after) for one in record.parts
     ]
@@ -251,26 +251,26 @@ def test_what_is_not_taken_back_is_in_nobody_s_way() -> None:
     text, _ = edited(text, {"op": "replace", "cell": "a", "source": "else"}, patch(k=3))
 
     document = Document.parse(text)
-    applied = take_back(document, record, op="undo", only={1, 2})
+    applied = revert(document, record, op="undo", only={1, 2})
 
-    assert said(join(text, applied.splices)) == ("elsebc", 3)
+    assert said(apply_splices(text, applied.splices)) == ("elsebc", 3)
 
 
 def test_the_answer_says_what_became_of_each_cell() -> None:
     before = notebook(code("x", "a", outputs=[HTML_OUTPUT]), raw("y", "b"), raw("z", "c"))
     insert = {"op": "insert", "at": "start", "cell_type": "raw", "source": "new", "id": "n"}
     text, record = edited(before, {"op": "delete", "cell": "c"}, insert)
-    undone = take_back(Document.parse(text), record, op="undo", exact=True)
+    undone = revert(Document.parse(text), record, op="undo", exact=True)
     text, record = edited(before, {"op": "clear_outputs", "all": True})
-    back = take_back(Document.parse(text), record, op="undo")
-    again = take_back(Document.parse(before), back.record(), op="redo")
+    back = revert(Document.parse(text), record, op="undo")
+    again = revert(Document.parse(before), back.build_record(), op="redo")
 
-    assert [list(result.entries()) for result in undone.results] == [
+    assert [list(result.iterate_entries()) for result in undone.results] == [
         [{"op": "undo", "cell_id": "n", "index": 0}, {"op": "undo", "cell_id": "c", "index": 2}]
     ]
     assert [result.outputs_cleared for result in (*back.results, *again.results)] == [False, True]
-    assert [part.outputs_returned for part in back.record().parts] == [True]
-    assert "# deleted raw from 0" in unified("n", undone.changes)
+    assert [part.outputs_returned for part in back.build_record().parts] == [True]
+    assert "# deleted raw from 0" in render_unified_diff("n", undone.changes)
 
 
 def accept_in_parts(seed: int) -> str:
@@ -283,22 +283,20 @@ def accept_in_parts(seed: int) -> str:
         applied = edit(before, *batch)
     except NbEditError:
         return "no batch"
-    offer = kept(applied.offer())
+    offer = kept(applied.build_forward_record())
     numbers = list(range(len(offer.parts)))
     chance.shuffle(numbers)
     document = before
     for step, part in enumerate(numbers):
         past = Past(accepted=set(numbers[:step]))
         try:
-            accepted = take_back(
-                document, offer, op="accept", exact=step == 0, only=[part], past=past
-            )
+            accepted = revert(document, offer, op="accept", exact=step == 0, only=[part], past=past)
         except UndoConflict:
             # Cells without ids that look alike are not told apart.
             assert not before.has_ids, batch
             return "refused"
-        document = Document.parse(join(document.text, accepted.splices))
-    assert meaning(document.text[:]) == meaning(join(before.text, applied.splices)), batch
+        document = Document.parse(apply_splices(document.text, accepted.splices))
+    assert meaning(document.text[:]) == meaning(apply_splices(before.text, applied.splices)), batch
     return "accepted"
 
 
@@ -320,15 +318,15 @@ def test_what_was_kept_in_other_bytes_than_were_made_is_found_cell_by_cell() -> 
     text = notebook(code("e", "a"), code("x", "b"), code("mine", "c"))
     emptied = {"op": "replace", "cell": "a", "source": ""}
     changed = {"op": "replace", "cell": "b", "source": "y"}
-    record = replace(edit(Document.parse(text), emptied, changed).record(), back=None)
+    record = replace(edit(Document.parse(text), emptied, changed).build_record(), back=None)
     # As a hook does that drops empty cells.
     kept = Document.parse(notebook(code("y", "b"), code("mine", "c")))
     with pytest.raises(UndoConflict):
-        take_back(kept, record, op="undo", exact=True)
+        revert(kept, record, op="undo", exact=True)
 
 
 @pytest.mark.parametrize("text", [b"", b"\x02", b"\x01", b"\x01abc", ...])
 def test_what_is_no_record_is_refused_as_such(text: Any) -> None:
     whole = edited(three(), *THREE)[1].encode()
     with pytest.raises(ValueError):  # noqa: PT011 -- whoever reads it catches any
-        Record.decode(whole[:-9] if text is ... else text)
+        UndoRecord.decode(whole[:-9] if text is ... else text)

@@ -11,8 +11,8 @@ import pytest
 
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.outputs import without_ansi
-from jupyter_nbedit.notebook.view import Show, cell_views
+from jupyter_nbedit.notebook.outputs import strip_ansi
+from jupyter_nbedit.notebook.view import Show, render_cells
 from tests.support import corpora, samples
 from tests.support.sizes import is_nightly
 
@@ -45,7 +45,7 @@ OUTPUTS: list[dict[str, Any]] = [
 
 def shown(*cells: dict[str, Any], **how: Any) -> list[dict[str, Any]]:
     document = Document.parse(samples.notebook(*cells))
-    views = cell_views((document.cell(index) for index in range(len(document))), Show(**how))
+    views = render_cells((document.get_cell(index) for index in range(len(document))), Show(**how))
     found: list[dict[str, Any]] = json.loads(msgspec.json.encode(views))
     return found
 
@@ -160,19 +160,19 @@ def test_attachments_that_are_none_are_not_shown(attachments: Any) -> None:
 def test_escapes_that_colour_a_terminal_are_removed_and_nothing_else(
     coloured: str, plain: str
 ) -> None:
-    assert without_ansi(coloured) == plain
+    assert strip_ansi(coloured) == plain
 
 
 def test_real_notebooks_are_shown_in_every_way() -> None:
     for path in corpora.notebooks()[:: 1 if is_nightly() else 10]:
         try:
             document = Document.parse(path.read_bytes())
-            cells = [document.cell(index) for index in range(len(document))]
+            cells = [document.get_cell(index) for index in range(len(document))]
             sources = [cell.source for cell in cells]
         except InvalidNotebook:
             continue
         for how in ("none", "summary", "text", "full"):
-            views = cell_views(cells, Show("full", how))
+            views = render_cells(cells, Show("full", how))
             assert [view.source for view in views] == sources
             text = msgspec.json.encode(views).decode()
             assert how == "full" or '"data":{"image/png":"' not in text

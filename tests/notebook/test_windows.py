@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_nbedit.errors import InvalidNotebook
-from jupyter_nbedit.notebook.columns import Spans
+from jupyter_nbedit.notebook.columns import CellSpans
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.spans import Span
-from jupyter_nbedit.notebook.spliced import Spliced
-from jupyter_nbedit.notebook.splices import Splice, join
-from jupyter_nbedit.notebook.text import CHUNK_BYTES, chunks, is_ascii
-from jupyter_nbedit.notebook.windows import look_through
+from jupyter_nbedit.notebook.spliced import SplicedView
+from jupyter_nbedit.notebook.splices import Splice, apply_splices
+from jupyter_nbedit.notebook.text import CHUNK_BYTES, is_ascii, iterate_chunks
+from jupyter_nbedit.notebook.windows import scan_cells
 from tests.fuzz import ways
 from tests.notebook.generated import BOM, notebooks
 from tests.notebook.oracle import edit
@@ -44,7 +44,7 @@ STEP = 1 if is_nightly() else 16
 def agree(text: bytes, window: int) -> bool:
     """Check that windows show what the whole text shows; tell whether they suffice."""
     start = len(BOM) if text.startswith(BOM) else 0
-    seen = look_through(Parked(text), start, window)
+    seen = scan_cells(Parked(text), start, window)
     if seen is None:
         return False
     whole = Document.parse(text)
@@ -187,9 +187,9 @@ def test_an_edit_of_one_cell_looks_for_few_of_the_others(
     document = Document.parse(text)
     text.read = 0
     applied = edit(document, operation)
-    after = document.after(applied.splices)
+    after = document.apply_splices(applied.splices)
     assert text.read < len(text) / 6
-    assert after == Document.parse(after.text[:]).on(after.text)
+    assert after == Document.parse(after.text[:]).bind(after.text)
 
 
 def test_a_spliced_text_is_read_as_if_it_were_made() -> None:
@@ -201,11 +201,11 @@ def test_a_spliced_text_is_read_as_if_it_were_made() -> None:
             Splice(start, stop, chance.randbytes(chance.randrange(9)))
             for start, stop in zip(cuts[::2], cuts[1::2], strict=True)
         ]
-        whole = join(base, splices)
-        text = Spliced(Parked(base), splices)
+        whole = apply_splices(base, splices)
+        text = SplicedView(Parked(base), splices)
         assert len(text) == len(whole)
-        assert b"".join(chunks(text)) == whole
-        assert list(chunks(whole, len(whole))) == []
+        assert b"".join(iterate_chunks(text)) == whole
+        assert list(iterate_chunks(whole, len(whole))) == []
         assert is_ascii(text) == whole.isascii()
         for _ in range(20):
             start = chance.randrange(len(whole) + 1)
@@ -237,7 +237,7 @@ def test_behind_a_cell_larger_than_a_window_windows_are_small_again() -> None:
     large = {**code(0), "outputs": [output] * 40}
     text = Parked(written([large, *CELLS * 20], indent=None, separators=(",", ":")))
     assert len(text) > 60_000
-    assert look_through(text, 0, 1000) is not None
+    assert scan_cells(text, 0, 1000) is not None
     assert text.most_read <= 16_000
 
 
@@ -261,7 +261,7 @@ def test_where_no_cell_is_there_is_nothing_to_be_seen() -> None:
         b'{"x":[' + b",".join([b'{"cells":[{}]}'] * 100) + b'],"cells":[{"cell_type":"raw"}]}',
         b'{"x":' + strings + b',"cells":[]}' + b" " * 500,
     ):
-        assert look_through(Parked(text), 0, 400) is None
+        assert scan_cells(Parked(text), 0, 400) is None
 
 
 # Cells that nobody has looked for yet -----------------------------------------------------------
@@ -270,9 +270,9 @@ TEXT = written([code(n, source=["x\n"] * (n % 7)) for n in range(60)])
 KNOWN = list(Document.parse(TEXT).cell_spans)
 
 
-def unseen() -> Spans:
+def unseen() -> CellSpans:
     """Return spans of which hardly any was found yet."""
-    seen = look_through(Parked(TEXT), 0, 900)
+    seen = scan_cells(Parked(TEXT), 0, 900)
     assert seen is not None
     return seen.cell_spans
 
@@ -292,25 +292,25 @@ def test_cells_that_nobody_has_looked_for_are_where_they_are() -> None:
                 spans, known = spans[first:last], known[first:last]
             elif way == 2:
                 by = chance.choice([0, 50])
-                moved = Spans(text=Parked(b" " * by + TEXT))
+                moved = CellSpans(text=Parked(b" " * by + TEXT))
                 moved.extend(spans[:first], by)
                 moved.extend(spans[last:], by)
                 assert moved == [Span(a + by, b + by) for a, b in known[:first] + known[last:]]
             elif way == 3:
                 offset = chance.choice(edges)
                 stops, starts = [one.stop for one in known], [one.start for one in known]
-                assert spans.end_before(offset) == bisect_left(stops, offset)
-                assert spans.begin_until(offset) == bisect_right(starts, offset)
+                assert spans.count_ending_before(offset) == bisect_left(stops, offset)
+                assert spans.count_starting_at_or_before(offset) == bisect_right(starts, offset)
             else:
-                spans = spans.on(Parked(TEXT) if chance.randrange(2) else TEXT)
+                spans = spans.bind(Parked(TEXT) if chance.randrange(2) else TEXT)
         assert len(spans) == len(known)
-        assert spans == (known if chance.randrange(2) else Spans.of(known))
+        assert spans == (known if chance.randrange(2) else CellSpans.from_spans(known))
 
 
 def test_what_is_found_in_one_text_is_known_in_another_of_the_same_bytes() -> None:
     spans = unseen()
-    elsewhere = spans.on(b"")
-    assert Spans.of(KNOWN) == spans
+    elsewhere = spans.bind(b"")
+    assert CellSpans.from_spans(KNOWN) == spans
     assert elsewhere == KNOWN
     assert unseen()[1:] != unseen()[:-1]
 
@@ -318,7 +318,7 @@ def test_what_is_found_in_one_text_is_known_in_another_of_the_same_bytes() -> No
 def test_another_text_is_never_taken_for_the_one_that_was_counted() -> None:
     for other in (b"", b" " * len(TEXT), TEXT.replace(b"{", b" ").replace(b"}", b" ")):
         with pytest.raises(ValueError):  # noqa: PT011 -- which one, is not known beforehand
-            list(unseen().on(other))
+            list(unseen().bind(other))
 
 
 def test_threads_that_look_for_the_same_cells_find_the_same() -> None:

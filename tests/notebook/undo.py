@@ -11,11 +11,11 @@ import msgspec
 from msgspec.structs import replace
 
 from jupyter_nbedit.errors import NbEditError, UndoConflict
-from jupyter_nbedit.notebook.batch import Applied
+from jupyter_nbedit.notebook.batch import EditPlan
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.record import Record
-from jupyter_nbedit.notebook.splices import join
-from jupyter_nbedit.notebook.taking_back import take_back
+from jupyter_nbedit.notebook.record import UndoRecord
+from jupyter_nbedit.notebook.splices import apply_splices
+from jupyter_nbedit.notebook.taking_back import revert
 from tests.notebook import model
 from tests.notebook.oracle import edit
 
@@ -23,9 +23,9 @@ Batch = list[dict[str, Any]]
 Save = Callable[[bytes], bytes]
 
 
-def kept(record: Record) -> Record:
+def kept(record: UndoRecord) -> UndoRecord:
     """The record as the ledger gives it back."""
-    return Record.decode(record.encode())
+    return UndoRecord.decode(record.encode())
 
 
 def meaning(text: bytes) -> Any:
@@ -45,15 +45,15 @@ def cell_meanings(text: bytes) -> list[bytes]:
     return [json.dumps(cell, sort_keys=True).encode() for cell in meaning(text)["cells"]]
 
 
-def done(document: Document, applied: Applied) -> bytes:
+def done(document: Document, applied: EditPlan) -> bytes:
     """What an edit gives; it says so truly."""
-    text = join(document.text, applied.splices)
+    text = apply_splices(document.text, applied.splices)
     after = Document.parse(text)
     assert applied.total_cells == len(after)
     for result in applied.results:
         for told in [result] if result.cells is msgspec.UNSET else result.cells:
             if told.index is not None and told.source is msgspec.UNSET:
-                cell = after.cell(told.index)
+                cell = after.get_cell(told.index)
                 found = (cell.id, cell.cell_type, cell.source_hash)
                 assert found == (told.cell_id, told.cell_type, told.source_hash)
     return text
@@ -61,32 +61,32 @@ def done(document: Document, applied: Applied) -> bytes:
 
 def check_newest(
     label: str, document: Document, operations: Batch
-) -> tuple[Document, Record] | None:
+) -> tuple[Document, UndoRecord] | None:
     """Check that a batch can be taken back, done again, and offered; None if it is refused."""
     label = f"{label}: {operations}"
     try:
         applied = edit(document, *operations)
     except NbEditError:
         return None
-    text, before = join(document.text, applied.splices), document.text
-    after, record = Document.parse(text), kept(applied.record())
+    text, before = apply_splices(document.text, applied.splices), document.text
+    after, record = Document.parse(text), kept(applied.build_record())
     # A cell that is deleted and made again in its place leaves no trace in the bytes.
     assert record.parts or text == before, label
 
-    undone = take_back(after, record, op="undo", exact=True)
+    undone = revert(after, record, op="undo", exact=True)
     assert done(after, undone) == before, label
-    redone = take_back(document, kept(undone.record()), op="redo", exact=True)
+    redone = revert(document, kept(undone.build_record()), op="redo", exact=True)
     assert done(document, redone) == text, label
-    again = take_back(after, kept(redone.record()), op="undo", exact=True)
+    again = revert(after, kept(redone.build_record()), op="undo", exact=True)
     assert done(after, again) == before, label
-    accepted = take_back(document, kept(applied.offer()), op="accept", exact=True)
+    accepted = revert(document, kept(applied.build_forward_record()), op="accept", exact=True)
     assert done(document, accepted) == text, label
 
     # The way that older edits go: the white space between cells is all that may differ. Cells that
     # have no name of their own may not be told apart on it.
     is_clear = is_named(document) and is_named(after)
     try:
-        by_cells = take_back(after, replace(record, back=None), op="undo", exact=True)
+        by_cells = revert(after, replace(record, back=None), op="undo", exact=True)
     except UndoConflict as conflict:
         assert not is_clear, label
         whys = {cell["why"] for cell in conflict.details["cells"]}
@@ -102,16 +102,16 @@ def check_newest(
     return after, record
 
 
-def edited(text: bytes, *operations: dict[str, Any]) -> tuple[bytes, Record]:
+def edited(text: bytes, *operations: dict[str, Any]) -> tuple[bytes, UndoRecord]:
     """Return a notebook after an edit, and what is kept of the edit."""
     applied = edit(Document.parse(text), *operations)
-    return join(text, applied.splices), kept(applied.record())
+    return apply_splices(text, applied.splices), kept(applied.build_record())
 
 
-def taken_back(text: bytes, record: Record) -> bytes:
+def taken_back(text: bytes, record: UndoRecord) -> bytes:
     """What undo gives of a notebook that is not what the edit left."""
     document = Document.parse(text)
-    return done(document, take_back(document, record, op="undo"))
+    return done(document, revert(document, record, op="undo"))
 
 
 def ids(document: Document) -> list[str]:
@@ -125,7 +125,7 @@ def is_named(document: Document) -> bool:
 
 
 def check_older(
-    before: Document, left: Document, record: Record, text: bytes, save: Save | None = None
+    before: Document, left: Document, record: UndoRecord, text: bytes, save: Save | None = None
 ) -> set[str] | None:
     """Check that an edit can be taken back after others; give what is in the way, if something is.
 

@@ -17,8 +17,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path[0] = str(REPOSITORY)
 
 from jupyter_nbedit.handlers import default_handlers  # noqa: E402 - needs the line above
-from jupyter_nbedit.handlers.examples import Exchange, exchanges  # noqa: E402
-from jupyter_nbedit.handlers.openapi import document  # noqa: E402
+from jupyter_nbedit.handlers.examples import Example, load_examples  # noqa: E402
+from jupyter_nbedit.handlers.openapi import build_document  # noqa: E402
 from tests.openapi.page import PAGE, build_page  # noqa: E402
 from tests.openapi.playing import Stage  # noqa: E402
 
@@ -28,14 +28,14 @@ EXAMPLES = REPOSITORY / "jupyter_nbedit" / "handlers" / "examples.json"
 def main() -> None:
     """Play all examples and write down what comes back."""
     with tempfile.TemporaryDirectory() as folder, closing(Stage(Path(folder))) as stage:
-        played = [_record(stage, exchange) for exchange in exchanges()]
+        played = [_record(stage, exchange) for exchange in load_examples()]
     EXAMPLES.write_bytes(msgspec.json.format(msgspec.json.encode(played), indent=1) + b"\n")
-    exchanges.cache_clear()
-    PAGE.write_text(build_page(document(default_handlers, base_url="/")))
+    load_examples.cache_clear()
+    PAGE.write_text(build_page(build_document(default_handlers, base_url="/")))
     print(f"{len(played)} examples")
 
 
-def _record(stage: Stage, exchange: Exchange) -> Exchange:
+def _record(stage: Stage, exchange: Example) -> Example:
     if exchange.constructed:
         return exchange
     status, answer = stage.play(exchange)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from jupyter_nbedit.handlers.examples import Exchange, exchanges
+from jupyter_nbedit.handlers.examples import Example, load_examples
 from jupyter_nbedit.handlers.refusals import INTERNAL_ERROR, STATUS
 from jupyter_nbedit.handlers.schemas import prose
 from tests.support.paths import ROOT
@@ -80,7 +80,7 @@ def _describe_operation(request: str, operation: Json) -> Iterator[str]:
         for content in response.get("content", {}).values()
         for name in content["examples"]
     }
-    for exchange in exchanges():
+    for exchange in load_examples():
         if exchange.name in shown:
             yield from _describe_exchange(exchange)
     reasons = [
@@ -101,7 +101,7 @@ def _describe_answer(status: str, response: Json) -> str:
     return f"Answer {status}: {response['description']}{above}{form}\n"
 
 
-def _describe_exchange(exchange: Exchange) -> Iterator[str]:
+def _describe_exchange(exchange: Example) -> Iterator[str]:
     yield f"<details><summary>Example: {exchange.summary}</summary>\n"
     if exchange.given:
         yield f"{exchange.given}\n"
@@ -131,7 +131,7 @@ def _describe_errors() -> Iterator[str]:
     for status, reason, said in sorted(rows):
         yield f"| {status} | `{reason}` | {said} |"
     yield ""
-    for exchange in exchanges():
+    for exchange in load_examples():
         if exchange.reason is not None:
             yield from _describe_exchange(exchange)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from jupyter_nbedit.demo.show import SAMPLES
-from jupyter_nbedit.handlers.examples import Exchange
+from jupyter_nbedit.handlers.examples import Example
 from tests.handlers.actions import decide, edit, get_json, propose, send_json, set_mode, undo
 from tests.handlers.faults import (
     Fault,
@@ -210,7 +210,7 @@ class Stage:
             self._clients[options] = server.client
         return self._clients[options]
 
-    def play(self, exchange: Exchange) -> tuple[int, Any]:
+    def play(self, exchange: Example) -> tuple[int, Any]:
         """Send an example's request to the demo's notebooks.
 
         Returns
@@ -231,7 +231,7 @@ class Stage:
         return answer.status, _abridge(body, exchange.answer) if exchange.abridged else body
 
 
-def _send(client: Client, exchange: Exchange, proposal: int | None) -> Answer:
+def _send(client: Client, exchange: Example, proposal: int | None) -> Answer:
     target = exchange.target.removeprefix("/")
     if proposal is not None:
         target = _PROPOSAL.sub(rf"\g<1>{proposal}", target)

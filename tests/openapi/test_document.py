@@ -14,19 +14,19 @@ from tornado.web import RequestHandler
 
 from jupyter_nbedit.errors import FileNotFound
 from jupyter_nbedit.handlers import default_handlers
-from jupyter_nbedit.handlers.about import NothingHandler
-from jupyter_nbedit.handlers.contract import contract_of
-from jupyter_nbedit.handlers.examples import Exchange, exchanges
-from jupyter_nbedit.handlers.openapi import document
-from jupyter_nbedit.handlers.refusals import INTERNAL_ERROR, ErrorBody, body_of
+from jupyter_nbedit.handlers.about import NotFoundHandler
+from jupyter_nbedit.handlers.contract import get_spec
+from jupyter_nbedit.handlers.examples import Example, load_examples
+from jupyter_nbedit.handlers.openapi import build_document
+from jupyter_nbedit.handlers.refusals import INTERNAL_ERROR, ErrorBody, build_error_body
 from tests.openapi.page import PAGE, build_anchor, build_page
 from tests.openapi.playing import ARRANGEMENTS, Stage
 from tests.support.http import Client, Local
 
-DOCUMENT = document(default_handlers, base_url="/")
+DOCUMENT = build_document(default_handlers, base_url="/")
 # Sorted, so that few workers of the tests need both servers.
 PLAYED = sorted(
-    (exchange for exchange in exchanges() if not exchange.constructed),
+    (exchange for exchange in load_examples() if not exchange.constructed),
     key=lambda exchange: exchange.given or "",
 )
 
@@ -56,22 +56,24 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 
 @pytest.mark.parametrize("exchange", PLAYED, ids=[exchange.name for exchange in PLAYED])
-def test_an_example_is_answered_as_shown(stage: Stage, exchange: Exchange) -> None:
+def test_an_example_is_answered_as_shown(stage: Stage, exchange: Example) -> None:
     assert stage.play(exchange) == (exchange.status, exchange.answer)
 
 
 def test_examples_that_no_server_gives_have_the_form_of_a_refusal() -> None:
-    constructed = {exchange.reason: exchange for exchange in exchanges() if exchange.constructed}
+    constructed = {
+        exchange.reason: exchange for exchange in load_examples() if exchange.constructed
+    }
     assert set(constructed) == {INTERNAL_ERROR, FileNotFound.reason}
     for reason, failure in ((INTERNAL_ERROR, None), (FileNotFound.reason, FileNotFound())):
         exchange = constructed[reason]
-        assert ErrorBody(**exchange.answer) == body_of(failure, exchange.status)
+        assert ErrorBody(**exchange.answer) == build_error_body(failure, exchange.status)
 
 
 def test_examples_have_unique_names_and_every_arrangement_is_used() -> None:
-    names = [exchange.name for exchange in exchanges()]
+    names = [exchange.name for exchange in load_examples()]
     assert len(set(names)) == len(names)
-    assert {exchange.given for exchange in exchanges()} - {None} == set(ARRANGEMENTS)
+    assert {exchange.given for exchange in load_examples()} - {None} == set(ARRANGEMENTS)
 
 
 def test_every_verb_of_every_route_has_a_contract() -> None:
@@ -79,8 +81,8 @@ def test_every_verb_of_every_route_has_a_contract() -> None:
         for verb in RequestHandler.SUPPORTED_METHODS:
             method = getattr(handler, verb.lower())
             inherited = {RequestHandler._unimplemented_method, getattr(APIHandler, verb.lower())}
-            if method not in inherited and handler is not NothingHandler:
-                assert contract_of(method) is not None, (pattern, verb)
+            if method not in inherited and handler is not NotFoundHandler:
+                assert get_spec(method) is not None, (pattern, verb)
 
 
 def test_the_server_serves_the_document_of_its_routes(live: Client) -> None:

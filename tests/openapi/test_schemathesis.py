@@ -25,7 +25,7 @@ from hypothesis import assume
 from schemathesis.core.parameters import ParameterLocation
 
 from jupyter_nbedit.handlers import default_handlers
-from jupyter_nbedit.handlers.openapi import document
+from jupyter_nbedit.handlers.openapi import build_document
 from tests.handlers.refused import OF_FORM, assert_says_nothing_of_this_machine
 from tests.support import samples
 from tests.support.http import Client
@@ -36,7 +36,7 @@ Case = schemathesis.Case[Any]
 #: How many are generated for each operation, and the least number of all that are sent. At night
 #: those at the bounds come on top.
 EXAMPLES, CASES = (625, 20_000) if is_nightly() else (3, 60)
-DOCUMENT = json.loads(json.dumps(document(default_handlers, base_url="/")))
+DOCUMENT = json.loads(json.dumps(build_document(default_handlers, base_url="/")))
 OPERATIONS = sum(len(verbs) for verbs in DOCUMENT["paths"].values())
 
 NOTEBOOKS = ("a.ipynb", "folder/b c.ipynb", "ü.ipynb")

@@ -20,10 +20,10 @@ from pathlib import Path
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
 from jupyter_nbedit.errors import NbEditError
-from jupyter_nbedit.loading import settled
-from jupyter_nbedit.notebook.batch import apply
+from jupyter_nbedit.loading import load_notebook
+from jupyter_nbedit.notebook.batch import apply_operations
 from jupyter_nbedit.notebook.operations import Replace
-from jupyter_nbedit.storage import Changed
+from jupyter_nbedit.storage import StaleContent
 from jupyter_nbedit.storage.files import FileStorage
 from jupyter_nbedit.storage.locks import PathLocks
 from tests.races.users import become
@@ -53,12 +53,12 @@ class Insider:
         self._number += 1
         ours = f"ours {self._number:09d}"
         try:
-            read = await settled(self._storage, NAME)
+            read = await load_notebook(self._storage, NAME)
             text = bytes(read.content.text)
             operation = Replace(cell="ours", source=ours)
-            applied = apply(read.document, [operation], fresh_id=lambda: "none")
+            applied = apply_operations(read.document, [operation], fresh_id=lambda: "none")
             written = await self._storage.write(NAME, read.content, applied.splices)
-        except Changed:
+        except StaleContent:
             self.counts["conflicts"] += 1
             return
         except NbEditError as refusal:

@@ -15,10 +15,10 @@ import sys
 from pathlib import Path
 
 from jupyter_nbedit.errors import NbEditError
-from jupyter_nbedit.loading import settled
-from jupyter_nbedit.notebook.batch import apply
+from jupyter_nbedit.loading import load_notebook
+from jupyter_nbedit.notebook.batch import apply_operations
 from jupyter_nbedit.notebook.operations import Replace
-from jupyter_nbedit.storage import Changed
+from jupyter_nbedit.storage import StaleContent
 from jupyter_nbedit.storage.files import FileStorage
 from tests.faults.shim import Mode, Shim
 from tests.races.insider import NAME, storage_in
@@ -29,14 +29,14 @@ OURS = "ours at last"
 
 async def edit(storage: FileStorage, root: Path, shim: Shim, number: int) -> tuple[int, str]:
     """Edit once; give the number of calls, and the outcome."""
-    read = await settled(storage, NAME)
+    read = await load_notebook(storage, NAME)
     operation = Replace(cell="ours", source=OURS)
-    applied = apply(read.document, [operation], fresh_id=lambda: "none")
+    applied = apply_operations(read.document, [operation], fresh_id=lambda: "none")
     shim.arm(Mode.STOP, number, inside=root)
     try:
         written = await storage.write(NAME, read.content, applied.splices)
         outcome = f"written by {written.guard}"
-    except Changed:
+    except StaleContent:
         outcome = "changed"
     except NbEditError as refusal:
         outcome = refusal.reason

@@ -45,7 +45,7 @@ def upgraded(folder: Path, release: Path) -> Iterator[tuple[Client, dict[str, An
         found.execute("UPDATE edits SET time = ?", (time.time(),))
         found.execute("UPDATE proposals SET expires = ?", (expires.isoformat(),))
         found.commit()
-    with server.running("jupyter_server", folder) as running:
+    with server.run_server("jupyter_server", folder) as running:
         yield Client(running.port, running.token, running.root), expected
 
 

@@ -29,7 +29,7 @@ def write(folder: Path) -> None:
         (work / "notebooks").mkdir()
         for name in NAMES:
             (work / "notebooks" / f"{name}.ipynb").write_bytes(samples.three_cells())
-        with server.running("jupyter_server", work) as running:
+        with server.run_server("jupyter_server", work) as running:
             client = Client(running.port, running.token, running.root)
             expected = _use(client)
         expected["root"] = str((work / "notebooks").resolve())

@@ -16,8 +16,8 @@ from jupyter_events import EventLogger
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.storage import Content, Storage, Written
-from jupyter_nbedit.storage.choice import ServerStorages
+from jupyter_nbedit.storage import Content, Storage, WriteResult
+from jupyter_nbedit.storage.choice import StorageResolver
 from jupyter_nbedit.storage.locks import PathLocks
 from tests.setups.needs import needs
 
@@ -43,7 +43,7 @@ class LiveNotebook:
 
     path: str
     file: Path
-    storages: ServerStorages
+    storages: StorageResolver
     open: Open
     document: Any = None
 
@@ -54,7 +54,7 @@ class LiveNotebook:
             self.document = await self.open(self.path)
             return
         self.document.source = nbformat.from_dict(nbformat.reads(text.decode(), as_version=4))
-        storage: Any = await self.storages.of(self.path)
+        storage: Any = await self.storages.resolve(self.path)
         await storage.room.save()
 
     def storage(self) -> Storage:
@@ -65,34 +65,34 @@ class LiveNotebook:
 class _Chosen:
     """The storage there is at any time: before the room is opened, and after it is gone."""
 
-    storages: ServerStorages
+    storages: StorageResolver
     read_with: dict[int, Storage] = field(default_factory=dict)
 
     kind = "room"
     preserves_bytes = False
 
     @asynccontextmanager
-    async def hold(self, path: str) -> AsyncIterator[None]:
-        async with self.storages.hold(path):
+    async def lock(self, path: str) -> AsyncIterator[None]:
+        async with self.storages.lock(path):
             yield
 
     async def read(self, path: str) -> Content:
-        storage = await self.storages.of(path)
+        storage = await self.storages.resolve(path)
         content = await storage.read(path)
-        self.read_with[id(content.raw)] = storage
+        self.read_with[id(content.data)] = storage
         return content
 
-    async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> Written:
-        return await self.read_with[id(base.raw)].write(path, base, splices)
+    async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> WriteResult:
+        return await self.read_with[id(base.data)].write(path, base, splices)
 
-    async def check_vacant(self, path: str) -> None:
-        await (await self.storages.of(path)).check_vacant(path)
+    async def ensure_absent(self, path: str) -> None:
+        await (await self.storages.resolve(path)).ensure_absent(path)
 
-    async def create(self, path: str, text: bytes) -> Written:
-        return await (await self.storages.of(path)).create(path, text)
+    async def create(self, path: str, text: bytes) -> WriteResult:
+        return await (await self.storages.resolve(path)).create(path, text)
 
-    async def announce(self, path: str, written: Written) -> list[str]:
-        return await (await self.storages.of(path)).announce(path, written)
+    async def notify_saved(self, path: str, written: WriteResult) -> list[str]:
+        return await (await self.storages.resolve(path)).notify_saved(path, written)
 
 
 def _settings(root: Path, folder: Path) -> dict[str, Any]:
@@ -103,8 +103,8 @@ def _settings(root: Path, folder: Path) -> dict[str, Any]:
     return {"contents_manager": manager, "file_id_manager": ids}
 
 
-def _storages(settings: dict[str, Any], folder: Path) -> ServerStorages:
-    return ServerStorages(settings, PathLocks(folder / "locks", logging.getLogger(__name__)))
+def _storages(settings: dict[str, Any], folder: Path) -> StorageResolver:
+    return StorageResolver(settings, PathLocks(folder / "locks", logging.getLogger(__name__)))
 
 
 @asynccontextmanager

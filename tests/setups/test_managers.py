@@ -11,9 +11,9 @@ import pytest
 from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
-from jupyter_nbedit.storage.guards import guard
+from jupyter_nbedit.storage.guards import install_locks
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.managers import Way, way_of
+from jupyter_nbedit.storage.managers import StorageKind, detect_kind
 from tests.setups.needs import needs
 from tests.storage.conftest import NAME
 from tests.storage.test_managers import DECISIVE, Informative, anything
@@ -29,8 +29,8 @@ def locks(tmp_path: Path) -> PathLocks:
     return PathLocks(tmp_path / "locks", logging.getLogger(__name__))
 
 
-def way(manager: Any, locks: PathLocks, path: str = NAME) -> Way:
-    return asyncio.run(way_of(manager, locks, path))
+def way(manager: Any, locks: PathLocks, path: str = NAME) -> StorageKind:
+    return asyncio.run(detect_kind(manager, locks, path))
 
 
 def test_jupytext_changes_nothing_for_what_is_no_pair(tmp_path: Path, locks: PathLocks) -> None:
@@ -43,14 +43,14 @@ def test_jupytext_changes_nothing_for_what_is_no_pair(tmp_path: Path, locks: Pat
     for base in (AsyncLargeFileManager, AsyncFileContentsManager, Informative):
         manager = derive(base)(root_dir=str(tmp_path))
         for _ in range(2):
-            assert way(manager, locks) is Way.FILE
-            assert way(manager, locks, "new.ipynb") is Way.FILE
-            guard(manager, locks)
+            assert way(manager, locks) is StorageKind.FILE
+            assert way(manager, locks, "new.ipynb") is StorageKind.FILE
+            install_locks(manager, locks)
         manager.register_pre_save_hook(anything)
-        assert way(manager, locks) is Way.HOOKED
+        assert way(manager, locks) is StorageKind.HOOKED
     (tmp_path / "torn.ipynb").write_bytes(TEXT[:50])
     assert way(derive(AsyncLargeFileManager)(root_dir=str(tmp_path)), locks, "torn.ipynb") is (
-        Way.FILE
+        StorageKind.FILE
     )
 
 
@@ -66,7 +66,7 @@ def test_a_pair_stays_one_while_its_configuration_cannot_be_read(
     for said in ('formats = "ipynb,py:percent"\n', "formats = [\n"):
         (tmp_path / "jupytext.toml").write_text(said)
         # As after a restart, it has seen nothing before.
-        assert way(derive(AsyncLargeFileManager)(root_dir=str(tmp_path)), locks) is Way.PAIR
+        assert way(derive(AsyncLargeFileManager)(root_dir=str(tmp_path)), locks) is StorageKind.PAIR
 
 
 @pytest.mark.parametrize("name", [*DECISIVE, "save "])
@@ -87,7 +87,7 @@ def test_who_overrides_more_than_jupytext_does_keeps_texts(
     manager = heir(root_dir=str(tmp_path))
     # Jupytext's own methods are in front of these.
     hidden = name in {"get", "save", "rename_file"}
-    assert way(manager, locks) is (Way.FILE if hidden else Way.TEXT)
+    assert way(manager, locks) is (StorageKind.FILE if hidden else StorageKind.TEXT)
 
 
 def test_jupytext_over_a_manager_that_is_not_asynchronous_keeps_texts(
@@ -97,7 +97,7 @@ def test_jupytext_over_a_manager_that_is_not_asynchronous_keeps_texts(
     from jupytext.sync_contentsmanager import TextFileContentsManager  # noqa: PLC0415
 
     (tmp_path / NAME).write_bytes(TEXT)
-    assert way(TextFileContentsManager(root_dir=str(tmp_path)), locks) is Way.TEXT
+    assert way(TextFileContentsManager(root_dir=str(tmp_path)), locks) is StorageKind.TEXT
 
 
 def test_a_hook_of_a_drive_is_not_gone_around(tmp_path: Path, locks: PathLocks) -> None:
@@ -108,4 +108,4 @@ def test_a_hook_of_a_drive_is_not_gone_around(tmp_path: Path, locks: PathLocks) 
     drive = {"url": f"file://{tmp_path}", "name": "here", "type": "fsspec", "auth": "none"}
     (found,) = manager.initResource(drive)
     manager._managers[found["drive"]].pre_save_hook = anything
-    assert way(manager, locks, f"{found['drive']}:{NAME}") is Way.HOOKED
+    assert way(manager, locks, f"{found['drive']}:{NAME}") is StorageKind.HOOKED

@@ -12,8 +12,8 @@ from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import Busy, NotAPlainFile
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.storage import Changed
-from jupyter_nbedit.storage.rooms import room_of
+from jupyter_nbedit.storage import StaleContent
+from jupyter_nbedit.storage.rooms import find_room
 from tests.setups.live_rooms import ROOMS, LiveNotebook
 from tests.support import samples
 from tests.support.waiting import wait_until_async
@@ -45,31 +45,31 @@ async def _begin_to_open(live: LiveNotebook, path: str) -> asyncio.Future[Any]:
     """Open a room, which can read the file only when nobody writes it."""
     opening = asyncio.ensure_future(live.open(path))
     settings = live.storages.settings
-    await wait_until_async(lambda: room_of(settings, settings["contents_manager"], path))
+    await wait_until_async(lambda: find_room(settings, settings["contents_manager"], path))
     return opening
 
 
 async def test_a_file_is_not_written_under_a_room_that_has_just_opened(live: LiveNotebook) -> None:
-    async with live.storages.hold(_PATH) as storage:
+    async with live.storages.lock(_PATH) as storage:
         assert storage.kind == "file"
         base = await storage.read(_PATH)
         opening = await _begin_to_open(live, _PATH)
-        with pytest.raises(Changed):
+        with pytest.raises(StaleContent):
             await storage.write(_PATH, base, _splices(_TEXT))
     await opening
     assert live.file.read_bytes() == _TEXT
-    async with live.storages.hold(_PATH) as storage:
+    async with live.storages.lock(_PATH) as storage:
         assert storage.kind == "room"
 
 
 async def test_a_room_of_another_notebook_delays_an_edit_and_no_more(live: LiveNotebook) -> None:
-    async with live.storages.hold(_PATH) as storage:
+    async with live.storages.lock(_PATH) as storage:
         base = await storage.read(_PATH)
         opening = await _begin_to_open(live, "b.ipynb")
-        with pytest.raises(Changed):
+        with pytest.raises(StaleContent):
             await storage.write(_PATH, base, _splices(_TEXT))
     await opening
-    async with live.storages.hold(_PATH) as storage:
+    async with live.storages.lock(_PATH) as storage:
         written = await storage.write(_PATH, await storage.read(_PATH), _splices(_TEXT))
     assert (storage.kind, written.persisted) == ("file", True)
     assert b"Topic" in live.file.read_bytes()
@@ -79,16 +79,16 @@ async def test_a_room_that_never_loads_keeps_nobody_from_reading(
     live: LiveNotebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await live.open(_PATH)
-    room = (await live.storages.of(_PATH)).room  # type: ignore[attr-defined]
+    room = (await live.storages.resolve(_PATH)).room  # type: ignore[attr-defined]
     monkeypatch.setattr(type(room), "has_loaded", lambda _: False)
-    async with live.storages.hold(_PATH) as storage:
+    async with live.storages.lock(_PATH) as storage:
         base = await storage.read(_PATH)
         assert (storage.kind, base.text) == ("room", _TEXT)
         with pytest.raises(Busy):
             await storage.write(_PATH, base, _splices(_TEXT))
     monkeypatch.undo()
-    async with live.storages.hold(_PATH) as storage:
-        with pytest.raises(Changed):
+    async with live.storages.lock(_PATH) as storage:
+        with pytest.raises(StaleContent):
             await storage.write(_PATH, base, _splices(_TEXT))
         written = await storage.write(_PATH, now := await storage.read(_PATH), _splices(now.text))
     assert written.persisted
@@ -99,10 +99,10 @@ async def test_who_has_waited_for_a_file_is_given_the_room_that_has_opened(
     live: LiveNotebook,
 ) -> None:
     async def kind() -> str:
-        async with live.storages.hold(_PATH) as storage:
+        async with live.storages.lock(_PATH) as storage:
             return storage.kind
 
-    async with live.storages.hold(_PATH):
+    async with live.storages.lock(_PATH):
         waiting = asyncio.create_task(kind())
         await asyncio.sleep(0.05)
         opening = await _begin_to_open(live, _PATH)
@@ -114,7 +114,7 @@ async def test_a_room_whose_document_is_out_of_reach_is_left_alone(live: LiveNot
     await live.open(_PATH)
     settings = live.storages.settings
     manager = settings["contents_manager"]
-    found = room_of(settings, manager, _PATH)
+    found = find_room(settings, manager, _PATH)
     assert found is not None
     room = found.room  # type: ignore[attr-defined]
     for name in ("_document", "_jupyter_ydoc"):
@@ -122,9 +122,9 @@ async def test_a_room_whose_document_is_out_of_reach_is_left_alone(live: LiveNot
             kept, held = name, getattr(room, name)
             delattr(room, name)
     with pytest.raises(NotAPlainFile):
-        await live.storages.of(_PATH)
+        await live.storages.resolve(_PATH)
     setattr(room, kept, held)
-    assert (await live.storages.of(_PATH)).kind == "room"
+    assert (await live.storages.resolve(_PATH)).kind == "room"
 
 
 async def test_what_a_room_could_not_save_is_not_called_saved(live: LiveNotebook) -> None:
@@ -133,7 +133,7 @@ async def test_what_a_room_could_not_save_is_not_called_saved(live: LiveNotebook
 
     document = await live.open(_PATH)
     live.storages.settings["contents_manager"].register_pre_save_hook(refuse)
-    async with live.storages.hold(_PATH) as storage:
+    async with live.storages.lock(_PATH) as storage:
         written = await storage.write(_PATH, base := await storage.read(_PATH), _splices(base.text))
         after = await storage.read(_PATH)
     assert (storage.kind, written.persisted) == ("room", False)

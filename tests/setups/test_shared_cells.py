@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_nbedit.errors import InvalidNotebook
-from jupyter_nbedit.notebook.script import Script, script
-from jupyter_nbedit.storage import Changed
-from jupyter_nbedit.storage.shared_cells import Sights, edit, mend
+from jupyter_nbedit.notebook.script import CellPatch, compute_patch
+from jupyter_nbedit.storage import StaleContent
+from jupyter_nbedit.storage.shared_cells import RoomSnapshotCache, edit, repair_ids
 from tests.notebook.test_script import Cells, edits, notebook
 from tests.setups.needs import needs
 
@@ -39,7 +39,7 @@ def test_the_shared_cells_are_what_the_script_makes_of_them(edit_: tuple[Cells, 
     before, after = edit_
     if before:
         document, ids = shared(before)
-        edit(document, script(notebook(before), notebook(after)), ids)
+        edit(document, compute_patch(notebook(before), notebook(after)), ids)
         assert document.get()["cells"] == after
 
 
@@ -48,8 +48,8 @@ def test_a_cell_that_somebody_has_put_in_meanwhile_stops_the_edit(
     edit_: tuple[Cells, Cells], data: st.DataObject
 ) -> None:
     before, after = edit_
-    steps = script(notebook(before), notebook(after))
-    if before and steps != script(notebook(before), notebook(before)):
+    steps = compute_patch(notebook(before), notebook(after))
+    if before and steps != compute_patch(notebook(before), notebook(before)):
         document, ids = shared(before)
         at = data.draw(st.integers(0, len(before)))
         fresh = {"cell_type": "raw", "source": "mine", "metadata": {}, "id": "mine"}
@@ -57,9 +57,9 @@ def test_a_cell_that_somebody_has_put_in_meanwhile_stops_the_edit(
         _assert_stopped(document, steps, ids)
 
 
-def _assert_stopped(document: Any, steps: Script, ids: list[str]) -> None:
+def _assert_stopped(document: Any, steps: CellPatch, ids: list[str]) -> None:
     now = document.get()
-    with pytest.raises(Changed):
+    with pytest.raises(StaleContent):
         edit(document, steps, ids)
     assert document.get() == now
 
@@ -83,7 +83,7 @@ def test_cells_that_have_changed_places_stop_the_edit(name: str) -> None:
     swapped = document.get_cell(1)
     del document.ycells[1]
     document.ycells.insert(2, document.create_ycell(swapped))
-    _assert_stopped(document, script(notebook(_CELLS), notebook(_EDITS[name])), ids)
+    _assert_stopped(document, compute_patch(notebook(_CELLS), notebook(_EDITS[name])), ids)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_what_somebody_did_to_the_edited_cell_stops_the_edit(name: str, what: st
         document.ycells[1]["source"].insert(2, "typed")
     else:
         document.ycells[1]["metadata"]["k"] = 3
-    _assert_stopped(document, script(notebook(_CELLS), notebook(_EDITS[name])), ids)
+    _assert_stopped(document, compute_patch(notebook(_CELLS), notebook(_EDITS[name])), ids)
 
 
 @pytest.mark.parametrize("name", _EDITS)
@@ -104,7 +104,7 @@ def test_what_somebody_types_elsewhere_stays(name: str) -> None:
     document, ids = shared(_CELLS)
     document.ycells[0]["source"].insert(0, "typed")
     document.ycells[3]["metadata"]["trusted"] = True
-    edit(document, script(notebook(_CELLS), notebook(_EDITS[name])), ids)
+    edit(document, compute_patch(notebook(_CELLS), notebook(_EDITS[name])), ids)
     after = [dict(cell) for cell in copy.deepcopy(_EDITS[name])]
     for cell in after:
         if cell["id"] == "a":
@@ -118,7 +118,7 @@ def test_what_is_typed_at_the_end_of_the_edited_cell_stays() -> None:
     document, ids = shared(_CELLS)
     text = document.ycells[1]["source"]
     text += "typed 😀"
-    edit(document, script(notebook(_CELLS), notebook(_EDITS["change"])), ids)
+    edit(document, compute_patch(notebook(_CELLS), notebook(_EDITS["change"])), ids)
     assert document.get()["cells"][1]["source"] == "# B\n\ntyped 😀"
 
 
@@ -129,7 +129,7 @@ def test_cells_that_share_an_id_are_all_kept_where_ids_are_not_the_formats() -> 
     document = jupyter_ydoc.ydocs["notebook"]()
     cells = [{**_CELLS[0], "source": source} for source in ("one", "two", "one")]
     document.set({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
-    mend(document)
+    repair_ids(document)
     assert [cell["source"] for cell in document.get()["cells"]] == ["one", "two", "one"]
     assert len({cell["id"] for cell in document.ycells}) == 3
 
@@ -138,4 +138,4 @@ async def test_a_document_without_a_notebook_in_it_is_refused() -> None:
     import jupyter_ydoc  # noqa: PLC0415 -- not everywhere
 
     with pytest.raises(InvalidNotebook):
-        await Sights().of(jupyter_ydoc.ydocs["notebook"](), lambda _: True)
+        await RoomSnapshotCache().get(jupyter_ydoc.ydocs["notebook"](), lambda _: True)

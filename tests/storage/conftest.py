@@ -23,8 +23,8 @@ import pytest
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.storage import Content, Written
-from jupyter_nbedit.storage.choice import ServerStorages
+from jupyter_nbedit.storage import Content, WriteResult
+from jupyter_nbedit.storage.choice import StorageResolver
 from jupyter_nbedit.storage.locks import PathLocks
 
 NAME = "a.ipynb"
@@ -42,35 +42,37 @@ class Place:
     root: Path
     manager: AsyncLargeFileManager
     locks: PathLocks
-    storages: ServerStorages
+    storages: StorageResolver
 
     def read(self, path: str = NAME) -> Content:
         return asyncio.run(self._read(path))
 
-    def write(self, base: Content, path: str = NAME, splices: Sequence[Splice] = EDIT) -> Written:
+    def write(
+        self, base: Content, path: str = NAME, splices: Sequence[Splice] = EDIT
+    ) -> WriteResult:
         return asyncio.run(self._write(path, base, splices))
 
-    def edit(self, path: str = NAME) -> Written:
+    def edit(self, path: str = NAME) -> WriteResult:
         """Read and write, as an edit does."""
         return self.write(self.read(path), path)
 
-    def create(self, path: str = NAME, text: bytes = TEXT) -> Written:
+    def create(self, path: str = NAME, text: bytes = TEXT) -> WriteResult:
         return asyncio.run(self._create(path, text))
 
     def check_vacant(self, path: str = NAME) -> None:
         asyncio.run(self._check_vacant(path))
 
     async def _read(self, path: str) -> Content:
-        return await (await self.storages.of(path)).read(path)
+        return await (await self.storages.resolve(path)).read(path)
 
-    async def _write(self, path: str, base: Content, splices: Sequence[Splice]) -> Written:
-        return await (await self.storages.of(path)).write(path, base, splices)
+    async def _write(self, path: str, base: Content, splices: Sequence[Splice]) -> WriteResult:
+        return await (await self.storages.resolve(path)).write(path, base, splices)
 
-    async def _create(self, path: str, text: bytes) -> Written:
-        return await (await self.storages.of(path)).create(path, text)
+    async def _create(self, path: str, text: bytes) -> WriteResult:
+        return await (await self.storages.resolve(path)).create(path, text)
 
     async def _check_vacant(self, path: str) -> None:
-        await (await self.storages.of(path)).check_vacant(path)
+        await (await self.storages.resolve(path)).ensure_absent(path)
 
 
 def build_place(
@@ -84,7 +86,10 @@ def build_place(
     links_outside_root = options.pop("links_outside_root", True)
     settings = {"contents_manager": manager, **options}
     return Place(
-        root, manager, locks, ServerStorages(settings, locks, links_outside_root=links_outside_root)
+        root,
+        manager,
+        locks,
+        StorageResolver(settings, locks, links_outside_root=links_outside_root),
     )
 
 

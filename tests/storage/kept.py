@@ -13,7 +13,7 @@ import nbformat
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
 from jupyter_nbedit.storage import Storage
-from jupyter_nbedit.storage.choice import ServerStorages
+from jupyter_nbedit.storage.choice import StorageResolver
 from jupyter_nbedit.storage.locks import PathLocks
 from tests.setups import live_rooms
 from tests.setups.bucket import bucket
@@ -215,7 +215,7 @@ EXACT = ("memory", "file", "drive", "s3")
 
 
 async def _storage(manager: Any, folder: Path) -> Storage:
-    return await ServerStorages({"contents_manager": manager}, _locks(folder)).of(PATH)
+    return await StorageResolver({"contents_manager": manager}, _locks(folder)).resolve(PATH)
 
 
 def _locks(folder: Path) -> PathLocks:

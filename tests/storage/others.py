@@ -24,7 +24,7 @@ from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.storage import Changed
+from jupyter_nbedit.storage import StaleContent
 from jupyter_nbedit.storage.files import FileStorage
 from jupyter_nbedit.storage.locks import PathLocks
 from tests.storage import mounted
@@ -125,12 +125,12 @@ def count(root: str, locks: str, times: int) -> int:
     storage = storage_in(root, locks)
 
     async def add() -> int:
-        async with storage.hold(NAME):
+        async with storage.lock(NAME):
             base = await storage.read(NAME)
             number = b"%d" % (int(base.text) + 1)
             try:
                 await storage.write(NAME, base, [Splice(0, len(base.text), number)])
-            except Changed:
+            except StaleContent:
                 return 1
         return 0
 

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_nbedit.beside import Beside
+from jupyter_nbedit.beside import BackgroundTask
 from jupyter_nbedit.errors import Forbidden
-from jupyter_nbedit.storage import Changed
+from jupyter_nbedit.storage import StaleContent
 from tests.storage.conftest import (
     EDIT,
     EDITED,
@@ -115,7 +115,7 @@ def test_what_takes_the_file_s_place_before_it_is_opened_is_left_alone(
         theirs(notebook)
 
     after_call("access", NAME, exchange)
-    with pytest.raises(Changed):
+    with pytest.raises(StaleContent):
         place.write(base)
     assert notebook.is_fifo() or notebook.read_bytes() == b"theirs"
     assert left_in(place.root) == [NAME]
@@ -197,7 +197,7 @@ def test_work_begins_beside_the_write_when_the_disk_is_waited_for(
 
     async def edit() -> None:
         loop, fsync = asyncio.get_running_loop(), os.fsync
-        storage = await place.storages.of(NAME)
+        storage = await place.storages.resolve(NAME)
         base = await storage.read(NAME)
 
         def flush(descriptor: int) -> None:
@@ -206,7 +206,7 @@ def test_work_begins_beside_the_write_when_the_disk_is_waited_for(
             flushed.append(list(begun))
 
         monkeypatch.setattr(os, "fsync", flush)
-        with Beside(lambda: work("one"), 1), Beside(lambda: work("other"), 1):
+        with BackgroundTask(lambda: work("one"), 1), BackgroundTask(lambda: work("other"), 1):
             await storage.write(NAME, base, EDIT)
 
     asyncio.run(edit())

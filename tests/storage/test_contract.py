@@ -17,9 +17,9 @@ from nbformat.sign import NotebookNotary
 from jupyter_nbedit.errors import NotebookExists, NotebookNotFound, UndoConflict
 from jupyter_nbedit.messages import EditReply, EditRequest, UndoRequest
 from jupyter_nbedit.notebook.operations import Operation
-from jupyter_nbedit.notebook.splices import Splice, join
-from jupyter_nbedit.storage import Changed, Storage, Written
-from jupyter_nbedit.undoing import Undoing
+from jupyter_nbedit.notebook.splices import Splice, apply_splices
+from jupyter_nbedit.storage import StaleContent, Storage, WriteResult
+from jupyter_nbedit.undoing import UndoService
 from tests.setups.needs import needs
 from tests.storage.conftest import run_other_tasks
 from tests.storage.kept import AVAILABLE, EXACT, KINDS, PACKAGES, PATH, TEXT, WHOLE, Kept, written
@@ -74,8 +74,8 @@ def _cells(text: bytes) -> Any:
     return nbformat.reader.reads(text.decode())["cells"]
 
 
-async def write(storage: Storage, splices: Sequence[Splice]) -> Written:
-    async with storage.hold(PATH):
+async def write(storage: Storage, splices: Sequence[Splice]) -> WriteResult:
+    async with storage.lock(PATH):
         return await storage.write(PATH, await storage.read(PATH), splices)
 
 
@@ -102,7 +102,7 @@ async def test_splices_are_written_and_the_hash_is_that_of_the_outcome(kept: Kep
     splices = [Splice(at, at + 1, b"y") for at in range(len(TEXT)) if TEXT[at : at + 3] == b"x ="]
     splices += title(b"## Sub")
     written = await write(kept.storage, splices)
-    await assert_kept(kept, join(TEXT, splices))
+    await assert_kept(kept, apply_splices(TEXT, splices))
     after = await kept.storage.read(PATH)
     assert written.hash == hashlib.sha256(after.text).hexdigest()
     assert written.text in {None, after.text}
@@ -117,7 +117,7 @@ async def test_no_byte_changes_that_no_splice_means(kept: Kept) -> None:
     splices = [*title(b"# One", odd), Splice(len(odd), len(odd), b" ")]
     written = await write(kept.storage, splices)
     now = await ensure_async(kept.now())
-    assert now == join(odd, splices)
+    assert now == apply_splices(odd, splices)
     assert written.hash == hashlib.sha256(now).hexdigest()
 
 
@@ -141,8 +141,8 @@ async def test_what_has_changed_since_it_was_read_is_not_written_over(
     await put(kept, TEXT)
     base = await kept.storage.read(PATH)
     await put(kept, now)
-    async with kept.storage.hold(PATH):
-        with pytest.raises(Changed):
+    async with kept.storage.lock(PATH):
+        with pytest.raises(StaleContent):
             await kept.storage.write(PATH, base, title(b"# Mine"))
     assert await ensure_async(kept.now()) == now
 
@@ -151,17 +151,17 @@ async def test_what_was_removed_since_it_was_read_does_not_come_back(kept: Kept)
     await put(kept, TEXT)
     base = await kept.storage.read(PATH)
     await ensure_async(kept.remove())
-    async with kept.storage.hold(PATH):
+    async with kept.storage.lock(PATH):
         # It was gone before, or went just now.
-        with pytest.raises((NotebookNotFound, Changed)):
+        with pytest.raises((NotebookNotFound, StaleContent)):
             await kept.storage.write(PATH, base, title(b"# Mine"))
     with pytest.raises(NotebookNotFound):
         await kept.storage.read(PATH)
 
 
 async def test_a_notebook_is_created_where_nothing_was(kept: Kept) -> None:
-    async with kept.storage.hold(PATH):
-        await kept.storage.check_vacant(PATH)
+    async with kept.storage.lock(PATH):
+        await kept.storage.ensure_absent(PATH)
         written = await kept.storage.create(PATH, TEXT)
     await assert_kept(kept, TEXT)
     read = await kept.storage.read(PATH)
@@ -171,23 +171,25 @@ async def test_a_notebook_is_created_where_nothing_was(kept: Kept) -> None:
 
 async def test_what_is_there_is_not_overwritten_by_creating_it(kept: Kept) -> None:
     await put(kept, OTHER)
-    async with kept.storage.hold(PATH):
+    async with kept.storage.lock(PATH):
         with pytest.raises(NotebookExists):
-            await kept.storage.check_vacant(PATH)
+            await kept.storage.ensure_absent(PATH)
         with pytest.raises(NotebookExists):
             await kept.storage.create(PATH, TEXT)
     assert await ensure_async(kept.now()) == OTHER
 
 
 async def test_of_many_who_create_one_notebook_one_does(kept: Kept) -> None:
-    texts = [join(TEXT, title(b"# %d" % n)) for n in range(20)]
+    texts = [apply_splices(TEXT, title(b"# %d" % n)) for n in range(20)]
 
-    async def create(text: bytes) -> Written:
-        async with kept.storage.hold(PATH):
+    async def create(text: bytes) -> WriteResult:
+        async with kept.storage.lock(PATH):
             return await kept.storage.create(PATH, text)
 
     done = await asyncio.gather(*map(create, texts), return_exceptions=True)
-    (winner,) = [text for text, how in zip(texts, done, strict=True) if isinstance(how, Written)]
+    (winner,) = [
+        text for text, how in zip(texts, done, strict=True) if isinstance(how, WriteResult)
+    ]
     await assert_kept(kept, winner)
     assert sum(isinstance(how, NotebookExists) for how in done) == len(texts) - 1
 
@@ -196,7 +198,7 @@ async def test_of_many_who_edit_one_notebook_none_is_lost(kept: Kept) -> None:
     await put(kept, TEXT)
 
     async def add(name: bytes) -> None:
-        async with kept.storage.hold(PATH):
+        async with kept.storage.lock(PATH):
             base = await kept.storage.read(PATH)
             at = base.text.index(b'"# ') + 3
             await kept.storage.write(PATH, base, [Splice(at, at, name)])
@@ -211,7 +213,7 @@ async def test_one_holds_a_notebook_at_a_time_in_the_order_they_came(kept: Kept)
     order: list[str] = []
 
     async def work(name: str) -> None:
-        async with kept.storage.hold(PATH):
+        async with kept.storage.lock(PATH):
             order.append(f"{name} in")
             await run_other_tasks()
             order.append(f"{name} out")
@@ -223,16 +225,16 @@ async def test_one_holds_a_notebook_at_a_time_in_the_order_they_came(kept: Kept)
 async def test_who_fails_while_holding_a_notebook_lets_go_of_it(kept: Kept) -> None:
     await put(kept, TEXT)
     with pytest.raises(ZeroDivisionError):
-        async with kept.storage.hold(PATH):
+        async with kept.storage.lock(PATH):
             raise ZeroDivisionError
-    async with kept.storage.hold(PATH):
+    async with kept.storage.lock(PATH):
         assert (await kept.storage.read(PATH)).text == TEXT
 
 
 async def test_a_write_is_announced_without_complaint(kept: Kept) -> None:
     await put(kept, TEXT)
     written = await write(kept.storage, title(b"# New"))
-    assert await kept.storage.announce(PATH, written) == []
+    assert await kept.storage.notify_saved(PATH, written) == []
 
 
 @only([kind for kind in WHOLE if kind != "memory"])
@@ -249,13 +251,13 @@ async def test_a_write_is_told_to_those_who_listen_once(kept: Kept) -> None:
     manager.event_logger.add_listener(schema_id=manager.event_schema_id, listener=hear)
     for turn in range(1, 3):
         outcome = await write(kept.storage, title(b"# %d" % turn, await ensure_async(kept.now())))
-        await kept.storage.announce(PATH, outcome)
+        await kept.storage.notify_saved(PATH, outcome)
         await asyncio.sleep(0)
         assert told == [PATH] * turn
 
 
 @pytest.fixture
-def taking_back(kept: Kept, tmp_path: Path) -> Iterator[Undoing]:
+def taking_back(kept: Kept, tmp_path: Path) -> Iterator[UndoService]:
     notary = NotebookNotary(db_file=":memory:", data_dir=str(tmp_path))
     services = ServiceBuilder(tmp_path)
     yield services.build_editing(OneStorage(kept.storage), notary=notary).undoing
@@ -263,7 +265,7 @@ def taking_back(kept: Kept, tmp_path: Path) -> Iterator[Undoing]:
 
 
 @pytest.fixture
-def edits(taking_back: Undoing) -> Callable[..., Awaitable[EditReply]]:
+def edits(taking_back: UndoService) -> Callable[..., Awaitable[EditReply]]:
     def edit(**operation: Any) -> Awaitable[EditReply]:
         operations = msgspec.convert([operation], list[Operation])
         return taking_back.editor.edit(EditRequest(PATH, operations))
@@ -272,7 +274,7 @@ def edits(taking_back: Undoing) -> Callable[..., Awaitable[EditReply]]:
 
 
 async def test_an_edit_is_taken_back_and_made_again(
-    kept: Kept, taking_back: Undoing, edits: Callable[..., Awaitable[EditReply]]
+    kept: Kept, taking_back: UndoService, edits: Callable[..., Awaitable[EditReply]]
 ) -> None:
     await put(kept, TEXT)
     reply = await edits(op="replace", cell="alpha", source="x = 2")
@@ -286,7 +288,7 @@ async def test_an_edit_is_taken_back_and_made_again(
 
 
 async def test_cells_that_an_edit_took_out_moved_or_made_come_back_or_go(
-    kept: Kept, taking_back: Undoing, edits: Callable[..., Awaitable[EditReply]]
+    kept: Kept, taking_back: UndoService, edits: Callable[..., Awaitable[EditReply]]
 ) -> None:
     await put(kept, TEXT)
     await edits(op="delete", cell="alpha")
@@ -298,7 +300,7 @@ async def test_cells_that_an_edit_took_out_moved_or_made_come_back_or_go(
 
 
 async def test_of_an_older_edit_its_cells_are_taken_back(
-    kept: Kept, taking_back: Undoing, edits: Callable[..., Awaitable[EditReply]]
+    kept: Kept, taking_back: UndoService, edits: Callable[..., Awaitable[EditReply]]
 ) -> None:
     await put(kept, TEXT)
     older = await edits(op="replace", cell="alpha", source="x = 2")
@@ -310,7 +312,7 @@ async def test_of_an_older_edit_its_cells_are_taken_back(
 
 
 async def test_what_was_changed_since_is_not_taken_back(
-    kept: Kept, taking_back: Undoing, edits: Callable[..., Awaitable[EditReply]]
+    kept: Kept, taking_back: UndoService, edits: Callable[..., Awaitable[EditReply]]
 ) -> None:
     await put(kept, TEXT)
     older = await edits(op="replace", cell="alpha", source="x = 2")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_nbedit.notebook.splices import Splice, join
+from jupyter_nbedit.notebook.splices import Splice, apply_splices
 from jupyter_nbedit.notebook.text import CHUNK_BYTES
 from tests.storage.conftest import Place
 
@@ -29,7 +29,7 @@ SPLICES = {
 
 def assert_written(place: Place, notebook: Path, splices: list[Splice]) -> None:
     base = place.read()
-    expected = join(base.text, splices)
+    expected = apply_splices(base.text, splices)
     written = place.write(base, splices=splices)
     assert notebook.read_bytes() == expected
     assert written.hash == hashlib.sha256(expected).hexdigest()

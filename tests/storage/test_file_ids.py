@@ -96,7 +96,7 @@ def test_a_loop_that_ends_in_the_middle_of_an_edit_keeps_no_thread_waiting(
     place: Place, notebook: Path, after_call: AfterCall, *, is_made: bool
 ) -> None:
     loop, has_ended = asyncio.new_event_loop(), threading.Event()
-    storage = loop.run_until_complete(place.storages.of(NAME))
+    storage = loop.run_until_complete(place.storages.resolve(NAME))
     base = loop.run_until_complete(storage.read(NAME))
 
     def stop() -> None:

@@ -10,9 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_nbedit.errors import Busy, NbEditError, NotAPlainFile, NotebookNotFound, Overtaken
+from jupyter_nbedit.errors import (
+    Busy,
+    ChangedDuringRead,
+    NbEditError,
+    NotAPlainFile,
+    NotebookNotFound,
+)
 from jupyter_nbedit.notebook.text import CHUNK_BYTES
-from jupyter_nbedit.storage import Changed
+from jupyter_nbedit.storage import StaleContent
 from tests.storage.conftest import EDITED, NAME, TEXT, AfterCall, Place, assert_as_it_was, left_in
 
 LARGE = TEXT + b" " * CHUNK_BYTES
@@ -78,7 +84,7 @@ def test_a_change_between_read_and_write_is_noticed(  # noqa: PLR0913, PLR0917 -
     base = place.read()
     change(notebook)
     theirs = notebook.read_bytes()
-    with pytest.raises(Changed):
+    with pytest.raises(StaleContent):
         place.write(base)
     assert notebook.read_bytes() == theirs
     assert left_in(place.root) == [NAME]
@@ -94,7 +100,7 @@ def test_a_change_while_the_edit_is_written_is_noticed(
     notebook.write_bytes(LARGE)
     base = place.read()
     after_call("access", NAME, lambda: change(notebook))
-    with pytest.raises(Changed):
+    with pytest.raises(StaleContent):
         place.write(base)
     assert notebook.read_bytes() != LARGE
     assert left_in(place.root) == [NAME]
@@ -121,7 +127,7 @@ def test_whether_times_tell_of_each_change_is_found_out_of_the_file_system(
         assert notebook.read_bytes() == LARGE[:1] + b" " + LARGE[1:]
     base = place.read()
     rewritten(notebook)
-    with pytest.raises(Changed):
+    with pytest.raises(StaleContent):
         place.write(base)
 
 
@@ -131,9 +137,9 @@ def test_nothing_is_read_of_a_large_file_that_is_not_what_was_opened(
 ) -> None:
     notebook.write_bytes(LARGE)
     content = place.read()
-    assert content.raw[: len(TEXT)] == TEXT
+    assert content.data[: len(TEXT)] == TEXT
     change(notebook)
-    with pytest.raises(Overtaken):
+    with pytest.raises(ChangedDuringRead):
         _ = content.text
 
 
@@ -187,7 +193,7 @@ def test_what_became_a_folder_is_left_alone(place: Place, notebook: Path) -> Non
     base = place.read()
     notebook.unlink()
     notebook.mkdir()
-    with pytest.raises((Changed, NbEditError)):
+    with pytest.raises((StaleContent, NbEditError)):
         place.write(base)
     assert left_in(place.root) == [NAME]
     assert notebook.is_dir()
@@ -223,7 +229,7 @@ def test_a_save_of_another_server_that_begins_after_the_read_is_not_written_over
     base = place.read()
     backup = notebook.with_name(f".~{NAME}")
     after_call("access", NAME, lambda: shutil.copy2(notebook, backup))
-    with pytest.raises(Changed):
+    with pytest.raises(StaleContent):
         place.write(base)
     assert left_in(place.root) == sorted((NAME, backup.name))
     assert notebook.read_bytes() == TEXT

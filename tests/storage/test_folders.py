@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jupyter_nbedit.errors import NotebookNotFound
-from jupyter_nbedit.storage import Changed
+from jupyter_nbedit.storage import StaleContent
 from tests.storage.conftest import (
     EDITED,
     NAME,
@@ -89,7 +89,7 @@ def test_a_link_that_comes_to_stand_on_a_path_meanwhile_leads_nowhere(  # noqa: 
 
     def work() -> None:
         monkeypatch.setattr(os.path, "realpath", exchange_then)
-        with pytest.raises((NotebookNotFound, Changed)):
+        with pytest.raises((NotebookNotFound, StaleContent)):
             acts[act]()
 
     run_without(refused, work)
@@ -114,7 +114,7 @@ def test_a_link_that_takes_the_place_of_the_file_is_not_read_or_replaced(
         return found
 
     monkeypatch.setattr(os.path, "realpath", exchange_then)
-    with pytest.raises(Changed):
+    with pytest.raises(StaleContent):
         place.write(base)
     assert notebook.is_symlink()
     assert (place.root / "other.ipynb").read_bytes() == TEXT

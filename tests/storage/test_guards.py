@@ -22,7 +22,7 @@ from tornado.web import HTTPError
 
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage.files import FileStorage
-from jupyter_nbedit.storage.guards import guard, is_stock, save_of_holder
+from jupyter_nbedit.storage.guards import get_unlocked_save, install_locks, is_stock
 from jupyter_nbedit.storage.locks import PathLocks
 from tests.handlers.refused import untouched
 from tests.storage.conftest import NAME, run_other_tasks
@@ -43,7 +43,7 @@ def manager(tmp_path: Path, locks: PathLocks) -> AsyncLargeFileManager:
     for name in (NAME, "second.ipynb"):
         (root / name).write_bytes(TEXT)
     manager = AsyncLargeFileManager(root_dir=str(root), delete_to_trash=False)
-    guard(manager, locks)
+    install_locks(manager, locks)
     return manager
 
 
@@ -78,7 +78,7 @@ async def test_what_the_manager_does_to_a_notebook_waits_for_our_edit(
     root = Path(manager.root_dir)
     point = await checkpoint(manager)
     task = None
-    async with locks.hold(str(root / NAME)):
+    async with locks.lock(str(root / NAME)):
         with untouched(root):
             task = asyncio.create_task(WRITES[what](manager, point))
             await run_other_tasks()
@@ -92,7 +92,7 @@ async def test_who_reads_a_notebook_whole_waits_for_its_save(
     manager: AsyncLargeFileManager, locks: PathLocks
 ) -> None:
     whole = [{}, {"content": True}, {"type": "notebook"}, {"content": 1, "require_hash": True}]
-    async with locks.hold(str(Path(manager.root_dir, NAME))):
+    async with locks.lock(str(Path(manager.root_dir, NAME))):
         reading = [
             asyncio.create_task(manager.get(NAME, **how))  # type: ignore[arg-type]
             for how in whole
@@ -118,7 +118,7 @@ async def test_our_edit_waits_for_what_the_manager_is_doing(
     saving = asyncio.create_task(manager.save(model(large), NAME))
     # It begins, and has the lock before it does anything.
     await asyncio.sleep(0)
-    async with storage.hold(NAME):
+    async with storage.lock(NAME):
         order.append("held")
         content = await storage.read(NAME)
         written = await storage.write(
@@ -134,7 +134,7 @@ async def test_our_edit_waits_for_what_the_manager_is_doing(
 async def test_other_files_are_saved_meanwhile(
     manager: AsyncLargeFileManager, locks: PathLocks
 ) -> None:
-    async with locks.hold(os.path.join(manager.root_dir, NAME)):  # noqa: PTH118
+    async with locks.lock(os.path.join(manager.root_dir, NAME)):  # noqa: PTH118
         text = {"type": "file", "format": "text", "content": "x"}
         await manager.save(text, "b.txt")
 
@@ -154,7 +154,7 @@ async def test_a_save_that_is_given_up_while_it_waits_leaves_no_lock_behind(
     manager: AsyncLargeFileManager, locks: PathLocks
 ) -> None:
     task = asyncio.create_task(WRITES["save"](manager, ""))
-    async with locks.hold(os.path.join(manager.root_dir, NAME)):  # noqa: PTH118
+    async with locks.lock(os.path.join(manager.root_dir, NAME)):  # noqa: PTH118
         await asyncio.sleep(0)
         task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -167,7 +167,7 @@ async def test_a_save_that_waits_too_long_is_told_in_the_servers_own_way(
     manager: AsyncLargeFileManager, tmp_path: Path
 ) -> None:
     other_server = PathLocks(tmp_path / "locks", logging.getLogger(__name__))
-    async with other_server.hold(os.path.join(manager.root_dir, NAME)):  # noqa: PTH118
+    async with other_server.lock(os.path.join(manager.root_dir, NAME)):  # noqa: PTH118
         with pytest.raises(HTTPError) as refused:
             await WRITES["save"](manager, "")
     assert refused.value.status_code == 503
@@ -191,7 +191,7 @@ async def test_a_method_that_calls_another_does_not_wait_for_itself(
         root_dir=str(tmp_path), checkpoints_class=AsyncGenericFileCheckpoints
     )
     (tmp_path / NAME).write_bytes(TEXT)
-    guard(manager, locks)
+    install_locks(manager, locks)
     point = await checkpoint(manager)
     await manager.save(model(SAVED), NAME)
     await manager.restore_checkpoint(point, NAME)
@@ -225,11 +225,11 @@ async def test_a_save_that_is_done_in_several_tasks_does_not_wait_for_itself(
 ) -> None:
     (tmp_path / NAME).write_bytes(TEXT)
     manager = Verifying(root_dir=str(tmp_path))
-    guard(manager, locks)
+    install_locks(manager, locks)
     await manager.save(model(SAVED), NAME)
     # What goes on after the save waits like everybody else.
     assert manager.later is not None
-    async with locks.hold(str(tmp_path / NAME)):
+    async with locks.lock(str(tmp_path / NAME)):
         manager.is_saved.set()
         await run_other_tasks()
         assert not manager.later.done()
@@ -255,4 +255,4 @@ def test_what_wraps_a_guarded_method_is_not_taken_for_the_guard(
     assert is_stock(manager, "save")
     manager.save = save  # type: ignore[method-assign] # as extensions do
     assert not is_stock(manager, "save")
-    assert save_of_holder(manager, locks) is save
+    assert get_unlocked_save(manager, locks) is save

@@ -25,7 +25,7 @@ from jupyter_nbedit.errors import (
     NotAPlainFile,
     NotebookNotFound,
 )
-from jupyter_nbedit.storage import Entry, Found, PassedOver, Walk
+from jupyter_nbedit.storage import NotebookFile, SkippedPath, Walker, WalkItem
 from tests.storage.conftest import TEXT, Place, build_place
 from tests.support.clock import Clock
 from tests.support.sizes import is_nightly
@@ -73,18 +73,18 @@ async def entries(
     return await gone(walk, start)
 
 
-async def gone(walk: Walk, start: str = "") -> list[Entry]:
+async def gone(walk: Walker, start: str = "") -> list[WalkItem]:
     return await asyncio.to_thread(lambda: list(walk(start)))
 
 
 async def found(place: Place, path: str = "", start: str = "", *, recursive: bool = True) -> Any:
     everything = await entries(place, path, start, recursive=recursive)
-    return [entry.path for entry in everything if isinstance(entry, Found)]
+    return [entry.path for entry in everything if isinstance(entry, NotebookFile)]
 
 
 async def passed_over(place: Place, path: str = "") -> list[tuple[str, str]]:
     everything = await entries(place, path)
-    return [(entry.path, entry.reason) for entry in everything if isinstance(entry, PassedOver)]
+    return [(entry.path, entry.reason) for entry in everything if isinstance(entry, SkippedPath)]
 
 
 async def test_notebooks_come_in_the_order_of_their_paths_components(tree: Place) -> None:
@@ -95,7 +95,7 @@ async def test_notebooks_come_in_the_order_of_their_paths_components(tree: Place
     assert await found(tree, "b", recursive=False) == ["b/a.ipynb"]
     assert await found(tree, "b/c/d.ipynb") == ["b/c/d.ipynb"]
     assert await found(tree, "b.ipynb") == ["b.ipynb/x.ipynb"]
-    read = [entry.read for entry in await entries(tree, "b") if isinstance(entry, Found)]
+    read = [entry.read for entry in await entries(tree, "b") if isinstance(entry, NotebookFile)]
     assert [await asyncio.to_thread(one) for one in read] == [TEXT] * 2
 
 
@@ -109,7 +109,7 @@ async def test_a_walk_begins_wherever_it_is_told_to(tree: Place) -> None:
 async def test_folders_on_the_way_to_the_start_are_not_told_of_again(tree: Place) -> None:
     async def entered(start: str) -> list[str]:
         told = await entries(tree, start=start)
-        return [one.path for one in told if not isinstance(one, (Found, PassedOver))]
+        return [one.path for one in told if not isinstance(one, (NotebookFile, SkippedPath))]
 
     assert await entered("") == ["b", "b/c", "b.ipynb", "d", "d/e", "d/e/f"]
     assert await entered("b/c") == ["b.ipynb", "d", "d/e", "d/e/f"]
@@ -215,7 +215,7 @@ async def test_a_name_that_is_not_utf8_is_passed_over(on_disk: Place) -> None:
 
 
 async def test_a_notebook_that_has_gone_since_it_was_listed_is_not_found(tree: Place) -> None:
-    (first, *_) = [entry for entry in await entries(tree) if isinstance(entry, Found)]
+    (first, *_) = [entry for entry in await entries(tree) if isinstance(entry, NotebookFile)]
     (tree.root / first.path).unlink()
     with pytest.raises(NotebookNotFound):
         await asyncio.to_thread(first.read)
@@ -250,7 +250,7 @@ async def test_a_folder_that_cannot_be_listed_is_told_of(
 ) -> None:
     place = fill(build_place(tmp_path, type("", (Failing,), {"error": error})))
     everything = await entries(place)
-    (passed,) = [entry for entry in everything if isinstance(entry, PassedOver)]
+    (passed,) = [entry for entry in everything if isinstance(entry, SkippedPath)]
     assert (passed.path, passed.reason) == ("b", "io_error")
     assert str(tmp_path) not in passed.message
     assert "d/e/f/g.ipynb" in [entry.path for entry in everything]
@@ -294,7 +294,7 @@ async def test_what_the_manager_does_not_answer_in_time_is_passed_over_and_cance
 ) -> None:
     place = fill(build_place(tmp_path, partial(Slow, stuck=stuck, clock=clock)))
     everything = await entries(place)
-    passed = [(entry.path, entry.reason) for entry in everything if isinstance(entry, PassedOver)]
+    passed = [(entry.path, entry.reason) for entry in everything if isinstance(entry, SkippedPath)]
     assert passed == [(path, "busy")]
     assert vars(place.manager)["cancelled"] == [stuck]
     assert "d/e/f/g.ipynb" in [entry.path for entry in everything]
@@ -306,7 +306,7 @@ async def test_a_notebook_that_the_manager_does_not_give_in_time_is_busy(
     place = build_place(tmp_path, partial(Slow, stuck="get a.ipynb", clock=clock))
     make(place.root, "a.ipynb")
     (only,) = await entries(place)
-    assert isinstance(only, Found)
+    assert isinstance(only, NotebookFile)
     with pytest.raises(Busy):
         await asyncio.to_thread(only.read)
     assert vars(place.manager)["cancelled"] == ["get a.ipynb"]
@@ -340,7 +340,7 @@ class Stopping(AsyncLargeFileManager):
 
 async def test_what_a_stopping_loop_cancels_is_told_as_busy(tmp_path: Path) -> None:
     (passed,) = await entries(build_place(tmp_path, Stopping))
-    assert isinstance(passed, PassedOver)
+    assert isinstance(passed, SkippedPath)
     assert (passed.path, passed.reason) == ("", "busy")
 
 

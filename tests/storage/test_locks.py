@@ -36,7 +36,7 @@ async def assert_alone(locks: PathLocks, *paths: str) -> None:
     inside: list[str] = []
 
     async def work(path: str) -> None:
-        async with locks.hold(path):
+        async with locks.lock(path):
             inside.append(path)
             await run_other_tasks()
             assert inside == [path]
@@ -58,8 +58,8 @@ async def test_who_holds_a_path_may_hold_it_again_and_others_still_wait(
     locks: PathLocks, tmp_path: Path
 ) -> None:
     path = str(tmp_path / "a")
-    async with locks.hold(path, names=["a"]):
-        async with locks.hold(path), locks.hold(names=["a"]):
+    async with locks.lock(path, names=["a"]):
+        async with locks.lock(path), locks.lock(names=["a"]):
             pass
         other = asyncio.create_task(_hold(locks, path))
         named = asyncio.create_task(_hold(locks, names=["a"]))
@@ -70,12 +70,12 @@ async def test_who_holds_a_path_may_hold_it_again_and_others_still_wait(
 
 
 async def _hold(locks: PathLocks, *paths: str, names: Sequence[str] = ()) -> None:
-    async with locks.hold(*paths, names=names):
+    async with locks.lock(*paths, names=names):
         pass
 
 
 async def test_different_paths_are_held_side_by_side(locks: PathLocks, tmp_path: Path) -> None:
-    async with locks.hold(str(tmp_path / "a")), locks.hold(str(tmp_path / "b")):
+    async with locks.lock(str(tmp_path / "a")), locks.lock(str(tmp_path / "b")):
         pass
 
 
@@ -85,7 +85,7 @@ async def test_paths_that_share_a_lock_file_are_held_together(
     # There are fewer lock files than this, so some must share one; who waits for itself is refused
     # in the end.
     paths = [str(tmp_path / f"{n}.ipynb") for n in range(300)]
-    async with locks.hold(*paths):
+    async with locks.lock(*paths):
         pass
 
 
@@ -95,7 +95,7 @@ async def test_what_shares_a_lock_file_may_be_held_one_after_the_other_in_one_pr
     # Who waits for itself is refused in the end.
     async with AsyncExitStack() as held:
         for n in range(300):
-            await held.enter_async_context(locks.hold(names=[str(n)]))
+            await held.enter_async_context(locks.lock(names=[str(n)]))
         # Another task, too, that the first may wait for.
         await asyncio.gather(*[_hold(locks, names=[f"other {n}"]) for n in range(300)])
 
@@ -107,7 +107,7 @@ async def test_two_who_hold_the_same_paths_in_different_orders_do_not_wait_forev
 
     async def work(*paths: str) -> None:
         for _ in range(20):
-            async with locks.hold(*paths):
+            async with locks.lock(*paths):
                 await asyncio.sleep(0)
 
     await asyncio.gather(work(one, other), work(other, one))
@@ -119,7 +119,7 @@ async def test_who_is_cancelled_while_waiting_or_holding_leaves_no_lock_behind(
     path = str(tmp_path / "a")
 
     async def work() -> None:
-        async with locks.hold(path):
+        async with locks.lock(path):
             await asyncio.Event().wait()
 
     holding, waiting = asyncio.create_task(work()), asyncio.create_task(work())
@@ -128,7 +128,7 @@ async def test_who_is_cancelled_while_waiting_or_holding_leaves_no_lock_behind(
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-    async with locks.hold(path):
+    async with locks.lock(path):
         pass
 
 
@@ -136,7 +136,7 @@ async def test_lock_files_are_private_few_and_not_beside_the_notebooks(tmp_path:
     folder = tmp_path / "deep" / "locks"
     locks = PathLocks(folder, LOG)
     for n in range(300):
-        async with locks.hold(str(tmp_path / f"{n}.ipynb")):
+        async with locks.lock(str(tmp_path / f"{n}.ipynb")):
             pass
     files = list(folder.iterdir())
     assert 0 < len(files) <= 256
@@ -188,7 +188,7 @@ async def test_what_another_server_holds_is_waited_for(
     locks: PathLocks, other_server: PathLocks, tmp_path: Path
 ) -> None:
     path = str(tmp_path / "a")
-    async with other_server.hold(path):
+    async with other_server.lock(path):
         waiting = asyncio.create_task(_hold(locks, path))
         await run_other_tasks()
         assert not waiting.done()
@@ -200,7 +200,7 @@ async def test_what_another_server_does_not_let_go_of_is_not_waited_for_forever(
     locks: PathLocks, other_server: PathLocks, tmp_path: Path
 ) -> None:
     path = str(tmp_path / "a")
-    async with other_server.hold(path):
+    async with other_server.lock(path):
         with pytest.raises(Busy):
             await _hold(locks, path)
     await _hold(locks, path)

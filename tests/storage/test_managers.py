@@ -23,9 +23,9 @@ from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import Forbidden, NotAPlainFile
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.storage import Changed
-from jupyter_nbedit.storage.choice import ServerStorages
-from jupyter_nbedit.storage.guards import guard
+from jupyter_nbedit.storage import StaleContent
+from jupyter_nbedit.storage.choice import StorageResolver
+from jupyter_nbedit.storage.guards import install_locks
 from jupyter_nbedit.storage.locks import PathLocks
 from tests.handlers.refused import details, untouched
 from tests.storage.conftest import NAME, build_place, run_other_tasks
@@ -48,7 +48,7 @@ def locks(tmp_path: Path) -> PathLocks:
 
 def kind_of(manager: Any, locks: PathLocks) -> str:
     """Name the way in which a server with a manager keeps a notebook, as replies do."""
-    return asyncio.run(ServerStorages({"contents_manager": manager}, locks).of(NAME)).kind
+    return asyncio.run(StorageResolver({"contents_manager": manager}, locks).resolve(NAME)).kind
 
 
 @pytest.mark.parametrize("kind", [AsyncFileContentsManager, AsyncLargeFileManager])
@@ -58,7 +58,7 @@ def test_the_stock_managers_keep_plain_files(
     manager = kind(root_dir=str(tmp_path))
     for _ in range(3):
         assert kind_of(manager, locks) == "file"
-        guard(manager, locks)
+        install_locks(manager, locks)
 
 
 class Informative(AsyncLargeFileManager):
@@ -109,7 +109,7 @@ def test_a_manager_with_a_decisive_method_put_in_place_keeps_texts(
         functools.partial(anything),
     ):
         manager = AsyncLargeFileManager(root_dir=str(tmp_path))
-        guard(manager, locks)
+        install_locks(manager, locks)
         setattr(manager, name, shadow)
         assert kind_of(manager, locks) == "contents"
 
@@ -203,14 +203,14 @@ async def test_a_hook_that_comes_while_an_edit_waits_is_noticed(
 ) -> None:
     (tmp_path / NAME).write_bytes(TEXT)
     manager = AsyncLargeFileManager(root_dir=str(tmp_path))
-    storages = ServerStorages({"contents_manager": manager}, locks)
+    storages = StorageResolver({"contents_manager": manager}, locks)
     kinds: list[str] = []
 
     async def edit() -> None:
-        async with storages.hold(NAME) as storage:
+        async with storages.lock(NAME) as storage:
             kinds.append(storage.kind)
 
-    async with locks.hold(str(tmp_path / NAME)):
+    async with locks.lock(str(tmp_path / NAME)):
         waiting = asyncio.create_task(edit())
         await run_other_tasks()
         manager.register_pre_save_hook(anything)
@@ -231,7 +231,7 @@ async def test_what_a_manager_without_locks_saves_meanwhile_is_not_overwritten(
     manager = LargeFileManager(root_dir=str(tmp_path))
     if hooked:
         manager.register_pre_save_hook(anything)
-    storages = ServerStorages({"contents_manager": manager}, locks)
+    storages = StorageResolver({"contents_manager": manager}, locks)
     (tmp_path / NAME).write_bytes(text.replace(b"xxx", b"x- ", 1))
 
     async def save(turn: int) -> None:
@@ -244,12 +244,12 @@ async def test_what_a_manager_without_locks_saves_meanwhile_is_not_overwritten(
 
     # Each turn is another moment for the save.
     for turn in range(0, 25, 1 if is_nightly() or size < 100_000 else 3):
-        async with storages.hold(NAME) as storage:
+        async with storages.lock(NAME) as storage:
             base = await storage.read(NAME)
             start = base.text.index(b'"# ') + 1
             edit = Splice(start, base.text.index(b'"', start), b"# %d" % turn)
             saving = asyncio.create_task(save(turn))
-            with contextlib.suppress(Changed):
+            with contextlib.suppress(StaleContent):
                 await storage.write(NAME, base, [edit])
             await saving
         assert b"x%d " % turn in (tmp_path / NAME).read_bytes()
@@ -260,7 +260,7 @@ async def test_what_another_program_wrote_while_a_hook_refused_stays(
 ) -> None:
     manager = AsyncLargeFileManager(root_dir=str(tmp_path))
     theirs = TEXT.replace(b"# Title", b"# Theirs")
-    storages = ServerStorages({"contents_manager": manager}, locks)
+    storages = StorageResolver({"contents_manager": manager}, locks)
     (tmp_path / NAME).write_bytes(TEXT)
 
     def hook(path: str, **_: Any) -> None:
@@ -268,11 +268,11 @@ async def test_what_another_program_wrote_while_a_hook_refused_stays(
         raise HTTPError(403, "No.")
 
     manager.register_pre_save_hook(hook)
-    async with storages.hold(NAME) as storage:
+    async with storages.lock(NAME) as storage:
         base = await storage.read(NAME)
         with pytest.raises(Forbidden):
             await storage.write(NAME, base, [Splice(0, 0, b" ")])
-    async with storages.hold("new.ipynb") as storage:
+    async with storages.lock("new.ipynb") as storage:
         with pytest.raises(Forbidden):
             await storage.create("new.ipynb", TEXT)
     for name in (NAME, "new.ipynb"):

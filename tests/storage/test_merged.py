@@ -8,7 +8,14 @@ from typing import Any
 import nbformat
 import pytest
 
-from jupyter_nbedit.storage.merged import is_same, is_trusted, mark, parsed, text_of, with_ids
+from jupyter_nbedit.storage.merged import (
+    add_ids,
+    is_same,
+    is_trusted,
+    parse_model,
+    serialize,
+    set_trusted,
+)
 from tests.support import samples
 
 TEXT = samples.three_cells()
@@ -40,26 +47,26 @@ def shown(text: bytes) -> Any:
     ],
 )
 def test_what_is_no_notebook_is_none_and_shown_as_it_is(text: bytes) -> None:
-    assert parsed(text) is None
-    assert text_of(shown(TEXT), text) == text
+    assert parse_model(text) is None
+    assert serialize(shown(TEXT), text) == text
     assert is_same(text, text)
     assert not is_same(text, TEXT)
 
 
 def test_a_file_that_means_what_is_shown_is_shown_by_the_byte() -> None:
     odd = TEXT.replace(b"\n ", b"\r\n\t")
-    assert text_of(shown(TEXT), odd) == odd
+    assert serialize(shown(TEXT), odd) == odd
     without_ids = samples.notebook(samples.raw("one"), samples.raw("two"))
-    assert text_of(shown(without_ids), without_ids) == without_ids
+    assert serialize(shown(without_ids), without_ids) == without_ids
 
 
 def test_what_means_something_else_has_the_same_text_at_every_reading() -> None:
     merged = shown(samples.notebook(samples.raw("a", "one"), samples.raw("a"), samples.raw("a")))
     own = samples.notebook(samples.raw("b", "one"))
-    first = text_of(merged, own)
+    first = serialize(merged, own)
     for index, cell in enumerate(merged.cells[1:]):
         cell["id"] = f"other-{index}"
-    assert text_of(merged, own) == first
+    assert serialize(merged, own) == first
     cells = samples.cells_of(first)
     assert cells[0]["id"] == "one"
     assert len({cell["id"] for cell in cells}) == 3
@@ -68,8 +75,8 @@ def test_what_means_something_else_has_the_same_text_at_every_reading() -> None:
 
 def test_marks_of_trust_are_never_text() -> None:
     merged = shown(TEXT.replace(b"x = 1", b"x = 2"))
-    mark(merged, trusted=True)
-    assert b"trusted" not in text_of(merged, TEXT)
+    set_trusted(merged, trusted=True)
+    assert b"trusted" not in serialize(merged, TEXT)
 
 
 def test_what_jupytext_notes_of_its_text_means_nothing() -> None:
@@ -81,26 +88,26 @@ def test_what_jupytext_notes_of_its_text_means_nothing() -> None:
 
 
 def test_ids_are_given_once_each_and_only_where_the_format_has_them() -> None:
-    double = parsed(
+    double = parse_model(
         samples.notebook(samples.raw("a", "x"), samples.raw("b", "x"), samples.raw("b"))
     )
     assert double is not None
-    with_ids(double)
+    add_ids(double)
     ids = [cell["id"] for cell in double["cells"]]
     assert (ids[0], len(set(ids))) == ("x", 3)
-    older = parsed(samples.notebook(samples.raw("a", "x"), minor=4))
+    older = parse_model(samples.notebook(samples.raw("a", "x"), minor=4))
     assert older is not None
-    with_ids(older)
+    add_ids(older)
     assert "id" not in older["cells"][0]
 
 
 def test_trust_is_of_all_outputs_or_of_nothing() -> None:
     notebook = shown(TEXT)
     assert is_trusted(notebook) is False
-    mark(notebook, trusted=True)
+    set_trusted(notebook, trusted=True)
     assert is_trusted(notebook) is True
     assert [cell["metadata"] for cell in notebook["cells"]] == [{"trusted": True}, {}, {}]
-    mark(notebook, trusted=False)
+    set_trusted(notebook, trusted=False)
     assert [cell["metadata"] for cell in notebook["cells"]] == [{}, {}, {}]
     assert is_trusted(shown(samples.notebook(samples.code("1", "a")))) is True
     assert is_trusted(shown(samples.notebook(samples.raw("1", "a")))) is None

@@ -16,9 +16,9 @@ from jupyter_server.services.contents.manager import AsyncContentsManager
 from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import Forbidden, InvalidRequest, NotAPlainFile, NotebookNotFound
-from jupyter_nbedit.storage.choice import ServerStorages
+from jupyter_nbedit.storage.choice import StorageResolver
 from jupyter_nbedit.storage.files import FileStorage
-from jupyter_nbedit.storage.mapping import api_path
+from jupyter_nbedit.storage.mapping import to_api_path
 from tests.storage.conftest import NAME, TEXT, Place
 
 # Of API paths ------------------------------------------------------------------------------------
@@ -186,16 +186,16 @@ OUTSIDE = [
 def test_a_path_inside_becomes_the_one_api_path_of_what_it_means(
     manager: AsyncLargeFileManager, root: Path, given: str
 ) -> None:
-    assert api_path(manager, f"{root}/{given}", relative=False) == INSIDE[given]
-    assert api_path(manager, given, relative=True) == INSIDE[given]
+    assert to_api_path(manager, f"{root}/{given}", relative=False) == INSIDE[given]
+    assert to_api_path(manager, given, relative=True) == INSIDE[given]
 
 
 @pytest.mark.parametrize("given", OUTSIDE, ids=lambda given: given[:30])
 def test_a_path_outside_becomes_none_by_whatever_way_it_gets_there(
     manager: AsyncLargeFileManager, root: Path, given: str
 ) -> None:
-    assert api_path(manager, f"{root}/{given}", relative=False) is None
-    assert api_path(manager, given, relative=True) is None
+    assert to_api_path(manager, f"{root}/{given}", relative=False) is None
+    assert to_api_path(manager, given, relative=True) is None
 
 
 def test_the_name_of_the_root_that_another_folder_begins_with_is_not_the_root(
@@ -203,7 +203,7 @@ def test_the_name_of_the_root_that_another_folder_begins_with_is_not_the_root(
 ) -> None:
     # The server's own mapping makes `_evil/a.ipynb` of this, another file inside the root.
     for given in (f"{root}_evil/a.ipynb", f"{root}é/a.ipynb", str(root.parent), "/"):
-        assert api_path(manager, given, relative=False) is None
+        assert to_api_path(manager, given, relative=False) is None
 
 
 @pytest.mark.parametrize("drive", ["//server/share", "//root"])
@@ -211,15 +211,15 @@ def test_a_share_of_another_server_is_not_looked_at(
     manager: AsyncLargeFileManager, root: Path, monkeypatch: pytest.MonkeyPatch, drive: str
 ) -> None:
     monkeypatch.setattr(os.path, "splitdrive", ntpath.splitdrive)
-    assert api_path(manager, f"{drive}/a.ipynb", relative=False) is None
-    assert api_path(manager, f"{root}/a.ipynb", relative=False) == "a.ipynb"
+    assert to_api_path(manager, f"{drive}/a.ipynb", relative=False) is None
+    assert to_api_path(manager, f"{root}/a.ipynb", relative=False) == "a.ipynb"
 
 
 def test_a_relative_path_is_refused_where_only_an_absolute_one_is_clear(
     manager: AsyncLargeFileManager,
 ) -> None:
     with pytest.raises(InvalidRequest):
-        api_path(manager, "a.ipynb", relative=False)
+        to_api_path(manager, "a.ipynb", relative=False)
 
 
 # Of the root -------------------------------------------------------------------------------------
@@ -238,8 +238,8 @@ class Inherits(AsyncFileContentsManager):
         return bool(path)
 
 
-def storages(place: Place, manager: Any) -> ServerStorages:
-    return ServerStorages({"contents_manager": manager}, place.locks)
+def storages(place: Place, manager: Any) -> StorageResolver:
+    return StorageResolver({"contents_manager": manager}, place.locks)
 
 
 @pytest.mark.parametrize("top", ["alias", "alias/", "root/sub/.."])
@@ -247,41 +247,44 @@ def test_a_root_that_is_a_link_is_the_same_root(place: Place, root: Path, top: s
     manager = AsyncLargeFileManager(root_dir=str(root.parent / top))
     for name in ("alias", "root"):
         given = f"{root.parent}/{name}/sub/a.ipynb"
-        assert api_path(manager, given, relative=False) == "sub/a.ipynb"
-    assert storages(place, manager).root() == str(root)
+        assert to_api_path(manager, given, relative=False) == "sub/a.ipynb"
+    assert storages(place, manager).get_root_name() == str(root)
 
 
 def test_the_root_may_be_the_top_of_the_file_system(root: Path) -> None:
     manager = AsyncLargeFileManager(root_dir="/")
     real = os.path.realpath(root)
-    assert api_path(manager, f"{root}/a.ipynb", relative=False) == f"{real[1:]}/a.ipynb"
-    assert api_path(manager, "/", relative=False) == ""
+    assert to_api_path(manager, f"{root}/a.ipynb", relative=False) == f"{real[1:]}/a.ipynb"
+    assert to_api_path(manager, "/", relative=False) == ""
 
 
 def test_where_there_is_no_folder_the_root_is_named_by_class_and_place(place: Place) -> None:
     other = Elsewhere()
     other.bucket = "other"
-    names = [storages(place, one).root() for one in (Elsewhere(), Elsewhere(), other, Inherits())]
+    names = [
+        storages(place, one).get_root_name()
+        for one in (Elsewhere(), Elsewhere(), other, Inherits())
+    ]
     assert names[0] == names[1]
-    assert len({*names, storages(place, AsyncContentsManager()).root()}) == 4
+    assert len({*names, storages(place, AsyncContentsManager()).get_root_name()}) == 4
 
 
 @pytest.mark.parametrize("kind", [Elsewhere, Inherits])
 def test_a_manager_without_a_folder_knows_no_absolute_path_and_no_way_up(kind: type) -> None:
     manager = kind()
     with pytest.raises(NotAPlainFile) as refused:
-        api_path(manager, "/home/ada/a.ipynb", relative=True)
+        to_api_path(manager, "/home/ada/a.ipynb", relative=True)
     assert "/home" not in str(refused.value)
-    assert api_path(manager, "sub/a.ipynb", relative=True) == "sub/a.ipynb"
+    assert to_api_path(manager, "sub/a.ipynb", relative=True) == "sub/a.ipynb"
     for given in ("../a.ipynb", "sub/../a.ipynb", "./a.ipynb", "a\0.ipynb", "sub//a.ipynb", ""):
-        assert api_path(manager, given, relative=True) is None
+        assert to_api_path(manager, given, relative=True) is None
 
 
 def test_a_folder_is_shown_if_it_is_below_the_root_and_not_hidden(place: Place, root: Path) -> None:
     for folder in ("sub", "not/there/yet", "in", ".", "../alias/sub"):
-        assert place.storages.shows(root / folder), folder
+        assert place.storages.is_served(root / folder), folder
     for folder in (".hidden", "sub/.data/nbedit", "..", "../rooté", "../root_evil", "out"):
-        assert not place.storages.shows(root / folder), folder
-    assert not storages(place, AsyncContentsManager()).shows(root)
+        assert not place.storages.is_served(root / folder), folder
+    assert not storages(place, AsyncContentsManager()).is_served(root)
     place.manager.allow_hidden = True
-    assert place.storages.shows(root / ".hidden")
+    assert place.storages.is_served(root / ".hidden")

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import pytest
 
 from jupyter_nbedit.errors import StorageFailure
-from jupyter_nbedit.storage import Changed, Content
+from jupyter_nbedit.storage import Content, StaleContent
 from tests.storage.conftest import EDITED, NAME, AfterCall, Place, is_file, left_in
 from tests.storage.seccomp import run_without
 from tests.support.waiting import wait_until
@@ -71,7 +71,7 @@ def test_a_file_that_was_put_there_after_the_last_look_comes_back(
 ) -> None:
     assert guard
     after_call("stat", is_last_look, lambda: replaced(notebook))
-    with pytest.raises(Changed):
+    with pytest.raises(StaleContent):
         place.write(base)
     assert notebook.read_bytes() == THEIRS
     assert left_in(place.root) == [NAME]
@@ -82,7 +82,7 @@ def test_of_what_others_put_there_while_it_comes_back_the_newest_stays(
 ) -> None:
     turns = [lambda: replaced(notebook), int, lambda: replaced(notebook, NEWER)]
     after_call("stat", is_last_look, *turns)
-    with pytest.raises(Changed):
+    with pytest.raises(StaleContent):
         place.write(base)
     assert notebook.read_bytes() == NEWER
     assert left_in(place.root) == [NAME]
@@ -94,7 +94,7 @@ def test_without_a_lease_what_is_written_into_the_file_after_the_last_look_comes
 ) -> None:
     assert guard
     after_call("stat", is_last_look, lambda: overwritten(notebook))
-    with pytest.raises(Changed):
+    with pytest.raises(StaleContent):
         place.write(base)
     assert notebook.read_bytes() == THEIRS
 
@@ -115,7 +115,7 @@ def test_with_a_lease_who_writes_into_the_file_waits_and_writes_into_what_has_th
         assert notebook.read_bytes() == EDITED
 
     after_call("stat", is_last_look, begin)
-    with pytest.raises(Changed):
+    with pytest.raises(StaleContent):
         place.write(base)
     thread.join()
     assert notebook.read_bytes() == THEIRS
@@ -126,7 +126,7 @@ def test_a_file_that_has_gone_does_not_come_back(
     place: Place, notebook: Path, base: Content, after_call: AfterCall
 ) -> None:
     after_call("stat", is_last_look, notebook.unlink)
-    with pytest.raises(Changed):
+    with pytest.raises(StaleContent):
         place.write(base)
     assert left_in(place.root) == []
 
@@ -159,7 +159,7 @@ def test_who_opens_a_file_for_writing_that_was_free_is_given_way(
         return answer
 
     monkeypatch.setattr(fcntl, "fcntl", give_back)
-    with pytest.raises(Changed):
+    with pytest.raises(StaleContent):
         place.write(base)
     opened[0].close()
     assert notebook.read_bytes() == EDITED
@@ -182,7 +182,7 @@ def test_who_has_the_file_open_for_writing_is_waited_for(
             raise
 
     monkeypatch.setattr(fcntl, "fcntl", ask)
-    with pytest.raises(Changed):
+    with pytest.raises(StaleContent):
         place.write(base)
     assert is_asked
     assert notebook.read_bytes() == THEIRS
@@ -204,7 +204,7 @@ def test_where_names_cannot_be_exchanged_a_last_look_keeps_what_others_wrote(
     after_call("fsync", is_file, lambda: overwritten(notebook))
 
     def edit() -> None:
-        with pytest.raises(Changed):
+        with pytest.raises(StaleContent):
             place.write(base)
         assert notebook.read_bytes() == THEIRS
         assert left_in(place.root) == [NAME]
@@ -245,7 +245,7 @@ def test_another_program_that_waits_for_the_lease_does_not_end_this_process(
             base: Content = place.read()
             try:
                 place.write(base)
-            except Changed:
+            except StaleContent:
                 continue
     finally:
         stop.set()

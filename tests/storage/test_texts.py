@@ -20,8 +20,8 @@ from jupyter_nbedit.errors import (
     NotAPlainFile,
     TooLarge,
 )
-from jupyter_nbedit.storage import Changed, Content, texts
-from jupyter_nbedit.storage.texts import TextFiles
+from jupyter_nbedit.storage import Content, StaleContent, texts
+from jupyter_nbedit.storage.texts import TextFileService
 from tests.handlers.refused import untouched
 from tests.storage.conftest import Place
 from tests.support.sizes import is_nightly
@@ -71,19 +71,19 @@ def manager(request: pytest.FixtureRequest, root: Path) -> AsyncLargeFileManager
 
 
 @pytest.fixture
-def files(manager: AsyncLargeFileManager, place: Place) -> TextFiles:
-    return TextFiles(lambda: manager, place.locks)
+def files(manager: AsyncLargeFileManager, place: Place) -> TextFileService:
+    return TextFileService(lambda: manager, place.locks)
 
 
 @pytest.fixture
-def stock(place: Place) -> TextFiles:
+def stock(place: Place) -> TextFileService:
     """Take the stock manager, whose own saves wait for ours."""
-    return TextFiles(lambda: place.manager, place.locks)
+    return TextFileService(lambda: place.manager, place.locks)
 
 
 @pytest.mark.parametrize("kind", ODD)
 async def test_a_file_is_read_and_written_byte_for_byte(
-    files: TextFiles, root: Path, kind: str
+    files: TextFileService, root: Path, kind: str
 ) -> None:
     (root / NAME).write_bytes(ODD[kind])
     read = await files.read(NAME)
@@ -97,45 +97,47 @@ async def test_a_file_is_read_and_written_byte_for_byte(
 
 
 async def test_what_changed_since_it_was_read_is_not_overwritten(
-    files: TextFiles, root: Path
+    files: TextFileService, root: Path
 ) -> None:
     (root / NAME).write_text("mine")
     read = await files.read(NAME)
     (root / NAME).write_text("Ours")
-    with untouched(root), pytest.raises(Changed):
+    with untouched(root), pytest.raises(StaleContent):
         await files.save(NAME, b"theirs", read)
 
 
 async def test_a_new_file_is_not_written_over_one_that_came_meanwhile(
-    files: TextFiles, root: Path
+    files: TextFileService, root: Path
 ) -> None:
     (root / NAME).write_text("mine")
-    with untouched(root), pytest.raises(Changed):
+    with untouched(root), pytest.raises(StaleContent):
         await files.save(NAME, b"theirs", None)
 
 
-async def test_of_two_who_create_one_file_at_once_one_does(stock: TextFiles, root: Path) -> None:
+async def test_of_two_who_create_one_file_at_once_one_does(
+    stock: TextFileService, root: Path
+) -> None:
     saves = [stock.save(NAME, str(n).encode() * 300_000, None) for n in range(5)]
     done = await asyncio.gather(*saves, return_exceptions=True)
-    assert [type(one) for one in done].count(Changed) == 4
+    assert [type(one) for one in done].count(StaleContent) == 4
     written = (root / NAME).read_bytes()
     assert len(set(written)) == 1
     assert len(written) == 300_000
 
 
 async def test_of_two_who_change_one_file_at_once_neither_is_lost(
-    stock: TextFiles, root: Path
+    stock: TextFileService, root: Path
 ) -> None:
     (root / NAME).write_bytes(b"")
 
     async def add(n: int) -> None:
-        await stock.rewrite(NAME, lambda content: content.text + b"%d\n" % n)
+        await stock.update(NAME, lambda content: content.text + b"%d\n" % n)
 
     await asyncio.gather(*map(add, range(6)))
     assert sorted((root / NAME).read_text().split()) == list("012345")
 
 
-async def test_a_change_that_is_overtaken_is_made_anew(files: TextFiles, root: Path) -> None:
+async def test_a_change_that_is_overtaken_is_made_anew(files: TextFileService, root: Path) -> None:
     (root / NAME).write_text("a")
     seen: list[bytes] = []
 
@@ -145,12 +147,14 @@ async def test_a_change_that_is_overtaken_is_made_anew(files: TextFiles, root: P
             (root / NAME).write_text("between")
         return content.text + b"!"
 
-    assert await files.rewrite(NAME, change) is not None
+    assert await files.update(NAME, change) is not None
     assert seen == [b"a", b"between"]
     assert (root / NAME).read_text() == "between!"
 
 
-async def test_a_change_that_is_overtaken_forever_gives_up(files: TextFiles, root: Path) -> None:
+async def test_a_change_that_is_overtaken_forever_gives_up(
+    files: TextFileService, root: Path
+) -> None:
     (root / NAME).write_text("0")
 
     def change(content: Content) -> bytes:
@@ -158,7 +162,7 @@ async def test_a_change_that_is_overtaken_forever_gives_up(files: TextFiles, roo
         return b"never"
 
     with pytest.raises(Busy):
-        await files.rewrite(NAME, change)
+        await files.update(NAME, change)
     assert b"never" not in (root / NAME).read_bytes()
 
 
@@ -166,22 +170,22 @@ async def test_a_file_that_is_kept_elsewhere_each_time_is_not_waited_for_forever
     place: Place, root: Path
 ) -> None:
     (root / "a.md").write_bytes(b"old")
-    files = TextFiles(lambda: AsyncLargeFileManager(root_dir=str(root)), place.locks)
+    files = TextFileService(lambda: AsyncLargeFileManager(root_dir=str(root)), place.locks)
     with untouched(root), pytest.raises(Busy):
         await files.save("a.md", b"new", None)
 
 
-async def test_a_change_of_nothing_writes_nothing(files: TextFiles, root: Path) -> None:
+async def test_a_change_of_nothing_writes_nothing(files: TextFileService, root: Path) -> None:
     (root / NAME).write_text("a")
     with untouched(root):
-        assert await files.rewrite(NAME, lambda content: content.text) is None
+        assert await files.update(NAME, lambda content: content.text) is None
 
 
 @pytest.mark.parametrize(
     "path", [".hidden", ".folder/a.md", "sub/.a.md", "../a.md", "no/a.md", "a.md/b", "x" * 300]
 )
 async def test_hidden_outside_and_missing_look_the_same(
-    files: TextFiles, root: Path, path: str
+    files: TextFileService, root: Path, path: str
 ) -> None:
     (root.parent / "a.md").touch()
     for name in (".folder", "sub"):
@@ -196,31 +200,33 @@ async def test_hidden_outside_and_missing_look_the_same(
 
 
 async def test_what_is_hidden_is_there_where_the_server_says_so(
-    files: TextFiles, manager: AsyncLargeFileManager, root: Path
+    files: TextFileService, manager: AsyncLargeFileManager, root: Path
 ) -> None:
     manager.allow_hidden = True
     (root / ".hidden").write_text("x")
     assert (await files.read(".hidden")).text == b"x"
 
 
-async def test_a_folder_is_no_file(files: TextFiles, root: Path) -> None:
+async def test_a_folder_is_no_file(files: TextFileService, root: Path) -> None:
     (root / "folder").mkdir()
     with pytest.raises(NotAPlainFile):
         await files.read("folder")
-    with untouched(root), pytest.raises(Changed):
+    with untouched(root), pytest.raises(StaleContent):
         await files.save("folder", b"x", None)
 
 
-async def test_a_pipe_is_no_file_and_nobody_waits_for_it(files: TextFiles, root: Path) -> None:
+async def test_a_pipe_is_no_file_and_nobody_waits_for_it(
+    files: TextFileService, root: Path
+) -> None:
     os.mkfifo(root / "pipe")
     with pytest.raises(FileNotFound):
         await files.read("pipe")
-    with pytest.raises(Changed):
+    with pytest.raises(StaleContent):
         await files.save("pipe", b"x", None)
 
 
 async def test_a_file_beyond_the_limit_is_not_read(
-    files: TextFiles, root: Path, monkeypatch: pytest.MonkeyPatch
+    files: TextFileService, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(texts, "MOST_BYTES", 1000)
     (root / NAME).write_bytes(b"x" * 1000)
@@ -232,7 +238,7 @@ async def test_a_file_beyond_the_limit_is_not_read(
 
 
 async def test_the_save_event_is_emitted_for_open_tabs(
-    files: TextFiles, manager: AsyncLargeFileManager
+    files: TextFileService, manager: AsyncLargeFileManager
 ) -> None:
     heard: list[dict[str, Any]] = []
 
@@ -247,7 +253,7 @@ async def test_the_save_event_is_emitted_for_open_tabs(
 
 
 async def test_hooks_see_the_save_and_may_forbid_it(
-    files: TextFiles, manager: AsyncLargeFileManager, root: Path
+    files: TextFileService, manager: AsyncLargeFileManager, root: Path
 ) -> None:
     def forbid(model: dict[str, Any], **more: Any) -> None:
         assert (model["type"], more["path"]) == ("file", NAME)
@@ -260,7 +266,7 @@ async def test_hooks_see_the_save_and_may_forbid_it(
 
 
 async def test_what_a_hook_makes_of_a_text_is_told(
-    files: TextFiles, manager: AsyncLargeFileManager, root: Path
+    files: TextFileService, manager: AsyncLargeFileManager, root: Path
 ) -> None:
     def shout(model: dict[str, Any], **_: Any) -> None:
         model["content"] = model["content"].upper()
@@ -273,7 +279,7 @@ async def test_what_a_hook_makes_of_a_text_is_told(
 
 
 async def test_a_hook_that_fails_when_all_is_written_is_a_warning(
-    files: TextFiles, manager: AsyncLargeFileManager, root: Path
+    files: TextFileService, manager: AsyncLargeFileManager, root: Path
 ) -> None:
     def fail(**_: Any) -> None:
         message = "in /home/ada"
@@ -287,7 +293,7 @@ async def test_a_hook_that_fails_when_all_is_written_is_a_warning(
 
 
 async def test_who_reads_a_text_first_of_all_does_not_see_half_of_a_save(
-    stock: TextFiles, root: Path
+    stock: TextFileService, root: Path
 ) -> None:
     text = "a line of text\n" * 500_000
     (root / NAME).write_text(text)

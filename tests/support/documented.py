@@ -8,20 +8,20 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from jupyter_nbedit.handlers import default_handlers
-from jupyter_nbedit.handlers.openapi import document
-from jupyter_nbedit.handlers.operation_objects import operations
+from jupyter_nbedit.handlers.openapi import build_document
+from jupyter_nbedit.handlers.operation_objects import list_operations
 
 
 @functools.cache
 def _documented() -> Mapping[tuple[str, str], frozenset[str]]:
     """List the statuses of each verb of each route or, where it has none of its own, address."""
-    paths = document(default_handlers, base_url="/")["paths"]
+    paths = build_document(default_handlers, base_url="/")["paths"]
     return {
         (
             operation.path if "address" in operation.pattern else operation.pattern,
             operation.verb,
         ): frozenset(paths[operation.path][operation.verb.lower()]["responses"])
-        for operation in operations(default_handlers)
+        for operation in list_operations(default_handlers)
     }
 
 

@@ -13,8 +13,16 @@ from functools import partial
 from typing import ClassVar
 
 from jupyter_nbedit.errors import NotebookExists, NotebookNotFound
-from jupyter_nbedit.notebook.splices import Splice, join
-from jupyter_nbedit.storage import Changed, Content, Found, PassedOver, Storage, Walk, Written
+from jupyter_nbedit.notebook.splices import Splice, apply_splices
+from jupyter_nbedit.storage import (
+    Content,
+    NotebookFile,
+    SkippedPath,
+    StaleContent,
+    Storage,
+    Walker,
+    WriteResult,
+)
 
 
 class MemoryStorage:
@@ -29,11 +37,11 @@ class MemoryStorage:
         self._modified = datetime(2026, 11, 20, tzinfo=timezone.utc)
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    def hold(self, path: str) -> AbstractAsyncContextManager[None]:
-        return self._hold(path)
+    def lock(self, path: str) -> AbstractAsyncContextManager[None]:
+        return self._lock(path)
 
     @asynccontextmanager
-    async def _hold(self, path: str) -> AsyncIterator[None]:
+    async def _lock(self, path: str) -> AsyncIterator[None]:
         async with self._locks[path]:
             yield
 
@@ -42,41 +50,41 @@ class MemoryStorage:
             raise NotebookNotFound
         return Content(self.notebooks[path], self._modified)
 
-    async def walk(self, path: str, *, recursive: bool) -> Walk:
+    async def walk(self, path: str, *, recursive: bool) -> Walker:
         inside = [
             name for name in self.notebooks if f"{name}/".startswith(f"{path}/" if path else "")
         ]
 
-        def entries(start: str) -> Iterator[Found | PassedOver]:
+        def entries(start: str) -> Iterator[NotebookFile | SkippedPath]:
             for name in sorted(inside, key=lambda name: name.split("/")):
                 deep = "/" in name.removeprefix(path).strip("/")
                 if start.split("/") <= name.split("/") and (recursive or not deep):
-                    yield Found(name, partial(self.notebooks.__getitem__, name))
+                    yield NotebookFile(name, partial(self.notebooks.__getitem__, name))
 
         return entries
 
-    async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> Written:
+    async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> WriteResult:
         if path not in self.notebooks:
             raise NotebookNotFound
         if self.notebooks[path] != base.text:
-            raise Changed
-        text = join(base.text, splices)
+            raise StaleContent
+        text = apply_splices(base.text, splices)
         self.notebooks[path] = text
         self._modified += timedelta(seconds=1)
-        return Written(hashlib.sha256(text).hexdigest(), self._modified)
+        return WriteResult(hashlib.sha256(text).hexdigest(), self._modified)
 
-    async def check_vacant(self, path: str) -> None:
+    async def ensure_absent(self, path: str) -> None:
         if path in self.notebooks:
             message = "There is something at this path."
             raise NotebookExists(message)
 
-    async def create(self, path: str, text: bytes) -> Written:
-        await self.check_vacant(path)
+    async def create(self, path: str, text: bytes) -> WriteResult:
+        await self.ensure_absent(path)
         self.notebooks[path] = text
         self._modified += timedelta(seconds=1)
-        return Written(hashlib.sha256(text).hexdigest(), self._modified)
+        return WriteResult(hashlib.sha256(text).hexdigest(), self._modified)
 
-    async def announce(self, path: str, written: Written) -> list[str]:
+    async def notify_saved(self, path: str, written: WriteResult) -> list[str]:
         self.announced.append((path, written.hash))
         return []
 
@@ -87,18 +95,18 @@ class OneStorage:
 
     storage: Storage
 
-    async def of(self, _path: str) -> Storage:
+    async def resolve(self, _path: str) -> Storage:
         return self.storage
 
     @asynccontextmanager
-    async def hold(self, path: str) -> AsyncIterator[Storage]:
-        async with self.storage.hold(path):
+    async def lock(self, path: str) -> AsyncIterator[Storage]:
+        async with self.storage.lock(path):
             yield self.storage
 
     async def check(self, path: str) -> None:
         await self.storage.read(path)
 
-    async def walk(self, path: str, *, recursive: bool) -> Walk:
+    async def walk(self, path: str, *, recursive: bool) -> Walker:
         if not isinstance(self.storage, MemoryStorage):
             message = "Only the twin can be walked through without a server."
             raise TypeError(message)

@@ -15,24 +15,24 @@ from jupyter_events import EventLogger
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 from nbformat.sign import NotebookNotary
 
-from jupyter_nbedit.afterwards import Afterwards, Recorder
+from jupyter_nbedit.afterwards import HistoryWriter, Publisher
 from jupyter_nbedit.database import NAME, Database
-from jupyter_nbedit.editor import Always, Modes, NotebookEditor
-from jupyter_nbedit.events import SCHEMA_ID, SCHEMAS, DecisionEvents, EditEvents
-from jupyter_nbedit.history import Ledger
-from jupyter_nbedit.messages import EditReply, EditRequest, ReadReply, Selection
-from jupyter_nbedit.modes import ServerModes
+from jupyter_nbedit.editor import EditService, FixedMode, Modes
+from jupyter_nbedit.events import SCHEMA_ID, SCHEMAS, EditEventEmitter, ReviewEventEmitter
+from jupyter_nbedit.history import EditHistory
+from jupyter_nbedit.messages import EditReply, EditRequest, ReadOptions, ReadReply
+from jupyter_nbedit.modes import ModeManager
 from jupyter_nbedit.notebook.operations import Operation
-from jupyter_nbedit.proposals.board import ProposalBoard
+from jupyter_nbedit.proposals.board import ProposalService
 from jupyter_nbedit.proposals.store import ProposalStore
-from jupyter_nbedit.reader import NotebookReader
-from jupyter_nbedit.readings import Readings
-from jupyter_nbedit.review import Review
-from jupyter_nbedit.storage.choice import ServerStorages
+from jupyter_nbedit.reader import ReadService
+from jupyter_nbedit.readings import ReadTracker
+from jupyter_nbedit.review import ReviewService
+from jupyter_nbedit.storage.choice import StorageResolver
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.trust import Trust
-from jupyter_nbedit.undoing import Undoing
-from jupyter_nbedit.versions import Versions
+from jupyter_nbedit.trust import TrustManager
+from jupyter_nbedit.undoing import UndoService
+from jupyter_nbedit.versions import VersionCache
 from tests.support.memory_storage import MemoryStorage, OneStorage
 
 if TYPE_CHECKING:
@@ -47,10 +47,10 @@ class EditingServices:
     """The services of one server that change notebooks, over one database."""
 
     database: Database
-    ledger: Ledger
-    editor: NotebookEditor
-    reader: NotebookReader
-    undoing: Undoing
+    ledger: EditHistory
+    editor: EditService
+    reader: ReadService
+    undoing: UndoService
 
     async def edit(self, path: str, *operations: Operation, **fields: Any) -> EditReply:
         """Edit a notebook, and let the listeners of events run."""
@@ -58,9 +58,9 @@ class EditingServices:
         await asyncio.sleep(0)
         return reply
 
-    async def read(self, path: str, selection: Selection | None = None) -> ReadReply:
+    async def read(self, path: str, selection: ReadOptions | None = None) -> ReadReply:
         """Read a notebook that the reader has not seen before."""
-        reply = await self.reader.read(path, selection or Selection(), known=lambda _: False)
+        reply = await self.reader.read(path, selection or ReadOptions(), known=lambda _: False)
         assert isinstance(reply, ReadReply)
         return reply
 
@@ -92,7 +92,7 @@ class ServiceBuilder:
         self.now = START
         self._heard: list[tuple[str, dict[str, Any]]] = []
         self._databases: list[Database] = []
-        self._boards: list[ProposalBoard] = []
+        self._boards: list[ProposalService] = []
         self._notaries: list[NotebookNotary] = []
 
     # Events ------------------------------------------------------------------------------------
@@ -127,29 +127,29 @@ class ServiceBuilder:
         self._databases.append(database)
         return database
 
-    def build_ledger(self, **options: Any) -> Ledger:
+    def build_ledger(self, **options: Any) -> EditHistory:
         """Build a history ledger on a connection of its own."""
-        return Ledger(self.build_database(), **options)
+        return EditHistory(self.build_database(), **options)
 
     def build_modes(
         self, root: str = "/root", database: Database | None = None, **options: Any
-    ) -> ServerModes:
+    ) -> ModeManager:
         """Build the modes of a server."""
-        events = DecisionEvents(self.event_logger, "epoch")
+        events = ReviewEventEmitter(self.event_logger, "epoch")
         options = {"root": lambda: root, "name": str, **options}
-        return ServerModes(database or self.build_database(), events, LOG, **options)
+        return ModeManager(database or self.build_database(), events, LOG, **options)
 
     def build_board(
         self,
         storages: Storages | None = None,
         database: Database | None = None,
         **options: Any,
-    ) -> ProposalBoard:
+    ) -> ProposalService:
         """Build a board with its store, to which the options go."""
         options = {"root": lambda: "/root", "name": str, "clock": lambda: self.now, **options}
         store = ProposalStore(database or self.build_database(), **options)
-        events = DecisionEvents(self.event_logger, "epoch")
-        board = ProposalBoard(store, storages or OneStorage(self.storage), events, LOG)
+        events = ReviewEventEmitter(self.event_logger, "epoch")
+        board = ProposalService(store, storages or OneStorage(self.storage), events, LOG)
         self._boards.append(board)
         return board
 
@@ -159,7 +159,7 @@ class ServiceBuilder:
         *,
         notary: NotebookNotary | None = None,
         modes: Modes | None = None,
-        recorder: Recorder | None = None,
+        recorder: HistoryWriter | None = None,
     ) -> EditingServices:
         """Build what changes notebooks on one server.
 
@@ -176,21 +176,21 @@ class ServiceBuilder:
         """
         where = storages or OneStorage(self.storage)
         database = self.build_database()
-        ledger = Ledger(database)
+        ledger = EditHistory(database)
         signer = notary or self.build_notary(":memory:")
-        trust = Trust(lambda: signer)
-        readings, versions = Readings(), Versions()
-        afterwards = Afterwards(
+        trust = TrustManager(lambda: signer)
+        readings, versions = ReadTracker(), VersionCache()
+        afterwards = Publisher(
             ledger=recorder or ledger,
             readings=readings,
             versions=versions,
-            events=EditEvents(self.event_logger),
+            events=EditEventEmitter(self.event_logger),
             log=LOG,
         )
-        editor = NotebookEditor(where, afterwards, trust, modes=modes or Always())
-        editor.proposer = Review(editor, self.build_board(where, database))
-        reader = NotebookReader(storages=where, trust=trust, readings=readings, versions=versions)
-        return EditingServices(database, ledger, editor, reader, Undoing(editor, ledger))
+        editor = EditService(where, afterwards, trust, modes=modes or FixedMode())
+        editor.proposer = ReviewService(editor, self.build_board(where, database))
+        reader = ReadService(storages=where, trust=trust, readings=readings, versions=versions)
+        return EditingServices(database, ledger, editor, reader, UndoService(editor, ledger))
 
     def build_notary(self, db_file: str | None = None) -> NotebookNotary:
         """Build a notary; without ``:memory:`` its signatures are in a file in the folder."""
@@ -211,10 +211,10 @@ class ServiceBuilder:
         manager.notary = self.build_notary()
         return manager
 
-    def build_storages(self, manager: AsyncLargeFileManager | None = None) -> ServerStorages:
+    def build_storages(self, manager: AsyncLargeFileManager | None = None) -> StorageResolver:
         """Build the storages over a contents manager, with locks in the folder ``locks``."""
         settings = {"contents_manager": manager or self.build_manager()}
-        return ServerStorages(settings, PathLocks(self.folder / "locks", LOG))
+        return StorageResolver(settings, PathLocks(self.folder / "locks", LOG))
 
     # The end -----------------------------------------------------------------------------------
 

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.errors import InvalidNotebook
-from jupyter_nbedit.notebook.batch import apply
+from jupyter_nbedit.notebook.batch import apply_operations
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Replace
-from jupyter_nbedit.notebook.splices import join
+from jupyter_nbedit.notebook.splices import apply_splices
 from tests.events.listener import listening
 from tests.handlers.actions import replace
 from tests.support import samples
@@ -58,7 +58,9 @@ def count_calls(text: bytes) -> int:
     try:
         with contextlib.suppress(InvalidNotebook):
             edit = Replace(cell="c0", source="changed")
-            join(text, apply(Document.parse(text), [edit], fresh_id=lambda: "x").splices)
+            apply_splices(
+                text, apply_operations(Document.parse(text), [edit], fresh_id=lambda: "x").splices
+            )
     finally:
         sys.setprofile(None)
     return calls

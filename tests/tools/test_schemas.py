@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from jupyter_nbedit.tools import ADDRESSES, TOOLS
-from jupyter_nbedit.tools.schemas import input_schema
+from jupyter_nbedit.tools.schemas import build_input_schema
 from jupyter_nbedit.tools.tool import Tool
 
 
@@ -25,7 +25,7 @@ def parts(schema: Any) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize("tool", TOOLS, ids=list(ADDRESSES))
 def test_a_tool_is_described_by_one_plain_schema_and_in_sentences(tool: Tool[Any]) -> None:
-    schema = input_schema(tool.form)
+    schema = build_input_schema(tool.form)
     jsonschema.Draft202012Validator.check_schema(schema)
     assert (schema["type"], schema["additionalProperties"]) == ("object", False)
     # What the programs that hand tools to models do not take at the top, or anywhere.
