@@ -12,16 +12,21 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from jupyter_nbedit.editor import EditService
-from jupyter_nbedit.events import EditEventEmitter
-from jupyter_nbedit.handlers.bodies import decode_body
-from jupyter_nbedit.handlers.editing import ChangeBody, get_or_none
-from jupyter_nbedit.handlers.notebooks import EditBody
-from jupyter_nbedit.handlers.undoing import UndoBody
-from jupyter_nbedit.messages import EditReply, EditRequest, UndoRequest
+from jupyter_nbedit.edits.service import EditService
+from jupyter_nbedit.edits.undo import UndoService
+from jupyter_nbedit.events.emitters import EditEventEmitter
+from jupyter_nbedit.models import (
+    ChangeBody,
+    EditBody,
+    EditReply,
+    EditRequest,
+    UndoBody,
+    UndoRequest,
+    get_or_none,
+)
+from jupyter_nbedit.notebook.decode import decode_body
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.tabs import TabRegistry
-from jupyter_nbedit.undoing import UndoService
 
 #: Hears of an edit, with the data of its event; it may be a coroutine function.
 EditListener = Callable[[dict[str, Any]], Awaitable[None] | None]

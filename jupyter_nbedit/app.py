@@ -11,37 +11,37 @@ from jupyter_server.extension.application import ExtensionApp
 from jupyter_server.utils import ensure_async
 from traitlets import Bool, Enum, Float, Integer, List, Unicode, default
 
-from jupyter_nbedit.afterwards import Publisher
 from jupyter_nbedit.api import PythonAPI
-from jupyter_nbedit.chronicle import HistoryService
-from jupyter_nbedit.database import Database
-from jupyter_nbedit.editor import EditService
-from jupyter_nbedit.events import SCHEMAS, EditEventEmitter, ReviewEventEmitter
-from jupyter_nbedit.following import CONTENTS, ContentsEventListener
+from jupyter_nbedit.db.database import Database
+from jupyter_nbedit.edits.accept import AcceptService
+from jupyter_nbedit.edits.modes import ModeManager
+from jupyter_nbedit.edits.publish import Publisher
+from jupyter_nbedit.edits.service import EditService
+from jupyter_nbedit.edits.undo import UndoService
+from jupyter_nbedit.events.emitters import SCHEMAS, EditEventEmitter, ReviewEventEmitter
 from jupyter_nbedit.handlers import default_handlers
-from jupyter_nbedit.handlers.retries import IdempotencyCache
-from jupyter_nbedit.history import EditHistory
-from jupyter_nbedit.loading import DocumentCache
-from jupyter_nbedit.modes import ModeManager
-from jupyter_nbedit.proposals.board import ProposalService
+from jupyter_nbedit.handlers.idempotency import IdempotencyCache
+from jupyter_nbedit.history.rename_listener import CONTENTS, ContentsEventListener
+from jupyter_nbedit.history.service import HistoryService
+from jupyter_nbedit.history.store import EditHistory
+from jupyter_nbedit.proposals.service import ProposalService
 from jupyter_nbedit.proposals.store import ProposalStore
-from jupyter_nbedit.reader import ReadService
-from jupyter_nbedit.readings import ReadTracker
-from jupyter_nbedit.review import ReviewService
-from jupyter_nbedit.search import SearchService
-from jupyter_nbedit.storage.choice import StorageResolver
+from jupyter_nbedit.reading.loading import DocumentCache
+from jupyter_nbedit.reading.read_tracker import ReadTracker
+from jupyter_nbedit.reading.service import ReadService
+from jupyter_nbedit.reading.versions import VersionCache
+from jupyter_nbedit.search.service import SearchService
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.texts import TextFileService
+from jupyter_nbedit.storage.resolver import StorageResolver
+from jupyter_nbedit.storage.text_files import TextFileService
 from jupyter_nbedit.tabs import TabRegistry
-from jupyter_nbedit.tools.tool import ToolContext
-from jupyter_nbedit.trust import TrustManager
-from jupyter_nbedit.undoing import UndoService
-from jupyter_nbedit.versions import VersionCache
+from jupyter_nbedit.tools.base import ToolContext
+from jupyter_nbedit.trust.manager import TrustManager
 
 if TYPE_CHECKING:
     from nbformat.sign import NotebookNotary
 
-    from jupyter_nbedit.modes import Mode
+    from jupyter_nbedit.edits.modes import Mode
 
 
 class NbEditApp(PythonAPI, ExtensionApp):
@@ -170,7 +170,7 @@ class NbEditApp(PythonAPI, ExtensionApp):
     retries: IdempotencyCache
     modes: ModeManager
     proposals: ProposalService
-    review: ReviewService
+    review: AcceptService
     tabs: TabRegistry
     events: EditEventEmitter
     trust: TrustManager
@@ -265,12 +265,12 @@ class NbEditApp(PythonAPI, ExtensionApp):
                 log=self.log,
             ),
             trust=self.trust,
+            proposals=self.proposals,
             modes=self.modes,
             documents=documents,
         )
         self.undoing = UndoService(self.editor, self.ledger)
-        self.review = ReviewService(self.editor, self.proposals)
-        self.editor.proposer = self.review
+        self.review = AcceptService(self.editor, self.proposals)
         self.tool_services = ToolContext(
             editor=self.editor,
             reader=self.reader,

@@ -163,8 +163,8 @@ def _follow_links() -> None:
 
 def _overwrite_changes() -> None:
     from jupyter_nbedit.notebook.splices import Splice, apply_splices
-    from jupyter_nbedit.storage import StaleContent
-    from jupyter_nbedit.storage.files import FileStorage
+    from jupyter_nbedit.storage.base import StaleContent
+    from jupyter_nbedit.storage.files.storage import FileStorage
 
     write = FileStorage.write
 
@@ -190,7 +190,7 @@ def _ignore_idempotency_keys() -> None:
 
 
 def _skip_history() -> None:
-    from jupyter_nbedit.history import EditHistory
+    from jupyter_nbedit.history.store import EditHistory
 
     async def add(*_: object) -> int:
         return 1
@@ -199,14 +199,14 @@ def _skip_history() -> None:
 
 
 def _ignore_claims() -> None:
-    from jupyter_nbedit.proposals import Claim
+    from jupyter_nbedit.proposals.models import Claim
 
     Claim.is_about = lambda *_: False
 
 
 def _sign_untrusted() -> None:
-    from jupyter_nbedit.storage.files import FileStorage
-    from jupyter_nbedit.trust import TrustManager
+    from jupyter_nbedit.storage.files.storage import FileStorage
+    from jupyter_nbedit.trust.manager import TrustManager
 
     known, write = TrustManager.find_digest, FileStorage.write
     notaries: list[Any] = []
@@ -225,7 +225,7 @@ def _sign_untrusted() -> None:
 
 
 def _sign_nothing() -> None:
-    from jupyter_nbedit.trust import TrustManager
+    from jupyter_nbedit.trust.manager import TrustManager
 
     TrustManager.sign = lambda *_: None
 

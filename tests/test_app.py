@@ -16,7 +16,7 @@ from tornado.web import HTTPError
 
 import jupyter_nbedit
 from jupyter_nbedit.app import NbEditApp
-from jupyter_nbedit.trust import TrustManager
+from jupyter_nbedit.trust.manager import TrustManager
 from tests.support import samples
 from tests.support.http import Local
 from tests.support.servers import run_server

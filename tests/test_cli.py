@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from jupyter_nbedit import __version__
-from jupyter_nbedit.demo import agent
-from jupyter_nbedit.demo.script import RICH, STEPS, Step
-from jupyter_nbedit.demo.show import SAMPLES
+from jupyter_nbedit.cli.demo import agent
+from jupyter_nbedit.cli.demo.script import RICH, STEPS, Step
+from jupyter_nbedit.cli.demo.show import SAMPLES
 
 JUPYTER = Path(sys.executable).parent / "jupyter"
 LIMIT = 120  # seconds

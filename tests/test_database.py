@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.database import NAME, Database
-from jupyter_nbedit.database.schema import Schema
+from jupyter_nbedit.db.database import NAME, Database
+from jupyter_nbedit.db.schema import Schema
 from jupyter_nbedit.errors import LedgerError
 from tests.support.clock import Clock
 from tests.support.services import ServiceBuilder

@@ -20,12 +20,13 @@ from jupyter_nbedit.errors import (
     NbEditError,
     PlanMode,
 )
-from jupyter_nbedit.history.entries import NewEntry
-from jupyter_nbedit.messages import EditRequest, ReadOptions
+from jupyter_nbedit.history.models import NewEntry
+from jupyter_nbedit.models import EditRequest
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Expect, Insert, Operation, Replace
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.storage import Content, WriteResult
+from jupyter_nbedit.reading.models import ReadOptions
+from jupyter_nbedit.storage.base import Content, WriteResult
 from tests.support import samples
 from tests.support.clock import Clock
 from tests.support.memory_storage import MemoryStorage, OneStorage

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from jupyter_nbedit.errors import LedgerError
-from jupyter_nbedit.following import CONTENTS, ContentsEventListener
+from jupyter_nbedit.history.rename_listener import CONTENTS, ContentsEventListener
 from tests.support.services import ServiceBuilder
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.errors import EditNotFound, LedgerError
-from jupyter_nbedit.history import EditHistory
-from jupyter_nbedit.history.entries import NewEntry
+from jupyter_nbedit.history.models import NewEntry
+from jupyter_nbedit.history.store import EditHistory
 from tests.support.clock import Clock
 from tests.support.services import ServiceBuilder
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from jupyter_nbedit.errors import NbEditError, VersionUnknown
-from jupyter_nbedit.loading import DocumentCache
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.readings import ReadTracker
-from jupyter_nbedit.versions import VersionCache
+from jupyter_nbedit.reading.loading import DocumentCache
+from jupyter_nbedit.reading.read_tracker import ReadTracker
+from jupyter_nbedit.reading.versions import VersionCache
 from tests.support import samples
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from jupyter_nbedit.edits.modes import Mode, ModeManager
 from jupyter_nbedit.errors import Forbidden, LedgerError, ModesUnreadable
-from jupyter_nbedit.events import MODE_SCHEMA_ID
-from jupyter_nbedit.modes import Mode, ModeManager
+from jupyter_nbedit.events.emitters import MODE_SCHEMA_ID
 from tests.support.clock import Clock
 from tests.support.services import ServiceBuilder
 

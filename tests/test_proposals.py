@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.errors import ProposalClosed, ProposalNotFound, TooManyProposals
-from jupyter_nbedit.events import PROPOSAL_SCHEMA_ID
-from jupyter_nbedit.notebook.record import CellState
-from jupyter_nbedit.parts import CellDiff
-from jupyter_nbedit.proposals import DecisionRecord, Proposal, ProposalContent, Verdict
-from jupyter_nbedit.proposals.board import ProposalService
+from jupyter_nbedit.events.emitters import PROPOSAL_SCHEMA_ID
+from jupyter_nbedit.history.models import CellDiff
+from jupyter_nbedit.notebook.undo.record import CellState
+from jupyter_nbedit.proposals.models import DecisionRecord, Proposal, ProposalContent, Verdict
+from jupyter_nbedit.proposals.service import ProposalService
 from tests.support import samples
 from tests.support.services import START, ServiceBuilder
 from tests.support.sizes import is_nightly

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_nbedit.errors import Forbidden, InvalidRequest, NotebookNotFound
-from jupyter_nbedit.queries import SearchReply, SearchRequest
-from jupyter_nbedit.search import SearchService
-from jupyter_nbedit.storage import NotebookFile, SkippedPath, Walker
+from jupyter_nbedit.search.models import SearchReply, SearchRequest
+from jupyter_nbedit.search.service import SearchService
+from jupyter_nbedit.storage.base import NotebookFile, SkippedPath, Walker
 from tests.support import samples
 from tests.support.memory_storage import MemoryStorage, OneStorage
 

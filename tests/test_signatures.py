@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from nbformat.sign import MemorySignatureStore, NotebookNotary, SQLiteSignatureStore
 
-from jupyter_nbedit import signatures
+from jupyter_nbedit.trust import signature_store
 from tests.support.clock import Clock
 from tests.support.services import ServiceBuilder
 from tests.support.waiting import wait_until_async
@@ -43,23 +43,23 @@ async def wait_for_commit(database: Path, *digests: str) -> None:
 
 def add_all(notary: NotebookNotary, *names: str) -> None:
     for name in names:
-        signatures.add(notary, name)
+        signature_store.add(notary, name)
 
 
 async def test_the_first_is_committed_at_once_and_those_that_follow_together(
     notary: NotebookNotary, database: Path
 ) -> None:
     names = [f"signature {n}" for n in range(20)]
-    assert signatures.is_empty(notary)
+    assert signature_store.is_empty(notary)
     for name in names:
-        signatures.add(notary, name)
-        assert signatures.has(notary, name)
+        signature_store.add(notary, name)
+        assert signature_store.has(notary, name)
         # As Jupyter asks.
         assert notary.store.check_signature(name, notary.algorithm)
     assert list_committed(database)[0] == names[0]
     await wait_for_commit(database, *names)
-    assert all(signatures.has(notary, name) for name in names)
-    assert not signatures.is_empty(notary)
+    assert all(signature_store.has(notary, name) for name in names)
+    assert not signature_store.is_empty(notary)
 
 
 async def test_signatures_that_others_take_away_are_gone(
@@ -70,7 +70,7 @@ async def test_signatures_that_others_take_away_are_gone(
     # the file; a running server keeps its own until it ends.
     with closing(sqlite3.connect(database, timeout=0)) as other, other:
         other.execute("DELETE FROM nbsignatures")
-    assert [signatures.has(notary, name) for name in NAMES] == [False, True, True]
+    assert [signature_store.has(notary, name) for name in NAMES] == [False, True, True]
 
 
 @pytest.mark.parametrize("end", ["settle", "close"])
@@ -79,7 +79,7 @@ async def test_a_regular_end_loses_nothing(
 ) -> None:
     add_all(notary, *NAMES)
     if end == "settle":
-        signatures.settle(notary)
+        signature_store.settle(notary)
     else:
         notary.close()
     assert list_committed(database) == NAMES
@@ -90,35 +90,35 @@ async def test_a_signature_taken_back_does_not_come_back_and_none_is_kept_twice(
 ) -> None:
     add_all(notary, "one", "one", "two", "three", "one")
     notary.store.remove_signature("two", notary.algorithm)
-    assert not signatures.has(notary, "two")
+    assert not signature_store.has(notary, "two")
     await wait_for_commit(database, "one", "three")
 
 
 async def test_of_too_many_signatures_the_oldest_go(notary: NotebookNotary, database: Path) -> None:
     notary.store.cache_size = 8
     add_all(notary, *map(str, range(12)))
-    signatures.settle(notary)
+    signature_store.settle(notary)
     assert list_committed(database) == [str(n) for n in range(6, 12)]
 
 
 async def test_a_database_that_fails_is_told_of_in_the_reply_or_in_the_log(
     notary: NotebookNotary, database: Path, caplog: pytest.LogCaptureFixture, clock: Clock
 ) -> None:
-    signatures.add(notary, "one")
+    signature_store.add(notary, "one")
     notary.store.db.execute("PRAGMA busy_timeout = 0")
     with closing(sqlite3.connect(database)) as other:
         other.execute("BEGIN IMMEDIATE")
-        signatures.add(notary, "two")
-        signatures.settle(notary)
+        signature_store.add(notary, "two")
+        signature_store.settle(notary)
         assert [record.levelname for record in caplog.records] == ["ERROR"]
-        assert not signatures.has(notary, "two")
+        assert not signature_store.has(notary, "two")
         clock.advance(LATER_SECONDS)
         with pytest.raises(sqlite3.OperationalError):
-            signatures.add(notary, "three")
+            signature_store.add(notary, "three")
         other.rollback()
     assert list_committed(database) == ["one"]
     clock.advance(LATER_SECONDS)
-    signatures.add(notary, "four")
+    signature_store.add(notary, "four")
     assert list_committed(database) == ["one", "four"]
 
 
@@ -138,11 +138,11 @@ async def test_a_store_of_another_kind_is_always_asked(
     store = ForeignStore(str(tmp_path / "own.db"))  # type: ignore[no-untyped-call]
     store.asked = []
     notary.store = store
-    assert not signatures.is_empty(notary)
-    assert not signatures.has(notary, "one")
-    signatures.add(notary, "one")
-    assert signatures.has(notary, "one")
-    signatures.settle(notary)
+    assert not signature_store.is_empty(notary)
+    assert not signature_store.has(notary, "one")
+    signature_store.add(notary, "one")
+    assert signature_store.has(notary, "one")
+    signature_store.settle(notary)
     assert notary.store is store
     assert ("one", notary.algorithm) in store.asked
 
@@ -151,21 +151,21 @@ async def test_a_store_in_memory_is_asked_if_there_is_anything_in_it(
     notary: NotebookNotary,
 ) -> None:
     notary.store = MemorySignatureStore()
-    assert signatures.is_empty(notary)
-    signatures.add(notary, "one")
-    assert not signatures.is_empty(notary)
-    assert signatures.has(notary, "one")
+    assert signature_store.is_empty(notary)
+    signature_store.add(notary, "one")
+    assert not signature_store.is_empty(notary)
+    assert signature_store.has(notary, "one")
 
 
 async def test_a_store_that_the_notary_is_given_later_is_taken_as_it_comes(
     notary: NotebookNotary, database: Path
 ) -> None:
-    signatures.add(notary, "one")
+    signature_store.add(notary, "one")
     first = notary.store
     # What jupyter_server does if a store fails.
     notary.store = notary.store_factory()
-    signatures.add(notary, "two")
+    signature_store.add(notary, "two")
     assert notary.store is not first
-    assert signatures.has(notary, "one")
+    assert signature_store.has(notary, "one")
     assert list_committed(database) == ["one", "two"]
     first.close()

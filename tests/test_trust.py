@@ -12,7 +12,7 @@ import pytest
 from nbformat.sign import MemorySignatureStore
 
 from jupyter_nbedit.notebook.operations import Insert
-from jupyter_nbedit.trust import is_trusted
+from jupyter_nbedit.trust.manager import is_trusted
 from tests.handlers.refused import details, untouched
 from tests.support import corpora, samples
 from tests.support.http import Local

@@ -32,7 +32,7 @@ import nbformat.reader
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
 from jupyter_nbedit.errors import NbEditError
-from jupyter_nbedit.messages import EditRequest, UndoRequest
+from jupyter_nbedit.models import EditRequest, UndoRequest
 from jupyter_nbedit.notebook.operations import Operation
 from tests.support import samples
 from tests.support.services import EditingServices, ServiceBuilder

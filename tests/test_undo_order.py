@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.errors import NbEditError, UndoConflict
-from jupyter_nbedit.messages import EditRequest, UndoRequest
+from jupyter_nbedit.models import EditRequest, UndoRequest
 from tests.support import samples
 from tests.support.sizes import is_nightly
 from tests.test_trust_histories import ServedFolder, operations, serve_folder

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.versions import VersionCache, VersionDiff
+from jupyter_nbedit.reading.versions import VersionCache, VersionDiff
 from tests.support import samples
 
 NAMES = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8)

@@ -11,7 +11,7 @@ from jupyter_nbedit.handlers.history import (
 )
 from jupyter_nbedit.handlers.mode import ModeHandler
 from jupyter_nbedit.handlers.notebooks import NotebookHandler
-from jupyter_nbedit.handlers.openapi import OpenAPIHandler
+from jupyter_nbedit.handlers.openapi.builder import OpenAPIHandler
 from jupyter_nbedit.handlers.proposals import (
     AcceptHandler,
     ProposalHandler,
@@ -21,7 +21,7 @@ from jupyter_nbedit.handlers.proposals import (
 from jupyter_nbedit.handlers.search import SearchHandler
 from jupyter_nbedit.handlers.tabs import TabsHandler
 from jupyter_nbedit.handlers.tools import ToolHandler, ToolsHandler
-from jupyter_nbedit.handlers.undoing import RedoHandler, UndoHandler
+from jupyter_nbedit.handlers.undo import RedoHandler, UndoHandler
 
 default_handlers = [
     (r"/nbedit/?", AboutHandler),

@@ -11,12 +11,12 @@ from msgspec import Meta
 from tornado import web
 
 from jupyter_nbedit import __version__
-from jupyter_nbedit.handlers.contract import OperationSpec, Reply
-from jupyter_nbedit.handlers.notebooks import MOST_OPERATIONS
-from jupyter_nbedit.handlers.requests import NbEditHandler
-from jupyter_nbedit.queries import MOST_HITS
-from jupyter_nbedit.storage import Guard
-from jupyter_nbedit.storage.swapping import GUARDS
+from jupyter_nbedit.handlers.base import NbEditHandler
+from jupyter_nbedit.handlers.openapi.spec import OperationSpec, Reply
+from jupyter_nbedit.models import MOST_OPERATIONS
+from jupyter_nbedit.search.models import MOST_HITS
+from jupyter_nbedit.storage.base import Guard
+from jupyter_nbedit.storage.files.exchange import GUARDS
 from jupyter_nbedit.tools import ADDRESSES
 
 

@@ -20,7 +20,15 @@ from jupyter_nbedit.errors import (
     InvalidRequest,
     ReadRequired,
 )
-from jupyter_nbedit.handlers.contract import (
+from jupyter_nbedit.handlers.editing import (
+    PROPOSED,
+    EditingHandler,
+    TabsQuery,
+    WaitTabs,
+    list_fields,
+)
+from jupyter_nbedit.handlers.errors import ErrorBody
+from jupyter_nbedit.handlers.openapi.spec import (
     ETAG,
     IDEMPOTENCY_KEY,
     IF_MATCH,
@@ -33,21 +41,15 @@ from jupyter_nbedit.handlers.contract import (
     OperationSpec,
     Reply,
 )
-from jupyter_nbedit.handlers.editing import (
-    PROPOSED,
+from jupyter_nbedit.handlers.reading import SHOWN, CellQuery, ReadingHandler
+from jupyter_nbedit.models import (
     ChangeBody,
     ChangeMetadata,
-    EditingHandler,
-    TabsQuery,
-    WaitTabs,
+    EditReply,
+    OperationFactory,
     get_or_none,
-    list_fields,
 )
-from jupyter_nbedit.handlers.reading import SHOWN, CellQuery, ReadingHandler
-from jupyter_nbedit.handlers.refusals import ErrorBody
-from jupyter_nbedit.messages import EditReply, OperationFactory
 from jupyter_nbedit.notebook.document import CellAddress, Document
-from jupyter_nbedit.notebook.forms import validate_metadata
 from jupyter_nbedit.notebook.operations import (
     Delete,
     Expect,
@@ -56,6 +58,7 @@ from jupyter_nbedit.notebook.operations import (
     Outputs,
     Replace,
     SetMetadata,
+    validate_metadata,
 )
 
 _HEADERS = [IF_MATCH, IDEMPOTENCY_KEY, SESSION]

@@ -5,19 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from http import HTTPStatus
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 
 from jupyter_nbedit.errors import InvalidRequest
-from jupyter_nbedit.handlers.contract import ETAG, LOCATION, Reply, get_spec
-from jupyter_nbedit.handlers.requests import LONGEST_LABEL, NbEditHandler, encode_json
-from jupyter_nbedit.handlers.retries import StoredResponse
-from jupyter_nbedit.messages import EditReply, EditRequest, OperationFactory
+from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
+from jupyter_nbedit.handlers.idempotency import StoredResponse
+from jupyter_nbedit.handlers.openapi.spec import ETAG, LOCATION, Reply, get_spec
+from jupyter_nbedit.models import (
+    ChangeMetadata,
+    EditReply,
+    EditRequest,
+    OperationFactory,
+    get_or_none,
+)
 from jupyter_nbedit.notebook.operations import Insert, Operation, Position
-
-Value = TypeVar("Value")
 
 #: How long the answer to a change may wait for open tabs, in milliseconds.
 LONGEST_WAIT = 10_000
@@ -35,29 +39,6 @@ WaitTabs = Annotated[
 _WEAK = re.compile(r'W/"[^"]+"')
 
 
-class ChangeMetadata(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """What any change may say of itself."""
-
-    dry_run: Annotated[bool, Meta(description="Answer what would be, write nothing.")] = False
-    client: (
-        Annotated[
-            str,
-            Meta(max_length=LONGEST_LABEL, description="What you call yourself; not verified."),
-        ]
-        | UnsetType
-    ) = UNSET
-    message: (
-        Annotated[
-            str,
-            Meta(
-                max_length=LONGEST_LABEL,
-                description="Why the edit is made; for its history and the log.",
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
-
-
 #: What a change of a notebook in review mode is answered with.
 PROPOSED = {
     HTTPStatus.ACCEPTED: Reply(
@@ -73,15 +54,6 @@ class TabsQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
     """The query of a change that may wait for open tabs."""
 
     wait_tabs: WaitTabs = 0
-
-
-class ChangeBody(ChangeMetadata, frozen=True, kw_only=True):
-    """What a change of a notebook that is there may say besides."""
-
-    hash: (
-        Annotated[str, Meta(description="The version the edit is for; the same as `If-Match`.")]
-        | UnsetType
-    ) = UNSET
 
 
 def list_fields(
@@ -110,11 +82,6 @@ NewCell: type[Any] = msgspec.defstruct(
 def build_insert(cell: msgspec.Struct) -> Insert:
     """Return the operation that adds a `NewCell` to a notebook."""
     return Insert(at="end", **msgspec.structs.asdict(cell))
-
-
-def get_or_none(value: Value | UnsetType) -> Value | None:
-    """Return a field's value, None if the request leaves it out."""
-    return None if value is UNSET else value
 
 
 class EditingHandler(NbEditHandler):

@@ -11,17 +11,17 @@ from jupyter_server.auth.decorator import authorized
 from msgspec import UNSET, Meta, UnsetType
 from tornado import web
 
-from jupyter_nbedit.chronicle import (
+from jupyter_nbedit.errors import EditNotFound, LedgerError, NotAPlainFile, NotebookNotFound
+from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
+from jupyter_nbedit.handlers.openapi.spec import OperationSpec, Reply
+from jupyter_nbedit.history.service import (
     AllHistoryReply,
     DetailedEdit,
     HistoryReply,
     HistoryService,
     PurgeReply,
 )
-from jupyter_nbedit.errors import EditNotFound, LedgerError, NotAPlainFile, NotebookNotFound
-from jupyter_nbedit.handlers.contract import OperationSpec, Reply
-from jupyter_nbedit.handlers.editing import get_or_none
-from jupyter_nbedit.handlers.requests import NbEditHandler, encode_json
+from jupyter_nbedit.models import get_or_none
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 
 #: The most edits of one page.

@@ -10,11 +10,11 @@ from jupyter_server.auth.decorator import authorized
 from msgspec import UNSET, Meta, UnsetType
 from tornado import web
 
+from jupyter_nbedit.edits.modes import Mode
 from jupyter_nbedit.errors import LedgerError, NotAPlainFile, NotebookNotFound, StorageFailure
-from jupyter_nbedit.handlers.contract import OperationSpec, Reply
-from jupyter_nbedit.handlers.editing import get_or_none
-from jupyter_nbedit.handlers.requests import NbEditHandler
-from jupyter_nbedit.modes import Mode
+from jupyter_nbedit.handlers.base import NbEditHandler
+from jupyter_nbedit.handlers.openapi.spec import OperationSpec, Reply
+from jupyter_nbedit.models import get_or_none
 
 _ERRORS = (NotebookNotFound, NotAPlainFile, StorageFailure)
 

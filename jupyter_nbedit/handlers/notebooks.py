@@ -22,7 +22,15 @@ from jupyter_nbedit.errors import (
     SectionNotFound,
     VersionUnknown,
 )
-from jupyter_nbedit.handlers.contract import (
+from jupyter_nbedit.handlers.editing import (
+    PROPOSED,
+    EditingHandler,
+    NewCell,
+    TabsQuery,
+    build_insert,
+)
+from jupyter_nbedit.handlers.errors import ErrorBody
+from jupyter_nbedit.handlers.openapi.spec import (
     CREATE_ERRORS,
     ETAG,
     IDEMPOTENCY_KEY,
@@ -37,33 +45,16 @@ from jupyter_nbedit.handlers.contract import (
     OperationSpec,
     Reply,
 )
-from jupyter_nbedit.handlers.editing import (
-    PROPOSED,
-    ChangeBody,
+from jupyter_nbedit.handlers.reading import SHOWN, ReadingHandler, ReadQuery
+from jupyter_nbedit.models import (
+    LONGEST_LABEL,
+    MOST_OPERATIONS,
     ChangeMetadata,
-    EditingHandler,
-    NewCell,
-    TabsQuery,
-    build_insert,
+    CreateRequest,
+    EditBody,
+    EditReply,
     get_or_none,
 )
-from jupyter_nbedit.handlers.reading import SHOWN, ReadingHandler, ReadQuery
-from jupyter_nbedit.handlers.refusals import ErrorBody
-from jupyter_nbedit.handlers.requests import LONGEST_LABEL
-from jupyter_nbedit.messages import CreateRequest, EditReply
-from jupyter_nbedit.notebook.operations import Operation
-
-#: The most operations of one batch.
-MOST_OPERATIONS = 1000
-
-
-class EditBody(ChangeBody, frozen=True, kw_only=True):
-    """The body of a PATCH."""
-
-    operations: Annotated[
-        list[Operation],
-        Meta(min_length=1, max_length=MOST_OPERATIONS, description="Done all, or none of them."),
-    ]
 
 
 class CreateBody(ChangeMetadata, frozen=True, kw_only=True):

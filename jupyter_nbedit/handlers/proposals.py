@@ -20,7 +20,10 @@ from jupyter_nbedit.errors import (
     ProposalClosed,
     ProposalNotFound,
 )
-from jupyter_nbedit.handlers.contract import (
+from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
+from jupyter_nbedit.handlers.editing import EditingHandler, TabsQuery
+from jupyter_nbedit.handlers.idempotency import StoredResponse
+from jupyter_nbedit.handlers.openapi.spec import (
     ETAG,
     IDEMPOTENCY_KEY,
     IF_MATCH,
@@ -30,17 +33,13 @@ from jupyter_nbedit.handlers.contract import (
     OperationSpec,
     Reply,
 )
-from jupyter_nbedit.handlers.editing import EditingHandler, TabsQuery, get_or_none
-from jupyter_nbedit.handlers.requests import LONGEST_LABEL, NbEditHandler, encode_json
-from jupyter_nbedit.handlers.retries import StoredResponse
-from jupyter_nbedit.messages import EditReply
+from jupyter_nbedit.models import LONGEST_LABEL, EditReply, get_or_none
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
-from jupyter_nbedit.proposals import Proposal
-from jupyter_nbedit.proposals.board import LONGEST_WAIT
-from jupyter_nbedit.review import Decision
+from jupyter_nbedit.proposals.models import Decision, Proposal
+from jupyter_nbedit.proposals.service import LONGEST_WAIT
 
 if TYPE_CHECKING:
-    from jupyter_nbedit.proposals.board import ProposalService
+    from jupyter_nbedit.proposals.service import ProposalService
 
 _MOST_LISTED = 200
 
@@ -232,7 +231,7 @@ class RejectHandler(DecisionHandler):
 
         async def work() -> StoredResponse:
             return StoredResponse(
-                encode_json(await self.extensionapp.review.reject(number, decision))
+                encode_json(await self.extensionapp.proposals.reject(number, decision))
             )
 
         await self.run_idempotent(work)

@@ -10,12 +10,13 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 from tornado.iostream import StreamClosedError
 
-from jupyter_nbedit.handlers.contract import ETAG, Reply
-from jupyter_nbedit.handlers.editing import get_or_none, parse_etags
-from jupyter_nbedit.handlers.requests import NbEditHandler, encode_json
-from jupyter_nbedit.messages import ReadOptions, ReadReply
+from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
+from jupyter_nbedit.handlers.editing import parse_etags
+from jupyter_nbedit.handlers.openapi.spec import ETAG, Reply
+from jupyter_nbedit.models import get_or_none
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER, LONGEST_SECTION_NAME
-from jupyter_nbedit.notebook.view import Outputs, Show, View
+from jupyter_nbedit.notebook.views import Outputs, Show, View
+from jupyter_nbedit.reading.models import ReadOptions, ReadReply
 
 #: The answers to reading.
 SHOWN = {

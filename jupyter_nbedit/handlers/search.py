@@ -11,12 +11,12 @@ from jupyter_server.auth.utils import HTTP_METHOD_TO_AUTH_ACTION
 from tornado import web
 
 from jupyter_nbedit.errors import FolderNotFound, NotAPlainFile
-from jupyter_nbedit.handlers.contract import OperationSpec, Reply
-from jupyter_nbedit.handlers.requests import NbEditHandler
-from jupyter_nbedit.queries import SearchReply, SearchRequest
+from jupyter_nbedit.handlers.base import NbEditHandler
+from jupyter_nbedit.handlers.openapi.spec import OperationSpec, Reply
+from jupyter_nbedit.search.models import SearchReply, SearchRequest
 
 if TYPE_CHECKING:
-    from jupyter_nbedit.search import SearchService
+    from jupyter_nbedit.search.service import SearchService
 
 
 class SearchHandler(NbEditHandler):

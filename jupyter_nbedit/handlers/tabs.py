@@ -14,8 +14,8 @@ from tornado import web
 from tornado.websocket import WebSocketHandler
 
 from jupyter_nbedit.errors import InvalidRequest
-from jupyter_nbedit.handlers.contract import OperationSpec, Reply
-from jupyter_nbedit.handlers.requests import NbEditHandler
+from jupyter_nbedit.handlers.base import NbEditHandler
+from jupyter_nbedit.handlers.openapi.spec import OperationSpec, Reply
 from jupyter_nbedit.tabs import State, TabConnection, TabReport
 
 #: What a page may say at once, in bytes, and of how many notebooks.

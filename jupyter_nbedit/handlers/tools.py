@@ -11,7 +11,10 @@ from msgspec import Meta
 from tornado import web
 
 from jupyter_nbedit.errors import FileNotFound, HashMismatch, ReadRequired
-from jupyter_nbedit.handlers.contract import (
+from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
+from jupyter_nbedit.handlers.errors import ErrorBody, build_error_body
+from jupyter_nbedit.handlers.idempotency import StoredResponse
+from jupyter_nbedit.handlers.openapi.spec import (
     IDEMPOTENCY_KEY,
     LOCATION,
     OPERATION_ERRORS,
@@ -21,12 +24,8 @@ from jupyter_nbedit.handlers.contract import (
     OperationSpec,
     Reply,
 )
-from jupyter_nbedit.handlers.refusals import ErrorBody, build_error_body
-from jupyter_nbedit.handlers.requests import NbEditHandler, encode_json
-from jupyter_nbedit.handlers.retries import StoredResponse
 from jupyter_nbedit.tools import ADDRESSES, TOOLS, find
-from jupyter_nbedit.tools.schemas import build_input_schema
-from jupyter_nbedit.tools.tool import Caller, Tool, ToolError
+from jupyter_nbedit.tools.base import Caller, Tool, ToolError, build_input_schema
 
 
 class ToolDefinition(msgspec.Struct, frozen=True, kw_only=True):

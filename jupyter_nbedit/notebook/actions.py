@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import singledispatch
 from itertools import pairwise
@@ -12,8 +13,10 @@ import msgspec
 from msgspec import UNSET
 
 from jupyter_nbedit.errors import InvalidOperation
-from jupyter_nbedit.notebook import objects, section_actions, spans, textedit
-from jupyter_nbedit.notebook.drafts import EditedCell
+from jupyter_nbedit.notebook import json_edit, json_spans, sections, textedit
+from jupyter_nbedit.notebook.cell_order import Slot
+from jupyter_nbedit.notebook.edited_cell import EditedCell
+from jupyter_nbedit.notebook.json_spans import Span
 from jupyter_nbedit.notebook.line_ends import adapt_source, use_line_feeds
 from jupyter_nbedit.notebook.metadata import check_members, list_defined_members
 from jupyter_nbedit.notebook.operations import (
@@ -31,8 +34,8 @@ from jupyter_nbedit.notebook.operations import (
     SetMetadata,
     Split,
 )
-from jupyter_nbedit.notebook.spans import Span
-from jupyter_nbedit.notebook.workspace import WorkingCopy
+from jupyter_nbedit.notebook.sections import NotebookSection
+from jupyter_nbedit.notebook.working_copy import WorkingCopy
 
 SectionOperation = TypeVar("SectionOperation", AppendToSection, ReplaceSection)
 
@@ -102,10 +105,10 @@ def _check_members(
     metadata: bytes | None, names: Collection[str], owner: str, workspace: WorkingCopy
 ) -> None:
     """Refuse those of some members of written metadata that nbformat refuses."""
-    written = objects.read_values(metadata)
+    written = json_edit.read_values(metadata)
     minor = workspace.document.nbformat_minor
     members = {
-        name: spans.decode(written[name], Span(0, len(written[name])))
+        name: json_spans.decode(written[name], Span(0, len(written[name])))
         for name in names
         if name in written
     }
@@ -181,7 +184,7 @@ def _split(operation: Split, workspace: WorkingCopy, _number: int) -> AffectedCe
     if metadata is not None and _is_code(draft):
         # As in JupyterLab: the new cell is not the one that is running.
         style = draft.get_style(workspace.style)
-        members["metadata"] = objects.set_members(metadata, {_EXECUTION: None}, style)
+        members["metadata"] = json_edit.set_members(metadata, {_EXECUTION: None}, style)
     new = workspace.insert(
         workspace.arrangement.get_slot_at_cell(draft.token, after=True),
         cell_id=workspace.create_id(),
@@ -232,13 +235,13 @@ def _gather_attachments(
 ) -> None:
     """Add the attachments of the other cells to the first one: their sources refer to them."""
     gathered = first.get_member("attachments")
-    known = {} if gathered is None else objects.read_values(gathered)
+    known = {} if gathered is None else json_edit.read_values(gathered)
     for draft in others:
         attachments = draft.get_member("attachments")
         if attachments is None:
             continue
         new: dict[str, bytes | None] = {}
-        for name, value in objects.read_values(attachments).items():
+        for name, value in json_edit.read_values(attachments).items():
             if known.setdefault(name, value) != value:
                 message = (
                     f"The cells have different attachments named {name!r}, of which only one "
@@ -250,7 +253,7 @@ def _gather_attachments(
             gathered = attachments
         elif new:
             style = first.get_style(workspace.style)
-            gathered = objects.set_members(gathered, new, style)
+            gathered = json_edit.set_members(gathered, new, style)
     if gathered is not None and gathered != first.get_member("attachments"):
         first.members["attachments"] = gathered
 
@@ -272,7 +275,7 @@ def _set_metadata(operation: SetMetadata, workspace: WorkingCopy, _number: int) 
     if operation.cell is UNSET:
         around = workspace.style.get_notebook_style()
         now = workspace.metadata or b"{}"
-        workspace.metadata = objects.apply_merge_patch(now, operation.patch, around)
+        workspace.metadata = json_edit.apply_merge_patch(now, operation.patch, around)
         _check_members(workspace.metadata, operation.patch, "notebook", workspace)
         return AffectedCells()
     draft = workspace.get_cell(operation.cell, operation.expect)
@@ -280,7 +283,7 @@ def _set_metadata(operation: SetMetadata, workspace: WorkingCopy, _number: int) 
         workspace.check_editable(draft)
     style = draft.get_style(workspace.style)
     now = draft.get_member("metadata") or b"{}"
-    draft.members["metadata"] = objects.apply_merge_patch(now, operation.patch, style)
+    draft.members["metadata"] = json_edit.apply_merge_patch(now, operation.patch, style)
     _check_members(draft.members["metadata"], operation.patch, draft.cell_type, workspace)
     return AffectedCells(draft)
 
@@ -295,20 +298,152 @@ def _use_line_feeds(operation: SectionOperation) -> SectionOperation:
 def _perform_append_to_section(
     operation: AppendToSection, workspace: WorkingCopy, _number: int
 ) -> AffectedCells:
-    return AffectedCells(section_actions.append_to_section(workspace, _use_line_feeds(operation)))
+    return AffectedCells(append_to_section(workspace, _use_line_feeds(operation)))
 
 
 @apply_operation.register
 def _perform_replace_section(
     operation: ReplaceSection, workspace: WorkingCopy, number: int
 ) -> AffectedCells:
-    return AffectedCells(
-        *section_actions.replace_section(workspace, _use_line_feeds(operation), number)
-    )
+    return AffectedCells(*replace_section(workspace, _use_line_feeds(operation), number))
 
 
 @apply_operation.register
 def _perform_remove_entry(
     operation: RemoveEntry, workspace: WorkingCopy, _number: int
 ) -> AffectedCells:
-    return AffectedCells(cells=section_actions.remove_section_entry(workspace, operation))
+    return AffectedCells(cells=remove_section_entry(workspace, operation))
+
+
+_MARKDOWN = "markdown"
+
+
+def append_to_section(workspace: WorkingCopy, operation: AppendToSection) -> EditedCell:
+    """Put a source at the end of a section; give the cell that holds it."""
+    section = workspace.outline.find_section(operation.section)
+    if not section.ends_within:
+        return _build_new_cell(
+            workspace, workspace.arrangement.get_slot_in_gap(section.cells.stop), operation
+        )
+    draft = _get_part(workspace, section, section.cells[-1])
+    _check_markdown(workspace, operation, draft)
+    extent = _find_extent(workspace, section, draft)
+    with _check_editable(workspace, draft):
+        draft.section_text.append(extent, operation.source)
+    return draft
+
+
+def replace_section(
+    workspace: WorkingCopy, operation: ReplaceSection, number: int
+) -> tuple[EditedCell, list[EditedCell]]:
+    """Replace a section but its heading; give the cell that holds the source, and all touched."""
+    section = workspace.outline.find_section(operation.section)
+    first, *others = section.cells
+    head = _get_part(workspace, section, first)
+    extent = _find_extent(workspace, section, head)
+    if not others and (operation.cell_type == _MARKDOWN or section.ends_within):
+        _check_markdown(workspace, operation, head)
+        with _check_editable(workspace, head):
+            head.section_text.replace(extent, operation.source)
+        return head, [head]
+    with _check_editable(workspace, head):
+        head.section_text.replace(extent, "")
+    touched: list[EditedCell] = []
+    for index in others:
+        if section.ends_within and index == section.cells[-1]:
+            last = _get_part(workspace, section, index)
+            extent = _find_extent(workspace, section, last)
+            with _check_editable(workspace, last):
+                last.section_text.remove(extent)
+            touched.append(last)
+        elif (draft := workspace.get_cell_by_token(index)).removed_by is None:
+            workspace.remove(draft, number)
+            touched.append(draft)
+    made = _build_new_cell(
+        workspace, workspace.arrangement.get_slot_at_cell(head.token, after=True), operation
+    )
+    return made, [head, made, *touched]
+
+
+def remove_section_entry(workspace: WorkingCopy, operation: RemoveEntry) -> list[EditedCell]:
+    """Remove list items of a section; give the cells that had them."""
+    section = workspace.outline.find_section(operation.section)
+    touched: list[EditedCell] = []
+    for index in section.cells:
+        draft = workspace.get_cell_by_token(index)
+        if draft.cell_type != _MARKDOWN or draft.removed_by is not None:
+            continue
+        extent = _find_extent(workspace, section, draft)
+        if draft.section_text.remove_entries(extent, operation.match):
+            workspace.check_editable(draft)
+            touched.append(draft)
+    if not touched:
+        raise sections.build_no_entry_error(operation.section, operation.match)
+    return touched
+
+
+def _build_new_cell(
+    workspace: WorkingCopy, place: Slot, operation: AppendToSection | ReplaceSection
+) -> EditedCell:
+    return workspace.insert(
+        place,
+        cell_id=workspace.create_id(),
+        cell_type=operation.cell_type,
+        source=operation.source,
+        members={"metadata": b"{}"},
+    )
+
+
+@contextmanager
+def _check_editable(workspace: WorkingCopy, draft: EditedCell) -> Iterator[None]:
+    """Refuse a change of a cell whose metadata says that it is not to be changed."""
+    if draft.metadata.get("editable") is not False:
+        yield
+        return
+    before = draft.source
+    yield
+    if draft.source != before:
+        workspace.check_editable(draft)
+
+
+def _get_part(workspace: WorkingCopy, section: NotebookSection, index: int) -> EditedCell:
+    """Return a cell of which the section's heading or the next one is a part."""
+    draft = workspace.get_cell_by_token(index)
+    if draft.removed_by is not None or draft.cell_type != _MARKDOWN:
+        raise _build_unclear_error(workspace, section, draft)
+    return draft
+
+
+def _find_extent(workspace: WorkingCopy, section: NotebookSection, draft: EditedCell) -> range:
+    """Find the part of a cell that belongs to a section."""
+    heading = section.heading
+    try:
+        if draft.token == section.cells[0]:
+            return draft.section_text.find(heading.level, heading.raw)
+        return draft.section_text.find_before(heading.level)
+    except LookupError:
+        raise _build_unclear_error(workspace, section, draft) from None
+
+
+def _check_markdown(
+    workspace: WorkingCopy, operation: AppendToSection | ReplaceSection, draft: EditedCell
+) -> None:
+    if operation.cell_type != _MARKDOWN:
+        message = (
+            f"The section {operation.section!r} ends within the cell "
+            f"{workspace.get_address(draft)!r}, which goes on with another one, so only Markdown "
+            f"can be put there, not {operation.cell_type}. Split the cell at the next heading "
+            "first."
+        )
+        raise InvalidOperation(message, cell=workspace.get_address(draft))
+
+
+def _build_unclear_error(
+    workspace: WorkingCopy, section: NotebookSection, draft: EditedCell
+) -> InvalidOperation:
+    message = (
+        f"An earlier operation of the same batch has changed the cell "
+        f"{workspace.get_address(draft)!r}, and the section {section.heading.text!r} cannot be "
+        "told in it any more. Send the operations in two requests."
+    )
+    return InvalidOperation(message, cell=workspace.get_address(draft))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,15 +12,20 @@ from typing import Any
 import msgspec
 
 from jupyter_nbedit.errors import AmbiguousCell, CellNotFound, InvalidNotebook, InvalidRequest
-from jupyter_nbedit.notebook import spans
-from jupyter_nbedit.notebook.columns import CellHeaders, CellSpans
-from jupyter_nbedit.notebook.ids import Ids
-from jupyter_nbedit.notebook.renewal import rescan_edited
-from jupyter_nbedit.notebook.spans import Member, Span
-from jupyter_nbedit.notebook.spliced import SplicedView
+from jupyter_nbedit.notebook import json_spans
+from jupyter_nbedit.notebook.json_spans import Member, Span
+from jupyter_nbedit.notebook.lazy.buffer import Buffer, iterate_chunks
+from jupyter_nbedit.notebook.lazy.columns import CellHeaders, CellSpans
+from jupyter_nbedit.notebook.lazy.rescan import rescan_edited
+from jupyter_nbedit.notebook.lazy.scan import (
+    HEADS,
+    ScannedHeader,
+    ScanResult,
+    scan_cells,
+    to_columns,
+)
+from jupyter_nbedit.notebook.lazy.splice_view import SplicedView
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
-from jupyter_nbedit.notebook.text import Buffer, iterate_chunks
-from jupyter_nbedit.notebook.windows import HEADS, ScannedHeader, ScanResult, scan_cells, to_columns
 
 #: How a cell is named: a string is an id and, only if no cell has that id, ``cell-N`` counted from
 #: 0; an integer is an index from 0.
@@ -67,7 +73,7 @@ class Cell:
     @cached_property
     def all_members(self) -> list[Member]:
         """The cell's members in order."""
-        return spans.list_members(self.text, self.span)
+        return json_spans.list_members(self.text, self.span)
 
     @cached_property
     def members(self) -> dict[str, Member]:
@@ -94,7 +100,7 @@ class Cell:
     def read_value(self, name: str, default: Any = None) -> Any:
         """Read one member's value."""
         member = self.members.get(name)
-        return default if member is None else spans.decode(self.text, member.value)
+        return default if member is None else json_spans.decode(self.text, member.value)
 
     def get_raw(self, name: str) -> bytes | None:
         """Return one member's value as it is written, or None if there is none."""
@@ -189,8 +195,8 @@ class Document:
             message = "The file is empty. Expected a notebook of nbformat 4."
             raise InvalidNotebook(message)
         try:
-            top, found = spans.parse_object(text, start)
-        except spans.MalformedJSON as error:
+            top, found = json_spans.parse_object(text, start)
+        except json_spans.MalformedJSON as error:
             message = f"The file is not a notebook that can be read: {error}."
             raise InvalidNotebook(message) from None
         return cls._from_scan(text, top, found)
@@ -212,13 +218,13 @@ class Document:
             )
             raise InvalidNotebook(message, nbformat=nbformat)
         cells = members.get("cells")
-        if cells is None or not spans.is_array(text, cells.value):
+        if cells is None or not json_spans.is_array(text, cells.value):
             message = "The file is not a notebook of nbformat 4: it has no `cells` array."
             raise InvalidNotebook(message)
         if seen is None:
             # Where it is in memory, this is no copy.
             held = text[:]
-            cell_spans = CellSpans(*spans.list_bounds(held, cells.value))
+            cell_spans = CellSpans(*json_spans.list_bounds(held, cells.value))
             heads = _validate_headers(to_columns(_read_heads(held, cells.value, cell_spans)))
         else:
             cell_spans = seen.cell_spans
@@ -306,7 +312,7 @@ class Document:
     def metadata(self) -> dict[str, Any]:
         """The notebook's metadata; empty if it is missing or not an object."""
         span = self.metadata_span
-        value = None if span is None else spans.decode(self.text, span)
+        value = None if span is None else json_spans.decode(self.text, span)
         return value if isinstance(value, dict) else {}
 
     @property
@@ -412,7 +418,7 @@ def _read_integer(
     text: Buffer, members: dict[str, Member], name: str, default: int | None = None
 ) -> int:
     member = members.get(name)
-    value = default if member is None else spans.decode(text, member.value)
+    value = default if member is None else json_spans.decode(text, member.value)
     if not isinstance(value, int) or isinstance(value, bool):
         message = f"The file is not a notebook: expected an integer `{name}`."
         raise InvalidNotebook(message, member=name)
@@ -435,13 +441,13 @@ def _read_heads(text: bytes, array: Span, cells: Sequence[Span]) -> list[Scanned
 
 
 def _read_head(text: bytes, index: int, span: Span) -> ScannedHeader:
-    if not spans.is_object(text, span):
+    if not json_spans.is_object(text, span):
         message = f"Cell {index} of the notebook is not an object. Mend the file first."
         raise InvalidNotebook(message, index=index)
     try:
         return _HEAD.decode(text[span.start : span.stop])
     except (msgspec.DecodeError, RecursionError):
-        values = spans.decode(text, span)
+        values = json_spans.decode(text, span)
         return ScannedHeader(values.get("id"), values.get("cell_type"))
 
 
@@ -457,3 +463,78 @@ def _validate_headers(heads: CellHeaders, first: int = 0) -> CellHeaders:
             raise InvalidNotebook(message, index=index)
         told.add(cell_id if isinstance(cell_id, str) else None, cell_type)
     return told
+
+
+# So many are looked for one by one, which costs a fifth of what it costs to note where all are.
+_FEW = 3
+
+
+class Ids(Mapping[str, Sequence[int]]):
+    """The indexes of the cells that have each id, mostly one.
+
+    Parameters
+    ----------
+    ids
+        Those of all cells, in order; None where a cell has none.
+    """
+
+    def __init__(self, ids: Sequence[str | None]) -> None:
+        self._ids = ids
+        self._asked = 0
+
+    def __getitem__(self, cell_id: str) -> Sequence[int]:
+        """Return the indexes of an id, in order."""
+        self._asked += 1
+        if self._asked > _FEW:
+            return self._doubles.get(cell_id) or [self._last[cell_id]]
+        count = self._ids.count(cell_id)
+        if count == 0:
+            raise KeyError(cell_id)
+        if count == 1:
+            return [self._ids.index(cell_id)]
+        return self._doubles[cell_id]
+
+    def __iter__(self) -> Iterator[str]:
+        """Go through the ids, in the order in which they stand first."""
+        return iter(self._last)
+
+    def __len__(self) -> int:
+        """Count the ids."""
+        return len(self._last)
+
+    @cached_property
+    def _last(self) -> dict[str, int]:
+        return {one: index for index, one in enumerate(self._ids) if one is not None}
+
+    @cached_property
+    def _doubles(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        if len(self._last) + self._ids.count(None) < len(self._ids):
+            for index, one in enumerate(self._ids):
+                if one is not None:
+                    found.setdefault(one, []).append(index)
+        return found
+
+
+def write_new_notebook(language: str | None, kernelspec: str | None) -> bytes:
+    """Write one of nbformat 4.5.
+
+    Parameters
+    ----------
+    language
+        The language of its code cells, if it is to say one.
+    kernelspec
+        The name of the kernel that is to run it, if it is to say one. It is only written down: no
+        kernel is asked whether it exists, or what it is called for people.
+    """
+    metadata: dict[str, Any] = {}
+    if kernelspec is not None:
+        # nbformat demands a display name; JupyterLab puts the kernel's own there when it runs.
+        metadata["kernelspec"] = {"display_name": kernelspec, "name": kernelspec}
+        if language is not None:
+            metadata["kernelspec"]["language"] = language
+    if language is not None:
+        metadata["language_info"] = {"name": language}
+    notebook = {"cells": [], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+    written = json.dumps(notebook, ensure_ascii=False, indent=1, sort_keys=True)
+    return f"{written}\n".encode()

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from jupyter_nbedit.notebook.record import CellUndo, NeighbourKey, UndoRecord
+from jupyter_nbedit.notebook.undo.record import CellUndo, NeighbourKey, UndoRecord
 
 # More possibilities at one cell are not worth the time.
 _MOST_STATES = 256

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from jupyter_nbedit.notebook import spans
+from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Cell
 
 #: What stands for data that nobody can read: its type and its size.
@@ -33,12 +33,12 @@ def strip_ansi(text: str) -> str:
     return _ANSI.sub("", text) if "\x1b" in text else text
 
 
-def list_output_spans(cell: Cell) -> list[spans.Span]:
+def list_output_spans(cell: Cell) -> list[json_spans.Span]:
     """Return where each output of a cell stands; none if it has no array of them."""
     member = cell.members.get("outputs")
-    if member is None or not spans.is_array(cell.text, member.value):
+    if member is None or not json_spans.is_array(cell.text, member.value):
         return []
-    return spans.list_elements(cell.text, member.value)
+    return json_spans.list_elements(cell.text, member.value)
 
 
 def read_outputs(cell: Cell) -> Iterator[dict[str, Any]]:
@@ -47,7 +47,7 @@ def read_outputs(cell: Cell) -> Iterator[dict[str, Any]]:
     What is no object is shown as an output without a type.
     """
     for span in list_output_spans(cell):
-        value = spans.decode(cell.text, span)
+        value = json_spans.decode(cell.text, span)
         yield _join_output(value) if isinstance(value, dict) else {"value": value}
 
 

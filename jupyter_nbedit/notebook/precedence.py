@@ -9,7 +9,7 @@ from itertools import count, dropwhile, pairwise
 from typing import Literal
 
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.record import CellUndo, NeighbourKey, UndoRecord
+from jupyter_nbedit.notebook.undo.record import CellUndo, NeighbourKey, UndoRecord
 
 #: A cell in one of the positions it has had: its id, and the number of the position.
 Slot = tuple[str, int]

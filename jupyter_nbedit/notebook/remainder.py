@@ -8,12 +8,16 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from jupyter_nbedit.errors import InvalidNotebook
-from jupyter_nbedit.notebook import spans
+from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.edits import CellContent
+from jupyter_nbedit.notebook.json_spans import Span
 from jupyter_nbedit.notebook.precedence import Past
-from jupyter_nbedit.notebook.record import CellUndo, UndoRecord, compute_fingerprint
-from jupyter_nbedit.notebook.spans import Span
+from jupyter_nbedit.notebook.undo.record import (
+    CellContent,
+    CellUndo,
+    UndoRecord,
+    compute_fingerprint,
+)
 
 
 def list_remaining_parts(
@@ -74,6 +78,6 @@ def _is_as_before(record: UndoRecord, part: CellUndo, state: CellContent) -> boo
     for piece in part.former or ():
         if piece.name == "attachments" and piece.blob_range is not None:
             value = record.read_blob(*piece.blob_range)
-            attachments = spans.decode(value, Span(0, len(value)))
+            attachments = json_spans.decode(value, Span(0, len(value)))
     was = compute_fingerprint(before.cell_type, before.source, before.metadata, attachments)
     return was == state.fingerprint

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from jupyter_nbedit.notebook.text import Buffer, iterate_chunks
+from jupyter_nbedit.notebook.lazy.buffer import Buffer, iterate_chunks
 
 
 class Splice(NamedTuple):

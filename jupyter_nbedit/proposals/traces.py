@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.record import CellState
-from jupyter_nbedit.proposals import Proposal, ProposedPart
+from jupyter_nbedit.notebook.undo.record import CellState
+from jupyter_nbedit.proposals.models import Proposal, ProposedPart
 
 
 def is_applied(document: Document, proposal: Proposal, parts: Collection[int]) -> bool:

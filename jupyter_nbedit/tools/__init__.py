@@ -10,7 +10,7 @@ from typing import Any
 
 from jupyter_nbedit.errors import ToolNotFound
 from jupyter_nbedit.tools import claude_code, mycode, nexo, omp, sections
-from jupyter_nbedit.tools.tool import Tool
+from jupyter_nbedit.tools.base import Tool
 
 #: All there are.
 TOOLS: tuple[Tool[Any], ...] = (

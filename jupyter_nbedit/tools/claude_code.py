@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 from nbformat.validator import get_validator
 
-from jupyter_nbedit.beside import run_in_thread_if_large
+from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.errors import (
     Busy,
     FileNotFound,
@@ -21,15 +21,13 @@ from jupyter_nbedit.errors import (
     InvalidRequest,
     NotebookExists,
 )
-from jupyter_nbedit.messages import ReadOptions
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
-from jupyter_nbedit.notebook.view import Show
-from jupyter_nbedit.storage import Content, StaleContent, WriteResult
-from jupyter_nbedit.tools import showing
-from jupyter_nbedit.tools.content import Block, TextBlock
-from jupyter_nbedit.tools.done import CellEditResult, describe_proposal
-from jupyter_nbedit.tools.encoding import decode_text, encode_text
+from jupyter_nbedit.notebook.views import Show
+from jupyter_nbedit.reading.models import ReadOptions
+from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
+from jupyter_nbedit.tools import results
+from jupyter_nbedit.tools.base import Caller, Tool, ToolContext, ToolError
 from jupyter_nbedit.tools.notebook_edit import (
     CELL_TYPE_DESCRIPTION,
     OUTPUTS,
@@ -39,9 +37,17 @@ from jupyter_nbedit.tools.notebook_edit import (
     create_hex_id,
     plan_edit,
 )
-from jupyter_nbedit.tools.numbering import MOST_CHARACTERS, MOST_LINES, number_lines
-from jupyter_nbedit.tools.substitution import replace_string
-from jupyter_nbedit.tools.tool import Caller, Tool, ToolContext, ToolError
+from jupyter_nbedit.tools.results import (
+    MOST_CHARACTERS,
+    MOST_LINES,
+    Block,
+    CellEditResult,
+    TextBlock,
+    describe_proposal,
+    number_lines,
+)
+from jupyter_nbedit.tools.string_replace import replace_string
+from jupyter_nbedit.tools.text_encoding import decode_text, encode_text
 
 _NOTEBOOK = ".ipynb"
 _ATTEMPTS = 3
@@ -121,7 +127,7 @@ async def _read(services: ToolContext, caller: Caller, given: ReadInput) -> Outp
     content = await services.texts.read(path)
     size = len(content.text)
     blocks = await run_in_thread_if_large(
-        size, showing.render_file, content.text, given.offset, given.limit
+        size, results.render_file, content.text, given.offset, given.limit
     )
     services.readings.record(caller.session, path, _compute_sha256(content.text))
     return Output(content=blocks)
@@ -141,7 +147,7 @@ async def _read_notebook(services: ToolContext, caller: Caller, given: ReadInput
     if given.offset > max(1, reply.total_cells):
         message = f"The notebook has {reply.total_cells} cells; found `offset` {given.offset}."
         raise InvalidRequest(message)
-    blocks = showing.render_notebook(reply)
+    blocks = results.render_notebook(reply)
     services.readings.record(caller.session, path, reply.hash)
     return Output(content=blocks)
 

@@ -9,8 +9,8 @@ from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import Busy, HashMismatch
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER, CellType
-from jupyter_nbedit.storage import StaleContent
-from jupyter_nbedit.tools.done import CellEditResult, ProposalId
+from jupyter_nbedit.storage.base import StaleContent
+from jupyter_nbedit.tools.base import Caller, Tool, ToolContext, ToolError
 from jupyter_nbedit.tools.notebook_edit import (
     CELL_TYPE_DESCRIPTION,
     OUTPUTS,
@@ -21,7 +21,7 @@ from jupyter_nbedit.tools.notebook_edit import (
     create_hex_id,
     plan_edit,
 )
-from jupyter_nbedit.tools.tool import Caller, Tool, ToolContext, ToolError
+from jupyter_nbedit.tools.results import CellEditResult, ProposalId
 
 _DESCRIPTION = (
     "Replace, insert or delete one cell of a Jupyter notebook (.ipynb) on the Jupyter server, "

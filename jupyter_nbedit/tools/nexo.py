@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from jupyter_nbedit.tools.done import CellEditResult, ProposalId, describe_proposal
+from jupyter_nbedit.tools.base import Caller, Tool, ToolContext, ToolError
 from jupyter_nbedit.tools.notebook_edit import (
     CELL_TYPE_DESCRIPTION,
     OUTPUTS,
@@ -18,7 +18,7 @@ from jupyter_nbedit.tools.notebook_edit import (
     create_base_36_id,
     plan_edit,
 )
-from jupyter_nbedit.tools.tool import Caller, Tool, ToolContext, ToolError
+from jupyter_nbedit.tools.results import CellEditResult, ProposalId, describe_proposal
 
 _DESCRIPTION = (
     "Replace, insert or delete one cell of a Jupyter notebook (.ipynb) that the Jupyter server can "

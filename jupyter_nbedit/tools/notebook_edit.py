@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import InvalidRequest
-from jupyter_nbedit.messages import OperationFactory
+from jupyter_nbedit.models import OperationFactory
 from jupyter_nbedit.notebook.document import Document, parse_index
 from jupyter_nbedit.notebook.operations import CellType, Delete, Insert, Operation, Replace
 

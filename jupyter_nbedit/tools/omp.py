@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import CellNotFound, InvalidRequest
-from jupyter_nbedit.messages import OperationFactory
+from jupyter_nbedit.models import OperationFactory
 from jupyter_nbedit.notebook.document import Document, compute_source_hash
 from jupyter_nbedit.notebook.line_ends import use_line_feeds
 from jupyter_nbedit.notebook.operations import (
@@ -20,10 +20,9 @@ from jupyter_nbedit.notebook.operations import (
     Operation,
     Replace,
 )
-from jupyter_nbedit.tools.content import TextBlock
-from jupyter_nbedit.tools.done import CellEditResult, ProposalId
+from jupyter_nbedit.tools.base import Caller, Tool, ToolContext, ToolError
 from jupyter_nbedit.tools.notebook_edit import OUTPUTS, AnyPath
-from jupyter_nbedit.tools.tool import Caller, Tool, ToolContext, ToolError
+from jupyter_nbedit.tools.results import CellEditResult, ProposalId, TextBlock
 
 _DESCRIPTION = (
     "Edit, insert or delete one cell of a Jupyter notebook (.ipynb) on the Jupyter server, while "

@@ -11,7 +11,6 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import Forbidden, InvalidRequest
-from jupyter_nbedit.messages import ReadOptions, ReadReply
 from jupyter_nbedit.notebook import sections
 from jupyter_nbedit.notebook.operations import (
     LONGEST_SECTION_NAME,
@@ -20,11 +19,12 @@ from jupyter_nbedit.notebook.operations import (
     RemoveEntry,
     ReplaceSection,
 )
-from jupyter_nbedit.notebook.view import Show
-from jupyter_nbedit.storage import Content
-from jupyter_nbedit.tools.done import ProposalId, describe_proposal
-from jupyter_nbedit.tools.encoding import decode_text, encode_text
-from jupyter_nbedit.tools.tool import Caller, Tool, ToolContext, ToolError
+from jupyter_nbedit.notebook.views import Show
+from jupyter_nbedit.reading.models import ReadOptions, ReadReply
+from jupyter_nbedit.storage.base import Content
+from jupyter_nbedit.tools.base import Caller, Tool, ToolContext, ToolError
+from jupyter_nbedit.tools.results import ProposalId, describe_proposal
+from jupyter_nbedit.tools.text_encoding import decode_text, encode_text
 
 _DESCRIPTION = (
     "Read or change what stands under a heading, in a Markdown file or a Jupyter notebook on the "

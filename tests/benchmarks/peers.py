@@ -11,7 +11,7 @@ from functools import cache
 from http import HTTPStatus
 from pathlib import Path
 
-from jupyter_nbedit.demo.server import run_server
+from jupyter_nbedit.cli.demo.server import run_server
 from tests.benchmarks.connection import Connection
 from tests.benchmarks.files import Cell, check_edited
 from tests.support.http import Client

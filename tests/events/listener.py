@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from jupyter_nbedit.events import SCHEMA_ID
+from jupyter_nbedit.events.emitters import SCHEMA_ID
 
 _LIMIT_SECONDS = 60
 

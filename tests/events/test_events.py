@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from jupyter_events.schema import EventSchema
 
-from jupyter_nbedit.events import SCHEMA_ID, SCHEMA_PATH
+from jupyter_nbedit.events.emitters import SCHEMA_ID, SCHEMA_PATH
 from tests.events.listener import listening
 from tests.handlers.actions import replace, send_json_locally
 from tests.handlers.refused import details

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from jupyter_nbedit.errors import NbEditError
-from jupyter_nbedit.messages import EditRequest
+from jupyter_nbedit.models import EditRequest
 from jupyter_nbedit.notebook.operations import Replace
 from tests.faults.place import NAME, SMALL, Case, Place, Server
 

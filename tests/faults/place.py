@@ -21,10 +21,10 @@ from jupyter_server.services.contents.largefilemanager import AsyncLargeFileMana
 from nbformat.sign import NotebookNotary
 
 from jupyter_nbedit.errors import NbEditError
-from jupyter_nbedit.messages import CreateRequest, EditReply, EditRequest, UndoRequest
+from jupyter_nbedit.models import CreateRequest, EditReply, EditRequest, UndoRequest
 from jupyter_nbedit.notebook.operations import Delete, Insert, Operation, Replace
-from jupyter_nbedit.storage.choice import StorageResolver
 from jupyter_nbedit.storage.locks import PathLocks
+from jupyter_nbedit.storage.resolver import StorageResolver
 from tests.support import samples
 from tests.support.services import EditingServices, ServiceBuilder
 from tests.support.sizes import is_nightly

@@ -25,8 +25,8 @@ from typing import Any
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.storage.choice import StorageResolver
 from jupyter_nbedit.storage.locks import PathLocks
+from jupyter_nbedit.storage.resolver import StorageResolver
 
 NAME = "a.ipynb"
 _SHUT_DOWN, _WITHOUT_LOG = 0x8004587D, 2

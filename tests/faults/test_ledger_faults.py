@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_nbedit.database import NAME as LEDGER
+from jupyter_nbedit.db.database import NAME as LEDGER
 from tests.faults.machinery import NIGHTLY
 from tests.faults.place import CASES, Outcome, Place, Server
 from tests.support.sizes import run_seed, seeded_random

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from jupyter_nbedit.errors import Busy
-from jupyter_nbedit.loading import load_notebook
+from jupyter_nbedit.reading.loading import load_notebook
 from tests.faults.machinery import NIGHTLY
 from tests.faults.place import CASES, NAME, Place
 from tests.faults.saver import version

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_nbedit.notebook.windows import scan_cells
+from jupyter_nbedit.notebook.lazy.scan import scan_cells
 from tests.fuzz import ways
 from tests.notebook.generated import BOM
 from tests.notebook.parked import Parked

@@ -10,10 +10,10 @@ import zlib
 from typing import Any
 
 from jupyter_nbedit.errors import InvalidNotebook
-from jupyter_nbedit.notebook import spans
+from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.spans import Member, Span
-from jupyter_nbedit.notebook.windows import scan_cells
+from jupyter_nbedit.notebook.json_spans import Member, Span
+from jupyter_nbedit.notebook.lazy.scan import scan_cells
 from tests.notebook.generated import BOM
 from tests.notebook.parked import Parked
 
@@ -61,16 +61,16 @@ def tolerant_members(text: bytes, span: Span) -> list[Member]:
     odd, shift = _insert_odd(text, span, b'"odd":' + _ODD)
     return [
         Member(name, _shift_back(name_span, shift), _shift_back(value, shift))
-        for name, name_span, value in spans.list_members(odd, Span(span.start, span.stop + shift))[
-            1:
-        ]
+        for name, name_span, value in json_spans.list_members(
+            odd, Span(span.start, span.stop + shift)
+        )[1:]
     ]
 
 
 def tolerant_elements(text: bytes, span: Span) -> list[Span]:
     """Return an array's elements by the tolerant walk."""
     odd, shift = _insert_odd(text, span, _ODD)
-    found = spans.list_elements(odd, Span(span.start, span.stop + shift))
+    found = json_spans.list_elements(odd, Span(span.start, span.stop + shift))
     return [_shift_back(one, shift) for one in found[1:]]
 
 
@@ -98,8 +98,8 @@ def compare_json(text: bytes) -> bool | None:
     except ValueError:
         expected = None
     try:
-        span, members = spans.parse_object(text)
-    except spans.MalformedJSON as error:
+        span, members = json_spans.parse_object(text)
+    except json_spans.MalformedJSON as error:
         if not isinstance(expected, Pairs):
             return False
         raise AssertionError from error
@@ -111,7 +111,7 @@ def compare_json(text: bytes) -> bool | None:
         # Each costs as much as all the rest.
         chosen = members[len(text) % len(members)].value
         value = PLAIN.decode(text[chosen.start : chosen.stop].decode())
-        assert repr(spans.decode(text, chosen)) == repr(value)
+        assert repr(json_spans.decode(text, chosen)) == repr(value)
     _compare_values(text, span, expected)
     return True
 
@@ -123,8 +123,8 @@ def _compare_values(text: bytes, top: Span, expected: Any) -> None:
     while pending:
         at, value, depth = pending.pop()
         if isinstance(value, Pairs):
-            assert spans.is_object(text, at)
-            members = spans.list_members(text, at)
+            assert json_spans.is_object(text, at)
+            members = json_spans.list_members(text, at)
             assert members == tolerant_members(text, at)
             names = [name for name, _ in value]
             assert [one.name for one in members] == names
@@ -132,8 +132,8 @@ def _compare_values(text: bytes, top: Span, expected: Any) -> None:
             meant += names
             within, values = [one.value for one in members], [inner for _, inner in value]
         else:
-            assert spans.is_array(text, at)
-            within, values = spans.list_elements(text, at), value
+            assert json_spans.is_array(text, at)
+            within, values = json_spans.list_elements(text, at), value
             assert within == tolerant_elements(text, at)
         assert len(within) == len(values)
         tokens += within

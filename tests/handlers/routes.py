@@ -12,7 +12,7 @@ from typing import Any
 from tornado.web import RequestHandler
 
 from jupyter_nbedit.handlers import default_handlers
-from jupyter_nbedit.handlers.operation_objects import DocumentedOperation, list_operations
+from jupyter_nbedit.handlers.openapi.schemas import DocumentedOperation, list_operations
 from tests.handlers.refused import with_operation
 from tests.handlers.tool_inputs import INPUTS
 from tests.support import samples

@@ -10,8 +10,8 @@ from uuid import uuid4
 
 import pytest
 
-from jupyter_nbedit.database import NAME
-from jupyter_nbedit.history.entries import NewEntry
+from jupyter_nbedit.db.database import NAME
+from jupyter_nbedit.history.models import NewEntry
 from tests.handlers.actions import find_app, replace, send_json_locally
 from tests.handlers.refused import details
 from tests.support import samples

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.following import CONTENTS
+from jupyter_nbedit.history.rename_listener import CONTENTS
 from tests.handlers.actions import (
     decide,
     get_json,

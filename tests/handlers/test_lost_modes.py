@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.database import NAME as DATABASE
+from jupyter_nbedit.db.database import NAME as DATABASE
 from tests.handlers.actions import get_json, propose, replace, send_json, set_mode
 from tests.handlers.refused import details
 from tests.support import samples

@@ -15,7 +15,7 @@ import pytest
 from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import FileNotFound, NbEditError
-from jupyter_nbedit.handlers.refusals import STATUS, build_error_body, get_status
+from jupyter_nbedit.handlers.errors import STATUS, build_error_body, get_status
 from tests.handlers.bad_requests import CASES, Case, Send
 from tests.handlers.conftest import Servers
 from tests.handlers.golden import Messages

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.events import MODE_SCHEMA_ID
+from jupyter_nbedit.events.emitters import MODE_SCHEMA_ID
 from tests.events.listener import listening
 from tests.handlers.actions import get_json, replace, send_json, send_json_locally, set_mode
 from tests.handlers.refused import details

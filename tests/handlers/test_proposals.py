@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from jupyter_nbedit.events import PROPOSAL_SCHEMA_ID
+from jupyter_nbedit.events.emitters import PROPOSAL_SCHEMA_ID
 from tests.events.listener import listening
 from tests.handlers.actions import (
     ODD,

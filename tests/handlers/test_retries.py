@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from jupyter_nbedit.errors import IdempotencyMismatch
-from jupyter_nbedit.handlers.retries import IdempotencyCache, StoredResponse
+from jupyter_nbedit.handlers.idempotency import IdempotencyCache, StoredResponse
 from tests.handlers.actions import list_sources, send_json
 from tests.handlers.refused import details, untouched
 from tests.support import samples

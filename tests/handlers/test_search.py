@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.storage import NotebookFile, Walker
+from jupyter_nbedit.storage.base import NotebookFile, Walker
 from tests.handlers.actions import find_app, send_json, send_json_locally
 from tests.handlers.refused import assert_says_nothing_of_this_machine, details, untouched
 from tests.support import corpora, samples

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.messages import UndoRequest
+from jupyter_nbedit.models import UndoRequest
 from jupyter_nbedit.notebook.operations import Replace
 from tests.events.listener import listening
 from tests.handlers.actions import (

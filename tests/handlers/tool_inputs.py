@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jupyter_nbedit.tools import ADDRESSES
-from jupyter_nbedit.tools.schemas import build_input_schema
+from jupyter_nbedit.tools.base import build_input_schema
 from tests.support.http import JSON, Answer, Client
 
 #: What the inputs are about; `~` stands for the folder that the server serves.

@@ -10,10 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_nbedit.notebook.budget import render_within_budget
-from jupyter_nbedit.notebook.characters import find_grapheme_boundary
 from jupyter_nbedit.notebook.document import Cell, Document
-from jupyter_nbedit.notebook.view import Show, render_cells
+from jupyter_nbedit.notebook.views import (
+    Show,
+    find_grapheme_boundary,
+    render_cells,
+    render_within_budget,
+)
 from tests.support import samples
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"

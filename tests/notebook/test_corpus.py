@@ -19,9 +19,9 @@ from markdown_it import MarkdownIt
 from jupyter_nbedit.errors import CellProtected, InvalidNotebook, NbEditError, TextMismatch
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.markdown import list_headings
-from jupyter_nbedit.notebook.record import UndoRecord
 from jupyter_nbedit.notebook.sections import Outline
 from jupyter_nbedit.notebook.splices import apply_splices, invert_splices
+from jupyter_nbedit.notebook.undo.record import UndoRecord
 from tests.notebook.oracle import SOURCE, around, bytes_of, check, edit
 from tests.notebook.undo import Batch, check_newest, check_older
 from tests.support import corpora

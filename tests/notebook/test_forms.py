@@ -13,8 +13,12 @@ import msgspec
 import pytest
 
 from jupyter_nbedit.errors import InvalidOperation
-from jupyter_nbedit.notebook.forms import validate_metadata, validate_operation
-from jupyter_nbedit.notebook.operations import Operation, get_name
+from jupyter_nbedit.notebook.operations import (
+    Operation,
+    get_name,
+    validate_metadata,
+    validate_operation,
+)
 from tests.handlers.refused import nested
 
 DECODER = msgspec.json.Decoder(Operation)

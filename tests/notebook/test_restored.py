@@ -10,7 +10,7 @@ import pytest
 from jupyter_nbedit.errors import UndoConflict
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.splices import apply_splices
-from jupyter_nbedit.notebook.taking_back import revert
+from jupyter_nbedit.notebook.undo.revert import revert
 from tests.notebook.undo import edited, taken_back
 from tests.support.samples import cells_of, code, markdown, notebook, raw
 

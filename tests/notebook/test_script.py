@@ -9,8 +9,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from jupyter_nbedit.notebook.cell_patch import (
+    ABSENT,
+    CellPatch,
+    MovedCell,
+    compute_patch,
+    is_applied,
+)
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.script import ABSENT, CellPatch, MovedCell, compute_patch, is_applied
 
 Cells = list[dict[str, Any]]
 

@@ -9,7 +9,7 @@ import pytest
 
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.splices import apply_splices
-from jupyter_nbedit.notebook.taking_back import revert
+from jupyter_nbedit.notebook.undo.revert import revert
 from tests.notebook.oracle import edit
 from tests.notebook.undo import check_newest
 from tests.support.samples import code, markdown, notebook

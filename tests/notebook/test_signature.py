@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from nbformat.sign import NotebookNotary
 
 from jupyter_nbedit.errors import NbEditError
-from jupyter_nbedit.notebook.batch import apply_operations
+from jupyter_nbedit.notebook.apply import apply_operations
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Delete, Insert, Move, Replace
-from jupyter_nbedit.notebook.signature import (
+from jupyter_nbedit.trust.digest import (
     Checkpoint,
     Digest,
     Hasher,

@@ -16,9 +16,9 @@ from jupyter_nbedit.errors import NbEditError, UndoConflict
 from jupyter_nbedit.notebook.diff import render_unified_diff
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.precedence import Past
-from jupyter_nbedit.notebook.record import UndoRecord
 from jupyter_nbedit.notebook.splices import apply_splices
-from jupyter_nbedit.notebook.taking_back import revert
+from jupyter_nbedit.notebook.undo.record import UndoRecord
+from jupyter_nbedit.notebook.undo.revert import revert
 from tests.notebook import model
 from tests.notebook.generated import Layout, layouts
 from tests.notebook.oracle import edit

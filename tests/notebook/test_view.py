@@ -12,7 +12,7 @@ import pytest
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.outputs import strip_ansi
-from jupyter_nbedit.notebook.view import Show, render_cells
+from jupyter_nbedit.notebook.views import Show, render_cells
 from tests.support import corpora, samples
 from tests.support.sizes import is_nightly
 

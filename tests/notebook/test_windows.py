@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_nbedit.errors import InvalidNotebook
-from jupyter_nbedit.notebook.columns import CellSpans
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.spans import Span
-from jupyter_nbedit.notebook.spliced import SplicedView
+from jupyter_nbedit.notebook.json_spans import Span
+from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, is_ascii, iterate_chunks
+from jupyter_nbedit.notebook.lazy.columns import CellSpans
+from jupyter_nbedit.notebook.lazy.scan import scan_cells
+from jupyter_nbedit.notebook.lazy.splice_view import SplicedView
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
-from jupyter_nbedit.notebook.text import CHUNK_BYTES, is_ascii, iterate_chunks
-from jupyter_nbedit.notebook.windows import scan_cells
 from tests.fuzz import ways
 from tests.notebook.generated import BOM, notebooks
 from tests.notebook.oracle import edit

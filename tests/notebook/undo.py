@@ -11,11 +11,11 @@ import msgspec
 from msgspec.structs import replace
 
 from jupyter_nbedit.errors import NbEditError, UndoConflict
-from jupyter_nbedit.notebook.batch import EditPlan
+from jupyter_nbedit.notebook.apply import EditPlan
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.record import UndoRecord
 from jupyter_nbedit.notebook.splices import apply_splices
-from jupyter_nbedit.notebook.taking_back import revert
+from jupyter_nbedit.notebook.undo.record import UndoRecord
+from jupyter_nbedit.notebook.undo.revert import revert
 from tests.notebook import model
 from tests.notebook.oracle import edit
 

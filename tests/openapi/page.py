@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from jupyter_nbedit.handlers.examples import Example, load_examples
-from jupyter_nbedit.handlers.refusals import INTERNAL_ERROR, STATUS
-from jupyter_nbedit.handlers.schemas import prose
+from jupyter_nbedit.handlers.errors import INTERNAL_ERROR, STATUS
+from jupyter_nbedit.handlers.openapi.examples import Example, load_examples
+from jupyter_nbedit.handlers.openapi.schemas import prose
 from tests.support.paths import ROOT
 
 Json = Mapping[str, Any]

@@ -12,8 +12,8 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-from jupyter_nbedit.demo.show import SAMPLES
-from jupyter_nbedit.handlers.examples import Example
+from jupyter_nbedit.cli.demo.show import SAMPLES
+from jupyter_nbedit.handlers.openapi.examples import Example
 from tests.handlers.actions import decide, edit, get_json, propose, send_json, set_mode, undo
 from tests.handlers.faults import (
     Fault,

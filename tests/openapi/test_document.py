@@ -15,10 +15,10 @@ from tornado.web import RequestHandler
 from jupyter_nbedit.errors import FileNotFound
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.about import NotFoundHandler
-from jupyter_nbedit.handlers.contract import get_spec
-from jupyter_nbedit.handlers.examples import Example, load_examples
-from jupyter_nbedit.handlers.openapi import build_document
-from jupyter_nbedit.handlers.refusals import INTERNAL_ERROR, ErrorBody, build_error_body
+from jupyter_nbedit.handlers.errors import INTERNAL_ERROR, ErrorBody, build_error_body
+from jupyter_nbedit.handlers.openapi.builder import build_document
+from jupyter_nbedit.handlers.openapi.examples import Example, load_examples
+from jupyter_nbedit.handlers.openapi.spec import get_spec
 from tests.openapi.page import PAGE, build_anchor, build_page
 from tests.openapi.playing import ARRANGEMENTS, Stage
 from tests.support.http import Client, Local

@@ -25,7 +25,7 @@ from hypothesis import assume
 from schemathesis.core.parameters import ParameterLocation
 
 from jupyter_nbedit.handlers import default_handlers
-from jupyter_nbedit.handlers.openapi import build_document
+from jupyter_nbedit.handlers.openapi.builder import build_document
 from tests.handlers.refused import OF_FORM, assert_says_nothing_of_this_machine
 from tests.support import samples
 from tests.support.http import Client

@@ -15,11 +15,11 @@ import sys
 from pathlib import Path
 
 from jupyter_nbedit.errors import NbEditError
-from jupyter_nbedit.loading import load_notebook
-from jupyter_nbedit.notebook.batch import apply_operations
+from jupyter_nbedit.notebook.apply import apply_operations
 from jupyter_nbedit.notebook.operations import Replace
-from jupyter_nbedit.storage import StaleContent
-from jupyter_nbedit.storage.files import FileStorage
+from jupyter_nbedit.reading.loading import load_notebook
+from jupyter_nbedit.storage.base import StaleContent
+from jupyter_nbedit.storage.files.storage import FileStorage
 from tests.faults.shim import Mode, Shim
 from tests.races.insider import NAME, storage_in
 from tests.races.users import become

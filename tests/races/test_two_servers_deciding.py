@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.database import NAME as DATABASE
+from jupyter_nbedit.db.database import NAME as DATABASE
 from tests.races.servers import Servers, run_servers
 from tests.races.wire import Answer, Connection
 from tests.support import samples

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.database import NAME
-from jupyter_nbedit.database.schema import SCHEMA
-from jupyter_nbedit.demo import server
+from jupyter_nbedit.cli.demo import server
+from jupyter_nbedit.db.database import NAME
+from jupyter_nbedit.db.schema import SCHEMA
 from tests.handlers.refused import details
 from tests.support.http import JSON, Answer, Client
 

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from jupyter_nbedit.demo import server
+from jupyter_nbedit.cli.demo import server
 from tests.support import samples
 from tests.support.http import JSON, Client
 

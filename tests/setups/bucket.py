@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from jupyter_nbedit.demo.server import find_free_port
+from jupyter_nbedit.cli.demo.server import find_free_port
 from tests.setups.needs import needs
 
 _numbers = itertools.count()

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from jupyter_nbedit.demo.server import find_free_port
+from jupyter_nbedit.cli.demo.server import find_free_port
 from tests.support.http import Client
 from tests.support.waiting import LIMIT_SECONDS, wait_until
 

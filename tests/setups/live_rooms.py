@@ -16,9 +16,9 @@ from jupyter_events import EventLogger
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.storage import Content, Storage, WriteResult
-from jupyter_nbedit.storage.choice import StorageResolver
+from jupyter_nbedit.storage.base import Content, Storage, WriteResult
 from jupyter_nbedit.storage.locks import PathLocks
+from jupyter_nbedit.storage.resolver import StorageResolver
 from tests.setups.needs import needs
 
 #: Opens the room of a notebook and gives its shared document.

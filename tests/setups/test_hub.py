@@ -15,7 +15,7 @@ import pytest
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
-from jupyter_nbedit.events import SCHEMA_ID
+from jupyter_nbedit.events.emitters import SCHEMA_ID
 from tests.handlers.refused import details, untouched
 from tests.handlers.routes import ROWS
 from tests.setups.hub import WRITE, Hub, running

@@ -12,8 +12,8 @@ from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import Busy, NotAPlainFile
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.storage import StaleContent
-from jupyter_nbedit.storage.rooms import find_room
+from jupyter_nbedit.storage.base import StaleContent
+from jupyter_nbedit.storage.rtc.rooms import find_room
 from tests.setups.live_rooms import ROOMS, LiveNotebook
 from tests.support import samples
 from tests.support.waiting import wait_until_async

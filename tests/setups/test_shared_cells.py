@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_nbedit.errors import InvalidNotebook
-from jupyter_nbedit.notebook.script import CellPatch, compute_patch
-from jupyter_nbedit.storage import StaleContent
-from jupyter_nbedit.storage.shared_cells import RoomSnapshotCache, edit, repair_ids
+from jupyter_nbedit.notebook.cell_patch import CellPatch, compute_patch
+from jupyter_nbedit.storage.base import StaleContent
+from jupyter_nbedit.storage.rtc.shared_notebook import RoomSnapshotCache, edit, repair_ids
 from tests.notebook.test_script import Cells, edits, notebook
 from tests.setups.needs import needs
 

@@ -23,9 +23,9 @@ import pytest
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.storage import Content, WriteResult
-from jupyter_nbedit.storage.choice import StorageResolver
+from jupyter_nbedit.storage.base import Content, WriteResult
 from jupyter_nbedit.storage.locks import PathLocks
+from jupyter_nbedit.storage.resolver import StorageResolver
 
 NAME = "a.ipynb"
 TEXT = b'{"cells": []}'

@@ -12,9 +12,9 @@ from typing import Any
 import nbformat
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
-from jupyter_nbedit.storage import Storage
-from jupyter_nbedit.storage.choice import StorageResolver
+from jupyter_nbedit.storage.base import Storage
 from jupyter_nbedit.storage.locks import PathLocks
+from jupyter_nbedit.storage.resolver import StorageResolver
 from tests.setups import live_rooms
 from tests.setups.bucket import bucket
 from tests.setups.needs import is_available

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_nbedit.beside import BackgroundTask
+from jupyter_nbedit.concurrency import BackgroundTask
 from jupyter_nbedit.errors import Forbidden
-from jupyter_nbedit.storage import StaleContent
+from jupyter_nbedit.storage.base import StaleContent
 from tests.storage.conftest import (
     EDIT,
     EDITED,

@@ -14,12 +14,12 @@ import pytest
 from jupyter_server.utils import ensure_async
 from nbformat.sign import NotebookNotary
 
+from jupyter_nbedit.edits.undo import UndoService
 from jupyter_nbedit.errors import NotebookExists, NotebookNotFound, UndoConflict
-from jupyter_nbedit.messages import EditReply, EditRequest, UndoRequest
+from jupyter_nbedit.models import EditReply, EditRequest, UndoRequest
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
-from jupyter_nbedit.storage import StaleContent, Storage, WriteResult
-from jupyter_nbedit.undoing import UndoService
+from jupyter_nbedit.storage.base import StaleContent, Storage, WriteResult
 from tests.setups.needs import needs
 from tests.storage.conftest import run_other_tasks
 from tests.storage.kept import AVAILABLE, EXACT, KINDS, PACKAGES, PATH, TEXT, WHOLE, Kept, written

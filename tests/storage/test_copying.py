@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
-from jupyter_nbedit.notebook.text import CHUNK_BYTES
 from tests.storage.conftest import Place
 
 SIZE = 20 * CHUNK_BYTES + 12345

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.storage.guards import EXPECTED_HASH
+from jupyter_nbedit.storage.contents.locks import EXPECTED_HASH
 from tests.handlers.refused import untouched
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client

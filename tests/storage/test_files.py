@@ -17,8 +17,8 @@ from jupyter_nbedit.errors import (
     NotAPlainFile,
     NotebookNotFound,
 )
-from jupyter_nbedit.notebook.text import CHUNK_BYTES
-from jupyter_nbedit.storage import StaleContent
+from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES
+from jupyter_nbedit.storage.base import StaleContent
 from tests.storage.conftest import EDITED, NAME, TEXT, AfterCall, Place, assert_as_it_was, left_in
 
 LARGE = TEXT + b" " * CHUNK_BYTES

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jupyter_nbedit.errors import NotebookNotFound
-from jupyter_nbedit.storage import StaleContent
+from jupyter_nbedit.storage.base import StaleContent
 from tests.storage.conftest import (
     EDITED,
     NAME,

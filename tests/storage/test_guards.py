@@ -21,8 +21,8 @@ from jupyter_server.services.contents.largefilemanager import AsyncLargeFileMana
 from tornado.web import HTTPError
 
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.storage.files import FileStorage
-from jupyter_nbedit.storage.guards import get_unlocked_save, install_locks, is_stock
+from jupyter_nbedit.storage.contents.locks import get_unlocked_save, install_locks, is_stock
+from jupyter_nbedit.storage.files.storage import FileStorage
 from jupyter_nbedit.storage.locks import PathLocks
 from tests.handlers.refused import untouched
 from tests.storage.conftest import NAME, run_other_tasks

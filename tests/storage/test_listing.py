@@ -25,7 +25,7 @@ from jupyter_nbedit.errors import (
     NotAPlainFile,
     NotebookNotFound,
 )
-from jupyter_nbedit.storage import NotebookFile, SkippedPath, Walker, WalkItem
+from jupyter_nbedit.storage.base import NotebookFile, SkippedPath, Walker, WalkItem
 from tests.storage.conftest import TEXT, Place, build_place
 from tests.support.clock import Clock
 from tests.support.sizes import is_nightly

@@ -23,10 +23,10 @@ from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import Forbidden, NotAPlainFile
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.storage import StaleContent
-from jupyter_nbedit.storage.choice import StorageResolver
-from jupyter_nbedit.storage.guards import install_locks
+from jupyter_nbedit.storage.base import StaleContent
+from jupyter_nbedit.storage.contents.locks import install_locks
 from jupyter_nbedit.storage.locks import PathLocks
+from jupyter_nbedit.storage.resolver import StorageResolver
 from tests.handlers.refused import details, untouched
 from tests.storage.conftest import NAME, build_place, run_other_tasks
 from tests.support import samples

@@ -8,7 +8,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from jupyter_nbedit.storage.merged import (
+from jupyter_nbedit.storage.contents.merged_model import (
     add_ids,
     is_same,
     is_trusted,

@@ -16,9 +16,9 @@ from jupyter_server.services.contents.manager import AsyncContentsManager
 from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import Forbidden, InvalidRequest, NotAPlainFile, NotebookNotFound
-from jupyter_nbedit.storage.choice import StorageResolver
-from jupyter_nbedit.storage.files import FileStorage
-from jupyter_nbedit.storage.mapping import to_api_path
+from jupyter_nbedit.storage.api_paths import to_api_path
+from jupyter_nbedit.storage.files.storage import FileStorage
+from jupyter_nbedit.storage.resolver import StorageResolver
 from tests.storage.conftest import NAME, TEXT, Place
 
 # Of API paths ------------------------------------------------------------------------------------

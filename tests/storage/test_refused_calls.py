@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jupyter_nbedit.errors import NoSpace, NotebookExists, StorageFailure
-from jupyter_nbedit.notebook.text import CHUNK_BYTES
+from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES
 from tests.storage.conftest import EDITED, NAME, TEXT, AfterCall, Place, is_file, left_in
 from tests.storage.seccomp import CALLS, run_without
 

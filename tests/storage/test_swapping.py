@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import pytest
 
 from jupyter_nbedit.errors import StorageFailure
-from jupyter_nbedit.storage import Content, StaleContent
+from jupyter_nbedit.storage.base import Content, StaleContent
 from tests.storage.conftest import EDITED, NAME, AfterCall, Place, is_file, left_in
 from tests.storage.seccomp import run_without
 from tests.support.waiting import wait_until

@@ -20,8 +20,9 @@ from jupyter_nbedit.errors import (
     NotAPlainFile,
     TooLarge,
 )
-from jupyter_nbedit.storage import Content, StaleContent, texts
-from jupyter_nbedit.storage.texts import TextFileService
+from jupyter_nbedit.storage import text_files
+from jupyter_nbedit.storage.base import Content, StaleContent
+from jupyter_nbedit.storage.text_files import TextFileService
 from tests.handlers.refused import untouched
 from tests.storage.conftest import Place
 from tests.support.sizes import is_nightly
@@ -228,7 +229,7 @@ async def test_a_pipe_is_no_file_and_nobody_waits_for_it(
 async def test_a_file_beyond_the_limit_is_not_read(
     files: TextFileService, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(texts, "MOST_BYTES", 1000)
+    monkeypatch.setattr(text_files, "MOST_BYTES", 1000)
     (root / NAME).write_bytes(b"x" * 1000)
     assert len((await files.read(NAME)).text) == 1000
     (root / NAME).write_bytes(b"x" * 1001)

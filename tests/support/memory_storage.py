@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from jupyter_nbedit.errors import NotebookExists, NotebookNotFound
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
-from jupyter_nbedit.storage import (
+from jupyter_nbedit.storage.base import (
     Content,
     NotebookFile,
     SkippedPath,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jupyter_nbedit.demo.server import start_process
+from jupyter_nbedit.cli.demo.server import start_process
 from tests.support.http import Client
 from tests.support.waiting import LIMIT_SECONDS, wait_until
 

@@ -15,28 +15,28 @@ from jupyter_events import EventLogger
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 from nbformat.sign import NotebookNotary
 
-from jupyter_nbedit.afterwards import HistoryWriter, Publisher
-from jupyter_nbedit.database import NAME, Database
-from jupyter_nbedit.editor import EditService, FixedMode, Modes
-from jupyter_nbedit.events import SCHEMA_ID, SCHEMAS, EditEventEmitter, ReviewEventEmitter
-from jupyter_nbedit.history import EditHistory
-from jupyter_nbedit.messages import EditReply, EditRequest, ReadOptions, ReadReply
-from jupyter_nbedit.modes import ModeManager
+from jupyter_nbedit.db.database import NAME, Database
+from jupyter_nbedit.edits.modes import ModeManager
+from jupyter_nbedit.edits.publish import HistoryWriter, Publisher
+from jupyter_nbedit.edits.service import EditService, FixedMode, Modes
+from jupyter_nbedit.edits.undo import UndoService
+from jupyter_nbedit.events.emitters import SCHEMA_ID, SCHEMAS, EditEventEmitter, ReviewEventEmitter
+from jupyter_nbedit.history.store import EditHistory
+from jupyter_nbedit.models import EditReply, EditRequest
 from jupyter_nbedit.notebook.operations import Operation
-from jupyter_nbedit.proposals.board import ProposalService
+from jupyter_nbedit.proposals.service import ProposalService
 from jupyter_nbedit.proposals.store import ProposalStore
-from jupyter_nbedit.reader import ReadService
-from jupyter_nbedit.readings import ReadTracker
-from jupyter_nbedit.review import ReviewService
-from jupyter_nbedit.storage.choice import StorageResolver
+from jupyter_nbedit.reading.models import ReadOptions, ReadReply
+from jupyter_nbedit.reading.read_tracker import ReadTracker
+from jupyter_nbedit.reading.service import ReadService
+from jupyter_nbedit.reading.versions import VersionCache
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.trust import TrustManager
-from jupyter_nbedit.undoing import UndoService
-from jupyter_nbedit.versions import VersionCache
+from jupyter_nbedit.storage.resolver import StorageResolver
+from jupyter_nbedit.trust.manager import TrustManager
 from tests.support.memory_storage import MemoryStorage, OneStorage
 
 if TYPE_CHECKING:
-    from jupyter_nbedit.storage import Storages
+    from jupyter_nbedit.storage.base import Storages
 
 LOG = logging.getLogger("tests")
 START = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
@@ -180,15 +180,15 @@ class ServiceBuilder:
         signer = notary or self.build_notary(":memory:")
         trust = TrustManager(lambda: signer)
         readings, versions = ReadTracker(), VersionCache()
-        afterwards = Publisher(
+        publisher = Publisher(
             ledger=recorder or ledger,
             readings=readings,
             versions=versions,
             events=EditEventEmitter(self.event_logger),
             log=LOG,
         )
-        editor = EditService(where, afterwards, trust, modes=modes or FixedMode())
-        editor.proposer = ReviewService(editor, self.build_board(where, database))
+        proposals = self.build_board(where, database)
+        editor = EditService(where, publisher, trust, proposals, modes=modes or FixedMode())
         reader = ReadService(storages=where, trust=trust, readings=readings, versions=versions)
         return EditingServices(database, ledger, editor, reader, UndoService(editor, ledger))
 

@@ -10,8 +10,7 @@ import msgspec
 import pytest
 
 from jupyter_nbedit.tools import ADDRESSES, TOOLS
-from jupyter_nbedit.tools.schemas import build_input_schema
-from jupyter_nbedit.tools.tool import Tool
+from jupyter_nbedit.tools.base import Tool, build_input_schema
 
 
 def parts(schema: Any) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,1 @@
+"""One SQLite file for all that is kept, with a versioned schema."""

@@ -1,0 +1,114 @@
+"""The OpenAPI document: made of the routes, their contracts and the structs these name."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from jupyter_server.auth.decorator import authorized
+from tornado import web
+
+from jupyter_nbedit import __version__
+from jupyter_nbedit.handlers.base import NbEditHandler
+from jupyter_nbedit.handlers.errors import ErrorBody
+from jupyter_nbedit.handlers.openapi.examples import load_examples
+from jupyter_nbedit.handlers.openapi.schemas import (
+    OpenAPIBuilder,
+    Route,
+    SchemaBuilder,
+    list_operations,
+)
+from jupyter_nbedit.handlers.openapi.spec import OperationSpec, Reply
+
+_ABOUT = """\
+Agents edit the cells of notebooks over HTTP; the open tab in JupyterLab follows, and nothing else \
+changes. No kernel is started, asked or touched.
+
+Addresses are relative to the server's base URL. A request's body is JSON in UTF-8 with the header \
+`Content-Type: application/json`; an integer in it has no decimal point. Whatever is refused has \
+the same body of `message`, `reason` and `details` (an agent's tool tells it in its own form), and \
+has written nothing unless `details` says `applied: true`."""
+_SECURITY = {
+    "token": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "Authorization",
+        "description": "The word `token`, a space, and the token of the server, as any request to "
+        "Jupyter Server has it.",
+    },
+    "cookie": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "username-localhost-8888",
+        "description": "The login cookie of a browser; its name holds the host and the port. "
+        "A request that changes something needs the header `X-XSRFToken`, too, with the value of "
+        "the cookie `_xsrf`.",
+    },
+}
+
+
+class OpenAPIHandler(NbEditHandler):
+    """``/nbedit/openapi.json``."""
+
+    @OperationSpec(
+        "The OpenAPI document",
+        replies={HTTPStatus.OK: Reply({"type": "object"}, "An OpenAPI document.")},
+    )
+    @web.authenticated
+    @authorized
+    async def get(self) -> None:
+        """Describe every route of this server, as OpenAPI 3.1."""
+        routes = tuple((pattern, handler) for pattern, handler, *_ in self.extensionapp.handlers)
+        # It takes some time to make, and stays the same.
+        self.finish(await asyncio.to_thread(_render_document, routes, self.base_url))
+
+
+@functools.lru_cache(maxsize=1)
+def _render_document(routes: tuple[Route, ...], base_url: str) -> bytes:
+    return msgspec.json.encode(build_document(routes, base_url=base_url))
+
+
+def build_document(routes: Sequence[Route], *, base_url: str) -> dict[str, Any]:
+    """Make the document.
+
+    Parameters
+    ----------
+    routes
+        What is mounted.
+    base_url
+        The server's.
+    """
+    found = list(list_operations(routes))
+    schemas = SchemaBuilder(
+        [ErrorBody, *(form for operation in found for form in operation.list_types())]
+    )
+    writer = OpenAPIBuilder(schemas, load_examples(), [pattern for pattern, _ in routes])
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in found:
+        paths.setdefault(operation.path, {})[operation.verb.lower()] = writer.build_operation(
+            operation
+        )
+    queries = [operation.contract.query for operation in found if operation.contract.query]
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "jupyter_nbedit",
+            "version": __version__,
+            "description": _ABOUT,
+            "license": {"name": "BSD-3-Clause", "identifier": "BSD-3-Clause"},
+        },
+        "servers": [
+            {"url": base_url.rstrip("/") or "/", "description": "This server, by its base URL."}
+        ],
+        "security": [{name: []} for name in _SECURITY],
+        "paths": paths,
+        "components": {
+            "schemas": schemas.list_components(without=queries),
+            "examples": writer.build_examples(),
+            "securitySchemes": _SECURITY,
+        },
+    }

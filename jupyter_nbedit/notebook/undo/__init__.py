@@ -1,0 +1,1 @@
+"""Records of edits, and how they are undone."""

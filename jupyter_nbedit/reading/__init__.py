@@ -1,0 +1,1 @@
+"""The read side: load a notebook, show it, and remember who has read which version."""

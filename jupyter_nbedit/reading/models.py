@@ -1,0 +1,113 @@
+"""What is asked of the read service, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from jupyter_nbedit.notebook.views import CellView, Show
+
+
+class Kernelspec(msgspec.Struct, frozen=True):
+    """The kernel the notebook's metadata names; it is never asked."""
+
+    name: str | None
+    display_name: str | None
+
+
+class TruncationTotals(msgspec.Struct, frozen=True, kw_only=True):
+    """What a budget left out of a reply, in all; each cell says how much of it is its own."""
+
+    cells: Annotated[
+        int,
+        Meta(ge=0, description="Cells of the page of which nothing is shown; `next` is the first."),
+    ]
+    source: Annotated[int, Meta(ge=0, description="Characters of the shown cells' sources.")]
+    metadata: Annotated[int, Meta(ge=0, description="Characters of their metadata as JSON.")]
+    attachments: Annotated[int, Meta(ge=0, description="Characters of their attachments as JSON.")]
+    outputs: Annotated[int, Meta(ge=0, description="Characters of their outputs.")]
+    output_count: Annotated[
+        int, Meta(ge=0, description="Outputs of theirs of which nothing is shown.")
+    ]
+
+
+class ChangesSince(msgspec.Struct, frozen=True, kw_only=True):
+    """What is different since the version that ``since`` named, in the whole notebook."""
+
+    hash: Annotated[str, Meta(description="The version.")]
+    changed: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="Cells whose text in the file no cell of the version had: new ones and "
+            "changed ones. `cells` has these only.",
+        ),
+    ]
+    gone: Annotated[
+        list[str], Meta(description="The ids that the version had and the notebook has not.")
+    ]
+    reordered: Annotated[
+        bool, Meta(description="Whether the cells that both have stand in another order.")
+    ]
+    total_cells: Annotated[int, Meta(ge=0, description="How many cells the version had.")]
+
+
+class ReadReply(msgspec.Struct, frozen=True, kw_only=True):
+    """A notebook as a reader is shown it; ``next`` is where the next page starts, or null.
+
+    ``omitted`` is there with ``max_chars``, ``since`` with ``since``.
+    """
+
+    path: str
+    hash: str
+    last_modified: datetime
+    nbformat: int
+    nbformat_minor: int
+    language: str | None
+    kernelspec: Kernelspec | None
+    trusted: bool
+    live: bool
+    total_cells: int
+    cells: list[CellView]
+    next: int | None
+    omitted: TruncationTotals | UnsetType = UNSET
+    since: ChangesSince | UnsetType = UNSET
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """Which cells a reader wants.
+
+    Parameters
+    ----------
+    cells
+        The addresses of these, as text; they come in the notebook's order.
+    sections
+        The headings whose sections' cells are wanted, besides; without any of both all cells are.
+    since
+        Only the cells that were changed since the version with this hash.
+    start
+        The first index of the page.
+    limit
+        How many cells at most; None means no limit.
+    show
+        How much of each.
+    max_chars
+        How much text of the notebook the reply may have; None means no limit. See `budget`.
+    session
+        Who then has read the notebook; see `ReadTracker`.
+    """
+
+    cells: Sequence[str] = ()
+    sections: Sequence[str] = ()
+    since: str | None = None
+    start: int = 0
+    limit: int | None = None
+    show: Show = field(default_factory=Show)
+    max_chars: int | None = None
+    session: str = ""

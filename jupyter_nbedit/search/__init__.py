@@ -1,0 +1,1 @@
+"""Find text in many notebooks."""

@@ -1,0 +1,92 @@
+"""Notebooks that the contents manager keeps as texts somewhere: in a bucket, on a drive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, ClassVar
+
+from jupyter_nbedit.errors import NotebookExists, NotebookNotFound
+from jupyter_nbedit.notebook.splices import Splice, apply_splices
+from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
+from jupyter_nbedit.storage.contents.file import ContentsFile, emit_save
+from jupyter_nbedit.storage.locks import PathLocks
+from jupyter_nbedit.storage.paths import check_suffix
+
+_EXISTS = (
+    "There is something at this path already, and it is never overwritten. Choose another path, or "
+    "edit the notebook with PATCH."
+)
+
+
+class ContentsStorage:
+    """Notebooks as files of text, which the manager gives and takes byte for byte.
+
+    Parameters
+    ----------
+    manager
+        The contents manager, which runs the hooks itself.
+    locks
+        Shared with the manager's own saves.
+    """
+
+    kind: ClassVar[str] = "contents"
+    preserves_bytes: ClassVar[bool] = True
+
+    def __init__(self, manager: Any, locks: PathLocks) -> None:
+        self._manager = manager
+        self._locks = locks
+
+    def lock(self, path: str) -> AbstractAsyncContextManager[None]:
+        """Keep this server's other writers away, the manager's own saves among them."""
+        return self._get_file(path).lock()
+
+    async def check(self, path: str) -> None:
+        """Refuse what cannot be read, as far as that shows without reading it."""
+        file = self._get_file(path)
+        await file.check_visible()
+        await file.check()
+
+    async def read(self, path: str) -> Content:
+        """Read a notebook's text."""
+        file = self._get_file(path)
+        await file.check_visible()
+        return await file.read()
+
+    async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> WriteResult:
+        """Save the spliced text, if the manager still gives what was read."""
+        return await self._get_file(path).save(apply_splices(base.text, splices), base)
+
+    async def ensure_absent(self, path: str) -> None:
+        """See whether there is nothing of that name, in a folder that there is."""
+        await ensure_absent(self._get_file(path))
+
+    async def create(self, path: str, text: bytes) -> WriteResult:
+        """Save a notebook where there was nothing."""
+        file = self._get_file(path)
+        await ensure_absent(file)
+        try:
+            return await file.save(text, None)
+        except StaleContent:
+            raise NotebookExists(_EXISTS) from None
+
+    async def notify_saved(self, path: str, written: WriteResult) -> list[str]:
+        """Emit the ``save`` event if the manager's save has not; it has run the hooks."""
+        emit_save(self._manager, path, written)
+        return []
+
+    def _get_file(self, path: str) -> ContentsFile:
+        check_suffix(path)
+        return ContentsFile(self._manager, self._locks, path, NotebookNotFound)
+
+
+async def ensure_absent(file: ContentsFile) -> None:
+    """Refuse to create a notebook where there is something.
+
+    Raises
+    ------
+    NotebookExists, NotebookNotFound
+    """
+    await file.check_visible()
+    if not await file.is_absent():
+        raise NotebookExists(_EXISTS)

@@ -1,0 +1,1 @@
+"""Notebooks that are files on a local disk."""

@@ -1,0 +1,1 @@
+"""Notebooks that are open in a collaborative room."""

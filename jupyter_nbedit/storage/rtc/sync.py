@@ -1,0 +1,154 @@
+"""What any file in a live room needs: that the room is ready to be edited, and saves what was."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from jupyter_server.utils import ensure_async
+from tornado.web import HTTPError
+
+from jupyter_nbedit.errors import Busy, Forbidden, HashMismatch, NbEditError
+from jupyter_nbedit.storage.base import Content, StaleContent
+from jupyter_nbedit.storage.contents.errors import ErrorFactory
+from jupyter_nbedit.storage.contents.file import compute_sha256
+from jupyter_nbedit.storage.rtc.rooms import Room
+
+# How long a room may take to load a file, or to take over what another program wrote.
+_LOADING_SECONDS = 10.0
+# How long who only reads waits for a room that has not loaded its file.
+_BEGINNING_SECONDS = 2.0
+# How long a reply waits for the room's save.
+_SAVING_SECONDS = 4.0
+_POLL_SECONDS = 0.02
+EXISTS = (
+    "A notebook of this name is open in a room of real-time collaboration, and it is never "
+    "overwritten. Choose another path, or edit the notebook with PATCH."
+)
+_NOT_SAVED = (
+    "The edit is in the room, where everybody who has the file open sees it, but not on disk yet: "
+)
+_BY_HAND = "the room's users have switched saving by itself off, so one of them must save it."
+_LATER = (
+    "the room saves it as soon as it can, usually when nobody has typed for a second, or a hook of "
+    "the server refuses it; the server's log says why."
+)
+
+
+async def wait_for_load_start(room: Room) -> bool:
+    """Wait a little for a room to load its file; while it has not, nothing is shared there.
+
+    It never does if the file is broken, or if nobody came after the room was asked for.
+    """
+    deadline = time.monotonic() + _BEGINNING_SECONDS
+    while room.is_live() and not room.has_loaded():
+        if time.monotonic() > deadline:
+            return False
+        await asyncio.sleep(_POLL_SECONDS)
+    return True
+
+
+async def wait_until_ready(room: Room) -> None:
+    """Wait until the document is loaded, or the room is gone.
+
+    Raises
+    ------
+    Busy
+    """
+    deadline = time.monotonic() + _LOADING_SECONDS
+    while room.is_live() and not room.is_ready():
+        if time.monotonic() > deadline:
+            message = (
+                "The room of real-time collaboration that holds this file has been loading it for "
+                f"more than {_LOADING_SECONDS:.0f} seconds. Nothing was written; try again."
+            )
+            raise Busy(message)
+        await asyncio.sleep(_POLL_SECONDS)
+
+
+async def wait_until_synced(room: Room, manager: Any, missing: ErrorFactory) -> None:
+    """Wait until the room has taken over what other programs wrote to the file.
+
+    It takes over the whole file, and an edit that is only shared by then would be gone. When this
+    returns, and nothing else has run since, the document may be edited.
+
+    Raises
+    ------
+    Changed
+        If the room is gone.
+    Busy, Forbidden
+    """
+    deadline = time.monotonic() + _LOADING_SECONDS
+    while True:
+        await wait_until_ready(room)
+        try:
+            model = await ensure_async(manager.get(room.path, content=False))
+        except HTTPError:
+            raise missing() from None
+        if not model.get("writable", True):
+            message = "The server may not write this file; nothing was written."
+            raise Forbidden(message)
+        if room.get_loaded_time() in {None, model["last_modified"]} and room.is_ready():
+            break
+        if not room.is_live():
+            raise StaleContent
+        if time.monotonic() > deadline:
+            message = (
+                "Another program has changed this file, and the room of real-time collaboration "
+                "that holds it has not taken that over yet. Nothing was written; try again."
+            )
+            raise Busy(message)
+        await asyncio.sleep(_POLL_SECONDS)
+    if not room.is_live():
+        raise StaleContent
+
+
+async def wait_until_saved(
+    room: Room, read: Callable[[], Awaitable[Content]], is_in: Callable[[bytes], bool]
+) -> Content | None:
+    """See that an edit gets to disk.
+
+    Parameters
+    ----------
+    room
+        The room that was edited.
+    read
+        Reads what is on disk.
+    is_in
+        Tells whether the edit is in a text; called in another thread.
+
+    Returns
+    -------
+    What is on disk, with the edit; None if it is not there yet, or if the room is gone and the edit
+    with it.
+    """
+    deadline = time.monotonic() + _SAVING_SECONDS
+    while room.has_autosave() and time.monotonic() < deadline:
+        if room.is_live() and (saving := room.save()) is not None:
+            # Whoever types meanwhile puts it off; then it is begun again.
+            await asyncio.wait({saving}, timeout=_SAVING_SECONDS)
+        try:
+            kept = await read()
+        except NbEditError:
+            # The edit is made, and this no refusal of it any more.
+            kept = None
+        if kept is not None and await asyncio.to_thread(is_in, kept.text):
+            return kept
+        await asyncio.sleep(_POLL_SECONDS)
+    return None
+
+
+def build_unsaved_warning(room: Room) -> str:
+    """Return the text that says that an edit is not on disk yet, and when it will be."""
+    return _NOT_SAVED + (_LATER if room.has_autosave() else _BY_HAND)
+
+
+def build_lost_update_error(base: Content, digest: str) -> HashMismatch:
+    """Make the refusal for an edit that somebody else has undone before it was saved."""
+    message = (
+        "Something else was done to the file at the same moment, in its room or on disk, and the "
+        "edit is gone or not as it was made. Read the file again."
+    )
+    return HashMismatch(message, expected=compute_sha256(base.text), hash=digest)

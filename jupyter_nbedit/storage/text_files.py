@@ -1,0 +1,154 @@
+"""Files that are no notebooks, through the contents manager: its rules, its hooks, its events."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from jupyter_nbedit.concurrency import run_in_thread_if_large
+from jupyter_nbedit.errors import Busy, FileNotFound, NotAPlainFile
+from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
+from jupyter_nbedit.storage.contents.file import ContentsFile, emit_save
+from jupyter_nbedit.storage.locks import PathLocks
+from jupyter_nbedit.storage.rtc.rooms import TEXT, find_room
+from jupyter_nbedit.storage.rtc.text import RoomTextFile
+
+#: Larger files are not read: they would be held several times over, and nobody reads them.
+MOST_BYTES = 32 * 1024 * 1024
+
+# How often a change is made anew because somebody else wrote meanwhile.
+_ATTEMPTS = 8
+
+
+@dataclass
+class TextFileService:
+    """Files by their API paths.
+
+    Parameters
+    ----------
+    manager
+        Gives the contents manager; looked up each time, because servers swap it.
+    locks
+        Shared with the manager's own saves.
+    settings
+        Those of the server's web application, which know its rooms.
+    """
+
+    manager: Callable[[], Any]
+    locks: PathLocks
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    async def read(self, path: str) -> Content:
+        """Read a file whole.
+
+        Raises
+        ------
+        FileNotFound
+            If it is missing, hidden or outside the root.
+        NotAPlainFile, TooLarge, Forbidden, StorageFailure
+        """
+        # The manager truncates a file and writes it anew, so that even a reader must wait.
+        async with self._lock(path) as file:
+            return await file.read()
+
+    async def update(self, path: str, change: Callable[[Content], bytes]) -> WriteResult | None:
+        """Change a file in view of what it holds, again if somebody else writes meanwhile.
+
+        Parameters
+        ----------
+        path
+            Its API path.
+        change
+            Gives what it is to hold instead; what it raises is the answer.
+
+        Returns
+        -------
+        None if it holds that already.
+
+        Raises
+        ------
+        Busy
+            If others write all the time.
+        NbEditError
+            Of reading, of writing, or of the change; nothing was written.
+        """
+        for _ in range(_ATTEMPTS):
+            async with self._lock(path) as file:
+                content = await file.read()
+                text = await run_in_thread_if_large(len(content.text), change, content)
+                if text == content.text:
+                    return None
+                with suppress(StaleContent):
+                    return await self._build_write_result(path, file, text, content)
+        message = (
+            f"Others changed the file {_ATTEMPTS} times while it was being edited. Nothing was "
+            "written; try again."
+        )
+        raise Busy(message)
+
+    async def save(self, path: str, text: bytes, base: Content | None) -> WriteResult:
+        """Write a file, if what is there still is what was read.
+
+        Parameters
+        ----------
+        path
+            Its API path.
+        text
+            What it is to hold, byte for byte.
+        base
+            What `read` gave; None if there must be nothing yet.
+
+        Raises
+        ------
+        Changed
+            If something else is there; nothing was written.
+        FileNotFound
+            If the folder is missing, hidden or outside the root.
+        Busy, Forbidden, NoSpace, StorageFailure
+        """
+        async with self._lock(path) as file:
+            return await self._build_write_result(path, file, text, base)
+
+    @asynccontextmanager
+    async def _lock(self, path: str) -> AsyncIterator[ContentsFile | RoomTextFile]:
+        """Keep others away from a file, wherever it is then."""
+        file = self._get_file(path)
+        for _ in range(_ATTEMPTS):
+            async with file.lock():
+                # While it waited, a room may have been opened or closed.
+                if (now := self._get_file(path)) == file:
+                    yield file
+                    return
+            file = now
+        message = (
+            f"Where this file is kept has changed {_ATTEMPTS} times while it was waited for, as "
+            "when rooms that hold it are opened and closed. Nothing was written; try again."
+        )
+        raise Busy(message)
+
+    async def _build_write_result(
+        self, path: str, file: ContentsFile | RoomTextFile, text: bytes, base: Content | None
+    ) -> WriteResult:
+        if (
+            isinstance(file, ContentsFile)
+            and find_room(self.settings, file.manager, path) is not None
+        ):
+            message = (
+                "This file is open as a notebook in a room of real-time collaboration, which would "
+                "not notice. Nothing was written; close it everywhere, and try again when the room "
+                "is gone, a minute later."
+            )
+            raise NotAPlainFile(message)
+        written = await file.save(text, base)
+        emit_save(file.manager, path, written)
+        return written
+
+    def _get_file(self, path: str) -> ContentsFile | RoomTextFile:
+        manager = self.manager()
+        file = ContentsFile(manager, self.locks, path, FileNotFound, MOST_BYTES)
+        room = find_room(self.settings, manager, path, TEXT)
+        if room is None:
+            return file
+        return RoomTextFile(room, manager, self.locks, file.read_locked, file.lock, FileNotFound)

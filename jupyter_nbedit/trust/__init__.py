@@ -1,0 +1,1 @@
+"""Notebook trust: signatures that survive an edit."""
