@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import Any
 
-__version__ = version("jupyter_nbedit")
+from jupyter_nbedit._version import __version__ as __version__
 
 
 def _jupyter_server_extension_points() -> list[dict[str, Any]]:

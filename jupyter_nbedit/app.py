@@ -1,4 +1,4 @@
-"""The server extension: configuration, and who knows whom."""
+"""The server extension: its configuration, and how its services are wired."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from jupyter_nbedit.edits.service import EditService
 from jupyter_nbedit.edits.undo import UndoService
 from jupyter_nbedit.events.emitters import SCHEMAS, EditEventEmitter, ReviewEventEmitter
 from jupyter_nbedit.handlers import default_handlers
+from jupyter_nbedit.handlers.base import SERVICES, Services
 from jupyter_nbedit.handlers.idempotency import IdempotencyCache
 from jupyter_nbedit.history.rename_listener import CONTENTS, ContentsEventListener
 from jupyter_nbedit.history.service import HistoryService
@@ -164,10 +165,8 @@ class NbEditApp(PythonAPI, ExtensionApp):
     reader: ReadService
     search: SearchService
     tool_services: ToolContext
-    request_limit: int
     readings: ReadTracker
     versions: VersionCache
-    retries: IdempotencyCache
     modes: ModeManager
     proposals: ProposalService
     review: AcceptService
@@ -182,7 +181,7 @@ class NbEditApp(PythonAPI, ExtensionApp):
         return False
 
     def initialize_settings(self) -> None:
-        """Build the house: everything above the ground floor gets what is below it."""
+        """Create the services and pass each what it depends on."""
         serverapp = self.serverapp
         if serverapp is None or serverapp.event_logger is None:
             message = "jupyter_nbedit is an extension of a running Jupyter Server."
@@ -202,7 +201,6 @@ class NbEditApp(PythonAPI, ExtensionApp):
 
         self.trust = TrustManager(notary)
         self.readings = ReadTracker(storages.get_canonical_path)
-        self.retries = IdempotencyCache()
         documents = DocumentCache()
         self.tabs = TabRegistry(storages.get_canonical_path)
         self.versions = VersionCache()
@@ -286,7 +284,24 @@ class NbEditApp(PythonAPI, ExtensionApp):
             ("database", self.database.close),
         )
         # All traits are read here, at the start: to change one later changes nothing.
-        self.request_limit = self.max_request_bytes
+        self.settings[SERVICES] = Services(
+            edits=self.editor,
+            undo=self.undoing,
+            accept=self.review,
+            reader=self.reader,
+            search=self.search,
+            history=self.chronicle,
+            proposals=self.proposals,
+            modes=self.modes,
+            tabs=self.tabs,
+            tools=self.tool_services,
+            storages=storages,
+            events=self.events,
+            idempotency=IdempotencyCache(),
+            request_limit=self.max_request_bytes,
+            routes=tuple(default_handlers),
+            log=self.log,
+        )
 
     async def stop_extension(self) -> None:
         """Close what is open, each part even if one before it fails; never raise.

@@ -156,7 +156,7 @@ def failing_store(monkeypatch: pytest.MonkeyPatch) -> None:
         message = "no notary today"
         raise RuntimeError(message)
 
-    monkeypatch.setattr(TrustManager, "settle", fail)
+    monkeypatch.setattr(TrustManager, "flush", fail)
 
 
 @pytest.mark.usefixtures("failing_store")

@@ -128,3 +128,14 @@ def answers(port: int | None) -> bool:
         return False
     finally:
         connection.close()
+
+
+def test_neither_nbformat_nor_jupyter_server_is_loaded_for_the_command_line_and_scripts() -> None:
+    code = (
+        "import sys\n"
+        "import jupyter_nbedit.cli, jupyter_nbedit.db.database, jupyter_nbedit.history.store\n"
+        "import jupyter_nbedit.notebook.apply, jupyter_nbedit.storage.files.storage\n"
+        "print({'nbformat', 'jupyter_server'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

@@ -7,7 +7,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from jupyter_nbedit import __version__
+from jupyter_nbedit._version import __version__
 from jupyter_nbedit.cli.demo import show
 
 if TYPE_CHECKING:

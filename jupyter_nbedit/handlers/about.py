@@ -10,7 +10,7 @@ from jupyter_server.auth.decorator import authorized
 from msgspec import Meta
 from tornado import web
 
-from jupyter_nbedit import __version__
+from jupyter_nbedit._version import __version__
 from jupyter_nbedit.handlers.base import NbEditHandler
 from jupyter_nbedit.handlers.openapi.spec import OperationSpec, Reply
 from jupyter_nbedit.models import MOST_OPERATIONS
@@ -87,16 +87,16 @@ class AboutHandler(NbEditHandler):
     @authorized
     async def get(self) -> None:
         """Answer with name, version, mode, limits and links."""
-        app = self.extensionapp
+        services = self.services
         root = f"{self.base_url}nbedit"
         self.finish_json(
             AboutReply(
-                name=app.name,
+                name="jupyter_nbedit",
                 version=__version__,
-                mode=app.modes.server,
-                epoch=self.editor.publisher.events.epoch,
-                limits=Limits(app.request_limit, MOST_OPERATIONS, MOST_HITS),
-                storage=self.extensionapp.storages.list_kinds(),
+                mode=services.modes.server,
+                epoch=services.events.epoch,
+                limits=Limits(services.request_limit, MOST_OPERATIONS, MOST_HITS),
+                storage=services.storages.list_kinds(),
                 guards=list(GUARDS),
                 tools=list(ADDRESSES),
                 links={

@@ -5,19 +5,25 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from logging import Logger
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 from jupyter_server.auth.identity import IdentityProvider, PasswordIdentityProvider
 from jupyter_server.auth.utils import HTTP_METHOD_TO_AUTH_ACTION
 from jupyter_server.base.handlers import APIHandler
-from jupyter_server.extension.handler import ExtensionHandlerMixin
 from jupyter_server.utils import ensure_async
+from tornado.web import RequestHandler
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
+from jupyter_nbedit.edits.accept import AcceptService
+from jupyter_nbedit.edits.modes import ModeManager
+from jupyter_nbedit.edits.service import EditService
+from jupyter_nbedit.edits.undo import UndoService
 from jupyter_nbedit.errors import (
     Forbidden,
     InvalidRequest,
@@ -25,16 +31,22 @@ from jupyter_nbedit.errors import (
     TooLarge,
     UnsupportedMediaType,
 )
+from jupyter_nbedit.events.emitters import EditEventEmitter
 from jupyter_nbedit.handlers.errors import ErrorBody, build_error_body, get_status
-from jupyter_nbedit.handlers.idempotency import StoredResponse
+from jupyter_nbedit.handlers.idempotency import IdempotencyCache, StoredResponse
 from jupyter_nbedit.handlers.openapi.spec import get_spec
+from jupyter_nbedit.history.service import HistoryService
 from jupyter_nbedit.models import LONGEST_LABEL
 from jupyter_nbedit.notebook.decode import decode_body
+from jupyter_nbedit.proposals.service import ProposalService
+from jupyter_nbedit.reading.service import ReadService
+from jupyter_nbedit.search.service import SearchService
+from jupyter_nbedit.storage.resolver import StorageResolver
+from jupyter_nbedit.tabs import TabRegistry
+from jupyter_nbedit.tools.base import ToolContext
 
-if TYPE_CHECKING:
-    from jupyter_nbedit.app import NbEditApp
-    from jupyter_nbedit.edits.service import EditService
-    from jupyter_nbedit.reading.service import ReadService
+#: Where the services are in the settings of the web application.
+SERVICES = "jupyter_nbedit_services"
 
 Form = TypeVar("Form", bound=msgspec.Struct)
 
@@ -46,23 +58,63 @@ _JUPYTERS_ARGUMENTS = frozenset(("token", "_xsrf", "no_track_activity", "_"))
 _TIME = re.compile("[0-9]+")
 
 
-class NbEditHandler(ExtensionHandlerMixin, APIHandler):
+@dataclass(frozen=True)
+class Services:
+    """What handlers call; it is in the settings of the server's web application.
+
+    Parameters
+    ----------
+    edits, undo, accept, reader, search, history, proposals, modes, tabs, tools
+        The services of the extension.
+    storages
+        Finds the storage of a path.
+    events
+        Emits an event for each edit.
+    idempotency
+        Has the answers to requests with an ``Idempotency-Key``.
+    request_limit
+        The largest body that is read, in bytes.
+    routes
+        The patterns of the routes, and their handlers.
+    log
+        The log of the extension.
+    """
+
+    edits: EditService
+    undo: UndoService
+    accept: AcceptService
+    reader: ReadService
+    search: SearchService
+    history: HistoryService
+    proposals: ProposalService
+    modes: ModeManager
+    tabs: TabRegistry
+    tools: ToolContext
+    storages: StorageResolver
+    events: EditEventEmitter
+    idempotency: IdempotencyCache
+    request_limit: int
+    routes: Sequence[tuple[str, type[RequestHandler]]]
+    log: Logger
+
+
+class NbEditHandler(APIHandler):
     """The form of our requests and answers."""
 
     auth_resource = "nbedit"
     #: What each method does to the contents.
     contents_actions: ClassVar[Mapping[str, str]] = HTTP_METHOD_TO_AUTH_ACTION
-    extensionapp: NbEditApp
 
     @property
-    def editor(self) -> EditService:
-        """The service that edits."""
-        return self.extensionapp.editor
+    def services(self) -> Services:
+        """The services of the extension."""
+        services: Services = self.settings[SERVICES]
+        return services
 
     @property
-    def reader(self) -> ReadService:
-        """The service that reads."""
-        return self.extensionapp.reader
+    def log(self) -> Logger:
+        """The log of the extension."""
+        return self.services.log
 
     @property
     def principal(self) -> str:
@@ -106,7 +158,7 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
     async def prepare(self) -> None:  # type: ignore[override] # as APIHandler's own
         """Refuse what no verb needs to see."""
         await super().prepare()
-        limit = self.extensionapp.request_limit
+        limit = self.services.request_limit
         if len(self.request.body) > limit:
             message = (
                 f"The request's body has {len(self.request.body)} bytes, more than the {limit} "
@@ -213,7 +265,7 @@ class NbEditHandler(ExtensionHandlerMixin, APIHandler):
             condition = request.headers.get("If-Match")
             said = (request.method, request.path, self._own_query(), condition, self.session)
             digest = hashlib.sha256(repr(said).encode() + request.body).hexdigest()
-            answer = await self.extensionapp.retries.run(self.principal, key, digest, work)
+            answer = await self.services.idempotency.run(self.principal, key, digest, work)
         self.set_status(answer.status)
         for name, value in answer.headers.items():
             self.set_header(name, value)

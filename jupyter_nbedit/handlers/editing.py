@@ -108,7 +108,7 @@ class EditingHandler(NbEditHandler):
             Of the answer, if the edit is made.
         """
         request = EditRequest(path, operations, **self.build_request_fields(change))
-        await self.send(lambda: self.editor.edit(request), status)
+        await self.send(lambda: self.services.edits.edit(request), status)
 
     async def send(
         self, change: Callable[[], Awaitable[EditReply]], status: HTTPStatus = HTTPStatus.OK
@@ -127,7 +127,7 @@ class EditingHandler(NbEditHandler):
         contract = get_spec(getattr(self, str(self.request.method).lower()))
         form = None if contract is None else contract.query
         wait = 0 if form is None else getattr(self.parse_query(form), "wait_tabs", 0)
-        tabs = self.extensionapp.tabs
+        tabs = self.services.tabs
 
         async def work() -> StoredResponse:
             since = tabs.heard
@@ -155,7 +155,7 @@ class EditingHandler(NbEditHandler):
         return {
             "hash": self.get_expected_hash(get_or_none(getattr(change, "hash", UNSET))),
             "session": self.session,
-            "must_have_read": self.extensionapp.tool_services.read_before_edit,
+            "must_have_read": self.services.tools.read_before_edit,
             **self.build_metadata(change),
         }
 

@@ -54,7 +54,7 @@ class HistoryHandler(NbEditHandler):
     @property
     def chronicle(self) -> HistoryService:
         """The service that shows it."""
-        return self.extensionapp.chronicle
+        return self.services.history
 
 
 class NotebookHistoryHandler(HistoryHandler):
@@ -90,7 +90,7 @@ class NotebookHistoryHandler(HistoryHandler):
         proposals for it that were decided are forgotten, too.
         """
         reply = await self.chronicle.purge(path)
-        await self.extensionapp.proposals.purge(path)
+        await self.services.proposals.purge(path)
         self.finish_json(reply)
 
 

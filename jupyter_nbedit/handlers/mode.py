@@ -106,7 +106,7 @@ class ModeHandler(NbEditHandler):
         """
         body = await self.parse_body(ModeBody)
         path = get_or_none(body.path)
-        modes, user = self.extensionapp.modes, self.current_user.username
+        modes, user = self.services.modes, self.current_user.username
         if path is None:
             await modes.change_server(body.mode, user)
         else:
@@ -117,7 +117,7 @@ class ModeHandler(NbEditHandler):
     async def _answer_mode(self, path: str | None) -> None:
         if path is not None:
             await self.check(path)
-        modes = self.extensionapp.modes
+        modes = self.services.modes
         unreadable = await modes.explain_unreadable(path)
         own = None if path is None or unreadable is not None else await modes.get_own(path)
         self.finish_json(
@@ -140,4 +140,4 @@ class ModeHandler(NbEditHandler):
         """
         if not path.endswith(".ipynb"):
             raise NotebookNotFound
-        await self.extensionapp.storages.check(path)
+        await self.services.storages.check(path)

@@ -163,7 +163,7 @@ class NotebookHandler(EditingHandler, ReadingHandler):
             session=self.session,
             **self.build_metadata(body),
         )
-        await self.send(lambda: self.editor.create(request), HTTPStatus.CREATED)
+        await self.send(lambda: self.services.edits.create(request), HTTPStatus.CREATED)
 
     def get_extra_headers(self, reply: EditReply) -> dict[str, str]:
         """Return where a new notebook is."""

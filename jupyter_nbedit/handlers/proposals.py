@@ -128,7 +128,7 @@ class ProposalsHandler(NbEditHandler):
     async def get(self) -> None:
         """List proposals for notebooks that can be read now."""
         query = self.parse_query(ProposalsQuery)
-        found = await self.extensionapp.proposals.list_newest(
+        found = await self.services.proposals.list_newest(
             get_or_none(query.path), only_pending=query.status == "pending", limit=query.limit
         )
         self.finish_json(ProposalsReply(found))
@@ -150,7 +150,7 @@ class ProposalHandler(NbEditHandler):
     async def get(self, proposal_id: str) -> None:
         """Answer with what was proposed and decided; wait for the decision if asked to."""
         query = self.parse_query(ProposalQuery)
-        board: ProposalService = self.extensionapp.proposals
+        board: ProposalService = self.services.proposals
         waiting = asyncio.ensure_future(board.wait(_parse_number(proposal_id), query.wait))
         self._waiting = waiting
         try:
@@ -209,7 +209,7 @@ class AcceptHandler(DecisionHandler):
             body, dry_run=body.dry_run, hash=self.get_expected_hash(get_or_none(body.hash))
         )
         number = _parse_number(proposal_id)
-        await self.send(lambda: self.extensionapp.review.accept(number, decision))
+        await self.send(lambda: self.services.accept.accept(number, decision))
 
 
 class RejectHandler(DecisionHandler):
@@ -231,7 +231,7 @@ class RejectHandler(DecisionHandler):
 
         async def work() -> StoredResponse:
             return StoredResponse(
-                encode_json(await self.extensionapp.proposals.reject(number, decision))
+                encode_json(await self.services.proposals.reject(number, decision))
             )
 
         await self.run_idempotent(work)

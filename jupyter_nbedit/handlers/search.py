@@ -29,7 +29,7 @@ class SearchHandler(NbEditHandler):
     @property
     def service(self) -> SearchService:
         """The service that searches."""
-        return self.extensionapp.search
+        return self.services.search
 
     @OperationSpec(
         "Search in notebooks",

@@ -102,7 +102,7 @@ class TabsHandler(NbEditHandler, WebSocketHandler):
 
     def open(self, *_args: str, **_kwargs: str) -> None:
         """Let the page in."""
-        self._page = self.extensionapp.tabs.connect()
+        self._page = self.services.tabs.connect()
 
     async def on_message(self, message: str | bytes) -> None:
         """Take in what the page says."""
@@ -119,7 +119,7 @@ class TabsHandler(NbEditHandler, WebSocketHandler):
             reason = f"Not understood: {error}".encode()[:_LONGEST_REASON]
             self.close(_NOT_UNDERSTOOD, reason.decode(errors="ignore"))
             return
-        tabs = self.extensionapp.tabs
+        tabs = self.services.tabs
         if said.tabs is not UNSET:
             tabs.set_open(self._page, said.tabs)
         if said.saw is not UNSET:
@@ -129,7 +129,7 @@ class TabsHandler(NbEditHandler, WebSocketHandler):
     def on_close(self) -> None:
         """Let the page go."""
         if self._page is not None:
-            self.extensionapp.tabs.disconnect(self._page)
+            self.services.tabs.disconnect(self._page)
             self._page = None
 
     async def _wait_its_turn(self, worth: int) -> None:

@@ -125,7 +125,7 @@ class ToolHandler(NbEditHandler):
         async def call() -> StoredResponse:
             caller = Caller(self.current_user.username, self.session)
             given = await self.parse_body(tool.form, is_lenient=True)
-            body = encode_json(await tool.call(self.extensionapp.tool_services, caller, given))
+            body = encode_json(await tool.call(self.services.tools, caller, given))
             if not caller.proposed:
                 return StoredResponse(body)
             place = f"{self.base_url}nbedit/proposals/{caller.proposed[-1]}"

@@ -47,7 +47,7 @@ class _UndoRedoHandler(EditingHandler):
         request = UndoRequest(
             path, get_or_none(body.edit_id), redo=redo, **self.build_request_fields(body)
         )
-        await self.send(lambda: self.extensionapp.undoing.undo(request))
+        await self.send(lambda: self.services.undo.undo(request))
 
 
 class UndoHandler(_UndoRedoHandler):

@@ -37,9 +37,9 @@ from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.loop_calls import run_on_loop
 from jupyter_nbedit.storage.paths import is_unsafe
 from jupyter_nbedit.storage.rtc.notebook import RoomStorage
+from jupyter_nbedit.storage.rtc.room_ids import RoomIdSnapshot
 from jupyter_nbedit.storage.rtc.rooms import (
     TEXT,
-    RoomIdSnapshot,
     find_room,
     get_file_identity,
     has_rooms,

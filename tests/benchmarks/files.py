@@ -157,7 +157,7 @@ def _noting_renames() -> Iterator[list[float]]:
         times.append(time.perf_counter())
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(FileExchange, "put", put_and_note)
+        patch.setattr(FileExchange, "commit", put_and_note)
         yield times
 
 

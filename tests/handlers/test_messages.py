@@ -129,7 +129,7 @@ def kinds(of: type[NbEditError] = NbEditError) -> Iterator[type[NbEditError]]:
 
 
 def test_every_reason_has_a_case_and_one_status(messages: Messages) -> None:
-    assert set(kinds()) == set(STATUS), "add the status to jupyter_nbedit/handlers/refusals.py"
+    assert set(kinds()) == set(STATUS), "add the status to jupyter_nbedit/handlers/errors.py"
     # Only tools look for files; they have no reasons in their own forms.
     expected = {(kind.reason, int(STATUS[kind])) for kind in set(kinds()) - {FileNotFound}}
     no_route, no_verb = ("invalid_request", 404), ("invalid_request", 405)

@@ -186,7 +186,7 @@ async def test_a_large_notebook_is_read_off_the_loop(
         assert go.wait(60)
         return section(outline, name)
 
-    monkeypatch.setattr(Outline, "section", wait_and_find)
+    monkeypatch.setattr(Outline, "find_section", wait_and_find)
     large = samples.code("x", "big", outputs=[{**STREAM, "text": "x" * 500_000}])
     text = samples.notebook(samples.markdown("# One", "one"), large)
     (local.root / "large.ipynb").write_bytes(text)

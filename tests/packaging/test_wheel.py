@@ -157,7 +157,7 @@ def test_the_wheel_has_the_files_that_are_not_python(wheel: Path, members: list[
         assert archive.read(schema) == (PACKAGE_JSON.parent / "schema/plugin.json").read_bytes()
         enabled = {"ServerApp": {"jpserver_extensions": {"jupyter_nbedit": True}}}
         assert json.loads(archive.read(config)) == enabled
-    assert {"py.typed", "events/edit.yaml", "demo/notebooks/rainfall.ipynb"} <= {
+    assert {"py.typed", "events/edit.yaml", "cli/demo/notebooks/rainfall.ipynb"} <= {
         name.removeprefix("jupyter_nbedit/") for name in members
     }
 

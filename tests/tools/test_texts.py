@@ -119,7 +119,7 @@ def test_without_its_library_a_pdf_is_refused_with_the_way_to_get_it() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "pypdf", None)
         with pytest.raises(InvalidRequest) as refused:
-            importlib.reload(pdf).text_of(files.pdf("One"))
+            importlib.reload(pdf).extract_text(files.pdf("One"))
     importlib.reload(pdf)
     assert "pip install 'jupyter_nbedit[pdf]'" in refused.value.message
 

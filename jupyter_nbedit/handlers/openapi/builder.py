@@ -12,7 +12,7 @@ import msgspec
 from jupyter_server.auth.decorator import authorized
 from tornado import web
 
-from jupyter_nbedit import __version__
+from jupyter_nbedit._version import __version__
 from jupyter_nbedit.handlers.base import NbEditHandler
 from jupyter_nbedit.handlers.errors import ErrorBody
 from jupyter_nbedit.handlers.openapi.examples import load_examples
@@ -62,7 +62,7 @@ class OpenAPIHandler(NbEditHandler):
     @authorized
     async def get(self) -> None:
         """Describe every route of this server, as OpenAPI 3.1."""
-        routes = tuple((pattern, handler) for pattern, handler, *_ in self.extensionapp.handlers)
+        routes = self.services.routes
         # It takes some time to make, and stays the same.
         self.finish(await asyncio.to_thread(_render_document, routes, self.base_url))
 

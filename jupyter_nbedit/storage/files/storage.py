@@ -28,7 +28,7 @@ from jupyter_nbedit.storage.files.read import OwnWriteCache, check_file, read_fi
 from jupyter_nbedit.storage.files.temp_files import TempFileCleaner
 from jupyter_nbedit.storage.os_errors import map_os_errors
 from jupyter_nbedit.storage.paths import resolve, resolve_new, to_os_path
-from jupyter_nbedit.storage.rtc.rooms import RoomIdSnapshot
+from jupyter_nbedit.storage.rtc.room_ids import RoomIdSnapshot
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

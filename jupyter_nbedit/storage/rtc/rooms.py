@@ -9,14 +9,13 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
 from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import NotAPlainFile
-from jupyter_nbedit.storage.base import StaleContent
 from jupyter_nbedit.storage.contents.locks import is_rooted
 
 #: What the rooms hold files as, the way their ids begin.
@@ -217,42 +216,6 @@ def list_live_file_identities(settings: Mapping[str, Any], manager: Any) -> set[
     return {get_file_identity(manager, path) for path in paths if path is not None}
 
 
-@dataclass(frozen=True)
-class RoomIdSnapshot:
-    """The rooms there were when a file was chosen to be written, which no room held.
-
-    Parameters
-    ----------
-    settings
-        Those of the server's web application.
-    ids
-        What the rooms were called.
-    """
-
-    settings: Mapping[str, Any] = field(compare=False, repr=False)
-    ids: frozenset[str]
-
-    @classmethod
-    def take(cls, settings: Mapping[str, Any]) -> RoomIdSnapshot:
-        """Note the rooms there are."""
-        return cls(settings, _list_ids(settings))
-
-    def check(self) -> None:
-        """Refuse to write if any room has opened since, in any thread.
-
-        Raises
-        ------
-        Changed
-        """
-        try:
-            opened = not _list_ids(self.settings) <= self.ids
-        except RuntimeError:
-            # One opens at this very moment.
-            opened = True
-        if opened:
-            raise StaleContent
-
-
 def get_file_identity(manager: Any, path: str) -> object:
     """Return what identifies a file, also where it has several names."""
     if not is_rooted(manager):
@@ -285,13 +248,6 @@ def _iterate_rooms(settings: Mapping[str, Any]) -> Iterator[Room]:
         if room_id.count(":") >= _COLONS:
             document = getattr(room, "_document", None)
             yield CollaborationRoom(room_id, path_of(room_id), document, room, rooms)
-
-
-def _list_ids(settings: Mapping[str, Any]) -> frozenset[str]:
-    manager = settings.get("yroom_manager")
-    server = getattr(settings.get("jupyter_server_ydoc"), "ywebsocket_server", None)
-    ids = [] if manager is None else [room.room_id for room in manager.list_document_rooms()]
-    return frozenset([*ids, *([] if server is None else server.rooms)])
 
 
 def _is_at_rest(document: Any, *locks: asyncio.Lock | None) -> bool:
