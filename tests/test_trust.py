@@ -137,6 +137,17 @@ async def test_a_signature_that_cannot_be_kept_is_a_warning(
     assert not await trusted(local)
 
 
+async def test_an_edit_is_refused_if_the_secret_for_signing_cannot_be_written(
+    local: Local, notebook: Path, jp_serverapp: Any
+) -> None:
+    notary = jp_serverapp.contents_manager.notary
+    # Jupyter makes the file when it first signs a notebook.
+    notary.secret_file = str(notebook.parent / "missing" / "secret")
+    with untouched(notebook.parent):
+        found = details(await local.patch(NAME, REPLACE), 500, "io_error")
+    assert found["applied"] is False
+
+
 class LockedStore(MemorySignatureStore):
     """Cannot be read, as a database that another program keeps locked."""
 

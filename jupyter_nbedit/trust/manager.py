@@ -8,6 +8,7 @@ to), so a notebook that was trusted before may be signed after. That is the only
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING
 import nbformat.reader
 
 from jupyter_nbedit.concurrency import BackgroundTask, run_in_thread_if_large
-from jupyter_nbedit.errors import Busy
+from jupyter_nbedit.errors import Busy, StorageFailure
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.trust import signature_store
 from jupyter_nbedit.trust.digest import (
@@ -73,7 +74,7 @@ class TrustManager:
             If the notebook is in a file that somebody else has changed.
         """
         notary = self.notary()
-        with _map_busy_errors():
+        with _map_notary_errors():
             key = None if version is None else _build_key(notary, version)
             if key not in self._digests and signature_store.is_empty(notary):
                 return None
@@ -212,7 +213,7 @@ async def is_trusted(notary: NotebookNotary, text: bytes) -> bool:
         If the store cannot be asked. Taking the notebook for untrusted would lose its trust.
     """
     found = await asyncio.to_thread(_compute_by_nbformat, notary, text)
-    with _map_busy_errors():
+    with _map_notary_errors():
         return found is not None and signature_store.has(notary, found.text)
 
 
@@ -224,7 +225,7 @@ async def unsign(notary: NotebookNotary, text: bytes) -> None:
 
 
 @contextmanager
-def _map_busy_errors() -> Iterator[None]:
+def _map_notary_errors() -> Iterator[None]:
     # The store's database belongs to the loop's thread; from another one it fails, and
     # jupyter_server then takes it for corrupt.
     try:
@@ -235,6 +236,15 @@ def _map_busy_errors() -> Iterator[None]:
             "could not be kept. Nothing was written; try again."
         )
         raise Busy(message) from error
+    except OSError as error:
+        # The secret is written when it is first asked for.
+        said = os.strerror(error.errno or 0)
+        message = (
+            f"Jupyter's secret for signing notebooks can be neither read nor written ({said}), so "
+            "the notebook's trust could not be kept. Nothing was written; ask who runs this server "
+            "to look at its disk."
+        )
+        raise StorageFailure(message, applied=False) from error
 
 
 def _build_key(notary: NotebookNotary, version: str) -> tuple[str, str, bytes]:
