@@ -11,7 +11,12 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.errors import AmbiguousCell, CellNotFound, InvalidNotebook, InvalidRequest
-from jupyter_nbedit.notebook.document import Document, compute_source_hash, parse_index
+from jupyter_nbedit.notebook.document import (
+    Document,
+    compute_source_hash,
+    parse_index,
+    write_new_notebook,
+)
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
 from tests.notebook.parked import Parked
 from tests.support import samples
@@ -261,3 +266,29 @@ def test_a_document_after_splices_is_that_of_the_spliced_text(before: Document) 
         assert parts(partial(parked.apply_splices, splices)) == whole, splices
         outcomes[whole == "refused"] += 1
     assert min(outcomes.values()) > 30
+
+
+@pytest.mark.parametrize(
+    ("language", "kernelspec", "metadata"),
+    [
+        (None, None, {}),
+        ("r", None, {"language_info": {"name": "r"}}),
+        (None, "ir", {"kernelspec": {"display_name": "ir", "name": "ir"}}),
+        (
+            "r",
+            "ir",
+            {
+                "kernelspec": {"display_name": "ir", "language": "r", "name": "ir"},
+                "language_info": {"name": "r"},
+            },
+        ),
+    ],
+)
+def test_a_new_notebook_says_its_language_and_its_kernel(
+    language: str | None, kernelspec: str | None, metadata: dict[str, Any]
+) -> None:
+    text = write_new_notebook(language, kernelspec)
+    expected = {"cells": [], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+
+    assert json.loads(text) == expected
+    assert len(Document.parse(text)) == 0

@@ -8,12 +8,14 @@ import pytest
 
 from jupyter_nbedit.errors import (
     AmbiguousSection,
+    CellProtected,
     InvalidOperation,
     SectionNotFound,
     TextMismatch,
 )
 from jupyter_nbedit.notebook import sections
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.splices import apply_splices
 from tests.notebook.oracle import edit
 from tests.support import samples
 
@@ -136,3 +138,24 @@ def test_only_markdown_can_be_put_within_a_cell() -> None:
     for name in ("append_to_section", "replace_section"):
         with pytest.raises(InvalidOperation):
             edit(document, {"op": name, **fields})
+
+
+def test_a_section_that_ends_within_a_later_cell_is_replaced_up_to_there() -> None:
+    cells = (samples.markdown("# A\nold", "a"), samples.code("1", "b"))
+    document = Document.parse(samples.notebook(*cells, samples.markdown("old\n# B\nrest", "c")))
+    operation = {"op": "replace_section", "section": "A", "source": "new", "cell_type": "markdown"}
+
+    after = samples.cells_of(apply_splices(document.text, edit(document, operation).splices))
+
+    assert ["".join(cell["source"]) for cell in after] == ["# A", "new", "# B\nrest"]
+
+
+def test_a_section_in_a_cell_that_may_not_be_edited_is_refused_unless_nothing_changes() -> None:
+    cell = samples.markdown("# A\nold", "a") | {"metadata": {"editable": False}}
+    document = Document.parse(samples.notebook(cell))
+    operation = {"op": "replace_section", "section": "A", "cell_type": "markdown"}
+
+    with pytest.raises(CellProtected):
+        edit(document, {**operation, "source": "new"})
+
+    assert not edit(document, {**operation, "source": "old"}).splices

@@ -330,3 +330,14 @@ def test_what_is_no_record_is_refused_as_such(text: Any) -> None:
     whole = edited(three(), *THREE)[1].encode()
     with pytest.raises(ValueError):  # noqa: PT011 -- whoever reads it catches any
         UndoRecord.decode(whole[:-9] if text is ... else text)
+
+
+def test_metadata_that_an_edit_added_go_though_they_were_moved_to_the_front() -> None:
+    before = {"cells": [], "nbformat": 4, "nbformat_minor": 5}
+    document = Document.parse(json.dumps(before).encode())
+    record = edit(document, {"op": "set_metadata", "patch": {"title": "x"}}).build_record()
+    moved = Document.parse(json.dumps({"metadata": {"title": "x"}, **before}).encode())
+
+    splices = revert(moved, record, op="undo", exact=False).splices
+
+    assert json.loads(apply_splices(moved.text, splices)) == before
