@@ -140,12 +140,17 @@ def test_only_markdown_can_be_put_within_a_cell() -> None:
             edit(document, {"op": name, **fields})
 
 
-def test_a_section_that_ends_within_a_later_cell_is_replaced_up_to_there() -> None:
+@pytest.mark.parametrize("earlier", [[], [{"op": "delete", "cell": "b"}]])
+def test_a_section_that_ends_within_a_later_cell_is_replaced_up_to_there(
+    earlier: list[dict[str, Any]],
+) -> None:
     cells = (samples.markdown("# A\nold", "a"), samples.code("1", "b"))
     document = Document.parse(samples.notebook(*cells, samples.markdown("old\n# B\nrest", "c")))
     operation = {"op": "replace_section", "section": "A", "source": "new", "cell_type": "markdown"}
 
-    after = samples.cells_of(apply_splices(document.text, edit(document, operation).splices))
+    after = samples.cells_of(
+        apply_splices(document.text, edit(document, *earlier, operation).splices)
+    )
 
     assert ["".join(cell["source"]) for cell in after] == ["# A", "new", "# B\nrest"]
 
