@@ -13,7 +13,7 @@ from msgspec import UNSET
 
 from jupyter_nbedit.models import EditReply, WriteRequest
 from jupyter_nbedit.notebook.apply import EditPlan, OperationResult, apply_operations
-from jupyter_nbedit.notebook.diff import MetadataChange, PatchedCell, render_unified_diff
+from jupyter_nbedit.notebook.diff import CellChange, MetadataChange, render_unified_diff
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.lazy.buffer import Buffer
 from jupyter_nbedit.notebook.operations import Operation
@@ -84,7 +84,7 @@ def _replace_document(base: Document, given: Document) -> EditPlan:
     """Put a notebook in the place of one without cells."""
     cells = [given.get_cell(index) for index in range(len(given))]
     inserted = [
-        PatchedCell(
+        CellChange(
             cell_id=cell.id,
             index_before=None,
             index_after=cell.index,

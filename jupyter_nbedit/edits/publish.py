@@ -15,7 +15,7 @@ from jupyter_nbedit.concurrency import BackgroundTask, run_in_thread_if_large
 from jupyter_nbedit.edits.plan import ComputedEdit
 from jupyter_nbedit.history.models import NewEntry
 from jupyter_nbedit.models import EditReply
-from jupyter_nbedit.notebook.diff import PatchedCell
+from jupyter_nbedit.notebook.diff import CellChange
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.reading.read_tracker import ReadTracker
 from jupyter_nbedit.reading.versions import VersionCache
@@ -180,7 +180,7 @@ def _build_entry(done: ComputedEdit, reply: EditReply, *, trusted: bool) -> NewE
         accepted_by=asked.accepted_by,
         claim=None if asked.acceptance is None else asked.acceptance.claim,
         operations=list(done.iterate_entries()),
-        cells_changed=sum(1 for change in applied.changes if isinstance(change, PatchedCell)),
+        cells_changed=sum(1 for change in applied.changes if isinstance(change, CellChange)),
         hash_before=reply.hash_before,
         hash=reply.hash,
         applied_via=reply.applied_via,

@@ -13,7 +13,7 @@ from msgspec import UNSET, Meta, UnsetType
 from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.notebook.actions import AffectedCells, apply_operation
 from jupyter_nbedit.notebook.cell_order import FinalOrder
-from jupyter_nbedit.notebook.diff import MetadataChange, PatchedCell
+from jupyter_nbedit.notebook.diff import CellChange, MetadataChange
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.edited_cell import EditedCell, decode_metadata
 from jupyter_nbedit.notebook.operations import (
@@ -115,7 +115,7 @@ class EditPlan:
 
     splices: list[Splice]
     results: list[OperationResult]
-    changes: list[PatchedCell | MetadataChange]
+    changes: list[CellChange | MetadataChange]
     total_cells: int
     edit: Callable[[], EditSummary]
 
@@ -270,7 +270,7 @@ def _remove_metadata(document: Document) -> Splice:
 
 def compile_changes(
     workspace: WorkingCopy, order: FinalOrder
-) -> Iterator[PatchedCell | MetadataChange]:
+) -> Iterator[CellChange | MetadataChange]:
     """Yield what a reader of a diff is shown."""
     document, metadata = workspace.document, workspace.metadata
     if metadata != document.written_metadata:
@@ -279,7 +279,7 @@ def compile_changes(
         yield _compile_change(draft, order)
 
 
-def _compile_change(draft: EditedCell, order: FinalOrder) -> PatchedCell:
+def _compile_change(draft: EditedCell, order: FinalOrder) -> CellChange:
     cell, gone = draft.cell, draft.removed_by is not None
     changed = {
         name for name, value in draft.members.items() if cell is None or value != cell.get_raw(name)
@@ -287,7 +287,7 @@ def _compile_change(draft: EditedCell, order: FinalOrder) -> PatchedCell:
     metadata = None
     if "metadata" in changed and not gone and (cell is not None or draft.metadata):
         metadata = MetadataChange(cell.metadata if cell else {}, draft.metadata)
-    return PatchedCell(
+    return CellChange(
         cell_id=draft.id,
         index_before=cell.index if cell else None,
         index_after=None if gone else order.get_index(draft.token),

@@ -29,7 +29,7 @@ class MetadataChange:
 
 
 @dataclass(frozen=True)
-class PatchedCell:
+class CellChange:
     """One cell before and after an edit; an index is None where the cell does not exist."""
 
     cell_id: str | None
@@ -49,13 +49,13 @@ class PatchedCell:
         return self.cell_id if self.cell_id is not None else f"cell-{index}"
 
 
-def render_unified_diff(path: str, changes: Sequence[PatchedCell | MetadataChange]) -> str:
+def render_unified_diff(path: str, changes: Sequence[CellChange | MetadataChange]) -> str:
     """Show changes, the notebook's own metadata first and then cell by cell, as ``diff -u`` would.
 
     The cells are in the order of the notebook.
     """
     of_notebook = [change for change in changes if isinstance(change, MetadataChange)]
-    of_cells = [change for change in changes if isinstance(change, PatchedCell)]
+    of_cells = [change for change in changes if isinstance(change, CellChange)]
     of_cells.sort(key=lambda c: c.index_after if c.index_after is not None else c.index_before or 0)
     lines = [line for own in of_notebook for line in _render_notebook_lines(path, own)]
     lines += [line for change in of_cells for line in _render_cell_lines(path, change)]
@@ -71,7 +71,7 @@ def _render_notebook_lines(path: str, change: MetadataChange) -> Iterator[str]:
     yield from _render_metadata_lines(change)
 
 
-def _render_cell_lines(path: str, change: PatchedCell) -> Iterator[str]:
+def _render_cell_lines(path: str, change: CellChange) -> Iterator[str]:
     old, new = change.index_before, change.index_after
     if old is None and new is None:
         return
@@ -137,7 +137,7 @@ def _format_range(start: int, stop: int) -> str:
     return f"{start + (stop > start)},{stop - start}"
 
 
-def _list_notes(change: PatchedCell) -> Iterator[str]:
+def _list_notes(change: CellChange) -> Iterator[str]:
     if change.index_before is None:
         yield f"# inserted {change.cell_type_after} at {change.index_after}\n"
     elif change.index_after is None:

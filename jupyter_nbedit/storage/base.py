@@ -211,7 +211,7 @@ class Storage(Protocol):
         """
 
     async def notify_saved(self, path: str, written: WriteResult) -> list[str]:
-        """Return the contents manager, its hooks and its listeners that a notebook was written.
+        """Notify the contents manager, its hooks and its listeners that a notebook was written.
 
         Returns
         -------
