@@ -1,4 +1,4 @@
-"""For other server extensions: edit notebooks, take edits back, and hear of edits, in Python."""
+"""For other server extensions: edit notebooks, undo edits, and listen to edits, in Python."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ from jupyter_nbedit.models import (
 from jupyter_nbedit.notebook.decode import decode_body
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.tabs import TabRegistry
+
+__all__ = ["EditListener", "EditReply", "PythonAPI"]
 
 #: Hears of an edit, with the data of its event; it may be a coroutine function.
 EditListener = Callable[[dict[str, Any]], Awaitable[None] | None]

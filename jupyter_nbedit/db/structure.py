@@ -40,7 +40,7 @@ def check_structure(connection: sqlite3.Connection, wanted: set[tuple[object, ..
 
     Raises
     ------
-    NotOurs
+    UnknownDatabase
     """
     if not wanted <= describe_structure(connection):
         message = "its tables are not those of jupyter_nbedit"
@@ -61,7 +61,7 @@ def check_contents(connection: sqlite3.Connection, tables: Iterable[str]) -> Non
 
     Raises
     ------
-    NotOurs
+    UnknownDatabase
     """
     for table in tables:
         (found,) = connection.execute(f"PRAGMA integrity_check({table})").fetchone()

@@ -185,7 +185,7 @@ class Storage(Protocol):
 
         Raises
         ------
-        Changed
+        StaleContent
             If it is not.
         NotebookNotFound, NotAPlainFile, Forbidden, NoSpace, StorageFailure
         """

@@ -102,7 +102,7 @@ class TextFileService:
 
         Raises
         ------
-        Changed
+        StaleContent
             If something else is there; nothing was written.
         FileNotFound
             If the folder is missing, hidden or outside the root.

@@ -102,8 +102,8 @@ def compute_digest(
 
     Raises
     ------
-    Peculiar
-    Overtaken
+    UnsupportedNotebook
+    ChangedDuringRead
         If the notebook is in a file that somebody else has changed.
     """
     try:

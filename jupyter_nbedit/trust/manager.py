@@ -70,7 +70,7 @@ class TrustManager:
         ------
         Busy
             If the store cannot be asked. Taking the notebook for untrusted would lose its trust.
-        Overtaken
+        ChangedDuringRead
             If the notebook is in a file that somebody else has changed.
         """
         notary = self.notary()
@@ -97,7 +97,7 @@ class TrustManager:
 
         Raises
         ------
-        Overtaken
+        ChangedDuringRead
             If the notebook is in a file that somebody else has changed.
         """
         notary = self.notary()

@@ -169,7 +169,7 @@ class ContentsFile:
 
         Raises
         ------
-        Changed
+        StaleContent
             If something else is there; nothing was written.
         NbEditError
             Nothing was written.

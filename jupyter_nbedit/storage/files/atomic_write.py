@@ -66,7 +66,7 @@ def atomic_replace(
 
     Raises
     ------
-    Changed
+    StaleContent
         If the file is not what was read any more.
     NotebookNotFound, NotAPlainFile, Forbidden, NoSpace, StorageFailure
         Nothing was written.
@@ -306,7 +306,7 @@ def write_spliced(
 
     Raises
     ------
-    Overtaken
+    ChangedDuringRead
         If what is read of the text is no longer what was read before.
     OSError
     """

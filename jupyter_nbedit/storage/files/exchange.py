@@ -96,7 +96,7 @@ class FileExchange:
 
         Raises
         ------
-        Changed
+        StaleContent
             If the old file is not what was read, or somebody writes it now: all is as it was.
         OSError
             All is as it was, too.
@@ -168,7 +168,7 @@ def _take_lease(descriptor: int | None, *, was_free: bool) -> Iterator[Callable[
 
     Raises
     ------
-    Changed
+    StaleContent
         If somebody has it open for writing though it was free.
     """
     if sys.platform != "linux" or descriptor is None:  # pragma: no cover -- never on Linux

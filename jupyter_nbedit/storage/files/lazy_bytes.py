@@ -139,7 +139,7 @@ class LazyFileBytes:
 
         Raises
         ------
-        Overtaken
+        ChangedDuringRead
             If the file is no longer what was opened.
         """
         done = 0
@@ -169,7 +169,7 @@ class LazyFileBytes:
 
         Raises
         ------
-        Overtaken
+        ChangedDuringRead
             If it is no longer what was opened.
         """
         with self._hashing:

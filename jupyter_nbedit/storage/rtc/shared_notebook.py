@@ -133,7 +133,7 @@ def edit(document: Any, steps: CellPatch, ids: Sequence[str]) -> None:
 
     Raises
     ------
-    Changed
+    StaleContent
         If a cell that the steps mention, or its neighbours, are not what they were; nothing was
         done.
     """

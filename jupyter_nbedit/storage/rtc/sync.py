@@ -76,7 +76,7 @@ async def wait_until_synced(room: Room, manager: Any, missing: ErrorFactory) -> 
 
     Raises
     ------
-    Changed
+    StaleContent
         If the room is gone.
     Busy, Forbidden
     """

@@ -85,7 +85,7 @@ class RoomTextFile:
 
         Raises
         ------
-        Changed
+        StaleContent
             If it is not, or the room is gone.
         NbEditError
             Nothing was written.
