@@ -48,7 +48,7 @@ def make_mutants() -> list[str]:
     shutil.copy(ROOT / "pyproject.toml", FOLDER)
     (FOLDER / CORPORA.parent.name).symlink_to(CORPORA.parent)
     # It makes those of all modules, and tries none of these: it was told of no test for them.
-    run("mutmut", "run", "jupyter_nbedit.storage.mapping.*")
+    run("mutmut", "run", "jupyter_nbedit.storage.api_paths.*")
     lines = run("mutmut", "results", "--all=True").splitlines()
     return sorted(line.partition(":")[0].strip() for line in lines if "__mutmut_" in line)
 
