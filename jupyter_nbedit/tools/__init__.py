@@ -1,4 +1,4 @@
-"""The contracts that agents already speak, each one a translation to what the house does.
+"""The tools of agents: each translates the contract of one tool to operations.
 
 A dialect is a module: the forms of its tools' inputs and answers, a description for models, and the
 way from the one to the other. Nothing here knows how an edit is done.

@@ -70,6 +70,8 @@ class TrustManager:
         ------
         Busy
             If the store cannot be asked. Taking the notebook for untrusted would lose its trust.
+        StorageFailure
+            If the secret for signing can be neither read nor written.
         ChangedDuringRead
             If the notebook is in a file that somebody else has changed.
         """

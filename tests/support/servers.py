@@ -140,10 +140,14 @@ def run_server(folder: Path, *options: str, **more: Any) -> Iterator[Client]:
 def _connect(process: subprocess.Popen[bytes], info: Path, root: Path) -> Client | None:
     """Return a client if the server answers; its address and token it has written down itself."""
     assert process.poll() is None, f"The server ended with exit code {process.returncode}."
-    # It may be there before it is written, and before the server listens.
-    with suppress(FileNotFoundError, json.JSONDecodeError, ConnectionError):
+    try:
         said = json.loads(info.read_text())
-        client = Client(said["port"], said["token"], root, said["base_url"])
+    except (FileNotFoundError, json.JSONDecodeError):
+        # It may be there before it is written.
+        return None
+    client = Client(said["port"], said["token"], root, said["base_url"])
+    # It is written before the server listens.
+    with suppress(ConnectionError):
         client.request("GET", "api/status")
         return client
     return None
