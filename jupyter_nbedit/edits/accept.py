@@ -21,7 +21,7 @@ from jupyter_nbedit.errors import (
 )
 from jupyter_nbedit.models import Acceptance, EditReply, GuardedRequest, WriteRequest
 from jupyter_nbedit.notebook.document import write_new_notebook
-from jupyter_nbedit.notebook.precedence import Past
+from jupyter_nbedit.notebook.undo.known_history import Past
 from jupyter_nbedit.notebook.undo.record import UndoRecord
 from jupyter_nbedit.notebook.undo.revert import revert
 from jupyter_nbedit.proposals.models import (

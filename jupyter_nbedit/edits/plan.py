@@ -18,7 +18,8 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.lazy.buffer import Buffer
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.splices import Splice, iterate_spliced_chunks
-from jupyter_nbedit.notebook.undo.record import CellContent, CellStep, EditSummary
+from jupyter_nbedit.notebook.undo.edit_summary import CellStep, EditSummary
+from jupyter_nbedit.notebook.undo.record import CellContent
 from jupyter_nbedit.reading.loading import LoadedNotebook
 from jupyter_nbedit.storage.base import Storage, WriteResult
 

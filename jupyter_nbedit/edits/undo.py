@@ -16,7 +16,7 @@ from jupyter_nbedit.history.models import Entry
 from jupyter_nbedit.history.store import EditHistory
 from jupyter_nbedit.models import EditReply, UndoRequest
 from jupyter_nbedit.notebook.apply import EditPlan
-from jupyter_nbedit.notebook.precedence import Past, PastEdit
+from jupyter_nbedit.notebook.undo.known_history import Past, PastEdit
 from jupyter_nbedit.notebook.undo.record import UndoRecord
 from jupyter_nbedit.notebook.undo.revert import revert
 from jupyter_nbedit.reading.loading import LoadedNotebook

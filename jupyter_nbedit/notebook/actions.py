@@ -13,12 +13,12 @@ import msgspec
 from msgspec import UNSET
 
 from jupyter_nbedit.errors import InvalidOperation
-from jupyter_nbedit.notebook import json_edit, json_spans, sections, textedit
+from jupyter_nbedit.notebook import json_edit, json_spans, sections, source_edit
 from jupyter_nbedit.notebook.cell_order import Slot
 from jupyter_nbedit.notebook.edited_cell import EditedCell
 from jupyter_nbedit.notebook.json_spans import Span
 from jupyter_nbedit.notebook.line_ends import adapt_source, use_line_feeds
-from jupyter_nbedit.notebook.metadata import check_members, list_defined_members
+from jupyter_nbedit.notebook.metadata_rules import check_members, list_defined_members
 from jupyter_nbedit.notebook.operations import (
     AppendToSection,
     ClearOutputs,
@@ -119,7 +119,7 @@ def _check_members(
 def _replace_text(operation: ReplaceText, workspace: WorkingCopy, _number: int) -> AffectedCells:
     draft = workspace.get_cell(operation.cell, operation.expect)
     workspace.check_editable(draft)
-    draft.source = textedit.replace_texts(draft.source, operation)
+    draft.source = source_edit.replace_texts(draft.source, operation)
     draft.clear = draft.clear or operation.outputs == "clear"
     return AffectedCells(draft)
 
@@ -177,7 +177,7 @@ def _move(operation: Move, workspace: WorkingCopy, _number: int) -> AffectedCell
 def _split(operation: Split, workspace: WorkingCopy, _number: int) -> AffectedCells:
     draft = workspace.get_cell(operation.cell, operation.expect)
     workspace.check_editable(draft)
-    draft.source, rest = textedit.cut(draft.source, operation.at_line)
+    draft.source, rest = source_edit.cut(draft.source, operation.at_line)
     draft.clear = True
     members = {name: draft.get_member(name) for name in ("metadata", "attachments")}
     metadata = members["metadata"]

@@ -27,7 +27,8 @@ from jupyter_nbedit.notebook.operations import (
     validate_operation,
 )
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.notebook.undo.record import CellContent, CellStep, EditSummary, UndoRecord
+from jupyter_nbedit.notebook.undo.edit_summary import CellStep, EditSummary
+from jupyter_nbedit.notebook.undo.record import CellContent, UndoRecord
 from jupyter_nbedit.notebook.working_copy import WorkingCopy
 
 _CLEARING = (Replace, ReplaceText, Split, Merge, ClearOutputs)

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.json_style import Style
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.notebook.style import Style
 
 #: A node of the list of places; what is put there comes right before it.
 Slot = int

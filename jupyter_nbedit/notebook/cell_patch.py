@@ -12,14 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from jupyter_nbedit.notebook import json_spans
-from jupyter_nbedit.notebook.alignment import find_longest_rise
-from jupyter_nbedit.notebook.diff import (
-    count_common_ends,
-    get_cell_bytes,
-    is_still_applied,
-    match_cells,
-)
+from jupyter_nbedit.notebook.cell_matching import count_common_ends, get_cell_bytes, match_cells
 from jupyter_nbedit.notebook.document import Cell, Document
+from jupyter_nbedit.notebook.sequence_diff import find_longest_rise
+from jupyter_nbedit.notebook.text_hunks import is_still_applied
 
 #: What a script says of a member that goes.
 ABSENT: Final = object()

@@ -11,11 +11,11 @@ from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Cell, compute_source_hash
 from jupyter_nbedit.notebook.json_edit import set_ranked_members
 from jupyter_nbedit.notebook.json_spans import Member, Span
+from jupyter_nbedit.notebook.json_style import CellStyle, Style
 from jupyter_nbedit.notebook.lazy.buffer import Buffer
-from jupyter_nbedit.notebook.markdown import list_headings
-from jupyter_nbedit.notebook.section_text import SectionText
+from jupyter_nbedit.notebook.markdown.blocks import list_headings
+from jupyter_nbedit.notebook.markdown.section_text import SectionText
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
-from jupyter_nbedit.notebook.style import CellStyle, Style
 
 
 @dataclass

@@ -12,7 +12,7 @@ from typing import Any
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.json_spans import Member, Span
-from jupyter_nbedit.notebook.style import CellStyle
+from jupyter_nbedit.notebook.json_style import CellStyle
 
 
 def apply_merge_patch(text: bytes, patch: Mapping[str, Any], around: CellStyle) -> bytes:

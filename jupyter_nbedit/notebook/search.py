@@ -16,8 +16,8 @@ from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.notebook.document import Cell, Document
+from jupyter_nbedit.notebook.graphemes import find_grapheme_boundary
 from jupyter_nbedit.notebook.outputs import read_outputs, to_readable, to_text
-from jupyter_nbedit.notebook.views import find_grapheme_boundary
 
 Scope = Literal["sources", "markdown", "outputs", "tags"]
 Where = Literal["source", "outputs", "tags"]

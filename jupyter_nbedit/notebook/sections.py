@@ -17,11 +17,12 @@ from functools import cached_property
 from typing import Any
 
 from jupyter_nbedit.errors import AmbiguousSection, InvalidRequest, SectionNotFound, TextMismatch
-from jupyter_nbedit.notebook import markdown
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.markdown import Heading
+from jupyter_nbedit.notebook.markdown import blocks
+from jupyter_nbedit.notebook.markdown.blocks import Heading
+from jupyter_nbedit.notebook.markdown.inline import to_plain_text
+from jupyter_nbedit.notebook.markdown.section_text import SectionText, find_section_ends
 from jupyter_nbedit.notebook.operations import LONGEST_SECTION_NAME
-from jupyter_nbedit.notebook.section_text import SectionText, find_section_ends
 
 _FRONT_MATTER_ENDS = ("---", "...")
 _WHITE = " \t"
@@ -70,12 +71,12 @@ def check_section_name(name: str) -> None:
 
 def list_text_headings(text: str) -> list[Heading]:
     """List the headings of a Markdown text; front matter has none."""
-    return markdown.list_headings(text, _find_front_matter_end(text))
+    return blocks.list_headings(text, _find_front_matter_end(text))
 
 
 def _find_front_matter_end(text: str) -> int:
     """Return where the front matter of a Markdown text ends; 0 if it has none."""
-    start = len(markdown.BYTE_ORDER_MARK) if text.startswith(markdown.BYTE_ORDER_MARK) else 0
+    start = len(blocks.BYTE_ORDER_MARK) if text.startswith(blocks.BYTE_ORDER_MARK) else 0
     stop = _find_line_end(text, start)
     if not text.startswith("---", start) or text[start:stop].rstrip(_WHITE_OR_BREAK) != "---":
         return 0
@@ -188,7 +189,7 @@ class Outline:
             if cell_type != "markdown":
                 continue
             source = document.get_cell(index).source
-            found = markdown.list_headings(source)
+            found = blocks.list_headings(source)
             if found and not source[: found[0].start].strip():
                 self._is_first.add(len(self.headings))
             self.headings += [(index, heading) for heading in found]
@@ -277,7 +278,7 @@ class Names:
         chosen = self._by_raw.get(name.strip(), [])
         if not chosen:
             level, text = _split_level(name)
-            chosen = self._by_text.get((level, markdown.to_plain_text(text)), [])
+            chosen = self._by_text.get((level, to_plain_text(text)), [])
         if len(chosen) == 1:
             return chosen[0]
         if chosen:
@@ -307,4 +308,4 @@ def _split_level(name: str) -> tuple[int | None, str]:
     level = len(stripped) - len(text)
     if not 1 <= level <= _LEVELS or not text.startswith((" ", "\t")):
         return None, name
-    return level, markdown.strip_closing_sequence(text.strip(_WHITE))
+    return level, blocks.strip_closing_sequence(text.strip(_WHITE))

@@ -13,12 +13,8 @@ from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.errors import ChangedDuringRead
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.sections import Outline
-from jupyter_nbedit.notebook.views import (
-    CellTruncation,
-    CellView,
-    render_cells,
-    render_within_budget,
-)
+from jupyter_nbedit.notebook.view_budget import render_within_budget
+from jupyter_nbedit.notebook.views import CellTruncation, CellView, render_cells
 from jupyter_nbedit.reading.loading import DocumentCache, LoadedNotebook, load_notebook
 from jupyter_nbedit.reading.models import (
     ChangesSince,

@@ -11,13 +11,10 @@ import os
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
-from jupyter_server.services.contents.manager import ContentsManager
 from jupyter_server.utils import ensure_async
 
 from jupyter_nbedit.errors import FolderNotFound, NotAPlainFile, NotebookNotFound
@@ -25,18 +22,17 @@ from jupyter_nbedit.storage import walk
 from jupyter_nbedit.storage.api_paths import get_root_name, is_served, to_api_path
 from jupyter_nbedit.storage.base import NotebookFile, Storage, Walker, WalkItem
 from jupyter_nbedit.storage.contents.errors import map_contents_errors
-from jupyter_nbedit.storage.contents.file import ContentsFile, get_drives
-from jupyter_nbedit.storage.contents.jupytext import JUPYTEXT, OVERRIDDEN, get_known_pairs, is_pair
-from jupyter_nbedit.storage.contents.locks import install_locks, is_defined_in, is_stock
+from jupyter_nbedit.storage.contents.locks import install_locks
 from jupyter_nbedit.storage.contents.notebook_storage import NotebookStorage
 from jupyter_nbedit.storage.contents.storage import ContentsStorage
 from jupyter_nbedit.storage.files.read import OwnWriteCache
 from jupyter_nbedit.storage.files.storage import FileStorage
 from jupyter_nbedit.storage.files.temp_files import TempFileCleaner
+from jupyter_nbedit.storage.kinds import StorageKind, detect_kind, has_plain_files, list_kinds
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.loop_calls import run_on_loop
 from jupyter_nbedit.storage.paths import is_unsafe
-from jupyter_nbedit.storage.rtc.notebook import RoomStorage
+from jupyter_nbedit.storage.rtc.notebook_room import RoomStorage
 from jupyter_nbedit.storage.rtc.room_ids import RoomIdSnapshot
 from jupyter_nbedit.storage.rtc.rooms import (
     TEXT,
@@ -46,7 +42,7 @@ from jupyter_nbedit.storage.rtc.rooms import (
     list_live_file_identities,
 )
 from jupyter_nbedit.storage.rtc.shared_notebook import RoomSnapshotCache
-from jupyter_nbedit.storage.rtc.text import RoomTextFile, TextRoomStorage
+from jupyter_nbedit.storage.rtc.text_room import RoomTextFile, TextRoomStorage
 from jupyter_nbedit.storage.walk import walk_contents
 
 # How often a way is chosen that is another one as soon as the notebook is held.
@@ -245,96 +241,3 @@ class StorageResolver:
 
 def _is_same(one: Storage, other: Storage) -> bool:
     return one == other or (type(one) is type(other) and vars(one) == vars(other))
-
-
-# What must be the server's own for a notebook's file to be the notebook.
-_STOCK_METHODS = (
-    "_base_model",
-    "_file_model",
-    "_get_os_path",
-    "_notebook_model",
-    "_read_file",
-    "_read_notebook",
-    "_save_file",
-    "_save_notebook",
-    "atomic_writing",
-    "check_and_sign",
-    "delete_file",
-    "dir_exists",
-    "exists",
-    "file_exists",
-    "get",
-    "is_hidden",
-    "mark_trusted_cells",
-    "open",
-    "rename_file",
-    "restore_checkpoint",
-    "run_post_save_hooks",
-    "run_pre_save_hooks",
-    "save",
-)
-
-
-class StorageKind(Enum):
-    """How a manager keeps a notebook."""
-
-    #: In a plain file of its own, which may be replaced.
-    FILE = "file"
-    #: As a text, which the manager gives and takes.
-    TEXT = "text"
-    #: As what hooks make of it before it is saved.
-    HOOKED = "hooked"
-    #: Twice, as Jupytext does.
-    PAIR = "pair"
-
-
-async def detect_kind(manager: Any, locks: PathLocks, path: str) -> StorageKind:
-    """Return in which way a manager keeps a notebook now, or would.
-
-    Raises
-    ------
-    NotAPlainFile
-        If it is no contents manager.
-    NotebookNotFound
-        If the path is none that may be seen, as far as it was looked at.
-    """
-    if not isinstance(manager, ContentsManager):
-        message = (
-            f"This server keeps its notebooks with {type(manager).__name__}, which is no contents "
-            "manager of Jupyter Server; nothing was written."
-        )
-        raise NotAPlainFile(message)
-    if get_known_pairs(manager) is not None:
-        await ContentsFile(manager, locks, path, NotebookNotFound).check_visible()
-        # Jupytext stumbles over metadata that it did not write.
-        with map_contents_errors(NotebookNotFound):
-            if await is_pair(manager, path):
-                return StorageKind.PAIR
-    if _has_pre_save_hook(manager):
-        return StorageKind.HOOKED
-    return StorageKind.FILE if has_plain_files(manager) else StorageKind.TEXT
-
-
-def list_kinds(manager: Any) -> list[str]:
-    """List the ways in which a manager keeps notebooks now, as ``applied_via`` names them."""
-    if not isinstance(manager, ContentsManager):
-        return []
-    if _has_pre_save_hook(manager):
-        return ["notebook"]
-    pairs = [] if get_known_pairs(manager) is None else ["notebook"]
-    return ["file" if has_plain_files(manager) else "contents", *pairs]
-
-
-def has_plain_files(manager: object) -> bool:
-    """Return whether a manager keeps notebooks that are no pairs as the stock manager does."""
-    return isinstance(manager, AsyncFileContentsManager) and all(
-        is_stock(manager, name) or (name in OVERRIDDEN and is_defined_in(JUPYTEXT, manager, name))
-        for name in _STOCK_METHODS
-    )
-
-
-def _has_pre_save_hook(manager: Any) -> bool:
-    """Return whether others may change or refuse what is saved."""
-    if manager.pre_save_hook is not None or manager._pre_save_hooks:  # noqa: SLF001 -- no other way
-        return True
-    return any(map(_has_pre_save_hook, get_drives(manager).values()))

@@ -13,7 +13,7 @@ from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
 from jupyter_nbedit.storage.contents.file import ContentsFile, emit_save
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.rtc.rooms import TEXT, find_room
-from jupyter_nbedit.storage.rtc.text import RoomTextFile
+from jupyter_nbedit.storage.rtc.text_room import RoomTextFile
 
 #: Larger files are not read: they would be held several times over, and nobody reads them.
 MOST_BYTES = 32 * 1024 * 1024

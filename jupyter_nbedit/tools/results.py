@@ -12,8 +12,9 @@ from msgspec import UNSET, Meta
 
 from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.models import EditReply
+from jupyter_nbedit.notebook.graphemes import find_grapheme_boundary
 from jupyter_nbedit.notebook.outputs import to_readable
-from jupyter_nbedit.notebook.views import CellView, find_grapheme_boundary
+from jupyter_nbedit.notebook.views import CellView
 from jupyter_nbedit.reading.models import ReadReply
 from jupyter_nbedit.tools import pdf
 from jupyter_nbedit.tools.text_encoding import decode_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jupyter_nbedit.errors import InvalidRequest, TextMismatch
 from jupyter_nbedit.notebook.line_ends import PlainText
-from jupyter_nbedit.notebook.textedit import check_growth
+from jupyter_nbedit.notebook.source_edit import check_growth
 
 _SHOWN_LINES = 20
 

@@ -15,15 +15,11 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.notebook import sections
-from jupyter_nbedit.notebook.alignment import list_differences
-from jupyter_nbedit.notebook.diff import (
-    MetadataChange,
-    is_still_applied,
-    list_hunks,
-    match_cells,
-    render_unified_diff,
-)
+from jupyter_nbedit.notebook.cell_matching import match_cells
+from jupyter_nbedit.notebook.diff import MetadataChange, render_unified_diff
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.sequence_diff import list_differences
+from jupyter_nbedit.notebook.text_hunks import is_still_applied, list_hunks
 from jupyter_nbedit.tools.string_replace import replace_string
 from tests.linear import counting
 from tests.linear.documents import BROKEN_JSON, DOCUMENTS, attempt, change, read

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from jupyter_nbedit.errors import NbEditError
-from jupyter_nbedit.notebook import markdown, sections
+from jupyter_nbedit.notebook import sections
+from jupyter_nbedit.notebook.markdown import blocks
 
 
 def _repeated(unit: str, before: str = "", after: str = "") -> Callable[[int], str]:
@@ -99,9 +100,9 @@ def attempt(work: Callable[..., object], *args: object) -> None:
 
 def read(text: str) -> None:
     """Read all that an expression is matched with."""
-    for heading in markdown.list_headings(text):
+    for heading in blocks.list_headings(text):
         assert heading.text is not None
-    markdown.find_list_items(text)
+    blocks.find_list_items(text)
 
 
 def change(text: str) -> None:

@@ -11,12 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_nbedit.notebook.document import Cell, Document
-from jupyter_nbedit.notebook.views import (
-    Show,
-    find_grapheme_boundary,
-    render_cells,
-    render_within_budget,
-)
+from jupyter_nbedit.notebook.graphemes import find_grapheme_boundary
+from jupyter_nbedit.notebook.view_budget import render_within_budget
+from jupyter_nbedit.notebook.views import Show, render_cells
 from tests.support import samples
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"

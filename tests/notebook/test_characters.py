@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_nbedit.notebook.views import find_grapheme_boundary
+from jupyter_nbedit.notebook.graphemes import find_grapheme_boundary
 
 #: Each is one character to whoever reads it.
 CLUSTERS = [

@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 
 from jupyter_nbedit.errors import CellProtected, InvalidNotebook, NbEditError, TextMismatch
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.markdown import list_headings
+from jupyter_nbedit.notebook.markdown.blocks import list_headings
 from jupyter_nbedit.notebook.sections import Outline
 from jupyter_nbedit.notebook.splices import apply_splices, invert_splices
 from jupyter_nbedit.notebook.undo.record import UndoRecord

@@ -9,12 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from jupyter_nbedit.notebook.markdown import (
-    find_list_items,
-    list_headings,
-    split_lines,
-    to_plain_text,
-)
+from jupyter_nbedit.notebook.markdown.blocks import find_list_items, list_headings, split_lines
+from jupyter_nbedit.notebook.markdown.inline import to_plain_text
 from jupyter_nbedit.notebook.sections import list_text_headings
 
 #: Texts whose headings a Markdown parser finds, too.

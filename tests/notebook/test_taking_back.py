@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from jupyter_nbedit.errors import NbEditError, UndoConflict
 from jupyter_nbedit.notebook.diff import render_unified_diff
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.precedence import Past
 from jupyter_nbedit.notebook.splices import apply_splices
+from jupyter_nbedit.notebook.undo.known_history import Past
 from jupyter_nbedit.notebook.undo.record import UndoRecord
 from jupyter_nbedit.notebook.undo.revert import revert
 from tests.notebook import model

@@ -12,8 +12,8 @@ from jupyter_server.services.contents.filemanager import AsyncFileContentsManage
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
 from jupyter_nbedit.storage.contents.locks import install_locks
+from jupyter_nbedit.storage.kinds import StorageKind, detect_kind
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.resolver import StorageKind, detect_kind
 from tests.setups.needs import needs
 from tests.storage.conftest import NAME
 from tests.storage.test_managers import DECISIVE, Informative, anything

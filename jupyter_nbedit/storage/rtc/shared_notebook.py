@@ -17,7 +17,7 @@ import nbformat
 
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.cell_patch import ABSENT, CellPatch, MovedCell, PatchedCell
-from jupyter_nbedit.notebook.diff import Hunk, list_hunks, rebase_hunks
+from jupyter_nbedit.notebook.text_hunks import Hunk, list_hunks, rebase_hunks
 from jupyter_nbedit.storage.base import StaleContent
 
 #: By whom a change was made, for those who watch a shared document.

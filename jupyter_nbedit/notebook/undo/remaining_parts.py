@@ -11,7 +11,7 @@ from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.json_spans import Span
-from jupyter_nbedit.notebook.precedence import Past
+from jupyter_nbedit.notebook.undo.known_history import Past
 from jupyter_nbedit.notebook.undo.record import (
     CellContent,
     CellUndo,

@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any, ClassVar
 
 from jupyter_nbedit.errors import NotebookExists
-from jupyter_nbedit.notebook.diff import is_still_applied, list_hunks
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
+from jupyter_nbedit.notebook.text_hunks import is_still_applied, list_hunks
 from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
 from jupyter_nbedit.storage.contents.errors import ErrorFactory
 from jupyter_nbedit.storage.contents.file import compute_sha256

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from jupyter_nbedit.notebook.markdown import (
+from jupyter_nbedit.notebook.markdown.blocks import (
     BlockParser,
     Heading,
     ListItem,
