@@ -272,8 +272,8 @@ class NbEditApp(PythonAPI, ExtensionApp):
         self.tool_services = ToolContext(
             editor=self.editor,
             reader=self.reader,
-            texts=TextFileService(lambda: settings["contents_manager"], locks, settings),
-            readings=self.readings,
+            text_files=TextFileService(lambda: settings["contents_manager"], locks, settings),
+            read_tracker=self.readings,
             read_before_edit=self.read_before_edit,
             section_files=tuple(self.section_files),
             owners=tuple(self.owners),

@@ -24,15 +24,17 @@ from jupyter_nbedit.handlers.openapi.spec import (
     OperationSpec,
     Reply,
 )
-from jupyter_nbedit.tools import ADDRESSES, TOOLS, find
+from jupyter_nbedit.tools import ADDRESSES, TOOLS, get_tool
 from jupyter_nbedit.tools.base import Caller, Tool, ToolError, build_input_schema
 
 
 class ToolDefinition(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool, as a model is told of it."""
+    """The definition of a tool, to be given to a model."""
 
-    dialect: Annotated[str, Meta(description="Whose contract it is.")]
-    name: Annotated[str, Meta(description="What the dialect calls it.")]
+    toolset: Annotated[str, Meta(description="The toolset: a kind of agent.")] = msgspec.field(
+        name="dialect"
+    )
+    name: Annotated[str, Meta(description="Its name in the toolset.")]
     description: Annotated[str, Meta(description="What it does, for a model.")]
     input_schema: Annotated[
         dict[str, Any], Meta(description="The JSON Schema of its input, without references.")
@@ -62,10 +64,10 @@ class ToolsHandler(NbEditHandler):
         """List the definitions of all tools."""
         definitions = [
             ToolDefinition(
-                dialect=tool.dialect,
+                toolset=tool.toolset,
                 name=tool.name,
                 description=tool.description,
-                input_schema=build_input_schema(tool.form),
+                input_schema=build_input_schema(tool.arguments_type),
             )
             for tool in TOOLS
         ]
@@ -73,23 +75,23 @@ class ToolsHandler(NbEditHandler):
 
 
 def _build_spec(tool: Tool[Any]) -> OperationSpec:
-    """Return what a tool takes and answers, by the types of what does it."""
+    """Return what a tool takes and answers, from the types of its functions."""
 
-    def refuse(body: ErrorBody) -> msgspec.Struct:
-        return tool.refuse(ToolError(body.reason, body.message, body.details, {}))
+    def build_failure(body: ErrorBody) -> msgspec.Struct:
+        return tool.build_failure(ToolError(body.reason, body.message, body.details, {}))
 
-    answer = get_type_hints(tool.call)["return"]
-    waiting = Reply(
-        answer, "In review mode: nothing is changed, but a change is proposed.", [LOCATION]
+    result_type = get_type_hints(tool.call)["return"]
+    accepted = Reply(
+        result_type, "In review mode: nothing is changed, but a change is proposed.", [LOCATION]
     )
     return OperationSpec(
-        f"{tool.name}, as {tool.dialect} has it",
+        f"{tool.name}, as {tool.toolset} has it",
         description=tool.description,
-        body=tool.form,
+        body=tool.arguments_type,
         headers=[IDEMPOTENCY_KEY, SESSION],
         replies={
-            HTTPStatus.OK: Reply(answer, "What the tool did, in the dialect's form."),
-            **({HTTPStatus.ACCEPTED: waiting} if tool.proposes else {}),
+            HTTPStatus.OK: Reply(result_type, "What the tool did, in the form of the toolset."),
+            **({HTTPStatus.ACCEPTED: accepted} if tool.can_propose else {}),
         },
         errors=[
             *READ_ERRORS,
@@ -99,15 +101,15 @@ def _build_spec(tool: Tool[Any]) -> OperationSpec:
             HashMismatch,
             ReadRequired,
         ],
-        refuse=refuse,
-        failure=get_type_hints(tool.refuse)["return"],
+        refuse=build_failure,
+        failure=get_type_hints(tool.build_failure)["return"],
     )
 
 
 class ToolHandler(NbEditHandler):
-    """``/nbedit/tools/{dialect}/{tool}``, whose answers and failures have the dialect's form."""
+    """``/nbedit/tools/{toolset}/{tool}``; results and errors have the form of the toolset."""
 
-    # Nobody's input is looked at for an error, who may not call tools or sends too much.
+    # Errors show arguments only of a call that was authorized and not too large.
     _is_called = False
 
     @OperationSpec(
@@ -118,24 +120,24 @@ class ToolHandler(NbEditHandler):
     @web.authenticated
     @authorized
     async def post(self, address: str) -> None:
-        """Call a tool: the body is its input."""
-        tool = find(address)
+        """Call a tool with the arguments in the body."""
+        tool = get_tool(address)
         self._is_called = True
 
         async def call() -> StoredResponse:
             caller = Caller(self.current_user.username, self.session)
-            given = await self.parse_body(tool.form, is_lenient=True)
-            body = encode_json(await tool.call(self.services.tools, caller, given))
-            if not caller.proposed:
+            arguments = await self.parse_body(tool.arguments_type, is_lenient=True)
+            body = encode_json(await tool.call(self.services.tools, caller, arguments))
+            if not caller.proposal_ids:
                 return StoredResponse(body)
-            place = f"{self.base_url}nbedit/proposals/{caller.proposed[-1]}"
-            return StoredResponse(body, HTTPStatus.ACCEPTED, {"Location": place})
+            location = f"{self.base_url}nbedit/proposals/{caller.proposal_ids[-1]}"
+            return StoredResponse(body, HTTPStatus.ACCEPTED, {"Location": location})
 
         await self.run_idempotent(call)
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
-        """Send a failure in the dialect's form; in ours, if no tool was called."""
-        # A method that is not allowed is refused before the address is looked at.
+        """Send an error in the form of the toolset, or of the REST API if there is no tool."""
+        # Tornado checks the method before it parses the address.
         tool = ADDRESSES.get(getattr(self, "path_kwargs", {}).get("address", ""))
         if tool is None or status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             super().write_error(status_code, **kwargs)
@@ -147,10 +149,10 @@ class ToolHandler(NbEditHandler):
         self, tool: Tool[Any], reason: str, message: str, details: Any
     ) -> msgspec.Struct:
         try:
-            given = msgspec.json.decode(self.request.body) if self._is_called else None
+            arguments = msgspec.json.decode(self.request.body) if self._is_called else None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            given = None
-        known = given if isinstance(given, dict) else {}
-        # A tool's input is no batch, and has no operation to blame.
-        facts = {name: value for name, value in details.items() if name != "operation"}
-        return tool.refuse(ToolError(reason, message, facts, known))
+            arguments = None
+        members = arguments if isinstance(arguments, dict) else {}
+        # A call is no batch: the index of an operation would mean nothing to the caller.
+        shown_details = {name: value for name, value in details.items() if name != "operation"}
+        return tool.build_failure(ToolError(reason, message, shown_details, members))

@@ -1,7 +1,7 @@
-"""The tools of agents: each translates the contract of one tool to operations.
+"""The tools that agents call; each module holds one toolset.
 
-A dialect is a module: the forms of its tools' inputs and answers, a description for models, and the
-way from the one to the other. Nothing here knows how an edit is done.
+A tool translates its arguments to operations of `jupyter_nbedit.notebook.operations`, and the reply
+to the form that its kind of agent expects.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from jupyter_nbedit.errors import ToolNotFound
 from jupyter_nbedit.tools import claude_code, mycode, nexo, omp, sections
 from jupyter_nbedit.tools.base import Tool
 
-#: All there are.
+#: All tools, in the order in which they are listed.
 TOOLS: tuple[Tool[Any], ...] = (
     nexo.NOTEBOOK_EDIT,
     mycode.NOTEBOOK_EDIT,
@@ -25,20 +25,20 @@ TOOLS: tuple[Tool[Any], ...] = (
 )
 
 
-#: By their addresses, ``dialect/name``.
-ADDRESSES: dict[str, Tool[Any]] = {f"{tool.dialect}/{tool.name}": tool for tool in TOOLS}
+#: Tools by address, ``toolset/name``.
+ADDRESSES: dict[str, Tool[Any]] = {f"{tool.toolset}/{tool.name}": tool for tool in TOOLS}
 
 
-def find(address: str) -> Tool[Any]:
+def get_tool(address: str) -> Tool[Any]:
     """Return the tool with an address.
 
     Raises
     ------
     ToolNotFound
-        With the addresses there are.
+        If there is none; its ``details`` list the addresses.
     """
     if address not in ADDRESSES:
-        there = list(ADDRESSES)
-        message = f"There is no tool {address[:100]!r}. There are: {', '.join(there)}."
-        raise ToolNotFound(message, tools=there)
+        addresses = list(ADDRESSES)
+        message = f"There is no tool {address[:100]!r}. There are: {', '.join(addresses)}."
+        raise ToolNotFound(message, tools=addresses)
     return ADDRESSES[address]

@@ -1,4 +1,4 @@
-"""What a tool is: a name, a description, a form for its input, and two ways to answer."""
+"""`Tool`, and what the tools of every toolset share: the caller, services and paths."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from jupyter_nbedit.reading.service import ReadService
 from jupyter_nbedit.storage.api_paths import to_api_path
 from jupyter_nbedit.storage.text_files import TextFileService
 
-Form = TypeVar("Form", bound=msgspec.Struct)
+Arguments = TypeVar("Arguments", bound=msgspec.Struct)
 
 _NOTEBOOK = ".ipynb"
-_SHOWN = 200
-# Tools have other paths than the routes, whose refusal tells of theirs.
+_MAX_SHOWN = 200
+# The message of `NotebookNotFound` describes paths of the REST API; those of tools differ.
 _NO_NOTEBOOK = (
     "There is no notebook at this path. Expected the path of an existing file that ends in .ipynb, "
     "under the folder that this server serves."
@@ -32,35 +32,35 @@ _NO_NOTEBOOK = (
 
 @dataclass(frozen=True)
 class ToolError:
-    """Why a call is refused, for a tool to tell in its own form.
+    """An error that a tool renders in its own form.
 
     Parameters
     ----------
     reason, message, details
         As in the error body of all other routes.
-    given
-        The tool's input as far as it is an object; empty if it is none.
+    arguments
+        The decoded arguments of the call; empty if they are no JSON object.
     """
 
     reason: str
     message: str
     details: Mapping[str, Any]
-    given: Mapping[str, Any]
+    arguments: Mapping[str, Any]
 
-    def get_input_text(self, name: str) -> str | None:
+    def get_text_argument(self, name: str) -> str | None:
         """Return a text of the input, to name in the error; None if it is no text."""
-        value = self.given.get(name)
+        value = self.arguments.get(name)
         return value if isinstance(value, str) else None
 
     def describe(self) -> str:
-        """Return the message with those details that a model needs to do better."""
-        more = [_NO_NOTEBOOK if self.reason == NotebookNotFound.reason else self.message]
+        """Return the message, with the details that help a model to correct its call."""
+        sentences = [_NO_NOTEBOOK if self.reason == NotebookNotFound.reason else self.message]
         if available := self.details.get("available_ids"):
-            more.append(f"Available ids: {', '.join(map(repr, available))}.")
+            sentences.append(f"Available ids: {', '.join(map(repr, available))}.")
         if outline := self.details.get("outline"):
             headings = (f"{'#' * heading['level']} {heading['text']}" for heading in outline)
-            more.append(f"The headings are: {', '.join(map(repr, headings))}.")
-        return " ".join(more)
+            sentences.append(f"The headings are: {', '.join(map(repr, headings))}.")
+        return " ".join(sentences)
 
 
 @dataclass(frozen=True)
@@ -70,16 +70,16 @@ class Caller:
     Parameters
     ----------
     user
-        The user name the server knows the caller by.
+        The user name by which the server knows the caller.
     session
-        Whose reading counts; see `ReadTracker`.
-    proposed
-        The number of the proposal that the call has made, if it has.
+        The session whose reads count; see `ReadTracker`.
+    proposal_ids
+        The numbers of the proposals that this call has made.
     """
 
     user: str
     session: str
-    proposed: list[int] = field(default_factory=list)
+    proposal_ids: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -90,9 +90,9 @@ class ToolContext:
     ----------
     editor, reader
         Of notebooks.
-    texts
+    text_files
         All other files.
-    readings
+    read_tracker
         Who has read what.
     read_before_edit
         Whether all who edit a notebook must have read it; see `NbEditApp.read_before_edit`.
@@ -104,20 +104,19 @@ class ToolContext:
 
     editor: EditService
     reader: ReadService
-    texts: TextFileService
-    readings: ReadTracker
+    text_files: TextFileService
+    read_tracker: ReadTracker
     read_before_edit: bool
     section_files: Sequence[str]
     owners: Sequence[str]
 
     async def check_mode(self, notebook: str | None = None) -> None:
-        """Refuse a change in plan mode.
+        """Raise an error in plan mode.
 
         Parameters
         ----------
         notebook
-            The API path of the notebook to be changed, which may have a mode of its own; None for
-            any other file.
+            The API path of the notebook, which may have a mode of its own; None for any other file.
 
         Raises
         ------
@@ -126,9 +125,11 @@ class ToolContext:
         modes = self.editor.modes
         mode = modes.server if notebook is None else await modes.get_effective(notebook)
         if mode == "plan":
-            whose = "This server is" if modes.server == "plan" else "A person has put this notebook"
+            subject = (
+                "This server is" if modes.server == "plan" else "A person has put this notebook"
+            )
             message = (
-                f"{whose} in plan mode: nothing is changed. Describe the change instead, and "
+                f"{subject} in plan mode: nothing is changed. Describe the change instead, and "
                 "make it once the user has left plan mode."
             )
             raise PlanMode(message)
@@ -143,57 +144,57 @@ class ToolContext:
         return await self.editor.modes.get_effective(notebook) == "review"
 
     def check_read(self, caller: Caller, path: str, digest: str | None) -> None:
-        """Refuse early what `edit` would refuse because it was not read.
+        """Raise the error that `edit` would raise because the notebook was not read.
 
         Raises
         ------
         ReadRequired, HashMismatch
         """
         if self.read_before_edit and digest is not None:
-            self.readings.require(caller.session, path, digest)
+            self.read_tracker.require(caller.session, path, digest)
 
-    def map_notebook_path(self, given: str, *, relative: bool) -> str:
-        """Map what a caller calls a notebook to its API path.
+    def map_notebook_path(self, requested_path: str, *, relative: bool) -> str:
+        """Return the API path of a notebook that a caller has named by a path.
 
         Raises
         ------
         InvalidRequest
-            If it does not end in ``.ipynb``, or is relative and may not be.
+            If it does not end in ``.ipynb``, or is relative where only absolute paths are accepted.
         NotebookNotFound
             If it is outside the root.
         NotAPlainFile
             If the server has no folder that an absolute path could be in.
         """
-        if not given.endswith(_NOTEBOOK):
+        if not requested_path.endswith(_NOTEBOOK):
             message = (
                 f"Expected the path of a notebook, which ends in {_NOTEBOOK}; found "
-                f"{given[-_SHOWN:]!r}."
+                f"{requested_path[-_MAX_SHOWN:]!r}."
             )
             raise InvalidRequest(message)
-        path = to_api_path(self.texts.manager(), given, relative=relative)
+        path = to_api_path(self.text_files.manager(), requested_path, relative=relative)
         if path is None:
             raise NotebookNotFound
         return path
 
-    def map_file_path(self, given: str, *, relative: bool) -> str:
-        """Map what a caller calls any other file to its API path.
+    def map_file_path(self, requested_path: str, *, relative: bool) -> str:
+        """Return the API path of any other file that a caller has named by a path.
 
         Raises
         ------
         InvalidRequest
-            If it is a notebook, by a link that has another name, or relative and may not be.
+            If it is a link to a notebook, or relative where only absolute paths are accepted.
         NotAPlainFile
-            As of a notebook.
+            If the server has no folder that an absolute path could be in.
         FileNotFound
             If it is outside the root.
         """
-        path = to_api_path(self.texts.manager(), given, relative=relative)
+        path = to_api_path(self.text_files.manager(), requested_path, relative=relative)
         if path is None:
             raise FileNotFound
         if path.endswith(_NOTEBOOK):
             message = (
-                f"This path is a link to a notebook, {path[-_SHOWN:]!r}, whose text is JSON. Call "
-                "the notebook by its own path, which ends in .ipynb."
+                f"This path is a link to a notebook, {path[-_MAX_SHOWN:]!r}, whose text is JSON. "
+                "Call the notebook by its own path, which ends in .ipynb."
             )
             raise InvalidRequest(message)
         return path
@@ -201,7 +202,7 @@ class ToolContext:
     async def edit(
         self, path: str, plan: OperationFactory, caller: Caller, tool: str, **more: Any
     ) -> EditReply:
-        """Edit a notebook for a caller of a tool, or propose the edit."""
+        """Edit a notebook, or propose the edit, depending on the mode."""
         await self.check_mode(path)
         more.setdefault("must_have_read", self.read_before_edit)
         request = EditRequest(
@@ -214,64 +215,64 @@ class ToolContext:
         )
         return self._record_result(caller, await self.editor.edit(request))
 
-    async def create(self, path: str, text: bytes, caller: Caller, tool: str) -> EditReply:
-        """Create a notebook, given as a whole, for a caller of a tool, or propose it."""
+    async def create(self, path: str, content: bytes, caller: Caller, tool: str) -> EditReply:
+        """Create a notebook from its whole text, or propose it, depending on the mode."""
         await self.check_mode(path)
-        asked = WriteRequest(path, user=caller.user, session=caller.session, client=tool)
+        request = WriteRequest(path, user=caller.user, session=caller.session, client=tool)
         reply = await self.editor.create_from_bytes(
-            asked, write_new_notebook(None, None), plan_full_document(text)
+            request, write_new_notebook(None, None), plan_full_document(content)
         )
         return self._record_result(caller, reply)
 
     def _record_result(self, caller: Caller, reply: EditReply) -> EditReply:
         if reply.proposal_id is not UNSET:
-            caller.proposed.append(reply.proposal_id)
+            caller.proposal_ids.append(reply.proposal_id)
         return reply
 
 
 @dataclass(frozen=True)
-class Tool(Generic[Form]):
-    """A tool of a dialect.
+class Tool(Generic[Arguments]):
+    """A tool of a toolset.
 
     Parameters
     ----------
-    dialect, name
+    toolset, name
         Its address.
     description
-        For a model that has never seen us.
-    form
-        Its input.
+        What it does, for a model that knows nothing about this server.
+    arguments_type
+        The struct of its arguments; the JSON Schema that models see is made from it.
     call
-        Does what it does, and answers in the dialect's form.
-    refuse
-        Tells in the dialect's form why it did not.
-    proposes
-        Whether what it does may become a proposal: it changes notebooks.
+        Carries out a call and returns its result in the form of the toolset.
+    build_failure
+        Returns an error in the form of the toolset.
+    can_propose
+        Whether a call may become a proposal: the tool changes notebooks.
     """
 
-    dialect: str
+    toolset: str
     name: str
     description: str
-    form: type[Form]
-    call: Callable[[ToolContext, Caller, Form], Awaitable[msgspec.Struct]]
-    refuse: Callable[[ToolError], msgspec.Struct]
-    proposes: bool = True
+    arguments_type: type[Arguments]
+    call: Callable[[ToolContext, Caller, Arguments], Awaitable[msgspec.Struct]]
+    build_failure: Callable[[ToolError], msgspec.Struct]
+    can_propose: bool = True
 
 
 _REFERENCE = "#/$defs/"
 
 
-def build_input_schema(form: type[msgspec.Struct]) -> dict[str, Any]:
-    """Write the schema of what decodes an input, whole and without references.
+def build_input_schema(arguments_type: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the JSON Schema of a tool's arguments, without references.
 
-    Models follow references badly, and some programs that hand schemas to models not at all. The
-    form must not contain itself.
+    Models follow references badly, and some programs that pass schemas to models do not follow them
+    at all. A struct that contains itself is not supported.
     """
-    schema = msgspec.json.schema(form)
-    found: dict[str, Any] = _resolve(schema, schema.get("$defs", {}))
-    # The tool's own description says more than the form's.
-    found.pop("description", None)
-    return found
+    schema = msgspec.json.schema(arguments_type)
+    resolved: dict[str, Any] = _resolve(schema, schema.get("$defs", {}))
+    # The description of the tool has more in it than that of the struct.
+    resolved.pop("description", None)
+    return resolved
 
 
 def _resolve(schema: Any, definitions: dict[str, Any]) -> Any:
@@ -282,7 +283,9 @@ def _resolve(schema: Any, definitions: dict[str, Any]) -> Any:
     reference = schema.get("$ref")
     if reference is not None:
         schema = {**definitions[reference.removeprefix(_REFERENCE)], **schema}
-    left_out = {"$ref", "$defs", "title"} if "properties" in schema else {"$ref", "$defs"}
+    omitted_names = {"$ref", "$defs", "title"} if "properties" in schema else {"$ref", "$defs"}
     return {
-        name: _resolve(value, definitions) for name, value in schema.items() if name not in left_out
+        name: _resolve(value, definitions)
+        for name, value in schema.items()
+        if name not in omitted_names
     }

@@ -1,4 +1,4 @@
-"""The dialect ``claude_code``: ``Read``, ``Write``, ``HistoryEdit`` and ``NotebookEdit``.
+"""The toolset ``claude_code``: ``Read``, ``Write``, ``HistoryEdit`` and ``NotebookEdit``.
 
 Paths are absolute. Whoever changes a file has read it before, as it is now.
 """
@@ -62,25 +62,25 @@ FilePath = Annotated[
 ]
 
 
-class Output(msgspec.Struct, frozen=True, kw_only=True):
-    """What all of them answer."""
+class ClaudeCodeOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What the tools answer."""
 
     content: list[Block]
 
 
-class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """What all of them answer when nothing was done."""
+class ClaudeCodeFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """What the tools answer on failure."""
 
     content: list[Block]
     is_error: Literal[True] = msgspec.field(name="isError", default=True)
 
 
-def _refuse(refusal: ToolError) -> Failure:
-    return Failure(content=[TextBlock(refusal.describe())])
+def _build_failure(error: ToolError) -> ClaudeCodeFailure:
+    return ClaudeCodeFailure(content=[TextBlock(error.describe())])
 
 
-def _build_output(text: str, warnings: list[str]) -> Output:
-    return Output(content=[TextBlock(" ".join([text, *warnings]))])
+def _build_output(text: str, warnings: list[str]) -> ClaudeCodeOutput:
+    return ClaudeCodeOutput(content=[TextBlock(" ".join([text, *warnings]))])
 
 
 # Read ---------------------------------------------------------------------------------------------
@@ -120,36 +120,38 @@ class ReadInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
     ] = MOST_LINES
 
 
-async def _read(services: ToolContext, caller: Caller, given: ReadInput) -> Output:
-    if given.file_path.endswith(_NOTEBOOK):
-        return await _read_notebook(services, caller, given)
-    path = services.map_file_path(given.file_path, relative=False)
-    content = await services.texts.read(path)
+async def _read(context: ToolContext, caller: Caller, arguments: ReadInput) -> ClaudeCodeOutput:
+    if arguments.file_path.endswith(_NOTEBOOK):
+        return await _read_notebook(context, caller, arguments)
+    path = context.map_file_path(arguments.file_path, relative=False)
+    content = await context.text_files.read(path)
     size = len(content.text)
     blocks = await run_in_thread_if_large(
-        size, results.render_file, content.text, given.offset, given.limit
+        size, results.render_file, content.text, arguments.offset, arguments.limit
     )
-    services.readings.record(caller.session, path, _compute_sha256(content.text))
-    return Output(content=blocks)
+    context.read_tracker.record(caller.session, path, _compute_sha256(content.text))
+    return ClaudeCodeOutput(content=blocks)
 
 
-async def _read_notebook(services: ToolContext, caller: Caller, given: ReadInput) -> Output:
-    path = services.map_notebook_path(given.file_path, relative=False)
+async def _read_notebook(
+    context: ToolContext, caller: Caller, arguments: ReadInput
+) -> ClaudeCodeOutput:
+    path = context.map_notebook_path(arguments.file_path, relative=False)
     selection = ReadOptions(
-        start=given.offset - 1,
-        limit=min(given.limit, MOST_LINES),
+        start=arguments.offset - 1,
+        limit=min(arguments.limit, MOST_LINES),
         show=Show("source", "full"),
         max_chars=MOST_LINES * MOST_CHARACTERS,
     )
-    reply = await services.reader.read(path, selection, known=lambda _: False)
+    reply = await context.reader.read(path, selection, known=lambda _: False)
     if isinstance(reply, str):
         raise TypeError(reply)
-    if given.offset > max(1, reply.total_cells):
-        message = f"The notebook has {reply.total_cells} cells; found `offset` {given.offset}."
+    if arguments.offset > max(1, reply.total_cells):
+        message = f"The notebook has {reply.total_cells} cells; found `offset` {arguments.offset}."
         raise InvalidRequest(message)
     blocks = results.render_notebook(reply)
-    services.readings.record(caller.session, path, reply.hash)
-    return Output(content=blocks)
+    context.read_tracker.record(caller.session, path, reply.hash)
+    return ClaudeCodeOutput(content=blocks)
 
 
 # Write --------------------------------------------------------------------------------------------
@@ -171,38 +173,42 @@ class WriteInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     content: Annotated[str, Meta(description="The whole text that the file is to hold.")]
 
 
-async def _write(services: ToolContext, caller: Caller, given: WriteInput) -> Output:
-    text = encode_text(given.content)
-    if given.file_path.endswith(_NOTEBOOK):
-        return await _write_notebook(services, caller, given, text)
-    await services.check_mode()
-    path = services.map_file_path(given.file_path, relative=False)
+async def _write(context: ToolContext, caller: Caller, arguments: WriteInput) -> ClaudeCodeOutput:
+    text = encode_text(arguments.content)
+    if arguments.file_path.endswith(_NOTEBOOK):
+        return await _write_notebook(context, caller, arguments, text)
+    await context.check_mode()
+    path = context.map_file_path(arguments.file_path, relative=False)
     for _ in range(_ATTEMPTS):
-        base = await _read_before(services, caller, path)
+        base = await _read_before(context, caller, path)
         if base is not None and base.text == text:
-            return _build_output(f"{given.file_path} holds this already; nothing was written.", [])
+            return _build_output(
+                f"{arguments.file_path} has this content already; nothing was written.", []
+            )
         try:
-            written = await services.texts.save(path, text, base)
+            write_result = await context.text_files.save(path, text, base)
         except StaleContent:
             continue
-        _note(services, caller, path, text, written)
-        return _report_write(given.file_path, text, written, is_new=base is None)
+        _record_read(context, caller, path, text, write_result)
+        return _report_write(arguments.file_path, text, write_result, is_new=base is None)
     raise _build_busy_error()
 
 
-def _report_write(name: str, text: bytes, written: WriteResult, *, is_new: bool) -> Output:
-    done = "Created" if is_new else "Wrote"
-    return _build_output(f"{done} {name} ({len(text)} bytes).", written.warnings)
+def _report_write(
+    name: str, text: bytes, write_result: WriteResult, *, is_new: bool
+) -> ClaudeCodeOutput:
+    verb = "Created" if is_new else "Wrote"
+    return _build_output(f"{verb} {name} ({len(text)} bytes).", write_result.warnings)
 
 
 async def _write_notebook(
-    services: ToolContext, caller: Caller, given: WriteInput, text: bytes
-) -> Output:
-    path = services.map_notebook_path(given.file_path, relative=False)
-    await services.check_mode(path)
+    context: ToolContext, caller: Caller, arguments: WriteInput, text: bytes
+) -> ClaudeCodeOutput:
+    path = context.map_notebook_path(arguments.file_path, relative=False)
+    await context.check_mode(path)
     await run_in_thread_if_large(len(text), _check_notebook, text)
     try:
-        reply = await services.create(path, text, caller, "claude_code/Write")
+        reply = await context.create(path, text, caller, "claude_code/Write")
     except NotebookExists:
         message = (
             "There is something at this path already, and Write does not overwrite notebooks: "
@@ -212,13 +218,14 @@ async def _write_notebook(
         raise NotebookExists(message) from None
     if reply.proposal_id is not UNSET:
         return _build_output(
-            f"Proposed the notebook {given.file_path}. {describe_proposal(reply)}", reply.warnings
+            f"Proposed the notebook {arguments.file_path}. {describe_proposal(reply)}",
+            reply.warnings,
         )
-    return _build_output(f"Created the notebook {given.file_path}.", reply.warnings)
+    return _build_output(f"Created the notebook {arguments.file_path}.", reply.warnings)
 
 
 def _check_notebook(text: bytes) -> None:
-    """Refuse to write what Jupyter would not open.
+    """Raise an error for a text that Jupyter would not open as a notebook.
 
     Raises
     ------
@@ -234,32 +241,32 @@ def _check_notebook(text: bytes) -> None:
         raise InvalidNotebook(message)
     error = next(iter(validator.iter_errors(json.loads(text.decode("utf-8-sig")))), None)
     if error is not None:
-        where = "/".join(map(str, error.path))
+        location = "/".join(map(str, error.path))
         message = (
             f"`content` is not a valid notebook of nbformat 4.{document.nbformat_minor}: at "
-            f"{where or 'its top'}, {error.message[:300]}."
+            f"{location or 'its top'}, {error.message[:300]}."
         )
         raise InvalidNotebook(message)
 
 
-async def _read_before(services: ToolContext, caller: Caller, path: str) -> Content | None:
-    """Return what is to be overwritten; None if there is nothing yet.
+async def _read_before(context: ToolContext, caller: Caller, path: str) -> Content | None:
+    """Return the content that a write would replace; None if there is no file.
 
     Raises
     ------
     ReadRequired, HashMismatch
-        If the session does not know it.
+        If the session has not read it as it is.
     """
-    base = await _read_if_there(services, path)
+    base = await _read_if_exists(context, path)
     if base is not None:
-        services.readings.require(caller.session, path, _compute_sha256(base.text))
+        context.read_tracker.require(caller.session, path, _compute_sha256(base.text))
     return base
 
 
-async def _read_if_there(services: ToolContext, path: str) -> Content | None:
-    """Return what a file holds; None if there is none."""
+async def _read_if_exists(context: ToolContext, path: str) -> Content | None:
+    """Return the content of a file; None if there is no file."""
     try:
-        return await services.texts.read(path)
+        return await context.text_files.read(path)
     except FileNotFound:
         return None
 
@@ -281,7 +288,7 @@ _EDIT = (
 
 
 class EditInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """What ``HistoryEdit`` takes."""
+    """What ``Edit`` takes."""
 
     file_path: FilePath
     old_string: Annotated[
@@ -297,41 +304,51 @@ class EditInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
     ] = False
 
 
-async def _edit(services: ToolContext, caller: Caller, given: EditInput) -> Output:
-    await services.check_mode()
-    if given.file_path.endswith(_NOTEBOOK):
+async def _edit(context: ToolContext, caller: Caller, arguments: EditInput) -> ClaudeCodeOutput:
+    await context.check_mode()
+    if arguments.file_path.endswith(_NOTEBOOK):
         message = "Edit does not change notebooks, whose text is JSON. Use NotebookEdit."
         raise InvalidRequest(message)
-    path = services.map_file_path(given.file_path, relative=False)
-    if given.old_string == "" and given.new_string != "":
-        return await _create(services, caller, given, path)
-    made: list[tuple[str, list[int]]] = []
+    path = context.map_file_path(arguments.file_path, relative=False)
+    if arguments.old_string == "" and arguments.new_string != "":
+        return await _create(context, caller, arguments, path)
+    replacements: list[tuple[str, list[int]]] = []
 
     def change(content: Content) -> bytes:
-        services.readings.require(caller.session, path, _compute_sha256(content.text))
-        every = given.replace_all
+        context.read_tracker.require(caller.session, path, _compute_sha256(content.text))
         text = decode_text(content.text)
-        made[:] = [replace_string(text, given.old_string, given.new_string, every=every)]
-        return encode_text(made[0][0])
+        replacements[:] = [
+            replace_string(
+                text, arguments.old_string, arguments.new_string, replaces_all=arguments.replace_all
+            )
+        ]
+        return encode_text(replacements[0][0])
 
-    written = await services.texts.update(path, change)
-    text, lines = made[0]
-    if written is None:
-        return _build_output(f"{given.file_path} says this already; nothing was written.", [])
-    _note(services, caller, path, text.encode(), written)
+    write_result = await context.text_files.update(path, change)
+    text, lines = replacements[0]
+    if write_result is None:
+        message = f"{arguments.file_path} has this content already; nothing was written."
+        return _build_output(message, [])
+    _record_read(context, caller, path, text.encode(), write_result)
     times = "once" if len(lines) == 1 else f"{len(lines)} times"
     first = max(1, lines[0] - _LINES_AROUND)
-    many = min(given.new_string.count("\n"), MOST_LINES) + 1 + lines[0] - first + _LINES_AROUND
-    around = f"\n{number_lines(text, first, many)}" if text else ""
-    where = "" if len(lines) == 1 else ", the first time here"
-    return _build_output(f"Replaced {times} in {given.file_path}{where}:{around}", written.warnings)
+    line_count = (
+        min(arguments.new_string.count("\n"), MOST_LINES) + 1 + lines[0] - first + _LINES_AROUND
+    )
+    excerpt = f"\n{number_lines(text, first, line_count)}" if text else ""
+    position = "" if len(lines) == 1 else ", the first time here"
+    return _build_output(
+        f"Replaced {times} in {arguments.file_path}{position}:{excerpt}", write_result.warnings
+    )
 
 
-async def _create(services: ToolContext, caller: Caller, given: EditInput, path: str) -> Output:
-    """Write a file that does not exist or is empty: nothing is lost that had to be read."""
-    text = encode_text(given.new_string)
+async def _create(
+    context: ToolContext, caller: Caller, arguments: EditInput, path: str
+) -> ClaudeCodeOutput:
+    """Write a file that does not exist or is empty; no read is needed for that."""
+    text = encode_text(arguments.new_string)
     for _ in range(_ATTEMPTS):
-        base = await _read_if_there(services, path)
+        base = await _read_if_exists(context, path)
         if base is not None and base.text:
             message = (
                 "`old_string` is empty, which makes a new file, but there is a file with content "
@@ -340,11 +357,11 @@ async def _create(services: ToolContext, caller: Caller, given: EditInput, path:
             )
             raise InvalidRequest(message)
         try:
-            written = await services.texts.save(path, text, base)
+            write_result = await context.text_files.save(path, text, base)
         except StaleContent:
             continue
-        _note(services, caller, path, text, written)
-        return _report_write(given.file_path, text, written, is_new=base is None)
+        _record_read(context, caller, path, text, write_result)
+        return _report_write(arguments.file_path, text, write_result, is_new=base is None)
     raise _build_busy_error()
 
 
@@ -384,28 +401,32 @@ class NotebookEditInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True,
     edit_mode: EditMode = "replace"
 
 
-async def _edit_notebook(services: ToolContext, caller: Caller, given: NotebookEditInput) -> Output:
-    if given.edit_mode != "insert" and given.cell_id == "":
-        message = f"`{given.edit_mode}` needs `cell_id`, the id of the cell; found none."
+async def _edit_notebook(
+    context: ToolContext, caller: Caller, arguments: NotebookEditInput
+) -> ClaudeCodeOutput:
+    if arguments.edit_mode != "insert" and arguments.cell_id == "":
+        message = f"`{arguments.edit_mode}` needs `cell_id`, the id of the cell; found none."
         raise InvalidRequest(message)
-    edit = CellEdit(given.edit_mode, given.cell_id, given.new_source, given.cell_type)
-    path = services.map_notebook_path(given.notebook_path, relative=False)
-    plan = plan_edit(edit, fresh_id=create_hex_id)
+    edit = CellEdit(
+        arguments.edit_mode, arguments.cell_id, arguments.new_source, arguments.cell_type
+    )
+    path = context.map_notebook_path(arguments.notebook_path, relative=False)
+    plan = plan_edit(edit, create_id=create_hex_id)
     tool = "claude_code/NotebookEdit"
-    reply = await services.edit(path, plan, caller, tool, must_have_read=True)
-    return _build_output(CellEditResult.from_reply(reply).describe(given.notebook_path), [])
+    reply = await context.edit(path, plan, caller, tool, must_have_read=True)
+    return _build_output(CellEditResult.from_reply(reply).describe(arguments.notebook_path), [])
 
 
 def _compute_sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _note(
-    services: ToolContext, caller: Caller, path: str, text: bytes, written: WriteResult
+def _record_read(
+    context: ToolContext, caller: Caller, path: str, text: bytes, write_result: WriteResult
 ) -> None:
-    """Count what the session wrote as read, unless a hook made something else of it."""
-    if written.hash == _compute_sha256(text):
-        services.readings.record(caller.session, path, written.hash)
+    """Record written bytes as read by the session, unless a hook has changed them."""
+    if write_result.hash == _compute_sha256(text):
+        context.read_tracker.record(caller.session, path, write_result.hash)
 
 
 def _build_busy_error() -> Busy:
@@ -413,9 +434,9 @@ def _build_busy_error() -> Busy:
     return Busy(message)
 
 
-READ = Tool("claude_code", "Read", _READ, ReadInput, _read, _refuse, proposes=False)
-WRITE = Tool("claude_code", "Write", _WRITE, WriteInput, _write, _refuse)
-EDIT = Tool("claude_code", "Edit", _EDIT, EditInput, _edit, _refuse, proposes=False)
+READ = Tool("claude_code", "Read", _READ, ReadInput, _read, _build_failure, can_propose=False)
+WRITE = Tool("claude_code", "Write", _WRITE, WriteInput, _write, _build_failure)
+EDIT = Tool("claude_code", "Edit", _EDIT, EditInput, _edit, _build_failure, can_propose=False)
 NOTEBOOK_EDIT = Tool(
-    "claude_code", "NotebookEdit", _NOTEBOOK_EDIT, NotebookEditInput, _edit_notebook, _refuse
+    "claude_code", "NotebookEdit", _NOTEBOOK_EDIT, NotebookEditInput, _edit_notebook, _build_failure
 )

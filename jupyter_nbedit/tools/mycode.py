@@ -1,4 +1,4 @@
-"""The dialect ``mycode``: ``NotebookEdit`` with an answer for people, and a copy on demand."""
+"""The toolset ``mycode``: ``NotebookEdit`` with a summary for people and an optional copy."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _DESCRIPTION = (
     "failure `error` says what to do, lists up to 10 ids there are if yours fits none, and nothing "
     "was changed."
 )
-_TRIES = 1000
+_MAX_COPIES = 1000
 
 
-class Input(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class MycodeInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """What ``NotebookEdit`` takes."""
 
     notebook_path: AnyPath
@@ -66,8 +66,8 @@ class Input(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
     ] = False
 
 
-class Output(msgspec.Struct, frozen=True, kw_only=True):
-    """What it answers, whether it was done or not."""
+class MycodeOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``NotebookEdit`` answers, also on failure."""
 
     success: bool
     cell_id: str | int | None
@@ -78,85 +78,90 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     proposal_id: ProposalId | UnsetType = UNSET
 
 
-async def _edit(services: ToolContext, caller: Caller, given: Input) -> Output:
-    edit = CellEdit(given.edit_mode, str(given.cell_id), given.new_source, given.cell_type)
-    plan = plan_edit(edit, fresh_id=create_hex_id, bare_numbers=True)
-    path = services.map_notebook_path(given.notebook_path, relative=True)
-    only: dict[str, Any] = {}
+async def _edit(context: ToolContext, caller: Caller, arguments: MycodeInput) -> MycodeOutput:
+    edit = CellEdit(
+        arguments.edit_mode, str(arguments.cell_id), arguments.new_source, arguments.cell_type
+    )
+    plan = plan_edit(edit, create_id=create_hex_id, accepts_numbers=True)
+    path = context.map_notebook_path(arguments.notebook_path, relative=True)
+    conditions: dict[str, Any] = {}
     copy = None
-    is_reviewed = await services.is_reviewed(path)
-    if given.backup and not is_reviewed:
-        # What will be refused leaves no copy behind.
-        would = await services.edit(path, plan, caller, "mycode/NotebookEdit", dry_run=True)
-        services.check_read(caller, path, would.hash_before)
-        only["hash"] = would.hash_before
-        if would.hash != would.hash_before:
-            copy, copied_hash = await _copy_file(services, path)
-            if copied_hash != would.hash_before:
-                raise _build_changed_error(_name_copy(given.notebook_path, copy))
+    is_reviewed = await context.is_reviewed(path)
+    if arguments.backup and not is_reviewed:
+        # A dry run first: a call that fails leaves no copy.
+        preview = await context.edit(path, plan, caller, "mycode/NotebookEdit", dry_run=True)
+        context.check_read(caller, path, preview.hash_before)
+        conditions["hash"] = preview.hash_before
+        if preview.hash != preview.hash_before:
+            copy, copied_hash = await _copy_file(context, path)
+            if copied_hash != preview.hash_before:
+                raise _build_changed_error(_name_copy(arguments.notebook_path, copy))
     try:
-        reply = await services.edit(path, plan, caller, "mycode/NotebookEdit", **only)
+        reply = await context.edit(path, plan, caller, "mycode/NotebookEdit", **conditions)
     except HashMismatch as error:
         if copy is None:
             raise
-        raise _build_changed_error(_name_copy(given.notebook_path, copy)) from error
-    done = CellEditResult.from_reply(reply)
-    where = None if copy is None else _name_copy(given.notebook_path, copy)
-    more = [] if where is None else [f"A copy of the file as it was is {where}."]
-    if given.backup and copy is None:
-        more = ["No copy of the file was made."]
-    return Output(
+        raise _build_changed_error(_name_copy(arguments.notebook_path, copy)) from error
+    result = CellEditResult.from_reply(reply)
+    copy_path = None if copy is None else _name_copy(arguments.notebook_path, copy)
+    sentences = [] if copy_path is None else [f"A copy of the file as it was is {copy_path}."]
+    if arguments.backup and copy is None:
+        sentences = ["No copy of the file was made."]
+    return MycodeOutput(
         success=True,
-        cell_id=done.cell_id,
-        cell_index=done.index,
-        summary=done.describe(given.notebook_path, *more),
-        backup_path=UNSET if where is None else where,
+        cell_id=result.cell_id,
+        cell_index=result.index,
+        summary=result.describe(arguments.notebook_path, *sentences),
+        backup_path=UNSET if copy_path is None else copy_path,
         proposal_id=reply.proposal_id,
     )
 
 
-async def _copy_file(services: ToolContext, path: str) -> tuple[str, str]:
-    """Copy a file beside itself, to a name that is free; give that name and the copy's hash."""
-    content = await services.texts.read(path)
+async def _copy_file(context: ToolContext, path: str) -> tuple[str, str]:
+    """Copy a file to an unused name in the same folder; return that name and the copy's hash."""
+    content = await context.text_files.read(path)
     folder, slash, name = path.rpartition("/")
-    for number in range(1, _TRIES):
+    for number in range(1, _MAX_COPIES):
         copy = f"{name}.bak" if number == 1 else f"{name}.bak-{number}"
         try:
-            written = await services.texts.save(f"{folder}{slash}{copy}", content.text, None)
+            write_result = await context.text_files.save(
+                f"{folder}{slash}{copy}", content.text, None
+            )
         except StaleContent:
             continue
-        return copy, written.hash
+        return copy, write_result.hash
     message = (
-        f"There are {_TRIES - 1} copies of this notebook beside it already, so no other was made "
-        "and nothing was edited. Remove some of them."
+        f"There are {_MAX_COPIES - 1} copies of this notebook beside it already, so no other was "
+        "made and nothing was edited. Remove some of them."
     )
     raise Busy(message)
 
 
-def _name_copy(given: str, name: str) -> str:
-    """Return where a copy is, in the caller's own way to say where the notebook is."""
-    return f"{given[: len(given) - len(given.replace(chr(92), '/').rpartition('/')[2])]}{name}"
+def _name_copy(notebook_path: str, copy_name: str) -> str:
+    """Return the path of a copy in the caller's notation, which may have backslashes."""
+    name = notebook_path.replace("\\", "/").rpartition("/")[2]
+    return notebook_path.removesuffix(name) + copy_name
 
 
-def _build_changed_error(where: str) -> HashMismatch:
+def _build_changed_error(copy_path: str) -> HashMismatch:
     message = (
-        f"The notebook was changed while it was copied to {where}, so it was not edited; the copy "
-        "was made all the same. Read the notebook again, and decide anew."
+        f"The notebook was changed while it was copied to {copy_path}, so it was not edited; the "
+        "copy was made. Read the notebook again, and decide anew."
     )
     return HashMismatch(message)
 
 
-def _refuse(refusal: ToolError) -> Output:
-    cell_id = refusal.given.get("cell_id")
-    notebook = refusal.get_input_text("notebook_path")
-    of = "The notebook" if notebook is None else notebook
-    return Output(
+def _build_failure(error: ToolError) -> MycodeOutput:
+    cell_id = error.arguments.get("cell_id")
+    notebook = error.get_text_argument("notebook_path")
+    subject = "The notebook" if notebook is None else notebook
+    return MycodeOutput(
         success=False,
         cell_id=cell_id if type(cell_id) in {str, int} else None,
         cell_index=None,
-        error=refusal.describe(),
-        summary=f"{of} was not edited: {refusal.describe()}",
+        error=error.describe(),
+        summary=f"{subject} was not edited: {error.describe()}",
     )
 
 
-NOTEBOOK_EDIT = Tool("mycode", "NotebookEdit", _DESCRIPTION, Input, _edit, _refuse)
+NOTEBOOK_EDIT = Tool("mycode", "NotebookEdit", _DESCRIPTION, MycodeInput, _edit, _build_failure)

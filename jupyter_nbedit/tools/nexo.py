@@ -1,4 +1,4 @@
-"""The dialect ``nexo``: ``NotebookEdit``, one cell at a time, on absolute paths."""
+"""The toolset ``nexo``: ``NotebookEdit``, one cell at a time, on absolute paths."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _DESCRIPTION = (
 )
 
 
-class Input(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class NexoInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """What ``NotebookEdit`` takes."""
 
     notebook_path: AbsolutePath
@@ -52,8 +52,8 @@ class Input(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
     edit_mode: EditMode = "replace"
 
 
-class Output(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What it answers; ``edit_mode`` is what was done."""
+class NexoOutput(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What it answers; ``edit_mode`` is what was result."""
 
     notebook_path: str
     edit_mode: str
@@ -66,25 +66,27 @@ class Output(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     proposal_id: ProposalId | UnsetType = UNSET
 
 
-class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """What it answers when nothing was done; ``error`` names the kind."""
+class NexoFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``NotebookEdit`` answers on failure; ``error`` is the kind of error."""
 
     error: str
     message: str
     details: dict[str, Any]
 
 
-async def _edit(services: ToolContext, caller: Caller, given: Input) -> Output:
-    edit = CellEdit(given.edit_mode, given.cell_id, given.new_source, given.cell_type)
-    plan = plan_edit(edit, fresh_id=create_base_36_id)
-    path = services.map_notebook_path(given.notebook_path, relative=False)
-    reply = await services.edit(path, plan, caller, "nexo/NotebookEdit")
-    done = CellEditResult.from_reply(reply)
-    return Output(
-        notebook_path=given.notebook_path,
-        edit_mode=done.op,
-        cell_id=done.cell_id,
-        cell_type=done.cell_type,
+async def _edit(context: ToolContext, caller: Caller, arguments: NexoInput) -> NexoOutput:
+    edit = CellEdit(
+        arguments.edit_mode, arguments.cell_id, arguments.new_source, arguments.cell_type
+    )
+    plan = plan_edit(edit, create_id=create_base_36_id)
+    path = context.map_notebook_path(arguments.notebook_path, relative=False)
+    reply = await context.edit(path, plan, caller, "nexo/NotebookEdit")
+    result = CellEditResult.from_reply(reply)
+    return NexoOutput(
+        notebook_path=arguments.notebook_path,
+        edit_mode=result.op,
+        cell_id=result.cell_id,
+        cell_type=result.cell_type,
         language=reply.language,
         total_cells=reply.total_cells,
         cells_delta=reply.cells_delta,
@@ -94,13 +96,13 @@ async def _edit(services: ToolContext, caller: Caller, given: Input) -> Output:
     )
 
 
-def _refuse(refusal: ToolError) -> Failure:
-    name = "".join(word.capitalize() for word in refusal.reason.split("_"))
-    return Failure(
-        error="PlanModeRefusal" if refusal.reason == "plan_mode" else name,
-        message=refusal.describe(),
-        details=dict(refusal.details),
+def _build_failure(error: ToolError) -> NexoFailure:
+    name = "".join(word.capitalize() for word in error.reason.split("_"))
+    return NexoFailure(
+        error="PlanModeRefusal" if error.reason == "plan_mode" else name,
+        message=error.describe(),
+        details=dict(error.details),
     )
 
 
-NOTEBOOK_EDIT = Tool("nexo", "NotebookEdit", _DESCRIPTION, Input, _edit, _refuse)
+NOTEBOOK_EDIT = Tool("nexo", "NotebookEdit", _DESCRIPTION, NexoInput, _edit, _build_failure)

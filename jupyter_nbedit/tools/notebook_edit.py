@@ -1,4 +1,4 @@
-"""The contract of ``NotebookEdit``, which three dialects share: one cell at a time, by its id."""
+"""What the ``NotebookEdit`` tools of three toolsets share: edit one cell, named by its id."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ AnyPath = Annotated[
         "the server serves, or absolute and below it.",
     ),
 ]
-#: What the type of a cell means in each mode.
+#: The description of `cell_type`.
 CELL_TYPE_DESCRIPTION = Meta(
     description="The type of the cell. Required for `insert`; for `replace` it changes the cell's "
     "type, which stays if it is left out; `delete` does not look at it.",
@@ -47,7 +47,7 @@ CELL_TYPE_DESCRIPTION = Meta(
 
 _BASE_36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 
-#: How every description of the contract says what becomes of outputs.
+#: Sentences about outputs, for the descriptions of all three tools.
 OUTPUTS = (
     "Replacing a code cell's source clears its outputs and its execution count, because they no "
     "longer belong to what it says; its id and metadata stay. All other cells stay byte for byte "
@@ -56,20 +56,20 @@ OUTPUTS = (
 
 
 def create_base_36_id() -> str:
-    """Make up a cell id of 12 digits of base 36."""
+    """Return a random cell id of 12 digits of base 36."""
     return "".join(secrets.choice(_BASE_36) for _ in range(12))
 
 
 def create_hex_id() -> str:
-    """Make up a cell id of 8 hexadecimal digits."""
+    """Return a random cell id of 8 hexadecimal digits."""
     return secrets.token_hex(4)
 
 
 @dataclass(frozen=True)
 class CellEdit:
-    """An input, as all three dialects have it.
+    """The arguments that all three tools have.
 
-    An empty id means the place before all cells, to insert there.
+    To insert a cell before all others, ``cell_id`` is empty.
     """
 
     edit_mode: Literal["replace", "insert", "delete"]
@@ -79,23 +79,23 @@ class CellEdit:
 
 
 def plan_edit(
-    edit: CellEdit, *, fresh_id: Callable[[], str], bare_numbers: bool = False
+    edit: CellEdit, *, create_id: Callable[[], str], accepts_numbers: bool = False
 ) -> OperationFactory:
-    """Translate an input to operations, in view of the notebook as it is.
+    """Return a function that translates the arguments to operations on a given notebook.
 
     Parameters
     ----------
     edit
-        The input.
-    fresh_id
-        Makes up the id of a new cell, where the format has ids.
-    bare_numbers
-        Whether an id that no cell has may be an index.
+        The arguments.
+    create_id
+        Returns an id for a new cell; used if the notebook's format has ids.
+    accepts_numbers
+        Whether ``cell_id`` may be an index if no cell has that id.
 
     Raises
     ------
     InvalidRequest
-        If the input lacks what its mode needs.
+        If an argument is missing that the mode needs.
     """
     cell_id, new_source, mode = edit.cell_id, edit.new_source, edit.edit_mode
     if mode != "delete" and new_source is UNSET:
@@ -105,22 +105,22 @@ def plan_edit(
         _check_type(edit.cell_type, "To insert a cell")
 
     def plan(document: Document) -> Sequence[Operation]:
-        address = _parse_address(document, cell_id, bare_numbers=bare_numbers)
+        address = _parse_address(document, cell_id, accepts_numbers=accepts_numbers)
         if mode == "delete":
             return [Delete(cell=address)]
-        behind_all = cell_id not in document.ids and cell_id == f"cell-{len(document)}"
-        if mode == "replace" and not behind_all:
+        is_after_last = cell_id not in document.ids and cell_id == f"cell-{len(document)}"
+        if mode == "replace" and not is_after_last:
             return [Replace(cell=address, source=new_source, cell_type=edit.cell_type)]
-        new_id = _create_unused_id(document, fresh_id) if document.has_ids else UNSET
+        new_id = _create_unused_id(document, create_id) if document.has_ids else UNSET
         source = "" if new_source is UNSET else new_source
-        kind = _check_type(
+        cell_type = _check_type(
             edit.cell_type, f"{cell_id!r} is behind the last cell. To insert one there"
         )
         if mode == "replace":
-            return [Insert(source=source, cell_type=kind, id=new_id, at="end")]
+            return [Insert(source=source, cell_type=cell_type, id=new_id, at="end")]
         if cell_id == "":
-            return [Insert(source=source, cell_type=kind, id=new_id, at="start")]
-        return [Insert(source=source, cell_type=kind, id=new_id, after=address)]
+            return [Insert(source=source, cell_type=cell_type, id=new_id, at="start")]
+        return [Insert(source=source, cell_type=cell_type, id=new_id, after=address)]
 
     return plan
 
@@ -132,12 +132,12 @@ def _check_type(cell_type: CellType | UnsetType, why: str) -> CellType:
     return cell_type
 
 
-def _parse_address(document: Document, cell_id: str, *, bare_numbers: bool) -> str | int:
-    index = parse_index(cell_id) if bare_numbers and cell_id not in document.ids else None
+def _parse_address(document: Document, cell_id: str, *, accepts_numbers: bool) -> str | int:
+    index = parse_index(cell_id) if accepts_numbers and cell_id not in document.ids else None
     return cell_id if index is None else index
 
 
-def _create_unused_id(document: Document, fresh_id: Callable[[], str]) -> str:
-    while (found := fresh_id()) in document.ids:
+def _create_unused_id(document: Document, create_id: Callable[[], str]) -> str:
+    while (cell_id := create_id()) in document.ids:
         pass
-    return found
+    return cell_id

@@ -1,4 +1,4 @@
-"""The dialect ``omp``: ``notebook``, one cell at a time, by its index."""
+"""The toolset ``omp``: ``notebook``, one cell at a time, by its index."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _DESCRIPTION = (
 )
 
 
-class Input(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class OmpInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """What ``notebook`` takes."""
 
     action: Annotated[
@@ -76,8 +76,8 @@ class Input(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
     ) = UNSET
 
 
-class Details(msgspec.Struct, frozen=True, kw_only=True):
-    """What was done, for programs."""
+class OmpDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``notebook`` did, for programs."""
 
     action: str
     cell_index: int = msgspec.field(name="cellIndex")
@@ -87,36 +87,36 @@ class Details(msgspec.Struct, frozen=True, kw_only=True):
     proposal_id: ProposalId | UnsetType = msgspec.field(name="proposalId", default=UNSET)
 
 
-class Output(msgspec.Struct, frozen=True, kw_only=True):
-    """What it answers."""
+class OmpOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``notebook`` answers."""
 
     content: list[TextBlock]
-    details: Details
+    details: OmpDetails
 
 
-class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """What it answers when nothing was done."""
+class OmpFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """What it answers when nothing was result."""
 
     content: list[TextBlock]
 
 
-async def _edit(services: ToolContext, caller: Caller, given: Input) -> Output:
-    if given.action != "delete" and given.content is UNSET:
-        message = f"`{given.action}` needs `content`, the cell's whole source; found none."
+async def _edit(context: ToolContext, caller: Caller, arguments: OmpInput) -> OmpOutput:
+    if arguments.action != "delete" and arguments.content is UNSET:
+        message = f"`{arguments.action}` needs `content`, the cell's whole source; found none."
         raise InvalidRequest(message)
-    path = services.map_notebook_path(given.notebook_path, relative=True)
-    reply = await services.edit(path, _plan_edit(given), caller, "omp/notebook")
-    done = CellEditResult.from_reply(reply)
-    source = done.source
-    if given.content is not UNSET and given.action != "delete":
-        is_kept = compute_source_hash(given.content) == reply.operations[0].source_hash
-        source = given.content if is_kept else use_line_feeds(given.content)
-    return Output(
-        content=[TextBlock(done.describe(given.notebook_path))],
-        details=Details(
-            action=given.action,
-            cell_index=done.index,
-            cell_type=done.cell_type,
+    path = context.map_notebook_path(arguments.notebook_path, relative=True)
+    reply = await context.edit(path, _plan_edit(arguments), caller, "omp/notebook")
+    result = CellEditResult.from_reply(reply)
+    source = result.source
+    if arguments.content is not UNSET and arguments.action != "delete":
+        is_unchanged = compute_source_hash(arguments.content) == reply.operations[0].source_hash
+        source = arguments.content if is_unchanged else use_line_feeds(arguments.content)
+    return OmpOutput(
+        content=[TextBlock(result.describe(arguments.notebook_path))],
+        details=OmpDetails(
+            action=arguments.action,
+            cell_index=result.index,
+            cell_type=result.cell_type,
             total_cells=reply.total_cells,
             cell_source=source,
             proposal_id=reply.proposal_id,
@@ -124,23 +124,23 @@ async def _edit(services: ToolContext, caller: Caller, given: Input) -> Output:
     )
 
 
-def _plan_edit(given: Input) -> OperationFactory:
-    content = "" if given.content is UNSET else given.content
+def _plan_edit(arguments: OmpInput) -> OperationFactory:
+    content = "" if arguments.content is UNSET else arguments.content
 
     def plan(document: Document) -> Sequence[Operation]:
-        index = given.cell_index
-        _check_range(given, len(document))
-        if given.action == "insert":
-            kind = "code" if given.cell_type is UNSET else given.cell_type
+        index = arguments.cell_index
+        _check_range(arguments, len(document))
+        if arguments.action == "insert":
+            kind = "code" if arguments.cell_type is UNSET else arguments.cell_type
             return [Insert(source=content, cell_type=kind, index=index)]
-        if given.action == "delete":
+        if arguments.action == "delete":
             return [Delete(cell=index)]
-        kept = document.get_cell(index).cell_type
-        if given.cell_type not in {UNSET, kept}:
+        cell_type = document.get_cell(index).cell_type
+        if arguments.cell_type not in {UNSET, cell_type}:
             message = (
-                f"`edit` keeps a cell's type, and the cell at index {index} is a {kept} cell, not "
-                f"a {given.cell_type} cell. Leave `cell_type` out, or delete the cell and insert "
-                "another."
+                f"`edit` keeps a cell's type, and the cell at index {index} is a {cell_type} cell, "
+                f"not a {arguments.cell_type} cell. Leave `cell_type` out, or delete the cell and "
+                "insert another."
             )
             raise InvalidRequest(message)
         return [Replace(cell=index, source=content)]
@@ -148,22 +148,22 @@ def _plan_edit(given: Input) -> OperationFactory:
     return plan
 
 
-def _check_range(given: Input, total: int) -> None:
-    last = total if given.action == "insert" else total - 1
-    if given.cell_index <= last:
+def _check_range(arguments: OmpInput, total: int) -> None:
+    last = total if arguments.action == "insert" else total - 1
+    if arguments.cell_index <= last:
         return
-    there = f"expected 0 to {last}" if last >= 0 else "there is no cell"
+    expected = f"expected 0 to {last}" if last >= 0 else "there is no cell"
     message = (
-        f"cell_index {given.cell_index} is out of range to {given.action}: {there}, as the "
-        f"notebook has {total} cells."
+        f"cell_index {arguments.cell_index} is out of range to {arguments.action}: {expected}, as "
+        f"the notebook has {total} cells."
     )
-    raise CellNotFound(message, cell=given.cell_index, total_cells=total)
+    raise CellNotFound(message, cell=arguments.cell_index, total_cells=total)
 
 
-def _refuse(refusal: ToolError) -> Failure:
-    notebook = refusal.get_input_text("notebook_path")
-    about = "" if notebook is None else f"{notebook}: "
-    return Failure(content=[TextBlock(f"Error: {about}{refusal.describe()}")])
+def _build_failure(error: ToolError) -> OmpFailure:
+    notebook = error.get_text_argument("notebook_path")
+    prefix = "" if notebook is None else f"{notebook}: "
+    return OmpFailure(content=[TextBlock(f"Error: {prefix}{error.describe()}")])
 
 
-NOTEBOOK = Tool("omp", "notebook", _DESCRIPTION, Input, _edit, _refuse)
+NOTEBOOK = Tool("omp", "notebook", _DESCRIPTION, OmpInput, _edit, _build_failure)

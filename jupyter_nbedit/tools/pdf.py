@@ -1,4 +1,4 @@
-"""The text of a PDF, with the library of the extra ``pdf``."""
+"""Extract the text of a PDF, if the extra ``pdf`` is installed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ except ImportError:
 else:
     _HAS_PYPDF = True
 
-_MOST_PAGES = 1000
+_MAX_PAGES = 1000
 
 
 def extract_text(data: bytes) -> str:
-    """Return a PDF's text, page by page.
+    """Return the text of a PDF, page by page.
 
     Raises
     ------
@@ -34,14 +34,14 @@ def extract_text(data: bytes) -> str:
         pages = pypdf.PdfReader(io.BytesIO(data)).pages
         texts = [
             f"--- page {number} of {len(pages)} ---\n{page.extract_text()}"
-            for number, page in enumerate(pages[:_MOST_PAGES], 1)
+            for number, page in enumerate(pages[:_MAX_PAGES], 1)
         ]
     except Exception as error:
-        # Whatever is wrong with a PDF, and much may be: the library raises as it stumbles.
+        # The library raises exceptions of many classes for damaged files.
         message = (
             f"The PDF cannot be read as text ({type(error).__name__}): it is broken or encrypted."
         )
         raise InvalidRequest(message) from error
-    if len(pages) > _MOST_PAGES:
-        texts.append(f"--- pages {_MOST_PAGES + 1} to {len(pages)} are not shown ---")
+    if len(pages) > _MAX_PAGES:
+        texts.append(f"--- pages {_MAX_PAGES + 1} to {len(pages)} are not shown ---")
     return "\n".join(texts)

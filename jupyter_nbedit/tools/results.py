@@ -1,4 +1,4 @@
-"""What a reader is shown of a file: a text by lines, an image as an image, a notebook by cells."""
+"""Results of tools as text: files with line numbers, notebooks by cells, edits in a sentence."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _SHOWN_IMAGES = frozenset((*_IMAGES.values(), "image/webp"))
 
 
 def render_file(data: bytes, offset: int, limit: int) -> list[Block]:
-    """Show any file but a notebook.
+    """Return the blocks that show a file other than a notebook.
 
     Raises
     ------
     InvalidRequest
-        If it is no text and nothing else that can be shown, or has no such line.
+        If it is neither a text nor an image nor a PDF, or has fewer than ``offset`` lines.
     """
     mime = _detect_image_type(data)
     if mime is not None:
@@ -46,16 +46,16 @@ def render_file(data: bytes, offset: int, limit: int) -> list[Block]:
 
 
 def render_notebook(reply: ReadReply) -> list[Block]:
-    """Show a notebook by its cells; what texts there are between two images are one block."""
+    """Return the blocks that show a notebook by cells; texts between two images are one block."""
     blocks: list[Block] = []
-    said: list[str] = []
+    texts: list[str] = []
     for part in _render_parts(reply):
         if isinstance(part, str):
-            said.append(part)
+            texts.append(part)
             continue
-        blocks += [TextBlock("\n".join(said)), part]
-        said = []
-    return [*blocks, TextBlock("\n".join(said))] if said else blocks
+        blocks += [TextBlock("\n".join(texts)), part]
+        texts = []
+    return [*blocks, TextBlock("\n".join(texts))] if texts else blocks
 
 
 def _render_parts(reply: ReadReply) -> Iterator[str | ImageBlock]:
@@ -84,10 +84,10 @@ def _render_cell(cell: CellView) -> Iterator[str | ImageBlock]:
         for output in cell.outputs:
             yield from _render_output(output)
         yield "</outputs>"
-    if cell.omitted is not UNSET and (left_out := cell.omitted.outputs):
-        yield f"({left_out} characters of its outputs are not shown.)"
-    if cell.omitted is not UNSET and (left_out := cell.omitted.source):
-        yield f"({left_out} characters of its source are not shown.)"
+    if cell.omitted is not UNSET and (omitted_count := cell.omitted.outputs):
+        yield f"({omitted_count} characters of its outputs are not shown.)"
+    if cell.omitted is not UNSET and (omitted_count := cell.omitted.source):
+        yield f"({omitted_count} characters of its source are not shown.)"
 
 
 def _render_output(output: dict[str, Any]) -> Iterator[str | ImageBlock]:
@@ -114,7 +114,7 @@ def _detect_image_type(data: bytes) -> str | None:
 
 _VERBS = {"replace": "Replaced", "insert": "Inserted", "delete": "Deleted"}
 
-#: What tells a proposal from an edit, in every dialect's answer.
+#: In the results of every toolset: present if the call made a proposal, not an edit.
 ProposalId = Annotated[
     int,
     Meta(
@@ -125,7 +125,7 @@ ProposalId = Annotated[
 
 
 def describe_proposal(reply: EditReply) -> str:
-    """Return the text that says that an edit waits for a decision, and how to learn of that."""
+    """Return a text that says that an edit waits for a decision, and where to ask for it."""
     return (
         "Nothing is changed yet: a person decides first. This is proposal "
         f"{reply.proposal_id}; GET /nbedit/proposals/{reply.proposal_id}?wait=60 tells what has "
@@ -135,7 +135,7 @@ def describe_proposal(reply: EditReply) -> str:
 
 @dataclass(frozen=True)
 class CellEditResult:
-    """One operation on one cell.
+    """The result of one operation on one cell.
 
     Parameters
     ----------
@@ -144,13 +144,13 @@ class CellEditResult:
     cell_id
         The address of the cell: its id, or ``cell-N`` where it has none.
     index
-        Where it stands afterwards; a deleted one, where it stood.
+        Its index after the edit; of a deleted cell, its index before.
     cell_type
-        Its type afterwards.
+        Its type after the edit.
     source
-        What it said, if it was deleted; else empty.
+        The source of a deleted cell; otherwise empty.
     reply
-        All that is said of the edit.
+        The reply to the whole edit.
     """
 
     op: str
@@ -162,7 +162,13 @@ class CellEditResult:
 
     @classmethod
     def from_reply(cls, reply: EditReply) -> CellEditResult:
-        """Read what was done from the reply to an edit of one operation on one cell."""
+        """Build the result from the reply to an edit with one operation on one cell.
+
+        Raises
+        ------
+        TypeError
+            If the edit had another number of operations, or one that is not on a cell.
+        """
         (result,) = reply.operations
         if result.index is None or result.cell_type is None:
             message = f"Expected an operation on one cell, found {result.op!r}."
@@ -177,56 +183,56 @@ class CellEditResult:
         )
 
     def describe(self, notebook: str, *more: str) -> str:
-        """Return a sentence that describes it.
+        """Return a text that describes the edit.
 
         Parameters
         ----------
         notebook
-            What the caller calls the notebook.
+            The path of the notebook as the caller wrote it.
         *more
-            Further sentences; those that the edit has as warnings come behind them.
+            Further sentences; the warnings of the edit follow them.
         """
         cell = f"{self.cell_type} cell {self.cell_id} (index {self.index})"
-        clears = self.reply.operations[0].outputs_cleared is True
+        clears_outputs = self.reply.operations[0].outputs_cleared is True
         if self.reply.proposal_id is not UNSET:
-            outputs = ["Its outputs would be cleared."] if clears else []
-            said = [
+            outputs = ["Its outputs would be cleared."] if clears_outputs else []
+            sentences = [
                 f"Proposed to {self.op} {cell} of {notebook}.",
                 *outputs,
                 describe_proposal(self.reply),
             ]
-            return " ".join([*said, *more, *self.reply.warnings])
+            return " ".join([*sentences, *more, *self.reply.warnings])
         if self.reply.is_written:
             total = self.reply.total_cells
-            said = [f"{_VERBS[self.op]} {cell} of {notebook}, which has {total} cells now."]
+            sentences = [f"{_VERBS[self.op]} {cell} of {notebook}, which has {total} cells now."]
         else:
-            said = [f"Nothing to change: {cell} of {notebook} says this already."]
-        if clears:
-            said.append("Its outputs were cleared.")
-        return " ".join([*said, *more, *self.reply.warnings])
+            sentences = [f"Nothing to change: {cell} of {notebook} has this source already."]
+        if clears_outputs:
+            sentences.append("Its outputs were cleared.")
+        return " ".join([*sentences, *more, *self.reply.warnings])
 
 
-#: The most lines at once, and the most characters of one.
+#: The largest number of lines that are shown at once, and of characters of a line.
 MOST_LINES = 2000
 MOST_CHARACTERS = 2000
 
 
 def number_lines(text: str, offset: int = 1, limit: int = MOST_LINES) -> str:
-    """Show lines with their numbers from 1, and say what is left out.
+    """Return lines with their numbers from 1, and a note about what is not shown.
 
     Parameters
     ----------
     text
         The text; a line ends with a line feed, or a carriage return and a line feed.
     offset
-        The first line that is shown.
+        The number of the first line that is shown.
     limit
-        How many at most.
+        The largest number of lines to show.
 
     Raises
     ------
     InvalidRequest
-        If the text has no such line.
+        If the text has fewer than ``offset`` lines.
     """
     if text in {"", "\ufeff"}:
         return "The file is empty."
@@ -244,7 +250,7 @@ def number_lines(text: str, offset: int = 1, limit: int = MOST_LINES) -> str:
 
 
 def split_lines(text: str) -> list[str]:
-    """Return a text's lines without their ends, and without a byte order mark."""
+    """Return the lines of a text without line ends and byte order mark."""
     lines = text.removeprefix("\ufeff").split("\n")
     if lines[-1] == "":
         lines.pop()

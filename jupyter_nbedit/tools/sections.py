@@ -1,4 +1,4 @@
-"""The dialect ``sections``: ``notebook_edit``, on what stands under a heading."""
+"""The toolset ``sections``: ``notebook_edit``, on the text under a heading."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _BACKTICKS = re.compile(r"`+")
 _SHORTEST_FENCE = 3
 
 
-class Input(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class SectionsInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """What ``notebook_edit`` takes."""
 
     file: Annotated[
@@ -95,8 +95,8 @@ class Input(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
     ) = UNSET
 
 
-class Output(msgspec.Struct, frozen=True, kw_only=True):
-    """What it answers, whether it was done or not; ``content`` is what was read."""
+class SectionsOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``notebook_edit`` answers, also on failure; ``content`` is what was read."""
 
     success: bool
     message: str
@@ -104,36 +104,38 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     proposal_id: ProposalId | UnsetType = UNSET
 
 
-async def _call(services: ToolContext, caller: Caller, given: Input) -> Output:
-    if services.owners and caller.user not in services.owners:
+async def _call(context: ToolContext, caller: Caller, arguments: SectionsInput) -> SectionsOutput:
+    if context.owners and caller.user not in context.owners:
         message = "Only the owners of this server may use this tool (NbEditApp.owners)."
         raise Forbidden(message)
-    if given.section is not UNSET:
-        sections.check_section_name(given.section)
-    name = _build_path(services, given.file)
-    if given.action == "read":
-        return await _read(services, caller, given, name)
-    wanted = _plan_edit(given)
+    if arguments.section is not UNSET:
+        sections.check_section_name(arguments.section)
+    name = _build_path(context, arguments.file)
+    if arguments.action == "read":
+        return await _read(context, caller, arguments, name)
+    section_edit = _plan_edit(arguments)
     if name.endswith(_NOTEBOOK):
-        return await _edit_notebook(services, caller, given, wanted)
-    await services.check_mode()
-    path = services.map_file_path(name, relative=True)
+        return await _edit_notebook(context, caller, arguments, section_edit)
+    await context.check_mode()
+    path = context.map_file_path(name, relative=True)
 
     def change(content: Content) -> bytes:
-        return encode_text(wanted.on_text(decode_text(content.text)))
+        return encode_text(section_edit.edit_text(decode_text(content.text)))
 
-    written = await services.texts.update(path, change)
-    if written is None:
-        return Output(success=True, message=_describe_no_change(given))
-    return Output(success=True, message=" ".join([_describe_edit(given), *written.warnings]))
+    write_result = await context.text_files.update(path, change)
+    if write_result is None:
+        return SectionsOutput(success=True, message=_describe_no_change(arguments))
+    return SectionsOutput(
+        success=True, message=" ".join([_describe_edit(arguments), *write_result.warnings])
+    )
 
 
-def _build_path(services: ToolContext, file: str) -> str:
-    if file in services.section_files:
+def _build_path(context: ToolContext, file: str) -> str:
+    if file in context.section_files:
         return f"{_FOLDER}/{file}{_MARKDOWN}"
     if file.endswith((_MARKDOWN, _NOTEBOOK)):
         return file
-    names = ", ".join(services.section_files)
+    names = ", ".join(context.section_files)
     message = (
         f"Expected `file` to be one of {names}, or a path that ends in {_MARKDOWN} or {_NOTEBOOK}; "
         f"found {file[-200:]!r}."
@@ -142,16 +144,16 @@ def _build_path(services: ToolContext, file: str) -> str:
 
 
 class _SectionEdit(msgspec.Struct, frozen=True):
-    """A change, as it is made to a text and to a notebook."""
+    """A change of a section: in a Markdown text, and as an operation on a notebook."""
 
-    on_text: Callable[[str], str]
-    on_notebook: Operation
+    edit_text: Callable[[str], str]
+    operation: Operation
 
 
-def _plan_edit(given: Input) -> _SectionEdit:
-    section = _get_required(given, "section")
-    if given.action == "remove_entry":
-        match = _get_required(given, "entry_match")
+def _plan_edit(arguments: SectionsInput) -> _SectionEdit:
+    section = _get_required(arguments, "section")
+    if arguments.action == "remove_entry":
+        match = _get_required(arguments, "entry_match")
         if not match.strip():
             message = "`entry_match` is empty, and would remove every entry; found no text in it."
             raise InvalidRequest(message)
@@ -159,8 +161,8 @@ def _plan_edit(given: Input) -> _SectionEdit:
             lambda text: sections.remove_entry(text, section, match)[0],
             RemoveEntry(section=section, match=match),
         )
-    content = _get_required(given, "content")
-    if given.action == "append_to_section":
+    content = _get_required(arguments, "content")
+    if arguments.action == "append_to_section":
         return _SectionEdit(
             lambda text: sections.append(text, section, content),
             AppendToSection(section=section, source=content),
@@ -171,47 +173,55 @@ def _plan_edit(given: Input) -> _SectionEdit:
     )
 
 
-def _get_required(given: Input, name: str) -> str:
-    value = getattr(given, name)
+def _get_required(arguments: SectionsInput, name: str) -> str:
+    value = getattr(arguments, name)
     if value is UNSET:
-        message = f"`{given.action}` needs `{name}`; found none."
+        message = f"`{arguments.action}` needs `{name}`; found none."
         raise InvalidRequest(message)
     return str(value)
 
 
 async def _edit_notebook(
-    services: ToolContext, caller: Caller, given: Input, wanted: _SectionEdit
-) -> Output:
-    path = services.map_notebook_path(given.file, relative=True)
-    reply = await services.edit(path, lambda _: [wanted.on_notebook], caller, _NAME)
+    context: ToolContext, caller: Caller, arguments: SectionsInput, section_edit: _SectionEdit
+) -> SectionsOutput:
+    path = context.map_notebook_path(arguments.file, relative=True)
+    reply = await context.edit(path, lambda _: [section_edit.operation], caller, _NAME)
     if reply.proposal_id is not UNSET:
-        said = f"{_describe_proposal(given)} {describe_proposal(reply)}"
+        sentence = f"{_describe_proposal(arguments)} {describe_proposal(reply)}"
     else:
-        said = _describe_edit(given) if reply.is_written else _describe_no_change(given)
-    message = " ".join([said, *reply.warnings])
-    return Output(success=True, message=message, proposal_id=reply.proposal_id)
+        sentence = _describe_edit(arguments) if reply.is_written else _describe_no_change(arguments)
+    message = " ".join([sentence, *reply.warnings])
+    return SectionsOutput(success=True, message=message, proposal_id=reply.proposal_id)
 
 
-async def _read(services: ToolContext, caller: Caller, given: Input, name: str) -> Output:
+async def _read(
+    context: ToolContext, caller: Caller, arguments: SectionsInput, name: str
+) -> SectionsOutput:
     if name.endswith(_NOTEBOOK):
-        path = services.map_notebook_path(name, relative=True)
-        chosen = [] if given.section is UNSET else [given.section]
+        path = context.map_notebook_path(name, relative=True)
+        section_names = [] if arguments.section is UNSET else [arguments.section]
         selection = ReadOptions(
-            sections=chosen, show=Show("source", "none"), session=caller.session
+            sections=section_names, show=Show("source", "none"), session=caller.session
         )
-        reply = await services.reader.read(path, selection, known=lambda _: False)
+        reply = await context.reader.read(path, selection, known=lambda _: False)
         if isinstance(reply, str):
             raise TypeError(reply)
         content = _render_markdown(reply)
     else:
-        path = services.map_file_path(name, relative=True)
-        read = await services.texts.read(path)
-        content = decode_text(read.text)
-        if given.section is not UNSET:
-            content = sections.read(content, given.section)
-        services.readings.record(caller.session, path, hashlib.sha256(read.text).hexdigest())
-    of = given.file if given.section is UNSET else f"the section {given.section!r} of {given.file}"
-    return Output(success=True, message=f"This is {of}.", content=content)
+        path = context.map_file_path(name, relative=True)
+        file_content = await context.text_files.read(path)
+        content = decode_text(file_content.text)
+        if arguments.section is not UNSET:
+            content = sections.read(content, arguments.section)
+        context.read_tracker.record(
+            caller.session, path, hashlib.sha256(file_content.text).hexdigest()
+        )
+    subject = (
+        arguments.file
+        if arguments.section is UNSET
+        else f"the section {arguments.section!r} of {arguments.file}"
+    )
+    return SectionsOutput(success=True, message=f"This is {subject}.", content=content)
 
 
 def _render_markdown(reply: ReadReply) -> str:
@@ -227,34 +237,37 @@ def _render_markdown(reply: ReadReply) -> str:
     return "\n\n".join(parts)
 
 
-_DONE = {
+_DONE_SENTENCES = {
     "append_to_section": "Appended to the section",
     "replace_section": "Replaced the section",
     "remove_entry": "Removed the entry from the section",
 }
 
 
-def _describe_edit(given: Input) -> str:
-    return f"{_DONE[given.action]} {given.section!r} of {given.file}."
+def _describe_edit(arguments: SectionsInput) -> str:
+    return f"{_DONE_SENTENCES[arguments.action]} {arguments.section!r} of {arguments.file}."
 
 
-_PROPOSED = {
+_PROPOSED_SENTENCES = {
     "append_to_section": "Proposed to append to the section",
     "replace_section": "Proposed to replace the section",
     "remove_entry": "Proposed to remove the entry from the section",
 }
 
 
-def _describe_proposal(given: Input) -> str:
-    return f"{_PROPOSED[given.action]} {given.section!r} of {given.file}."
+def _describe_proposal(arguments: SectionsInput) -> str:
+    return f"{_PROPOSED_SENTENCES[arguments.action]} {arguments.section!r} of {arguments.file}."
 
 
-def _describe_no_change(given: Input) -> str:
-    return f"Nothing to change: the section {given.section!r} of {given.file} is so already."
+def _describe_no_change(arguments: SectionsInput) -> str:
+    section = f"the section {arguments.section!r} of {arguments.file}"
+    return f"Nothing to change: {section} has this content already."
 
 
-def _refuse(refusal: ToolError) -> Output:
-    return Output(success=False, message=refusal.describe())
+def _build_failure(error: ToolError) -> SectionsOutput:
+    return SectionsOutput(success=False, message=error.describe())
 
 
-NOTEBOOK_EDIT = Tool("sections", "notebook_edit", _DESCRIPTION, Input, _call, _refuse)
+NOTEBOOK_EDIT = Tool(
+    "sections", "notebook_edit", _DESCRIPTION, SectionsInput, _call, _build_failure
+)

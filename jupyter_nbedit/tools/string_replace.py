@@ -1,4 +1,4 @@
-"""Replace a text in a text, by a contract that knows no line end but the line feed."""
+"""Exact text replacement for ``Edit``, where a line feed matches every line end of the file."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from jupyter_nbedit.notebook.source_edit import check_growth
 _SHOWN_LINES = 20
 
 
-def replace_string(text: str, old: str, new: str, *, every: bool) -> tuple[str, list[int]]:
-    """Replace a text where it stands, and keep the line ends there.
+def replace_string(text: str, old: str, new: str, *, replaces_all: bool) -> tuple[str, list[int]]:
+    """Replace a text and keep the line ends of the file.
 
     Parameters
     ----------
     text
-        What a file holds.
+        The text of the file.
     old
-        What is to be replaced, not empty. A line end in it stands for whichever line end the file
-        has there.
+        The text to replace, not empty. A line end in it matches any line end of the file.
     new
-        What comes in its place, with the line ends of the place.
-    every
-        Whether to replace it wherever it stands; otherwise it must stand there once.
+        The replacement; its line ends become those of the replaced text.
+    replaces_all
+        Whether to replace every occurrence; otherwise there must be exactly one.
 
     Returns
     -------
     tuple
-        The new text, and the lines from 1 in the old text where a replaced one began.
+        The new text, and the numbers (from 1) of the lines in the old text where an occurrence
+        begins.
 
     Raises
     ------
     InvalidRequest
-        If ``old`` is ``new``.
+        If ``old`` equals ``new``.
     TextMismatch
-        If it stands nowhere, or more often than once.
+        If ``old`` does not occur, or occurs more than once without ``replaces_all``.
     """
     if old == new:
         message = "`old_string` and `new_string` are the same: there is nothing to change."
         raise InvalidRequest(message)
     plain = PlainText(text)
-    sought = old.replace("\r\n", "\n")
-    starts = plain.find_all(sought)
+    searched_text = old.replace("\r\n", "\n")
+    starts = plain.find_all(searched_text)
     lines = _list_lines(plain.text, starts)
     if not starts:
         message = (
@@ -49,21 +49,21 @@ def replace_string(text: str, old: str, new: str, *, every: bool) -> tuple[str, 
             "exactly, white space included, without the line numbers."
         )
         raise TextMismatch(message, count=0, lines=[])
-    if len(starts) > 1 and not every:
+    if len(starts) > 1 and not replaces_all:
         message = (
             f"`old_string` stands in the file {len(starts)} times, beginning on the lines "
             f"{', '.join(map(str, lines[:_SHOWN_LINES]))}. Give more of the text around the one "
             "you mean, or set `replace_all`."
         )
         raise TextMismatch(message, count=len(starts), lines=lines[:_SHOWN_LINES])
-    check_growth(text, len(starts), len(new) - len(sought))
-    return plain.replace(starts, len(sought), new), lines
+    check_growth(text, len(starts), len(new) - len(searched_text))
+    return plain.replace(starts, len(searched_text), new), lines
 
 
-def _list_lines(text: str, places: list[int]) -> list[int]:
+def _list_lines(text: str, offsets: list[int]) -> list[int]:
     lines, line, last = [], 1, 0
-    for place in places:
-        line += text.count("\n", last, place)
+    for offset in offsets:
+        line += text.count("\n", last, offset)
         lines.append(line)
-        last = place
+        last = offset
     return lines

@@ -1,4 +1,4 @@
-"""Texts and the bytes of the files they are kept in: UTF-8 without NUL, or no text."""
+"""Decode and encode text files: UTF-8 without NUL characters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def decode_text(data: bytes) -> str:
     Raises
     ------
     InvalidRequest
-        If it is none.
+        If the bytes are not UTF-8, or have a NUL character.
     """
     if b"\0" not in data:
         try:
@@ -31,7 +31,7 @@ def encode_text(text: str) -> bytes:
     Raises
     ------
     InvalidRequest
-        If the file would be no text.
+        If the text has a NUL character.
     """
     if "\0" in text:
         message = "The text has a NUL character, which no text file has; leave it out."

@@ -48,7 +48,7 @@ def _value(tool: str, name: str) -> Any:
 
 #: By the tools' addresses.
 SCHEMAS: Mapping[str, Any] = {
-    tool: build_input_schema(found.form) for tool, found in ADDRESSES.items()
+    tool: build_input_schema(found.arguments_type) for tool, found in ADDRESSES.items()
 }
 INPUTS: Mapping[str, dict[str, Any]] = {
     tool: {name: _value(tool, name) for name in schema["properties"]}

@@ -137,7 +137,7 @@ def test_comparisons_of_cells_without_ids_take_linear_time() -> None:
 @pytest.mark.parametrize("text", ["a", "ab", "a\r\n", "\r"])
 def test_edits_replace_a_text_everywhere_in_linear_time(text: str) -> None:
     def replace(size: int) -> None:
-        replace_string("a" + text * size, "a", "b\nc", every=True)
+        replace_string("a" + text * size, "a", "b\nc", replaces_all=True)
 
     assert_linear(replace, 1000)
 

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -51,6 +52,8 @@ TARGETS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(("query", "old", "old_string", "match", "entry_match"), ("x", "is")),
 }
 AIMED = 0.9
+#: In characters; Tornado takes 64 KiB of headers.
+LONGEST_QUERY = 32_768
 
 # What a right request may meet in a notebook it was not made for. 400 is looked into below.
 MAY_MEET = ["2xx", "304", "400", "403", "404", "409", "410", "412", "422", "428"]
@@ -87,6 +90,8 @@ def test_the_server_does_what_the_document_says(
 ) -> None:
     # A list of nothing is wrong for most parameters, but is not sent at all, and so is right.
     assume(all(value not in ([], {}, None) for value in (case.query or {}).values()))
+    # Tornado closes the connection for a longer first line of a request, without an answer.
+    assume(len(quote(repr(case.query))) < LONGEST_QUERY)
     lay_out(live.root)
     aim(case, live.root)
     sent[case.operation.label] += 1

@@ -24,13 +24,13 @@ def parts(schema: Any) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize("tool", TOOLS, ids=list(ADDRESSES))
 def test_a_tool_is_described_by_one_plain_schema_and_in_sentences(tool: Tool[Any]) -> None:
-    schema = build_input_schema(tool.form)
+    schema = build_input_schema(tool.arguments_type)
     jsonschema.Draft202012Validator.check_schema(schema)
     assert (schema["type"], schema["additionalProperties"]) == ("object", False)
     # What the programs that hand tools to models do not take at the top, or anywhere.
     assert not {"anyOf", "oneOf", "allOf"} & schema.keys()
     assert not any({"$ref", "$defs"} & part.keys() for part in parts(schema))
-    fields = msgspec.structs.fields(tool.form)
+    fields = msgspec.structs.fields(tool.arguments_type)
     assert schema["required"] == [field.name for field in fields if field.required]
     for name, member in schema["properties"].items():
         assert len(member["description"]) > 15, name

@@ -14,15 +14,32 @@ from tornado import web
 
 from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.handlers.base import NbEditHandler
+from jupyter_nbedit.handlers.cells import InsertBody, ReplaceBody
+from jupyter_nbedit.handlers.editing import NewCell
 from jupyter_nbedit.handlers.errors import INTERNAL_ERROR, STATUS, ErrorBody
 from jupyter_nbedit.handlers.openapi.examples import Example
 from jupyter_nbedit.handlers.openapi.spec import Header, OperationSpec, get_spec
-from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
+from jupyter_nbedit.notebook.operations import (
+    LARGEST_INTEGER,
+    ClearOutputs,
+    Delete,
+    Expect,
+    Insert,
+    Move,
+    RemoveEntry,
+    Replace,
+    ReplaceText,
+    SetMetadata,
+)
+from jupyter_nbedit.search.models import SearchRequest
+from jupyter_nbedit.tools.claude_code import NotebookEditInput
+from jupyter_nbedit.tools.mycode import MycodeInput
+from jupyter_nbedit.tools.nexo import NexoInput
+from jupyter_nbedit.tools.omp import OmpInput
+from jupyter_nbedit.tools.sections import SectionsInput
 
 _AT = "#/components/schemas/{name}"
 _FREE = "JSONWithoutTrusted"
-# What msgspec puts before the names of structs that several modules have.
-_MODULES = b"jupyter_nbedit.tools."
 
 #: Any JSON in which nothing claims to be trusted, at any depth.
 _WITHOUT_TRUSTED = {
@@ -76,32 +93,32 @@ _ONE_CELL = {
         _build_condition("edit_mode", "insert", _require_members("cell_type")),
     ]
 }
-#: What the decoder leaves to others to refuse, by the struct's name.
-_RULES: Mapping[str, Mapping[str, Any]] = {
-    "Insert": _POSITION,
-    "InsertBody": _POSITION,
-    "Move": {"allOf": [_POSITION, _CELLS], **_GUARD},
-    "Delete": {**_CELLS, **_GUARD},
-    "Replace": _require_at_least_one("source", "cell_type"),
-    "ReplaceBody": {
+#: What the decoder leaves to others to refuse, by struct.
+_RULES: Mapping[type[msgspec.Struct], Mapping[str, Any]] = {
+    Insert: _POSITION,
+    InsertBody: _POSITION,
+    Move: {"allOf": [_POSITION, _CELLS], **_GUARD},
+    Delete: {**_CELLS, **_GUARD},
+    Replace: _require_at_least_one("source", "cell_type"),
+    ReplaceBody: {
         **_require_at_least_one("source", "cell_type", "metadata"),
         "if": {"required": ["outputs"]},
         "then": _require_at_least_one("source", "cell_type"),
     },
-    "ReplaceText": {
+    ReplaceText: {
         "oneOf": [
             {"required": ["old", "new"], **_require_none("edits")},
             {"required": ["edits"], **_require_none("old", "new", "all")},
         ]
     },
-    "ClearOutputs": {**_require_exactly_one("cell", "cells", "all"), **_GUARD},
-    "SetMetadata": _GUARD,
-    "Expect": _require_exactly_one("source", "source_hash"),
-    "SearchRequest": _require_exactly_one("query", "regex"),
-    "nexo.Input": _ONE_CELL,
-    "mycode.Input": _ONE_CELL,
-    "omp.Input": _build_condition("action", "delete", _ANYTHING, _require_members("content")),
-    "sections.Input": {
+    ClearOutputs: {**_require_exactly_one("cell", "cells", "all"), **_GUARD},
+    SetMetadata: _GUARD,
+    Expect: _require_exactly_one("source", "source_hash"),
+    SearchRequest: _require_exactly_one("query", "regex"),
+    NexoInput: _ONE_CELL,
+    MycodeInput: _ONE_CELL,
+    OmpInput: _build_condition("action", "delete", _ANYTHING, _require_members("content")),
+    SectionsInput: {
         "allOf": [
             _build_condition("action", "read", _ANYTHING, _require_members("section")),
             _build_condition("action", "append_to_section", _require_members("content")),
@@ -109,7 +126,7 @@ _RULES: Mapping[str, Mapping[str, Any]] = {
             _build_condition("action", "remove_entry", _require_members("entry_match")),
         ]
     },
-    "NotebookEditInput": _build_condition(
+    NotebookEditInput: _build_condition(
         "edit_mode",
         "insert",
         _require_members("cell_type"),
@@ -118,18 +135,18 @@ _RULES: Mapping[str, Mapping[str, Any]] = {
 }
 _NOT_BLANK = {"pattern": r"[^\s\u001c-\u001f\u0085]"}
 #: The same of single members.
-_MEMBER_RULES: Mapping[tuple[str, str], Mapping[str, Any]] = {
-    ("ClearOutputs", "all"): {"const": True},
-    ("RemoveEntry", "match"): _NOT_BLANK,
-    ("sections.Input", "entry_match"): _NOT_BLANK,
+_MEMBER_RULES: Mapping[tuple[type[msgspec.Struct], str], Mapping[str, Any]] = {
+    (ClearOutputs, "all"): {"const": True},
+    (RemoveEntry, "match"): _NOT_BLANK,
+    (SectionsInput, "entry_match"): _NOT_BLANK,
     **{
         (struct, member): {"$ref": _AT.format(name=_FREE)}
         for struct, member in (
-            ("Insert", "metadata"),
-            ("InsertBody", "metadata"),
-            ("NewCell", "metadata"),
-            ("ReplaceBody", "metadata"),
-            ("SetMetadata", "patch"),
+            (Insert, "metadata"),
+            (InsertBody, "metadata"),
+            (NewCell, "metadata"),
+            (ReplaceBody, "metadata"),
+            (SetMetadata, "patch"),
         )
     },
 }
@@ -147,13 +164,14 @@ class SchemaBuilder:
     def __init__(self, types: Iterable[Any]) -> None:
         forms = list(dict.fromkeys(form for form in types if not isinstance(form, dict)))
         written = msgspec.json.encode(msgspec.json.schema_components(forms, ref_template=_AT))
-        schemas, self.components = msgspec.json.decode(written.replace(_MODULES, b""))
+        schemas, self.components = msgspec.json.decode(written)
         self._of = dict(zip(forms, schemas, strict=True))
-        for struct, schema in self.components.items():
+        for schema in self.components.values():
             schema["description"] = prose(schema.get("description", ""))
-            schema.update(_RULES.get(struct, {}))
-            for name, member in schema.get("properties", {}).items():
-                member.update(_MEMBER_RULES.get((struct, name), {}))
+        for struct, rule in _RULES.items():
+            self.components[struct.__name__].update(rule)
+        for (struct, name), rule in _MEMBER_RULES.items():
+            self.components[struct.__name__]["properties"][name].update(rule)
         if any(_FREE in str(schema) for schema in self.components.values()):
             self.components[_FREE] = _WITHOUT_TRUSTED
 
