@@ -15,9 +15,9 @@ from hypothesis import settings
 
 from tests.support.clock import Clock
 from tests.support.http import Client, Local
+from tests.support.sampling import enable_nightly, is_nightly, run_seed
 from tests.support.servers import run_server
 from tests.support.services import ServiceBuilder
-from tests.support.sizes import enable_nightly, is_nightly, run_seed
 
 pytest_plugins = ["pytest_jupyter.jupyter_server"]
 

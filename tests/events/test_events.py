@@ -14,8 +14,8 @@ from jupyter_events.schema import EventSchema
 
 from jupyter_nbedit.events.emitters import SCHEMA_ID, SCHEMA_PATH
 from tests.events.listener import listening
-from tests.handlers.actions import replace, send_json_locally
-from tests.handlers.refused import details
+from tests.handlers.error_checks import details
+from tests.handlers.requests import replace, send_json_locally
 from tests.support import samples
 from tests.support.http import Local
 

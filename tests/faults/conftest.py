@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.machinery import NIGHTLY, built
+from tests.faults.requirements import NIGHTLY, built
 
 MEMORY = Path("/dev/shm")  # noqa: S108 -- only to be quick; each test makes a folder of its own
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.machinery import NIGHTLY, need_mounts, run, work
+from tests.faults.requirements import NIGHTLY, need_mounts, run, work
 
 SAID = {
     "full": "no_space",

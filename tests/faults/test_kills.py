@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.machinery import NIGHTLY, work
-from tests.faults.place import TRIED_CASES
-from tests.support.sizes import seeded_random
+from tests.faults.requirements import NIGHTLY, work
+from tests.faults.scenario import TRIED_CASES
+from tests.support.sampling import seeded_random
 
 # Every call is another point; by day every tenth of a case's.
 STEP = 1 if NIGHTLY else 10

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.faults.place import CASES, Outcome, Place, Server
+from tests.faults.scenario import CASES, Outcome, Place, Server
 from tests.faults.shim import ERRORS, Mode, Shim
 
 # Longer than what a killed process leaves is left.

@@ -17,10 +17,10 @@ with atheris.instrument_imports(include=["jupyter_nbedit.notebook"], enable_load
     from jupyter_nbedit.errors import NbEditError
     from jupyter_nbedit.notebook.document import Document
     from jupyter_nbedit.notebook.splices import apply_splices, invert_splices
-    from tests.fuzz import ways
+    from tests.fuzz import scanners
     from tests.notebook import model
     from tests.notebook.oracle import check, edit
-    from tests.support.sizes import is_nightly
+    from tests.support.sampling import is_nightly
 
 # An edit, and what it means to the model, costs thirty times what finding the spans does.
 ONE_IN = 12
@@ -29,8 +29,8 @@ SOURCES = ("", "x", 'a = "1"\n# \U0001f600 \\ \t\nb', "\x00\u2028")
 
 def one_input(text: bytes) -> None:
     """Test one text."""
-    ways.compare_json(text)
-    document = ways.compare_ways(text, is_brief=not is_nightly())
+    scanners.compare_json(text)
+    document = scanners.compare_ways(text, is_brief=not is_nightly())
     if document is not None:
         chance = random.Random(zlib.crc32(text))
         if chance.randrange(ONE_IN) == 0:
@@ -45,7 +45,9 @@ def edited(document: Document, chance: random.Random) -> None:
     except NbEditError:
         return
     text = apply_splices(document.text, splices)
-    assert ways.describe(document.apply_splices(splices)) == ways.describe(Document.parse(text))
+    assert scanners.describe(document.apply_splices(splices)) == scanners.describe(
+        Document.parse(text)
+    )
     assert apply_splices(text, invert_splices(document.text, splices)) == document.text
     # By day the model is held against notebooks that nbformat would take, in tests/notebook.
     if is_nightly() and all(is_regular(cell) for cell in model.loads(document.text)["cells"]):

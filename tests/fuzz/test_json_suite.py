@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.handlers.refused import assert_says_nothing_of_this_machine, details, untouched
+from tests.handlers.error_checks import assert_says_nothing_of_this_machine, details, untouched
 from tests.notebook import model
 from tests.support import corpora, samples
 from tests.support.http import Client
-from tests.support.sizes import is_nightly, seeded_random
+from tests.support.sampling import is_nightly, seeded_random
 
 NAME = "suite.ipynb"
 EDIT = {"op": "replace", "cell": "beta", "source": "changed"}

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from jupyter_nbedit.notebook.lazy.scan import scan_cells
-from tests.fuzz import ways
-from tests.notebook.generated import BOM
-from tests.notebook.parked import Parked
+from tests.fuzz import scanners
+from tests.notebook.lazy.recording_buffer import Parked
+from tests.notebook.strategies import BOM
 from tests.support.paths import CACHE, ROOT
-from tests.support.sizes import is_nightly, run_seed
+from tests.support.sampling import is_nightly, run_seed
 
 FOUND = CACHE / "fuzz"
 NIGHT_SECONDS = 60 * float(os.environ.get("NBEDIT_FUZZ_MINUTES", "3"))
@@ -123,8 +123,8 @@ def test_the_seeds_are_found_in_every_way() -> None:
     by_windows: Counter[bool] = Counter()
     for text in SEEDS:
         start = len(BOM) if text.startswith(BOM) else 0
-        ways.compare_json(text)
-        if ways.compare_ways(text) is not None:
+        scanners.compare_json(text)
+        if scanners.compare_ways(text) is not None:
             by_windows[scan_cells(Parked(text), start, 100) is not None] += 1
     # Else the way of the windows would be that of the whole text, and agree with it always.
     assert by_windows[True] > by_windows[False] > 0, by_windows

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jupyter_nbedit.tools import ADDRESSES
+from tests.handlers.error_checks import nested, with_operation
 from tests.handlers.faults import (
     Fault,
     fail_reads,
@@ -22,7 +23,6 @@ from tests.handlers.faults import (
     save_elsewhere,
 )
 from tests.handlers.operation_table import CELLS, op, sha256, texts
-from tests.handlers.refused import nested, with_operation
 from tests.support import samples
 from tests.support.http import JSON
 

@@ -30,7 +30,7 @@ _OPTIONS = {
         "--NbEditApp.section_files=reminders",
         "--NbEditApp.max_proposals=1",
         "--NbEditApp.read_before_edit=True",
-        "--ServerApp.identity_provider_class=tests.handlers.ada.AdaProvider",
+        "--ServerApp.identity_provider_class=tests.handlers.identity_provider.AdaProvider",
     ],
 }
 

@@ -13,7 +13,7 @@ from tornado.web import RequestHandler
 
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.openapi.schemas import DocumentedOperation, list_operations
-from tests.handlers.refused import with_operation
+from tests.handlers.error_checks import with_operation
 from tests.handlers.tool_inputs import INPUTS
 from tests.support import samples
 from tests.support.http import JSON

@@ -10,11 +10,11 @@ import pytest
 from jupyter_server.base.handlers import APIHandler
 
 from jupyter_nbedit.handlers import default_handlers
-from tests.handlers.refused import details, untouched
+from tests.handlers.error_checks import details, untouched
 from tests.handlers.routes import ROWS, lay_out
 from tests.handlers.tool_failures import failure
 from tests.support.http import Answer, Client
-from tests.support.sizes import choose
+from tests.support.sampling import choose
 
 
 def test_nothing_of_ours_weakens_what_jupyter_server_checks() -> None:

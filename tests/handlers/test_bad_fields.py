@@ -17,11 +17,11 @@ import pytest
 
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.openapi.builder import build_document
+from tests.handlers.error_checks import details, untouched
 from tests.handlers.operation_table import CELLS, ROWS, SECTION_ROWS, SECTIONS, op, sha256
-from tests.handlers.refused import details, untouched
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client
-from tests.support.sizes import choose
+from tests.support.sampling import choose
 
 DOCUMENT = build_document(default_handlers, base_url="/")
 NOTEBOOK = "nbedit/notebooks/a.ipynb"

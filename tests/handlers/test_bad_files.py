@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.handlers.bad_requests import BROKEN_CELLS
+from tests.handlers.error_checks import details, untouched
 from tests.handlers.operation_table import op
-from tests.handlers.refused import details, untouched
 from tests.support import samples
 from tests.support.http import Answer, Client
 

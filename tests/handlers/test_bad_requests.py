@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.handlers.bad_requests import END, HASH, LIMIT
-from tests.handlers.refused import details, untouched, with_operation
+from tests.handlers.error_checks import details, untouched, with_operation
 from tests.support import samples
 from tests.support.http import Client
 

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.handlers.actions import send_json
-from tests.handlers.refused import details, untouched
+from tests.handlers.error_checks import details, untouched
+from tests.handlers.requests import send_json
 from tests.support import samples
 from tests.support.http import Answer, Client
 

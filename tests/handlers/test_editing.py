@@ -11,8 +11,8 @@ from typing import Any
 import nbformat
 import pytest
 
-from tests.handlers.actions import replace
-from tests.handlers.refused import details, untouched
+from tests.handlers.error_checks import details, untouched
+from tests.handlers.requests import replace
 from tests.support import samples
 from tests.support.http import JSON, Client, Local
 

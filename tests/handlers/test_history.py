@@ -12,8 +12,8 @@ import pytest
 
 from jupyter_nbedit.db.database import NAME
 from jupyter_nbedit.history.models import NewEntry
-from tests.handlers.actions import find_app, replace, send_json_locally
-from tests.handlers.refused import details
+from tests.handlers.error_checks import details
+from tests.handlers.requests import find_app, replace, send_json_locally
 from tests.support import samples
 from tests.support.http import Answer, Local
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.handlers.actions import decide, list_sources, propose, replace, send_json, set_mode
+from tests.handlers.requests import decide, list_sources, propose, replace, send_json, set_mode
 from tests.support import samples
 from tests.support.http import Client
 

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.history.rename_listener import CONTENTS
-from tests.handlers.actions import (
+from tests.handlers.error_checks import details
+from tests.handlers.requests import (
     decide,
     get_json,
     propose,
@@ -22,7 +23,6 @@ from tests.handlers.actions import (
     set_mode,
     wait_for_events,
 )
-from tests.handlers.refused import details
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client
 

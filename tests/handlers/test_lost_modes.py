@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.db.database import NAME as DATABASE
-from tests.handlers.actions import get_json, propose, replace, send_json, set_mode
-from tests.handlers.refused import details
+from tests.handlers.error_checks import details
+from tests.handlers.requests import get_json, propose, replace, send_json, set_mode
 from tests.support import samples
 from tests.support.http import Answer, Client
+from tests.support.sampling import is_nightly
 from tests.support.servers import run_server
-from tests.support.sizes import is_nightly
 from tests.support.waiting import wait_until
 
 NAMES = ("free.ipynb", "paused.ipynb", "reviewed.ipynb", "undone.ipynb")
@@ -82,7 +82,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         yield client
 
 
-# The service is tried with each of them by day, and with a restart, in tests/test_modes.py.
+# The service is tried with each of them by day, and with a restart, in tests/edits/test_modes.py.
 @pytest.mark.parametrize("damage", DAMAGES if is_nightly() else DAMAGES[:1])
 def test_after_a_damage_while_the_server_is_stopped_nothing_is_changed_until_a_person_decides(
     running: Client, tmp_path: Path, damage: Callable[[Path], None]

@@ -18,8 +18,8 @@ from jupyter_nbedit.errors import FileNotFound, NbEditError
 from jupyter_nbedit.handlers.errors import STATUS, build_error_body, get_status
 from tests.handlers.bad_requests import CASES, Case, Send
 from tests.handlers.conftest import Servers
+from tests.handlers.error_checks import details, untouched
 from tests.handlers.golden import Messages
-from tests.handlers.refused import details, untouched
 from tests.handlers.tool_table import ROWS
 from tests.support.http import JSON, Answer, Client
 

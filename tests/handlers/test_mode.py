@@ -12,8 +12,8 @@ import pytest
 
 from jupyter_nbedit.events.emitters import MODE_SCHEMA_ID
 from tests.events.listener import listening
-from tests.handlers.actions import get_json, replace, send_json, send_json_locally, set_mode
-from tests.handlers.refused import details
+from tests.handlers.error_checks import details
+from tests.handlers.requests import get_json, replace, send_json, send_json_locally, set_mode
 from tests.support import samples
 from tests.support.http import Client, Local
 

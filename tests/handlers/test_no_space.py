@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
-from tests.handlers.actions import send_json_locally
-from tests.handlers.refused import details
+from tests.handlers.error_checks import details
+from tests.handlers.requests import send_json_locally
 from tests.support import samples
 from tests.support.http import Answer, Local
 

@@ -11,8 +11,8 @@ import nbformat
 import pytest
 
 from jupyter_nbedit.notebook.operations import Operation
+from tests.handlers.error_checks import details
 from tests.handlers.operation_table import ANSWERS, CELLS, ROWS, SECTION_ROWS, SECTIONS, op, shown
-from tests.handlers.refused import details
 from tests.support import samples
 from tests.support.http import Client
 

@@ -14,7 +14,8 @@ import pytest
 
 from jupyter_nbedit.events.emitters import PROPOSAL_SCHEMA_ID
 from tests.events.listener import listening
-from tests.handlers.actions import (
+from tests.handlers.error_checks import details
+from tests.handlers.requests import (
     ODD,
     decide,
     get_json,
@@ -25,7 +26,6 @@ from tests.handlers.actions import (
     set_mode,
     undo,
 )
-from tests.handlers.refused import details
 from tests.support import samples
 from tests.support.http import JSON, SECONDS, Answer, Client, Local
 

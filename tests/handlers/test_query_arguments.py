@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.handlers.refused import details, untouched
+from tests.handlers.error_checks import details, untouched
 from tests.handlers.routes import NAME, ROWS, Row, lay_out
 from tests.handlers.tool_inputs import call
 from tests.support.http import JSON, Answer, Client
-from tests.support.sizes import choose
+from tests.support.sampling import choose
 
 #: As `ServerConnection.makeRequest` of JupyterLab adds it, and as jQuery does.
 TIMES = ["1700000000000", "_=1700000000000", "1700000000000=", "1&_=2&_=3"]

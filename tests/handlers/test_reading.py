@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.handlers.error_checks import details, untouched
 from tests.handlers.operation_table import sha256
-from tests.handlers.refused import details, untouched
 from tests.support import samples
 from tests.support.http import Client, Local
 

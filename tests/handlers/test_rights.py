@@ -13,10 +13,10 @@ import pytest
 from jupyter_server.auth import Authorizer
 
 from jupyter_nbedit.handlers import default_handlers
-from tests.handlers.refused import assert_says_nothing_of_this_machine, untouched
+from tests.handlers.error_checks import assert_says_nothing_of_this_machine, untouched
 from tests.handlers.routes import MISSING, NAME, OPERATIONS, ROWS, is_row_of, lay_out, verbs
 from tests.support.http import Answer, Client, Local
-from tests.support.sizes import is_nightly
+from tests.support.sampling import is_nightly
 
 #: What each kind of user may do to what: the words of an authorizer, and what it makes of resources
 #: that it does not know. Authorizers that were written before there was `nbedit` know `contents` at

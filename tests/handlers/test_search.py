@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.storage.base import NotebookFile, Walker
-from tests.handlers.actions import find_app, send_json, send_json_locally
-from tests.handlers.refused import assert_says_nothing_of_this_machine, details, untouched
+from tests.handlers.error_checks import assert_says_nothing_of_this_machine, details, untouched
+from tests.handlers.requests import find_app, send_json, send_json_locally
 from tests.support import corpora, samples
 from tests.support.http import Answer, Client, Local
 from tests.support.memory_storage import MemoryStorage, OneStorage

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.handlers.bad_requests import LIMIT
-from tests.handlers.refused import nested, untouched
+from tests.handlers.error_checks import nested, untouched
 from tests.handlers.tool_failures import failure
 from tests.handlers.tool_inputs import (
     FIELDS,
@@ -27,7 +27,7 @@ from tests.handlers.tool_inputs import (
 )
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client
-from tests.support.sizes import choose
+from tests.support.sampling import choose
 
 FILES = {"a.ipynb": samples.three_cells(), "a.md": b"# Title\n\n- one\n- two\n"}
 VALUES: dict[str, Any] = {

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.handlers.refused import assert_says_nothing_of_this_machine, untouched
+from tests.handlers.error_checks import assert_says_nothing_of_this_machine, untouched
 from tests.handlers.tool_failures import failure
 from tests.handlers.tool_inputs import post
-from tests.handlers.ways_out import CALLS, MARK, SECRET, TEXTS
+from tests.handlers.traversal_requests import CALLS, MARK, SECRET, TEXTS
 from tests.support import samples
 from tests.support.http import Answer, Client
 

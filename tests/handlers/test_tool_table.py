@@ -15,8 +15,8 @@ import pytest
 
 from jupyter_nbedit.tools import ADDRESSES
 from tests.handlers.conftest import Servers
+from tests.handlers.error_checks import assert_says_nothing_of_this_machine
 from tests.handlers.golden import Messages
-from tests.handlers.refused import assert_says_nothing_of_this_machine
 from tests.handlers.tool_failures import failure
 from tests.handlers.tool_table import FILES, NEW8, NEW12, NOTEBOOKS, NUMBER, ROWS, SAME, Call, Row
 from tests.support import samples

@@ -16,7 +16,7 @@ from jupyter_server.services.contents.manager import AsyncContentsManager
 
 from jupyter_nbedit.tools import ADDRESSES
 from tests.handlers.conftest import Servers
-from tests.handlers.refused import untouched
+from tests.handlers.error_checks import untouched
 from tests.handlers.tool_failures import failure
 from tests.handlers.tool_inputs import INPUTS, path_field, spelled
 from tests.support import samples

@@ -16,8 +16,8 @@ from urllib.parse import unquote_to_bytes
 
 import pytest
 
-from tests.handlers.refused import assert_says_nothing_of_this_machine, untouched
-from tests.handlers.ways_out import (
+from tests.handlers.error_checks import assert_says_nothing_of_this_machine, untouched
+from tests.handlers.traversal_requests import (
     CALLS,
     DEPTH,
     EDIT,
@@ -35,8 +35,8 @@ from tests.handlers.ways_out import (
 )
 from tests.support import samples
 from tests.support.http import Client
+from tests.support.sampling import is_nightly, seeded_random
 from tests.support.servers import run_server
-from tests.support.sizes import is_nightly, seeded_random
 
 NIGHTLY = is_nightly()
 REASON = re.compile(rb'"reason":"(notebook_not_found|invalid_request)"')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.handlers.refused import assert_says_nothing_of_this_machine
+from tests.handlers.error_checks import assert_says_nothing_of_this_machine
 from tests.support.http import Answer
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.support import samples
-from tests.tools.files import PNG, pdf
+from tests.tools.sample_files import PNG, pdf
 
 NEW12 = re.compile(r"[0-9a-z]{12}")
 NEW8 = re.compile(r"[0-9a-f]{8}")

@@ -26,7 +26,7 @@ from tests.linear.documents import BROKEN_JSON, DOCUMENTS, attempt, change, read
 from tests.notebook.oracle import edit
 from tests.support import samples
 from tests.support.http import JSON, Local
-from tests.support.sizes import is_nightly
+from tests.support.sampling import is_nightly
 
 NIGHTLY = is_nightly()
 MOST = 2.3

@@ -15,7 +15,7 @@ from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.document import Document
 from tests.linear.documents import BROKEN_JSON, DOCUMENTS, read
 from tests.support.paths import ROOT
-from tests.support.sizes import is_nightly
+from tests.support.sampling import is_nightly
 
 # Guards against hanging: all that is counted, and one text.
 LIMIT_SECONDS, LIMIT_OF_ONE = 1800.0, 600.0

@@ -20,7 +20,7 @@ from nox.project import load_toml
 
 from tests.support.corpora import CORPORA
 from tests.support.paths import CACHE, ROOT
-from tests.support.sizes import run_seed
+from tests.support.sampling import run_seed
 
 FOLDER = CACHE / "mutation"
 # A guard against hanging only: of a mutant that waits for ever.

@@ -16,7 +16,7 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.splices import apply_splices, invert_splices
 from tests.notebook import model
-from tests.notebook.parked import Parked
+from tests.notebook.lazy.recording_buffer import Parked
 
 SOURCE = 'a = "1"\n# ünïcödé \U0001f600 \\ \t\nb'
 NEW_ID = "fresh-id"

@@ -23,9 +23,9 @@ from jupyter_nbedit.notebook.sections import Outline
 from jupyter_nbedit.notebook.splices import apply_splices, invert_splices
 from jupyter_nbedit.notebook.undo.record import UndoRecord
 from tests.notebook.oracle import SOURCE, around, bytes_of, check, edit
-from tests.notebook.undo import Batch, check_newest, check_older
+from tests.notebook.undo.oracle import Batch, check_newest, check_older
 from tests.support import corpora
-from tests.support.sizes import is_nightly
+from tests.support.sampling import is_nightly
 
 NIGHTLY = is_nightly()
 STEP = 1 if NIGHTLY else 25

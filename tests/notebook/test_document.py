@@ -18,9 +18,9 @@ from jupyter_nbedit.notebook.document import (
     write_new_notebook,
 )
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
-from tests.notebook.parked import Parked
+from tests.notebook.lazy.recording_buffer import Parked
 from tests.support import samples
-from tests.support.sizes import is_nightly, seeded_random
+from tests.support.sampling import is_nightly, seeded_random
 
 THREE = samples.three_cells()
 

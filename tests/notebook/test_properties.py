@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
-from tests.notebook.generated import notebooks, texts
 from tests.notebook.oracle import check
+from tests.notebook.strategies import notebooks, texts
 
 # All other tests build on this.
 thoroughly = settings(max_examples=max(50, settings().max_examples))

@@ -21,9 +21,9 @@ from jupyter_nbedit.notebook.document import Document, compute_source_hash
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.splices import apply_splices, invert_splices
 from tests.notebook import model
-from tests.notebook.generated import Layout, Members, Token, layouts, notebooks
 from tests.notebook.oracle import check, edit
-from tests.support.sizes import is_nightly
+from tests.notebook.strategies import Layout, Members, Token, layouts, notebooks
+from tests.support.sampling import is_nightly
 
 STEPS = 100_000 if is_nightly() else 600
 STEPS_OF_A_LIFE = 50

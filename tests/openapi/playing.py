@@ -14,7 +14,6 @@ from typing import Any
 
 from jupyter_nbedit.cli.demo.show import SAMPLES
 from jupyter_nbedit.handlers.openapi.examples import Example
-from tests.handlers.actions import decide, edit, get_json, propose, send_json, set_mode, undo
 from tests.handlers.faults import (
     Fault,
     fail_reads,
@@ -24,6 +23,7 @@ from tests.handlers.faults import (
     lose_database,
     save_elsewhere,
 )
+from tests.handlers.requests import decide, edit, get_json, propose, send_json, set_mode, undo
 from tests.support.http import JSON, Answer, Client
 from tests.support.servers import start_server
 

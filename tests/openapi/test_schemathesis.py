@@ -27,10 +27,10 @@ from schemathesis.core.parameters import ParameterLocation
 
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.openapi.builder import build_document
-from tests.handlers.refused import OF_FORM, assert_says_nothing_of_this_machine
+from tests.handlers.error_checks import OF_FORM, assert_says_nothing_of_this_machine
 from tests.support import samples
 from tests.support.http import Client
-from tests.support.sizes import is_nightly
+from tests.support.sampling import is_nightly
 
 Case = schemathesis.Case[Any]
 

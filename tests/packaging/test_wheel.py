@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from tests.support.paths import LAB, ROOT
-from tests.support.sizes import is_nightly
+from tests.support.sampling import is_nightly
 
 PACKAGE_JSON = LAB / "package.json"
 LIMIT = 900  # seconds; only ends what hangs

@@ -20,9 +20,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tests.races.cell_values import Lineages
 from tests.races.chain import Chain, chained
 from tests.races.history import Edit, Feed, History, Read, Row
-from tests.races.values import Lineages
 
 # The refusals that a client of a busy notebook must be ready for.
 _HONEST = {(200, ""), (409, "cell_changed"), (503, "busy")}

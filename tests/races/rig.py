@@ -16,9 +16,9 @@ from pathlib import Path
 from threading import Event
 
 from tests.faults import shim
-from tests.faults.machinery import need
-from tests.races.insider import NAME
-from tests.races.outsider import version
+from tests.faults.requirements import need
+from tests.races.edit_loop import NAME
+from tests.races.out_of_band_writer import version
 from tests.support.paths import ROOT
 from tests.support.waiting import LIMIT_SECONDS, wait_until
 
@@ -83,7 +83,7 @@ class Rig:
             folder.mkdir()
             os.chown(folder, user, user)
         self._user = user
-        command = [sys.executable, "-m", "tests.races.stopping", str(self.root), str(locks)]
+        command = [sys.executable, "-m", "tests.races.paused_edit", str(self.root), str(locks)]
         self._process = subprocess.Popen(
             [*command, str(user)],
             cwd=ROOT,

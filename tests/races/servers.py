@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.races.wire import Connection
+from tests.races.async_connection import Connection
 from tests.support.servers import ServerProcess, start_server
 
 

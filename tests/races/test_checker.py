@@ -11,7 +11,7 @@ import pytest
 
 from tests.races.checker import violations
 from tests.races.history import Edit, Event, Feed, History, Read, Refusal, Row, Step
-from tests.support.sizes import is_nightly
+from tests.support.sampling import is_nightly
 
 
 def build_history(seed: int = 0, *, edits: int = 60, cells: int = 8, killed: int = 3) -> History:

@@ -9,8 +9,8 @@ import pytest
 
 from tests.races.rig import build_refusing, need_system
 from tests.support import samples
+from tests.support.sampling import is_nightly
 from tests.support.servers import run_server
-from tests.support.sizes import is_nightly
 
 GUARDS = {"": "lease", "lease": "exchange", "exchange lease": "compare"}
 

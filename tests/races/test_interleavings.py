@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.races import rig as acts
-from tests.races.insider import NAME
+from tests.races.edit_loop import NAME
+from tests.races.paused_edit import OURS
 from tests.races.rig import AWAY, BEFORE, THEIRS, Rig, build_rig
-from tests.races.stopping import OURS
 from tests.races.users import all_kinds, called
-from tests.support.sizes import is_nightly
+from tests.support.sampling import is_nightly
 
 Act = Callable[[Path, Rig], None]
 ACTS = [

@@ -12,7 +12,7 @@ import pytest
 
 from tests.races.checker import violations
 from tests.races.load import Load, run_load
-from tests.support.sizes import is_nightly, seeded_random
+from tests.support.sampling import is_nightly, seeded_random
 
 _FEW = (16, 12, 4, 8)
 _KILLED = Load(64, 400, 16, 200, kills=20) if is_nightly() else Load(12, 10, 4, 5, kills=1)

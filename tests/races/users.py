@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from tests.support.sizes import is_nightly
+from tests.support.sampling import is_nightly
 
 NOBODY = 65534
 

@@ -13,9 +13,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tests.races.async_connection import Connection
 from tests.races.history import Edit, Read, Refusal, Step
 from tests.races.servers import Run, Servers
-from tests.races.wire import Connection
 
 NOTEBOOK = "shared.ipynb"
 _TARGET = f"/nbedit/notebooks/{NOTEBOOK}"

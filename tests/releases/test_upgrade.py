@@ -17,7 +17,7 @@ import pytest
 from jupyter_nbedit.cli.demo import server
 from jupyter_nbedit.db.database import NAME
 from jupyter_nbedit.db.schema import SCHEMA
-from tests.handlers.refused import details
+from tests.handlers.error_checks import details
 from tests.support.http import JSON, Answer, Client
 
 #: One folder for each release that has changed the schema; `write.py` says how they are made.

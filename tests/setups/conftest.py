@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.setups.needs import needs
-from tests.setups.people import Collaboration, Documents, RoomServer, run_rooms
+from tests.setups.room_clients import Collaboration, Documents, RoomServer, run_rooms
 
 KINDS = ["collaboration", "documents"]
 # A room of jupyter-collaboration that closes in the middle of a write leaves the database of all

@@ -15,11 +15,11 @@ import pytest
 from jupyter_server.utils import ensure_async
 
 from jupyter_nbedit.errors import NotebookNotFound, StorageFailure
-from tests.handlers.refused import details, untouched
-from tests.setups.bucket import bucket
+from tests.handlers.error_checks import details, untouched
+from tests.setups.contents_requests import assert_edited, contents, keep, save, tool
 from tests.setups.needs import needs
-from tests.setups.serving import assert_edited, contents, keep, save, tool
-from tests.storage.kept import PATH, s3
+from tests.setups.s3_bucket import bucket
+from tests.storage.storage_cases import PATH, s3
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client
 from tests.support.servers import run_server

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from tests.handlers.refused import details, untouched
-from tests.setups.serving import assert_edited, contents, save
+from tests.handlers.error_checks import details, untouched
+from tests.setups.contents_requests import assert_edited, contents, save
 from tests.support import samples
 from tests.support.http import JSON, Client
+from tests.support.sampling import is_nightly
 from tests.support.servers import run_server
-from tests.support.sizes import is_nightly
 
 REPLACE = {"op": "replace", "cell": "beta", "source": "# Changed"}
 TEXT = samples.three_cells()

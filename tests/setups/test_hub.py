@@ -16,7 +16,7 @@ from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 from jupyter_nbedit.events.emitters import SCHEMA_ID
-from tests.handlers.refused import details, untouched
+from tests.handlers.error_checks import details, untouched
 from tests.handlers.routes import ROWS
 from tests.setups.hub import WRITE, Hub, running
 from tests.setups.needs import needs

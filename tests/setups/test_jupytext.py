@@ -14,9 +14,9 @@ from pathlib import Path
 import nbformat.reader
 import pytest
 
-from tests.handlers.refused import details, untouched
+from tests.handlers.error_checks import details, untouched
+from tests.setups.contents_requests import assert_edited, contents, save, tool
 from tests.setups.needs import needs
-from tests.setups.serving import assert_edited, contents, save, tool
 from tests.support import samples
 from tests.support.http import JSON, Client
 from tests.support.servers import run_server

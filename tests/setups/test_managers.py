@@ -16,7 +16,7 @@ from jupyter_nbedit.storage.kinds import StorageKind, detect_kind
 from jupyter_nbedit.storage.locks import PathLocks
 from tests.setups.needs import needs
 from tests.storage.conftest import NAME
-from tests.storage.test_managers import DECISIVE, Informative, anything
+from tests.storage.test_resolver import DECISIVE, Informative, anything
 from tests.support import samples
 
 TEXT = samples.three_cells()

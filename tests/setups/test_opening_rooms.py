@@ -14,7 +14,7 @@ from jupyter_nbedit.errors import Busy, NotAPlainFile
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage.base import StaleContent
 from jupyter_nbedit.storage.rtc.rooms import find_room
-from tests.setups.live_rooms import ROOMS, LiveNotebook
+from tests.setups.room_storages import ROOMS, LiveNotebook
 from tests.support import samples
 from tests.support.waiting import wait_until_async
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.setups.needs import needs
-from tests.setups.people import Collaboration, RoomServer, run_rooms
+from tests.setups.room_clients import Collaboration, RoomServer, run_rooms
 from tests.support import samples
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.setups.people import Documents, RoomServer
+from tests.setups.room_clients import Documents, RoomServer
 from tests.support import samples
 from tests.support.http import Answer
 from tests.support.waiting import wait_until, wait_until_async

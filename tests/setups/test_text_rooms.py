@@ -7,7 +7,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from tests.setups.people import RoomServer
+from tests.setups.room_clients import RoomServer
 from tests.support import samples
 from tests.support.http import Answer
 

@@ -18,8 +18,8 @@ import pytest
 
 from tests.soak.load import Load
 from tests.soak.pages import PAGES, Pages
+from tests.support.sampling import is_nightly, seeded_random
 from tests.support.servers import start_server
-from tests.support.sizes import is_nightly, seeded_random
 from tests.support.waiting import wait_until
 
 #: How many requests a run has, and how long a page stays at most, in seconds.

@@ -201,7 +201,7 @@ def assert_as_it_was(path: Path) -> None:
 
 @dataclass
 class Others:
-    """Other processes, which start quickly: see `tests.storage.others`."""
+    """Other processes, which start quickly: see `tests.storage.other_processes`."""
 
     process: subprocess.Popen[str]
     _ids: Iterator[int] = field(default_factory=itertools.count)
@@ -227,7 +227,7 @@ class Others:
 
 @pytest.fixture(scope="session")
 def others() -> Iterator[Others]:
-    command = [sys.executable, "-m", "tests.storage.others"]
+    command = [sys.executable, "-m", "tests.storage.other_processes"]
     # In a space of its own for mounts, which end with it.
     own_space = os.geteuid() == 0 and shutil.which("unshare") is not None
     process = subprocess.Popen(

@@ -22,7 +22,17 @@ from jupyter_nbedit.notebook.splices import Splice, apply_splices
 from jupyter_nbedit.storage.base import StaleContent, Storage, WriteResult
 from tests.setups.needs import needs
 from tests.storage.conftest import run_other_tasks
-from tests.storage.kept import AVAILABLE, EXACT, KINDS, PACKAGES, PATH, TEXT, WHOLE, Kept, written
+from tests.storage.storage_cases import (
+    AVAILABLE,
+    EXACT,
+    KINDS,
+    PACKAGES,
+    PATH,
+    TEXT,
+    WHOLE,
+    Kept,
+    written,
+)
 from tests.support import samples
 from tests.support.memory_storage import OneStorage
 from tests.support.services import ServiceBuilder

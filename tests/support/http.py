@@ -14,7 +14,7 @@ from tornado.httpclient import HTTPResponse
 from tornado.httputil import HTTPHeaders
 
 from tests.support import samples
-from tests.support.documented import assert_documented
+from tests.support.documented_answers import assert_documented
 
 JSON = {"Content-Type": "application/json"}
 SECONDS = 60

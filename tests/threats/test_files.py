@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.handlers.refused import assert_says_nothing_of_this_machine, untouched
+from tests.handlers.error_checks import assert_says_nothing_of_this_machine, untouched
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client
+from tests.support.sampling import is_nightly
 from tests.support.servers import run_server
-from tests.support.sizes import is_nightly
 
 GOOD = samples.three_cells()
 MARK = "for nobody's eyes"
@@ -270,7 +270,7 @@ def _read(descriptor: int) -> bytes:
 @contextlib.contextmanager
 def flipping(place: Flipped) -> Iterator[None]:
     """Exchange names while the block runs."""
-    command = [sys.executable, str(Path(__file__).with_name("flipper.py")), *place.pairs]
+    command = [sys.executable, str(Path(__file__).with_name("path_swapper.py")), *place.pairs]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "begun\n"

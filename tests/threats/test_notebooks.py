@@ -18,7 +18,7 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Replace
 from jupyter_nbedit.notebook.splices import apply_splices
 from tests.events.listener import listening
-from tests.handlers.actions import replace
+from tests.handlers.requests import replace
 from tests.support import samples
 from tests.support.http import Client, Local
 
@@ -84,7 +84,7 @@ def test_a_byte_order_mark_stays(live: Client) -> None:
 
 
 # S21: trust --------------------------------------------------------------------------------------
-# Ten thousand lives of notebooks are in tests/test_trust_histories.py; here is what is smuggled.
+# Random histories are in tests/trust/test_random_histories.py; here are smuggled outputs.
 
 EVIL = {
     "output_type": "display_data",

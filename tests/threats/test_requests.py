@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.handlers.refused import (
+from tests.handlers.error_checks import (
     assert_says_nothing_of_this_machine,
     details,
     untouched,
@@ -20,7 +20,7 @@ from tests.handlers.refused import (
 from tests.handlers.routes import ROWS
 from tests.support import samples
 from tests.support.http import JSON, Client
-from tests.support.sizes import is_nightly
+from tests.support.sampling import is_nightly
 from tests.support.waiting import wait_until
 
 NAME = "a.ipynb"

@@ -1,0 +1,165 @@
+"""Edits undone in random order: the notebook has its cells in the original order, or it is refused.
+
+A history is a notebook and a few edits of it, which are undone one by one in random order; some are
+made again in between and undone later. Files, storage, editor and ledger are real. An edit whose
+undo is refused is tried again later, as a person does who undoes another edit first.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from jupyter_nbedit.errors import NbEditError, UndoConflict
+from jupyter_nbedit.models import EditRequest, UndoRequest
+from tests.support import samples
+from tests.support.sampling import is_nightly
+from tests.trust.test_random_histories import ServedFolder, operations, serve_folder
+
+HISTORIES = 3_000 if is_nightly() else 30
+# In how many histories an undo may be refused for good, where all cells have ids. To this come
+# three for chance, which weighs more the fewer there are.
+MOST_REFUSED = 0.06
+
+
+def cells(text: bytes) -> list[str]:
+    """Return what tells the cells apart, in order."""
+    return [
+        json.dumps({**cell, "source": "".join(cell["source"])}, sort_keys=True)
+        for cell in samples.cells_of(text)
+    ]
+
+
+class History:
+    """The edits of one notebook, chosen by a number."""
+
+    def __init__(self, served: ServedFolder, number: int, *, has_ids: bool, is_saved: bool) -> None:
+        self.served = served
+        self.random = random.Random(number)  # noqa: S311 -- it shall be predictable
+        self.path = served.root / f"h{number}-{has_ids}-{is_saved}.ipynb"
+        self.has_ids = has_ids
+        self.is_saved = is_saved
+        self.new = 0
+
+    def write(self) -> bytes:
+        """Write the notebook; without ids, many cells look alike but for their metadata."""
+        pick = self.random.choice
+        made = [
+            samples.raw(
+                f"{at}" if self.has_ids else pick(["", "", "a", f"{at}"]),
+                f"i{at}" if self.has_ids else None,
+                metadata={"n": at},
+            )
+            for at in range(self.random.randint(2, 9))
+        ]
+        text = samples.notebook(*made, minor=5 if self.has_ids else 4)
+        self.path.write_bytes(text)
+        return text
+
+    def choose_operation(self, count: int) -> dict[str, Any]:
+        pick, at = self.random.choice, self.random.randrange
+        self.new += 1
+        source = f"new {self.new}\nmore" if self.has_ids else pick(["", "a", "new\nmore"])
+        found: dict[str, Any] = {"op": "insert", "index": at(count + 1)}
+        if count:
+            cell = at(count)
+            chosen = self.random.sample(range(count), min(count, pick([1, 1, 2, 3])))
+            found = pick(
+                [
+                    {"op": "insert", "index": at(count + 1)},
+                    {"op": "delete", "cells": chosen},
+                    {"op": "delete", "cell": cell},
+                    {"op": "move", "cells": chosen, "index": at(count + 1)},
+                    {"op": "move", "cell": cell, pick(["before", "after"]): at(count)},
+                    {"op": "replace", "cell": cell, "source": source},
+                    {"op": "split", "cell": cell, "at_line": 2},
+                    {"op": "merge", "cells": [cell, cell + 1]},
+                ]
+            )
+        return found | ({"cell_type": "raw", "source": source} if found["op"] == "insert" else {})
+
+    async def edit(self) -> int | None:
+        """Make an edit; return its number, or None if it was refused or changed nothing."""
+        count = len(samples.cells_of(self.path.read_bytes()))
+        batch = [self.choose_operation(count) for _ in range(self.random.choice([1, 1, 2]))]
+        try:
+            reply = await self.served.services.editor.edit(
+                EditRequest(self.path.name, operations(*batch))
+            )
+        except NbEditError:
+            return None
+        return reply.edit_id
+
+    async def ask(self, edit_id: int, *, redo: bool = False) -> str:
+        """Undo an edit, or make it again; return whether that was done, idle or refused."""
+        if self.is_saved and self.random.random() < 0.5:
+            # As a tab does, which changes the bytes and nothing else.
+            text = json.dumps(json.loads(self.path.read_bytes()), indent=self.random.choice([0, 2]))
+            self.path.write_text(text)
+        try:
+            reply = await self.served.services.undoing.undo(
+                UndoRequest(self.path.name, edit_id, redo=redo)
+            )
+        except UndoConflict:
+            return "refused"
+        # An edit without any effect now stays in the history, and may have one again later.
+        return "idle" if reply.edit_id is None else "done"
+
+    async def undo_all(self) -> str:
+        """Make edits and undo them in random order; return what came of it."""
+        before = self.write()
+        edits = [edit for _ in range(self.random.randint(2, 5)) if (edit := await self.edit())]
+        undone: list[int] = []
+        answers: list[tuple[int, str]] = []
+        redone = 0
+        while edits:
+            answers = [(edit, await self.ask(edit)) for edit in self.random.sample(edits, 1)]
+            if answers[0][1] != "done":
+                answers = [(edit, await self.ask(edit)) for edit in edits]
+            undone += [edit for edit, answer in answers if answer == "done"]
+            edits = [edit for edit in edits if edit not in undone]
+            if "done" not in [answer for _, answer in answers]:
+                break
+            if redone < 2 and self.random.random() < 0.3:
+                again = self.random.choice(undone)
+                redone += 1
+                if await self.ask(again, redo=True) == "done":
+                    undone.remove(again)
+                    edits.append(again)
+        if "refused" in [answer for edit, answer in answers if edit in edits]:
+            return "refused"
+        after = self.path.read_bytes()
+        if cells(after) == cells(before):
+            return "original"
+        return "other order" if Counter(cells(after)) == Counter(cells(before)) else "other cells"
+
+
+async def count_outcomes(*, has_ids: bool, is_saved: bool) -> Counter[str]:
+    outcomes: Counter[str] = Counter()
+    failed: dict[str, list[int]] = {}
+    async with serve_folder() as served:
+        for number in range(HISTORIES):
+            history = History(served, number, has_ids=has_ids, is_saved=is_saved)
+            outcome = await history.undo_all()
+            outcomes[outcome] += 1
+            failed.setdefault(outcome, []).append(number)
+    failed.pop("original", None)
+    print(dict(outcomes), failed)
+    return outcomes
+
+
+@pytest.mark.parametrize("is_saved", [False, True])
+@pytest.mark.parametrize("has_ids", [False, True])
+async def test_edits_undone_in_any_order_give_the_original_order_or_are_refused(
+    *, has_ids: bool, is_saved: bool
+) -> None:
+    outcomes = await count_outcomes(has_ids=has_ids, is_saved=is_saved)
+
+    assert outcomes.keys() <= {"original", "refused"}
+    # Without ids, most cells look alike, and one that cannot be placed for certain is refused.
+    limit = MOST_REFUSED * HISTORIES + 3 if has_ids else 0.8 * HISTORIES
+    assert outcomes["refused"] <= limit

@@ -1,0 +1,299 @@
+"""A folder with one notebook, and the service over it with real files: a server without HTTP.
+
+A place is put back as it was before each fault, and looked at after it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import os
+import stat
+import traceback
+from collections.abc import Awaitable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
+from nbformat.sign import NotebookNotary
+
+from jupyter_nbedit.errors import NbEditError
+from jupyter_nbedit.models import CreateRequest, EditReply, EditRequest, UndoRequest
+from jupyter_nbedit.notebook.operations import Delete, Insert, Operation, Replace
+from jupyter_nbedit.storage.locks import PathLocks
+from jupyter_nbedit.storage.resolver import StorageResolver
+from tests.support import samples
+from tests.support.sampling import is_nightly
+from tests.support.services import EditingServices, ServiceBuilder
+
+NAME = "a.ipynb"
+MODE = 0o640
+ATTRIBUTE = "user.nbedit-test"
+OWNER = 1234
+#: What shows in a refusal that tells more than it should.
+SECRETS = ("Traceback", 'File "')
+
+_LOG = logging.getLogger("tests.faults")
+_LOG.addHandler(logging.NullHandler())
+_LOG.propagate = False
+
+
+def _cells(number: int, lines: int) -> bytes:
+    sources = [f"x{n} = {n}\n" + "# a line of a cell\n" * lines for n in range(number)]
+    return samples.notebook(*(samples.code(text, f"c{n}") for n, text in enumerate(sources)))
+
+
+SMALL, LARGE = _cells(60, 12), _cells(300, 250)
+BATCH: list[Operation] = [
+    *(Replace(cell=f"c{n}", source=f"y{n} = {n}") for n in range(40)),
+    *(Delete(cell=f"c{n}") for n in range(40, 45)),
+    *(Insert(cell_type="raw", source="new", at="end", id=f"new{n}") for n in range(5)),
+]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Something that is asked for, on what notebook, and whether that is trusted."""
+
+    text: bytes | None
+    operations: tuple[Operation, ...]
+    is_trusted: bool = False
+    takes_back: bool = False
+
+
+CASES: Mapping[str, Case] = {
+    "replace": Case(SMALL, (Replace(cell="c7", source="x = 'ours'"),), is_trusted=True),
+    "batch": Case(SMALL, tuple(BATCH)),
+    "large": Case(LARGE, (Replace(cell="c150", source="x = 'ours'"),)),
+    "create": Case(None, (Insert(cell_type="code", source="1", at="end", id="one"),)),
+    "undo": Case(SMALL, (Replace(cell="c7", source="x = 'ours'"),), takes_back=True),
+}
+#: Those that are tried in this run.
+TRIED_CASES = tuple(CASES) if is_nightly() else ("replace", "create")
+
+
+@dataclass
+class Outcome:
+    """What the asker was told."""
+
+    reply: EditReply | None = None
+    refusal: BaseException | None = None
+
+
+@dataclass
+class Server:
+    """What lives as long as a server."""
+
+    storages: StorageResolver
+    services: EditingServices
+
+    async def close(self) -> None:
+        await self.services.close()
+
+
+@dataclass
+class Place:
+    """The folder, the case, and the bytes before and after it.
+
+    Parameters
+    ----------
+    folder
+        Empty, and for this alone.
+    case
+        What is asked for.
+    """
+
+    folder: Path
+    case: Case
+    before: bytes | None = field(init=False)
+    after: bytes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.root = self.folder / "root"
+        self.notebook = self.root / NAME
+        self.root.mkdir(exist_ok=True)
+        self.before = self.case.text
+        # Faults of Jupyter's own database of signatures are its own business.
+        self.notary = NotebookNotary(db_file=":memory:", data_dir=str(self.folder), log=_LOG)
+
+    def server(self) -> Server:
+        """Start a server, which opens its files when it needs them."""
+        manager = AsyncLargeFileManager(root_dir=str(self.root))
+        locks = PathLocks(self.folder / "locks", _LOG)
+        storages = StorageResolver({"contents_manager": manager}, locks)
+        builder = ServiceBuilder(self.folder)
+        return Server(storages, builder.build_editing(storages, notary=self.notary))
+
+    async def learn(self) -> None:
+        """Do the case once without faults, so that it is known what comes of it."""
+        server = self.server()
+        await self.put(server)
+        outcome = await self.act(server)
+        if outcome.reply is None:
+            message = f"The case cannot be done at all: {outcome.refusal!r}"
+            raise RuntimeError(message) from outcome.refusal
+        self.after = self.notebook.read_bytes()
+        await server.close()
+
+    async def put(self, server: Server) -> None:
+        """Put everything back as it was before the case."""
+        for path in self.root.iterdir():
+            path.unlink()
+        if self.case.text is None:
+            return
+        self.notebook.write_bytes(self.case.text)
+        os.setxattr(self.notebook, ATTRIBUTE, b"kept")
+        if os.geteuid() == 0:
+            os.chown(self.notebook, OWNER, OWNER)
+        self.notebook.chmod(MODE)
+        if self.case.is_trusted:
+            self.notary.sign(nbformat.reads(self.case.text.decode(), as_version=4))
+            if hasattr(self, "after"):
+                self.notary.unsign(nbformat.reads(self.after.decode(), as_version=4))
+        if self.case.takes_back:
+            await server.services.editor.edit(EditRequest(NAME, self.case.operations))
+            self.before = self.notebook.read_bytes()
+
+    async def act(self, server: Server) -> Outcome:
+        """Do the case."""
+        return await told(self._asked(server))
+
+    def _asked(self, server: Server) -> Awaitable[EditReply]:
+        if self.case.takes_back:
+            return server.services.undoing.undo(UndoRequest(NAME))
+        editor = server.services.editor
+        operations = self.case.operations
+        if self.case.text is None:
+            cells = [operation for operation in operations if isinstance(operation, Insert)]
+            return editor.create(CreateRequest(NAME, cells))
+        return editor.edit(EditRequest(NAME, operations))
+
+    # What must hold ----------------------------------------------------------------------------
+
+    def found(self) -> bytes | None:
+        """Give what is there now."""
+        return self.notebook.read_bytes() if self.notebook.exists() else None
+
+    def wrongs(self, outcome: Outcome | None) -> list[str]:
+        """Say what is wrong with the file, and with what was told of it; None if nobody was."""
+        found, wrongs = self.found(), []
+        is_new = found == self.after
+        if not is_new and found != self.before:
+            size = None if found is None else len(found)
+            wrongs.append(f"I1: neither the old nor the new bytes ({size} bytes)")
+        if outcome is not None and outcome.reply is not None:
+            if not is_new:
+                wrongs.append("I2: told that it is written, and it is not")
+            if outcome.reply.hash != hashlib.sha256(self.after).hexdigest():
+                wrongs.append("I2: told another hash")
+        if outcome is not None and outcome.refusal is not None:
+            wrongs.extend(self._wrongs_of(outcome.refusal, is_new=is_new))
+        if found is not None:
+            wrongs.extend(self._wrongs_of_attributes())
+        return wrongs
+
+    def _wrongs_of(self, refusal: BaseException, *, is_new: bool) -> list[str]:
+        if not isinstance(refusal, NbEditError):
+            return [f"I3: no refusal but {refusal!r} at {_where(refusal)}"]
+        wrongs = []
+        applied = refusal.details.get("applied", False)
+        if applied is not None and is_new != applied:
+            wrongs.append(f"I3: untrue at {_where(refusal)}: {refusal.message}")
+        said = f"{refusal.message} {refusal.details}"
+        if str(self.folder) in said or any(secret in said for secret in SECRETS):
+            wrongs.append(f"I3: tells too much: {said}")
+        return wrongs
+
+    def _wrongs_of_attributes(self) -> list[str]:
+        if self.case.text is None:
+            return []
+        status = self.notebook.stat()
+        kept = [stat.S_IMODE(status.st_mode)]
+        wanted = [MODE]
+        if os.geteuid() == 0:
+            kept += [status.st_uid, status.st_gid]
+            wanted += [OWNER, OWNER]
+        wrongs = [] if kept == wanted else [f"I6: mode and owner are {kept}, not {wanted}"]
+        with suppress(OSError):
+            if os.getxattr(self.notebook, ATTRIBUTE) == b"kept":
+                return wrongs
+        return [*wrongs, "I6: the extended attribute is lost"]
+
+    def strays(self) -> list[str]:
+        """List what lies beside the notebook."""
+        return [path.name for path in self.root.iterdir() if path.name != NAME]
+
+    def open_files(self) -> dict[str, str]:
+        """List what of the root this process has open, by its descriptors."""
+        targets = {}
+        for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 -- names are enough
+            with suppress(OSError):
+                targets[name] = os.readlink(f"/proc/self/fd/{name}")  # noqa: PTH115 -- as above
+        return {at: path for at, path in targets.items() if path.startswith(str(self.root))}
+
+    def wrongs_of_trust(self, outcome: Outcome) -> list[str]:
+        """Say what is wrong with the notebook's trust, after an edit that was acknowledged."""
+        if outcome.reply is None:
+            return []
+        is_trusted = self.notary.check_signature(nbformat.reads(self.after.decode(), as_version=4))
+        kept = not any("trust" in warning for warning in outcome.reply.warnings)
+        if self.case.is_trusted and kept and not is_trusted:
+            return ["the notebook's trust is lost, and nothing is said of it"]
+        if is_trusted and not self.case.is_trusted:
+            return ["the notebook is trusted, and was not before"]
+        return []
+
+    async def wrongs_of_going_on(self, server: Server, outcome: Outcome | None) -> list[str]:
+        """Take back what was acknowledged, and edit again; say what does not work."""
+        wrongs = []
+        reply = None if outcome is None else outcome.reply
+        if reply is not None and reply.edit_id is None and not reply.warnings:
+            wrongs.append("I5: it is not in the history, and nothing is said of it")
+        if reply is not None and reply.edit_id is not None and self.case.text is not None:
+            back = await told(
+                server.services.undoing.undo(
+                    UndoRequest(NAME, edit_id=reply.edit_id, redo=self._redoes)
+                )
+            )
+            if back.reply is None:
+                wrongs.append(f"I5: it cannot be taken back: {back.refusal!r}")
+            elif self.found() != self.before:
+                wrongs.append("I5: taken back, it is not what it was before")
+            else:
+                return wrongs
+        if self.notebook.exists():
+            more = (Insert(cell_type="raw", source="more", at="end", id="more"),)
+            asked = server.services.editor.edit(EditRequest(NAME, more))
+        else:
+            asked = server.services.editor.create(CreateRequest(NAME, []))
+        again = await told(asked)
+        if again.reply is None:
+            wrongs.append(f"I7: the next edit fails: {again.refusal!r}")
+        elif self.found() is None or again.reply.hash != samples.hash_of(self.notebook):
+            wrongs.append("I7: the next edit is not in the file")
+        elif again.reply.warnings:
+            wrongs.append(f"I7: the next edit warns: {again.reply.warnings}")
+        return wrongs
+
+    @property
+    def _redoes(self) -> bool:
+        return self.case.takes_back
+
+
+def _where(refusal: BaseException) -> str:
+    frames = traceback.extract_tb(refusal.__traceback__)
+    ours = [at for at in frames if "jupyter_nbedit" in at.filename]
+    return " ".join(f"{Path(at.filename).name}:{at.lineno}" for at in ours)
+
+
+async def told(asked: Awaitable[EditReply]) -> Outcome:
+    """Wait for an answer of any kind."""
+    try:
+        return Outcome(reply=await asked)
+    except asyncio.CancelledError:
+        raise
+    except Exception as refusal:  # noqa: BLE001 -- what is none is what we are after
+        return Outcome(refusal=refusal)

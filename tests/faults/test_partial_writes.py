@@ -1,0 +1,57 @@
+"""Another Jupyter server saves in place while we read: no half is taken for a notebook."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+from jupyter_nbedit.errors import Busy
+from jupyter_nbedit.reading.loading import load_notebook
+from tests.faults.in_place_saver import version
+from tests.faults.requirements import NIGHTLY
+from tests.faults.scenario import CASES, NAME, Place
+from tests.support.paths import ROOT
+
+READS, HALVES = (20_000, 1_000) if NIGHTLY else (300, 10)
+#: Only ends a test that hangs.
+HANGING_SECONDS = 3600
+
+
+def test_nothing_is_read_that_another_server_has_not_saved_whole(tmp_path: Path) -> None:
+    place = Place(tmp_path, CASES["create"])
+    command = [sys.executable, "-m", "tests.faults.in_place_saver", str(place.root)]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as saver:
+        assert saver.stdin is not None
+        assert saver.stdout is not None
+        assert saver.stdout.readline() == "begun\n"
+        read, torn, busy = asyncio.run(asyncio.wait_for(reads(place), HANGING_SECONDS))
+        saver.stdin.close()
+        saves = int(saver.stdout.readline())
+    print(f"{saves} saves; read {len(read)} versions, a bare look met {torn} halves, {busy} busy")
+    assert set(read) <= set(range(saves + 1))
+    # Who does not wait meets halves: the rig makes them.
+    assert torn >= HALVES
+
+
+async def reads(place: Place) -> tuple[list[int], int, int]:
+    """Read until halves were met; give the versions, how often a bare look met one, refusals."""
+    server, torn, busy = place.server(), 0, 0
+    found: list[int] = []
+    while len(found) < READS or torn < HALVES:
+        bare = place.notebook.read_bytes()
+        torn += not bare.endswith(b"}")
+        try:
+            storage = await server.storages.resolve(NAME)
+            text = (await load_notebook(storage, NAME)).content.text
+        except Busy:
+            busy += 1
+            continue
+        number = int(text.split(b'"n": ')[1].split(b",")[0])
+        assert text.decode() == version(number)
+        found.append(number)
+    await server.close()
+    return found, torn, busy

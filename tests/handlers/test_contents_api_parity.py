@@ -1,0 +1,150 @@
+"""What may be read and edited is what the Contents API shows, and nothing more."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from tests.handlers.error_checks import untouched, with_operation
+from tests.support import samples
+from tests.support.http import Client
+
+GOOD = samples.three_cells()
+EDIT = with_operation(op="replace", cell="alpha", source="changed")
+NFC = unicodedata.normalize("NFC", "café.ipynb")
+NFD = unicodedata.normalize("NFD", "café.ipynb")
+
+#: Names of notebooks that are there, as bytes: every one can be read and edited.
+NAMES = [
+    "plain.ipynb",
+    "with space.ipynb",
+    " begins with one.ipynb",
+    "ends with one .ipynb",
+    "ends with a dot..ipynb",
+    "-dash.ipynb",
+    "~tilde.ipynb",
+    "#?%&+;=@,!$'()*.ipynb",
+    "100%25.ipynb",
+    "back\\slash.ipynb",
+    "C:.ipynb",
+    "con.ipynb",
+    "tab\t.ipynb",
+    "line\n.ipynb",
+    "bell\x07.ipynb",
+    "<b>.ipynb",
+    "表.ipynb",
+    "🙂.ipynb",
+    "\u202etxt.ipynb",
+    NFC,
+    NFD,
+    "sub/plain.ipynb",
+    "sub.ipynb/plain.ipynb",
+    "space at the end /plain.ipynb",
+    "dot at the end./plain.ipynb",
+    "a" * 249 + ".ipynb",
+]
+
+#: Spellings, as they go out, of what is there, is not, or is not to be seen; more of those that
+#: are not are in `test_bad_files.py`.
+SPELLINGS = [
+    "PLAIN.ipynb",
+    "plain.IPYNB",
+    "plain.ipynb/",
+    "sub/./plain.ipynb",
+    "sub%2Fplain.ipynb",
+    "sub%5Cplain.ipynb",
+    "back%5Cslash.ipynb",
+    "plain.ipynb%20",
+    "plain.ipynb.",
+    "%20plain.ipynb",
+    "plain.ipynb::$DATA",
+    "pl%61in.ipynb",
+    "%2570lain.ipynb",
+    "plain.ipynb%3Fx",
+    "raw%FF.ipynb",
+    "raw%ED%B3%BF.ipynb",
+    "%ED%A0%80.ipynb",
+    "link.ipynb",
+    "door/plain.ipynb",
+    "veiled.ipynb",
+    "way/plain.ipynb",
+    "linked.ipynb",
+]
+
+
+@pytest.fixture(scope="module")
+def place(live: Client) -> Client:
+    root = live.root
+    for name in (*NAMES, ".hidden.ipynb", ".hidden/plain.ipynb"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(GOOD)
+    Path(os.fsdecode(os.fsencode(root) + b"/raw\xff.ipynb")).write_bytes(GOOD)
+    (root / "link.ipynb").symlink_to("plain.ipynb")
+    (root / "door").symlink_to("sub")
+    (root / "veiled.ipynb").symlink_to(".hidden.ipynb")
+    (root / "way").symlink_to(".hidden")
+    (root / "linked.ipynb").hardlink_to(root / "sub" / "plain.ipynb")
+    return live
+
+
+def shown(client: Client, spelling: str) -> bool:
+    """Tell whether the Contents API shows a notebook there."""
+    answer = client.request("GET", f"api/contents/{spelling}?content=0")
+    return answer.status == 200 and answer.json["type"] == "notebook"
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.threat("S6")
+def test_nothing_is_read_or_edited_that_the_contents_api_does_not_show(
+    place: Client, spelling: str
+) -> None:
+    target = f"nbedit/notebooks/{spelling}"
+    theirs = shown(place, spelling)
+    if theirs:
+        ours = place.request("GET", target)
+        assert ours.status in {200, 400, 404}, ours.body
+        return
+    with untouched(place.root):
+        for verb, body in (("GET", None), ("PATCH", EDIT), ("PUT", b"")):
+            ours = place.request(verb, target, body, {"Content-Type": "application/json"})
+            assert ours.status in {400, 404, 405, 409}, (verb, ours.body)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_that_a_notebook_may_have_is_read_and_edited(place: Client, name: str) -> None:
+    spelling = quote(name)
+    (place.root / name).write_bytes(GOOD)
+    if name == "sub/plain.ipynb":
+        # It has a second name in this folder.
+        (place.root / "linked.ipynb").unlink(missing_ok=True)
+    assert shown(place, spelling)
+    assert place.request("GET", f"nbedit/notebooks/{spelling}").status == 200
+    answer = place.send(name, EDIT)
+    assert answer.status == 200, answer.body
+    assert samples.cells_of((place.root / name).read_bytes())[0]["source"] == "changed"
+
+
+def test_a_notebook_is_found_however_deep_the_contents_api_finds_it(place: Client) -> None:
+    folder = "d/" * 900
+    (place.root / folder).mkdir(parents=True)
+    (place.root / folder / "a.ipynb").write_bytes(GOOD)
+    assert shown(place, f"{folder}a.ipynb")
+    assert place.send(f"{folder}a.ipynb", EDIT).status == 200
+
+
+def test_two_names_that_differ_in_their_unicode_form_are_two_notebooks(place: Client) -> None:
+    if (place.root / NFC).samefile(place.root / NFD):
+        pytest.skip("to this file system they are one")
+    for name, source in ((NFC, "composed"), (NFD, "decomposed")):
+        answer = place.patch(name, {"op": "replace", "cell": "alpha", "source": source})
+        assert answer.status == 200, answer.body
+    for name, source in ((NFC, "composed"), (NFD, "decomposed")):
+        assert samples.cells_of((place.root / name).read_bytes())[0]["source"] == source
+    (place.root / NFC).unlink()
+    assert place.read(NFC).status == 404
+    assert not shown(place, quote(NFC))
+    assert place.read(NFD).status == 200

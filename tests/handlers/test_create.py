@@ -1,0 +1,123 @@
+"""Creating a notebook over HTTP: what is answered, what is on disk, what is left alone."""
+
+from __future__ import annotations
+
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import quote
+
+import nbformat
+import pytest
+
+from tests.events.listener import listening
+from tests.handlers.error_checks import details, untouched
+from tests.handlers.requests import send_json, send_json_locally
+from tests.support import samples
+from tests.support.http import Answer, Client, Local
+
+CELLS: list[dict[str, Any]] = [
+    {"cell_type": "markdown", "source": "# Title", "id": "title"},
+    {"cell_type": "code", "source": "x = 1\nx", "metadata": {"tags": ["parameters"]}},
+    {"cell_type": "raw", "source": ""},
+]
+
+
+def put(live: Client, path: str, headers: dict[str, str] | None = None, **body: Any) -> Answer:
+    return send_json(live, "PUT", f"notebooks/{quote(path)}", body, headers)
+
+
+def test_a_notebook_is_created_as_nbformat_would_write_it(live: Client) -> None:
+    answer = put(live, "created.ipynb", cells=CELLS, kernelspec="python3", language="python")
+    assert answer.status == 201, answer.body
+    text = (live.root / "created.ipynb").read_bytes()
+    notebook = nbformat.reads(text.decode(), as_version=4)
+    nbformat.validate(notebook)
+    assert text.decode() == nbformat.writes(notebook) + "\n"
+    assert [(cell.cell_type, cell.source) for cell in notebook.cells] == [
+        (cell["cell_type"], cell["source"]) for cell in CELLS
+    ]
+    assert notebook.cells[0].id == "title"
+    assert notebook.cells[1].metadata == {"tags": ["parameters"]}
+    assert notebook.metadata == {
+        "kernelspec": {"display_name": "python3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+
+
+def test_the_answer_is_that_of_an_edit_that_had_nothing_before_it(live: Client) -> None:
+    answer = put(live, "answered.ipynb", cells=CELLS)
+    digest = hashlib.sha256((live.root / "answered.ipynb").read_bytes()).hexdigest()
+    said = answer.json
+    assert (said["hash"], said["hash_before"]) == (digest, None)
+    assert (said["total_cells"], said["cells_delta"], said["persisted"]) == (3, 3, True)
+    assert [done["op"] for done in said["operations"]] == ["insert"] * 3
+    assert said["operations"][0]["cell_id"] == "title"
+    assert isinstance(said["edit_id"], int)
+    assert answer.headers["ETag"] == f'"{digest}"'
+    read = live.request("GET", answer.headers["Location"].removeprefix("/"))
+    assert (read.status, read.json["hash"]) == (200, digest)
+
+
+@pytest.mark.parametrize("body", [{}, {"cells": []}, {"language": "julia"}, {"kernelspec": "ir"}])
+def test_a_notebook_may_have_no_cells_and_say_little(live: Client, body: dict[str, Any]) -> None:
+    name = f"empty {hash(str(body))}.ipynb"
+    assert put(live, name, **body).status == 201
+    text = (live.root / name).read_text()
+    notebook = nbformat.reads(text, as_version=4)
+    nbformat.validate(notebook)
+    assert text == nbformat.writes(notebook) + "\n"
+    edited = live.patch(name, {"op": "insert", "cell_type": "code", "source": "1", "at": "end"})
+    assert edited.status == 200
+
+
+def test_what_is_there_is_never_overwritten(live: Client) -> None:
+    (live.root / "there.ipynb").write_bytes(samples.three_cells())
+    (live.root / "folder.ipynb").mkdir(exist_ok=True)
+    with untouched(live.root):
+        for name in ("there.ipynb", "folder.ipynb"):
+            for headers in ({}, {"If-None-Match": "*"}):
+                details(put(live, name, headers, cells=CELLS), 409, "notebook_exists")
+            details(put(live, name, dry_run=True), 409, "notebook_exists")
+
+
+@pytest.mark.parametrize("path", ["no/such/folder.ipynb", ".hidden.ipynb", "../out.ipynb"])
+def test_no_folder_is_invented_and_the_answer_tells_nothing(live: Client, path: str) -> None:
+    with untouched(live.root):
+        bodies = {put(live, path, dry_run=dry).body for dry in (False, True)}
+        missing = live.request("GET", "nbedit/notebooks/missing.ipynb")
+        details(missing, 404, "notebook_not_found")
+    assert bodies == {missing.body}
+    assert not (live.root.parent / "out.ipynb").exists()
+
+
+def test_a_dry_run_creates_nothing_and_tells_the_hash_it_would_have(live: Client) -> None:
+    with untouched(live.root):
+        answer = put(live, "dry.ipynb", cells=CELLS[:1], dry_run=True)
+        assert answer.status == 200
+        assert (answer.json["edit_id"], answer.json["persisted"]) == (None, False)
+        assert "Location" not in answer.headers
+    assert put(live, "dry.ipynb", cells=CELLS[:1]).json["hash"] == answer.json["hash"]
+
+
+async def test_everybody_is_told_of_a_new_notebook(local: Local, jp_ws_fetch: Any) -> None:
+    async with listening(jp_ws_fetch) as listener:
+        body = {"cells": CELLS, "client": "me"}
+        answer = await send_json_locally(local, "PUT", "notebooks/a.ipynb", body)
+        (edit,) = await listener.wait_for(1)
+    assert (edit["hash_before"], edit["hash"]) == (None, answer.json["hash"])
+    assert (edit["client"], edit["total_cells"], len(edit["operations"])) == ("me", 3, 3)
+    (contents,) = (event for event in listener.heard if event != edit)
+    assert (contents["action"], contents["path"]) == ("save", "a.ipynb")
+    assert (await local.contents("a.ipynb"))["content"]["cells"][0]["id"] == "title"
+
+
+def test_of_many_who_create_one_notebook_at_once_one_does(live: Client) -> None:
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(
+            pool.map(lambda n: put(live, "race.ipynb", client=str(n), language=f"l{n}"), range(16))
+        )
+    assert sorted(answer.status for answer in answers) == [201, *[409] * 15]
+    (made,) = (answer for answer in answers if answer.status == 201)
+    digest = hashlib.sha256((live.root / "race.ipynb").read_bytes()).hexdigest()
+    assert made.json["hash"] == digest

@@ -1,0 +1,160 @@
+"""Requests that are sent again, because nobody knew whether the first was heard."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from jupyter_nbedit.errors import IdempotencyMismatch
+from jupyter_nbedit.handlers.idempotency import IdempotencyCache, StoredResponse
+from tests.handlers.error_checks import details, untouched
+from tests.handlers.requests import list_sources, send_json
+from tests.support import samples
+from tests.support.http import JSON, Client
+
+INSERT = {"op": "insert", "cell_type": "code", "source": "x", "at": "end"}
+
+
+def key(name: str) -> dict[str, str]:
+    return {"Idempotency-Key": name}
+
+
+@pytest.mark.threat("S28")
+def test_a_request_that_is_sent_again_is_answered_again_and_done_once(
+    live: Client, path: str
+) -> None:
+    first = live.patch(path, INSERT, headers=key("again"))
+    with untouched(live.root):
+        second = live.patch(path, INSERT, headers=key("again"))
+    assert (second.status, second.body) == (first.status, first.body)
+    assert second.headers["ETag"] == first.headers["ETag"]
+    assert len(list_sources(live, path)) == 4
+    assert live.patch(path, INSERT, headers=key("another")).json["total_cells"] == 5
+
+
+def test_another_request_under_the_same_key_is_refused(live: Client, path: str) -> None:
+    assert live.patch(path, INSERT, headers=key("mine")).status == 200
+    with untouched(live.root):
+        other = live.patch(path, {**INSERT, "source": "y"}, headers=key("mine"))
+        details(other, 422, "idempotency_mismatch")
+        conditional = live.patch(path, INSERT, headers={**key("mine"), "If-Match": "*"})
+        details(conditional, 422, "idempotency_mismatch")
+        elsewhere = send_json(live, "POST", f"notebooks/{path}/cells", {}, key("mine"))
+        assert elsewhere.status == 400
+
+
+def test_creating_inserting_and_deleting_are_safe_to_repeat_too(live: Client, path: str) -> None:
+    cells = f"nbedit/notebooks/{path}/cells"
+    insert = json.dumps({k: v for k, v in INSERT.items() if k != "op"}).encode()
+    for verb, target, body, status in (
+        ("PUT", "nbedit/notebooks/put-again.ipynb", b"{}", 201),
+        ("POST", cells, insert, 201),
+        ("PATCH", f"{cells}/alpha", b'{"source": "x"}', 200),
+        ("DELETE", f"{cells}/beta", None, 200),
+    ):
+        first, second = (live.request(verb, target, body, {**JSON, **key(verb)}) for _ in range(2))
+        assert first.status == second.status == status
+        assert first.body == second.body
+        assert first.headers.get("Location") == second.headers.get("Location")
+    assert [cell["source"] for cell in samples.cells_of((live.root / path).read_bytes())] == [
+        "x",
+        "as is",
+        "x",
+    ]
+
+
+def test_a_refusal_is_not_remembered(live: Client, path: str) -> None:
+    edit = {"op": "replace", "cell": "later", "source": "x"}
+    details(live.patch(path, edit, headers=key("late")), 404, "cell_not_found")
+    (live.root / path).write_bytes(samples.notebook(samples.raw("a", "later")))
+    assert live.patch(path, edit, headers=key("late")).status == 200
+
+
+def test_copies_that_come_at_once_are_one_request(live: Client, path: str) -> None:
+    async def send() -> list[bytes]:
+        copies = [
+            asyncio.to_thread(live.patch, path, INSERT, headers=key("at once")) for _ in range(12)
+        ]
+        return [answer.body for answer in await asyncio.gather(*copies)]
+
+    assert len(set(asyncio.run(send()))) == 1
+    assert len(list_sources(live, path)) == 4
+
+
+class Work:
+    """Work that waits to be let go on, and counts."""
+
+    def __init__(self, body: bytes = b"done", failures: int = 0) -> None:
+        self.go = asyncio.Event()
+        self.times = 0
+        self._answer = StoredResponse(body)
+        self._failures = failures
+
+    async def __call__(self) -> StoredResponse:
+        self.times += 1
+        await self.go.wait()
+        if self.times <= self._failures:
+            raise ConnectionError
+        return self._answer
+
+
+async def twice(
+    seen: IdempotencyCache, work: Callable[[], Awaitable[StoredResponse]]
+) -> list[object]:
+    calls = [asyncio.ensure_future(seen.run("ann", "k", "r", work)) for _ in range(2)]
+    await asyncio.sleep(0)
+    if isinstance(work, Work):
+        work.go.set()
+    return list(await asyncio.gather(*calls, return_exceptions=True))
+
+
+async def test_if_the_first_fails_the_second_does_it() -> None:
+    work = Work(failures=1)
+    first, second = await twice(IdempotencyCache(), work)
+    assert isinstance(first, ConnectionError)
+    assert (work.times, second) == (2, StoredResponse(b"done"))
+
+
+async def test_a_waiting_copy_that_goes_away_takes_nothing_with_it() -> None:
+    seen, work = IdempotencyCache(), Work()
+    first, second = (asyncio.ensure_future(seen.run("ann", "k", "r", work)) for _ in range(2))
+    await asyncio.sleep(0)
+    second.cancel()
+    work.go.set()
+    assert (await first).body == b"done"
+    assert (await seen.run("ann", "k", "r", work)).body == b"done"
+    assert work.times == 1
+
+
+async def test_the_keys_of_users_are_their_own() -> None:
+    seen, ann, bob = IdempotencyCache(), Work(b"ann"), Work(b"bob")
+    ann.go.set()
+    bob.go.set()
+    assert (await seen.run("ann", "k", "r", ann)).body == b"ann"
+    assert (await seen.run("bob", "k", "other", bob)).body == b"bob"
+    with pytest.raises(IdempotencyMismatch):
+        await seen.run("ann", "k", "other", ann)
+
+
+async def test_what_is_remembered_has_a_bound() -> None:
+    seen, work = IdempotencyCache(), Work(bytes(2**20))
+    work.go.set()
+    for number in range(100):
+        await seen.run("ann", str(number), "r", work)
+
+    async def refuse() -> StoredResponse:
+        raise ConnectionError
+
+    remembered = []
+    for number in reversed(range(100)):
+        try:
+            await seen.run("ann", str(number), "another request", refuse)
+        except IdempotencyMismatch:
+            remembered.append(number)
+        except ConnectionError:
+            pass
+    assert 10 < len(remembered) < 50
+    assert remembered == list(range(99, 99 - len(remembered), -1))

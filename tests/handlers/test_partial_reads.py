@@ -1,0 +1,200 @@
+"""Reading parts of a notebook: outputs, sections, what has changed, what fits a budget."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_nbedit.notebook.sections import Outline
+from tests.handlers.error_checks import details
+from tests.support import samples
+from tests.support.http import Client, Local
+
+PNG = base64.b64encode(bytes(100_000)).decode()
+IMAGE = {"output_type": "display_data", "metadata": {}, "data": {"image/png": PNG}}
+STREAM = {"output_type": "stream", "name": "stdout", "text": "\x1b[31mred\x1b[0m\n"}
+TEXT = samples.notebook(
+    samples.markdown("# One", "one"),
+    samples.code("x = 1", "x", outputs=[STREAM, IMAGE], execution_count=1),
+    samples.markdown("## Within", "within"),
+    samples.markdown("# Two", "two"),
+    samples.code("y = 2", "y"),
+)
+
+
+def ids(read: Any) -> list[str]:
+    return [cell["id"] for cell in read["cells"]]
+
+
+def test_outputs_are_shown_as_far_as_asked_for(live: Client, path: str) -> None:
+    def outputs(**query: Any) -> Any:
+        return live.read(path, cell="x", **query).json["cells"][0].get("outputs")
+
+    assert outputs()["types"] == ["display_data", "stream"]
+    assert outputs(view="outline", outputs="summary") == outputs()
+    assert outputs(outputs="none") is None
+    stub = {"mime": "image/png", "bytes": 100_000}
+    assert outputs(outputs="text") == [
+        {"output_type": "stream", "name": "stdout", "text": "red\n"},
+        {"output_type": "display_data", "data": {"image/png": stub}},
+    ]
+    assert outputs(view="full") == outputs(outputs="text")
+    assert outputs(outputs="full") == [STREAM, IMAGE]
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ({"section": "One"}, ["one", "x", "within"]),
+        ({"section": "Within"}, ["within"]),
+        ({"section": ["Two", "Within"]}, ["within", "two", "y"]),
+        ({"section": "Two", "cell": "x"}, ["x", "two", "y"]),
+        ({"section": "One", "start": 1, "limit": 1}, ["x"]),
+    ],
+)
+def test_a_section_is_its_cells(
+    live: Client, path: str, query: dict[str, Any], shown: list[str]
+) -> None:
+    assert ids(live.read(path, **query).json) == shown
+
+
+def test_a_section_that_is_not_there_or_there_twice_is_not_guessed(live: Client, path: str) -> None:
+    found = details(live.read(path, section="three"), 404, "section_not_found")
+    assert [heading["text"] for heading in found["outline"]] == ["One", "Within", "Two"]
+    twins = samples.notebook(samples.markdown("# A", "a"), samples.markdown("# A", "b"))
+    (live.root / path).write_bytes(twins)
+    details(live.read(path, section="A"), 409, "ambiguous_section")
+
+
+def test_since_a_version_only_what_has_changed_is_shown(live: Client, path: str) -> None:
+    before = live.read(path).json
+    assert "since" not in before
+    live.patch(path, {"op": "delete", "cell": "two"})
+    live.patch(path, {"op": "replace", "cell": "y", "source": "new"})
+    live.patch(path, {"op": "move", "cell": "one", "at": "end"})
+    now = live.read(path, since=before["hash"]).json
+    assert [(cell["id"], cell["source"]) for cell in now["cells"]] == [("y", "new")]
+    assert now["since"] == {
+        "hash": before["hash"],
+        "changed": 1,
+        "gone": ["two"],
+        "reordered": True,
+        "total_cells": 5,
+    }
+    assert now["total_cells"] == 4
+    assert live.read(path, since=before["hash"], cell="x").json["cells"] == []
+    assert live.read(path, since=before["hash"], limit=1).json["next"] is None
+
+
+def test_since_the_version_that_is_there_nothing_has_changed(live: Client, path: str) -> None:
+    for _ in range(2):
+        now = live.read(path, since=hashlib.sha256(TEXT).hexdigest()).json
+        assert (now["cells"], now["next"], now["since"]["changed"]) == ([], None, 0)
+
+
+def test_who_has_the_version_already_need_not_read_it_again_to_be_told_changes(
+    live: Client, path: str
+) -> None:
+    text = TEXT.replace(b"y = 2", b"y = 3")
+    (live.root / path).write_bytes(text)
+    digest = hashlib.sha256(text).hexdigest()
+    assert live.read(path, headers={"If-None-Match": f'"{digest}"'}).status == 304
+    live.patch(path, {"op": "delete", "cell": "x"})
+    assert live.read(path, since=digest).json["since"]["gone"] == ["x"]
+
+
+def test_pages_within_a_budget_come_to_the_end_and_miss_no_cell(live: Client, path: str) -> None:
+    sources = [f"line {n}\n" + "é" * (n % 7) * 10 for n in range(40)]
+    cells = [samples.raw(source, f"id-{n}") for n, source in enumerate(sources)]
+    (live.root / path).write_bytes(samples.notebook(*cells))
+    for budget in (1, 20, 100, 10_000):
+        start: int | None = 0
+        seen: list[str] = []
+        while start is not None:
+            page = live.read(path, start=start, max_chars=budget, limit=30).json
+            texts = [cell.get("source", cell.get("summary")) for cell in page["cells"]]
+            assert 0 < sum(map(len, texts)) <= budget
+            seen += ids(page)
+            left_out = page["omitted"]
+            assert len(texts) + left_out["cells"] == min(30, 40 - start)
+            omitted = [cell.get("omitted", {}).get("source", 0) for cell in page["cells"]]
+            assert left_out["source"] == sum(omitted)
+            for cell, text, count in zip(page["cells"], texts, omitted, strict=True):
+                source = sources[cell["index"]]
+                assert source.startswith(text)
+                assert count == (len(source) - len(text) if "source" in cell else len(source))
+            start = page["next"]
+        assert seen == [f"id-{n}" for n in range(40)]
+
+
+def test_one_cell_has_an_address_of_its_own(live: Client, path: str) -> None:
+    address = f"nbedit/notebooks/{path}/cells"
+    whole = live.read(path)
+    answer = live.request("GET", f"{address}/x?view=full&outputs=full")
+    assert answer.json == live.read(path, cell="x", view="full", outputs="full").json
+    assert answer.headers["ETag"] == whole.headers["ETag"]
+    assert live.request("GET", f"{address}/cell-1").json == live.read(path, cell="x").json
+    assert live.request("GET", f"{address}/x?max_chars=2").json["cells"][0]["source"] == "x "
+    tag = {"If-None-Match": answer.headers["ETag"]}
+    assert live.request("GET", f"{address}/x", headers=tag).status == 304
+    details(live.request("GET", f"{address}/nobody"), 404, "cell_not_found")
+    details(live.request("GET", f"{address}/x?start=1"), 400, "invalid_request")
+
+
+@pytest.mark.parametrize("size", [2**20 - 1, 2**20, 2**20 + 1, 5 * 2**20])
+def test_a_large_reply_arrives_whole(live: Client, path: str, size: int) -> None:
+    (live.root / path).write_bytes(samples.notebook(samples.raw("x", "a")))
+    more = size - len(live.read(path).body)
+    (live.root / path).write_bytes(samples.notebook(samples.raw("x" * (more + 1), "a")))
+    answer = live.read(path)
+    assert abs(len(answer.body) - size) < 20
+    assert answer.headers["Content-Length"] == str(len(answer.body))
+    assert answer.json["cells"][0]["source"] == "x" * (more + 1)
+
+
+def test_a_notebook_is_read_page_by_page_each_cell_once(live: Client, path: str) -> None:
+    cells = [samples.raw(f"{n}", f"id-{n}") for n in range(1000)]
+    (live.root / path).write_bytes(samples.notebook(*cells))
+    for limit in (170, 1000, 1001):
+        seen: list[str] = []
+        start: int | None = 0
+        while start is not None:
+            page = live.read(path, start=start, limit=limit).json
+            assert len(page["cells"]) <= limit
+            assert page["total_cells"] == 1000
+            seen += ids(page)
+            start = page["next"]
+        assert seen == [f"id-{n}" for n in range(1000)]
+    beyond = live.read(path, start=1000).json
+    assert (beyond["cells"], beyond["next"]) == ([], None)
+
+
+async def test_a_large_notebook_is_read_off_the_loop(
+    local: Local, notebook: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting, go = threading.Event(), threading.Event()
+    section = Outline.find_section
+
+    def wait_and_find(outline: Outline, name: str) -> Any:
+        waiting.set()
+        assert go.wait(60)
+        return section(outline, name)
+
+    monkeypatch.setattr(Outline, "find_section", wait_and_find)
+    large = samples.code("x", "big", outputs=[{**STREAM, "text": "x" * 500_000}])
+    text = samples.notebook(samples.markdown("# One", "one"), large)
+    (local.root / "large.ipynb").write_bytes(text)
+    reading = asyncio.create_task(local.read("large.ipynb", section="One", outputs="full"))
+    try:
+        assert await asyncio.to_thread(waiting.wait, 60)
+        assert (await local.read(notebook.name)).status == 200
+        assert not reading.done()
+    finally:
+        go.set()
+    assert len((await reading).json["cells"][1]["outputs"][0]["text"]) == 500_000

@@ -1,0 +1,232 @@
+"""Taking edits back over HTTP, and making them again: what is answered, and what is on disk."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from jupyter_nbedit.models import UndoRequest
+from jupyter_nbedit.notebook.operations import Replace
+from tests.events.listener import listening
+from tests.handlers.error_checks import details
+from tests.handlers.requests import (
+    ODD,
+    edit,
+    list_sources,
+    replace,
+    send_json_locally,
+    set_mode,
+    undo,
+)
+from tests.support import samples
+from tests.support.http import JSON, Client, Local
+from tests.support.services import ServiceBuilder
+
+TEXT = ODD
+
+
+def test_the_newest_edit_is_taken_back_to_the_byte_and_made_again(live: Client, path: str) -> None:
+    file = live.root / path
+    number = edit(live, path, replace("alpha", "x = 2"), {"op": "delete", "cell": "gamma"})
+    after = file.read_bytes()
+    answer = undo(live, path)
+    assert answer.status == 200
+    assert file.read_bytes() == ODD
+    assert answer.json["hash"] == samples.hash_of(file) == answer.headers["ETag"].strip('"')
+    assert answer.json["edit_id"] > number
+    assert {done["op"] for done in answer.json["operations"]} == {"undo"}
+    assert answer.json["total_cells"] == 3
+    again = undo(live, path, "redo")
+    assert again.status == 200
+    assert file.read_bytes() == after
+    assert {done["op"] for done in again.json["operations"]} == {"redo"}
+    # And it is an edit like any other.
+    assert undo(live, path).status == 200
+    assert file.read_bytes() == ODD
+
+
+def test_one_edit_after_the_other_is_taken_back_until_there_is_none(
+    live: Client, path: str
+) -> None:
+    versions = []
+    for n in range(4):
+        versions.append((live.root / path).read_bytes())
+        edit(live, path, {"op": "insert", "cell_type": "code", "source": f"{n}", "index": n})
+    newest = (live.root / path).read_bytes()
+    for version in reversed(versions):
+        assert undo(live, path).status == 200
+        assert (live.root / path).read_bytes() == version
+    details(undo(live, path), 409, "nothing_to_undo")
+    for version in [*versions[1:], newest]:
+        assert undo(live, path, "redo").status == 200
+        assert (live.root / path).read_bytes() == version
+    details(undo(live, path, "redo"), 409, "nothing_to_undo")
+
+
+def test_of_an_older_edit_only_its_cells_are_taken_back(live: Client, path: str) -> None:
+    older = edit(live, path, replace("alpha", "x = 2"))
+    edit(live, path, replace("beta", "# Other"))
+    answer = undo(live, path, edit_id=older)
+    assert answer.status == 200
+    assert list_sources(live, path) == ["x = 1\nx", "# Other", "as is"]
+    text = (live.root / path).read_bytes()
+    # The cell is as it was, to the byte, its outputs among it.
+    start = ODD.index(b"{", ODD.index(b'"cells"'))
+    stop = ODD.index(b'"markdown"') - 20
+    assert ODD[start:stop] in text
+
+
+def test_what_somebody_has_changed_since_is_not_taken_back(live: Client, path: str) -> None:
+    older = edit(live, path, replace("alpha", "x = 2"), replace("beta", "# Other"))
+    edit(live, path, replace("alpha", "x = 3"))
+    before = (live.root / path).read_bytes()
+    found = details(undo(live, path, edit_id=older), 409, "undo_conflict")
+    assert found["edit_id"] == older
+    (cell,) = found["cells"]
+    assert (cell["cell_id"], cell["why"], cell["source"]) == ("alpha", "changed", "x = 3")
+    assert (live.root / path).read_bytes() == before
+
+
+def test_a_save_by_a_tab_in_between_and_a_run_of_the_cell_do_not_stop_it(
+    live: Client, path: str
+) -> None:
+    edit(live, path, replace("alpha", "x = 2"))
+    found = json.loads(live.request("GET", f"api/contents/{path}").body)
+    cell = found["content"]["cells"][0]
+    cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "2"}]
+    cell["execution_count"] = 4
+    body = json.dumps({"type": "notebook", "format": "json", "content": found["content"]}).encode()
+    assert live.request("PUT", f"api/contents/{path}", body, JSON).status == 200
+    answer = undo(live, path)
+    assert answer.status == 200
+    (first, *_) = samples.cells_of((live.root / path).read_bytes())
+    assert (first["source"], first["execution_count"]) == ("x = 1\nx", 3)
+    assert first["outputs"] == [samples.HTML_OUTPUT]
+
+
+def test_an_edit_is_taken_back_once(live: Client, path: str) -> None:
+    number = edit(live, path, replace("alpha", "x = 2"))
+    details(undo(live, path, "redo", edit_id=number), 409, "nothing_to_undo")
+    by = undo(live, path, edit_id=number).json["edit_id"]
+    found = details(undo(live, path, edit_id=number), 409, "nothing_to_undo")
+    assert found == {"edit_id": number, "undone_by": by}
+    # Making it again may be said of the edit, or of what took it back.
+    assert undo(live, path, "redo", edit_id=number).status == 200
+    details(undo(live, path, "redo", edit_id=by), 409, "nothing_to_undo")
+    assert list_sources(live, path)[0] == "x = 2"
+
+
+def test_a_dry_run_shows_what_taking_back_would_do(live: Client, path: str) -> None:
+    edit(live, path, replace("alpha", "x = 2"))
+    before = (live.root / path).read_bytes()
+    answer = undo(live, path, dry_run=True)
+    assert answer.status == 200
+    assert answer.json["dry_run"]
+    assert "-x = 2" in answer.json["diff"]
+    assert (live.root / path).read_bytes() == before
+    undo(live, path)
+    assert samples.hash_of(live.root / path) == answer.json["hash"]
+
+
+def test_a_version_a_key_and_a_message_mean_the_same_as_with_an_edit(
+    live: Client, path: str
+) -> None:
+    edit(live, path, replace("alpha", "x = 2"))
+    details(undo(live, path, hash="0" * 64), 412, "hash_mismatch")
+    details(undo(live, path, headers={"If-Match": f'"{"0" * 64}"'}), 412, "hash_mismatch")
+    said = {"message": "a mistake", "client": "ada's script"}
+    first = undo(live, path, **said, headers={"Idempotency-Key": path})
+    assert first.status == 200
+    assert undo(live, path, **said, headers={"Idempotency-Key": path}).json == first.json
+    assert (live.root / path).read_bytes() == ODD
+
+
+def test_of_many_who_take_back_at_once_each_takes_back_another_edit(
+    live: Client, path: str
+) -> None:
+    for n in range(6):
+        edit(live, path, replace("alpha", f"x = {n + 10}"))
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(lambda _: undo(live, path), range(6)))
+    assert [answer.status for answer in answers] == [200] * 6
+    assert (live.root / path).read_bytes() == ODD
+    details(undo(live, path), 409, "nothing_to_undo")
+
+
+async def test_an_edit_is_taken_back_after_a_restart(services: ServiceBuilder) -> None:
+    services.storage.notebooks["a.ipynb"] = ODD
+    before = services.build_editing()
+    await before.edit("a.ipynb", Replace(cell="alpha", source="x = 2"))
+    await before.close()
+    after = services.build_editing()
+    await after.undoing.undo(UndoRequest("a.ipynb"))
+    assert services.storage.notebooks["a.ipynb"] == ODD
+
+
+@pytest.mark.usefixtures("notebook")
+async def test_taking_back_is_told_of_like_any_edit(local: Local, jp_ws_fetch: Any) -> None:
+    async with listening(jp_ws_fetch) as listener:
+        await local.patch("a.ipynb", replace("alpha", "x = 2"), client="one")
+        answer = await send_json_locally(local, "POST", "notebooks/a.ipynb/undo", {"client": "two"})
+        edit, back = await listener.wait_for(2)
+    assert back["operations"] == [{"op": "undo", "cell_id": "alpha", "index": 0}]
+    assert (back["client"], back["edit_id"]) == ("two", answer.json["edit_id"])
+    assert (back["hash_before"], back["hash"]) == (edit["hash"], edit["hash_before"])
+
+
+def trust(live: Client, path: str) -> None:
+    assert live.request("POST", f"api/contents/{path}/trust", b"").status == 201
+
+
+def test_a_notebook_keeps_its_trust_when_an_edit_is_taken_back(live: Client, path: str) -> None:
+    # Signatures go by what a notebook holds, and other tests have the same one.
+    (live.root / path).write_bytes(TEXT.replace(b"as is", b"signed here"))
+    trust(live, path)
+    first = edit(live, path, replace("alpha", "x = 2"))
+    edit(live, path, replace("beta", "# Other"))
+    assert live.read(path).json["trusted"]
+    assert undo(live, path, edit_id=first).json["warnings"] == []
+    # The output that came back was in a notebook that was trusted.
+    shown = live.read(path, outputs="full").json
+    assert shown["trusted"]
+    assert shown["cells"][0]["outputs"] != []
+
+
+@pytest.mark.threat("S21")
+def test_outputs_that_nobody_trusted_come_back_untrusted(live: Client, path: str) -> None:
+    # A signature is one of the content, wherever it is.
+    (live.root / path).write_bytes(TEXT.replace(b"as is", b"signed by nobody"))
+    number = edit(live, path, {"op": "clear_outputs", "all": True})
+    # Nothing is left that could do harm, and the user trusts what is left.
+    trust(live, path)
+    edit(live, path, replace("beta", "# Other"))
+    assert live.read(path).json["trusted"]
+    assert undo(live, path, edit_id=number).status == 200
+    assert not live.read(path).json["trusted"]
+    shown = live.request("GET", f"api/contents/{path}").json["content"]
+    assert not shown["cells"][0]["metadata"]["trusted"]
+
+
+@pytest.mark.parametrize(("mode", "status"), [("review", 202), ("plan", 403)])
+def test_what_was_taken_back_comes_again_only_as_edits_may(
+    live: Client, path: str, mode: str, status: int
+) -> None:
+    edit(live, path, replace("beta", "# Kept"))
+    number = edit(live, path, replace("alpha", "evil"))
+    back = undo(live, path).json["edit_id"]
+    before = (live.root / path).read_bytes()
+    set_mode(live, mode, path)
+    for verb, body, expected in (
+        ("redo", {}, status),
+        ("redo", {"edit_id": number}, status),
+        ("redo", {"edit_id": back}, status),
+        ("undo", {"edit_id": back}, 409),
+    ):
+        assert undo(live, path, verb, **body).status == expected
+        assert (live.root / path).read_bytes() == before
+    # What a person takes back brings nothing new.
+    assert undo(live, path).status == 200
+    assert (live.root / path).read_bytes() == TEXT

@@ -1,0 +1,329 @@
+"""Windows show the same cells as the whole text, or say that they cannot."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left, bisect_right
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jupyter_nbedit.errors import InvalidNotebook
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.json_spans import Span
+from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, is_ascii, iterate_chunks
+from jupyter_nbedit.notebook.lazy.columns import CellSpans
+from jupyter_nbedit.notebook.lazy.scan import scan_cells
+from jupyter_nbedit.notebook.lazy.splice_view import SplicedView
+from jupyter_nbedit.notebook.splices import Splice, apply_splices
+from tests.fuzz import scanners
+from tests.notebook.lazy.recording_buffer import Parked
+from tests.notebook.oracle import edit
+from tests.notebook.strategies import BOM, notebooks
+from tests.support import corpora
+from tests.support.sampling import is_nightly, seeded_random
+
+
+def written(cells: list[Any], **layout: Any) -> bytes:
+    notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(notebook, **{"indent": 1, **layout}).encode() + b"\n"
+
+
+def code(number: int, **members: Any) -> dict[str, Any]:
+    own = {"cell_type": "code", "id": f"c{number}", "metadata": {}, "source": [f"x = {number}\n"]}
+    return {**own, "execution_count": None, "outputs": [], **members}
+
+
+CELLS = [code(n) for n in range(40)]
+STEP = 1 if is_nightly() else 16
+
+
+def agree(text: bytes, window: int) -> bool:
+    """Check that windows show what the whole text shows; tell whether they suffice."""
+    start = len(BOM) if text.startswith(BOM) else 0
+    seen = scan_cells(Parked(text), start, window)
+    if seen is None:
+        return False
+    whole = Document.parse(text)
+    assert (seen.span, seen.members, seen.cell_spans) == (
+        whole.span,
+        whole.members,
+        whole.cell_spans,
+    )
+    heads = [(one if isinstance(one, str) else None, cell_type) for one, cell_type in seen.heads]
+    assert heads == whole.heads
+    return True
+
+
+@given(notebooks(), st.sampled_from([64, 200, 1000, 10_000]))
+def test_any_notebook_is_seen_alike_or_not_at_all(text: bytes, window: int) -> None:
+    try:
+        Document.parse(text)
+    except InvalidNotebook:
+        with pytest.raises(InvalidNotebook):
+            Document.parse(Parked(text))
+        return
+    agree(text, window)
+
+
+def test_nearly_all_real_notebooks_need_no_more_than_windows() -> None:
+    seen, whole = 0, 0
+    for path in corpora.notebooks()[::STEP]:
+        text = path.read_bytes()
+        scanners.compare_json(text)
+        if scanners.compare_ways(text) is None:
+            continue
+        for window in (300, 5_000, 100_000):
+            if len(text) > window:
+                seen, whole = (seen + 1, whole) if agree(text, window) else (seen, whole + 1)
+    assert seen > 500 // STEP
+    assert whole <= seen / 100
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        written(CELLS),
+        written(CELLS, indent=4),
+        written(CELLS, indent="\t"),
+        written(CELLS).replace(b"\n", b"\r\n"),
+        BOM + written(CELLS),
+        b" \n" + written(CELLS),
+        written([code(n, source="ünïcödé \U0001f600") for n in range(40)], ensure_ascii=False),
+        written([code(0, source='"cells": [{'), *CELLS[1:]]),
+        b'{"other": {"cells": [{}], "x": "\\"cells\\": [{"}, ' + written(CELLS)[1:].lstrip(),
+        written([*CELLS[:20], code(20, source=["y\n"] * 2000), *CELLS[21:]]),
+        written([code(0, source=["y\n"] * 2000), *CELLS[1:]]),
+        # Large cells are walked through by their members, whatever these are.
+        written([code(n, source=["y\n"] * 5000) for n in range(9)]),
+        written([code(n, source=["y\n"] * 5000, attachments={}) for n in range(9)]),
+        written([code(n, source=["y\n"] * 5000, other=n) for n in range(9)]),
+        written([code(n, source=["y\n"] * 5000) for n in range(9)]).replace(
+            b'"id":', b'"id": "first", "id":'
+        ),
+        written([code(n, source=["y\n"] * 5000) for n in range(9)]).replace(b'"id"', b'"i\\u0064"'),
+        written([{"cell_type": "raw", "source": "y" * 20_000, "metadata": {}} for n in range(9)]),
+        written([*CELLS, code(40, source=["y\n"] * 2000)]),
+        # On one line, whatever ends like a cell may be a part of one.
+        written([code(n, outputs=[{}] * 400) for n in range(40)], indent=None),
+    ],
+)
+def test_however_it_is_laid_out_windows_show_the_cells(text: bytes) -> None:
+    assert agree(text, 700)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # nbformat takes what JSON does not.
+        written([*CELLS[:20], code(20, metadata={"x": float("nan")}), *CELLS[21:]]),
+        written([*CELLS[:20], code(20, source="\ud800"), *CELLS[21:]]),
+        written([*CELLS[:20], 1, *CELLS[21:]]),
+        written([]),
+        b'{"other": {"x": "' + b"y" * 2000 + b'"}, ' + written(CELLS)[1:].lstrip(),
+        written(CELLS).replace(b'"cells"', b'"c\\u0065lls"'),
+        b"[]",
+        b"",
+    ],
+)
+def test_what_windows_do_not_show_the_whole_text_does(text: bytes) -> None:
+    assert not agree(text, 700)
+    assert _found(Parked(text)) == _found(text)
+
+
+def test_a_letter_that_is_no_utf_8_is_found_in_any_window() -> None:
+    text = bytearray(written(CELLS))
+    for at in map(text.index, (b"c5", b"c20", b"c39", b"x = 5", b"x = 20", b"x = 39")):
+        spoilt = bytes(text[:at]) + b"\xff" + bytes(text[at + 1 :])
+        assert not agree(spoilt, 700)
+        assert _found(Parked(spoilt)) == _found(spoilt) == {}
+
+
+def test_two_arrays_of_cells_are_refused_though_a_window_shows_one() -> None:
+    text = written(CELLS).replace(b'"metadata": {},\n "nbformat"', b'"cells": [],\n "nbformat"')
+    assert _found(Parked(text)) == _found(text) == {"member": "cells"}
+
+
+def _found(text: bytes | Parked) -> object:
+    try:
+        document = Document.parse(text)
+    except InvalidNotebook as refusal:
+        return refusal.details
+    return str(document.cell_spans), str(document.heads), document.members
+
+
+def test_no_more_is_read_together_than_a_window_or_a_large_cell_twice() -> None:
+    text = Parked(written([code(n, source=["y = 1\n"] * 300) for n in range(3000)]))
+    assert len(text) > 8 * CHUNK_BYTES
+    document = Document.parse(text)
+    assert document.text is text
+    edit(document, {"op": "replace", "cell": "c1500", "source": "z"})
+    assert text.most_read <= CHUNK_BYTES + 100
+
+
+@pytest.fixture(scope="module")
+def ten_thousand() -> bytes:
+    return written([code(n, source=["y = 1\n"] * 9) for n in range(10_000)])
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        {"op": "replace", "cell": "c5000", "source": "z"},
+        {"op": "insert", "at": "start", "cell_type": "raw", "source": "z"},
+        {"op": "insert", "before": "c1", "cell_type": "raw", "source": "z"},
+        {"op": "insert", "at": "end", "cell_type": "raw", "source": "z"},
+        {"op": "delete", "cells": [0, 5000, 9999]},
+    ],
+    ids=str,
+)
+def test_an_edit_of_one_cell_looks_for_few_of_the_others(
+    operation: dict[str, Any], ten_thousand: bytes
+) -> None:
+    text = Parked(ten_thousand)
+    document = Document.parse(text)
+    text.read = 0
+    applied = edit(document, operation)
+    after = document.apply_splices(applied.splices)
+    assert text.read < len(text) / 6
+    assert after == Document.parse(after.text[:]).bind(after.text)
+
+
+def test_a_spliced_text_is_read_as_if_it_were_made() -> None:
+    chance = seeded_random("spliced texts")
+    for _ in range(300):
+        base = chance.randbytes(chance.randrange(60))
+        cuts = sorted(chance.choices(range(len(base) + 1), k=2 * chance.randrange(4)))
+        splices = [
+            Splice(start, stop, chance.randbytes(chance.randrange(9)))
+            for start, stop in zip(cuts[::2], cuts[1::2], strict=True)
+        ]
+        whole = apply_splices(base, splices)
+        text = SplicedView(Parked(base), splices)
+        assert len(text) == len(whole)
+        assert b"".join(iterate_chunks(text)) == whole
+        assert list(iterate_chunks(whole, len(whole))) == []
+        assert is_ascii(text) == whole.isascii()
+        for _ in range(20):
+            start = chance.randrange(len(whole) + 1)
+            stop = chance.randrange(start, len(whole) + 1)
+            assert text[start:stop] == whole[start:stop]
+            room = bytearray(stop - start)
+            text.read_into(start, memoryview(room))
+            assert room == whole[start:stop]
+            if start < len(whole):
+                assert text[start] == whole[start]
+                assert text[start - len(whole)] == whole[start]
+
+
+def test_what_only_looks_like_the_end_of_a_cell_is_not_searched_without_end() -> None:
+    looks = "},{" * 2000
+    many = written(
+        [code(0), code(1), code(2, source=[looks]), *CELLS], indent=None, separators=(",", ":")
+    )
+    few = written(
+        [code(0), code(1), code(2, source=["},{"]), *CELLS], indent=None, separators=(",", ":")
+    )
+    assert agree(few, 400)
+    assert not agree(many, 400)
+    assert agree(many, 10_000)
+
+
+def test_behind_a_cell_larger_than_a_window_windows_are_small_again() -> None:
+    output = {"output_type": "display_data", "metadata": {}, "data": {"text/plain": "x" * 90}}
+    large = {**code(0), "outputs": [output] * 40}
+    text = Parked(written([large, *CELLS * 20], indent=None, separators=(",", ":")))
+    assert len(text) > 60_000
+    assert scan_cells(text, 0, 1000) is not None
+    assert text.most_read <= 16_000
+
+
+def test_cells_need_not_all_be_as_far_apart() -> None:
+    parts = [json.dumps(cell).encode() for cell in CELLS]
+    text = b'{"nbformat":4,"cells":[' + b",".join(parts[:3])
+    for number, part in enumerate(parts[3:]):
+        text += (b" ,", b",\n ", b",")[number % 3] + part
+    for window in (300, 500, 1000):
+        assert agree(text + b" ]}", window)
+
+
+def test_windows_are_smaller_where_cells_are_small() -> None:
+    assert agree(written([code(n, source="y" * 600) for n in range(600)]), 250_000)
+
+
+def test_where_no_cell_is_there_is_nothing_to_be_seen() -> None:
+    strings = b'"' + b'\\"cells\\": [{, ' * 100 + b'"'
+    for text in (
+        b'{"x":{"cells":[{"a":1}]},"nbformat":4}' + b" " * 500,
+        b'{"x":[' + b",".join([b'{"cells":[{}]}'] * 100) + b'],"cells":[{"cell_type":"raw"}]}',
+        b'{"x":' + strings + b',"cells":[]}' + b" " * 500,
+    ):
+        assert scan_cells(Parked(text), 0, 400) is None
+
+
+# Cells that nobody has looked for yet -----------------------------------------------------------
+
+TEXT = written([code(n, source=["x\n"] * (n % 7)) for n in range(60)])
+KNOWN = list(Document.parse(TEXT).cell_spans)
+
+
+def unseen() -> CellSpans:
+    """Return spans of which hardly any was found yet."""
+    seen = scan_cells(Parked(TEXT), 0, 900)
+    assert seen is not None
+    return seen.cell_spans
+
+
+def test_cells_that_nobody_has_looked_for_are_where_they_are() -> None:
+    chance = seeded_random("unseen cells")
+    edges = [edge + by for span in KNOWN for edge in span for by in (-1, 0, 1)]
+    for _ in range(300):
+        spans, known = unseen(), list(KNOWN)
+        for _ in range(chance.randrange(1, 6)):
+            first, last = sorted(chance.choices(range(len(known) + 1), k=2))
+            way = chance.randrange(5)
+            if way == 0 and known:
+                at = chance.randrange(-len(known), len(known))
+                assert spans[at] == known[at]
+            elif way == 1:
+                spans, known = spans[first:last], known[first:last]
+            elif way == 2:
+                by = chance.choice([0, 50])
+                moved = CellSpans(text=Parked(b" " * by + TEXT))
+                moved.extend(spans[:first], by)
+                moved.extend(spans[last:], by)
+                assert moved == [Span(a + by, b + by) for a, b in known[:first] + known[last:]]
+            elif way == 3:
+                offset = chance.choice(edges)
+                stops, starts = [one.stop for one in known], [one.start for one in known]
+                assert spans.count_ending_before(offset) == bisect_left(stops, offset)
+                assert spans.count_starting_at_or_before(offset) == bisect_right(starts, offset)
+            else:
+                spans = spans.bind(Parked(TEXT) if chance.randrange(2) else TEXT)
+        assert len(spans) == len(known)
+        assert spans == (known if chance.randrange(2) else CellSpans.from_spans(known))
+
+
+def test_what_is_found_in_one_text_is_known_in_another_of_the_same_bytes() -> None:
+    spans = unseen()
+    elsewhere = spans.bind(b"")
+    assert CellSpans.from_spans(KNOWN) == spans
+    assert elsewhere == KNOWN
+    assert unseen()[1:] != unseen()[:-1]
+
+
+def test_another_text_is_never_taken_for_the_one_that_was_counted() -> None:
+    for other in (b"", b" " * len(TEXT), TEXT.replace(b"{", b" ").replace(b"}", b" ")):
+        with pytest.raises(ValueError):  # noqa: PT011 -- which one, is not known beforehand
+            list(unseen().bind(other))
+
+
+def test_threads_that_look_for_the_same_cells_find_the_same() -> None:
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(20):
+            spans = unseen()
+            found = pool.map(lambda _, spans=spans: [spans[n] for n in range(60)], range(8))
+            assert all(each == KNOWN for each in found)

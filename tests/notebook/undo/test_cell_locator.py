@@ -1,0 +1,156 @@
+"""How cells and places are found again, and when they are not: never by a guess."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from jupyter_nbedit.errors import UndoConflict
+from tests.notebook.undo.oracle import edited, taken_back
+from tests.support.samples import cells_of, notebook, raw
+
+JSON = dict[str, Any]
+
+
+def named(ids: str) -> bytes:
+    """Return a notebook of cells that say their ids."""
+    return notebook(*(raw(one, one) for one in ids))
+
+
+def unnamed(sources: str) -> bytes:
+    return notebook(*(raw(one) for one in sources), minor=4)
+
+
+def said(text: bytes) -> str:
+    return "".join(cell["source"] for cell in cells_of(text))
+
+
+def delete(*cells: str | int) -> JSON:
+    return {"op": "delete", "cells": list(cells)}
+
+
+def replace(cell: str | int) -> JSON:
+    return {"op": "replace", "cell": cell, "source": "X"}
+
+
+@pytest.mark.parametrize(
+    ("before", "operation", "now", "expected"),
+    [
+        *(
+            (named("abcde"), delete("c"), named(now), expected)
+            for now, expected in [
+                ("abde", "abcde"),
+                ("ab1de", "abc1de"),
+                ("ade", "acde"),
+                ("abe", "abce"),
+                ("ae", "ace"),
+                ("12b345", "12bc345"),
+                ("12a345", "12ac345"),
+                ("1e2", "1ce2"),
+                ("deab", "deabc"),
+            ]
+        ),
+        # The start and the end are places for cells that stood there.
+        (named("abc"), delete("a", "c"), named("12"), "a12c"),
+        (named("abc"), delete("c", "a", "b"), named(""), "abc"),
+        (named("abc"), delete("c", "a", "b"), named("1"), "abc1"),
+        # Without ids neighbours are told by what they say.
+        *(
+            (unnamed("xxabxx"), delete(3), unnamed(now), expected)
+            for now, expected in [
+                ("xxaxx", "xxabxx"),
+                ("xxa", "xxab"),
+                ("xaxx", "xabxx"),
+                ("1xxaxx", "1xxabxx"),
+            ]
+        ),
+        # Right after the edit it still is the place that has all its neighbours beside it.
+        (unnamed("xxbxxx"), delete(2), unnamed("xxxxx"), "xxbxxx"),
+        # A cell without an id is found beside a neighbour, or where it stood.
+        *(
+            (unnamed("abc"), replace(1), unnamed(now), now.replace("X", "b"))
+            for now in ("aXc", "1aXc", "1Xc", "1X2")
+        ),
+    ],
+)
+def test_what_was_taken_comes_back_to_where_it_belongs(
+    before: bytes, operation: JSON, now: bytes, expected: str
+) -> None:
+    _, record = edited(before, operation)
+
+    assert said(taken_back(now, record)) == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "operation", "now", "conflict"),
+    [
+        (named("abcde"), delete("c"), named(""), ("c", "no_place", None)),
+        (named("abcde"), delete("c"), named("123"), ("c", "no_place", None)),
+        (named("abc"), delete("b"), named("acb"), ("b", "ambiguous", 2)),
+        (unnamed("xxbxxx"), delete(2), unnamed("1xxxxxx2"), (None, "no_place", None)),
+        (unnamed("abc"), replace(1), unnamed("abc"), (None, "changed", 1)),
+        # Another cell says the same, but it stands beside none of the neighbours.
+        (unnamed("abc"), replace(1), unnamed("ab1X"), (None, "ambiguous", None)),
+        (unnamed("abc"), replace(1), unnamed("X12c"), (None, "ambiguous", None)),
+        (unnamed("abc"), replace(1), unnamed("aXaX"), (None, "ambiguous", None)),
+        (unnamed("abc"), replace(1), unnamed("12"), (None, "gone", None)),
+        # An id that two cells have names neither.
+        (
+            named("ab"),
+            replace("a"),
+            notebook(raw("X", "a"), raw("b", "b"), raw("X", "a")),
+            ("a", "ambiguous", None),
+        ),
+    ],
+)
+def test_no_cell_or_place_is_taken_for_another(
+    before: bytes, operation: JSON, now: bytes, conflict: tuple[str | None, str, int | None]
+) -> None:
+    _, record = edited(before, operation)
+
+    with pytest.raises(UndoConflict) as refusal:
+        taken_back(now, record)
+    [found] = refusal.value.details["cells"]
+    assert (found["cell_id"], found["why"], found["index"]) == conflict
+
+
+def test_neighbours_that_came_back_before_are_no_riddle() -> None:
+    _, record = edited(
+        named("abcdef"),
+        delete("b", "c"),
+        {"op": "move", "cell": "e", "at": "start"},
+        {"op": "insert", "after": "d", "cell_type": "raw", "source": "1", "id": "one"},
+    )
+
+    text = notebook(*(raw(one, {"1": "one"}.get(one, one)) for one in "ea2d1f"))
+
+    assert said(taken_back(text, record)) == "abc2def"
+
+
+def test_of_two_neighbours_that_say_the_same_the_one_that_is_left_is_not_taken() -> None:
+    insert = {"op": "insert", "before": 1, "cell_type": "raw", "source": "X"}
+    _, record = edited(unnamed("aXb"), insert)
+
+    assert said(taken_back(unnamed("aXXb"), record)) == "aXb"
+    with pytest.raises(UndoConflict) as refusal:
+        taken_back(unnamed("aXb"), record)
+    assert [one["why"] for one in refusal.value.details["cells"]] == ["ambiguous"]
+
+
+def test_everything_that_is_in_the_way_is_told_at_once_and_long_sources_in_part() -> None:
+    patch = {"op": "set_metadata", "patch": {"k": 1, "l": 1, "m": 1}}
+    _, record = edited(named("abcd"), replace("a"), replace("b"), delete("d"), patch)
+    now = json.loads(notebook(raw("y" * 5000, "b"), metadata={"k": 2, "m": 1}))
+
+    with pytest.raises(UndoConflict) as refusal:
+        taken_back(json.dumps(now).encode(), record)
+
+    assert refusal.value.details == {
+        "cells": [
+            {"cell_id": "a", "index": None, "why": "gone"},
+            {"cell_id": "b", "index": 0, "why": "changed", "source": "y" * 2000},
+        ],
+        "metadata": ["k", "l"],
+    }

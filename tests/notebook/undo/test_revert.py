@@ -1,0 +1,343 @@
+"""Undo: of the newest edit to the byte, of an older one cell by cell, and never by halves."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import assume, event, given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from jupyter_nbedit.errors import NbEditError, UndoConflict
+from jupyter_nbedit.notebook.diff import render_unified_diff
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.splices import apply_splices
+from jupyter_nbedit.notebook.undo.known_history import Past
+from jupyter_nbedit.notebook.undo.record import UndoRecord
+from jupyter_nbedit.notebook.undo.revert import revert
+from tests.notebook import model
+from tests.notebook.oracle import edit
+from tests.notebook.strategies import Layout, layouts
+from tests.notebook.test_properties import cases
+from tests.notebook.test_stateful import CELL_OPERATIONS, SECTION_OPERATIONS, Drawn, rewritten
+from tests.notebook.undo.oracle import (
+    Batch,
+    Save,
+    check_newest,
+    check_older,
+    edited,
+    kept,
+    meaning,
+    taken_back,
+)
+from tests.support.samples import HTML_OUTPUT, cells_of, code, notebook, raw
+from tests.support.sampling import is_nightly, seeded_random
+
+seeds = st.integers(0, 2**32)
+kinds = st.lists(st.sampled_from([*CELL_OPERATIONS, *SECTION_OPERATIONS]), min_size=1, max_size=3)
+often = settings(max_examples=2000 if is_nightly() else 25)
+
+
+def usual(layout: Layout, seed: int, kinds: list[str]) -> tuple[Document, Batch]:
+    """A notebook as many are, and a batch on it."""
+    document = Document.parse(Drawn(seed, 0).notebook(layout))
+    drawn = Drawn(seed, len(document))
+    return document, [drawn.operation(kind) for kind in kinds]
+
+
+@given(cases())
+def test_taking_back_the_newest_edit_gives_any_notebook_back_to_the_byte(
+    case: tuple[Document, Batch],
+) -> None:
+    check_newest("generated", *case)
+
+
+def unrelated(drawn: Drawn, left: Document, record: UndoRecord) -> Batch:
+    """Some work on cells that an edit has not changed, and on new ones."""
+    own = {part.index for part in record.parts}
+    free = [at for at in range(len(left)) if at not in own]
+    drawn.random.shuffle(free)
+    batch: Batch = []
+    for at in free[:2]:
+        kind = drawn.random.choice(["replace", "set_metadata", "clear_outputs"])
+        fields = {**drawn.operation(kind), "cell": at}
+        batch.append({name: fields[name] for name in fields if name not in {"all", "cells"}})
+    if free[2:]:
+        batch.append({"op": "delete", "cell": free[2]})
+    for _ in range(drawn.random.randrange(3)):
+        at, source = drawn.random.randrange(len(left) + 1), drawn.source()
+        batch.append({"op": "insert", "index": at, "cell_type": "raw", "source": source})
+    drawn.random.shuffle(batch)
+    return batch
+
+
+@often
+@given(layouts, st.none() | layouts, seeds, kinds)
+def test_taking_back_an_older_edit_gives_its_cells_back_and_leaves_all_others(
+    layout: Layout, another: Layout | None, seed: int, kinds: list[str]
+) -> None:
+    before, batch = usual(layout, seed, kinds)
+    found = check_newest("older", before, batch)
+    assume(found is not None)
+    assert found is not None
+    left, record = found
+    try:
+        work = unrelated(Drawn(seed + 1, len(left)), left, record)
+        text = apply_splices(left.text, edit(left, *work).splices)
+    except NbEditError:
+        event("the work between was refused")
+        text = left.text[:]
+    save: Save | None = None
+    if another is not None:
+        save = partial(rewritten, layout=another, change=lambda _: None)
+    now = text if save is None else save(text)
+    refused = check_older(before, left, record, now, save)
+    # Cells that look alike cannot be told apart without ids; nothing else is ever in the way.
+    assert refused is None or not before.has_ids
+    event(f"refused: {refused}")
+
+
+@often
+@given(layouts, seeds, kinds, st.sampled_from(["source", "type", "metadata", "gone"]))
+def test_a_cell_that_was_changed_since_is_in_the_way_and_nothing_else_is(
+    layout: Layout, seed: int, kinds: list[str], how: str
+) -> None:
+    before, batch = usual(layout, seed, kinds)
+    found = check_newest("conflict", before, batch)
+    assume(found is not None)
+    assert found is not None
+    left, record = found
+    parts = [part for part in record.parts if part.index is not None]
+    assume(parts)
+    part = Drawn(seed, 0).random.choice(parts)
+    said = [left.get_cell(at).source for at in range(len(left))]
+    # Without ids another cell that says the same may have the same neighbours, too.
+    assume(before.has_ids or said.count(said[part.index or 0]) == 1)
+    cell: dict[str, Any] = {"cell": part.index}
+    kind = left.heads[part.index or 0][1]
+    change: dict[str, Any] = {
+        "source": {"op": "replace", **cell, "source": "somebody else's"},
+        "type": {"op": "replace", **cell, "cell_type": "raw" if kind != "raw" else "code"},
+        "metadata": {"op": "set_metadata", **cell, "patch": {"somebody": "else"}},
+        "gone": {"op": "delete", **cell},
+    }[how]
+    try:
+        text = apply_splices(left.text, edit(left, change).splices)
+    except NbEditError:
+        return
+    with pytest.raises(UndoConflict) as refusal:
+        taken_back(text, record)
+    assert refusal.value.details["metadata"] == []
+    cells = refusal.value.details["cells"]
+    if before.has_ids:
+        why = "gone" if how == "gone" else "changed"
+        assert [(one["cell_id"], one["why"]) for one in cells] == [(part.cell_id, why)]
+        source = None if how == "gone" else Document.parse(text).get_cell(cells[0]["index"]).source
+        assert cells[0].get("source") == source
+    else:
+        # Of cells that look alike nobody can tell which one it was.
+        assert {one["why"] for one in cells} <= {"changed", "gone", "ambiguous"}
+        assert {one["index"] for one in cells if one["why"] == "changed"} <= {part.index}
+
+
+def metadata(text: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text)["metadata"]
+    return found
+
+
+def patch(**members: Any) -> dict[str, Any]:
+    return {"op": "set_metadata", "patch": members}
+
+
+def test_only_the_metadata_that_the_edit_changed_are_taken_back() -> None:
+    before = notebook(metadata={"a": {"x": 1, "y": [1.0]}, "b": 1, "c": 1})
+    text, record = edited(before, patch(a={"x": 2}, b=None, d=1))
+    text, _ = edited(text, patch(c=2, e=3))
+
+    assert metadata(taken_back(text, record)) == {**metadata(before), "c": 2, "e": 3}
+
+
+def test_metadata_that_somebody_changed_since_are_in_the_way() -> None:
+    text, record = edited(notebook(metadata={"a": 1, "b": 1}), patch(a=2, b=None, c=1))
+    text, _ = edited(text, patch(a=3, b=2, c=1))
+
+    with pytest.raises(UndoConflict) as refusal:
+        taken_back(text, record)
+
+    assert refusal.value.details == {"cells": [], "metadata": ["a", "b"]}
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        b'{"cells": [], "nbformat": 4, "nbformat_minor": 5}',
+        b'{"metadata":{} , "cells": [], "nbformat": 4, "nbformat_minor": 5}',
+        b'{"cells": [], "nbformat": 4, "metadata":[1], "nbformat_minor": 5}',
+    ],
+)
+def test_metadata_that_were_not_there_go_again(before: bytes) -> None:
+    text, record = edited(before, patch(a=2))
+    later, _ = edited(text, {"op": "insert", "at": "end", "cell_type": "raw", "source": "x"})
+
+    assert taken_back(text, record) == before
+    assert model.loads(taken_back(later, record)).get("metadata") == model.loads(before).get(
+        "metadata"
+    )
+    gone, record = edited(taken_back(text, record), patch(a=2))
+    undone = revert(Document.parse(gone), record, op="undo")
+    again = revert(Document.parse(before), undone.build_record(), op="redo")
+    assert metadata(apply_splices(before, again.splices)) == {"a": 2}
+
+
+def three() -> bytes:
+    return notebook(*(raw(one, one) for one in "abc"), metadata={"k": 1})
+
+
+THREE = [
+    {"op": "replace", "cell": "a", "source": "A"},
+    {"op": "delete", "cell": "b"},
+    {"op": "insert", "at": "end", "cell_type": "raw", "source": "d", "id": "d"},
+    patch(k=2),
+]
+
+
+def said(text: bytes) -> tuple[str, int]:
+    return "".join(cell["source"] for cell in cells_of(text)), metadata(text)["k"]
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize(
+    ("only", "undone", "made"),
+    [
+        ([0], ("acd", 2), ("Abc", 1)),
+        ([1], ("Abcd", 2), ("ac", 1)),
+        ([2], ("Ac", 2), ("abcd", 1)),
+        ([3], ("Acd", 1), ("abc", 2)),
+        ([0, 2], ("ac", 2), ("Abcd", 1)),
+        ([0, 1, 2, 3], ("abc", 1), ("Acd", 2)),
+        ([], ("Acd", 2), ("abc", 1)),
+    ],
+)
+def test_a_part_of_an_edit_can_be_taken_back_and_a_part_of_an_offer_be_made(
+    only: list[int], undone: tuple[str, int], made: tuple[str, int], *, exact: bool
+) -> None:
+    applied = edit(Document.parse(three()), *THREE)
+    text = apply_splices(three(), applied.splices)
+    record, offer = applied.build_record(), applied.build_forward_record()
+
+    back = revert(Document.parse(text), record, op="undo", exact=exact, only=only)
+    done = revert(Document.parse(three()), offer, op="accept", exact=exact, only=only)
+
+    assert said(apply_splices(text, back.splices)) == undone
+    assert said(apply_splices(three(), done.splices)) == made
+    assert [(part.cell_id, part.index_before, part.index) for part in record.parts] == [
+        ("a", 0, 0),
+        ("b", 1, None),
+        ("d", None, 2),
+        (None, None, None),
+    ]
+    shown = [part.invert() for part in offer.parts]
+    assert [(one.cell_id, one.before, one.after) for one in shown] == [
+        (one.cell_id, one.before, one.after) for one in record.parts
+    ]
+
+
+def test_what_is_not_taken_back_is_in_nobody_s_way() -> None:
+    text, record = edited(three(), *THREE)
+    text, _ = edited(text, {"op": "replace", "cell": "a", "source": "else"}, patch(k=3))
+
+    document = Document.parse(text)
+    applied = revert(document, record, op="undo", only={1, 2})
+
+    assert said(apply_splices(text, applied.splices)) == ("elsebc", 3)
+
+
+def test_the_answer_says_what_became_of_each_cell() -> None:
+    before = notebook(code("x", "a", outputs=[HTML_OUTPUT]), raw("y", "b"), raw("z", "c"))
+    insert = {"op": "insert", "at": "start", "cell_type": "raw", "source": "new", "id": "n"}
+    text, record = edited(before, {"op": "delete", "cell": "c"}, insert)
+    undone = revert(Document.parse(text), record, op="undo", exact=True)
+    text, record = edited(before, {"op": "clear_outputs", "all": True})
+    back = revert(Document.parse(text), record, op="undo")
+    again = revert(Document.parse(before), back.build_record(), op="redo")
+
+    assert [list(result.iterate_entries()) for result in undone.results] == [
+        [{"op": "undo", "cell_id": "n", "index": 0}, {"op": "undo", "cell_id": "c", "index": 2}]
+    ]
+    assert [result.outputs_cleared for result in (*back.results, *again.results)] == [False, True]
+    assert [part.outputs_returned for part in back.build_record().parts] == [True]
+    assert "# deleted raw from 0" in render_unified_diff("n", undone.changes)
+
+
+def accept_in_parts(seed: int) -> str:
+    """Accept a batch in parts, in random order; return whether that worked, or why not."""
+    chance = seeded_random(f"parts of batch {seed}")
+    layout = Layout(" ", "\n", ",", ": ", ascii=False, slashes=False)
+    kinds = chance.choices(["insert", "move", "delete", *CELL_OPERATIONS], k=chance.randint(1, 4))
+    before, batch = usual(layout, chance.getrandbits(32), kinds)
+    try:
+        applied = edit(before, *batch)
+    except NbEditError:
+        return "no batch"
+    offer = kept(applied.build_forward_record())
+    numbers = list(range(len(offer.parts)))
+    chance.shuffle(numbers)
+    document = before
+    for step, part in enumerate(numbers):
+        past = Past(accepted=set(numbers[:step]))
+        try:
+            accepted = revert(document, offer, op="accept", exact=step == 0, only=[part], past=past)
+        except UndoConflict:
+            # Cells without ids that look alike are not told apart.
+            assert not before.has_ids, batch
+            return "refused"
+        document = Document.parse(apply_splices(document.text, accepted.splices))
+    assert meaning(document.text[:]) == meaning(apply_splices(before.text, applied.splices)), batch
+    return "accepted"
+
+
+def test_a_batch_accepted_part_by_part_in_any_order_ends_as_if_accepted_at_once() -> None:
+    batches = 6_000 if is_nightly() else 300
+    outcomes = Counter(accept_in_parts(seed) for seed in range(batches))
+
+    assert outcomes["accepted"] > batches / 3
+    assert outcomes["refused"] < 0.1 * outcomes["accepted"]
+
+
+def test_an_edit_that_changed_nothing_has_nothing_to_take_back() -> None:
+    text, record = edited(three(), {"op": "move", "cell": "a", "at": "start"})
+
+    assert (text, record.parts, record.back) == (three(), [], [])
+
+
+def test_what_was_kept_in_other_bytes_than_were_made_is_found_cell_by_cell() -> None:
+    text = notebook(code("e", "a"), code("x", "b"), code("mine", "c"))
+    emptied = {"op": "replace", "cell": "a", "source": ""}
+    changed = {"op": "replace", "cell": "b", "source": "y"}
+    record = replace(edit(Document.parse(text), emptied, changed).build_record(), back=None)
+    # As a hook does that drops empty cells.
+    kept = Document.parse(notebook(code("y", "b"), code("mine", "c")))
+    with pytest.raises(UndoConflict):
+        revert(kept, record, op="undo", exact=True)
+
+
+@pytest.mark.parametrize("text", [b"", b"\x02", b"\x01", b"\x01abc", ...])
+def test_what_is_no_record_is_refused_as_such(text: Any) -> None:
+    whole = edited(three(), *THREE)[1].encode()
+    with pytest.raises(ValueError):  # noqa: PT011 -- whoever reads it catches any
+        UndoRecord.decode(whole[:-9] if text is ... else text)
+
+
+def test_metadata_that_an_edit_added_go_though_they_were_moved_to_the_front() -> None:
+    before = {"cells": [], "nbformat": 4, "nbformat_minor": 5}
+    document = Document.parse(json.dumps(before).encode())
+    record = edit(document, {"op": "set_metadata", "patch": {"title": "x"}}).build_record()
+    moved = Document.parse(json.dumps({"metadata": {"title": "x"}, **before}).encode())
+
+    splices = revert(moved, record, op="undo", exact=False).splices
+
+    assert json.loads(apply_splices(moved.text, splices)) == before

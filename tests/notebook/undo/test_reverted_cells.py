@@ -1,0 +1,160 @@
+"""What a cell gets back, and what of it stays as others have made it since."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from jupyter_nbedit.errors import UndoConflict
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.splices import apply_splices
+from jupyter_nbedit.notebook.undo.revert import revert
+from tests.notebook.undo.oracle import edited, taken_back
+from tests.support.samples import cells_of, code, markdown, notebook, raw
+
+JSON = dict[str, Any]
+RAN = {"output_type": "stream", "name": "stdout", "text": ["run since\n"]}
+BEFORE = {"output_type": "stream", "name": "stdout", "text": ["run before\n"]}
+LATER = {"execution": {"shell.execute_reply": "later"}}
+
+NOTEBOOK = notebook(
+    code("x = 1", "a", execution_count=3, outputs=[BEFORE], metadata={"tags": ["t"]}),
+    markdown("# Title", "b"),
+)
+CELL = cells_of(NOTEBOOK)[0]
+KEEP = {"op": "replace", "cell": "a", "source": "x = 2", "outputs": "keep"}
+CLEAR = {"op": "replace", "cell": "a", "source": "x = 2"}
+PATCH = {"op": "set_metadata", "cell": "a", "patch": {"tags": ["u"], "n": 1}}
+
+
+def changed(text: bytes, index: int, **members: Any) -> bytes:
+    """Return what JupyterLab saves after a person has worked on a cell; `...` takes one out."""
+    content = json.loads(text)
+    cell = {**content["cells"][index], **members}
+    content["cells"][index] = {name: value for name, value in cell.items() if value is not ...}
+    return json.dumps(content, indent=1, sort_keys=True).encode() + b"\n"
+
+
+@pytest.mark.parametrize(
+    ("operation", "since", "expected"),
+    [
+        # Outputs of a later run stay, unless the edit cleared those that its source had.
+        (
+            KEEP,
+            {"outputs": [RAN], "execution_count": 9, "metadata": {"tags": ["t"], **LATER}},
+            {
+                **CELL,
+                "outputs": [RAN],
+                "execution_count": 9,
+                "metadata": {"tags": ["t"], **LATER},
+            },
+        ),
+        (CLEAR, {"outputs": [RAN], "execution_count": 9}, CELL),
+        (
+            {"op": "clear_outputs", "cell": "a"},
+            {"outputs": [RAN], "execution_count": 9},
+            {**CELL, "outputs": [RAN], "execution_count": 9},
+        ),
+        (
+            PATCH,
+            {"metadata": {"tags": ["u"], "n": 1, **LATER}},
+            {**CELL, "metadata": {"tags": ["t"], **LATER}},
+        ),
+        # A browser writes numbers in its own way, and trusts what was run there.
+        (PATCH, {"metadata": {"tags": ["u"], "n": 1.0, "trusted": True}}, CELL),
+        (PATCH, {"attachments": {}}, {**CELL, "attachments": {}}),
+        # What others have given the cell stays.
+        (
+            {"op": "replace", "cell": "a", "cell_type": "raw"},
+            {"somebody": {"else": 1}},
+            {**CELL, "somebody": {"else": 1}},
+        ),
+    ],
+)
+def test_a_cell_gets_back_what_the_edit_took_and_keeps_what_others_did(
+    operation: JSON, since: JSON, expected: JSON
+) -> None:
+    text, record = edited(NOTEBOOK, operation)
+
+    assert cells_of(taken_back(changed(text, 0, **since), record))[0] == expected
+
+
+@pytest.mark.parametrize("n", [True, 2])
+def test_other_metadata_are_in_the_way(n: Any) -> None:
+    text, record = edited(NOTEBOOK, PATCH)
+
+    with pytest.raises(UndoConflict):
+        taken_back(changed(text, 0, metadata={"tags": ["u"], "n": n}), record)
+
+
+def test_what_others_have_taken_out_since_and_the_edit_left_alone_stays_out() -> None:
+    before = changed(NOTEBOOK, 1, metadata={}, somebody="else")
+    text, record = edited(before, {"op": "replace", "cell": "b", "source": "x"})
+    text = changed(text, 1, metadata=..., somebody=...)
+
+    [_, cell] = cells_of(taken_back(text, record))
+
+    assert cell == {"cell_type": "markdown", "id": "b", "source": "# Title"}
+
+
+def test_a_cell_whose_members_somebody_has_put_in_another_order_keeps_its_outputs() -> None:
+    text, record = edited(NOTEBOOK, KEEP)
+    content = json.loads(text)
+    cell = content["cells"][0]
+    content["cells"][0] = {name: cell[name] for name in sorted(cell, reverse=True)}
+    document = Document.parse(json.dumps(content).encode())
+
+    applied = revert(document, record, op="undo")
+
+    assert cells_of(apply_splices(document.text, applied.splices)) == cells_of(NOTEBOOK)
+    assert not any(b"run before" in splice.text for splice in applied.splices)
+
+
+def test_an_id_that_a_save_has_given_since_stays() -> None:
+    before = notebook(code("x = 1"), raw("y"))
+    text, record = edited(before, {"op": "replace", "cell": 0, "source": "x = 2"})
+
+    [cell, _] = cells_of(taken_back(changed(text, 0, id="given"), record))
+
+    assert cell == {**cells_of(before)[0], "id": "given"}
+
+
+PICTURE = {"image.png": {"image/png": "aGk="}}
+
+
+@pytest.mark.parametrize(
+    ("first", "operation"),
+    [
+        *(
+            (
+                markdown("![x](attachment:image.png)", "a", attachments=PICTURE),
+                {"op": "replace", "cell": "a", "cell_type": cell_type},
+            )
+            for cell_type in ("code", "raw")
+        ),
+        (code("x\ny", "a", attachments=PICTURE), {"op": "split", "cell": "a", "at_line": 2}),
+    ],
+)
+def test_attachments_come_back(first: JSON, operation: JSON) -> None:
+    before = notebook(first, raw("y"))
+    text, record = edited(before, operation)
+    text, _ = edited(text, {"op": "insert", "at": "end", "cell_type": "raw", "source": "z"})
+
+    assert cells_of(taken_back(text, record))[:2] == cells_of(before)
+
+
+def test_a_protected_cell_gets_back_what_it_was() -> None:
+    protect = {"op": "set_metadata", "cell": "a", "patch": {"editable": False, "deletable": False}}
+    text, record = edited(NOTEBOOK, CLEAR, protect)
+
+    assert taken_back(text, record) == NOTEBOOK
+
+
+def test_a_name_that_stands_twice_in_a_cell_still_does() -> None:
+    before = NOTEBOOK.replace(b'"id": "a"', b'"x": 1,\n   "x": 2,\n   "id": "a"')
+    text, record = edited(before, {"op": "replace", "cell": "a", "cell_type": "raw"})
+    text, _ = edited(text, {"op": "delete", "cell": "b"})
+
+    assert b'"x": 1,\n   "x": 2,' in taken_back(text, record)

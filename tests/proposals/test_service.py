@@ -1,0 +1,250 @@
+"""Proposals: kept, bounded, told of, waited for, and over in time; in real files of SQLite."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from jupyter_nbedit.errors import ProposalClosed, ProposalNotFound, TooManyProposals
+from jupyter_nbedit.events.emitters import PROPOSAL_SCHEMA_ID
+from jupyter_nbedit.history.models import CellDiff
+from jupyter_nbedit.notebook.undo.record import CellState
+from jupyter_nbedit.proposals.models import DecisionRecord, Proposal, ProposalContent, Verdict
+from jupyter_nbedit.proposals.service import ProposalService
+from tests.support import samples
+from tests.support.sampling import is_nightly
+from tests.support.services import START, ServiceBuilder
+from tests.support.waiting import wait_until_async
+
+NOTEBOOKS = ("a.ipynb", "b.ipynb", "f/c.ipynb")
+CANARY = "a text of a notebook that is deleted and shall be nowhere"
+
+
+@pytest.fixture
+def services(services: ServiceBuilder) -> ServiceBuilder:
+    services.storage.notebooks |= dict.fromkeys(NOTEBOOKS, samples.three_cells())
+    return services
+
+
+def part(number: int, source: str = "x") -> CellDiff:
+    said = CellState(cell_type="code", source=source, metadata={})
+    return CellDiff(
+        part=number,
+        cell_id="alpha",
+        index_before=number,
+        index=number,
+        moved=False,
+        outputs_cleared=False,
+        before=said,
+        after=said,
+    )
+
+
+async def put(
+    board: ProposalService,
+    path: str = "a.ipynb",
+    parts: int = 2,
+    *,
+    source: str = "x",
+    work: bytes = b"work",
+) -> Proposal:
+    said = ProposalContent(
+        kind="create" if path == "new.ipynb" else "edit",
+        user="agent",
+        client="a client",
+        message=None,
+        hash_before=None,
+        operations=[],
+        truncated=False,
+        diff="",
+    )
+    return await board.add(path, said, [part(n, source) for n in range(parts)], work)
+
+
+async def listed(board: ProposalService, path: str | None = None, **more: Any) -> list[int]:
+    found = await board.list_newest(path, **{"limit": 50, **more})
+    return [proposal.proposal_id for proposal in found]
+
+
+async def list_told(services: ServiceBuilder) -> list[tuple[int, str, str | None, int]]:
+    return [
+        (event["proposal_id"], event["status"], event["user"], event["pending"])
+        for event in await services.list_events(PROPOSAL_SCHEMA_ID)
+    ]
+
+
+async def decide(board: ProposalService, number: int, verdict: Verdict, *parts: int) -> Proposal:
+    return await board.decide(number, DecisionRecord(verdict, parts, "ada", "JupyterLab"))
+
+
+# What is kept -------------------------------------------------------------------------------------
+
+
+async def test_a_proposal_is_the_same_after_a_restart(services: ServiceBuilder) -> None:
+    before = await put(services.build_board(), source="lone surrogate \ud800, \u2028 and ü")
+    after = services.build_board()
+    assert await after.get(before.proposal_id) == before
+    assert await after.store.get_payload(before.proposal_id) == b"work"
+    assert before.status == "pending"
+    assert (before.created, before.expires) == (START, START + timedelta(hours=24))
+
+
+async def test_another_root_has_proposals_of_its_own(services: ServiceBuilder) -> None:
+    number = (await put(services.build_board())).proposal_id
+    other = services.build_board(root=lambda: "/other")
+    assert await listed(other) == []
+    await other.on_deleted("a.ipynb")
+    with pytest.raises(ProposalNotFound):
+        await other.get(number)
+    assert await listed(services.build_board()) == [number]
+
+
+# Which are shown ----------------------------------------------------------------------------------
+
+
+async def test_a_notebook_that_cannot_be_read_now_has_no_proposals_to_see(
+    services: ServiceBuilder,
+) -> None:
+    board = services.build_board()
+    number = (await put(board)).proposal_id
+    others = [(await put(board, "b.ipynb")).proposal_id for _ in range(3)]
+    for _ in range(2):
+        await put(board)
+    text = services.storage.notebooks.pop("a.ipynb")
+    with pytest.raises(ProposalNotFound):
+        await board.get(number)
+    # What is not shown takes nobody's place on a page.
+    assert await listed(board, limit=2) == others[:0:-1]
+    services.storage.notebooks["a.ipynb"] = text
+    assert (await board.get(number)).proposal_id == number
+
+
+# How many there are -------------------------------------------------------------------------------
+
+
+async def test_no_more_proposals_wait_than_allowed_and_none_is_dropped_for_another(
+    services: ServiceBuilder,
+) -> None:
+    board = services.build_board(most=2)
+    numbers = [(await put(board)).proposal_id for _ in range(2)]
+    with pytest.raises(TooManyProposals) as refused:
+        await put(board)
+    assert refused.value.details == {"pending": 2}
+    assert sorted(await listed(board)) == numbers
+    await decide(board, numbers[0], "rejected", 0, 1)
+    await put(board)
+
+
+@pytest.mark.skipif(not is_nightly(), reason="writes 256 MiB: nightly")
+async def test_all_that_wait_have_256_mib_at_most(services: ServiceBuilder) -> None:
+    board = services.build_board()
+    await put(board, work=bytes(129 * 1024 * 1024))
+    with pytest.raises(TooManyProposals):
+        await put(board, work=bytes(129 * 1024 * 1024))
+    await put(board, work=b"w")
+
+
+@pytest.mark.skipif(not is_nightly(), reason="decides a thousand proposals: nightly")
+async def test_of_those_that_were_decided_the_oldest_are_forgotten(
+    services: ServiceBuilder,
+) -> None:
+    board = services.build_board()
+    numbers = []
+    for _ in range(1002):
+        numbers.append((await put(board, parts=1)).proposal_id)
+        await board.store.decide(numbers[-1], DecisionRecord("accepted", [0], "ada"))
+    await board.store.expire()
+    assert await listed(board, only_pending=False, limit=2000) == numbers[:1:-1]
+
+
+# Time ---------------------------------------------------------------------------------------------
+
+
+async def test_a_proposal_expires_and_later_is_forgotten(services: ServiceBuilder) -> None:
+    board = services.build_board(hours=2)
+    number, decided = [(await put(board)).proposal_id for _ in range(2)]
+    await decide(board, number, "accepted", 0)
+    await decide(board, decided, "rejected", 0, 1)
+    services.now = START + timedelta(hours=1.99)
+    assert (await board.get(number)).status == "pending"
+    services.now = START + timedelta(hours=2)
+    over = await board.get(number)
+    assert (over.status, over.decided_by) == ("expired", "ada")
+    assert [one.status for one in over.parts] == ["accepted", "pending"]
+    assert (await board.get(decided)).status == "rejected"
+    with pytest.raises(ProposalClosed):
+        await board.store.get_payload(number)
+    assert await listed(board) == []
+    assert (await list_told(services))[-1] == (number, "expired", None, 1)
+    services.now = START + timedelta(hours=4)
+    for each in (number, decided):
+        with pytest.raises(ProposalNotFound):
+            await board.get(each)
+
+
+async def test_one_expires_though_nobody_asks(services: ServiceBuilder) -> None:
+    board = services.build_board(hours=0.05 / 3600, clock=lambda: datetime.now(tz=timezone.utc))
+    number = (await put(board)).proposal_id
+
+    async def is_expired() -> bool:
+        return (number, "expired", None, 2) in await list_told(services)
+
+    await wait_until_async(is_expired)
+
+
+async def test_after_a_restart_the_first_who_asks_finds_what_is_over(
+    services: ServiceBuilder,
+) -> None:
+    number = (await put(services.build_board())).proposal_id
+    services.now = START + timedelta(hours=24)
+    after = services.build_board()
+    assert (await after.get(number)).status == "expired"
+    assert await list_told(services) == [
+        (number, "pending", "agent", 2),
+        (number, "expired", None, 2),
+    ]
+
+
+# Waiting ------------------------------------------------------------------------------------------
+
+
+async def test_who_waits_is_told_of_the_end_of_the_notebook(services: ServiceBuilder) -> None:
+    board = services.build_board()
+    number = (await put(board)).proposal_id
+    # Without being told, it would wait for ever.
+    waiting = asyncio.create_task(board.wait(number, 1e6))
+    await asyncio.sleep(0)
+    # The database answers one after the other: the task has asked for the proposal before.
+    await board.get(number)
+    await board.on_deleted("a.ipynb")
+    with pytest.raises(ProposalNotFound):
+        await waiting
+
+
+# Following ----------------------------------------------------------------------------------------
+
+
+async def test_proposals_go_with_their_notebook_and_leave_no_byte(services: ServiceBuilder) -> None:
+    board = services.build_board()
+    number = (await put(board, "f/c.ipynb", source=CANARY, work=CANARY.encode())).proposal_id
+    other = (await put(board)).proposal_id
+    assert CANARY.encode() in services.read_database_files()
+    await board.on_deleted("f")
+    assert await listed(board, only_pending=False) == [other]
+    assert (await list_told(services))[-1] == (number, "expired", None, 0)
+    assert CANARY.encode() not in services.read_database_files()
+
+
+async def test_what_is_purged_leaves_no_byte_but_of_what_still_waits(
+    services: ServiceBuilder,
+) -> None:
+    board = services.build_board()
+    number = (await put(board, source=CANARY, parts=1)).proposal_id
+    waits, other = (await put(board)).proposal_id, (await put(board, "b.ipynb")).proposal_id
+    await decide(board, number, "rejected", 0)
+    await board.purge("a.ipynb")
+    assert await listed(board, only_pending=False) == [other, waits]
+    assert CANARY.encode() not in services.read_database_files()

@@ -1,0 +1,99 @@
+"""Somebody who writes a notebook and has never heard of us, and looks whether it lasts.
+
+    python -m tests.races.out_of_band_writer KIND PATH USER WRITES SEED
+
+Each version that it writes has a mark of its own. Before it writes the next one it looks for the
+mark: whatever we have made of the version must have it as well. A version whose mark is not there
+after a while is lost, for nobody but us writes besides. Prints how many it wrote, and which were
+lost.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from tests.races.users import become
+from tests.support import samples
+from tests.support.waiting import wait_until
+
+_LONGEST_HALF = 0.001
+
+
+def mark(number: int) -> str:
+    """Give what a version has that no other one has."""
+    return f"theirs {number:09d}"
+
+
+def version(number: int) -> bytes:
+    """Write a notebook with a cell for us to edit, and the mark."""
+    filling = "# theirs\n" * (number % 200)
+    return samples.notebook(
+        samples.code("ours at first", "ours"),
+        samples.code(filling + mark(number), "theirs"),
+    )
+
+
+def renamed(path: Path, text: bytes, _pause: Callable[[float], None]) -> None:
+    """Write beside the file and rename over it, as careful programs do."""
+    beside = path.with_name(".theirs")
+    beside.write_bytes(text)
+    beside.replace(path)
+
+
+def in_place(path: Path, text: bytes, pause: Callable[[float], None]) -> None:
+    """Empty the file and write it in two halves, as Jupyter does."""
+    half = len(text) // 2
+    with path.open("wb", buffering=0) as file:
+        file.write(text[:half])
+        pause(_LONGEST_HALF)
+        file.write(text[half:])
+
+
+#: How somebody writes, and how long they wait between two versions, in seconds at most.
+KINDS = {"renamed": (renamed, 0.003), "in_place": (in_place, 0.02)}
+
+
+class Waiting:
+    """Waits for times that nobody can foresee, without sleeping: that takes longer."""
+
+    def __init__(self, seed: int) -> None:
+        self._chance = random.Random(seed)  # noqa: S311 -- no secret
+
+    def __call__(self, longest: float) -> None:
+        """Wait for that long at most."""
+        until = time.perf_counter() + self._chance.random() * longest
+        while time.perf_counter() < until:
+            pass
+
+
+def is_there(path: Path, number: int) -> bool:
+    """Look for a mark; it may be out of sight for a moment, when we are about to put it back."""
+    sought = mark(number).encode()
+    with suppress(AssertionError):
+        return wait_until(lambda: sought in path.read_bytes())
+    return False
+
+
+def main() -> None:
+    (write, longest), path = KINDS[sys.argv[1]], Path(sys.argv[2])
+    become(int(sys.argv[3]))
+    writes, pause = int(sys.argv[4]), Waiting(int(sys.argv[5]))
+    lost: list[int] = []
+    for number in range(1, writes + 1):
+        write(path, version(number), pause)
+        pause(longest)
+        if not is_there(path, number):
+            lost.append(number)
+            break
+    os.write(1, json.dumps({"writes": number, "lost": lost}).encode())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""An edit that is stopped at a chosen call to the system, so that somebody else can act there.
+
+    LD_PRELOAD=shim.so python -m tests.races.paused_edit ROOT LOCKS USER
+
+Reads numbers from its input. For each it edits the notebook once and stops itself, as SIGSTOP does,
+before the call of that number which the edit makes to files of the folder. Then it tells how many
+there were, and how the edit went.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+from jupyter_nbedit.errors import NbEditError
+from jupyter_nbedit.notebook.apply import apply_operations
+from jupyter_nbedit.notebook.operations import Replace
+from jupyter_nbedit.reading.loading import load_notebook
+from jupyter_nbedit.storage.base import StaleContent
+from jupyter_nbedit.storage.files.storage import FileStorage
+from tests.faults.shim import Mode, Shim
+from tests.races.edit_loop import NAME, storage_in
+from tests.races.users import become
+
+OURS = "ours at last"
+
+
+async def edit(storage: FileStorage, root: Path, shim: Shim, number: int) -> tuple[int, str]:
+    """Edit once; give the number of calls, and the outcome."""
+    read = await load_notebook(storage, NAME)
+    operation = Replace(cell="ours", source=OURS)
+    applied = apply_operations(read.document, [operation], fresh_id=lambda: "none")
+    shim.arm(Mode.STOP, number, inside=root)
+    try:
+        written = await storage.write(NAME, read.content, applied.splices)
+        outcome = f"written by {written.guard}"
+    except StaleContent:
+        outcome = "changed"
+    except NbEditError as refusal:
+        outcome = refusal.reason
+    return shim.disarm(), outcome
+
+
+def main() -> None:
+    root, locks, user = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+    storage, shim = storage_in(root, locks), Shim()
+    become(user)
+    for line in sys.stdin:
+        print(json.dumps(asyncio.run(edit(storage, root, shim, int(line)))), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""Others who write a notebook while we edit it: what they wrote is there, or we have told of it.
+
+A version of theirs is lost if it is neither in the file nor in what we have made of it, when
+nobody else writes. See `tests.races.out_of_band_writer`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.races.edit_loop import NAME
+from tests.races.out_of_band_writer import version
+from tests.races.rig import need_system, shared_folder
+from tests.races.users import all_kinds, called
+from tests.support.paths import ROOT
+from tests.support.sampling import is_nightly, seeded_random
+
+WRITES = 10_000 if is_nightly() else 20
+
+
+@dataclass(frozen=True)
+class Race:
+    """What came of a race: what they wrote, what we did, and what of both is lost."""
+
+    theirs: dict[str, Any]
+    ours: dict[str, Any]
+
+    @property
+    def lost(self) -> int:
+        return len(self.theirs["lost"]) + len(self.ours["lost"])
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{name}: {count}" for name, count in self.ours.items() if count != [])
+        return f"theirs: {self.theirs['writes']}, lost {len(self.theirs['lost'])}; ours: {counts}"
+
+
+def run_race(top: Path, kind: str, user: int) -> Race:
+    """Let somebody write a notebook, and us edit it, as one user."""
+    root, locks = top / "root", top / "locks"
+    path = root / NAME
+    for place in (root, locks):
+        place.mkdir()
+    path.write_bytes(version(0))
+    for place in (root, path, locks):
+        os.chown(place, user, user)
+    insider = [sys.executable, "-m", "tests.races.edit_loop", str(root), str(locks), str(user)]
+    outsider = [sys.executable, "-m", "tests.races.out_of_band_writer", kind, str(path), str(user)]
+    seed = seeded_random(f"{kind} {user}").getrandbits(32)
+    with subprocess.Popen(
+        insider, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as us:
+        assert us.stdin is not None
+        assert us.stdout is not None
+        assert us.stdout.readline() == "begun\n"
+        them = subprocess.run(
+            [*outsider, str(WRITES), str(seed)], cwd=ROOT, stdout=subprocess.PIPE, check=True
+        )
+        us.stdin.close()
+        ours = us.stdout.readline()
+    return Race(json.loads(them.stdout), json.loads(ours))
+
+
+@pytest.mark.parametrize("user", all_kinds(), ids=called)
+@pytest.mark.parametrize("kind", ["renamed", "in_place"])
+def test_nothing_that_others_write_while_we_edit_is_lost(kind: str, user: int) -> None:
+    need_system()
+    with shared_folder() as top:
+        race = run_race(top, kind, user)
+    print(f"{kind}, as user {user}, {WRITES} writes: {race}")
+    assert race.lost == 0, race
+    # They have met: some edits were made, and some were not because of what the others wrote.
+    assert race.theirs["writes"] == WRITES
+    assert race.ours["edits"] > 0
+    assert race.ours["conflicts"] > 0 or not is_nightly()
+    assert race.ours["by lease"] > race.ours["edits"] / 2

@@ -1,0 +1,66 @@
+"""A save by JupyterLab that says which version of the notebook it is to replace."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_nbedit.storage.contents.locks import EXPECTED_HASH
+from tests.handlers.error_checks import untouched
+from tests.support import samples
+from tests.support.http import JSON, Answer, Client
+
+NAME = "a.ipynb"
+
+
+@pytest.fixture
+def notebook(live: Client) -> Path:
+    path = live.root / NAME
+    path.write_bytes(samples.three_cells())
+    return path
+
+
+def load(live: Client) -> Any:
+    return live.request("GET", f"api/contents/{NAME}").json["content"]
+
+
+def save(live: Client, content: Any, **more: Any) -> Answer:
+    """Save as an open tab does, after an edit of ours was made."""
+    model = {"type": "notebook", "format": "json", "content": content, **more}
+    return live.request("PUT", f"api/contents/{NAME}", json.dumps(model).encode(), JSON)
+
+
+def edit(live: Client) -> Any:
+    answer = live.patch(NAME, {"op": "replace", "cell": "beta", "source": "# Theirs"})
+    assert answer.status == 200
+    return answer.json
+
+
+def test_a_save_for_an_older_version_is_refused_and_the_edit_stays(
+    live: Client, notebook: Path
+) -> None:
+    loaded = load(live)
+    reply = edit(live)
+    with untouched(notebook.parent):
+        assert save(live, loaded, **{EXPECTED_HASH: reply["hash_before"]}).status == 409
+    assert samples.hash_of(notebook) == reply["hash"]
+    # One that says nothing is as it always was.
+    assert save(live, loaded).status == 200
+    assert b"# Theirs" not in notebook.read_bytes()
+
+
+def test_a_save_for_the_version_there_is_goes_through(live: Client, notebook: Path) -> None:
+    reply = edit(live)
+    content = load(live)
+    content["cells"][0]["source"] = "# Mine"
+    assert save(live, content, **{EXPECTED_HASH: reply["hash"]}).status == 200
+    cells = samples.cells_of(notebook.read_bytes())
+    assert ["".join(cell["source"]) for cell in cells][:2] == ["# Mine", "# Theirs"]
+    assert EXPECTED_HASH.encode() not in notebook.read_bytes()
+    # One that is gone is saved anew.
+    notebook.unlink()
+    assert save(live, content, **{EXPECTED_HASH: reply["hash"]}).status == 201
+    assert notebook.exists()

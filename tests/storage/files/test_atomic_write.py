@@ -1,0 +1,215 @@
+"""What can go wrong while a file is replaced: then it is as it was, and nothing lies beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import errno
+import fcntl
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from jupyter_nbedit.concurrency import BackgroundTask
+from jupyter_nbedit.errors import Forbidden
+from jupyter_nbedit.storage.base import StaleContent
+from tests.storage.conftest import (
+    EDIT,
+    EDITED,
+    NAME,
+    TEXT,
+    AfterCall,
+    Others,
+    Place,
+    assert_as_it_was,
+    is_file,
+    is_folder,
+    left_in,
+)
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("unshare") is None,
+    reason="only root may mount, with unshare for nobody else to see",
+)
+def test_a_notebook_that_is_mounted_by_itself_is_refused_and_one_in_a_mounted_folder_is_not(
+    others: Others, public: Path
+) -> None:
+    alone, in_folder = others.do("edit_mounted", root=str(public))
+    assert alone == ["not_a_plain_file", [NAME], TEXT.decode()]
+    assert in_folder == ["edited", [NAME], EDITED.decode()]
+
+
+def test_the_bytes_are_safe_before_they_take_the_place_of_the_old_ones(public: Path) -> None:
+    if not shutil.which("strace"):
+        pytest.skip("strace is not installed")
+    path = public / NAME
+    path.write_bytes(TEXT)
+    log = public.parent / "trace"
+    calls = "openat,write,pwrite64,writev,fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat"
+    job = f"from tests.storage.other_processes import edit; edit({str(public)!r})"
+    command = ["strace", "-f", "--seccomp-bpf", "-y", "-o", str(log), "-e", f"trace={calls}"]
+    command += [sys.executable, "-c", job]
+    done = subprocess.run(
+        command, cwd=Path(__file__).parents[3], capture_output=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert path.read_bytes() == EDITED
+    steps = [line.split(maxsplit=1)[1] for line in log.read_text().splitlines()]
+    changes = [step for step in steps if str(public) in step and "O_RDONLY" not in step]
+    kinds = [step.split("(")[0] for step in changes]
+    writes = sum(kind in {"write", "pwrite64", "writev"} for kind in kinds)
+    assert writes
+    assert kinds[0] == "openat"
+    last = kinds[1 + writes :]
+    # Where two names cannot be exchanged, the old file goes with its name.
+    assert last in (["fsync", "renameat2", "unlinkat", "fsync"], ["fsync", "renameat", "fsync"])
+    created, renamed, synced = changes[0], changes[2 + writes], changes[-1]
+    assert {"O_EXCL", "O_NOFOLLOW", "O_CLOEXEC"} <= set(created.replace(",", "|").split("|"))
+    assert ", 0600)" in created
+    # All goes by the open folder, wherever its path may lead by then.
+    assert f'<{public}>, ".nbedit-' in created
+    assert renamed.count(f"<{public}>") == 2
+    assert f'"{path.name}"' in renamed
+    assert f"<{public}>" in synced
+    # jupyter_server takes `.~name` for a backup of its own, and may put it in the notebook's place.
+    assert ".~" not in "".join(changes)
+
+
+def test_content_of_another_storage_is_not_written(place: Place, notebook: Path) -> None:
+    with pytest.raises(TypeError):
+        place.write(dataclasses.replace(place.read(), version=None))
+    assert_as_it_was(notebook)
+
+
+def test_a_file_that_may_not_be_written_is_left_alone(
+    place: Place, notebook: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[object, int]] = []
+
+    def refuse(path: str, mode: int, **_: object) -> bool:
+        asked.append((path, mode))
+        return False
+
+    monkeypatch.setattr(os, "access", refuse)
+    with pytest.raises(Forbidden):
+        place.edit()
+    assert asked == [(NAME, os.W_OK)]
+    assert_as_it_was(notebook)
+
+
+@pytest.mark.parametrize("theirs", [lambda path: path.write_bytes(b"theirs"), os.mkfifo])
+def test_what_takes_the_file_s_place_before_it_is_opened_is_left_alone(
+    place: Place, notebook: Path, after_call: AfterCall, theirs: Callable[[Path], object]
+) -> None:
+    base = place.read()
+
+    def exchange() -> None:
+        notebook.unlink()
+        theirs(notebook)
+
+    after_call("access", NAME, exchange)
+    with pytest.raises(StaleContent):
+        place.write(base)
+    assert notebook.is_fifo() or notebook.read_bytes() == b"theirs"
+    assert left_in(place.root) == [NAME]
+
+
+@pytest.mark.parametrize("theirs", [b"theirs", None], ids=["written", "removed"])
+def test_what_others_write_right_after_an_edit_is_not_taken_for_ours(
+    place: Place, notebook: Path, after_call: AfterCall, theirs: bytes | None
+) -> None:
+    def touch() -> None:
+        assert notebook.read_bytes() == EDITED
+        notebook.unlink()
+        if theirs is not None:
+            notebook.write_bytes(theirs)
+
+    # The old file has got the temporary name, which it loses when all is done.
+    after_call("unlink", lambda name: str(name).startswith(".nbedit-"), touch)
+    written = place.edit()
+    assert (written.status, written.warnings) == (None, [])
+    if theirs is not None:
+        assert (place.read().text, place.read().hash) == (theirs, None)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
+def test_what_is_being_written_is_nobody_else_s(
+    place: Place, notebook: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[tuple[int, int]] = []
+    modes: list[int] = []
+    sync, really_open = os.fsync, os.open
+
+    def opens(path: str, flags: int, mode: int = 0o777, **more: int) -> int:
+        if flags & os.O_CREAT and str(path).startswith(".nbedit-"):
+            made.append((mode, flags & os.O_EXCL))
+        return really_open(path, flags, mode, **more)
+
+    def fsync(descriptor: int) -> None:
+        modes.append(os.fstat(descriptor).st_mode)
+        if is_file(descriptor):
+            again = really_open(f"/proc/self/fd/{descriptor}", os.O_RDONLY)
+            with pytest.raises(BlockingIOError):
+                fcntl.flock(again, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.close(again)
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "open", opens)
+    monkeypatch.setattr(os, "fsync", fsync)
+    notebook.chmod(0o640)
+    before = os.umask(0o022)
+    try:
+        place.edit()
+        place.create("b.ipynb")
+    finally:
+        os.umask(before)
+    assert made == [(0o600, os.O_EXCL), (0o666, os.O_EXCL)]
+    assert [stat.S_IMODE(mode) for mode in modes if stat.S_ISREG(mode)] == [0o640, 0o644]
+    assert sum(map(stat.S_ISDIR, modes)) == 2
+
+
+def test_a_folder_that_cannot_be_made_durable_is_told_of(
+    place: Place, notebook: Path, after_call: AfterCall
+) -> None:
+    error = OSError(errno.EIO, "for the test")
+    after_call("fsync", is_folder, error, error)
+    assert len(place.edit().warnings) == 1
+    assert notebook.read_bytes() == EDITED
+    assert len(place.create("b.ipynb").warnings) == 1
+    assert (place.root / "b.ipynb").read_bytes() == TEXT
+
+
+def test_work_begins_beside_the_write_when_the_disk_is_waited_for(
+    place: Place, notebook: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[str] = []
+    flushed: list[list[str]] = []
+
+    async def work(name: str) -> None:
+        begun.append(name)
+
+    async def edit() -> None:
+        loop, fsync = asyncio.get_running_loop(), os.fsync
+        storage = await place.storages.resolve(NAME)
+        base = await storage.read(NAME)
+
+        def flush(descriptor: int) -> None:
+            fsync(descriptor)
+            asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result(60)
+            flushed.append(list(begun))
+
+        monkeypatch.setattr(os, "fsync", flush)
+        with BackgroundTask(lambda: work("one"), 1), BackgroundTask(lambda: work("other"), 1):
+            await storage.write(NAME, base, EDIT)
+
+    asyncio.run(edit())
+    # The file's, then the folder's.
+    assert flushed == [["one"], ["one", "other"]]
+    assert notebook.read_bytes() == EDITED

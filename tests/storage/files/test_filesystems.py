@@ -1,0 +1,41 @@
+"""File systems that take names for the same that differ, have no links, or a clock that is slow."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.storage.conftest import Others
+from tests.storage.mounted_filesystems import KINDS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_edit_works_there_and_finds_what_the_contents_manager_finds(
+    others: Others, tmp_path: Path, kind: str
+) -> None:
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        pytest.skip("only root may mount a file system, with unshare for nobody else to see")
+    facts: dict[str, Any] | str = others.do("edits_on", kind=kind, folder=str(tmp_path))
+    if isinstance(facts, str):
+        pytest.skip(f"there is no {kind} here: {facts}")
+    assert facts["texts"] == ['{ "cells": []}', '{  "cells": []}', '{   "cells": []}']
+    assert facts["newer"] == [True] * 3
+    assert facts["guard"] == KINDS[kind].guard or KINDS[kind].guard is None
+    assert facts["created"] == '{"cells": []}'
+    there = {name for name, shown in facts["theirs"].items() if shown}
+    assert {"a.ipynb", "caf\u00e9.ipynb"} <= there
+    for name, outcome in facts["ours"].items():
+        if not name.endswith(".ipynb"):
+            assert outcome == "invalid_request"
+        else:
+            assert outcome == ("edited" if name in there else "notebook_not_found")
+    if "case" in kind:
+        assert {"A.ipynb", "b.ipynb"} <= there
+    # By whatever name it is edited, there is one file, and nothing beside it. Some systems tell all
+    # names in small letters.
+    left = sorted(name.casefold() for name in facts["left"])
+    assert left == ["a.ipynb", "b.ipynb", "caf\u00e9.ipynb", "new.ipynb"]

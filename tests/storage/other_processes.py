@@ -1,0 +1,174 @@
+"""Does things in processes of their own: as other users, on other disks, many at once.
+
+Reads jobs from its input, one to a line, and does each in a copy of itself, for starting Python and
+importing a server takes longer than all that the tests do with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
+from tornado.web import HTTPError
+
+from jupyter_nbedit.errors import NbEditError
+from jupyter_nbedit.notebook.splices import Splice
+from jupyter_nbedit.storage.base import StaleContent
+from jupyter_nbedit.storage.files.storage import FileStorage
+from jupyter_nbedit.storage.locks import PathLocks
+from tests.storage import mounted_filesystems
+
+NAME = "a.ipynb"
+
+
+def storage_in(root: str, locks: str | None = None) -> FileStorage:
+    folder = Path(locks or Path(root).parent)
+    manager = AsyncLargeFileManager(root_dir=root)
+    return FileStorage(manager, PathLocks(folder, logging.getLogger()))
+
+
+async def _edited(storage: FileStorage, text: bytes) -> None:
+    base = await storage.read(NAME)
+    await storage.write(NAME, base, [Splice(1, 1, text)])
+
+
+def edit(root: str) -> None:
+    """Edit the notebook in a folder."""
+    asyncio.run(_edited(storage_in(root), b" "))
+
+
+def rights(root: str, user: int, paths: list[str]) -> dict[str, list[str | None]]:
+    """Read and write notebooks as another user, as we do it and as the contents manager does.
+
+    Returns
+    -------
+    For each why we could not read, the manager could not read, we could not edit, the manager
+    could not save; None if they could.
+    """
+    os.setgroups([])
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)
+    storage = storage_in(root)
+    manager = AsyncLargeFileManager(root_dir=root)
+
+    async def refusal(doing: Awaitable[Any]) -> str | None:
+        try:
+            await doing
+        except NbEditError as error:
+            return error.reason
+        except (HTTPError, OSError) as error:
+            return type(error).__name__
+        return None
+
+    async def edited(path: str) -> None:
+        await storage.write(path, await storage.read(path), [Splice(1, 1, b" ")])
+
+    async def main() -> dict[str, list[str | None]]:
+        model = {"type": "file", "format": "text", "content": "{}"}
+        return {
+            path: [
+                await refusal(storage.read(path)),
+                await refusal(manager.get(path, type="file")),
+                await refusal(edited(path)),
+                await refusal(manager.save(dict(model), path)),
+            ]
+            for path in paths
+        }
+
+    return asyncio.run(main())
+
+
+def edit_mounted(root: str) -> list[Any]:
+    """Edit a notebook that is mounted by itself, and the one whose folder is mounted.
+
+    Returns
+    -------
+    For each the outcome, the notebooks and the hidden files in its folder, and its text.
+    """
+    outside, folder = Path(root, "outside"), Path(root, "folder")
+    for path in (outside / NAME, Path(root, NAME), folder / NAME):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b'{"cells": []}')
+    mounts = [(outside / NAME, Path(root, NAME)), (outside, folder)]
+    for source, target in mounts:
+        subprocess.run(["mount", "--bind", str(source), str(target)], check=True)  # noqa: S607 -- wherever it is
+    found: list[Any] = []
+    try:
+        for place in (Path(root), folder):
+            try:
+                asyncio.run(_edited(storage_in(str(place), root), b" "))
+                outcome = "edited"
+            except NbEditError as refusal:
+                outcome = refusal.reason
+            names = sorted(path.name for path in place.glob("*.ipynb"))
+            hidden = [path.name for path in place.glob(".*")]
+            found.append([outcome, names + hidden, (place / NAME).read_bytes().decode()])
+    finally:
+        for _, target in mounts:
+            subprocess.run(["umount", str(target)], check=True)  # noqa: S607
+    return found
+
+
+def count(root: str, locks: str, times: int) -> int:
+    """Add one to the number in a notebook, again and again; return how often others interfered."""
+    storage = storage_in(root, locks)
+
+    async def add() -> int:
+        async with storage.lock(NAME):
+            base = await storage.read(NAME)
+            number = b"%d" % (int(base.text) + 1)
+            try:
+                await storage.write(NAME, base, [Splice(0, len(base.text), number)])
+            except StaleContent:
+                return 1
+        return 0
+
+    async def main() -> int:
+        return sum([await add() for _ in range(times)])
+
+    return asyncio.run(main())
+
+
+def edits_on(kind: str, folder: str) -> dict[str, Any] | str:
+    """Edit notebooks on a file system of some kind."""
+    return mounted_filesystems.edits_on(kind, folder, storage_in)
+
+
+def _do(number: int, what: Callable[..., Any], arguments: dict[str, Any]) -> None:
+    try:
+        outcome = what(**arguments)
+    except NbEditError as refusal:
+        outcome = refusal.reason
+    except BaseException:  # noqa: BLE001 -- whatever it is, the test shall see it
+        outcome = traceback.format_exc()
+    print(json.dumps([number, outcome]), flush=True)
+    os._exit(0)
+
+
+def main() -> None:
+    # What is imported late must be there before the right to read it may be gone.
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, NAME).write_text("0")
+        count(folder, folder, 1)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    jobs = {job.__name__: job for job in (rights, edit_mounted, count, edits_on)}
+    for line in sys.stdin:
+        number, what, arguments = json.loads(line)
+        if os.fork() == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            _do(number, jobs[what], arguments)
+
+
+if __name__ == "__main__":
+    main()

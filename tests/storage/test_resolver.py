@@ -1,0 +1,309 @@
+"""In which way each contents manager keeps its notebooks, and what happens when that changes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import logging
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jupyter_server.services.contents.filemanager import (
+    AsyncFileContentsManager,
+    FileContentsManager,
+)
+from jupyter_server.services.contents.largefilemanager import (
+    AsyncLargeFileManager,
+    LargeFileManager,
+)
+from tornado.web import HTTPError
+
+from jupyter_nbedit.errors import Forbidden, NotAPlainFile
+from jupyter_nbedit.notebook.splices import Splice
+from jupyter_nbedit.storage.base import StaleContent
+from jupyter_nbedit.storage.contents.locks import install_locks
+from jupyter_nbedit.storage.locks import PathLocks
+from jupyter_nbedit.storage.resolver import StorageResolver
+from tests.handlers.error_checks import details, untouched
+from tests.storage.conftest import NAME, build_place, run_other_tasks
+from tests.support import samples
+from tests.support.http import Answer, Local
+from tests.support.sampling import is_nightly
+
+TEXT = samples.three_cells()
+REPLACE = {"op": "replace", "cell": "beta", "source": "# Changed"}
+
+
+def anything(*_: Any, **__: Any) -> None:
+    """Stand for what an extension may put in a method's place."""
+
+
+@pytest.fixture
+def locks(tmp_path: Path) -> PathLocks:
+    return PathLocks(tmp_path / "locks", logging.getLogger(__name__))
+
+
+def kind_of(manager: Any, locks: PathLocks) -> str:
+    """Name the way in which a server with a manager keeps a notebook, as replies do."""
+    return asyncio.run(StorageResolver({"contents_manager": manager}, locks).resolve(NAME)).kind
+
+
+@pytest.mark.parametrize("kind", [AsyncFileContentsManager, AsyncLargeFileManager])
+def test_the_stock_managers_keep_plain_files(
+    tmp_path: Path, locks: PathLocks, kind: type[AsyncFileContentsManager]
+) -> None:
+    manager = kind(root_dir=str(tmp_path))
+    for _ in range(3):
+        assert kind_of(manager, locks) == "file"
+        install_locks(manager, locks)
+
+
+class Informative(AsyncLargeFileManager):
+    """Differs in nothing that is written."""
+
+    def info_string(self) -> str:
+        return "Serving notebooks with care"
+
+    async def copy(self, from_path: str, to_path: str | None = None) -> Any:
+        return await super().copy(from_path, to_path)  # type: ignore[no-untyped-call]
+
+
+def test_a_manager_that_differs_in_nothing_that_matters_keeps_plain_files(
+    tmp_path: Path, locks: PathLocks
+) -> None:
+    assert kind_of(Informative(root_dir=str(tmp_path)), locks) == "file"
+
+
+DECISIVE = (
+    *("get", "save", "open", "exists", "file_exists", "dir_exists", "is_hidden"),
+    *("atomic_writing", "check_and_sign", "mark_trusted_cells"),
+    *("rename_file", "delete_file", "restore_checkpoint"),
+    *("run_pre_save_hooks", "run_post_save_hooks", "_get_os_path"),
+    *("_read_file", "_save_file", "_read_notebook", "_save_notebook"),
+    *("_notebook_model", "_file_model", "_base_model"),
+)
+
+
+@pytest.mark.parametrize("name", DECISIVE)
+def test_a_manager_with_a_decisive_method_of_its_own_keeps_texts(
+    tmp_path: Path, locks: PathLocks, name: str
+) -> None:
+    stock = getattr(AsyncLargeFileManager, name)
+    for method in (anything, functools.wraps(stock)(anything), property(anything), print, None):
+        kind = type("Own", (AsyncLargeFileManager,), {name: method})
+        heir = type("Heir", (kind,), {})
+        for manager in (kind(root_dir=str(tmp_path)), heir(root_dir=str(tmp_path))):
+            assert kind_of(manager, locks) == "contents"
+
+
+@pytest.mark.parametrize("name", DECISIVE)
+def test_a_manager_with_a_decisive_method_put_in_place_keeps_texts(
+    tmp_path: Path, locks: PathLocks, name: str
+) -> None:
+    for shadow in (
+        anything,
+        functools.wraps(getattr(AsyncLargeFileManager, name))(anything),
+        functools.partial(anything),
+    ):
+        manager = AsyncLargeFileManager(root_dir=str(tmp_path))
+        install_locks(manager, locks)
+        setattr(manager, name, shadow)
+        assert kind_of(manager, locks) == "contents"
+
+
+@pytest.mark.parametrize("kind", [FileContentsManager, LargeFileManager])
+@pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
+def test_a_manager_that_is_not_asynchronous_keeps_texts(
+    tmp_path: Path, locks: PathLocks, kind: type[FileContentsManager]
+) -> None:
+    assert kind_of(kind(root_dir=str(tmp_path)), locks) == "contents"
+
+
+def test_what_is_no_contents_manager_is_refused(locks: PathLocks) -> None:
+    for manager in (object(), None):
+        with pytest.raises(NotAPlainFile):
+            kind_of(manager, locks)
+
+
+@pytest.mark.parametrize("kind", [AsyncLargeFileManager, LargeFileManager, Informative])
+@pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
+def test_a_pre_save_hook_is_not_gone_around(
+    tmp_path: Path, locks: PathLocks, kind: type[FileContentsManager]
+) -> None:
+    by_trait = kind(root_dir=str(tmp_path))
+    by_trait.pre_save_hook = anything
+    registered = kind(root_dir=str(tmp_path))
+    registered.register_pre_save_hook(anything)
+    for manager in (by_trait, registered):
+        assert kind_of(manager, locks) == "notebook"
+
+
+# In a server -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def notebook(local: Local) -> Path:
+    path = local.root / NAME
+    path.write_bytes(TEXT)
+    return path
+
+
+class Lenient(AsyncLargeFileManager):
+    """Keeps notebooks in its own way, as Jupytext and others do."""
+
+    async def save(self, model: Any, path: str = "") -> Any:
+        return await super().save(model, path)  # type: ignore[no-untyped-call]
+
+
+def changed(text: bytes) -> bytes:
+    return text.replace(b'"# Title"', b'"# Changed"')
+
+
+async def test_a_manager_that_is_replaced_while_the_server_runs_is_noticed(
+    local: Local, notebook: Path, jp_serverapp: Any
+) -> None:
+    assert_edited(await local.patch(NAME, REPLACE), "file", preserved=True)
+    settings = jp_serverapp.web_app.settings
+    stock = settings["contents_manager"]
+    settings["contents_manager"] = Lenient(parent=jp_serverapp)
+    answer = await local.patch(NAME, {**REPLACE, "source": "# 2"})
+    assert_edited(answer, "contents", preserved=True)
+    assert notebook.read_bytes() == TEXT.replace(b"# Title", b"# 2")  # noqa: ASYNC240 -- as below
+    assert answer.json["hash"] == samples.hash_of(notebook)
+    elsewhere = notebook.parent.parent / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / NAME).write_bytes(TEXT)
+    settings["contents_manager"] = AsyncLargeFileManager(
+        parent=jp_serverapp, root_dir=str(elsewhere)
+    )
+    with untouched(local.root):
+        assert_edited(await local.patch(NAME, REPLACE), "file", preserved=True)
+    assert (elsewhere / NAME).read_bytes() == changed(TEXT)
+    settings["contents_manager"] = object()
+    with untouched(local.root):
+        details(await local.patch(NAME, REPLACE), 409, "not_a_plain_file")
+    stock.register_pre_save_hook(anything)
+    settings["contents_manager"] = stock
+    assert_edited(await local.patch(NAME, REPLACE), "notebook", preserved=False)
+
+
+def assert_edited(answer: Answer, kind: str, *, preserved: bool) -> None:
+    assert answer.status == 200, answer.body
+    reply = answer.json
+    assert (reply["applied_via"], reply["bytes_preserved"]) == (kind, preserved)
+    assert reply["persisted"] is True
+    assert reply["warnings"] == []
+
+
+async def test_a_hook_that_comes_while_an_edit_waits_is_noticed(
+    tmp_path: Path, locks: PathLocks
+) -> None:
+    (tmp_path / NAME).write_bytes(TEXT)
+    manager = AsyncLargeFileManager(root_dir=str(tmp_path))
+    storages = StorageResolver({"contents_manager": manager}, locks)
+    kinds: list[str] = []
+
+    async def edit() -> None:
+        async with storages.lock(NAME) as storage:
+            kinds.append(storage.kind)
+
+    async with locks.lock(str(tmp_path / NAME)):
+        waiting = asyncio.create_task(edit())
+        await run_other_tasks()
+        manager.register_pre_save_hook(anything)
+    await waiting
+    assert kinds == ["notebook"]
+
+
+# What is large is worked on elsewhere, where others have their turns.
+@pytest.mark.parametrize(("hooked", "size"), [(False, 1000), (True, 1000), (True, 200_000)])
+@pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
+async def test_what_a_manager_without_locks_saves_meanwhile_is_not_overwritten(
+    tmp_path: Path,
+    locks: PathLocks,
+    hooked: bool,  # noqa: FBT001 -- a parameter of the test
+    size: int,
+) -> None:
+    text = samples.notebook(samples.markdown("# Title", "beta"), samples.raw("x" * size, "gamma"))
+    manager = LargeFileManager(root_dir=str(tmp_path))
+    if hooked:
+        manager.register_pre_save_hook(anything)
+    storages = StorageResolver({"contents_manager": manager}, locks)
+    (tmp_path / NAME).write_bytes(text.replace(b"xxx", b"x- ", 1))
+
+    async def save(turn: int) -> None:
+        for _ in range(turn):
+            await asyncio.sleep(0 if size < 100_000 else 0.001)
+        model = manager.get(NAME, type="file")
+        manager.save(
+            {**model, "content": re.sub("x(-|[0-9]+) ", f"x{turn} ", model["content"])}, NAME
+        )
+
+    # Each turn is another moment for the save.
+    for turn in range(0, 25, 1 if is_nightly() or size < 100_000 else 3):
+        async with storages.lock(NAME) as storage:
+            base = await storage.read(NAME)
+            start = base.text.index(b'"# ') + 1
+            edit = Splice(start, base.text.index(b'"', start), b"# %d" % turn)
+            saving = asyncio.create_task(save(turn))
+            with contextlib.suppress(StaleContent):
+                await storage.write(NAME, base, [edit])
+            await saving
+        assert b"x%d " % turn in (tmp_path / NAME).read_bytes()
+
+
+async def test_what_another_program_wrote_while_a_hook_refused_stays(
+    tmp_path: Path, locks: PathLocks
+) -> None:
+    manager = AsyncLargeFileManager(root_dir=str(tmp_path))
+    theirs = TEXT.replace(b"# Title", b"# Theirs")
+    storages = StorageResolver({"contents_manager": manager}, locks)
+    (tmp_path / NAME).write_bytes(TEXT)
+
+    def hook(path: str, **_: Any) -> None:
+        (tmp_path / path).write_bytes(theirs)
+        raise HTTPError(403, "No.")
+
+    manager.register_pre_save_hook(hook)
+    async with storages.lock(NAME) as storage:
+        base = await storage.read(NAME)
+        with pytest.raises(Forbidden):
+            await storage.write(NAME, base, [Splice(0, 0, b" ")])
+    async with storages.lock("new.ipynb") as storage:
+        with pytest.raises(Forbidden):
+            await storage.create("new.ipynb", TEXT)
+    for name in (NAME, "new.ipynb"):
+        assert (tmp_path / name).read_bytes() == theirs
+
+
+class Tired(AsyncLargeFileManager):
+    """A manager that gives nothing any more once it has saved, as stores in a network may."""
+
+    has_saved = False
+
+    async def save(self, model: Any, path: str = "") -> Any:
+        saved = await super().save(model, path)  # type: ignore[no-untyped-call]
+        self.has_saved = True
+        return saved
+
+    async def get(self, path: str, content: bool = True, *args: Any, **kwargs: Any) -> Any:  # noqa: FBT001, FBT002 -- as its parent's
+        if self.has_saved and content:
+            raise HTTPError(503, "Slow down")
+        return await super().get(path, content, *args, **kwargs)  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize("hooked", [False, True])
+def test_what_is_written_and_cannot_be_read_back_is_told_as_written(
+    tmp_path: Path, *, hooked: bool
+) -> None:
+    place = build_place(tmp_path, Tired)
+    (place.root / NAME).write_bytes(TEXT)
+    if hooked:
+        place.manager.register_pre_save_hook(anything)
+    start = TEXT.index(b"# Title")
+    written = place.write(place.read(), splices=[Splice(start, start + 7, b"# Changed")])
+    assert written.warnings
+    assert b"# Changed" in (place.root / NAME).read_bytes()

@@ -1,0 +1,314 @@
+"""Files that are no notebooks: through the contents manager, and never over what was not read."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jupyter_events import EventLogger
+from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
+from tornado.web import HTTPError
+
+from jupyter_nbedit.errors import (
+    Busy,
+    FileNotFound,
+    Forbidden,
+    NotAPlainFile,
+    TooLarge,
+)
+from jupyter_nbedit.storage import text_files
+from jupyter_nbedit.storage.base import Content, StaleContent
+from jupyter_nbedit.storage.text_files import TextFileService
+from tests.handlers.error_checks import untouched
+from tests.storage.conftest import Place
+from tests.support.sampling import is_nightly
+
+NAME = "a.md"
+ODD = {
+    "CRLF": b"a\r\nb\r\n",
+    "no line end": b"a\nb",
+    "a byte order mark": b"\xef\xbb\xbfa\n",
+    "nothing": b"",
+    "no UTF-8": b"\xff\xfe\x00a",
+    "NUL": b"a\0b",
+    "a large text": b"x\n" * 200_000,
+}
+
+
+class Own(AsyncLargeFileManager):
+    """A manager with a save of its own, which our guard leaves alone."""
+
+    async def save(self, model: dict[str, Any], path: str = "") -> dict[str, Any]:
+        saved: dict[str, Any] = await super().save(model, path)  # type: ignore[no-untyped-call]
+        return saved
+
+
+class Older(Own):
+    """A manager from before there were hashes."""
+
+    async def get(  # type: ignore[override] # as older managers have it
+        self,
+        path: str,
+        content: bool = True,  # noqa: FBT001, FBT002 -- as its parent's
+        type: str | None = None,  # noqa: A002 -- as its parent's
+        format: str | None = None,  # noqa: A002 -- as its parent's
+    ) -> dict[str, Any]:
+        found: dict[str, Any] = await super().get(path, content, type, format)  # type: ignore[no-untyped-call]
+        return found
+
+
+@pytest.fixture
+def root(place: Place) -> Path:
+    return place.root
+
+
+@pytest.fixture(params=[AsyncLargeFileManager, *([Own] if is_nightly() else []), Older])
+def manager(request: pytest.FixtureRequest, root: Path) -> AsyncLargeFileManager:
+    return request.param(root_dir=str(root))  # type: ignore[no-any-return] # a kind of manager
+
+
+@pytest.fixture
+def files(manager: AsyncLargeFileManager, place: Place) -> TextFileService:
+    return TextFileService(lambda: manager, place.locks)
+
+
+@pytest.fixture
+def stock(place: Place) -> TextFileService:
+    """Take the stock manager, whose own saves wait for ours."""
+    return TextFileService(lambda: place.manager, place.locks)
+
+
+@pytest.mark.parametrize("kind", ODD)
+async def test_a_file_is_read_and_written_byte_for_byte(
+    files: TextFileService, root: Path, kind: str
+) -> None:
+    (root / NAME).write_bytes(ODD[kind])
+    read = await files.read(NAME)
+    assert read.text == ODD[kind]
+    for text in ODD.values():
+        written = await files.save(NAME, text, read)
+        assert (root / NAME).read_bytes() == text
+        assert written.hash == hashlib.sha256(text).hexdigest()
+        assert not written.warnings
+        read = await files.read(NAME)
+
+
+async def test_what_changed_since_it_was_read_is_not_overwritten(
+    files: TextFileService, root: Path
+) -> None:
+    (root / NAME).write_text("mine")
+    read = await files.read(NAME)
+    (root / NAME).write_text("Ours")
+    with untouched(root), pytest.raises(StaleContent):
+        await files.save(NAME, b"theirs", read)
+
+
+async def test_a_new_file_is_not_written_over_one_that_came_meanwhile(
+    files: TextFileService, root: Path
+) -> None:
+    (root / NAME).write_text("mine")
+    with untouched(root), pytest.raises(StaleContent):
+        await files.save(NAME, b"theirs", None)
+
+
+async def test_of_two_who_create_one_file_at_once_one_does(
+    stock: TextFileService, root: Path
+) -> None:
+    saves = [stock.save(NAME, str(n).encode() * 300_000, None) for n in range(5)]
+    done = await asyncio.gather(*saves, return_exceptions=True)
+    assert [type(one) for one in done].count(StaleContent) == 4
+    written = (root / NAME).read_bytes()
+    assert len(set(written)) == 1
+    assert len(written) == 300_000
+
+
+async def test_of_two_who_change_one_file_at_once_neither_is_lost(
+    stock: TextFileService, root: Path
+) -> None:
+    (root / NAME).write_bytes(b"")
+
+    async def add(n: int) -> None:
+        await stock.update(NAME, lambda content: content.text + b"%d\n" % n)
+
+    await asyncio.gather(*map(add, range(6)))
+    assert sorted((root / NAME).read_text().split()) == list("012345")
+
+
+async def test_a_change_that_is_overtaken_is_made_anew(files: TextFileService, root: Path) -> None:
+    (root / NAME).write_text("a")
+    seen: list[bytes] = []
+
+    def change(content: Content) -> bytes:
+        seen.append(content.text)
+        if len(seen) == 1:
+            (root / NAME).write_text("between")
+        return content.text + b"!"
+
+    assert await files.update(NAME, change) is not None
+    assert seen == [b"a", b"between"]
+    assert (root / NAME).read_text() == "between!"
+
+
+async def test_a_change_that_is_overtaken_forever_gives_up(
+    files: TextFileService, root: Path
+) -> None:
+    (root / NAME).write_text("0")
+
+    def change(content: Content) -> bytes:
+        (root / NAME).write_bytes(b"%d" % (int(content.text) + 1))
+        return b"never"
+
+    with pytest.raises(Busy):
+        await files.update(NAME, change)
+    assert b"never" not in (root / NAME).read_bytes()
+
+
+async def test_a_file_that_is_kept_elsewhere_each_time_is_not_waited_for_forever(
+    place: Place, root: Path
+) -> None:
+    (root / "a.md").write_bytes(b"old")
+    files = TextFileService(lambda: AsyncLargeFileManager(root_dir=str(root)), place.locks)
+    with untouched(root), pytest.raises(Busy):
+        await files.save("a.md", b"new", None)
+
+
+async def test_a_change_of_nothing_writes_nothing(files: TextFileService, root: Path) -> None:
+    (root / NAME).write_text("a")
+    with untouched(root):
+        assert await files.update(NAME, lambda content: content.text) is None
+
+
+@pytest.mark.parametrize(
+    "path", [".hidden", ".folder/a.md", "sub/.a.md", "../a.md", "no/a.md", "a.md/b", "x" * 300]
+)
+async def test_hidden_outside_and_missing_look_the_same(
+    files: TextFileService, root: Path, path: str
+) -> None:
+    (root.parent / "a.md").touch()
+    for name in (".folder", "sub"):
+        (root / name).mkdir()
+    for name in (".hidden", ".folder/a.md", "sub/.a.md", "a.md"):
+        (root / name).touch()
+    with untouched(root):
+        with pytest.raises(FileNotFound):
+            await files.read(path)
+        with pytest.raises(FileNotFound):
+            await files.save(path, b"x", None)
+
+
+async def test_what_is_hidden_is_there_where_the_server_says_so(
+    files: TextFileService, manager: AsyncLargeFileManager, root: Path
+) -> None:
+    manager.allow_hidden = True
+    (root / ".hidden").write_text("x")
+    assert (await files.read(".hidden")).text == b"x"
+
+
+async def test_a_folder_is_no_file(files: TextFileService, root: Path) -> None:
+    (root / "folder").mkdir()
+    with pytest.raises(NotAPlainFile):
+        await files.read("folder")
+    with untouched(root), pytest.raises(StaleContent):
+        await files.save("folder", b"x", None)
+
+
+async def test_a_pipe_is_no_file_and_nobody_waits_for_it(
+    files: TextFileService, root: Path
+) -> None:
+    os.mkfifo(root / "pipe")
+    with pytest.raises(FileNotFound):
+        await files.read("pipe")
+    with pytest.raises(StaleContent):
+        await files.save("pipe", b"x", None)
+
+
+async def test_a_file_beyond_the_limit_is_not_read(
+    files: TextFileService, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_files, "MOST_BYTES", 1000)
+    (root / NAME).write_bytes(b"x" * 1000)
+    assert len((await files.read(NAME)).text) == 1000
+    (root / NAME).write_bytes(b"x" * 1001)
+    with pytest.raises(TooLarge) as refused:
+        await files.read(NAME)
+    assert refused.value.details == {"bytes": 1001, "limit": 1000}
+
+
+async def test_the_save_event_is_emitted_for_open_tabs(
+    files: TextFileService, manager: AsyncLargeFileManager
+) -> None:
+    heard: list[dict[str, Any]] = []
+
+    async def hear(logger: EventLogger, schema_id: str, data: dict[str, Any]) -> None:
+        assert (logger, schema_id) == (manager.event_logger, manager.event_schema_id)
+        heard.append(data)
+
+    manager.event_logger.add_listener(schema_id=manager.event_schema_id, listener=hear)
+    await files.save(NAME, b"x", None)
+    await asyncio.sleep(0)
+    assert [data["path"] for data in heard if data["action"] == "save"] == [NAME]
+
+
+async def test_hooks_see_the_save_and_may_forbid_it(
+    files: TextFileService, manager: AsyncLargeFileManager, root: Path
+) -> None:
+    def forbid(model: dict[str, Any], **more: Any) -> None:
+        assert (model["type"], more["path"]) == ("file", NAME)
+        raise HTTPError(400, "not in /home/ada")
+
+    manager.register_pre_save_hook(forbid)
+    with untouched(root), pytest.raises(Forbidden) as refused:
+        await files.save(NAME, b"x", None)
+    assert "/home" not in str(refused.value)
+
+
+async def test_what_a_hook_makes_of_a_text_is_told(
+    files: TextFileService, manager: AsyncLargeFileManager, root: Path
+) -> None:
+    def shout(model: dict[str, Any], **_: Any) -> None:
+        model["content"] = model["content"].upper()
+
+    manager.register_pre_save_hook(shout)
+    written = await files.save(NAME, b"x", None)
+    assert (root / NAME).read_bytes() == b"X"
+    assert written.hash == hashlib.sha256(b"X").hexdigest()
+    assert len(written.warnings) == 1
+
+
+async def test_a_hook_that_fails_when_all_is_written_is_a_warning(
+    files: TextFileService, manager: AsyncLargeFileManager, root: Path
+) -> None:
+    def fail(**_: Any) -> None:
+        message = "in /home/ada"
+        raise RuntimeError(message)
+
+    manager.register_post_save_hook(fail)
+    written = await files.save(NAME, b"x", None)
+    assert (root / NAME).read_bytes() == b"x"
+    (warning,) = written.warnings
+    assert "/home" not in warning
+
+
+async def test_who_reads_a_text_first_of_all_does_not_see_half_of_a_save(
+    stock: TextFileService, root: Path
+) -> None:
+    text = "a line of text\n" * 500_000
+    (root / NAME).write_text(text)
+    manager = stock.manager()
+    model = {"type": "file", "format": "text", "content": text}
+
+    async def saves() -> None:
+        for _ in range(4):
+            await manager.save(dict(model), NAME)
+
+    await stock.read(NAME)
+    saving, sizes = asyncio.create_task(saves()), set()
+    while not saving.done():
+        sizes.add(len((await stock.read(NAME)).text))
+        await asyncio.sleep(0)
+    await saving
+    assert sizes == {len(text)}

@@ -1,0 +1,412 @@
+"""Trust over whole lives of notebooks: kept by every edit, won by none.
+
+A history is a notebook and a few steps: edits of every kind, refused and dry ones, what outsiders
+write over it, what its user trusts and saves in Jupyter, copies, moves, and edits taken back.
+Files, storage, editor and notary with its database are real. Two oracles watch that know nothing of
+signatures:
+
+- every output has a mark of its own, and is shown as trusted only if its user has trusted, or made,
+  the output of that mark;
+- an edit leaves trust as it found it, except where it leads to what was trusted before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import multiprocessing
+import os
+import random
+import re
+import tempfile
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import nbformat.reader
+from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
+
+from jupyter_nbedit.errors import NbEditError
+from jupyter_nbedit.models import EditRequest, UndoRequest
+from jupyter_nbedit.notebook.operations import Operation
+from tests.support import samples
+from tests.support.sampling import is_nightly, run_seed
+from tests.support.services import EditingServices, ServiceBuilder
+
+HISTORIES = 20_000 if is_nightly() else 200
+MOST_STEPS = 4
+PROCESSES = 2
+MARK = re.compile(rb"mark-\d+")
+TRUSTED: list[dict[str, Any]] = [
+    {"trusted": True},
+    {"a": {"trusted": True}},
+    {"a": [[{"b": {"trusted": True}}]]},
+    {"jupyter": {"trusted": False}},
+]
+
+
+@dataclass(frozen=True)
+class ServedFolder:
+    """A root, its contents manager with its notary, and the services over it, all of them real."""
+
+    root: Path
+    manager: AsyncLargeFileManager
+    services: EditingServices
+
+    def judge(self, text: bytes) -> tuple[bool, str]:
+        """Ask the notary as the contents manager does; give also what the notebook says."""
+        # As the manager reads it, but for the check of the form, which takes longer than all else.
+        notebook = nbformat.reader.reads(text.decode())
+        said = json.dumps(notebook, sort_keys=True)
+        return bool(self.manager.notary.check_signature(notebook)), said
+
+
+@asynccontextmanager
+async def serve_folder() -> AsyncIterator[ServedFolder]:
+    """Build services over a folder in memory, if there is such a place: the order counts."""
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 -- a folder of its own in it
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
+        services = ServiceBuilder(Path(folder))
+        manager = services.build_manager()
+        built = services.build_editing(services.build_storages(manager), notary=manager.notary)
+        yield ServedFolder(services.root, manager, built)
+        await services.close()
+
+
+def operations(*given: dict[str, Any]) -> list[Operation]:
+    return msgspec.convert(list(given), list[Operation])
+
+
+class History:
+    """One notebook's life, from a number."""
+
+    def __init__(self, served: ServedFolder, number: int, counts: Counter[str]) -> None:
+        self.served = served
+        self.random = random.Random(number)  # noqa: S311 -- it shall be predictable
+        self.counts = counts
+        self.marks = 0
+        self.number = number
+        # No other has had its name, by which the ledger goes.
+        self.path = served.root / f"a{number}.ipynb"
+        #: The marks of outputs that the user has trusted or made.
+        self.accepted: set[bytes] = set()
+        self.trusted = False
+        #: All that the notebook ever was, and what of it was trusted.
+        self.versions: list[bytes] = []
+        self.signed: set[str] = set()
+        #: Whether the notebook was trusted before each edit.
+        self.were_trusted: dict[int | None, bool] = {}
+
+    def output(self) -> dict[str, Any]:
+        self.marks += 1
+        mark = f"mark-{self.number}{self.marks:03}"
+        html = f"<script>window.__pwned = '{mark}'</script>"
+        return {"output_type": "display_data", "data": {"text/html": html}, "metadata": {}}
+
+    def notebook(self) -> bytes:
+        cells = [
+            samples.code("x = 1\nx", "c0", outputs=[self.output()], execution_count=1),
+            samples.markdown(f"# A {self.number}\n\n- one\n- two", "c1"),
+            samples.code("y", "c2", outputs=[self.output()] * self.random.randrange(2)),
+            samples.code("z", "c3"),
+        ]
+        # The notary remembers what others have trusted: no two histories may come to the same.
+        return samples.notebook(*cells, metadata={"history": self.number})
+
+    @property
+    def text(self) -> bytes:
+        return self.path.read_bytes()
+
+    @text.setter
+    def text(self, text: bytes) -> None:
+        self.path.write_bytes(text)
+
+    # What happens -------------------------------------------------------------------------------
+
+    def operation(self) -> dict[str, Any]:
+        cells = samples.cells_of(self.text)
+        at = self.random.randrange(len(cells)) if cells else 0
+        pick = self.random.choice
+        source = f"# A\n- new {self.random.randrange(100)}"
+        return pick(
+            [
+                {"op": "replace", "cell": at, "source": source, "outputs": pick(["clear", "keep"])},
+                {"op": "replace", "cell": at, "cell_type": pick(["code", "markdown", "raw"])},
+                {"op": "replace_text", "cell": at, "old": "x", "new": "xx", "all": True},
+                {"op": "replace_text", "cell": at, "old": "one", "new": "1", "outputs": "keep"},
+                {
+                    "op": "insert",
+                    "cell_type": pick(["code", "markdown"]),
+                    "source": source,
+                    "index": at,
+                },
+                {
+                    "op": "insert",
+                    "cell_type": "code",
+                    "source": json.dumps(self.output()),
+                    "at": "end",
+                },
+                {"op": "delete", "cell": at},
+                {"op": "move", "cell": at, "at": pick(["start", "end"])},
+                {"op": "split", "cell": at, "at_line": 2},
+                {"op": "merge", "cells": [at, at + 1]},
+                {"op": "clear_outputs", "cell": at},
+                {"op": "clear_outputs", "all": True},
+                {"op": "set_metadata", "patch": {"signature": "x", "outputs": [self.output()]}},
+                {"op": "set_metadata", "cell": at, "patch": {"outputs": [self.output()]}},
+                {"op": "append_to_section", "section": "A", "source": "- three"},
+                {"op": "replace_section", "section": "A", "source": source},
+                {"op": "remove_entry", "section": "A", "match": "one"},
+            ]
+        )
+
+    async def edited(self, *batch: dict[str, Any], **more: Any) -> bool:
+        """Edit; whatever comes of it, the notebook is trusted as much as before."""
+        before, trusted = self.text, self.trusted
+        request = EditRequest(path=self.path.name, operations=operations(*batch), **more)
+        try:
+            reply = await self.served.services.editor.edit(request)
+        except NbEditError:
+            assert self.text == before
+            return False
+        assert reply.warnings == []
+        after = self.text
+        if "dry_run" in more:
+            assert after == before
+        self.were_trusted[reply.edit_id] = trusted
+        self.trusted, said = self.served.judge(after)
+        # An edit may lead to what was trusted before, and cannot lose trust.
+        assert self.trusted == (trusted or said in self.signed)
+        return True
+
+    async def edit(self) -> None:
+        batch = [self.operation() for _ in range(self.random.choice([1, 1, 2, 3]))]
+        done = await self.edited(*batch)
+        self.counts["edits" if done else "refused edits"] += 1
+
+    async def dry_run(self) -> None:
+        await self.edited(self.operation(), dry_run=True)
+
+    async def refused(self) -> None:
+        kinds: list[dict[str, Any]] = [
+            {"op": "delete", "cell": "nobody"},
+            {"op": "set_metadata", "patch": self.random.choice(TRUSTED)},
+            {"op": "set_metadata", "cell": 0, "patch": self.random.choice(TRUSTED)},
+            {
+                "op": "insert",
+                "at": "end",
+                "cell_type": "code",
+                "source": "",
+                "metadata": self.random.choice(TRUSTED),
+            },
+        ]
+        assert not await self.edited(self.operation(), self.random.choice(kinds))
+
+    async def stale(self) -> None:
+        assert not await self.edited(self.operation(), hash="0" * 64)
+
+    async def ask(self, request: UndoRequest) -> bool:
+        """Ask for an edit to be taken back; tell whether it was."""
+        try:
+            await self.served.services.undoing.undo(request)
+        except NbEditError:
+            return False
+        return True
+
+    async def taken_back(self, request: UndoRequest) -> bool:
+        """Take an edit back; the notebook is trusted as it was, and what came back may be."""
+        before, trusted = self.text, self.trusted
+        if not await self.ask(request) or self.text == before:
+            # It is refused, or an outsider has restored what was there before.
+            assert self.text == before
+            return False
+        (newest,) = await self.served.services.ledger.list_page(self.path.name, limit=1)
+        assert newest.undoes is not None
+        self.were_trusted[newest.edit_id] = trusted
+        self.trusted, said = self.served.judge(self.text)
+        was_trusted = self.were_trusted[newest.undoes]
+        assert self.trusted == (said in self.signed or (trusted and was_trusted))
+        self.counts["made again" if newest.kind == "redo" else "taken back"] += 1
+        return True
+
+    async def take_back(self) -> None:
+        path = self.path.name
+        if self.random.random() < 0.5 and await self.taken_back(UndoRequest(path, redo=True)):
+            return
+        edits = [
+            edit.edit_id for edit in await self.served.services.ledger.list_page(path, limit=5)
+        ]
+        for edit in [None, self.random.choice([*edits, None])]:
+            if await self.taken_back(UndoRequest(path, edit)):
+                await self.check()
+                return
+        # Somebody has written since; an edit more, then.
+        if await self.edited(self.operation()):
+            await self.check()
+            await self.taken_back(UndoRequest(path))
+
+    async def outsider_restores(self) -> None:
+        self.text = self.random.choice(self.versions)
+
+    async def outsider_smuggles(self) -> None:
+        found = json.loads(self.text)
+        for cell in found["cells"]:
+            if cell["cell_type"] == "code":
+                cell["outputs"] = [*cell["outputs"], self.output()]
+                cell["metadata"]["trusted"] = True
+        found["metadata"]["trusted"] = True
+        self.text = json.dumps(found, indent=1).encode()
+
+    async def outsider_lays_out(self) -> None:
+        self.text = json.dumps(json.loads(self.text), indent=self.random.choice([0, 2])).encode()
+
+    async def user_trusts(self) -> None:
+        await self.served.manager.trust_notebook(self.path.name)
+        self.accepted |= set(outputs(self.text))
+
+    async def user_saves(self) -> None:
+        """Save as JupyterLab does, what was shown, with one more output of the user's own."""
+        model = await self.served.manager.get(self.path.name)
+        shown = [cell for cell in model["content"]["cells"] if cell["cell_type"] == "code"]
+        if shown:
+            cell = self.random.choice(shown)
+            made = self.output()
+            # Running a cell replaces its outputs, and makes them trusted.
+            cell["outputs"], cell["metadata"]["trusted"] = [nbformat.from_dict(made)], True
+            self.accepted |= set(MARK.findall(json.dumps(made).encode()))
+        await self.served.manager.save(
+            {"type": "notebook", "format": "json", "content": model["content"]}, self.path.name
+        )
+
+    async def duplicate(self) -> None:
+        copied = await self.served.manager.copy(self.path.name)
+        (self.served.root / copied["path"]).replace(self.path)
+
+    async def move(self) -> None:
+        other = ("b" if self.path.name.startswith("a") else "a") + self.path.name[1:]
+        await self.served.manager.rename_file(self.path.name, other)
+        self.path = self.served.root / other
+
+    # What must hold -----------------------------------------------------------------------------
+
+    async def check(self) -> None:
+        text = self.text
+        self.trusted, said = self.served.judge(text)
+        if self.random.random() < 0.1:
+            assert self.trusted == (await self.served.services.read(self.path.name)).trusted
+        self.versions.append(text)
+        if self.trusted:
+            self.signed.add(said)
+            assert set(outputs(text)) <= self.accepted
+        self.counts["trusted" if self.trusted else "untrusted"] += 1
+
+    async def live(self) -> None:
+        self.text = self.notebook()
+        await self.check()
+        assert not self.trusted
+        if self.random.random() < 0.5:
+            await self.user_trusts()
+            await self.check()
+        for _ in range(self.random.randrange(2, MOST_STEPS + 1)):
+            step = self.random.choices(list(STEPS), list(STEPS.values()))[0]
+            self.counts[step.__name__] += 1
+            await step(self)
+            await self.check()
+        self.path.unlink()
+
+
+STEPS: dict[Callable[[History], Awaitable[None]], int] = {
+    History.edit: 10,
+    History.take_back: 4,
+    History.dry_run: 1,
+    History.refused: 1,
+    History.stale: 1,
+    History.outsider_restores: 2,
+    History.outsider_smuggles: 2,
+    History.outsider_lays_out: 1,
+    History.user_trusts: 2,
+    History.user_saves: 1,
+    History.duplicate: 1,
+    History.move: 1,
+}
+
+
+def outputs(text: bytes) -> list[bytes]:
+    """List the marks of what a page would run."""
+    cells = samples.cells_of(text)
+    return MARK.findall(json.dumps([cell.get("outputs", []) for cell in cells]).encode())
+
+
+def lives(numbers: range) -> Counter[str]:
+    """Live histories, each from its number; in a process of its own."""
+    counts: Counter[str] = Counter()
+
+    async def live_all() -> None:
+        async with serve_folder() as served:
+            for number in numbers:
+                history = History(served, number, counts)
+                try:
+                    await history.live()
+                except BaseException as error:
+                    versions = [version.decode() for version in history.versions]
+                    message = f"history {number}: {versions}"
+                    raise AssertionError(message) from error
+
+    asyncio.run(live_all())
+    return counts
+
+
+def test_no_history_wins_trust_and_no_edit_loses_it() -> None:
+    first = run_seed()
+    if is_nightly():
+        size = HISTORIES // PROCESSES
+        ranges = [range(start, start + size) for start in range(first, first + HISTORIES, size)]
+        with ProcessPoolExecutor(PROCESSES, multiprocessing.get_context("spawn")) as pool:
+            counts = sum(pool.map(lives, ranges), Counter[str]())
+    else:
+        counts = lives(range(first, first + HISTORIES))
+    print(f"{HISTORIES} histories: {dict(counts)}")
+    assert counts["trusted"] > HISTORIES
+    assert counts["untrusted"] > HISTORIES
+    assert counts["taken back"] > HISTORIES / 10
+    # It is rare, and by day there are few.
+    assert counts["made again"] >= HISTORIES / 100 or not is_nightly()
+    assert all(counts[step.__name__] > HISTORIES / 20 for step in STEPS)
+
+
+async def test_taking_back_an_edit_does_not_trust_what_the_edit_had_taken_out() -> None:
+    async with serve_folder() as served:
+        history = History(served, 1, Counter())
+        history.text = history.notebook()
+        await history.check()
+        evil = outputs(history.text)
+        assert await history.edited({"op": "clear_outputs", "all": True})
+        await history.check()
+        # Nothing is left that could do harm, and the user trusts what is left.
+        await history.user_trusts()
+        await history.check()
+        assert await history.edited({"op": "replace", "cell": "c1", "source": "# B"})
+        assert history.trusted
+        edits = await served.services.ledger.list_page(history.path.name, limit=2)
+        assert await history.taken_back(UndoRequest(history.path.name, edits[-1].edit_id))
+        assert outputs(history.text) == evil
+        assert not history.trusted
+
+
+async def test_taking_back_the_older_of_two_edits_keeps_trust() -> None:
+    async with serve_folder() as served:
+        history = History(served, 1, Counter())
+        history.text = history.notebook()
+        await history.user_trusts()
+        await history.check()
+        for cell in ("c1", "c3"):
+            assert await history.edited({"op": "replace", "cell": cell, "source": "new"})
+        first = min(number for number in history.were_trusted if number is not None)
+        # What comes of it was never there before.
+        assert await history.taken_back(UndoRequest(history.path.name, first))
+        assert history.trusted
