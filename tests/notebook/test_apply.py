@@ -422,6 +422,18 @@ def test_the_diff_shows_each_cell_as_diff_u_would() -> None:
     ]
 
 
+def test_the_diff_shows_that_a_cell_has_no_metadata_any_more() -> None:
+    applied = edit(notebook(raw("a", metadata={"x": 1})), set_metadata("a", x=None))
+
+    assert render_unified_diff("n.ipynb", applied.changes).splitlines()[2:] == [
+        "# metadata",
+        "@@ -1,3 +0,0 @@",
+        "-{",
+        '- "x": 1',
+        "-}",
+    ]
+
+
 def test_the_diff_shows_metadata_line_by_line() -> None:
     document = notebook(raw("a", metadata={"tags": ["t"]}))
 
