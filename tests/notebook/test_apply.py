@@ -434,6 +434,12 @@ def test_the_diff_shows_that_a_cell_has_no_metadata_any_more() -> None:
     ]
 
 
+def test_the_diff_does_not_mention_metadata_that_stay_the_same() -> None:
+    applied = edit(notebook(raw("a", metadata={"x": 1})), set_metadata("a", x=1), replace("a", "b"))
+
+    assert "# metadata" not in render_unified_diff("n.ipynb", applied.changes)
+
+
 def test_the_diff_shows_metadata_line_by_line() -> None:
     document = notebook(raw("a", metadata={"tags": ["t"]}))
 
