@@ -49,7 +49,8 @@ const TEXT_ATTRIBUTES = new Set([
 /** Functions that show some of their arguments, by the positions of these. */
 const SHOWN_ARGUMENTS = new Map([
   ['append', [0, 1, 2, 3]],
-  ['button', [0, 1]],
+  ['button', [0]],
+  ['decisionButton', [0, 1]],
   ['iconButton', [1]],
   ['make', [2]],
   ['prepend', [0, 1]],

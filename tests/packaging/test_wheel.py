@@ -131,7 +131,7 @@ def test_the_wheel_has_no_sources_of_the_labextension_and_nothing_of_npm(
     assert [path for path in inside if path.is_relative_to("jupyter_nbedit/lab")] == []
     # But for the types that other extensions are compiled with.
     types = {path.name for path in inside if path.suffix in {".ts", ".tsx", ".map"}}
-    assert types == {"answers.d.ts", "api.d.ts"}
+    assert types == {"api.d.ts", "models.d.ts"}
     assert [path for path in inside if "node_modules" in path.parts] == []
     assert [path for path in inside if path.name == "build_log.json"] == []
 

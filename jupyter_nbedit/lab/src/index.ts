@@ -1,11 +1,11 @@
-import { feed } from './feed';
-import { notebooks, textFiles } from './following';
-import { history } from './history/plugin';
-import { api } from './providing';
-import { modes } from './review/modeplugin';
-import { proposals, review } from './review/plugin';
-import { settings } from './settings';
+import { history } from './history/historyPlugin';
+import { settings } from './notify/settings';
+import { modes } from './review/modePlugin';
+import { proposals, review } from './review/reviewPlugin';
+import { api } from './server/apiPlugin';
+import { feed } from './server/fileChanges';
+import { notebooks, textFiles } from './sync/syncPlugin';
 
-export * from './api';
+export * from './server/api';
 
 export default [feed, api, settings, notebooks, textFiles, history, proposals, review, modes];

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 const RULES = ['no-restricted-properties', 'no-restricted-globals', 'nbedit/visible-text'];
 
 /** What the rules about texts, as they are set for one of our sources, say of a line. */
-async function complaints(line: string, file = 'src/notice.ts'): Promise<string[]> {
+async function complaints(line: string, file = 'src/notify/toasts.ts'): Promise<string[]> {
   const config = (await new ESLint().calculateConfigForFile(file)) as Linter.Config;
   const rules = Object.entries(config.rules ?? {}).filter(([name]) => RULES.includes(name));
   const { parser } = tseslint;
@@ -46,7 +46,7 @@ test.each([
   "function nameOf() { return 'Paused'; }",
   "const notice = 'Nothing was accepted: ' + count;"
 ])('the linter refuses the text in %s, which nobody can translate', async line => {
-  expect(await complaints(line, 'src/review/bar.ts')).toEqual([
+  expect(await complaints(line, 'src/review/reviewBar.ts')).toEqual([
     expect.stringContaining('Pass it to `trans.__`')
   ]);
 });
@@ -71,5 +71,5 @@ test.each([
   "export const plugin = { id: 'jupyter-nbedit:modes', description: 'Shows how edits are made.' };",
   'const picture = `<svg viewBox="0 0 24 24"><path d="M6 5h4v14H6z"/></svg>`;'
 ])('the linter allows %s', async line => {
-  expect(await complaints(line, 'src/review/bar.ts')).toEqual([]);
+  expect(await complaints(line, 'src/review/reviewBar.ts')).toEqual([]);
 });

@@ -8,8 +8,8 @@ import {
 } from '@jupyterlab/ui-components';
 import { Widget } from '@lumino/widgets';
 import { createElement, type ReactElement } from 'react';
-import { columnsIcon } from '../icons';
-import { iconButton } from './dom';
+import { iconButton } from '../ui/elements';
+import { columnsIcon } from '../ui/icons';
 
 /** Of which notebooks edits are listed. */
 export type Scope = 'current' | 'all';

@@ -1,9 +1,10 @@
 /** How edits and what became of them are put into words. Texts of others are in it as texts. */
-import type { TranslationBundle } from '@jupyterlab/translation';
 import { Time } from '@jupyterlab/coreutils';
-import type { Edit, InTheWay, OperationEntry, Part } from '../answers';
-import { displayName, isInvented } from '../editors';
-import { clean, cleanText } from '../names';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { explain } from '../notify/wording';
+import { Refusal } from '../server/client';
+import type { Edit, InTheWay, OperationEntry, Part } from '../server/models';
+import { clean, cleanText, displayName, isInvented } from '../ui/displayText';
 
 /** More cells than this are counted, not listed. */
 const LISTED = 5;
@@ -218,4 +219,19 @@ function listed(positions: readonly number[], unlisted: number, trans: Translati
   const last = more > 0 ? trans.__('%1 more', more) : names.pop();
   const text = names.length > 0 ? trans.__('%1 and %2', names.join(', '), last) : last;
   return positions.length + unlisted === 1 ? trans.__('cell %1', text) : trans.__('cells %1', text);
+}
+
+/** What stands in the way of taking an edit back, line by line. */
+export function hindrances(error: unknown, trans: TranslationBundle): string[] {
+  if (error instanceof Refusal && error.reason === 'undo_conflict') {
+    const { cells, metadata } = error.details as {
+      readonly cells?: readonly InTheWay[];
+      readonly metadata?: readonly string[];
+    };
+    return [
+      trans.__('Nothing was taken back.'),
+      ...hindrancesOf(cells ?? [], metadata ?? [], trans)
+    ];
+  }
+  return [explain(error, trans)];
 }

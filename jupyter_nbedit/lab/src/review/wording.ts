@@ -1,8 +1,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
-import type { InTheWay, Part, Proposal, ProposalPart } from '../answers';
-import { displayName, isInvented } from '../editors';
-import { clean, cleanText } from '../names';
-import { isAboutNotebook, isInsert, type Place } from './places';
+import type { InTheWay, Part, Proposal, ProposalPart } from '../server/models';
+import { clean, cleanText, displayName, isInvented } from '../ui/displayText';
+import { isAboutNotebook, isInsert, type Place } from './partPosition';
 
 /** More proposers than this are counted, not listed. */
 const LISTED_NAMES = 2;

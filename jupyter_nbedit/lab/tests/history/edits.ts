@@ -1,4 +1,4 @@
-import type { Edit } from '../../src/answers';
+import type { Edit } from '../../src/server/models';
 
 /** An edit of the history that changed the third cell, but for what is given. */
 export function edit(id: number, given: Partial<Edit> = {}): Edit {

@@ -1,7 +1,6 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { describe, expect, test, vi } from 'vitest';
-import type { Edit, OperationEntry, Part } from '../../src/answers';
-import { actionOf } from '../../src/history/action';
+import { actionOf } from '../../src/history/historyModel';
 import {
   ago,
   cellsOf,
@@ -13,6 +12,7 @@ import {
   titleOf,
   whoOf
 } from '../../src/history/wording';
+import type { Edit, OperationEntry, Part } from '../../src/server/models';
 import { edit } from './edits';
 
 const trans = nullTranslator.load('jupyter_nbedit');

@@ -1,5 +1,5 @@
-import type { Part, Proposal, ProposalPart, Version } from '../../src/answers';
-import type { ShownCell } from '../../src/review/places';
+import type { ShownCell } from '../../src/review/partPosition';
+import type { Part, Proposal, ProposalPart, Version } from '../../src/server/models';
 
 export function version(source: string, more: Partial<Version> = {}): Version {
   return { cell_type: 'code', source, metadata: {}, ...more };

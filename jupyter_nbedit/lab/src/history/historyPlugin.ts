@@ -1,0 +1,151 @@
+import {
+  ILayoutRestorer,
+  type JupyterFrontEnd,
+  type JupyterFrontEndPlugin
+} from '@jupyterlab/application';
+import { Dialog, ICommandPalette, Notification, showDialog } from '@jupyterlab/apputils';
+import { IEditorLanguageRegistry, IEditorThemeRegistry } from '@jupyterlab/codemirror';
+import { IDocumentManager } from '@jupyterlab/docmanager';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { ITranslator, nullTranslator, type TranslationBundle } from '@jupyterlab/translation';
+import { MenuSvg, redoIcon, undoIcon } from '@jupyterlab/ui-components';
+import { explain } from '../notify/wording';
+import { Server } from '../server/client';
+import { FileFeed, IFileFeed } from '../server/fileChanges';
+import { clean } from '../ui/displayText';
+import { historyIcon } from '../ui/icons';
+import { notLinked } from '../ui/userGesture';
+import { HistoryModel } from './historyModel';
+import { HistoryPanel } from './historyPanel';
+import { OpenNotebooks } from './notebookNavigator';
+import { cellsOf, hindrances } from './wording';
+
+const SHOW = 'nbedit:show-history';
+const UNDO = 'nbedit:undo-last';
+const REDO = 'nbedit:redo-last';
+const FORGET = 'nbedit:forget-history';
+
+/** How long a toast about what the user has just done is shown, in milliseconds. */
+const BRIEF = 3000;
+
+export const history: JupyterFrontEndPlugin<void> = {
+  id: 'jupyter-nbedit:history',
+  description: 'Shows the history of edits, and takes them back.',
+  autoStart: true,
+  requires: [IFileFeed, INotebookTracker, IDocumentManager, IEditorLanguageRegistry],
+  optional: [IEditorThemeRegistry, ICommandPalette, ILayoutRestorer, ITranslator],
+  activate: (
+    app: JupyterFrontEnd,
+    files: FileFeed,
+    tracker: INotebookTracker,
+    documents: IDocumentManager,
+    languages: IEditorLanguageRegistry,
+    themes: IEditorThemeRegistry | null,
+    palette: ICommandPalette | null,
+    restorer: ILayoutRestorer | null,
+    translator: ITranslator | null
+  ) => {
+    const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
+    const { commands, shell, serviceManager } = app;
+    const server = new Server(serviceManager.serverSettings);
+    const model = new HistoryModel(server);
+    const notebooks = new OpenNotebooks(shell, serviceManager.contents, tracker, documents);
+    const menu = new MenuSvg({ commands });
+    const panel = new HistoryPanel({
+      trans,
+      server,
+      model,
+      notebooks,
+      languages,
+      themes,
+      openMenu: ({ right, bottom }) => menu.open(right, bottom, { horizontalAlignment: 'right' })
+    });
+    shell.add(panel, 'right', { rank: 850, type: 'Edit History' });
+    restorer?.add(panel, panel.id);
+    files.listen({
+      changed: ({ path, edit, client }) => {
+        // What other programs save is no edit of the history.
+        if (edit !== null || client !== null) {
+          panel.heard(path);
+        }
+      },
+      mayHaveChanged: () => panel.resync()
+    });
+
+    const isOpen = (): boolean => notebooks.current !== null;
+    commands.addCommand(SHOW, {
+      label: trans.__('Show Edit History'),
+      caption: trans.__('Show who edited this notebook, and what'),
+      icon: historyIcon,
+      execute: () => shell.activateById(panel.id)
+    });
+    commands.addCommand(UNDO, {
+      label: trans.__('Undo Last Agent Edit'),
+      caption: trans.__('Take back the last edit that came from outside into this notebook'),
+      icon: undoIcon,
+      isEnabled: isOpen,
+      execute: notLinked(async () => takeBack('undo'))
+    });
+    commands.addCommand(REDO, {
+      label: trans.__('Redo Last Agent Edit'),
+      caption: trans.__('Make the edit again that was taken back last'),
+      icon: redoIcon,
+      isEnabled: isOpen,
+      execute: notLinked(async () => takeBack('redo'))
+    });
+    commands.addCommand(FORGET, {
+      label: trans.__('Forget the Edit History of This Notebook…'),
+      isEnabled: isOpen,
+      execute: async () => {
+        const path = notebooks.current;
+        if (path !== null && (await isSure(path, trans))) {
+          try {
+            await server.purge(path);
+          } catch (error) {
+            Notification.error(explain(error, trans), { autoClose: false });
+          }
+          await model.refresh();
+        }
+      }
+    });
+    [UNDO, REDO].forEach(command => menu.addItem({ command }));
+    menu.addItem({ type: 'separator' });
+    menu.addItem({ command: FORGET });
+    for (const command of [SHOW, UNDO, REDO, FORGET]) {
+      palette?.addItem({ command, category: trans.__('Agent Edits') });
+    }
+
+    const takeBack = async (what: 'undo' | 'redo'): Promise<void> => {
+      const path = notebooks.current;
+      if (path === null) {
+        return;
+      }
+      try {
+        const cells = cellsOf(await server[what](path), trans);
+        Notification.success(
+          what === 'undo' ? trans.__('Taken back: %1', cells) : trans.__('Made again: %1', cells),
+          { autoClose: BRIEF }
+        );
+      } catch (error) {
+        Notification.warning(hindrances(error, trans).join(' '), {
+          autoClose: false,
+          actions: [
+            { label: trans.__('Show History'), callback: () => void commands.execute(SHOW) }
+          ]
+        });
+      }
+    };
+  }
+};
+
+async function isSure(path: string, trans: TranslationBundle): Promise<boolean> {
+  const { button } = await showDialog({
+    title: trans.__('Forget the edit history?'),
+    body: trans.__(
+      'What the server keeps of the edits of %1 is deleted. The notebook stays as it is, and its former edits can no longer be taken back.',
+      clean(path)
+    ),
+    buttons: [Dialog.cancelButton(), Dialog.warnButton({ label: trans.__('Forget') })]
+  });
+  return button.accept;
+}

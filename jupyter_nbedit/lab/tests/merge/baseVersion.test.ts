@@ -1,0 +1,102 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { Baseline, type Tab } from '../../src/merge/baseVersion';
+import type { Notebook } from '../../src/merge/notebook';
+import type { Merge } from '../../src/merge/notebookMerge';
+import { edited, edits, json, onDisk, opened } from './notebooks';
+
+/** A tab without a window: it shows merges, and its cells can run. */
+class TestTab {
+  constructor(public notebook: Notebook) {}
+
+  running = new Set<string>();
+
+  readonly read = (): Tab => ({ notebook: this.notebook, pinned: this.running });
+
+  readonly show = (result: Merge): string[] => {
+    const cells = result.cells.map(cell => ({ ...cell, key: cell.key ?? `new-${this._count++}` }));
+    this.notebook = { cells, metadata: result.metadata, minor: result.minor };
+    return cells.map(({ key }) => key);
+  };
+
+  private _count = 0;
+}
+
+function texts(notebook: Notebook): unknown[] {
+  return notebook.cells.map(cell => [cell.type, cell.source]);
+}
+
+// A cell that ran here and is deleted on disk is asked about instead.
+const writes = edits.map(list => list.filter(({ op }) => op !== 'delete'));
+const which = fc.array(fc.boolean(), { minLength: 8, maxLength: 8 });
+
+test('what the disk did to running cells comes when they are done, saved meanwhile or not', () => {
+  fc.assert(
+    fc.property(json(5), edits, writes, which, fc.boolean(), fc.boolean(), (...args) => {
+      const [content, first, second, running, isSaved, comesTwice] = args;
+      const tab = new TestTab(opened(content));
+      const baseline = new Baseline(tab.notebook);
+      tab.running = new Set(
+        tab.notebook.cells.flatMap(({ key }, index) => (running[index] ? (key ?? []) : []))
+      );
+      let disk = edited(tab.notebook, first, 'first');
+      baseline.take(onDisk(disk), tab.read(), tab.show);
+      if (isSaved) {
+        baseline.saved(tab.notebook);
+      } else if (comesTwice) {
+        disk = edited(disk, second, 'second');
+        baseline.take(onDisk(disk), tab.read(), tab.show);
+      }
+      tab.running = new Set();
+      baseline.catchUp(tab.read, tab.show);
+      expect(baseline.isWaiting).toBe(false);
+      expect(texts(tab.notebook)).toEqual(texts(disk));
+    })
+  );
+});
+
+test('while nothing has changed for a running cell there is nothing to wait for', () => {
+  const tab = new TestTab(
+    opened({
+      nbformat: 4,
+      nbformat_minor: 5,
+      metadata: {},
+      cells: [{ id: 'a', cell_type: 'code', source: 'a', metadata: {}, outputs: [] }]
+    })
+  );
+  tab.running.add('a');
+  const baseline = new Baseline(tab.notebook);
+  baseline.take(
+    onDisk(edited(tab.notebook, [{ op: 'insert', at: 0, source: 'b' }], 'disk')),
+    tab.read(),
+    tab.show
+  );
+  expect(baseline.isWaiting).toBe(false);
+  expect(texts(tab.notebook)).toEqual([
+    ['code', 'b'],
+    ['code', 'a']
+  ]);
+});
+
+test('a cell the tab and the disk changed is in conflict once, not after every look', () => {
+  const tab = new TestTab(
+    opened({
+      nbformat: 4,
+      nbformat_minor: 5,
+      metadata: {},
+      cells: [{ id: 'a', cell_type: 'code', source: 'a', metadata: {}, outputs: [] }]
+    })
+  );
+  const baseline = new Baseline(tab.notebook);
+  const disk = onDisk(edited(tab.notebook, [{ op: 'write', cell: 0, source: 'theirs' }], 'disk'));
+  tab.notebook = edited(tab.notebook, [{ op: 'write', cell: 0, source: 'mine' }], 'tab');
+  const found: number[] = [];
+  const show = (result: Merge): string[] => {
+    found.push(result.conflicts.length);
+    return tab.show(result);
+  };
+  baseline.take(disk, tab.read(), show);
+  baseline.take(disk, tab.read(), show);
+  expect(found).toEqual([1, 0]);
+  expect(texts(tab.notebook)).toEqual([['code', 'mine']]);
+});

@@ -1,0 +1,574 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  readFile,
+  readNotebook,
+  sameJson,
+  type Cell,
+  type Notebook
+} from '../../src/merge/notebook';
+import { difference, merge, settled, type Merge } from '../../src/merge/notebookMerge';
+import { mergeText } from '../../src/merge/textMerge';
+import { changed, edit, edited, edits, json, onDisk, opened, seen, text } from './notebooks';
+
+/** What the tab has after a merge: cells new to it get names of the tab's own. */
+function shown(result: Merge, names = 'new'): Notebook {
+  return {
+    cells: result.cells.map((cell, index) => ({ ...cell, key: cell.key ?? `${names}-${index}` })),
+    metadata: result.metadata,
+    minor: result.minor
+  };
+}
+
+function keysOf(notebook: Notebook): string[] {
+  return notebook.cells.map(cell => cell.key ?? '');
+}
+
+function byKey(notebook: Notebook, key: string | null): Cell | undefined {
+  return notebook.cells.find(cell => cell.key === key);
+}
+
+/** Cells `alpha`, `beta`, ... with the given sources, as code. */
+function notebook(...sources: string[]): Notebook {
+  const ids = ['alpha', 'beta', 'gamma', 'delta'];
+  return opened({
+    nbformat: 4,
+    nbformat_minor: 5,
+    metadata: {},
+    cells: sources.map((source, index) => ({
+      id: ids[index],
+      cell_type: 'code',
+      source,
+      metadata: {},
+      execution_count: 1,
+      outputs: [{ output_type: 'stream', name: 'stdout', text: source }]
+    }))
+  });
+}
+
+function write(base: Notebook, cell: number, source: string): Notebook {
+  return edited(base, [{ op: 'write', cell, source }], 'test');
+}
+
+describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
+  test('what changed on disk only arrives exactly', () => {
+    fc.assert(
+      fc.property(json(minor), edits, (content, changes) => {
+        const base = opened(content);
+        const disk = onDisk(edited(base, changes, 'disk'));
+        const result = merge(base, base, disk);
+        expect(seen(result)).toEqual(seen(disk));
+        expect(result.conflicts).toEqual([]);
+      })
+    );
+  });
+
+  test('what changed here only stays exactly, and nothing is touched', () => {
+    fc.assert(
+      fc.property(json(minor), edits, (content, changes) => {
+        const base = opened(content);
+        const local = edited(base, changes, 'local');
+        const result = merge(base, local, onDisk(base));
+        expect(shown(result)).toEqual({ ...local, cells: shown(result).cells });
+        expect(keysOf(shown(result))).toEqual(keysOf(local));
+        expect(seen(result)).toEqual(seen(local));
+        expect(result.touched).toEqual([]);
+        expect(result.removed).toBe(0);
+      })
+    );
+  });
+
+  test('text typed here is never lost, whatever the disk does', () => {
+    fc.assert(
+      fc.property(json(minor), edits, edits, (content, mine, theirs) => {
+        const base = opened(content);
+        const local = edited(base, mine, 'local');
+        const disk = onDisk(edited(base, theirs, 'disk'));
+        const result = shown(merge(base, local, disk));
+        for (const cell of local.cells) {
+          const before = byKey(base, cell.key);
+          if (before?.source !== cell.source) {
+            const after = byKey(result, cell.key);
+            const lines = (after?.source ?? '').split('\n');
+            const known = (before?.source ?? '').split('\n');
+            const typed = cell.source.split('\n').filter(line => !known.includes(line));
+            expect(after).toBeDefined();
+            expect(lines).toEqual(expect.arrayContaining(typed));
+          }
+        }
+      })
+    );
+  });
+
+  test('text written on disk is in the result or in a conflict', () => {
+    fc.assert(
+      fc.property(json(minor), edits, edits, (content, mine, theirs) => {
+        const base = opened(content);
+        const local = edited(base, mine, 'local');
+        const disk = onDisk(edited(base, theirs, 'disk'));
+        const result = merge(base, local, disk);
+        const known = new Set(base.cells.flatMap(cell => cell.source.split('\n')));
+        const found = new Set(
+          [...result.cells, ...result.conflicts.map(({ theirs: cell }) => cell)].flatMap(
+            cell => cell?.source.split('\n') ?? []
+          )
+        );
+        for (const line of disk.cells.flatMap(cell => cell.source.split('\n'))) {
+          expect(known.has(line) || found.has(line)).toBe(true);
+        }
+      })
+    );
+  });
+
+  test('merging a side with itself changes nothing', () => {
+    fc.assert(
+      fc.property(json(minor), edits, (content, changes) => {
+        const base = opened(content);
+        const result = merge(base, base, onDisk(base));
+        expect(result.touched).toEqual([]);
+        expect(keysOf(shown(result))).toEqual(keysOf(base));
+        const local = edited(base, changes, 'local');
+        const saved = merge(base, local, onDisk(local));
+        expect(saved.conflicts).toEqual([]);
+        expect(saved.touched).toEqual([]);
+        expect(keysOf(shown(saved))).toEqual(keysOf(local));
+        const again = merge(local, local, onDisk(local));
+        expect(again.touched).toEqual([]);
+        expect(again.removed).toBe(0);
+        expect(again.conflicts).toEqual([]);
+        expect(keysOf(shown(again))).toEqual(keysOf(local));
+      })
+    );
+  });
+
+  test('merging again right after a merge changes nothing', () => {
+    fc.assert(
+      fc.property(json(minor), edits, edits, (content, mine, theirs) => {
+        const base = opened(content);
+        const disk = onDisk(edited(base, theirs, 'disk'));
+        const first = merge(base, edited(base, mine, 'local'), disk);
+        const local = shown(first);
+        const again = merge(settled(first.base, keysOf(local)), local, disk);
+        expect(again.conflicts).toEqual([]);
+        expect(again.touched).toEqual([]);
+        expect(keysOf(shown(again))).toEqual(keysOf(local));
+      })
+    );
+  });
+
+  test('a tab without changes of its own does not differ from the disk after a merge', () => {
+    fc.assert(
+      fc.property(json(minor), edits, (content, theirs) => {
+        const base = opened(content);
+        const result = merge(base, base, onDisk(edited(base, theirs, 'disk')));
+        const local = shown(result);
+        expect(difference(local, settled(result.base, keysOf(local)))).toBe('none');
+      })
+    );
+  });
+
+  test('running cells stay in place, and what was left out comes when they are done', () => {
+    fc.assert(
+      fc.property(
+        json(minor),
+        edits,
+        fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }),
+        (content, theirs, running) => {
+          const base = opened(content);
+          const pinned = new Set(keysOf(base).filter((_, index) => running[index]));
+          const disk = onDisk(edited(base, theirs, 'disk'));
+          const result = merge(base, base, disk, pinned);
+          const local = shown(result);
+          expect(keysOf(local).filter(key => pinned.has(key))).toEqual([...pinned]);
+          for (const key of pinned) {
+            expect(byKey(local, key)?.type).toBe(byKey(base, key)?.type);
+            expect(byKey(local, key)?.outputs).toEqual(byKey(base, key)?.outputs);
+          }
+          if (result.withoutDeferred !== null) {
+            const before = settled(result.withoutDeferred, keysOf(local));
+            const after = settled(result.base, keysOf(local));
+            const later = merge(before, local, after);
+            expect(later.cells.map(cell => [cell.type, cell.source])).toEqual(
+              disk.cells.map(cell => [cell.type, cell.source])
+            );
+          } else {
+            expect(local.cells.map(cell => [cell.type, cell.source])).toEqual(
+              disk.cells.map(cell => [cell.type, cell.source])
+            );
+          }
+        }
+      )
+    );
+  });
+
+  test('no cell becomes trusted that neither side trusts, unless it has nothing to trust', () => {
+    fc.assert(
+      fc.property(json(minor), edits, edits, (content, mine, theirs) => {
+        const base = opened(content);
+        const local = edited(base, mine, 'local');
+        const disk = onDisk(edited(base, theirs, 'disk'));
+        const distrusted = { ...disk, cells: disk.cells.map(c => ({ ...c, trusted: false })) };
+        const untrusted = { ...local, cells: local.cells.map(c => ({ ...c, trusted: false })) };
+        for (const cell of merge(base, untrusted, distrusted).cells) {
+          expect(cell.trusted && cell.outputs.length > 0).toBe(false);
+        }
+      })
+    );
+  });
+});
+
+test('the result is the same whenever the tab looks at the disk', () => {
+  const writes = fc.array(
+    edit.filter(change => ['write', 'append', 'retype', 'run', 'tag'].includes(change.op)),
+    { maxLength: 6 }
+  );
+  fc.assert(
+    fc.property(
+      json(5),
+      writes,
+      writes,
+      fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }),
+      (content, mine, theirs, looks) => {
+        const start = opened(content);
+        const outcome = (looksAt: (step: number) => boolean): unknown => {
+          let [base, local, disk] = [start, start, start];
+          const look = (): void => {
+            const result = merge(base, local, onDisk(disk));
+            local = shown(result);
+            base = settled(result.base, keysOf(local));
+          };
+          for (let step = 0; step < Math.max(mine.length, theirs.length); step++) {
+            local = one(local, mine[step], 0);
+            disk = one(disk, theirs[step], 1);
+            if (looksAt(step)) {
+              look();
+            }
+          }
+          look();
+          return seen(local);
+        };
+        expect(outcome(step => looks[step] === true)).toEqual(outcome(() => false));
+      }
+    )
+  );
+
+  /** The tab changes cells 0, 2, 4, ..., the disk cells 1, 3, 5, .... */
+  function one(now: Notebook, change: unknown, offset: 0 | 1): Notebook {
+    const written = change as Parameters<typeof changed>[1] | undefined;
+    const at = written === undefined ? -1 : written.cell * 2 + offset;
+    return {
+      ...now,
+      cells: now.cells.map((cell, index) =>
+        written !== undefined && index === at ? changed(cell, written) : cell
+      )
+    };
+  }
+});
+
+test('the result is the same in whichever order the disk got its insertions', () => {
+  fc.assert(
+    fc.property(
+      json(5),
+      fc.shuffledSubarray([0, 1, 2, 3, 4, 5, 6]),
+      text,
+      (content, order, typed) => {
+        const base = opened(content);
+        const local = write(base, 0, typed);
+        const all = order.filter(index => index < base.cells.length);
+        const inserted = (names: number[]): Notebook =>
+          names.reduce(
+            (now, index) => ({
+              ...now,
+              cells: now.cells.flatMap(cell =>
+                cell.key === `cell-id-${index}`
+                  ? [cell, { ...cell, key: `n-${index}`, id: `n-${index}` }]
+                  : [cell]
+              )
+            }),
+            base
+          );
+        const sorted = [...all].sort((a, b) => a - b);
+        const once = merge(base, local, onDisk(inserted(sorted)));
+        let [tab, known, disk] = [local, base, base];
+        for (const index of all) {
+          disk = inserted(all.slice(0, all.indexOf(index) + 1));
+          const step = merge(known, tab, onDisk(disk));
+          tab = shown(step, `step-${index}`);
+          known = settled(step.base, keysOf(tab));
+        }
+        expect(seen(tab)).toEqual(seen(once));
+      }
+    )
+  );
+});
+
+test('a cell whose text both sides changed keeps the local one and tells', () => {
+  const base = notebook('a', 'b');
+  const result = merge(base, write(base, 0, 'mine'), onDisk(write(base, 0, 'theirs')));
+  expect(result.cells[0]?.source).toBe('mine');
+  expect(result.conflicts).toMatchObject([
+    { at: 0, kind: 'changed', mine: { source: 'mine' }, theirs: { source: 'theirs' } }
+  ]);
+});
+
+test('changes to different lines of one cell are merged without asking', () => {
+  const base = notebook('a\nb\nc');
+  const result = merge(base, write(base, 0, 'A\nb\nc'), onDisk(write(base, 0, 'a\nb\nC')));
+  expect(result.cells[0]?.source).toBe('A\nb\nC');
+  expect(result.conflicts).toEqual([]);
+  expect(mergeText('a\nb\nc', 'A\nb\nc', 'a\nb\nC')).toBe('A\nb\nC');
+});
+
+test('a cell deleted on disk and changed here stays and tells', () => {
+  const base = notebook('a', 'b');
+  const disk = onDisk(edited(base, [{ op: 'delete', cell: 0 }], 'disk'));
+  const result = merge(base, write(base, 0, 'mine'), disk);
+  expect(result.cells.map(cell => cell.source)).toEqual(['mine', 'b']);
+  expect(result.conflicts).toMatchObject([{ at: 0, kind: 'deleted-on-disk', theirs: null }]);
+});
+
+test('what is typed into a blank cell stays without a question when the disk drops the cell', () => {
+  const base = opened({
+    nbformat: 4,
+    nbformat_minor: 5,
+    metadata: {},
+    cells: [{ id: 'made', cell_type: 'code', source: '', metadata: {}, outputs: [] }]
+  });
+  const disk = readNotebook({
+    nbformat: 4,
+    nbformat_minor: 5,
+    metadata: {},
+    cells: [{ id: 'new', cell_type: 'markdown', source: 'theirs', metadata: {} }]
+  });
+  const result = merge(base, write(base, 0, 'mine'), disk);
+  expect(result.cells.map(cell => cell.source).sort()).toEqual(['mine', 'theirs']);
+  expect(result.conflicts).toEqual([]);
+  expect(merge(base, base, disk).cells.map(cell => cell.source)).toEqual(['theirs']);
+});
+
+test('a cell deleted here and changed on disk comes back and tells', () => {
+  const base = notebook('a', 'b');
+  const local = edited(base, [{ op: 'delete', cell: 0 }], 'local');
+  const result = merge(base, local, onDisk(write(base, 0, 'theirs')));
+  expect(result.cells.map(cell => cell.source)).toEqual(['theirs', 'b']);
+  expect(result.conflicts).toMatchObject([{ at: 0, kind: 'deleted-here', mine: null }]);
+});
+
+test('a cell deleted here and only run elsewhere stays deleted', () => {
+  const base = notebook('a', 'b');
+  const local = edited(base, [{ op: 'delete', cell: 0 }], 'local');
+  const disk = onDisk(edited(base, [{ op: 'run', cell: 0, text: 'new' }], 'disk'));
+  expect(merge(base, local, disk).cells.map(cell => cell.source)).toEqual(['b']);
+});
+
+test('an edit on disk clears the outputs here', () => {
+  const base = notebook('a');
+  const result = merge(base, base, onDisk(write(base, 0, 'theirs')));
+  expect(result.cells[0]).toMatchObject({ source: 'theirs', outputs: [], executionCount: null });
+});
+
+test('a cell run here keeps its new outputs under an edit on disk', () => {
+  const base = notebook('a');
+  const local = edited(base, [{ op: 'run', cell: 0, text: 'fresh' }], 'local');
+  const result = merge(base, local, onDisk(write(base, 0, 'theirs')));
+  expect(result.cells[0]).toMatchObject({ source: 'theirs', outputs: [{ text: 'fresh' }] });
+});
+
+test('a move on one side and a move on the other are both in the result', () => {
+  const base = notebook('a', 'b', 'c', 'd');
+  const local = edited(base, [{ op: 'move', cell: 0, to: 1 }], 'local');
+  const disk = onDisk(edited(base, [{ op: 'move', cell: 3, to: 2 }], 'disk'));
+  expect(merge(base, local, disk).cells.map(cell => cell.source)).toEqual(['b', 'a', 'd', 'c']);
+});
+
+test('a cell inserted here stays behind the cell it was put after', () => {
+  const base = notebook('a', 'b');
+  const local = edited(base, [{ op: 'insert', at: 1, source: 'mine' }], 'local');
+  const disk = onDisk(edited(base, [{ op: 'insert', at: 2, source: 'theirs' }], 'disk'));
+  expect(merge(base, local, disk).cells.map(cell => cell.source)).toEqual([
+    'a',
+    'mine',
+    'b',
+    'theirs'
+  ]);
+});
+
+test('cells without ids keep their names when one of them is rewritten', () => {
+  const content = (middle: string): object => ({
+    nbformat: 4,
+    nbformat_minor: 4,
+    metadata: {},
+    cells: ['import os', middle, 'print(1)'].map(source => ({
+      cell_type: 'code',
+      source,
+      metadata: {},
+      outputs: [],
+      execution_count: null
+    }))
+  });
+  const base = opened(content('x = 1'));
+  const result = merge(base, base, readNotebook(content('nothing = "alike"')));
+  expect(keysOf(shown(result))).toEqual(keysOf(base));
+  expect(result.touched).toEqual([1]);
+});
+
+test('of two equal cells without ids the one in the place of the edited one is the edited one', () => {
+  const content = (...sources: string[]): object => ({
+    nbformat: 4,
+    nbformat_minor: 4,
+    metadata: {},
+    cells: sources.map(source => ({ cell_type: 'raw', source, metadata: {} }))
+  });
+  const base = opened(content('T', 'X', 'y = 1', 'y = 1'));
+  const result = merge(base, base, readNotebook(content('T', 'X', 'y = 2', 'y = 1', 'z = 2')));
+  expect(result.cells.map(cell => cell.local)).toEqual([0, 1, 2, 3, null]);
+  const first = merge(base, base, readNotebook(content('N', 'T', 'X', 'y = 1', 'y = 2')));
+  expect(first.cells.map(cell => cell.local)).toEqual([null, 0, 1, 2, 3]);
+});
+
+test('a cell saved by a tab that never heard so is not doubled', () => {
+  const base = opened({
+    nbformat: 4,
+    nbformat_minor: 4,
+    metadata: {},
+    cells: [{ cell_type: 'code', source: 'old', metadata: {}, outputs: [] }]
+  });
+  const local = edited(
+    base,
+    [
+      { op: 'insert', at: 1, source: 'new' },
+      { op: 'delete', cell: 0 }
+    ],
+    'local'
+  );
+  const result = merge(base, local, onDisk(local));
+  expect(result.cells.map(cell => cell.source)).toEqual(['new']);
+});
+
+test('a cell saved by a tab that never heard so is not doubled by the next edit on disk', () => {
+  const base = opened({
+    nbformat: 4,
+    nbformat_minor: 4,
+    metadata: {},
+    cells: ['first', 'second'].map(source => ({ cell_type: 'raw', source, metadata: {} }))
+  });
+  const local = edited(base, [{ op: 'insert', at: 1, source: 'mine' }], 'local');
+  const result = merge(base, local, onDisk(write(local, 2, 'theirs')));
+  expect(result.cells.map(cell => cell.source)).toEqual(['first', 'mine', 'theirs']);
+  expect(result.cells.map(cell => cell.local)).toEqual([0, 1, 2]);
+});
+
+test('other cells move around a running one at once', () => {
+  const base = notebook('a', 'b');
+  const disk = onDisk(edited(base, [{ op: 'move', cell: 0, to: 1 }], 'disk'));
+  for (const running of ['alpha', 'beta']) {
+    const result = merge(base, base, disk, new Set([running]));
+    expect(result.cells.map(cell => cell.source)).toEqual(['b', 'a']);
+    expect(result.withoutDeferred).toBeNull();
+  }
+});
+
+test('two cells with one id are told apart by their order', () => {
+  const content = (second: string): object => ({
+    nbformat: 4,
+    nbformat_minor: 5,
+    metadata: {},
+    cells: ['one', second].map(source => ({
+      id: 'same',
+      cell_type: 'markdown',
+      source,
+      metadata: {}
+    }))
+  });
+  const base = readNotebook(content('two'));
+  const local = { ...base, cells: base.cells.map(cell => ({ ...cell, key: cell.id })) };
+  const result = merge(local, local, readNotebook(content('second')));
+  expect(result.cells.map(cell => cell.source)).toEqual(['one', 'second']);
+  expect(result.touched).toEqual([1]);
+});
+
+test('metadata is merged key by key, and a key of both sides keeps the local value', () => {
+  const start = notebook('a');
+  const withMetadata = (metadata: Notebook['metadata']): Notebook => ({ ...start, metadata });
+  const result = merge(
+    withMetadata({ both: 1, gone: 1, kept: 1 }),
+    withMetadata({ both: 2, gone: 1, kept: 1, mine: 1 }),
+    onDisk(withMetadata({ both: 3, kept: 1, theirs: 1 }))
+  );
+  expect(result.metadata).toEqual({ both: 2, kept: 1, mine: 1, theirs: 1 });
+});
+
+test('a key named __proto__ reaches no prototype', () => {
+  const content = JSON.parse(
+    '{"nbformat": 4, "nbformat_minor": 5, "metadata": {"__proto__": {"polluted": 1}},' +
+      ' "cells": [{"id": "a", "cell_type": "raw", "source": "", "metadata": {"__proto__": {"polluted": 1}}}]}'
+  ) as object;
+  const base = notebook('a');
+  const result = merge(base, base, readNotebook(content));
+  expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+  expect(Object.getPrototypeOf(result.metadata)).toBe(Object.prototype);
+  expect(Object.keys(result.metadata)).toEqual(['__proto__']);
+  expect(Object.keys(result.cells[0]?.metadata ?? {})).toEqual(['__proto__']);
+});
+
+test('what JupyterLab adds by itself on opening is not taken for a change', () => {
+  const file = readNotebook({
+    nbformat: 4,
+    nbformat_minor: 2,
+    metadata: {},
+    cells: [
+      {
+        cell_type: 'code',
+        source: 'a',
+        metadata: { collapsed: true },
+        outputs: [],
+        execution_count: 0
+      },
+      { cell_type: 'heading', source: 'b', metadata: {} }
+    ]
+  });
+  const lab = readNotebook({
+    nbformat: 4,
+    nbformat_minor: 4,
+    metadata: {
+      kernelspec: { name: '', display_name: '' },
+      language_info: { name: '' }
+    },
+    cells: [
+      {
+        cell_type: 'code',
+        source: 'a',
+        metadata: { collapsed: true, jupyter: { outputs_hidden: true }, trusted: true },
+        outputs: [],
+        execution_count: null
+      },
+      { cell_type: 'raw', source: 'b', metadata: {} }
+    ]
+  });
+  expect(difference(lab, file)).toBe('none');
+  const none = readFile({ metadata: { orig_nbformat: 3 }, cells: [] });
+  const one = readNotebook({ metadata: {}, cells: [{ cell_type: 'code', source: '' }] });
+  expect(difference(one, none)).toBe('none');
+});
+
+test('what is left out for a running cell brings no cell back that was deleted here', () => {
+  const base = notebook('a', 'b', 'c');
+  const local = edited(base, [{ op: 'delete', cell: 2 }], 'local');
+  const disk = onDisk(edited(base, [{ op: 'delete', cell: 0 }], 'disk'));
+  const result = merge(base, local, disk, new Set(['alpha']));
+  expect(result.cells.map(cell => cell.source)).toEqual(['a', 'b']);
+  const keys = keysOf(shown(result));
+  const before = result.withoutDeferred && settled(result.withoutDeferred, keys);
+  const later = merge(before ?? base, shown(result), settled(result.base, keys));
+  expect(later.cells.map(cell => cell.source)).toEqual(['b']);
+});
+
+test('objects are the same only if neither has a key the other lacks', () => {
+  expect(sameJson({ a: 1, b: [2] }, { b: [2], a: 1 })).toBe(true);
+  expect(sameJson({ a: 1 }, { a: 1, b: 2 })).toBe(false);
+  expect(sameJson({ a: 1, b: 2 }, { a: 1 })).toBe(false);
+});
+
+test('a notebook is refused if it has no cells', () => {
+  expect(() => readNotebook({ metadata: {} })).toThrow('list of cells');
+});

@@ -1,0 +1,129 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { applyHunks, hunks, mapOffset, mergeText } from '../../src/merge/textMerge';
+import { text } from './notebooks';
+
+const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
+
+test('the hunks from one text to another make it that text', () => {
+  fc.assert(
+    fc.property(text, text, (from, to) => {
+      expect(applyHunks(from, hunks(from, to))).toBe(to);
+    })
+  );
+});
+
+test('hunks applied one by one from the end make the same text', () => {
+  fc.assert(
+    fc.property(text, text, (from, to) => {
+      const result = hunks(from, to).reduceRight(
+        (now, { start, end, text }) => now.slice(0, start) + text + now.slice(end),
+        from
+      );
+      expect(result).toBe(to);
+    })
+  );
+});
+
+test('no hunk cuts a surrogate pair', () => {
+  fc.assert(
+    fc.property(text, text, (from, to) => {
+      for (const hunk of hunks(from, to)) {
+        expect(hunk.text).not.toMatch(loneSurrogate);
+        expect(from.slice(hunk.start, hunk.end)).not.toMatch(loneSurrogate);
+      }
+    })
+  );
+});
+
+test('a line in common is in no hunk', () => {
+  expect(hunks('a\nmiddle\nb\n', 'A\nmiddle\nB\n')).toEqual([
+    { start: 0, end: 1, text: 'A' },
+    { start: 9, end: 10, text: 'B' }
+  ]);
+});
+
+test('texts that differ everywhere are still turned into each other', () => {
+  const from = Array.from({ length: 1500 }, (_, index) => `old ${index}`);
+  const to = from.map((line, index) => (index % 500 === 7 ? line : `new ${index}`));
+  const [before, after] = [from.join('\n'), to.join('\n')];
+  const changes = hunks(before, after);
+  expect(applyHunks(before, changes)).toBe(after);
+  expect(changes).toHaveLength(4);
+});
+
+test('a caret before or after all changes keeps its place in the text', () => {
+  fc.assert(
+    fc.property(text, text, text, (start, from, to) => {
+      const changes = hunks(`${start}|${from}`, `${start}|${to}`);
+      expect(mapOffset(start.length, changes)).toBe(start.length);
+      const atEnd = hunks(`${from}|${start}`, `${to}|${start}`);
+      const caret = mapOffset(from.length + 1, atEnd);
+      expect(`${to}|${start}`.slice(caret)).toBe(`${from}|${start}`.slice(from.length + 1));
+    })
+  );
+});
+
+test('a caret stays within the text and carets keep their order', () => {
+  fc.assert(
+    fc.property(text, text, (from, to) => {
+      const changes = hunks(from, to);
+      let last = 0;
+      for (let offset = 0; offset <= from.length; offset++) {
+        const mapped = mapOffset(offset, changes);
+        expect(mapped).toBeGreaterThanOrEqual(last);
+        expect(mapped).toBeLessThanOrEqual(to.length);
+        last = mapped;
+      }
+    })
+  );
+});
+
+test('a caret in a line of its own stays in that line', () => {
+  const changes = hunks('one\nhere\nthree', 'ONE\nand more\nhere\nTHREE');
+  expect(mapOffset('one\nhe'.length, changes)).toBe('ONE\nand more\nhe'.length);
+});
+
+test('a caret right behind a word that is replaced stays right behind it', () => {
+  expect(mapOffset(3, hunks('one', 'TWELVE'))).toBe(6);
+});
+
+test('a text changed on one side only becomes that side', () => {
+  fc.assert(
+    fc.property(text, text, (base, other) => {
+      expect(mergeText(base, other, base)).toBe(other);
+      expect(mergeText(base, base, other)).toBe(other);
+      expect(mergeText(base, other, other)).toBe(other);
+    })
+  );
+});
+
+test('merging two changes does not depend on which side made which', () => {
+  fc.assert(
+    fc.property(text, text, text, (base, a, b) => {
+      expect(mergeText(base, a, b)).toBe(mergeText(base, b, a));
+    })
+  );
+});
+
+test('changes to lines apart from each other are both in the merged text', () => {
+  fc.assert(
+    fc.property(text, text, text, text, (head, tail, a, b) => {
+      const merged = mergeText(
+        `${head}\n--middle--\n${tail}`,
+        `${a}\n--middle--\n${tail}`,
+        `${head}\n--middle--\n${b}`
+      );
+      expect(merged).toBe(`${a}\n--middle--\n${b}`);
+    })
+  );
+});
+
+test('a line that both sides changed differently cannot be merged', () => {
+  expect(mergeText('a\nb\nc', 'a\nB\nc', 'a\nb!\nc')).toBeNull();
+  expect(mergeText('a', 'a\nmine', 'a\ntheirs')).toBeNull();
+});
+
+test('a line appended on disk does not clash with a change far above it', () => {
+  expect(mergeText('a\nb', 'A\nb', 'a\nb\nc')).toBe('A\nb\nc');
+});

@@ -1,0 +1,116 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import { beforeEach, expect, test } from 'vitest';
+import { Decisions } from '../../src/review/decisionController';
+import type { Place } from '../../src/review/partPosition';
+import type { Entry } from '../../src/review/shownPart';
+import { Refusal } from '../../src/server/client';
+import type { Proposal } from '../../src/server/models';
+import { changed, proposal } from './parts';
+
+let asked: string[];
+let answer: Promise<void>;
+let isUnsaved: boolean;
+let notices: string[];
+let decisions: Decisions;
+
+beforeEach(() => {
+  asked = [];
+  answer = Promise.resolve();
+  isUnsaved = false;
+  notices = [];
+  const record =
+    (what: string) =>
+    (_: Proposal, parts?: readonly number[]): Promise<void> => {
+      asked.push(`${what} ${parts?.join()}`);
+      return answer;
+    };
+  decisions = new Decisions(
+    { accept: record('accept'), reject: record('reject') },
+    { isUnsaved: () => isUnsaved, source: () => 'now', tell: notice => notices.push(notice) },
+    nullTranslator.load('jupyter_nbedit')
+  );
+});
+
+function entries(...states: Place['state'][]): Entry[] {
+  const parts = states.map((_, index) => changed(`c${index}`, index, { part: index }));
+  return parts.map((part, index) => ({
+    proposal: proposal(parts),
+    part,
+    place: { cell: index, side: 'below', state: states[index] ?? 'gone' },
+    language: 'text/x-python',
+    block: null,
+    made: Promise.resolve(),
+    refused: null,
+    isBusy: false
+  }));
+}
+
+function refused(reason: string, details = {}): Promise<never> {
+  const refusal = Promise.reject(new Refusal(409, reason, 'The message.', details));
+  refusal.catch(() => undefined);
+  return refusal;
+}
+
+test('the parts are decided together, and can be pressed again afterwards', async () => {
+  const all = entries('as-proposed', 'changed');
+  const done = decisions.decide(all, true);
+  expect(all.every(({ isBusy }) => isBusy)).toBe(true);
+  await decisions.decide(all, true);
+  await done;
+  expect(asked).toEqual(['accept 0,1']);
+  expect(all.some(({ isBusy }) => isBusy)).toBe(false);
+});
+
+test('a cell that the user has changed and not saved is not overwritten', async () => {
+  isUnsaved = true;
+  const all = entries('as-proposed', 'changed', 'gone');
+  await decisions.decide(all, true);
+  expect(asked).toEqual([]);
+  expect(all.map(({ refused }) => refused?.text)).toEqual([
+    undefined,
+    'Not accepted: the cell has changed since this was proposed. Look again.',
+    'Not accepted: the cell is gone. Look again.'
+  ]);
+  expect(notices.pop()).toBe('Nothing was accepted: 2 changes cannot be made any more.');
+});
+
+test('unsaved changes of other cells are in nobody’s way', async () => {
+  isUnsaved = true;
+  await decisions.decide(entries('as-proposed'), true);
+  expect(asked).toEqual(['accept 0']);
+});
+
+test('what has changed can be rejected', async () => {
+  isUnsaved = true;
+  await decisions.decide(entries('changed'), false);
+  expect(asked).toEqual(['reject 0']);
+});
+
+test('the server’s conflict is told at the cells it is about', async () => {
+  answer = refused('cell_changed', { cells: [{ cell_id: 'c1', index: 1, why: 'no_place' }] });
+  const all = entries('as-proposed', 'as-proposed');
+  await decisions.decide(all, true);
+  expect(all.map(({ refused }) => refused)).toEqual([
+    null,
+    { text: 'Not accepted: the place for this cell is gone. Look again.', source: 'now' }
+  ]);
+  expect(notices.pop()).toBe('Nothing was accepted: 1 change cannot be made any more.');
+});
+
+test('another refusal is told at the block, or in the bar if it is about several', async () => {
+  answer = refused('plan_mode');
+  const one = entries('as-proposed');
+  await decisions.decide(one, true);
+  expect(one[0]?.refused?.text).toBe('The message.');
+  expect(notices.pop()).toBe('');
+  await decisions.decide(entries('as-proposed', 'as-proposed'), true);
+  expect(notices.pop()).toBe('The message.');
+});
+
+test('nothing is said of a proposal that somebody else has decided: its blocks go', async () => {
+  answer = refused('proposal_closed');
+  const one = entries('as-proposed');
+  await decisions.decide(one, true);
+  expect(one[0]?.refused).toBeNull();
+  expect(notices.pop()).toBe('');
+});

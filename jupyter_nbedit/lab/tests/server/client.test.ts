@@ -1,0 +1,123 @@
+import type { ServerConnection } from '@jupyterlab/services';
+import { expect, test } from 'vitest';
+import { Refusal, Server } from '../../src/server/client';
+
+interface Asked {
+  readonly url: string;
+  readonly method: string;
+  readonly body: unknown;
+}
+
+/** A server of ours behind a `fetch` that answers the same to all, and what it was asked. */
+function answering(status: number, text: string): { server: Server; asked: Asked[] } {
+  const asked: Asked[] = [];
+  const settings = {
+    baseUrl: 'http://127.0.0.1:8888/user/a%40b/',
+    init: {},
+    token: '',
+    Request,
+    Headers,
+    fetch: async (request: Request) => {
+      const body = await request.text();
+      const { url, method } = request;
+      asked.push({ url, method, body: body === '' ? null : JSON.parse(body) });
+      return new Response(text, { status });
+    }
+  } as unknown as ServerConnection.ISettings;
+  return { server: new Server(settings), asked };
+}
+
+async function refused(asking: Promise<unknown>): Promise<Refusal> {
+  const error: unknown = await asking.catch((error: unknown) => error);
+  expect(error).toBeInstanceOf(Refusal);
+  return error as Refusal;
+}
+
+test('addresses are below the base URL, and names in them are encoded', async () => {
+  const { server, asked } = answering(200, '{"edits": [], "next": null}');
+  await server.history('a folder/100%?#.ipynb', 7, 50);
+  await server.history(null);
+  await server.edit('a.ipynb', 3);
+  const base = 'http://127.0.0.1:8888/user/a%40b/nbedit';
+  expect(asked.map(({ method, url }) => `${method} ${url}`)).toEqual([
+    `GET ${base}/notebooks/a%20folder/100%25%3F%23.ipynb/history?before=7&limit=50`,
+    `GET ${base}/history`,
+    `GET ${base}/notebooks/a.ipynb/history/3`
+  ]);
+});
+
+test('a change says who makes it, and its caller may say otherwise', async () => {
+  const { server, asked } = answering(200, '{}');
+  await server.undo('a.ipynb', 3);
+  await server.redo('a.ipynb');
+  await server.patch('a.ipynb', [{ op: 'delete', cell: 'x' }], { client: 'me', wait_tabs: 500 });
+  expect(asked.map(({ body }) => body)).toEqual([
+    { client: 'JupyterLab', edit_id: 3 },
+    { client: 'JupyterLab' },
+    { client: 'me', operations: [{ op: 'delete', cell: 'x' }] }
+  ]);
+  expect(asked[2]?.url).toMatch(/a\.ipynb\?wait_tabs=500$/);
+});
+
+test('a mode goes to the notebook or to the server', async () => {
+  const { server, asked } = answering(200, '{}');
+  await server.mode('a.ipynb');
+  await server.mode(null);
+  await server.setMode('a.ipynb', null);
+  await server.setMode(null, 'review');
+  expect(asked.map(({ url }) => url.replace(/.*nbedit/, ''))).toEqual([
+    '/mode?path=a.ipynb',
+    '/mode',
+    '/mode',
+    '/mode'
+  ]);
+  expect(asked.slice(2).map(({ body }) => body)).toEqual([
+    { mode: null, path: 'a.ipynb' },
+    { mode: 'review' }
+  ]);
+});
+
+test('a refusal has what the server said', async () => {
+  const body = { message: 'Cell 3 changed.', reason: 'undo_conflict', details: { edit_id: 4 } };
+  const { server } = answering(409, JSON.stringify(body));
+  const { status, reason, message, details } = await refused(server.undo('a.ipynb', 4));
+  expect({ status, reason, message, details }).toEqual({ status: 409, ...body });
+});
+
+test('a server without our extension is told from one that has no such notebook', async () => {
+  const { server } = answering(404, '<html>404: Not Found</html>');
+  const { status, reason, message } = await refused(server.history('a.ipynb'));
+  expect({ status, reason }).toEqual({ status: 404, reason: 'no_answer' });
+  expect(message).toContain('no jupyter_nbedit');
+});
+
+test('an answer that is no object is a refusal without a reason', async () => {
+  const { server } = answering(500, 'null');
+  const { reason, message } = await refused(server.about());
+  expect({ reason, message }).toEqual({ reason: 'unknown', message: 'HTTP 500' });
+});
+
+test('a server that does not answer is a refusal, too', async () => {
+  const settings = {
+    baseUrl: 'http://127.0.0.1:1/',
+    init: {},
+    token: '',
+    Request,
+    Headers,
+    fetch: () => Promise.reject(new TypeError('Failed to fetch'))
+  } as unknown as ServerConnection.ISettings;
+  const { status, reason } = await refused(new Server(settings).about());
+  expect({ status, reason }).toEqual({ status: 0, reason: 'unreachable' });
+});
+
+test('query parameters are sent in a browser whose URLSearchParams has no `size`', async () => {
+  const size = Object.getOwnPropertyDescriptor(URLSearchParams.prototype, 'size');
+  Reflect.deleteProperty(URLSearchParams.prototype, 'size');
+  try {
+    const { server, asked } = answering(200, '{"edits": [], "next": null}');
+    await server.history(null, 7);
+    expect(asked[0]?.url).toMatch(/\/history\?before=7$/);
+  } finally {
+    Object.defineProperty(URLSearchParams.prototype, 'size', size ?? {});
+  }
+});

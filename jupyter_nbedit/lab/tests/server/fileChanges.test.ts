@@ -1,0 +1,131 @@
+import type { Event } from '@jupyterlab/services';
+import { beforeEach, expect, test, vi } from 'vitest';
+import { FileFeed, type FileChange } from '../../src/server/fileChanges';
+
+const EDIT = 'https://schema.jupyter.org/jupyter_nbedit/edit/v1';
+const CONTENTS = 'https://events.jupyter.org/jupyter_server/contents_service/v1';
+
+const page = { visibilityState: 'visible' };
+let changes: FileChange[];
+let resyncs: number;
+let emit: (emission: object) => void;
+let manager: { _socket: object | null };
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.stubGlobal('window', Object.assign(new EventTarget(), { setInterval }));
+  vi.stubGlobal('document', Object.assign(new EventTarget(), page));
+  changes = [];
+  resyncs = 0;
+  const stream = {
+    connect: (slot: (sender: unknown, emission: object) => void) => {
+      emit = emission => slot(null, emission);
+    }
+  };
+  vi.stubGlobal('WebSocket', { OPEN: 1 });
+  manager = Object.assign({ stream }, { _socket: null });
+  const feed = new FileFeed(manager as unknown as Event.IManager);
+  feed.listen({
+    changed: change => changes.push(change),
+    mayHaveChanged: () => resyncs++
+  });
+});
+
+function edit(seq: number, epoch = 'e'): object {
+  return {
+    schema_id: EDIT,
+    epoch,
+    seq,
+    path: 'a.ipynb',
+    hash: 'h',
+    client: 'robo',
+    user: 'u',
+    edit_id: seq
+  };
+}
+
+test('an edit is told with its hash and who made it', () => {
+  emit(edit(1));
+  emit({ ...edit(2), client: null, edit_id: null });
+  expect(changes).toEqual([
+    { path: 'a.ipynb', hash: 'h', client: 'robo', edit: 1, done: [], isCut: false },
+    { path: 'a.ipynb', hash: 'h', client: 'u', edit: null, done: [], isCut: false }
+  ]);
+});
+
+test('an edit is told with what it did', () => {
+  const operations = [
+    { op: 'replace', cell_id: 'a', index: 3 },
+    { op: 'set_metadata', cell_id: null, index: null }
+  ];
+  emit({ ...edit(1), operations, truncated: true });
+  expect(changes[0]).toMatchObject({
+    done: [
+      { op: 'replace', cell: 'a', index: 3 },
+      { op: 'set_metadata', cell: null, index: null }
+    ],
+    isCut: true
+  });
+});
+
+test('events in a row ask for no resync, the first, a gap and a new server do', () => {
+  emit(edit(7));
+  expect(resyncs).toBe(1);
+  emit(edit(8));
+  emit(edit(9));
+  expect(resyncs).toBe(1);
+  emit(edit(11));
+  expect(resyncs).toBe(2);
+  emit(edit(12, 'another'));
+  expect(resyncs).toBe(3);
+  emit(edit(13, 'another'));
+  expect(resyncs).toBe(3);
+});
+
+test('of the events of the contents service only saves are told', () => {
+  for (const action of ['get', 'create', 'save', 'rename', 'delete', 'copy']) {
+    emit({ schema_id: CONTENTS, action, path: `/${action}.ipynb` });
+  }
+  expect(changes).toEqual([
+    { path: 'save.ipynb', hash: null, client: null, edit: null, done: [], isCut: false }
+  ]);
+});
+
+test('forged events of other shapes change nothing', () => {
+  emit({ schema_id: EDIT, epoch: {}, seq: 'x', path: 3 });
+  emit({ schema_id: CONTENTS, action: 'save' });
+  emit({ schema_id: 'https://example.org/other', path: 'a.ipynb' });
+  expect(changes).toEqual([]);
+  emit({ ...edit(1), operations: { length: 3 } });
+  const operations = [null, 3, [], { op: 7 }, { op: 'x', cell_id: {}, index: 0.5 }];
+  emit({ ...edit(2), edit_id: '2', operations });
+  expect(changes.map(({ done }) => done)).toEqual([[], [{ op: 'x', cell: null, index: null }]]);
+  expect(changes.map(({ edit }) => edit)).toEqual([1, null]);
+});
+
+test('coming back, waking up and time itself ask for a resync, but only in a visible page', () => {
+  window.dispatchEvent(new Event('focus'));
+  window.dispatchEvent(new Event('online'));
+  document.dispatchEvent(new Event('visibilitychange'));
+  vi.advanceTimersByTime(60_000);
+  expect(resyncs).toBe(6);
+  Object.assign(document, { visibilityState: 'hidden' });
+  document.dispatchEvent(new Event('visibilitychange'));
+  vi.advanceTimersByTime(60_000);
+  expect(resyncs).toBe(6);
+});
+
+test('each new connection asks for a resync, once it is open', () => {
+  const socket = { readyState: 0 };
+  manager._socket = socket;
+  vi.advanceTimersByTime(3000);
+  expect(resyncs).toBe(0);
+  socket.readyState = 1;
+  vi.advanceTimersByTime(3000);
+  expect(resyncs).toBe(1);
+  manager._socket = null;
+  vi.advanceTimersByTime(3000);
+  manager._socket = { readyState: 1 };
+  vi.advanceTimersByTime(3000);
+  expect(resyncs).toBe(2);
+});

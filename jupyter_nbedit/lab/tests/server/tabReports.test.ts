@@ -1,0 +1,193 @@
+import type { ServerConnection } from '@jupyterlab/services';
+import { beforeEach, expect, test, vi } from 'vitest';
+import { OpenTabs, type OpenTab } from '../../src/server/tabReports';
+
+/** The server's end of a socket. */
+class Socket {
+  static all: Socket[] = [];
+
+  constructor(readonly url: string) {
+    Socket.all.push(this);
+  }
+
+  /** Let the page in. */
+  accept(): void {
+    this.readyState = 1;
+    this.onopen?.();
+  }
+
+  close(): void {
+    this.readyState = 3;
+    this.onclose?.();
+  }
+
+  send(message: string): void {
+    this._said.push(JSON.parse(message) as object);
+  }
+
+  /** What the page has said since this was asked last. */
+  said(): object[] {
+    return this._said.splice(0);
+  }
+
+  onopen: (() => void) | null = null;
+  onclose: (() => void) | null = null;
+  readyState = 0;
+  private readonly _said: object[] = [];
+}
+
+let isThere: boolean;
+let tabs: OpenTabs;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  Socket.all = [];
+  isThere = true;
+  const settings = {
+    appendToken: true,
+    token: 'a token',
+    wsUrl: 'ws://127.0.0.1:8888/user/a%40b/',
+    WebSocket: Socket
+  };
+  tabs = new OpenTabs(settings as unknown as ServerConnection.ISettings, () =>
+    Promise.resolve(isThere)
+  );
+});
+
+function there<T>(item: T | undefined): T {
+  if (item === undefined) {
+    throw new Error('It is not there.');
+  }
+  return item;
+}
+
+function saw(path: string, hash: string | null, edit: number | null, state = 'shown'): object {
+  return { saw: { path, hash, edit_id: edit, state } };
+}
+
+async function settled(): Promise<void> {
+  await vi.advanceTimersByTimeAsync(0);
+}
+
+async function connected(
+  ...paths: string[]
+): Promise<{ socket: Socket; one: OpenTab; other: OpenTab | undefined }> {
+  const opened = paths.map(path => tabs.open(path));
+  await settled();
+  const socket = there(Socket.all.at(-1));
+  socket.accept();
+  socket.said();
+  return { socket, one: there(opened[0]), other: opened[1] };
+}
+
+test('a page connects with its first notebook, under the base URL and with the token', async () => {
+  await settled();
+  expect(Socket.all).toHaveLength(0);
+  tabs.open('a.ipynb');
+  tabs.open('b.ipynb');
+  await settled();
+  expect(Socket.all.map(({ url }) => url)).toEqual([
+    'ws://127.0.0.1:8888/user/a%40b/nbedit/tabs?token=a%20token'
+  ]);
+});
+
+test('what was open before there was a connection is said with it', async () => {
+  tabs.open('a.ipynb').shows('1', 'shown');
+  await settled();
+  there(Socket.all[0]).accept();
+  expect(there(Socket.all[0]).said()).toEqual([
+    { tabs: { 'a.ipynb': 1 } },
+    saw('a.ipynb', '1', null)
+  ]);
+});
+
+test('tabs are told of when they open, close and move', async () => {
+  const { socket, one } = await connected('a.ipynb');
+  const other = tabs.open('b.ipynb');
+  tabs.open('b.ipynb');
+  await settled();
+  expect(socket.said()).toEqual([{ tabs: { 'a.ipynb': 1, 'b.ipynb': 2 } }]);
+  tabs.close(other);
+  one.moved('c.ipynb');
+  await settled();
+  expect(socket.said()).toEqual([{ tabs: { 'c.ipynb': 1, 'b.ipynb': 1 } }]);
+  expect(Socket.all).toHaveLength(1);
+});
+
+test('what a tab shows is said once, with the newest edit that it took in', async () => {
+  const { socket, one } = await connected('a.ipynb');
+  one.took([{ edit: 7 }, { edit: null }, { edit: 6 }]);
+  await settled();
+  expect(socket.said()).toEqual([]);
+  one.shows('h', 'merged');
+  one.shows('h', 'merged');
+  await settled();
+  one.took([]);
+  one.shows('h', 'merged');
+  await settled();
+  expect(socket.said()).toEqual([saw('a.ipynb', 'h', 7, 'merged')]);
+  one.shows(null, 'shown');
+  await settled();
+  expect(socket.said()).toEqual([saw('a.ipynb', null, 7)]);
+});
+
+test('of several tabs of a notebook the one that is behind counts', async () => {
+  const { socket, one, other } = await connected('a.ipynb', 'a.ipynb');
+  one.took([{ edit: 7 }]);
+  one.shows('h', 'shown');
+  await settled();
+  expect(socket.said()).toEqual([]);
+  other?.took([{ edit: 8 }]);
+  other?.shows('i', 'waiting');
+  await settled();
+  expect(socket.said()).toEqual([saw('a.ipynb', null, 7, 'waiting')]);
+});
+
+test('a tab that moved says anew what it shows', async () => {
+  const { socket, one } = await connected('a.ipynb');
+  one.shows('h', 'shown');
+  await settled();
+  one.moved('b.ipynb');
+  await settled();
+  expect(socket.said().slice(1)).toEqual([{ tabs: { 'b.ipynb': 1 } }, saw('b.ipynb', 'h', null)]);
+});
+
+test('a lost connection is made again, and nothing is taken for known there', async () => {
+  const { socket, one } = await connected('a.ipynb');
+  one.took([{ edit: 7 }]);
+  one.shows('h', 'shown');
+  await settled();
+  socket.close();
+  await vi.advanceTimersByTimeAsync(1000);
+  const again = there(Socket.all[1]);
+  again.accept();
+  expect(again.said()).toEqual([{ tabs: { 'a.ipynb': 1 } }, saw('a.ipynb', 'h', null)]);
+  one.took([{ edit: 3 }]);
+  one.shows('i', 'shown');
+  await settled();
+  expect(again.said()).toEqual([saw('a.ipynb', 'i', 3)]);
+});
+
+test('a server that is away is asked ever more seldom', async () => {
+  tabs.open('a.ipynb');
+  await settled();
+  for (const seconds of [1, 2, 4, 8, 16, 32, 60, 60]) {
+    const { length } = Socket.all;
+    there(Socket.all.at(-1)).close();
+    await vi.advanceTimersByTimeAsync(seconds * 1000 - 1);
+    expect(Socket.all).toHaveLength(length);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(Socket.all).toHaveLength(length + 1);
+  }
+});
+
+test('a server without the route is left alone', async () => {
+  isThere = false;
+  tabs.open('a.ipynb');
+  await settled();
+  there(Socket.all[0]).close();
+  await vi.advanceTimersByTimeAsync(3_600_000);
+  tabs.open('b.ipynb');
+  await settled();
+  expect(Socket.all).toHaveLength(1);
+});

@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { takeBack } from '../../src/server/undoEdits';
+
+function refusal(reason: string, details: object = {}): Error {
+  return Object.assign(new Error(`It says ${reason}.`), { reason, details });
+}
+
+const explain = (error: unknown): string => (error as Error).message;
+
+/** A server that refuses what is in `refusals`, and the edits it was asked to take back. */
+function server(refusals: Record<number, Error> = {}): {
+  asked: number[];
+  undo: (edit: number) => Promise<void>;
+} {
+  const asked: number[] = [];
+  const undo = async (edit: number): Promise<void> => {
+    asked.push(edit);
+    await Promise.resolve();
+    if (refusals[edit] !== undefined) {
+      throw refusals[edit];
+    }
+  };
+  return { asked, undo };
+}
+
+test('edits are taken back one after the other, newest first', async () => {
+  const { asked, undo } = server();
+  expect(await takeBack([3, 5, 9], undo, explain)).toEqual({
+    asked: 3,
+    undone: 3,
+    cells: [],
+    isMetadataInTheWay: false,
+    failure: null
+  });
+  expect(asked).toEqual([9, 5, 3]);
+});
+
+test('one whose cells were changed since stays, and those before it are tried', async () => {
+  const cell = { cell_id: 'a', index: 1, why: 'changed' };
+  const { asked, undo } = server({
+    9: refusal('undo_conflict', { edit_id: 9, cells: [cell], metadata: [] }),
+    5: refusal('undo_conflict', { edit_id: 5, cells: [], metadata: ['title'] })
+  });
+  expect(await takeBack([3, 5, 9], undo, explain)).toEqual({
+    asked: 3,
+    undone: 1,
+    cells: [cell],
+    isMetadataInTheWay: true,
+    failure: null
+  });
+  expect(asked).toEqual([9, 5, 3]);
+});
+
+test('one that somebody else has taken back is taken back', async () => {
+  const { undo } = server({ 9: refusal('nothing_to_undo') });
+  expect(await takeBack([9], undo, explain)).toMatchObject({ asked: 1, undone: 1, failure: null });
+});
+
+test('any other refusal ends it, and is told', async () => {
+  const { asked, undo } = server({ 5: refusal('plan_mode') });
+  expect(await takeBack([3, 5, 9], undo, explain)).toMatchObject({
+    undone: 1,
+    failure: 'It says plan_mode.'
+  });
+  expect(asked).toEqual([9, 5]);
+});
+
+test('a conflict that does not say with what is told as any other refusal', async () => {
+  const { undo } = server({ 5: refusal('undo_conflict') });
+  expect(await takeBack([5], undo, explain)).toMatchObject({ failure: 'It says undo_conflict.' });
+});

@@ -1,0 +1,178 @@
+import { YNotebook, type ISharedCell } from '@jupyter/ydoc';
+import type { ICellModel } from '@jupyterlab/cells';
+import type { INotebookModel } from '@jupyterlab/notebook';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { readNotebook, type Notebook } from '../../src/merge/notebook';
+import { merge } from '../../src/merge/notebookMerge';
+import { applyMerge, readTab } from '../../src/sync/applyMerge';
+import { edited, edits, json, onDisk, seen } from '../merge/notebooks';
+
+/** An open notebook without its widgets: the real shared model. */
+function openedModel(content: object): INotebookModel & { sharedModel: YNotebook } {
+  const sharedModel = YNotebook.create({ disableDocumentWideUndoRedo: true });
+  sharedModel.fromJSON(content as Parameters<YNotebook['fromJSON']>[0]);
+  sharedModel.clearUndoHistory();
+  const trust = new WeakMap<ISharedCell, { trusted: boolean }>();
+  const cells = {
+    get: (index: number) => {
+      const cell = sharedModel.getCell(index);
+      const model = trust.get(cell) ?? { trusted: cell.getMetadata('trusted') === true };
+      trust.set(cell, model);
+      return model as ICellModel;
+    }
+  };
+  return { sharedModel, cells } as unknown as INotebookModel & { sharedModel: YNotebook };
+}
+
+const even: (key: string) => number = () => 1;
+
+function plain(...sources: string[]): object {
+  return {
+    nbformat: 4,
+    nbformat_minor: 5,
+    metadata: {},
+    cells: sources.map((source, index) => ({
+      id: `c${index}`,
+      cell_type: 'code',
+      source,
+      metadata: {},
+      outputs: [],
+      execution_count: null
+    }))
+  };
+}
+
+/** Apply what these edits of the disk come to. */
+function arrive(model: INotebookModel, disk: Notebook, weight = even): string[] {
+  const local = readTab(model);
+  return applyMerge(model, merge(local, local, disk), weight);
+}
+
+test.each([5, 4] as const)('an open notebook of nbformat 4.%i shows the merge', minor => {
+  fc.assert(
+    fc.property(json(minor), edits, edits, (content, mine, theirs) => {
+      const model = openedModel(content);
+      const base = readTab(model);
+      const local = edited(base, mine, 'local');
+      applyMerge(model, merge(base, base, onDisk(local)), even);
+      const tab = readTab(model);
+      const result = merge(base, tab, onDisk(edited(base, theirs, 'disk')));
+      const keys = applyMerge(model, result, even);
+      expect(seen(readTab(model))).toEqual(seen(result));
+      expect(readTab(model).cells.map(({ key }) => key)).toEqual(keys);
+      result.cells.forEach((cell, index) => {
+        expect(cell.key ?? keys[index]).toBe(keys[index]);
+      });
+    }),
+    { numRuns: 150 }
+  );
+});
+
+test('cells that nothing happened to keep their models', () => {
+  const model = openedModel(plain('a', 'b', 'c', 'd'));
+  const [a, b, c] = model.sharedModel.cells;
+  arrive(model, onDisk(edited(readTab(model), [{ op: 'delete', cell: 3 }], 'disk')));
+  arrive(model, onDisk(edited(readTab(model), [{ op: 'insert', at: 1, source: 'n' }], 'disk')));
+  arrive(model, onDisk(edited(readTab(model), [{ op: 'write', cell: 0, source: 'A' }], 'disk')));
+  const cells = model.sharedModel.cells;
+  expect(cells.map(cell => cell.source)).toEqual(['A', 'n', 'b', 'c']);
+  expect([cells[0] === a, cells[2] === b, cells[3] === c]).toEqual([true, true, true]);
+});
+
+test('a cell that must stay keeps its model while the others move around it', () => {
+  for (const stays of [0, 1, 2, 3]) {
+    const model = openedModel(plain('a', 'b', 'c', 'd'));
+    const before = model.sharedModel.getCell(stays);
+    const disk = onDisk(readTab(model));
+    arrive(model, { ...disk, cells: [...disk.cells].reverse() }, key =>
+      key === `c${stays}` ? 1000 : 1
+    );
+    expect(model.sharedModel.cells.map(cell => cell.source)).toEqual(['d', 'c', 'b', 'a']);
+    expect(model.sharedModel.getCell(3 - stays)).toBe(before);
+  }
+});
+
+test('a new cell has the id it has in the file', () => {
+  const model = openedModel(plain('a'));
+  arrive(model, onDisk(edited(readTab(model), [{ op: 'insert', at: 0, source: 'n' }], 'disk')));
+  expect(model.sharedModel.cells.map(cell => cell.id)).toEqual(['disk-0', 'c0']);
+});
+
+test('an edit from the disk is one step of undo of its own', () => {
+  const model = openedModel(plain('one\ntwo\nthree'));
+  const [cell] = model.sharedModel.cells;
+  cell?.updateSource(0, 0, 'typed ');
+  const text = 'typed ONE\ntwo\nTHREE';
+  arrive(model, onDisk(edited(readTab(model), [{ op: 'write', cell: 0, source: text }], 'disk')));
+  cell?.updateSource(0, 0, 'more ');
+  cell?.undo();
+  expect(cell?.source).toBe(text);
+  cell?.undo();
+  expect(cell?.source).toBe('typed one\ntwo\nthree');
+  cell?.undo();
+  expect(cell?.source).toBe('one\ntwo\nthree');
+});
+
+test('cells removed and inserted from the disk are one step of undo of the notebook', () => {
+  const model = openedModel(plain('a', 'b', 'c'));
+  const disk = edited(
+    readTab(model),
+    [
+      { op: 'delete', cell: 1 },
+      { op: 'insert', at: 2, source: 'n' }
+    ],
+    'disk'
+  );
+  arrive(model, onDisk(disk));
+  expect(model.sharedModel.cells.map(cell => cell.source)).toEqual(['a', 'c', 'n']);
+  model.sharedModel.undo();
+  expect(model.sharedModel.cells.map(cell => cell.source)).toEqual(['a', 'b', 'c']);
+});
+
+test('metadata that is gone on disk is gone here', () => {
+  const model = openedModel(plain('a'));
+  model.sharedModel.getCell(0).setMetadata('name', 'x');
+  model.sharedModel.setMetadata('title', 'x');
+  arrive(model, readNotebook(plain('a')));
+  expect(model.sharedModel.getCell(0).metadata).toEqual({});
+  expect(Object.keys(model.sharedModel.metadata)).not.toContain('title');
+});
+
+test('outputs from an untrusted disk make the cell untrusted, and no save makes it trusted', () => {
+  const model = openedModel(plain('a'));
+  model.sharedModel.getCell(0).setMetadata('trusted', true);
+  expect(model.cells.get(0).trusted).toBe(true);
+  const html = { output_type: 'display_data', data: { 'text/html': '<b>x</b>' }, metadata: {} };
+  const disk = readNotebook(plain('a'));
+  const cells = disk.cells.map(cell => ({ ...cell, outputs: [html] }));
+  arrive(model, { ...disk, cells });
+  expect(model.cells.get(0).trusted).toBe(false);
+  expect(model.sharedModel.getCell(0).getMetadata('trusted')).toBeUndefined();
+});
+
+test('a cell is replaced when a carriage return is in its former or its new source', () => {
+  const model = openedModel(plain('a\r\nb', 'a\nb', 'a\r\nb', 'plain'));
+  const before = model.sharedModel.cells.slice();
+  const disk = readNotebook(plain('a\r\nc', 'a\r\nb', 'a\r\nb', 'changed'));
+  const keys = arrive(model, disk);
+  expect(keys).toEqual(['c0', 'c1', 'c2', 'c3']);
+  expect(model.sharedModel.cells.map(cell => cell.getSource())).toEqual([
+    'a\r\nc',
+    'a\r\nb',
+    'a\r\nb',
+    'changed'
+  ]);
+  const stayed = model.sharedModel.cells.map((cell, index) => cell === before[index]);
+  expect(stayed).toEqual([false, false, true, true]);
+});
+
+test('a pinned cell keeps its model, whatever is in its source', () => {
+  const model = openedModel(plain('a\r\nb'));
+  const [before] = model.sharedModel.cells;
+  const local = readTab(model);
+  const result = merge(local, local, readNotebook(plain('a\r\nc')), new Set(['c0']));
+  applyMerge(model, result, even, new Set(['c0']));
+  expect(model.sharedModel.cells).toEqual([before]);
+  expect(before?.getSource()).toBe('a\r\nc');
+});
