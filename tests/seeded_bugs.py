@@ -232,28 +232,32 @@ def _sign_nothing() -> None:
     TrustManager.sign = lambda *_: None
 
 
-_LOCKS = "tests/storage/test_locks.py::test_three_processes_that_count_in_one_notebook_miss_nothing"
-_LINKS = "tests/storage/test_links.py::test_nothing_is_read_written_or_made_through_a_link_out"
+_LOCKS = (
+    "tests/storage/test_locks.py::test_three_processes_that_count_in_one_notebook_lose_no_update"
+)
+_LINKS = (
+    "tests/storage/test_links.py::"
+    "test_nothing_outside_the_root_is_read_written_or_created_through_a_link"
+)
 _POWER = "tests/faults/test_power_loss.py"
 _FSYNC = (
     "tests/faults/test_failing_calls.py::"
-    "test_what_an_fsync_has_failed_to_make_durable_is_not_called_so[replace]"
+    "test_bytes_after_a_failed_fsync_are_not_reported_as_durable[replace]"
 )
-_SHORT = (
-    "tests/faults/test_failing_calls.py::"
-    "test_what_is_read_and_written_in_small_pieces_is_whole[replace]"
-)
+_SHORT = "tests/faults/test_failing_calls.py::test_short_reads_and_writes_are_completed[replace]"
 _KILLS = (
     "tests/faults/test_kills.py::"
-    "test_a_server_killed_at_any_call_leaves_the_old_or_the_new_bytes_and_the_next_one_goes_on"
+    "test_a_kill_at_any_call_leaves_old_or_new_bytes_and_the_next_edit_works"
     "[replace]"
 )
-_ACTS = "tests/races/test_interleavings.py::test_act_between_any_two_calls_of_an_edit_is_not_lost"
+_ACTS = (
+    "tests/races/test_interleavings.py::test_a_write_between_any_two_calls_of_an_edit_is_not_lost"
+)
 _WRITERS = (
     "tests/races/test_linearizability.py::test_edits_over_two_servers_are_linearizable[one lock]"
 )
 _PROPOSALS = "tests/races/test_concurrent_decisions.py::test_one_of_two_servers_decides"
-_TRUST = "tests/trust/test_random_histories.py::test_no_history_wins_trust_and_no_edit_loses_it"
+_TRUST = "tests/trust/test_random_histories.py::test_no_history_gains_trust_and_no_edit_loses_it"
 
 #: By what is wrong.
 BUGS = {

@@ -48,7 +48,7 @@ def sources(path: Path) -> list[str]:
     return [cell["source"] for cell in samples.cells_of(text(path))]
 
 
-async def test_an_edit_is_answered_and_kept_as_one_over_http(
+async def test_an_edit_is_answered_and_recorded_like_one_over_http(
     app: NbEditApp, local: Local, notebook: Path
 ) -> None:
     reply = await app.edit(NAME, [REPLACE], user="ada", client="an extension", message="why")
@@ -65,9 +65,7 @@ async def test_operations_may_be_structs(app: NbEditApp, notebook: Path) -> None
     assert sources(notebook)[:2] == ["x = 2", "# Changed"]
 
 
-async def test_what_is_refused_is_raised_and_nothing_is_written(
-    app: NbEditApp, notebook: Path
-) -> None:
+async def test_an_error_is_raised_and_nothing_is_written(app: NbEditApp, notebook: Path) -> None:
     for operations, said, failure in (
         ([{**REPLACE, "cell": "nobody"}], {}, CellNotFound),
         ([REPLACE], {"hash": "0" * 64}, HashMismatch),
@@ -84,13 +82,13 @@ async def test_what_is_refused_is_raised_and_nothing_is_written(
 
 
 @pytest.mark.parametrize("jp_server_config", [{"NbEditApp": {"mode": "plan"}}], indirect=True)
-async def test_plan_mode_holds_for_extensions_too(app: NbEditApp, notebook: Path) -> None:
+async def test_plan_mode_applies_to_extensions(app: NbEditApp, notebook: Path) -> None:
     with pytest.raises(PlanMode):
         await app.edit(NAME, [REPLACE], user="ada")
     assert text(notebook) == TEXT
 
 
-async def test_an_edit_is_taken_back_and_made_again(app: NbEditApp, notebook: Path) -> None:
+async def test_an_edit_is_undone_and_redone(app: NbEditApp, notebook: Path) -> None:
     first = await app.edit(NAME, [REPLACE], user="ada")
     changed = text(notebook)
     undone = await app.undo(NAME, user="ada", client="an extension")
@@ -101,7 +99,7 @@ async def test_an_edit_is_taken_back_and_made_again(app: NbEditApp, notebook: Pa
     assert first.edit_id is not None
 
 
-async def test_open_tabs_are_waited_for(app: NbEditApp, notebook: Path) -> None:
+async def test_an_edit_waits_for_open_tabs(app: NbEditApp, notebook: Path) -> None:
     page = app.tabs.connect()
     app.tabs.set_open(page, {notebook.name: 1})
     waiting = asyncio.create_task(app.edit(NAME, [REPLACE], user="ada", wait_tabs=60_000))
@@ -117,7 +115,7 @@ async def wait_for(told: list[Any], count: int) -> None:
 
 
 @pytest.mark.usefixtures("notebook")
-async def test_a_listener_hears_of_every_edit_until_it_stops(app: NbEditApp, local: Local) -> None:
+async def test_a_listener_gets_every_edit_until_it_is_removed(app: NbEditApp, local: Local) -> None:
     told: list[dict[str, Any]] = []
     stop = app.on_edit(told.append)
     over_http = await local.patch(NAME, REPLACE, client="robo")
@@ -137,7 +135,7 @@ async def test_a_listener_hears_of_every_edit_until_it_stops(app: NbEditApp, loc
 
 
 @pytest.mark.usefixtures("notebook")
-async def test_an_event_that_somebody_forges_is_not_told(app: NbEditApp, local: Local) -> None:
+async def test_a_forged_event_is_not_passed_to_listeners(app: NbEditApp, local: Local) -> None:
     told: list[dict[str, Any]] = []
     app.on_edit(told.append)
     await app.edit(NAME, [REPLACE], user="ada")
@@ -149,7 +147,7 @@ async def test_an_event_that_somebody_forges_is_not_told(app: NbEditApp, local: 
     assert "forged" not in str(told)
 
 
-async def test_a_listener_that_fails_is_logged_and_hurts_nobody(
+async def test_a_failing_listener_is_logged_and_affects_no_other(
     app: NbEditApp, notebook: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     told: list[dict[str, Any]] = []

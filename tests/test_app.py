@@ -26,20 +26,20 @@ TEXT = samples.three_cells()
 REPLACE = {"op": "replace", "cell": "beta", "source": "# Changed"}
 
 
-def test_the_package_tells_the_server_where_the_extension_is() -> None:
+def test_the_package_declares_the_server_extension() -> None:
     module, points = get_metadata("jupyter_nbedit")
     assert module is jupyter_nbedit
     assert points == [{"module": "jupyter_nbedit", "app": NbEditApp}]
     assert jupyter_nbedit.__version__ == version("jupyter_nbedit")
 
 
-def test_the_package_tells_jupyterlab_where_the_labextension_is() -> None:
+def test_the_package_declares_the_labextension() -> None:
     assert jupyter_nbedit._jupyter_labextension_paths() == [
         {"src": "labextension", "dest": "jupyter-nbedit"}
     ]
 
 
-def test_naming_the_package_does_not_load_a_server() -> None:
+def test_importing_the_package_does_not_load_a_server() -> None:
     # JupyterLab does so for every extension it lists.
     script = "import sys, jupyter_nbedit; print([n for n in sys.modules if 'server' in n])"
     done = subprocess.run(
@@ -48,24 +48,24 @@ def test_naming_the_package_does_not_load_a_server() -> None:
     assert "jupyter_server" not in done.stdout
 
 
-def test_options_may_be_given_on_the_command_line(jp_configurable_serverapp: Any) -> None:
+def test_options_are_accepted_on_the_command_line(jp_configurable_serverapp: Any) -> None:
     argv = ["--NbEditApp.mode=plan", "--NbEditApp.max_request_bytes=4096"]
     app = jp_configurable_serverapp(argv=argv)
     found = app.extension_manager.extension_apps["jupyter_nbedit"].pop()
     assert (found.mode, found.max_request_bytes) == ("plan", 4096)
 
 
-def test_every_option_says_what_it_does_and_its_default() -> None:
+def test_every_option_documents_its_effect_and_its_default() -> None:
     for trait in NbEditApp.class_own_traits(config=True).values():
         assert "default" in " ".join(trait.help.split())
 
 
-def test_the_extension_is_nothing_without_a_server() -> None:
+def test_the_extension_cannot_run_without_a_server() -> None:
     with pytest.raises(RuntimeError):
         NbEditApp().initialize_settings()
 
 
-async def test_lock_files_are_kept_with_what_the_server_keeps_while_it_runs(
+async def test_lock_files_are_in_the_runtime_directory_of_the_server(
     local: Local, jp_runtime_dir: Path
 ) -> None:
     (local.root / NAME).write_bytes(TEXT)
@@ -87,7 +87,7 @@ class FailingManager(AsyncLargeFileManager):
 @pytest.mark.parametrize(
     "jp_server_config", [{"ServerApp": {"contents_manager_class": FailingManager}}], indirect=True
 )
-async def test_the_log_says_why_a_contents_manager_failed_and_the_answer_does_not(
+async def test_the_failure_of_a_contents_manager_is_logged_and_not_in_the_reply(
     local: Local, caplog: pytest.LogCaptureFixture
 ) -> None:
     (local.root / NAME).write_bytes(TEXT)
@@ -99,7 +99,7 @@ async def test_the_log_says_why_a_contents_manager_failed_and_the_answer_does_no
     assert len(line.splitlines()) == 1
 
 
-async def test_the_log_says_why_a_pre_save_hook_refused_and_the_answer_does_not(
+async def test_the_refusal_of_a_pre_save_hook_is_logged_and_not_in_the_reply(
     local: Local, jp_serverapp: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     def refuse(**_: Any) -> None:
@@ -114,7 +114,7 @@ async def test_the_log_says_why_a_pre_save_hook_refused_and_the_answer_does_not(
     assert "see /srv/secret" in line
 
 
-def test_a_server_without_a_browser_starts_and_stops_without_a_warning_of_ours(
+def test_a_headless_server_starts_and_stops_without_a_warning_of_the_extension(
     tmp_path: Path,
 ) -> None:
     with run_server(tmp_path, "--no-browser", application="jupyterlab") as client:
@@ -125,12 +125,12 @@ def test_a_server_without_a_browser_starts_and_stops_without_a_warning_of_ours(
     assert [line for line in ours if not line.startswith(("[I ", "[D "))] == []
 
 
-def test_the_extension_opens_no_browser_unless_the_configuration_says_so() -> None:
+def test_the_extension_opens_no_browser_unless_configured() -> None:
     assert NbEditApp().open_browser is False
     assert NbEditApp(open_browser=True).open_browser is True
 
 
-async def test_an_extension_that_was_never_initialized_can_be_stopped(jp_serverapp: Any) -> None:
+async def test_an_uninitialized_extension_can_be_stopped(jp_serverapp: Any) -> None:
     # Jupyter links all extensions first; a server that gives up before it loads them stops them.
     manager = ExtensionManager(serverapp=jp_serverapp)
     manager.from_jpserver_extensions({"jupyter_nbedit": True})
@@ -138,7 +138,7 @@ async def test_an_extension_that_was_never_initialized_can_be_stopped(jp_servera
     await manager.stop_all_extensions()
 
 
-async def test_a_server_without_a_contents_manager_stops_the_extension_without_an_error(
+async def test_a_server_without_a_contents_manager_stops_without_an_error(
     local: Local, jp_serverapp: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     (local.root / NAME).write_bytes(TEXT)
@@ -160,7 +160,7 @@ def failing_store(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("failing_store")
-async def test_what_cannot_be_closed_is_logged_and_the_rest_and_the_kernels_stop_all_the_same(
+async def test_a_failure_to_close_is_logged_and_everything_else_stops(
     jp_serverapp: Any, local: Local, jp_data_dir: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (local.root / NAME).write_bytes(TEXT)
@@ -179,7 +179,7 @@ async def test_what_cannot_be_closed_is_logged_and_the_rest_and_the_kernels_stop
     assert not write_ahead_log.exists()
 
 
-async def test_nothing_of_ours_touches_kernels(local: Local, jp_serverapp: Any) -> None:
+async def test_the_package_does_not_use_kernels(local: Local, jp_serverapp: Any) -> None:
     (local.root / NAME).write_bytes(TEXT)
     await local.patch(NAME, REPLACE)
     await local.read(NAME)

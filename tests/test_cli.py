@@ -30,7 +30,7 @@ def own_places(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, **{name: str(place) for name, place in places.items()}}
 
 
-def test_the_command_tells_its_version() -> None:
+def test_the_command_prints_its_version() -> None:
     answer = subprocess.run(
         [JUPYTER, "nbedit", "--version"], capture_output=True, text=True, timeout=LIMIT, check=True
     )
@@ -38,7 +38,7 @@ def test_the_command_tells_its_version() -> None:
     assert answer.stdout.strip() == __version__
 
 
-def test_the_demo_without_a_page_shows_every_exchange_and_leaves_nothing_behind(
+def test_the_demo_without_a_page_prints_every_exchange_and_leaves_nothing_behind(
     own_places: dict[str, str],
 ) -> None:
     done = subprocess.run(
@@ -89,7 +89,7 @@ def test_a_signal_ends_the_demo_with_its_server_and_its_files(
     assert list(Path(own_places["TMPDIR"]).iterdir()) == []
 
 
-def test_the_samples_are_what_the_demo_says_they_are() -> None:
+def test_the_demo_describes_its_samples_correctly() -> None:
     windows = (SAMPLES / "windows.ipynb").read_bytes()
     archive = (SAMPLES / "archive.ipynb").read_bytes()
     rainfall = (SAMPLES / "rainfall.ipynb").read_bytes()
@@ -112,7 +112,7 @@ def test_the_samples_are_what_the_demo_says_they_are() -> None:
         (REFUSED, 409, {"reason": REFUSED.refused}, b"new"),
     ],
 )
-def test_the_demo_notices_an_answer_that_breaks_a_promise(
+def test_the_demo_detects_an_answer_that_breaks_a_promise(
     step: Step, status: int, answer: dict[str, object], after: bytes
 ) -> None:
     with pytest.raises(agent.BrokenPromiseError):
@@ -130,7 +130,7 @@ def answers(port: int | None) -> bool:
         connection.close()
 
 
-def test_neither_nbformat_nor_jupyter_server_is_loaded_for_the_command_line_and_scripts() -> None:
+def test_cli_and_client_load_neither_nbformat_nor_jupyter_server() -> None:
     code = (
         "import sys\n"
         "import jupyter_nbedit.cli, jupyter_nbedit.db.database, jupyter_nbedit.history.store\n"

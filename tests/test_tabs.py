@@ -45,7 +45,7 @@ async def count(tabs: TabRegistry, change: Change | None = None, since: int = 0)
         (TabReport(None, NEW, "shown"), Change(hash=NEWER), 0),
     ],
 )
-async def test_a_tab_is_known_by_the_newest_edit_or_by_the_hash(
+async def test_a_tab_has_reported_if_it_shows_the_newest_edit_or_its_hash(
     seen: TabReport, change: Change, shown: int
 ) -> None:
     tabs = TabRegistry()
@@ -55,7 +55,7 @@ async def test_a_tab_is_known_by_the_newest_edit_or_by_the_hash(
     assert (await count(tabs, change, since)).shown == shown
 
 
-async def test_a_tab_that_showed_the_same_bytes_before_the_edit_has_not_told_of_it() -> None:
+async def test_a_tab_that_showed_the_same_bytes_before_the_edit_has_not_reported() -> None:
     tabs = TabRegistry()
     page = open_page(tabs)
     tabs.report(page, NAME, TabReport(5, NEW, "shown"))
@@ -66,7 +66,7 @@ async def test_a_tab_that_showed_the_same_bytes_before_the_edit_has_not_told_of_
     assert (await count(tabs, since=since)).shown == 1
 
 
-async def test_of_an_edit_that_changed_nothing_nobody_has_to_tell() -> None:
+async def test_an_empty_edit_needs_no_report() -> None:
     tabs = TabRegistry()
     tabs.report(open_page(tabs), NAME, TabReport(5, NEW, "shown"))
     open_page(tabs)
@@ -75,7 +75,7 @@ async def test_of_an_edit_that_changed_nothing_nobody_has_to_tell() -> None:
     assert counts == TabCounts(open=2, shown=1)
 
 
-async def test_one_page_may_have_several_tabs_of_a_notebook_by_several_names() -> None:
+async def test_a_page_may_have_several_tabs_of_a_notebook_under_several_names() -> None:
     tabs = TabRegistry(lambda path: path.removeprefix("link/"))
     page = tabs.connect()
     tabs.set_open(page, {f"link/{NAME}": 1, NAME: 2})
@@ -83,7 +83,7 @@ async def test_one_page_may_have_several_tabs_of_a_notebook_by_several_names() -
     assert await count(tabs, Change(path=f"link/{NAME}")) == TabCounts(open=3, shown=3)
 
 
-async def test_what_a_page_says_of_a_notebook_it_has_not_open_is_not_kept() -> None:
+async def test_a_report_about_a_notebook_that_is_not_open_is_ignored() -> None:
     tabs = TabRegistry()
     page = open_page(tabs, "b.ipynb")
     tabs.report(page, NAME, TabReport(7, NEW, "shown"))
@@ -113,7 +113,7 @@ async def take_turns() -> None:
         await asyncio.sleep(0)
 
 
-async def test_all_open_tabs_are_waited_for_also_those_that_open_meanwhile() -> None:
+async def test_the_wait_includes_tabs_that_open_meanwhile() -> None:
     tabs = TabRegistry()
     one, other = open_page(tabs), open_page(tabs)
     task = await begin_to_wait(tabs)
@@ -139,7 +139,7 @@ async def test_a_tab_that_closes_is_not_waited_for() -> None:
     assert await task == TabCounts()
 
 
-async def test_whoever_stops_waiting_disturbs_nobody_else() -> None:
+async def test_a_cancelled_wait_does_not_affect_others() -> None:
     tabs = TabRegistry()
     page = open_page(tabs)
     task, other = await begin_to_wait(tabs), await begin_to_wait(tabs)

@@ -25,7 +25,7 @@ async def call(local: Local, tool: str, **given: Any) -> Answer:
     return await local.request("POST", "nbedit", "tools", *tool.split("/"), body=body, headers=JSON)
 
 
-async def test_traits_that_are_changed_at_run_time_change_no_route_and_no_tool(
+async def test_traits_changed_at_run_time_change_no_route_and_no_tool(
     local: Local, jp_serverapp: Any
 ) -> None:
     (app,) = jp_serverapp.extension_manager.extension_apps["jupyter_nbedit"]

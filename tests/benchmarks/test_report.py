@@ -25,7 +25,7 @@ PAGE = ROOT / "docs" / "how-we-know.md"
         (100.04, 100, True, "100x"),
     ],
 )
-def test_a_miss_is_never_rounded_to_a_hit(
+def test_a_missed_target_is_never_rounded_to_a_met_one(
     *, value: float, limit: float, at_least: bool, shown: str
 ) -> None:
     check = Check(value, limit, "x", at_least=at_least)
@@ -33,7 +33,7 @@ def test_a_miss_is_never_rounded_to_a_hit(
     assert check.is_met == (value >= limit if at_least else value <= limit)
 
 
-def test_every_way_makes_the_edit_that_is_measured(tmp_path: Path) -> None:
+def test_every_contender_makes_the_measured_edit(tmp_path: Path) -> None:
     file = tmp_path / "a.ipynb"
     with closing(Library(tmp_path)) as library:
         for who, edit in choose_ways(library).items():
@@ -45,7 +45,7 @@ def test_every_way_makes_the_edit_that_is_measured(tmp_path: Path) -> None:
         check_edited(file, notebooks.EDITED, source(2))
 
 
-def test_only_what_is_between_the_marks_of_the_page_is_written(tmp_path: Path) -> None:
+def test_only_the_text_between_the_markers_of_the_page_is_replaced(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
     row = Row("work", [Check(3, 2, "x")], "others 4x", {"ours": Figure.summarize([0.001])})
@@ -62,7 +62,7 @@ def test_only_what_is_between_the_marks_of_the_page_is_written(tmp_path: Path) -
     assert page.read_text() == "no marks"
 
 
-def test_the_page_names_only_existing_folders_and_has_the_marks() -> None:
+def test_the_page_names_only_existing_folders_and_has_the_markers() -> None:
     text = PAGE.read_text()
     assert text.index(BEGIN) < text.index(END)
     named = set(re.findall(r"`((?:tests|ui-tests)(?:/[\w./]+)?)`", text[: text.index(BEGIN)]))

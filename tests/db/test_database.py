@@ -89,7 +89,7 @@ async def test_files_that_others_could_read_are_made_private(
     assert await base.read(lambda found: found.execute("PRAGMA temp_store").fetchone()) == (2,)
 
 
-async def test_a_change_that_fails_changes_nothing(opened: Database) -> None:
+async def test_a_failed_transaction_changes_nothing(opened: Database) -> None:
     def half(found: sqlite3.Connection) -> None:
         found.execute("INSERT INTO texts VALUES ('x')")
         raise ZeroDivisionError
@@ -99,7 +99,7 @@ async def test_a_change_that_fails_changes_nothing(opened: Database) -> None:
     assert await texts(opened) == []
 
 
-async def test_what_another_server_kept_from_being_forgotten_is_forgotten_later(
+async def test_a_purge_that_another_server_blocked_is_completed_later(
     opened: Database, folder: Folder
 ) -> None:
     await put(opened, CANARY)
@@ -117,7 +117,7 @@ async def test_what_another_server_kept_from_being_forgotten_is_forgotten_later(
 
 
 @pytest.mark.parametrize("is_open", [False, True])
-async def test_a_broken_file_is_moved_aside_and_a_new_one_begun(
+async def test_a_corrupt_file_is_quarantined_and_replaced_by_a_new_one(
     opened: Database, folder: Folder, caplog: pytest.LogCaptureFixture, *, is_open: bool
 ) -> None:
     for number in range(200):
@@ -151,7 +151,7 @@ async def test_a_broken_file_is_moved_aside_and_a_new_one_begun(
         pytest.param(b"a canary", b"\xff canary", id="a text that is none"),
     ],
 )
-async def test_a_file_that_sqlite_takes_for_whole_though_a_bit_of_it_has_changed_is_moved_aside(
+async def test_a_file_with_a_flipped_bit_that_sqlite_accepts_is_quarantined(
     folder: Folder, was: bytes, now: bytes
 ) -> None:
     schema = Schema((("CREATE TABLE notes (note TEXT, UNIQUE (note))",),), ["notes"])
@@ -173,7 +173,7 @@ async def test_a_file_that_sqlite_takes_for_whole_though_a_bit_of_it_has_changed
     assert len(folder.list_aside()) == 1
 
 
-async def test_a_file_of_another_program_is_moved_aside_and_deleted_in_time(
+async def test_a_file_of_another_program_is_quarantined_and_deleted_later(
     folder: Folder,
 ) -> None:
     folder.path.mkdir()
@@ -187,9 +187,7 @@ async def test_a_file_of_another_program_is_moved_aside_and_deleted_in_time(
         assert len(folder.list_aside()) == count
 
 
-async def test_a_file_that_is_removed_meanwhile_is_made_anew(
-    opened: Database, folder: Folder
-) -> None:
+async def test_a_file_removed_while_open_is_created_again(opened: Database, folder: Folder) -> None:
     await put(opened, "x")
     for path in folder.path.iterdir():
         path.unlink()
@@ -198,7 +196,7 @@ async def test_a_file_that_is_removed_meanwhile_is_made_anew(
     assert folder.file.is_file()
 
 
-async def test_a_file_that_another_server_has_locked_is_waited_for_and_then_refused(
+async def test_a_file_locked_by_another_server_is_waited_for_until_a_timeout_error(
     opened: Database, folder: Folder, clock: Clock
 ) -> None:
     await put(opened, "x")
@@ -222,7 +220,7 @@ async def test_a_file_that_another_server_has_locked_is_waited_for_and_then_refu
     assert await texts(opened) == ["x", "z"]
 
 
-async def test_a_folder_that_cannot_be_made_is_a_refusal_that_names_no_path(
+async def test_the_error_for_a_folder_that_cannot_be_created_contains_no_path(
     opened: Database, folder: Folder
 ) -> None:
     folder.path.write_text("a file")
@@ -231,7 +229,7 @@ async def test_a_folder_that_cannot_be_made_is_a_refusal_that_names_no_path(
     assert str(folder.path.parent) not in refused.value.message
 
 
-async def test_tables_are_recognized_however_their_statements_are_written(
+async def test_tables_are_recognized_whatever_the_formatting_of_their_statements(
     folder: Folder, caplog: pytest.LogCaptureFixture
 ) -> None:
     written = 'CREATE TABLE "texts"("text" TEXT /* of a cell */, more INTEGER)'
@@ -242,7 +240,7 @@ async def test_tables_are_recognized_however_their_statements_are_written(
     assert not caplog.records
 
 
-async def test_a_migration_that_fails_leaves_the_file_as_it_was(
+async def test_a_failed_migration_leaves_the_file_unchanged(
     opened: Database, folder: Folder
 ) -> None:
     await put(opened, "x")

@@ -24,7 +24,7 @@ async def list_told(services: ServiceBuilder) -> list[tuple[str | None, str, str
     return [(event["path"], event["mode"], event["user"]) for event in events]
 
 
-async def test_another_root_has_modes_of_its_own(services: ServiceBuilder) -> None:
+async def test_modes_are_separate_for_each_root(services: ServiceBuilder) -> None:
     await services.build_modes("/one").change("a.ipynb", "plan", "ada")
     other = services.build_modes("/other")
     assert await other.get_effective("a.ipynb") == "edit"
@@ -33,7 +33,7 @@ async def test_another_root_has_modes_of_its_own(services: ServiceBuilder) -> No
     assert await services.build_modes("/one").get_effective("a.ipynb") == "plan"
 
 
-async def test_what_another_server_on_the_same_folder_changes_holds_soon(
+async def test_a_change_by_another_server_on_the_same_folder_applies_soon(
     services: ServiceBuilder, clock: Clock
 ) -> None:
     one, other = services.build_modes(), services.build_modes()
@@ -43,7 +43,7 @@ async def test_what_another_server_on_the_same_folder_changes_holds_soon(
     assert await other.get_effective("a.ipynb") == "plan"
 
 
-async def test_a_mode_follows_its_notebook_and_its_folder_and_goes_with_them(
+async def test_a_mode_is_renamed_and_deleted_with_its_notebook_or_folder(
     services: ServiceBuilder,
 ) -> None:
     modes = services.build_modes()
@@ -87,7 +87,7 @@ async def damaged(services: ServiceBuilder, **options: Any) -> ModeManager:
     return services.build_modes(**options)
 
 
-async def test_without_a_database_no_notebook_has_a_mode_and_none_is_made(
+async def test_without_a_database_notebooks_have_no_mode_and_no_file_is_created(
     services: ServiceBuilder,
 ) -> None:
     modes = services.build_modes()
@@ -98,7 +98,7 @@ async def test_without_a_database_no_notebook_has_a_mode_and_none_is_made(
     assert not services.database_file.parent.exists()
 
 
-async def test_after_a_damage_no_mode_is_known_until_a_person_decides_for_all(
+async def test_after_corruption_modes_are_unreadable_until_a_person_sets_one_for_all(
     services: ServiceBuilder,
 ) -> None:
     modes = await damaged(services)
@@ -119,7 +119,7 @@ async def test_after_a_damage_no_mode_is_known_until_a_person_decides_for_all(
 
 
 @pytest.mark.parametrize("mode", ["edit", "plan", None])
-async def test_after_a_damage_a_person_decides_for_one_notebook(
+async def test_after_corruption_a_person_can_set_the_mode_of_one_notebook(
     services: ServiceBuilder, mode: Mode | None
 ) -> None:
     modes = await damaged(services)
@@ -139,7 +139,7 @@ async def test_after_a_damage_a_person_decides_for_one_notebook(
     assert (await modes.get_own("b.ipynb"), await modes.get_own("c.ipynb")) == (None, mode)
 
 
-async def test_what_was_decided_after_a_damage_does_not_hold_after_the_next_one(
+async def test_a_decision_after_corruption_does_not_apply_after_the_next_corruption(
     services: ServiceBuilder,
 ) -> None:
     modes = await damaged(services)
@@ -150,7 +150,7 @@ async def test_what_was_decided_after_a_damage_does_not_hold_after_the_next_one(
         await services.build_modes().get_effective("a.ipynb")
 
 
-async def test_a_file_that_was_moved_aside_is_deleted_in_time_and_its_mark_stays(
+async def test_a_quarantined_file_is_deleted_later_and_its_mark_stays(
     services: ServiceBuilder,
 ) -> None:
     modes = await damaged(services)
@@ -162,7 +162,9 @@ async def test_a_file_that_was_moved_aside_is_deleted_in_time_and_its_mark_stays
     assert list_aside(services) == []
 
 
-async def test_a_mark_is_there_before_the_file_is_moved(services: ServiceBuilder) -> None:
+async def test_the_quarantine_mark_is_written_before_the_file_is_moved(
+    services: ServiceBuilder,
+) -> None:
     modes = await damaged(services)
     # A folder where the mark belongs is a disk on which it cannot be written.
     mark = services.database_file.with_name(f"{services.database_file.name}.quarantined")
@@ -180,7 +182,7 @@ async def test_a_mark_is_there_before_the_file_is_moved(services: ServiceBuilder
 
 
 @pytest.mark.parametrize("written", ["edit", "damaged"])
-async def test_a_mode_that_no_release_has_written_is_not_guessed(
+async def test_an_unknown_mode_in_the_database_is_not_guessed(
     services: ServiceBuilder, written: str
 ) -> None:
     modes = services.build_modes()
@@ -201,7 +203,7 @@ async def test_a_mode_that_no_release_has_written_is_not_guessed(
     )
 
 
-async def test_modes_that_cannot_be_read_are_unknown_until_they_can_be(
+async def test_unreadable_modes_are_unknown_until_they_can_be_read(
     services: ServiceBuilder, clock: Clock
 ) -> None:
     modes = services.build_modes()
@@ -232,7 +234,7 @@ async def test_modes_that_cannot_be_read_are_unknown_until_they_can_be(
     ]
 
 
-async def test_fixed_modes_that_were_lost_are_for_whoever_runs_the_server(
+async def test_lost_modes_on_a_server_with_fixed_modes_are_left_to_its_operator(
     services: ServiceBuilder,
 ) -> None:
     fixed = await damaged(services, configured="edit", is_fixed=True)
@@ -246,7 +248,7 @@ async def test_fixed_modes_that_were_lost_are_for_whoever_runs_the_server(
     assert await services.build_modes(is_fixed=True).get_effective("a.ipynb") == "edit"
 
 
-async def test_pages_are_told_when_modes_are_lost_and_when_a_person_has_decided(
+async def test_pages_are_notified_when_modes_are_lost_and_when_a_person_has_decided(
     services: ServiceBuilder, clock: Clock
 ) -> None:
     modes = await damaged(services)
@@ -265,7 +267,7 @@ async def test_pages_are_told_when_modes_are_lost_and_when_a_person_has_decided(
 
 
 @pytest.mark.parametrize("mode", ["plan", "edit"])
-async def test_modes_of_a_newer_release_hold_and_cannot_be_changed(
+async def test_modes_of_a_newer_release_apply_and_cannot_be_changed(
     services: ServiceBuilder, mode: Mode
 ) -> None:
     modes = services.build_modes(configured="review")

@@ -65,7 +65,7 @@ def sources(text: bytes) -> list[str]:
 
 
 @pytest.mark.parametrize("times", [1, 2, 7])
-async def test_an_edit_is_made_anew_on_what_others_wrote(
+async def test_an_edit_is_computed_again_after_an_out_of_band_change(
     services: ServiceBuilder, times: int
 ) -> None:
     storage = Contested([theirs(n) for n in range(times)])
@@ -79,7 +79,7 @@ async def test_an_edit_is_made_anew_on_what_others_wrote(
     assert len(storage.announced) == 1
 
 
-async def test_an_edit_that_never_gets_a_turn_is_refused_and_those_who_wrote_keep_theirs(
+async def test_an_edit_that_always_conflicts_is_refused_and_overwrites_no_change(
     services: ServiceBuilder,
 ) -> None:
     storage = Contested([theirs(n) for n in range(1000)])
@@ -109,7 +109,7 @@ VERSION = hashlib.sha256(TEXT).hexdigest()
         pytest.param(samples.notebook(), REPLACE, {}, CellNotFound, id="cell"),
     ],
 )
-async def test_an_edit_that_does_not_fit_what_others_wrote_meanwhile_is_refused(
+async def test_an_edit_that_does_not_fit_an_out_of_band_change_is_refused(
     services: ServiceBuilder,
     other: bytes,
     operation: Operation,
@@ -123,7 +123,9 @@ async def test_an_edit_that_does_not_fit_what_others_wrote_meanwhile_is_refused(
     assert await services.list_events() == []
 
 
-async def test_what_others_have_already_done_is_done(services: ServiceBuilder) -> None:
+async def test_an_edit_that_an_out_of_band_change_already_made_succeeds(
+    services: ServiceBuilder,
+) -> None:
     other = TEXT.replace(b"# Title", b"ours")
     storage = Contested([other])
     service = build(services, storage)
@@ -140,7 +142,7 @@ class Full:
         raise LedgerError(message)
 
 
-async def test_an_edit_that_cannot_be_recorded_is_made_and_says_so(
+async def test_an_edit_that_cannot_be_recorded_is_made_with_a_warning(
     services: ServiceBuilder,
 ) -> None:
     storage = MemoryStorage({NAME: TEXT})
@@ -173,7 +175,7 @@ class Torn(MemoryStorage):
 
 
 @pytest.mark.parametrize("age", [timedelta(seconds=3), timedelta(days=-1)])
-async def test_a_notebook_that_was_broken_long_ago_is_not_waited_for(
+async def test_an_old_incomplete_notebook_is_not_waited_for(
     services: ServiceBuilder, age: timedelta
 ) -> None:
     storage = Torn(1, age)
@@ -185,7 +187,7 @@ async def test_a_notebook_that_was_broken_long_ago_is_not_waited_for(
     assert storage.notebooks[NAME] == b"{"
 
 
-async def test_a_notebook_that_is_written_without_end_is_not_waited_for_forever(
+async def test_the_wait_for_a_notebook_that_is_always_incomplete_ends(
     services: ServiceBuilder, clock: Clock
 ) -> None:
     storage = Torn(10**9)
@@ -201,7 +203,7 @@ async def test_a_notebook_that_is_written_without_end_is_not_waited_for_forever(
 # Versions, plans, modes --------------------------------------------------------------------------
 
 
-async def test_what_an_edit_made_of_a_version_that_was_read_is_remembered_too(
+async def test_the_version_that_an_edit_made_from_a_known_version_is_remembered(
     services: ServiceBuilder,
 ) -> None:
     service = build(services, MemoryStorage({NAME: TEXT}))
@@ -212,7 +214,7 @@ async def test_what_an_edit_made_of_a_version_that_was_read_is_remembered_too(
     assert [cell.index for cell in reply.cells] == [3]
 
 
-async def test_a_plan_decides_on_the_notebook_as_it_is(services: ServiceBuilder) -> None:
+async def test_a_plan_is_computed_from_the_current_notebook(services: ServiceBuilder) -> None:
     storage = Contested([theirs(1), theirs(2)])
     seen = []
 
@@ -240,7 +242,7 @@ class Changing:
 
 
 @pytest.mark.parametrize("before", ["review", "edit"])
-async def test_an_edit_that_is_paused_on_its_way_is_not_made(
+async def test_an_edit_is_refused_if_the_notebook_is_paused_meanwhile(
     services: ServiceBuilder, before: str
 ) -> None:
     storage = MemoryStorage({NAME: TEXT})

@@ -154,7 +154,7 @@ async def count_outcomes(*, has_ids: bool, is_saved: bool) -> Counter[str]:
 
 @pytest.mark.parametrize("is_saved", [False, True])
 @pytest.mark.parametrize("has_ids", [False, True])
-async def test_edits_undone_in_any_order_give_the_original_order_or_are_refused(
+async def test_undo_in_any_order_restores_the_order_of_cells_or_is_refused(
     *, has_ids: bool, is_saved: bool
 ) -> None:
     outcomes = await count_outcomes(has_ids=has_ids, is_saved=is_saved)

@@ -44,7 +44,7 @@ class Hook:
         self.seen.append(Path(given["os_path"]).read_bytes())
 
 
-async def test_an_edit_is_told_as_the_schema_has_it(
+async def test_an_edit_event_conforms_to_its_schema(
     local: Local, notebook: Path, jp_ws_fetch: Any
 ) -> None:
     async with listening(jp_ws_fetch) as listener:
@@ -86,7 +86,7 @@ async def test_an_edit_is_told_as_the_schema_has_it(
 
 
 @pytest.mark.threat("S18")
-async def test_no_event_holds_a_source_or_an_output(
+async def test_no_event_contains_a_source_or_an_output(
     local: Local, notebook: Path, jp_ws_fetch: Any
 ) -> None:
     async with listening(jp_ws_fetch) as listener:
@@ -99,7 +99,7 @@ async def test_no_event_holds_a_source_or_an_output(
         assert inside not in told
 
 
-async def test_a_notebook_that_a_tool_writes_is_told_of_as_one_that_is_created(
+async def test_a_notebook_written_by_a_tool_emits_a_create_event(
     local: Local, jp_ws_fetch: Any
 ) -> None:
     given = {"file_path": f"{local.root}/new.ipynb", "content": TEXT.decode()}
@@ -112,7 +112,7 @@ async def test_a_notebook_that_a_tool_writes_is_told_of_as_one_that_is_created(
     assert [entry["cell_id"] for entry in event["operations"]] == ["alpha", "beta", "gamma"]
 
 
-async def test_the_save_is_told_before_the_edit_once_that_is_on_disk(
+async def test_the_save_event_comes_before_the_edit_event_and_after_the_write(
     local: Local, notebook: Path, jp_serverapp: Any, jp_ws_fetch: Any
 ) -> None:
     seen: list[tuple[str, str]] = []
@@ -130,7 +130,7 @@ async def test_the_save_is_told_before_the_edit_once_that_is_on_disk(
     assert seen == [(answer.json["hash"], answer.json["hash"])]
 
 
-async def test_what_writes_nothing_is_not_told_to_pages_and_hooks(
+async def test_a_request_that_writes_nothing_emits_no_event_and_runs_no_hook(
     local: Local, notebook: Path, jp_serverapp: Any, jp_ws_fetch: Any
 ) -> None:
     hook = Hook()
@@ -149,7 +149,7 @@ async def test_what_writes_nothing_is_not_told_to_pages_and_hooks(
     assert [action for action in actions if action != "get"] == ["save"]
 
 
-async def test_edits_of_all_notebooks_are_numbered_without_gaps(
+async def test_events_of_all_notebooks_are_numbered_without_gaps(
     local: Local, notebook: Path, jp_ws_fetch: Any
 ) -> None:
     other = local.root / "b.ipynb"
@@ -175,7 +175,7 @@ async def test_edits_of_all_notebooks_are_numbered_without_gaps(
 
 
 @pytest.mark.parametrize("count", [20, 21])
-async def test_of_many_operations_the_first_20_are_told(
+async def test_an_event_lists_the_first_20_operations(
     local: Local, notebook: Path, jp_ws_fetch: Any, count: int
 ) -> None:
     insert = {"op": "insert", "cell_type": "raw", "source": "", "at": "start"}
@@ -190,7 +190,7 @@ async def test_of_many_operations_the_first_20_are_told(
     assert event["operations"] == told
 
 
-async def test_cells_without_ids_and_agents_without_names_are_told_as_null(
+async def test_missing_cell_ids_and_client_names_are_null_in_events(
     local: Local, notebook: Path, jp_ws_fetch: Any
 ) -> None:
     (local.root / notebook.name).write_bytes(samples.notebook(samples.raw("x"), minor=4))
@@ -202,7 +202,7 @@ async def test_cells_without_ids_and_agents_without_names_are_told_as_null(
     assert event["total_cells"] == 0
 
 
-async def test_an_event_that_cannot_be_sent_does_not_make_the_edit_fail(
+async def test_a_failure_to_emit_an_event_does_not_fail_the_edit(
     local: Local, notebook: Path, jp_serverapp: Any
 ) -> None:
     def censor(schema_id: str, data: dict[str, Any]) -> dict[str, Any]:
@@ -221,7 +221,7 @@ async def test_an_event_that_cannot_be_sent_does_not_make_the_edit_fail(
     assert samples.hash_of(notebook) == answer.json["hash"]
 
 
-async def test_post_save_hooks_run_as_after_the_managers_own_save(
+async def test_post_save_hooks_run_as_after_a_save_by_the_manager(
     local: Local, notebook: Path, jp_serverapp: Any
 ) -> None:
     hook, second = Hook(), Hook()
@@ -246,7 +246,7 @@ async def test_post_save_hooks_run_as_after_the_managers_own_save(
     assert hashlib.sha256(hook.seen[1]).hexdigest() == answer.json["hash"]
 
 
-async def test_a_hook_that_fails_is_a_warning_and_what_follows_still_happens(
+async def test_a_failing_hook_is_a_warning_and_later_steps_still_run(
     local: Local, notebook: Path, jp_serverapp: Any, jp_ws_fetch: Any
 ) -> None:
     def fail(**given: Any) -> None:
@@ -263,7 +263,7 @@ async def test_a_hook_that_fails_is_a_warning_and_what_follows_still_happens(
     assert "save" in [event.get("action") for event in listener.heard]
 
 
-async def test_a_hook_that_removes_the_notebook_does_not_make_the_edit_fail(
+async def test_a_hook_that_removes_the_notebook_does_not_fail_the_edit(
     local: Local, notebook: Path, jp_serverapp: Any
 ) -> None:
     def remove(**given: Any) -> None:

@@ -34,14 +34,14 @@ def found() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("disk", SAID)
-def test_on_such_a_disk_an_edit_is_refused_and_the_notebook_stays_as_it_was(
+def test_an_edit_on_a_faulty_disk_is_refused_and_leaves_the_notebook_unchanged(
     found: dict[str, Any], disk: str
 ) -> None:
     said = {"said": SAID[disk], "kept": True, "left": [], "then": "edited"}
     assert found[disk] == said
 
 
-def test_beside_a_full_ledger_an_edit_is_made_and_says_that_it_is_not_recorded(
+def test_an_edit_with_a_full_history_disk_is_made_with_a_warning(
     found: dict[str, Any],
 ) -> None:
     outcome = found["beside a full ledger"]
@@ -51,9 +51,7 @@ def test_beside_a_full_ledger_an_edit_is_made_and_says_that_it_is_not_recorded(
 
 
 @pytest.mark.parametrize("case", ["replace", "create", "undo", "large"] if NIGHTLY else ["replace"])
-def test_a_disk_that_takes_its_time_for_each_call_does_not_hold_the_loop_up(
-    shim: Path, quick: Path, case: str
-) -> None:
+def test_a_slow_disk_does_not_block_the_event_loop(shim: Path, quick: Path, case: str) -> None:
     job = {"job": "slow", "case": case, "folder": str(quick), "milliseconds": 20 if NIGHTLY else 1}
     slow = work(shim, job)
     assert slow["wrongs"] == []

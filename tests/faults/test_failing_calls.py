@@ -28,7 +28,7 @@ def failing(shim: Path, folder: Path, case: str, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("case", TRIED_CASES)
-def test_whatever_call_fails_the_answer_is_true_and_the_next_edit_works(
+def test_after_any_failing_call_the_reply_is_true_and_the_next_edit_works(
     shim: Path, quick: Path, case: str, mode: str
 ) -> None:
     limit = LIMIT_LARGE if case == "large" else LIMIT
@@ -44,7 +44,7 @@ def test_whatever_call_fails_the_answer_is_true_and_the_next_edit_works(
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("case", TRIED_CASES if NIGHTLY else ["replace"])
-def test_a_ledger_that_fails_while_it_is_opened_is_opened_again(
+def test_a_database_that_fails_to_open_is_opened_again(
     shim: Path, quick: Path, case: str, mode: str
 ) -> None:
     # Where locks fail from some call on, SQLite tries ten seconds long.
@@ -54,7 +54,7 @@ def test_a_ledger_that_fails_while_it_is_opened_is_opened_again(
     assert found["kinds"]["warned"]
 
 
-def test_a_ledger_that_may_not_be_written_when_it_is_opened_is_written_afterwards(
+def test_a_database_that_is_read_only_at_first_is_written_afterwards(
     shim: Path, quick: Path
 ) -> None:
     # SQLite opens it for reading then, and never for writing again.
@@ -64,7 +64,7 @@ def test_a_ledger_that_may_not_be_written_when_it_is_opened_is_written_afterward
 
 
 @pytest.mark.parametrize("case", TRIED_CASES)
-def test_what_an_fsync_has_failed_to_make_durable_is_not_called_so(
+def test_bytes_after_a_failed_fsync_are_not_reported_as_durable(
     shim: Path, quick: Path, case: str
 ) -> None:
     found = failing(
@@ -75,9 +75,7 @@ def test_what_an_fsync_has_failed_to_make_durable_is_not_called_so(
 
 
 @pytest.mark.parametrize("case", TRIED_CASES)
-def test_what_is_read_and_written_in_small_pieces_is_whole(
-    shim: Path, quick: Path, case: str
-) -> None:
+def test_short_reads_and_writes_are_completed(shim: Path, quick: Path, case: str) -> None:
     # Seventeen bytes at a time from some call on make a large file slow.
     mode = "SHORT_ONCE" if case == "large" else "SHORT_ON"
     found = failing(shim, quick, case, modes=[mode], limit=LIMIT_INSIDE)

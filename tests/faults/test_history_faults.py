@@ -36,7 +36,7 @@ async def tried(place: Place, server: Server) -> tuple[Outcome, list[str]]:
     return outcome, wrongs + await place.wrongs_of_going_on(server, outcome)
 
 
-async def test_whatever_bytes_of_the_ledger_are_broken_edits_are_made_and_recorded(
+async def test_edits_are_made_and_recorded_with_any_corrupt_bytes_in_the_database(
     place: Place,
 ) -> None:
     await place.learn()
@@ -69,7 +69,7 @@ async def test_whatever_bytes_of_the_ledger_are_broken_edits_are_made_and_record
     assert wrongs == []
 
 
-async def test_a_ledger_that_is_deleted_at_run_time_is_begun_anew(place: Place) -> None:
+async def test_a_database_deleted_at_run_time_is_created_again(place: Place) -> None:
     await place.learn()
     server = place.server()
     await place.put(server)
@@ -83,7 +83,7 @@ async def test_a_ledger_that_is_deleted_at_run_time_is_begun_anew(place: Place) 
     await server.close()
 
 
-async def test_a_ledger_that_somebody_locks_is_waited_for_and_then_done_without(
+async def test_an_edit_waits_for_a_locked_database_and_then_continues_without_it(
     place: Place,
 ) -> None:
     await place.learn()

@@ -16,7 +16,7 @@ FIRST = 1 + seeded_random("kills").randrange(STEP)
 
 
 @pytest.mark.parametrize("case", TRIED_CASES)
-def test_a_server_killed_at_any_call_leaves_the_old_or_the_new_bytes_and_the_next_one_goes_on(
+def test_a_kill_at_any_call_leaves_old_or_new_bytes_and_the_next_edit_works(
     shim: Path, quick: Path, case: str
 ) -> None:
     found = work(

@@ -19,7 +19,7 @@ READS, HALVES = (20_000, 1_000) if NIGHTLY else (300, 10)
 HANGING_SECONDS = 3600
 
 
-def test_nothing_is_read_that_another_server_has_not_saved_whole(tmp_path: Path) -> None:
+def test_a_partial_save_of_another_server_is_never_read(tmp_path: Path) -> None:
     place = Place(tmp_path, CASES["create"])
     command = [sys.executable, "-m", "tests.faults.in_place_saver", str(place.root)]
     with subprocess.Popen(

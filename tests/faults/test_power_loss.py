@@ -11,7 +11,7 @@ from tests.support.sampling import run_seed
 CYCLES = 2000 if NIGHTLY else 60
 
 
-def test_what_was_acknowledged_survives_a_loss_of_power(tmp_path: Path) -> None:
+def test_acknowledged_edits_survive_a_power_loss(tmp_path: Path) -> None:
     need_mounts("mkfs.ext4")
     job = {"folder": str(tmp_path), "count": CYCLES, "seed": run_seed()}
     found = run("power", json.dumps(job), mounts=True)

@@ -102,7 +102,7 @@ def write_old(live: Client, text: bytes) -> Path:
     return path
 
 
-def test_pythons_json_agrees_with_the_names_of_the_suite() -> None:
+def test_pythons_json_agrees_with_the_file_names_of_the_suite() -> None:
     files = all_files()
     assert len(files) == 318
     for path in files:
@@ -112,7 +112,7 @@ def test_pythons_json_agrees_with_the_names_of_the_suite() -> None:
 
 
 @pytest.mark.parametrize("position", IN_A_NOTEBOOK)
-def test_in_a_notebook_json_is_kept_byte_for_byte_and_all_else_is_refused(
+def test_valid_json_in_a_notebook_is_preserved_and_invalid_json_is_refused(
     live: Client, position: str
 ) -> None:
     for case in choose_files(position):
@@ -127,7 +127,7 @@ def test_in_a_notebook_json_is_kept_byte_for_byte_and_all_else_is_refused(
             assert path.read_bytes() == text, case.name
 
 
-def test_as_the_whole_file_nothing_of_the_suite_is_a_notebook(live: Client) -> None:
+def test_no_file_of_the_suite_is_a_notebook(live: Client) -> None:
     for case in choose_files("whole file"):
         write_old(live, case.read_bytes())
         with untouched(live.root):
@@ -135,7 +135,7 @@ def test_as_the_whole_file_nothing_of_the_suite_is_a_notebook(live: Client) -> N
             details(live.read(NAME), 422, "invalid_notebook")
 
 
-def test_in_a_request_json_means_what_it_says_and_all_else_is_refused(live: Client) -> None:
+def test_valid_json_in_a_request_is_accepted_and_invalid_json_is_refused(live: Client) -> None:
     before = samples.three_cells()
     for case in choose_files("request"):
         value = case.read_bytes()

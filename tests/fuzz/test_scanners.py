@@ -119,7 +119,7 @@ def test_generated_texts_find_no_difference_and_no_crash(tmp_path: Path) -> None
     assert tried >= max(TEXTS, len(SEEDS))
 
 
-def test_the_seeds_are_found_in_every_way() -> None:
+def test_all_scanners_agree_on_the_seeds() -> None:
     by_windows: Counter[bool] = Counter()
     for text in SEEDS:
         start = len(BOM) if text.startswith(BOM) else 0

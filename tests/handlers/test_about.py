@@ -25,18 +25,18 @@ async def ways(local: Local) -> tuple[list[str], str]:
     return told, edited.json["applied_via"]
 
 
-async def test_the_stock_manager_keeps_files(local: Local) -> None:
+async def test_the_stock_manager_uses_file_storage(local: Local) -> None:
     assert await ways(local) == (["file"], "file")
 
 
 @pytest.mark.parametrize(
     "jp_server_config", [{"ServerApp": {"contents_manager_class": Archive}}], indirect=True
 )
-async def test_another_manager_keeps_contents(local: Local) -> None:
+async def test_another_manager_uses_contents_storage(local: Local) -> None:
     assert await ways(local) == (["contents"], "contents")
 
 
-async def test_once_a_hook_is_registered_the_manager_saves_notebooks(
+async def test_with_a_registered_hook_notebook_storage_is_used(
     local: Local, jp_serverapp: Any
 ) -> None:
     assert await ways(local) == (["file"], "file")

@@ -17,7 +17,7 @@ from tests.support.http import Answer, Client
 from tests.support.sampling import choose
 
 
-def test_nothing_of_ours_weakens_what_jupyter_server_checks() -> None:
+def test_no_handler_weakens_the_checks_of_jupyter_server() -> None:
     checks = "check_host check_origin check_referer check_xsrf_cookie get_login_url"
     given = "current_user get_current_user options set_default_headers"
     for _, handler in default_handlers:
@@ -54,7 +54,7 @@ FOREIGN_NAMES = ("evil.example", "127.0.0.1.evil.example", "evil.example:80")
 @pytest.mark.usefixtures("notebook")
 @pytest.mark.parametrize("key", ROWS)
 @pytest.mark.threat("S15")
-def test_without_the_token_or_by_another_name_of_this_machine_nothing_is_shown_or_done(
+def test_without_the_token_or_with_a_foreign_host_name_every_request_is_refused(
     live: Client, key: tuple[str, str]
 ) -> None:
     for token in choose(f"{key}", NO_TOKENS, 1):
@@ -80,7 +80,7 @@ def visitor(live: Client) -> Visitor:
     return Visitor(live)
 
 
-def test_a_browsers_own_page_may_read_and_edit(live: Client, visitor: Visitor) -> None:
+def test_a_page_of_the_same_origin_may_read_and_edit(live: Client, visitor: Visitor) -> None:
     for origin in ({}, {"Origin": visitor.own_origin}):
         for key, row in ROWS.items():
             lay_out(live.root)
@@ -106,7 +106,7 @@ UNSAFE = [key for key in ROWS if key[1] != "GET"]
 
 @pytest.mark.usefixtures("notebook")
 @pytest.mark.parametrize("key", UNSAFE)
-def test_another_sites_page_can_do_nothing_with_a_browsers_cookies(
+def test_a_page_of_another_site_changes_nothing_with_a_browsers_cookies(
     live: Client, visitor: Visitor, key: tuple[str, str]
 ) -> None:
     for headers in choose(f"{key}", FOREIGN.values(), 2):
@@ -117,7 +117,7 @@ def test_another_sites_page_can_do_nothing_with_a_browsers_cookies(
 
 @pytest.mark.usefixtures("notebook")
 @pytest.mark.parametrize("key", [key for key in ROWS if key not in UNSAFE])
-def test_another_sites_page_can_read_nothing_with_a_browsers_cookies(
+def test_a_page_of_another_site_reads_nothing_with_a_browsers_cookies(
     live: Client, visitor: Visitor, key: tuple[str, str]
 ) -> None:
     for kind, headers in choose(f"{key}", FOREIGN.items(), 3):
@@ -132,7 +132,7 @@ def test_another_sites_page_can_read_nothing_with_a_browsers_cookies(
 
 @pytest.mark.usefixtures("notebook")
 @pytest.mark.parametrize("key", ROWS)
-def test_another_origin_can_do_nothing_even_with_the_xsrf_token(
+def test_another_origin_changes_nothing_even_with_the_xsrf_token(
     live: Client, visitor: Visitor, key: tuple[str, str]
 ) -> None:
     headers = {**visitor.cookie, "X-XSRFToken": visitor.xsrf, "Origin": "http://evil.example"}
@@ -143,7 +143,7 @@ def test_another_origin_can_do_nothing_even_with_the_xsrf_token(
 @pytest.mark.usefixtures("notebook")
 @pytest.mark.parametrize("key", [key for key in UNSAFE if ROWS[key].body is not None])
 @pytest.mark.threat("S14")
-def test_a_form_of_another_site_cannot_pass_for_json(
+def test_a_form_of_another_site_is_not_accepted_as_json(
     live: Client, visitor: Visitor, key: tuple[str, str]
 ) -> None:
     own = {**visitor.cookie, "X-XSRFToken": visitor.xsrf, "Origin": visitor.own_origin}
@@ -152,7 +152,7 @@ def test_a_form_of_another_site_cannot_pass_for_json(
         assert answer.status == 415, answer.body
 
 
-def test_the_server_finds_no_route_of_ours_open_to_everybody(
+def test_jupyter_server_finds_no_unauthenticated_route_of_the_extension(
     jp_configurable_serverapp: Any,
 ) -> None:
     with warnings.catch_warnings(record=True) as found:
@@ -165,13 +165,13 @@ def test_the_server_finds_no_route_of_ours_open_to_everybody(
 
 @pytest.mark.parametrize("target", ["nbedit/nothing", "nbedit/notebooks", "nbedit/api/nbedit"])
 @pytest.mark.parametrize("verb", ["GET", "POST", "PATCH"])
-def test_an_address_without_a_route_is_told_so_in_our_form(
+def test_an_address_without_a_route_is_answered_with_404_in_json(
     live: Client, verb: str, target: str
 ) -> None:
     details(live.request(verb, target, b"" if verb != "GET" else None), 404, "invalid_request")
 
 
-def test_answers_are_not_to_be_shown_as_pages(live: Client) -> None:
+def test_replies_cannot_be_rendered_as_pages(live: Client) -> None:
     headers = live.request("GET", "nbedit").headers
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert "default-src 'none'" in headers["Content-Security-Policy"]

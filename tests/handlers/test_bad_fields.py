@@ -178,7 +178,7 @@ def assert_agreed(live: Client, form: Form, body: Any, *, is_legal: bool) -> Non
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_the_requests_that_are_to_be_spoilt_are_right(live: Client, name: str) -> None:
+def test_the_requests_are_valid_before_a_field_is_changed(live: Client, name: str) -> None:
     form = FORMS[name]
     lay_out(live, form)
     assert form.is_legal(json.loads(json.dumps(form.body)))
@@ -186,7 +186,9 @@ def test_the_requests_that_are_to_be_spoilt_are_right(live: Client, name: str) -
 
 
 @pytest.mark.parametrize("name", PLACES)
-def test_a_value_or_none_is_taken_or_refused_as_the_schema_says(live: Client, name: str) -> None:
+def test_a_changed_or_removed_field_is_accepted_exactly_if_the_schema_allows_it(
+    live: Client, name: str
+) -> None:
     form = FORMS[name]
     for place in PLACES[name]:
         for kind in choose(f"{name} {place}", VALUES, 5):

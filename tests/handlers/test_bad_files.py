@@ -67,7 +67,7 @@ def both(live: Client, path: str) -> list[Answer]:
 
 
 @pytest.mark.threat("S10")
-def test_a_cell_that_cannot_be_read_does_not_keep_others_from_being_changed(live: Client) -> None:
+def test_a_malformed_cell_does_not_prevent_edits_of_other_cells(live: Client) -> None:
     for text in BROKEN_CELLS.values():
         (live.root / "bad.ipynb").write_bytes(text)
         answer = live.patch("bad.ipynb", {"op": "replace", "cell": "beta", "source": "# New"})
@@ -76,9 +76,7 @@ def test_a_cell_that_cannot_be_read_does_not_keep_others_from_being_changed(live
 
 
 @pytest.mark.threat("S6")
-def test_hidden_outside_and_missing_notebooks_look_exactly_the_same(
-    live: Client, root: Path
-) -> None:
+def test_hidden_outside_and_missing_notebooks_get_the_same_error(live: Client, root: Path) -> None:
     assert all((root / path).is_file() for path in (*HIDDEN, *OUTSIDE))
     bodies = set()
     for path in (*HIDDEN, *OUTSIDE, *NOWHERE):
@@ -90,7 +88,9 @@ def test_hidden_outside_and_missing_notebooks_look_exactly_the_same(
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "socket", "device"])
 @pytest.mark.threat("S6")
-def test_what_is_no_regular_file_is_left_alone_and_not_waited_for(live: Client, kind: str) -> None:
+def test_a_path_that_is_no_regular_file_is_refused_without_blocking(
+    live: Client, kind: str
+) -> None:
     path = live.root / f"{kind}.ipynb"
     match kind:
         case "folder":

@@ -18,19 +18,19 @@ from tests.support.http import Client
 @pytest.mark.parametrize(
     "content_type", ["application/json", "Application/JSON;charset=UTF-8", "application/json ; x=y"]
 )
-def test_json_by_any_spelling_of_its_name_is_taken(
+def test_any_spelling_of_the_json_media_type_is_accepted(
     live: Client, path: str, content_type: str
 ) -> None:
     assert live.send(path, with_operation(**END), {"Content-Type": content_type}).status == 200
 
 
-def test_a_body_of_exactly_the_limit_is_taken(live: Client, path: str) -> None:
+def test_a_body_of_exactly_the_limit_is_accepted(live: Client, path: str) -> None:
     assert live.send(path, with_operation(**END).ljust(LIMIT)).status == 200
 
 
 @pytest.mark.parametrize("is_current", [True, False])
 @pytest.mark.parametrize("place", ["header", "body", "both"])
-def test_an_edit_is_made_for_the_version_with_its_hash_only(
+def test_an_edit_applies_only_to_the_version_with_the_given_hash(
     live: Client,
     path: str,
     place: str,
@@ -48,14 +48,14 @@ def test_an_edit_is_made_for_the_version_with_its_hash_only(
         assert details(answer, 412, "hash_mismatch") == {"expected": HASH, "hash": current}
 
 
-def test_a_weak_tag_is_no_versions_even_of_the_current_hash(live: Client, path: str) -> None:
+def test_a_weak_etag_never_matches(live: Client, path: str) -> None:
     weak = f'W/"{live.read(path).json["hash"]}"'
     with untouched(live.root):
         found = details(live.patch(path, END, headers={"If-Match": weak}), 412, "hash_mismatch")
         assert (found["expected"], f'W/"{found["hash"]}"') == (weak, weak)
 
 
-def test_any_version_will_do_for_an_if_match_of_an_asterisk(live: Client, path: str) -> None:
+def test_if_match_with_an_asterisk_matches_any_version(live: Client, path: str) -> None:
     assert live.patch(path, END, headers={"If-Match": "*"}).status == 200
 
 
@@ -71,7 +71,7 @@ def test_any_version_will_do_for_an_if_match_of_an_asterisk(live: Client, path: 
         {"op": "move", "at": "end"},
     ],
 )
-def test_a_guard_that_does_not_hold_is_answered_with_the_current_source(
+def test_a_failed_expect_is_answered_with_the_current_source(
     live: Client, path: str, operation: dict[str, Any], expect: dict[str, str]
 ) -> None:
     current = live.read(path).json["cells"][0]
@@ -85,7 +85,7 @@ def test_a_guard_that_does_not_hold_is_answered_with_the_current_source(
 
 
 @pytest.mark.threat("S26")
-def test_an_index_from_before_somebody_elses_insert_is_noticed(live: Client, path: str) -> None:
+def test_an_outdated_index_is_detected_after_an_insert(live: Client, path: str) -> None:
     read = live.read(path).json
     assert live.patch(path, {**END, "at": "start", "source": "theirs"}).status == 200
     mine = {"op": "replace", "cell": 1, "source": "mine"}
@@ -96,9 +96,7 @@ def test_an_index_from_before_somebody_elses_insert_is_noticed(live: Client, pat
         details(live.patch(path, mine, hash=read["hash"]), 412, "hash_mismatch")
 
 
-def test_a_guard_that_holds_lets_pass_whatever_has_become_of_other_cells(
-    live: Client, path: str
-) -> None:
+def test_a_matching_expect_passes_whatever_changed_in_other_cells(live: Client, path: str) -> None:
     guarded = live.read(path).json["cells"][0]
     assert live.patch(path, {"op": "replace", "cell": "beta", "source": "# Other"}).status == 200
     by_hash = {"source_hash": guarded["source_hash"]}
@@ -130,7 +128,7 @@ PATCHES = [{**FREE, "patch": patch} for patch in UNFREE]
         ({"editable": None, "deletable": 0}, [], [REPLACE, DELETE]),
     ],
 )
-def test_a_protected_cell_allows_what_its_metadata_do_not_exclude(
+def test_a_protected_cell_allows_the_operations_that_its_metadata_permit(
     live: Client,
     path: str,
     metadata: dict[str, Any],
@@ -147,9 +145,7 @@ def test_a_protected_cell_allows_what_its_metadata_do_not_exclude(
         assert live.patch(path, operation).status == 200
 
 
-def test_metadata_that_nbformat_allows_are_stored_for_the_contents_api(
-    live: Client, path: str
-) -> None:
+def test_valid_metadata_are_stored_and_shown_by_the_contents_api(live: Client, path: str) -> None:
     patch = {"tags": ["slow"], "collapsed": True, "scrolled": "auto", "name": "n", "mine": {}}
 
     assert live.patch(path, {"op": "set_metadata", "cell": 0, "patch": patch}).status == 200
@@ -159,7 +155,7 @@ def test_metadata_that_nbformat_allows_are_stored_for_the_contents_api(
     assert patch.items() <= model["content"]["cells"][0]["metadata"].items()
 
 
-def test_pairs_of_surrogates_and_escaped_backslashes_are_taken(live: Client, path: str) -> None:
+def test_surrogate_pairs_and_escaped_backslashes_are_accepted(live: Client, path: str) -> None:
     body = rb'{"operations": [{"op": "replace", "cell": 0, "source": "\ud83d\ude00 \\ud800"}]}'
 
     assert live.send(path, body).status == 200

@@ -40,7 +40,7 @@ def follow(client: Client, address: str, verb: str = "GET", body: Any = None) ->
     return server.request(verb, address, sent, {} if body is None else JSON)
 
 
-def test_the_links_lead_to_what_they_name(client: Client, notebook: Path) -> None:
+def test_links_in_replies_lead_to_the_named_resources(client: Client, notebook: Path) -> None:
     links = client.request("GET", "nbedit").json["links"]
 
     for name in ("self", "openapi", "tools"):
@@ -53,7 +53,7 @@ def test_the_links_lead_to_what_they_name(client: Client, notebook: Path) -> Non
 
 
 @pytest.mark.usefixtures("notebook")
-def test_the_openapi_document_leads_to_this_server(client: Client) -> None:
+def test_the_openapi_document_names_the_url_of_this_server(client: Client) -> None:
     document = client.request("GET", "nbedit/openapi.json").json
 
     (server,) = document["servers"]
@@ -62,9 +62,7 @@ def test_the_openapi_document_leads_to_this_server(client: Client) -> None:
     assert follow(client, server["url"] + path.replace("{path}", NOTEBOOK)).status == 200
 
 
-def test_a_new_notebook_and_a_new_cell_are_where_the_answer_says(
-    client: Client, notebook: Path
-) -> None:
+def test_the_location_of_a_new_notebook_and_cell_is_correct(client: Client, notebook: Path) -> None:
     new = f"{client.base_url}nbedit/notebooks/%C3%BC%20x/new%3F%20%2541.ipynb"
 
     created = follow(client, new, "PUT", {"cells": []})
@@ -80,5 +78,5 @@ def test_a_new_notebook_and_a_new_cell_are_where_the_answer_says(
 
 
 @pytest.mark.usefixtures("notebook")
-def test_nothing_of_ours_is_beside_the_base_url(client: Client) -> None:
+def test_no_route_exists_outside_the_base_url(client: Client) -> None:
     assert follow(client, "/nbedit").status == 404

@@ -56,7 +56,7 @@ def insert(source: str, **position: Any) -> dict[str, Any]:
         (IDS, {"before": 10}, 10),
     ],
 )
-def test_new_cells_that_are_accepted_one_by_one_keep_their_order(
+def test_new_cells_accepted_one_by_one_keep_their_order(
     live: Client, path: str, cells: str, position: dict[str, Any], before: int
 ) -> None:
     new = ["one", "two", "three"]
@@ -69,7 +69,7 @@ def test_new_cells_that_are_accepted_one_by_one_keep_their_order(
         assert list_sources(live, path) == [*cells[:before], *new, *cells[before:]], (order, minor)
 
 
-def test_a_new_cell_comes_beside_its_sibling_when_a_person_has_written_around_it(
+def test_a_new_cell_is_placed_next_to_its_sibling_after_an_edit_by_a_person(
     live: Client, path: str
 ) -> None:
     write(live, path, "AB")
@@ -82,9 +82,7 @@ def test_a_new_cell_comes_beside_its_sibling_when_a_person_has_written_around_it
     assert list_sources(live, path) == ["A", "mine", "one", "two", "mine too", "B"]
 
 
-def test_a_cell_that_was_not_moved_again_when_an_edit_was_made_again_is_not_put_back_by_a_guess(
-    live: Client, path: str
-) -> None:
+def test_a_cell_that_redo_did_not_move_is_a_conflict_for_undo(live: Client, path: str) -> None:
     write(live, path, "ABCDEFGH")
     batches: list[list[dict[str, Any]]] = [
         [
@@ -106,7 +104,7 @@ def test_a_cell_that_was_not_moved_again_when_an_edit_was_made_again_is_not_put_
     assert (live.root / path).read_bytes() == before
 
 
-def test_a_cell_that_was_moved_away_is_no_neighbour_any_more(live: Client, path: str) -> None:
+def test_a_moved_cell_is_no_longer_a_neighbour(live: Client, path: str) -> None:
     write(live, path, "ABCDE")
     deleted = edit(live, path, {"op": "delete", "cell": "B"})
     moved = edit(live, path, {"op": "move", "cell": "A", "at": "end"})
@@ -117,9 +115,7 @@ def test_a_cell_that_was_moved_away_is_no_neighbour_any_more(live: Client, path:
     assert list_sources(live, path) == list("ABCDE")
 
 
-def test_cells_without_ids_that_look_alike_are_not_put_back_by_a_guess(
-    live: Client, path: str
-) -> None:
+def test_identical_cells_without_ids_are_not_restored_by_a_guess(live: Client, path: str) -> None:
     cells = [raw("", metadata={"n": n}) for n in range(8)]
     text = notebook(*cells, minor=4)
     (live.root / path).write_bytes(text)

@@ -27,7 +27,7 @@ def cells(live: Client, path: str) -> list[tuple[str, str, str]]:
     return [(cell["id"], cell["cell_type"], cell["source"]) for cell in found]
 
 
-def test_a_cell_is_inserted_and_its_address_told(live: Client, path: str) -> None:
+def test_an_inserted_cell_is_answered_with_its_address(live: Client, path: str) -> None:
     answer = send(live, "POST", path, **NEW, id="fresh")
     assert answer.status == 201
     assert answer.headers["Location"] == f"/nbedit/notebooks/{path}/cells/fresh"
@@ -35,7 +35,7 @@ def test_a_cell_is_inserted_and_its_address_told(live: Client, path: str) -> Non
     assert cells(live, path)[1] == ("fresh", "code", "y = 2")
 
 
-def test_a_cell_without_an_id_is_told_by_its_index(live: Client, path: str) -> None:
+def test_a_cell_without_an_id_is_answered_with_its_index(live: Client, path: str) -> None:
     (live.root / path).write_bytes(samples.notebook(samples.raw("a"), minor=4))
     answer = send(live, "POST", path, cell_type="raw", source="b", at="end")
     assert answer.headers["Location"].endswith("/cells/cell-1")
@@ -49,14 +49,14 @@ def test_a_cell_is_changed_by_any_of_its_addresses(live: Client, path: str, addr
     assert cells(live, path)[1] == ("beta", "raw", "changed")
 
 
-def test_a_cell_is_deleted_and_the_answer_has_its_source(live: Client, path: str) -> None:
+def test_a_deleted_cell_is_answered_with_its_source(live: Client, path: str) -> None:
     answer = send(live, "DELETE", path, "beta")
     assert answer.status == 200
     assert answer.json["operations"][0]["source"] == "# Title"
     assert [cell_id for cell_id, _, _ in cells(live, path)] == ["alpha", "gamma"]
 
 
-def test_ids_may_hold_what_addresses_must_escape(live: Client, path: str) -> None:
+def test_ids_may_contain_characters_that_urls_escape(live: Client, path: str) -> None:
     odd = "a/b c?d#é%2F"
     (live.root / path).write_bytes(
         samples.notebook(samples.raw("a", odd), samples.raw("b", "x.ipynb"))
@@ -68,14 +68,14 @@ def test_ids_may_hold_what_addresses_must_escape(live: Client, path: str) -> Non
     assert send(live, "PATCH", path, "cell-1", source="changed").status == 200
 
 
-def test_a_notebook_in_folders_called_like_a_route_is_a_notebook(live: Client) -> None:
+def test_a_notebook_in_a_folder_named_like_a_route_is_found(live: Client) -> None:
     folder = live.root / "odd.ipynb" / "cells"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "a.ipynb").write_bytes(samples.three_cells())
     assert live.read("odd.ipynb/cells/a.ipynb").json["total_cells"] == 3
 
 
-def test_a_dry_run_answers_and_writes_nothing(live: Client, path: str) -> None:
+def test_a_dry_run_is_answered_and_writes_nothing(live: Client, path: str) -> None:
     with untouched(live.root):
         for answer in (
             send(live, "POST", path, **NEW, dry_run=True),
@@ -87,7 +87,7 @@ def test_a_dry_run_answers_and_writes_nothing(live: Client, path: str) -> None:
             assert "Location" not in answer.headers
 
 
-def test_guards_and_versions_hold_here_too(live: Client, path: str) -> None:
+def test_expect_and_if_match_apply_to_single_cells(live: Client, path: str) -> None:
     read = live.read(path).json
     digest, cell = read["hash"], read["cells"][0]["source_hash"]
     with untouched(live.root):
@@ -103,7 +103,7 @@ def test_guards_and_versions_hold_here_too(live: Client, path: str) -> None:
     assert live.read(path).json["hash"] != digest
 
 
-def test_a_number_below_zero_may_be_an_id_all_the_same(live: Client, path: str) -> None:
+def test_a_negative_number_may_be_a_cell_id(live: Client, path: str) -> None:
     (live.root / path).write_bytes(samples.notebook(samples.raw("a", "-1")))
     assert send(live, "PATCH", path, "-1", source="changed").status == 200
     answer = live.request("GET", f"nbedit/notebooks/{path}?cell=-2")

@@ -45,7 +45,7 @@ def assert_a_chain(before: bytes, replies: Sequence[dict[str, Any]], after: byte
     assert numbers == sorted(numbers)
 
 
-def test_64_edits_of_different_cells_at_once_are_all_made(live: Client) -> None:
+def test_64_concurrent_edits_of_different_cells_are_all_made(live: Client) -> None:
     path = live.root / "many.ipynb"
     before = samples.notebook(*[samples.code("", f"id-{n}") for n in range(MANY)])
     path.write_bytes(before)
@@ -60,7 +60,7 @@ def test_64_edits_of_different_cells_at_once_are_all_made(live: Client) -> None:
 
 
 @pytest.mark.parametrize("knows", ["version", "cell"])
-def test_of_many_who_know_a_version_or_a_cell_exactly_one_edits_it(
+def test_one_of_many_concurrent_edits_of_a_version_or_cell_succeeds(
     live: Client, path: str, knows: str
 ) -> None:
     fields: dict[str, Any] = {"hash": live.read(path).json["hash"]} if knows == "version" else {}
@@ -77,7 +77,7 @@ def test_of_many_who_know_a_version_or_a_cell_exactly_one_edits_it(
     assert list_sources(live, path)[1] == f"by {winners[0]}"
 
 
-def test_edits_and_saves_of_one_notebook_at_once_never_corrupt_it(live: Client) -> None:
+def test_concurrent_edits_and_saves_never_corrupt_a_notebook(live: Client) -> None:
     path = live.root / "saved.ipynb"
     cells = [samples.code("x" * 200, f"id-{n}") for n in range(200)]
     path.write_bytes(samples.notebook(*cells))
@@ -106,7 +106,7 @@ def test_edits_and_saves_of_one_notebook_at_once_never_corrupt_it(live: Client) 
     assert live.request("GET", f"api/contents/{path.name}").status == 200
 
 
-def test_edits_and_renames_of_one_notebook_at_once_leave_one_notebook(live: Client) -> None:
+def test_concurrent_edits_and_renames_leave_one_notebook(live: Client) -> None:
     names = ["ping.ipynb", "pong.ipynb"]
     (live.root / names[0]).write_bytes(samples.three_cells())
 
@@ -126,7 +126,7 @@ def test_edits_and_renames_of_one_notebook_at_once_leave_one_notebook(live: Clie
     samples.cells_of((live.root / left[0]).read_bytes())
 
 
-def test_a_notebook_that_another_program_is_writing_is_waited_for(live: Client, path: str) -> None:
+def test_an_edit_waits_for_a_notebook_that_another_program_writes(live: Client, path: str) -> None:
     file = live.root / path
     text = samples.notebook(*[samples.raw(str(n), f"id-{n}") for n in range(100)])
     with file.open("wb") as program, ThreadPoolExecutor(1) as pool:
@@ -142,7 +142,7 @@ def test_a_notebook_that_another_program_is_writing_is_waited_for(live: Client, 
     assert list_sources(live, path) == [*map(str, range(99)), "edited"]
 
 
-def test_a_notebook_that_was_left_half_written_is_refused_in_the_end(
+def test_a_notebook_that_stays_incomplete_is_refused_after_the_wait(
     live: Client, path: str
 ) -> None:
     file = live.root / path

@@ -99,7 +99,7 @@ def shown(client: Client, spelling: str) -> bool:
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.threat("S6")
-def test_nothing_is_read_or_edited_that_the_contents_api_does_not_show(
+def test_only_notebooks_that_the_contents_api_shows_are_read_and_edited(
     place: Client, spelling: str
 ) -> None:
     target = f"nbedit/notebooks/{spelling}"
@@ -115,7 +115,7 @@ def test_nothing_is_read_or_edited_that_the_contents_api_does_not_show(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_name_that_a_notebook_may_have_is_read_and_edited(place: Client, name: str) -> None:
+def test_every_valid_notebook_name_is_read_and_edited(place: Client, name: str) -> None:
     spelling = quote(name)
     (place.root / name).write_bytes(GOOD)
     if name == "sub/plain.ipynb":
@@ -128,7 +128,7 @@ def test_every_name_that_a_notebook_may_have_is_read_and_edited(place: Client, n
     assert samples.cells_of((place.root / name).read_bytes())[0]["source"] == "changed"
 
 
-def test_a_notebook_is_found_however_deep_the_contents_api_finds_it(place: Client) -> None:
+def test_a_notebook_is_found_in_folders_of_any_depth(place: Client) -> None:
     folder = "d/" * 900
     (place.root / folder).mkdir(parents=True)
     (place.root / folder / "a.ipynb").write_bytes(GOOD)
@@ -136,7 +136,7 @@ def test_a_notebook_is_found_however_deep_the_contents_api_finds_it(place: Clien
     assert place.send(f"{folder}a.ipynb", EDIT).status == 200
 
 
-def test_two_names_that_differ_in_their_unicode_form_are_two_notebooks(place: Client) -> None:
+def test_names_in_different_unicode_forms_are_different_notebooks(place: Client) -> None:
     if (place.root / NFC).samefile(place.root / NFD):
         pytest.skip("to this file system they are one")
     for name, source in ((NFC, "composed"), (NFD, "decomposed")):

@@ -45,7 +45,7 @@ def test_a_notebook_is_created_as_nbformat_would_write_it(live: Client) -> None:
     }
 
 
-def test_the_answer_is_that_of_an_edit_that_had_nothing_before_it(live: Client) -> None:
+def test_the_reply_to_create_has_the_form_of_an_edit_without_previous_hash(live: Client) -> None:
     answer = put(live, "answered.ipynb", cells=CELLS)
     digest = hashlib.sha256((live.root / "answered.ipynb").read_bytes()).hexdigest()
     said = answer.json
@@ -60,7 +60,9 @@ def test_the_answer_is_that_of_an_edit_that_had_nothing_before_it(live: Client) 
 
 
 @pytest.mark.parametrize("body", [{}, {"cells": []}, {"language": "julia"}, {"kernelspec": "ir"}])
-def test_a_notebook_may_have_no_cells_and_say_little(live: Client, body: dict[str, Any]) -> None:
+def test_a_notebook_may_have_no_cells_and_minimal_metadata(
+    live: Client, body: dict[str, Any]
+) -> None:
     name = f"empty {hash(str(body))}.ipynb"
     assert put(live, name, **body).status == 201
     text = (live.root / name).read_text()
@@ -71,7 +73,7 @@ def test_a_notebook_may_have_no_cells_and_say_little(live: Client, body: dict[st
     assert edited.status == 200
 
 
-def test_what_is_there_is_never_overwritten(live: Client) -> None:
+def test_create_never_overwrites_an_existing_path(live: Client) -> None:
     (live.root / "there.ipynb").write_bytes(samples.three_cells())
     (live.root / "folder.ipynb").mkdir(exist_ok=True)
     with untouched(live.root):
@@ -82,7 +84,9 @@ def test_what_is_there_is_never_overwritten(live: Client) -> None:
 
 
 @pytest.mark.parametrize("path", ["no/such/folder.ipynb", ".hidden.ipynb", "../out.ipynb"])
-def test_no_folder_is_invented_and_the_answer_tells_nothing(live: Client, path: str) -> None:
+def test_create_makes_no_folder_and_reports_nothing_about_missing_ones(
+    live: Client, path: str
+) -> None:
     with untouched(live.root):
         bodies = {put(live, path, dry_run=dry).body for dry in (False, True)}
         missing = live.request("GET", "nbedit/notebooks/missing.ipynb")
@@ -91,7 +95,7 @@ def test_no_folder_is_invented_and_the_answer_tells_nothing(live: Client, path: 
     assert not (live.root.parent / "out.ipynb").exists()
 
 
-def test_a_dry_run_creates_nothing_and_tells_the_hash_it_would_have(live: Client) -> None:
+def test_a_dry_run_creates_nothing_and_returns_the_hash(live: Client) -> None:
     with untouched(live.root):
         answer = put(live, "dry.ipynb", cells=CELLS[:1], dry_run=True)
         assert answer.status == 200
@@ -100,7 +104,9 @@ def test_a_dry_run_creates_nothing_and_tells_the_hash_it_would_have(live: Client
     assert put(live, "dry.ipynb", cells=CELLS[:1]).json["hash"] == answer.json["hash"]
 
 
-async def test_everybody_is_told_of_a_new_notebook(local: Local, jp_ws_fetch: Any) -> None:
+async def test_all_listeners_get_the_event_of_a_new_notebook(
+    local: Local, jp_ws_fetch: Any
+) -> None:
     async with listening(jp_ws_fetch) as listener:
         body = {"cells": CELLS, "client": "me"}
         answer = await send_json_locally(local, "PUT", "notebooks/a.ipynb", body)
@@ -112,7 +118,7 @@ async def test_everybody_is_told_of_a_new_notebook(local: Local, jp_ws_fetch: An
     assert (await local.contents("a.ipynb"))["content"]["cells"][0]["id"] == "title"
 
 
-def test_of_many_who_create_one_notebook_at_once_one_does(live: Client) -> None:
+def test_one_of_many_concurrent_creates_succeeds(live: Client) -> None:
     with ThreadPoolExecutor(16) as pool:
         answers = list(
             pool.map(lambda n: put(live, "race.ipynb", client=str(n), language=f"l{n}"), range(16))

@@ -24,7 +24,7 @@ def sha256(text: bytes | str) -> str:
     return hashlib.sha256(text.encode() if isinstance(text, str) else text).hexdigest()
 
 
-def test_an_edit_is_answered_as_documented_and_is_on_disk(live: Client, path: str) -> None:
+def test_an_edit_is_answered_as_documented_and_written(live: Client, path: str) -> None:
     answer = live.patch(path, {"op": "replace", "cell": "alpha", "source": "x = 2"})
     assert answer.status == 200
     text = (live.root / path).read_bytes()
@@ -66,12 +66,12 @@ def test_an_edit_is_answered_as_documented_and_is_on_disk(live: Client, path: st
     }
 
 
-def test_an_edit_leaves_every_other_byte(live: Client, path: str) -> None:
+def test_an_edit_preserves_every_other_byte(live: Client, path: str) -> None:
     assert live.patch(path, REPLACE).status == 200
     assert (live.root / path).read_bytes() == TEXT.replace(b"# Title", b"# Changed")
 
 
-def test_each_operation_of_a_batch_is_answered_in_turn(live: Client, path: str) -> None:
+def test_each_operation_of_a_batch_has_its_result_in_order(live: Client, path: str) -> None:
     answer = live.patch(
         path,
         {"op": "insert", "cell_type": "code", "source": "a", "after": "alpha", "id": "new"},
@@ -111,7 +111,7 @@ def test_each_operation_of_a_batch_is_answered_in_turn(live: Client, path: str) 
     assert cleared == [None, None, None, False, None, False]
 
 
-def test_a_dry_run_answers_what_would_be_and_writes_nothing(live: Client, path: str) -> None:
+def test_a_dry_run_returns_the_result_and_writes_nothing(live: Client, path: str) -> None:
     operations = [
         REPLACE,
         {"op": "insert", "cell_type": "code", "source": "a", "at": "end", "id": "new"},
@@ -160,7 +160,7 @@ def test_a_batch_that_changes_nothing_writes_nothing(live: Client, path: str, ki
     assert reply["last_modified"] == model["last_modified"]
 
 
-def test_edits_are_counted_and_their_hashes_are_a_chain(live: Client, path: str) -> None:
+def test_edits_are_numbered_and_their_hashes_form_a_chain(live: Client, path: str) -> None:
     replies = [live.patch(path, {**REPLACE, "source": str(n)}).json for n in range(5)]
     numbers = [reply["edit_id"] for reply in replies]
     assert numbers == list(range(numbers[0], numbers[0] + 5))
@@ -171,7 +171,7 @@ def test_edits_are_counted_and_their_hashes_are_a_chain(live: Client, path: str)
         )
 
 
-def test_a_source_of_any_characters_arrives(live: Client, path: str) -> None:
+def test_any_unicode_source_is_stored(live: Client, path: str) -> None:
     for source in ("", "\0\x1b\x7f", "é😀\u2028\u2029\x85\x0c", '"\\/\b', "\n\n", "a\n" * 1000):
         assert live.patch(path, {**REPLACE, "source": source}).status == 200
         assert live.read(path, cell="beta").json["cells"][0]["source"] == source
@@ -183,7 +183,7 @@ def test_a_source_of_any_characters_arrives(live: Client, path: str) -> None:
 @pytest.mark.parametrize(
     "jp_server_config", [{"NbEditApp": {"max_request_bytes": 2000}}], indirect=True
 )
-async def test_the_limit_of_a_request_can_be_set(local: Local) -> None:
+async def test_the_size_limit_of_requests_is_configurable(local: Local) -> None:
     body = json.dumps({"operations": [REPLACE]}).encode()
     target = ("nbedit", "notebooks", "a.ipynb")
     with untouched(local.root):
@@ -194,7 +194,7 @@ async def test_the_limit_of_a_request_can_be_set(local: Local) -> None:
     assert answer.status == 200
 
 
-def test_the_answer_tells_the_language_that_the_edit_has_set(live: Client, path: str) -> None:
+def test_the_reply_has_the_language_that_the_edit_has_set(live: Client, path: str) -> None:
     patch = {"op": "set_metadata", "patch": {"language_info": {"name": "R"}}}
     assert live.patch(path, patch).json["language"] == "R"
     assert live.read(path).json["language"] == "R"

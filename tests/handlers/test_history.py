@@ -44,7 +44,7 @@ async def of_all(local: Local, **query: Any) -> Any:
     return answer.json
 
 
-async def test_an_edit_is_told_as_documented(local: Local) -> None:
+async def test_an_entry_has_the_documented_form(local: Local) -> None:
     (local.root / PATH).write_bytes(TEXT)
     reply = (
         await local.patch(
@@ -89,7 +89,7 @@ async def test_an_edit_is_told_as_documented(local: Local) -> None:
     assert await of_all(local) == {"edits": [found], "next": None}
 
 
-async def test_one_edit_is_told_with_what_was_before_and_after_it(local: Local) -> None:
+async def test_a_single_edit_is_returned_with_the_cells_before_and_after(local: Local) -> None:
     number = await edit(
         local,
         PATH,
@@ -116,7 +116,7 @@ async def test_one_edit_is_told_with_what_was_before_and_after_it(local: Local) 
     assert by_id[None]["after"]["cell_type"] is None
 
 
-async def test_what_only_python_says_in_json_is_shown_and_the_notebook_may_be_a_new_one(
+async def test_nan_in_json_is_shown_and_a_created_notebook_has_an_entry(
     local: Local,
 ) -> None:
     big, nan = '"x": 123456789012345678901234567890', '"y": NaN'
@@ -139,7 +139,7 @@ async def test_what_only_python_says_in_json_is_shown_and_the_notebook_may_be_a_
     }  # fmt: skip
 
 
-async def test_a_history_comes_page_by_page(local: Local) -> None:
+async def test_a_history_is_paged(local: Local) -> None:
     made = [await edit(local, path) for path in (PATH, "b.ipynb", PATH, PATH)]
     numbers = [made[3], made[2], made[0]]
     first = (await history(local, limit=2)).json
@@ -150,14 +150,14 @@ async def test_a_history_comes_page_by_page(local: Local) -> None:
     assert last["next"] is (await history(local, limit=3)).json["next"] is None
 
 
-async def test_a_dry_run_and_an_edit_of_nothing_leave_no_trace(local: Local) -> None:
+async def test_a_dry_run_and_an_empty_edit_are_not_recorded(local: Local) -> None:
     (local.root / PATH).write_bytes(TEXT)
     await local.patch(PATH, replace("beta", "changed"), dry_run=True)
     await local.patch(PATH, {"op": "move", "cell": "alpha", "at": "start"})
     assert (await history(local)).json["edits"] == []
 
 
-async def test_a_notebook_may_lie_in_a_folder_of_any_name(local: Local) -> None:
+async def test_a_folder_may_have_any_name(local: Local) -> None:
     for path in (
         "history/a.ipynb",
         "x.ipynb/history/y.ipynb",
@@ -186,7 +186,7 @@ async def test_an_edit_of_another_notebook_or_number_is_not_found(local: Local) 
 @pytest.mark.parametrize(
     "jp_server_config", [{"NbEditApp": {"links_outside_root": False}}], indirect=True
 )
-async def test_what_cannot_be_read_now_has_no_history(local: Local, tmp_path: Path) -> None:
+async def test_a_notebook_that_cannot_be_read_has_no_history(local: Local, tmp_path: Path) -> None:
     missing = await history(local, "missing.ipynb")
     for name in ("gone", "hidden", "moved", "folder", "way/out"):
         await edit(local, f"{name}.ipynb")
@@ -214,7 +214,7 @@ async def test_what_cannot_be_read_now_has_no_history(local: Local, tmp_path: Pa
     assert len((await history(local, "hidden.ipynb")).json["edits"]) == 1
 
 
-async def test_a_history_that_cannot_be_read_is_refused_and_the_notebook_is_not(
+async def test_an_unreadable_history_is_an_error_and_the_notebook_stays_editable(
     local: Local, jp_data_dir: Path
 ) -> None:
     await edit(local)
@@ -234,7 +234,7 @@ async def test_a_history_that_cannot_be_read_is_refused_and_the_notebook_is_not(
     assert reply.json["warnings"]
 
 
-async def test_a_damaged_record_is_told_as_that(local: Local, jp_serverapp: Any) -> None:
+async def test_a_damaged_record_is_reported(local: Local, jp_serverapp: Any) -> None:
     number = await edit(local)
     database = find_app(jp_serverapp).database
     await database.write(lambda base: base.execute("UPDATE edits SET record = x'0102'"))
@@ -242,7 +242,7 @@ async def test_a_damaged_record_is_told_as_that(local: Local, jp_serverapp: Any)
     assert (await history(local)).status == 200
 
 
-async def test_pages_over_all_notebooks_leave_out_what_is_gone_and_nothing_else(
+async def test_pages_over_all_notebooks_omit_only_deleted_ones(
     local: Local, jp_serverapp: Any
 ) -> None:
     # More notebooks than are looked for, and more edits than are looked at, for one page.

@@ -23,9 +23,7 @@ def key(name: str) -> dict[str, str]:
 
 
 @pytest.mark.threat("S28")
-def test_a_request_that_is_sent_again_is_answered_again_and_done_once(
-    live: Client, path: str
-) -> None:
+def test_a_repeated_request_gets_the_first_reply_and_runs_once(live: Client, path: str) -> None:
     first = live.patch(path, INSERT, headers=key("again"))
     with untouched(live.root):
         second = live.patch(path, INSERT, headers=key("again"))
@@ -35,7 +33,7 @@ def test_a_request_that_is_sent_again_is_answered_again_and_done_once(
     assert live.patch(path, INSERT, headers=key("another")).json["total_cells"] == 5
 
 
-def test_another_request_under_the_same_key_is_refused(live: Client, path: str) -> None:
+def test_another_request_with_the_same_key_is_refused(live: Client, path: str) -> None:
     assert live.patch(path, INSERT, headers=key("mine")).status == 200
     with untouched(live.root):
         other = live.patch(path, {**INSERT, "source": "y"}, headers=key("mine"))
@@ -46,7 +44,7 @@ def test_another_request_under_the_same_key_is_refused(live: Client, path: str) 
         assert elsewhere.status == 400
 
 
-def test_creating_inserting_and_deleting_are_safe_to_repeat_too(live: Client, path: str) -> None:
+def test_create_insert_and_delete_are_idempotent_with_a_key(live: Client, path: str) -> None:
     cells = f"nbedit/notebooks/{path}/cells"
     insert = json.dumps({k: v for k, v in INSERT.items() if k != "op"}).encode()
     for verb, target, body, status in (
@@ -66,14 +64,14 @@ def test_creating_inserting_and_deleting_are_safe_to_repeat_too(live: Client, pa
     ]
 
 
-def test_a_refusal_is_not_remembered(live: Client, path: str) -> None:
+def test_an_error_is_not_remembered(live: Client, path: str) -> None:
     edit = {"op": "replace", "cell": "later", "source": "x"}
     details(live.patch(path, edit, headers=key("late")), 404, "cell_not_found")
     (live.root / path).write_bytes(samples.notebook(samples.raw("a", "later")))
     assert live.patch(path, edit, headers=key("late")).status == 200
 
 
-def test_copies_that_come_at_once_are_one_request(live: Client, path: str) -> None:
+def test_concurrent_copies_of_a_request_run_once(live: Client, path: str) -> None:
     async def send() -> list[bytes]:
         copies = [
             asyncio.to_thread(live.patch, path, INSERT, headers=key("at once")) for _ in range(12)
@@ -111,14 +109,14 @@ async def twice(
     return list(await asyncio.gather(*calls, return_exceptions=True))
 
 
-async def test_if_the_first_fails_the_second_does_it() -> None:
+async def test_a_waiting_copy_runs_if_the_first_fails() -> None:
     work = Work(failures=1)
     first, second = await twice(IdempotencyCache(), work)
     assert isinstance(first, ConnectionError)
     assert (work.times, second) == (2, StoredResponse(b"done"))
 
 
-async def test_a_waiting_copy_that_goes_away_takes_nothing_with_it() -> None:
+async def test_a_cancelled_waiting_copy_does_not_cancel_the_first() -> None:
     seen, work = IdempotencyCache(), Work()
     first, second = (asyncio.ensure_future(seen.run("ann", "k", "r", work)) for _ in range(2))
     await asyncio.sleep(0)
@@ -129,7 +127,7 @@ async def test_a_waiting_copy_that_goes_away_takes_nothing_with_it() -> None:
     assert work.times == 1
 
 
-async def test_the_keys_of_users_are_their_own() -> None:
+async def test_keys_are_separate_for_each_user() -> None:
     seen, ann, bob = IdempotencyCache(), Work(b"ann"), Work(b"bob")
     ann.go.set()
     bob.go.set()
@@ -139,7 +137,7 @@ async def test_the_keys_of_users_are_their_own() -> None:
         await seen.run("ann", "k", "other", ann)
 
 
-async def test_what_is_remembered_has_a_bound() -> None:
+async def test_remembered_replies_have_a_limit() -> None:
     seen, work = IdempotencyCache(), Work(bytes(2**20))
     work.go.set()
     for number in range(100):

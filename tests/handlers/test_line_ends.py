@@ -71,7 +71,7 @@ TOOLS: list[tuple[str, dict[str, Any], int]] = [
 
 
 @pytest.mark.parametrize(("tool", "given", "at"), TOOLS)
-def test_every_tool_stores_line_feeds_and_tells_what_it_stored(
+def test_every_tool_stores_line_feeds_and_reports_the_stored_text(
     live: Client, tool: str, given: dict[str, Any], at: int
 ) -> None:
     path = write(live, "tools", "x")
@@ -94,7 +94,7 @@ def test_a_cell_with_crlf_keeps_its_line_ends(live: Client) -> None:
 
 
 @pytest.mark.parametrize("action", ["append_to_section", "replace_section"])
-def test_the_tool_by_section_stores_line_feeds(live: Client, action: str) -> None:
+def test_the_section_tool_stores_line_feeds(live: Client, action: str) -> None:
     path = live.root / "by_section.ipynb"
     path.write_bytes(samples.notebook(samples.markdown("# A\n", "a"), samples.code("x", "b")))
     given = {"file": path.name, "action": action, "section": "A", "content": SENT}
@@ -114,7 +114,7 @@ def test_a_proposal_is_stored_with_line_feeds(live: Client) -> None:
     assert list_sources(live, path.name) == [STORED]
 
 
-def test_a_whole_notebook_that_is_written_keeps_its_bytes(live: Client) -> None:
+def test_a_notebook_written_by_a_tool_keeps_its_bytes(live: Client) -> None:
     path = live.root / "whole.ipynb"
     text = samples.notebook(samples.code(SENT, "x")).decode().replace("\n", "\r\n")
 

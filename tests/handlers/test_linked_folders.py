@@ -101,7 +101,7 @@ def test_modes_proposals_and_history_follow_a_rename_through_any_path(
 
 
 @pytest.mark.parametrize("made", ["real", "link"])
-def test_what_is_deleted_through_a_link_is_forgotten(linked: Linked, made: str) -> None:
+def test_data_of_a_notebook_deleted_through_a_link_is_removed(linked: Linked, made: str) -> None:
     number = linked.put(f"{made}/a.ipynb")
     target = f"api/contents/{linked.top}/link/a.ipynb"
     assert linked.client.request("DELETE", target).status == 204
@@ -115,7 +115,7 @@ def test_what_is_deleted_through_a_link_is_forgotten(linked: Linked, made: str) 
 
 @pytest.mark.parametrize("made", ["real", "link"])
 @pytest.mark.parametrize("how", ["renamed", "deleted"])
-def test_a_link_that_is_renamed_or_deleted_takes_nothing_along(
+def test_renaming_or_deleting_a_link_moves_or_removes_no_data(
     linked: Linked, made: str, how: str
 ) -> None:
     number = linked.put(f"{made}/a.ipynb")
@@ -135,7 +135,7 @@ def test_a_link_that_is_renamed_or_deleted_takes_nothing_along(
 
 
 @pytest.mark.parametrize("made", ["real", "link"])
-def test_what_is_kept_follows_the_folder_to_which_a_link_leads(linked: Linked, made: str) -> None:
+def test_data_follows_the_folder_behind_a_link(linked: Linked, made: str) -> None:
     number = linked.put(f"{made}/a.ipynb")
     linked.rename("real", "moved")
     linked.wait_for_events()

@@ -84,7 +84,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 # The service is tried with each of them by day, and with a restart, in tests/edits/test_modes.py.
 @pytest.mark.parametrize("damage", DAMAGES if is_nightly() else DAMAGES[:1])
-def test_after_a_damage_while_the_server_is_stopped_nothing_is_changed_until_a_person_decides(
+def test_after_corruption_while_stopped_nothing_changes_until_a_person_decides(
     running: Client, tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
     number = prepare(running)
@@ -123,7 +123,7 @@ def test_after_a_damage_while_the_server_is_stopped_nothing_is_changed_until_a_p
 
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("is_written_back", [False, True], ids=["", "written back"])
-def test_after_a_damage_while_the_server_runs_no_paused_notebook_is_changed(
+def test_after_corruption_while_running_no_paused_notebook_is_changed(
     running: Client, damage: Callable[[Path], None], *, is_written_back: bool
 ) -> None:
     number = prepare(running)

@@ -58,7 +58,7 @@ NEW = {"op": "insert", "cell_type": "raw", "source": "new", "id": "new", "after"
         ),
     ],
 )
-def test_undo_goes_on_to_the_older_edit_when_the_newest_was_undone_by_hand(
+def test_undo_skips_the_newest_edit_if_it_was_undone_by_hand(
     live: Client, path: str, operations: Cells, change: Callable[[Cells], Any]
 ) -> None:
     older = edit(live, path, replace("a", "A"))
@@ -73,7 +73,7 @@ def test_undo_goes_on_to_the_older_edit_when_the_newest_was_undone_by_hand(
     assert undo(live, path).json["reason"] == "nothing_to_undo"
 
 
-def test_undo_goes_on_when_the_metadata_of_the_notebook_were_changed_back_by_hand(
+def test_undo_skips_an_edit_of_notebook_metadata_that_was_undone_by_hand(
     live: Client, path: str
 ) -> None:
     edit(live, path, replace("a", "A"))
@@ -88,7 +88,9 @@ def test_undo_goes_on_when_the_metadata_of_the_notebook_were_changed_back_by_han
     assert json.loads(file.read_bytes())["metadata"] == {}
 
 
-def test_undo_goes_on_in_a_notebook_without_ids(live: Client, path: str) -> None:
+def test_undo_skips_manually_undone_edits_in_a_notebook_without_ids(
+    live: Client, path: str
+) -> None:
     (live.root / path).write_bytes(notebook(*(raw(one) for one in "abcd"), minor=4))
     edit(live, path, replace(0, "A"))
     edit(live, path, replace(2, "C"))
@@ -99,9 +101,7 @@ def test_undo_goes_on_in_a_notebook_without_ids(live: Client, path: str) -> None
     assert join_sources(live, path) == "a b c d"
 
 
-def test_of_an_edit_that_was_undone_by_hand_in_part_the_rest_is_undone(
-    live: Client, path: str
-) -> None:
+def test_the_rest_of_a_partly_undone_edit_is_undone(live: Client, path: str) -> None:
     newest = edit(
         live, path, replace("a", "A"), replace("b", "B"), NEW, {"op": "delete", "cell": "d"}
     )
@@ -116,9 +116,7 @@ def test_of_an_edit_that_was_undone_by_hand_in_part_the_rest_is_undone(
     assert undone_by(live, path, newest) == answer.json["edit_id"]
 
 
-def test_a_cell_that_is_neither_as_before_nor_as_after_is_in_the_way(
-    live: Client, path: str
-) -> None:
+def test_a_cell_that_is_neither_old_nor_new_is_a_conflict(live: Client, path: str) -> None:
     older = edit(live, path, replace("a", "A"))
     newest = edit(live, path, replace("b", "B"))
     change_by_hand(live, path, set_source(1, "mine"))
@@ -130,7 +128,7 @@ def test_a_cell_that_is_neither_as_before_nor_as_after_is_in_the_way(
     assert join_sources(live, path) == "a mine c d"
 
 
-def test_what_a_later_edit_changed_back_is_not_undone_under_it(live: Client, path: str) -> None:
+def test_a_change_that_a_later_edit_reverted_is_not_undone_again(live: Client, path: str) -> None:
     older = edit(live, path, replace("b", "B"), replace("c", "C"))
     later = edit(live, path, replace("b", "b"))
 
@@ -143,9 +141,7 @@ def test_what_a_later_edit_changed_back_is_not_undone_under_it(live: Client, pat
 
 
 @pytest.mark.skipif(not is_nightly(), reason="it makes a hundred edits")
-def test_plain_undo_skips_at_most_a_hundred_edits_that_were_undone_by_hand(
-    live: Client, path: str
-) -> None:
+def test_undo_skips_at_most_100_manually_undone_edits(live: Client, path: str) -> None:
     names = [f"c{number}" for number in range(101)]
     before = notebook(*(raw(name, name) for name in names))
     (live.root / path).write_bytes(before)

@@ -97,7 +97,7 @@ def prepared(client: Client, case: Case) -> Iterator[list[int]]:
 @pytest.mark.threat("S27")
 @pytest.mark.threat("S29")
 @pytest.mark.parametrize("name", CASES)
-def test_a_refusal_has_its_status_its_reason_its_details_and_its_text(
+def test_an_error_has_the_expected_status_reason_details_and_message(
     servers: Servers, messages: Messages, name: str
 ) -> None:
     reason, case = CASES[name]
@@ -118,7 +118,7 @@ def test_a_refusal_has_its_status_its_reason_its_details_and_its_text(
     messages.check(name, answer.status, reason, message)
 
 
-def test_the_file_has_the_texts_of_the_cases_and_no_others(messages: Messages) -> None:
+def test_the_golden_file_has_exactly_the_messages_of_the_cases(messages: Messages) -> None:
     messages.check_names(names())
 
 
@@ -137,7 +137,7 @@ def test_every_reason_has_a_case_and_one_status(messages: Messages) -> None:
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 418, 500, 503, 599])
-def test_a_failure_of_others_has_the_same_form_its_own_status_and_none_of_its_text(
+def test_an_error_of_another_component_has_the_common_form_and_none_of_its_text(
     status: int,
 ) -> None:
     for failure in (HTTPError(status, "in /home/me"), OSError(2, "no", "/home/me"), None):

@@ -36,7 +36,7 @@ def _reset(request: pytest.FixtureRequest) -> Iterator[None]:
         set_mode(request.getfixturevalue("live"), None)
 
 
-def test_the_servers_mode_is_told_and_changed(live: Client, path: str) -> None:
+def test_the_mode_of_the_server_is_read_and_changed(live: Client, path: str) -> None:
     assert get_json(live, "mode") == EDITING
     planning = {**EDITING, "mode": "plan", "server": "plan"}
     assert set_mode(live, "plan") == get_json(live, "mode") == planning
@@ -48,7 +48,7 @@ def test_the_servers_mode_is_told_and_changed(live: Client, path: str) -> None:
     assert set_mode(live, None) == EDITING
 
 
-def test_a_notebooks_own_mode_is_told_and_changed_and_no_link_is_a_way_around_it(
+def test_the_mode_of_a_notebook_is_read_and_changed_and_links_do_not_bypass_it(
     live: Client, path: str
 ) -> None:
     told = set_mode(live, "plan", path)
@@ -66,7 +66,7 @@ def test_a_notebooks_own_mode_is_told_and_changed_and_no_link_is_a_way_around_it
 
 
 @pytest.mark.parametrize("name", ["missing.ipynb", "notes.md", "../up.ipynb", ".hidden.ipynb", ""])
-def test_only_a_notebook_that_can_be_seen_has_a_mode(live: Client, name: str) -> None:
+def test_only_a_visible_notebook_has_a_mode(live: Client, name: str) -> None:
     for hidden in ("notes.md", ".hidden.ipynb"):
         (live.root / hidden).write_bytes(TEXT)
     details(live.request("GET", f"nbedit/mode?path={name}"), 404, "notebook_not_found")
@@ -80,7 +80,7 @@ def test_only_a_notebook_that_can_be_seen_has_a_mode(live: Client, name: str) ->
     [{"NbEditApp": {"mode": "review", "mode_is_fixed": True}}],
     indirect=True,
 )
-async def test_fixed_modes_are_told_as_such_and_not_changed(local: Local) -> None:
+async def test_fixed_modes_are_reported_and_cannot_be_changed(local: Local) -> None:
     for body in ({"mode": "edit"}, {"mode": "edit", "path": "a.ipynb"}):
         details(await send_json_locally(local, "PUT", "mode", body), 403, "forbidden")
     told = (await local.request("GET", "nbedit", "mode")).json
@@ -89,7 +89,7 @@ async def test_fixed_modes_are_told_as_such_and_not_changed(local: Local) -> Non
 
 
 @pytest.mark.usefixtures("notebook")
-async def test_every_page_is_told_of_a_change(local: Local, jp_ws_fetch: Any) -> None:
+async def test_every_page_gets_the_event_of_a_mode_change(local: Local, jp_ws_fetch: Any) -> None:
     async with listening(jp_ws_fetch) as listener:
         for body in ({"mode": "plan", "path": "a.ipynb"}, {"mode": "review"}, {"mode": "edit"}):
             assert (await send_json_locally(local, "PUT", "mode", body)).status == 200

@@ -52,7 +52,7 @@ async def call(local: Local, tool: str, **given: Any) -> Answer:
         ("claude_code/Write", "new.ipynb", {"content": LONG_NOTEBOOK}),
     ],
 )
-async def test_a_new_file_without_room_is_refused_and_leaves_nothing(
+async def test_a_new_file_without_disk_space_is_refused_and_leaves_nothing(
     local: Local, tool: str, name: str, given: dict[str, str]
 ) -> None:
     with room():
@@ -70,7 +70,7 @@ class Own(AsyncLargeFileManager):
 
 
 @pytest.mark.parametrize("way", ["file", "notebook", "contents"])
-async def test_a_new_notebook_without_room_is_refused_and_leaves_nothing(
+async def test_a_new_notebook_without_disk_space_is_refused_and_leaves_nothing(
     local: Local, jp_serverapp: Any, way: str
 ) -> None:
     if way == "notebook":
@@ -90,7 +90,7 @@ async def test_a_new_notebook_without_room_is_refused_and_leaves_nothing(
     assert answer.json["applied_via"] == way
 
 
-async def test_a_backup_without_room_leaves_the_notebook_and_no_copy(local: Local) -> None:
+async def test_a_backup_without_disk_space_leaves_the_notebook_and_no_copy(local: Local) -> None:
     notebook = local.root / "a.ipynb"
     notebook.write_text(LONG_NOTEBOOK)
     given = {"notebook_path": "a.ipynb", "cell_id": "x", "new_source": "short", "backup": True}
@@ -102,7 +102,7 @@ async def test_a_backup_without_room_leaves_the_notebook_and_no_copy(local: Loca
     assert files(local.root) == {"a.ipynb": LONG_NOTEBOOK.encode()}
 
 
-async def test_an_existing_file_without_room_stays_as_it_was(local: Local) -> None:
+async def test_an_existing_file_is_unchanged_without_disk_space(local: Local) -> None:
     text = local.root / "a.txt"
     text.write_text("short\n")
     assert (await call(local, "claude_code/Read", file_path=str(text))).status == 200

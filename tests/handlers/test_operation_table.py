@@ -38,34 +38,36 @@ def edit(live: Client, cells: Cells, operations: Cells) -> tuple[dict[str, Any],
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_an_operation_does_what_its_row_says(live: Client, row: str) -> None:
+def test_an_operation_has_the_result_of_its_row(live: Client, row: str) -> None:
     operations, expected = ROWS[row]
     _, cells = edit(live, CELLS, operations)
     assert [shown(cell) for cell in cells] == expected
 
 
 @pytest.mark.parametrize("row", SECTION_ROWS)
-def test_an_operation_on_a_section_does_what_its_row_says(live: Client, row: str) -> None:
+def test_a_section_operation_has_the_result_of_its_row(live: Client, row: str) -> None:
     operations, expected = SECTION_ROWS[row]
     _, cells = edit(live, SECTIONS, operations)
     assert [shown(cell) for cell in cells] == expected
 
 
 @pytest.mark.parametrize("row", ANSWERS)
-def test_the_answer_tells_what_an_operation_did(live: Client, row: str) -> None:
+def test_the_reply_describes_each_operation(live: Client, row: str) -> None:
     operation, expected = ANSWERS[row]
     reply, _ = edit(live, CELLS, [operation])
     assert reply["operations"] == [{"op": operation["op"], **expected}]
 
 
-def test_the_rows_do_every_operation() -> None:
+def test_the_rows_cover_every_operation() -> None:
     rows = [*ROWS.values(), *SECTION_ROWS.values()]
     done = {one["op"] for operations, _ in rows for one in operations}
     known = {struct.__struct_config__.tag for struct in get_args(Operation)}
     assert done == known, "add a row to tests/handlers/operation_table.py"
 
 
-def test_the_first_part_of_a_split_keeps_the_id_and_the_second_gets_one(live: Client) -> None:
+def test_a_split_keeps_the_id_in_the_first_part_and_creates_one_for_the_second(
+    live: Client,
+) -> None:
     reply, cells = edit(live, CELLS, [op("split", cell="code", at_line=3)])
     assert cells[0]["id"] == "code"
     assert cells[1]["id"] not in {cell["id"] for cell in CELLS}
@@ -80,7 +82,7 @@ def test_the_metadata_of_the_notebook_are_patched(live: Client) -> None:
     assert json.loads(path.read_bytes())["metadata"] == {"kernelspec": patch["kernelspec"]}
 
 
-def test_a_batch_takes_a_thousand_operations_and_no_more(live: Client) -> None:
+def test_a_batch_has_at_most_a_thousand_operations(live: Client) -> None:
     batch = [op("insert", source="", cell_type="raw", at="end", id=f"n{n}") for n in range(500)]
     batch += [op("replace", cell=f"n{n}", source="done") for n in range(500)]
     _, cells = edit(live, CELLS, batch)

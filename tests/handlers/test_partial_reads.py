@@ -32,7 +32,7 @@ def ids(read: Any) -> list[str]:
     return [cell["id"] for cell in read["cells"]]
 
 
-def test_outputs_are_shown_as_far_as_asked_for(live: Client, path: str) -> None:
+def test_outputs_are_returned_as_requested(live: Client, path: str) -> None:
     def outputs(**query: Any) -> Any:
         return live.read(path, cell="x", **query).json["cells"][0].get("outputs")
 
@@ -58,13 +58,13 @@ def test_outputs_are_shown_as_far_as_asked_for(live: Client, path: str) -> None:
         ({"section": "One", "start": 1, "limit": 1}, ["x"]),
     ],
 )
-def test_a_section_is_its_cells(
+def test_a_section_returns_its_cells(
     live: Client, path: str, query: dict[str, Any], shown: list[str]
 ) -> None:
     assert ids(live.read(path, **query).json) == shown
 
 
-def test_a_section_that_is_not_there_or_there_twice_is_not_guessed(live: Client, path: str) -> None:
+def test_a_missing_or_ambiguous_section_is_refused(live: Client, path: str) -> None:
     found = details(live.read(path, section="three"), 404, "section_not_found")
     assert [heading["text"] for heading in found["outline"]] == ["One", "Within", "Two"]
     twins = samples.notebook(samples.markdown("# A", "a"), samples.markdown("# A", "b"))
@@ -72,7 +72,7 @@ def test_a_section_that_is_not_there_or_there_twice_is_not_guessed(live: Client,
     details(live.read(path, section="A"), 409, "ambiguous_section")
 
 
-def test_since_a_version_only_what_has_changed_is_shown(live: Client, path: str) -> None:
+def test_since_a_version_only_changed_cells_are_returned(live: Client, path: str) -> None:
     before = live.read(path).json
     assert "since" not in before
     live.patch(path, {"op": "delete", "cell": "two"})
@@ -92,15 +92,13 @@ def test_since_a_version_only_what_has_changed_is_shown(live: Client, path: str)
     assert live.read(path, since=before["hash"], limit=1).json["next"] is None
 
 
-def test_since_the_version_that_is_there_nothing_has_changed(live: Client, path: str) -> None:
+def test_since_the_current_version_nothing_has_changed(live: Client, path: str) -> None:
     for _ in range(2):
         now = live.read(path, since=hashlib.sha256(TEXT).hexdigest()).json
         assert (now["cells"], now["next"], now["since"]["changed"]) == ([], None, 0)
 
 
-def test_who_has_the_version_already_need_not_read_it_again_to_be_told_changes(
-    live: Client, path: str
-) -> None:
+def test_changes_since_a_version_need_no_earlier_read_of_it(live: Client, path: str) -> None:
     text = TEXT.replace(b"y = 2", b"y = 3")
     (live.root / path).write_bytes(text)
     digest = hashlib.sha256(text).hexdigest()
@@ -109,7 +107,7 @@ def test_who_has_the_version_already_need_not_read_it_again_to_be_told_changes(
     assert live.read(path, since=digest).json["since"]["gone"] == ["x"]
 
 
-def test_pages_within_a_budget_come_to_the_end_and_miss_no_cell(live: Client, path: str) -> None:
+def test_pages_within_a_budget_cover_every_cell(live: Client, path: str) -> None:
     sources = [f"line {n}\n" + "é" * (n % 7) * 10 for n in range(40)]
     cells = [samples.raw(source, f"id-{n}") for n, source in enumerate(sources)]
     (live.root / path).write_bytes(samples.notebook(*cells))
@@ -133,7 +131,7 @@ def test_pages_within_a_budget_come_to_the_end_and_miss_no_cell(live: Client, pa
         assert seen == [f"id-{n}" for n in range(40)]
 
 
-def test_one_cell_has_an_address_of_its_own(live: Client, path: str) -> None:
+def test_a_single_cell_has_its_own_address(live: Client, path: str) -> None:
     address = f"nbedit/notebooks/{path}/cells"
     whole = live.read(path)
     answer = live.request("GET", f"{address}/x?view=full&outputs=full")
@@ -148,7 +146,7 @@ def test_one_cell_has_an_address_of_its_own(live: Client, path: str) -> None:
 
 
 @pytest.mark.parametrize("size", [2**20 - 1, 2**20, 2**20 + 1, 5 * 2**20])
-def test_a_large_reply_arrives_whole(live: Client, path: str, size: int) -> None:
+def test_a_large_reply_is_complete(live: Client, path: str, size: int) -> None:
     (live.root / path).write_bytes(samples.notebook(samples.raw("x", "a")))
     more = size - len(live.read(path).body)
     (live.root / path).write_bytes(samples.notebook(samples.raw("x" * (more + 1), "a")))
@@ -158,7 +156,7 @@ def test_a_large_reply_arrives_whole(live: Client, path: str, size: int) -> None
     assert answer.json["cells"][0]["source"] == "x" * (more + 1)
 
 
-def test_a_notebook_is_read_page_by_page_each_cell_once(live: Client, path: str) -> None:
+def test_paging_returns_each_cell_once(live: Client, path: str) -> None:
     cells = [samples.raw(f"{n}", f"id-{n}") for n in range(1000)]
     (live.root / path).write_bytes(samples.notebook(*cells))
     for limit in (170, 1000, 1001):
@@ -175,7 +173,7 @@ def test_a_notebook_is_read_page_by_page_each_cell_once(live: Client, path: str)
     assert (beyond["cells"], beyond["next"]) == ([], None)
 
 
-async def test_a_large_notebook_is_read_off_the_loop(
+async def test_a_large_notebook_is_read_in_a_thread(
     local: Local, notebook: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waiting, go = threading.Event(), threading.Event()

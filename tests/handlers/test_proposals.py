@@ -74,7 +74,7 @@ REQUESTS = [
 
 
 @pytest.mark.parametrize(("verb", "below", "body"), REQUESTS)
-def test_a_change_in_review_mode_is_proposed_and_not_made(
+def test_a_change_in_review_mode_is_proposed_and_not_written(
     live: Client, path: str, verb: str, below: str, body: Any
 ) -> None:
     sent = None if body is None else json.dumps(body).encode()
@@ -131,9 +131,7 @@ def test_a_proposal_shows_every_cell_before_and_after(live: Client, path: str) -
     assert "authors" not in proposal["parts"][3]["before"]["metadata"]
 
 
-def test_what_changes_nothing_and_what_is_only_tried_is_no_proposal(
-    live: Client, path: str
-) -> None:
+def test_an_empty_change_and_a_dry_run_are_no_proposals(live: Client, path: str) -> None:
     nothing = {"op": "replace", "cell": "gamma", "source": "as is"}
     for answer in (live.patch(path, nothing), live.patch(path, ALPHA, dry_run=True)):
         assert answer.status == 200
@@ -141,9 +139,7 @@ def test_what_changes_nothing_and_what_is_only_tried_is_no_proposal(
     assert get_json(live, f"proposals?path={path}") == {"proposals": []}
 
 
-def test_what_an_edit_is_checked_for_is_checked_when_it_is_proposed(
-    live: Client, path: str
-) -> None:
+def test_a_proposal_is_validated_like_an_edit(live: Client, path: str) -> None:
     guarded = {**ALPHA, "expect": {"source": "another"}}
     details(live.patch(path, guarded), 409, "cell_changed")
     details(live.patch(path, ALPHA, hash="0" * 64), 412, "hash_mismatch")
@@ -167,7 +163,7 @@ OPERATIONS = [
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation["op"])
-def test_what_is_accepted_leaves_the_bytes_that_the_edit_would_have_left(
+def test_an_accepted_proposal_writes_the_bytes_of_the_edit(
     live: Client, path: str, operation: dict[str, Any]
 ) -> None:
     would = live.patch(path, operation, dry_run=True).json
@@ -204,7 +200,7 @@ def test_cells_are_accepted_and_rejected_one_by_one(live: Client, path: str) -> 
     assert len(proposal["edit_ids"]) == 2
 
 
-def test_edits_of_other_cells_are_not_in_the_way(live: Client, path: str) -> None:
+def test_edits_of_other_cells_are_no_conflict(live: Client, path: str) -> None:
     number = propose(live, path, ALPHA, INSERT)
     set_mode(live, "edit", path)
     between = {"op": "insert", "cell_type": "raw", "source": "theirs", "id": "t", "at": "start"}
@@ -219,7 +215,7 @@ def test_edits_of_other_cells_are_not_in_the_way(live: Client, path: str) -> Non
     ]
 
 
-def test_a_cell_that_was_changed_since_is_not_overwritten(live: Client, path: str) -> None:
+def test_a_cell_changed_since_is_not_overwritten(live: Client, path: str) -> None:
     number = propose(live, path, ALPHA, BETA)
     set_mode(live, "edit", path)
     live.patch(path, {"op": "replace", "cell": "alpha", "source": "theirs"})
@@ -236,9 +232,7 @@ def test_a_cell_that_was_changed_since_is_not_overwritten(live: Client, path: st
     assert (sources(live, path)["alpha"], sources(live, path)["beta"]) == ("theirs", "ours, too")
 
 
-def test_accepting_can_be_tried_and_is_for_the_version_that_was_seen(
-    live: Client, path: str
-) -> None:
+def test_accept_has_a_dry_run_and_applies_to_the_given_version(live: Client, path: str) -> None:
     number = propose(live, path, ALPHA)
     would = decide(live, number, dry_run=True)
     assert (would.status, would.json["edit_id"]) == (200, None)
@@ -264,7 +258,7 @@ def test_a_retry_proposes_and_accepts_nothing_twice(live: Client, path: str) -> 
     assert len(get(live, number)["edit_ids"]) == 1
 
 
-def test_of_many_who_accept_at_once_one_does(live: Client, path: str) -> None:
+def test_one_of_many_concurrent_accepts_succeeds(live: Client, path: str) -> None:
     number = propose(live, path, ALPHA)
     with ThreadPoolExecutor(4) as people:
         answers = list(people.map(lambda _: decide(live, number).status, range(4)))
@@ -272,7 +266,7 @@ def test_of_many_who_accept_at_once_one_does(live: Client, path: str) -> None:
     assert len(get(live, number)["edit_ids"]) == 1
 
 
-def test_what_is_decided_stays_decided(live: Client, path: str) -> None:
+def test_a_decision_is_final(live: Client, path: str) -> None:
     number = propose(live, path, ALPHA, BETA)
     decide(live, number, "reject", parts=[1])
     facts = details(decide(live, number, parts=[0, 1]), 409, "proposal_closed")
@@ -289,9 +283,7 @@ def create(client: Client, name: str, language: str = "python") -> Answer:
     return send_json(client, "PUT", f"notebooks/{name}", {"cells": cells, "language": language})
 
 
-def test_a_new_notebook_is_proposed_and_created_when_it_is_accepted(
-    live: Client, path: str
-) -> None:
+def test_a_proposed_notebook_is_created_when_it_is_accepted(live: Client, path: str) -> None:
     set_mode(live, "review")
     name = f"new-{path}"
     answer = create(live, name, language="julia")
@@ -310,7 +302,9 @@ def test_a_new_notebook_is_proposed_and_created_when_it_is_accepted(
     assert [part["cell_id"] for part in proposal["parts"]] == list(sources(live, name))
 
 
-def test_a_new_notebook_is_decided_whole_and_overwrites_nothing(live: Client, path: str) -> None:
+def test_a_proposed_notebook_is_decided_whole_and_overwrites_nothing(
+    live: Client, path: str
+) -> None:
     set_mode(live, "review")
     name = f"new-{path}"
     number = create(live, name).json["proposal_id"]
@@ -324,7 +318,9 @@ def test_a_new_notebook_is_decided_whole_and_overwrites_nothing(live: Client, pa
     assert decide(live, number, "reject").json["status"] == "rejected"
 
 
-def test_a_trusted_notebook_stays_trusted_and_no_other_becomes_so(live: Client, path: str) -> None:
+def test_a_trusted_notebook_stays_trusted_and_no_other_becomes_trusted(
+    live: Client, path: str
+) -> None:
     def trusted() -> bool:
         found: bool = live.read(path).json["trusted"]
         return found
@@ -340,14 +336,14 @@ def test_a_trusted_notebook_stays_trusted_and_no_other_becomes_so(live: Client, 
     assert trusted()
 
 
-def test_a_paused_notebook_still_takes_what_a_person_accepts(live: Client, path: str) -> None:
+def test_a_paused_notebook_accepts_proposals_by_a_person(live: Client, path: str) -> None:
     number = propose(live, path, ALPHA)
     set_mode(live, "plan", path)
     details(live.patch(path, BETA), 403, "plan_mode")
     assert decide(live, number, parts=[0]).status == 200
 
 
-def test_a_server_in_plan_mode_accepts_nothing_and_lets_reject(live: Client, path: str) -> None:
+def test_in_plan_mode_proposals_can_only_be_rejected(live: Client, path: str) -> None:
     number, other = propose(live, path, ALPHA), propose(live, path, BETA)
     set_mode(live, None, path)
     set_mode(live, "plan")
@@ -356,7 +352,7 @@ def test_a_server_in_plan_mode_accepts_nothing_and_lets_reject(live: Client, pat
     assert (live.root / path).read_bytes() == ODD
 
 
-def test_what_was_proposed_can_be_taken_back_though_review_goes_on(live: Client, path: str) -> None:
+def test_an_accepted_proposal_can_be_undone_in_review_mode(live: Client, path: str) -> None:
     number = propose(live, path, ALPHA)
     decide(live, number)
     assert undo(live, path).status == 200
@@ -372,7 +368,7 @@ def test_an_agent_waits_for_the_decision(live: Client, path: str) -> None:
     waiting.close()
 
 
-def test_proposals_are_listed_for_a_notebook_or_for_all(live: Client, path: str) -> None:
+def test_proposals_are_listed_for_one_notebook_or_for_all(live: Client, path: str) -> None:
     first, second = propose(live, path, ALPHA), propose(live, path, BETA)
     decide(live, first, "reject")
 
@@ -391,7 +387,7 @@ def test_proposals_are_listed_for_a_notebook_or_for_all(live: Client, path: str)
 
 @pytest.mark.usefixtures("notebook")
 @pytest.mark.parametrize("jp_server_config", [{"NbEditApp": {"mode": "review"}}], indirect=True)
-async def test_every_page_is_told_of_each_step_and_of_the_edit(
+async def test_every_page_gets_the_events_of_the_proposal_and_the_edit(
     local: Local, jp_ws_fetch: Any
 ) -> None:
     async with listening(jp_ws_fetch) as listener:

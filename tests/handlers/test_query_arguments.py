@@ -34,7 +34,7 @@ def request(live: Client, row: Row, verb: str, query: str) -> Answer:
 
 
 @pytest.mark.parametrize(("route", "verb"), ROWS)
-def test_the_time_that_helpers_add_to_the_query_is_ignored_on_every_route(
+def test_a_timestamp_query_argument_is_ignored_on_every_route(
     fresh: Client, route: str, verb: str
 ) -> None:
     row = ROWS[route, verb]
@@ -44,7 +44,7 @@ def test_the_time_that_helpers_add_to_the_query_is_ignored_on_every_route(
         assert answer.status == expected.status, answer.body
 
 
-def test_a_time_in_the_query_goes_with_the_arguments_of_the_route(fresh: Client) -> None:
+def test_a_timestamp_query_argument_works_with_arguments_of_the_route(fresh: Client) -> None:
     target = f"nbedit/notebooks/{NAME}?view=outline&1700000000000&cell=beta&cell=alpha"
 
     answer = fresh.request("GET", target)
@@ -53,7 +53,7 @@ def test_a_time_in_the_query_goes_with_the_arguments_of_the_route(fresh: Client)
     assert "source" not in answer.json["cells"][0]
 
 
-def test_a_retry_is_the_same_request_whatever_time_its_query_has(fresh: Client) -> None:
+def test_a_retry_with_another_timestamp_is_the_same_request(fresh: Client) -> None:
     body = json.dumps(INSERT).encode()
     headers = {**JSON, "Idempotency-Key": "a retry at another time"}
     target = f"nbedit/notebooks/{NAME}"

@@ -38,7 +38,7 @@ async def edit(local: Local, session: str | None = None, body: bytes = EDIT) -> 
 
 
 @pytest.mark.parametrize("session", [None, "one"])
-async def test_who_has_read_the_notebook_may_edit_it_and_go_on(
+async def test_a_session_that_has_read_the_notebook_may_edit_repeatedly(
     local: Local, session: str | None
 ) -> None:
     with untouched(local.root):
@@ -49,13 +49,13 @@ async def test_who_has_read_the_notebook_may_edit_it_and_go_on(
     assert (await edit(local, session, again)).status == 200
 
 
-async def test_what_another_session_has_read_does_not_count(local: Local) -> None:
+async def test_a_read_by_another_session_does_not_count(local: Local) -> None:
     await read(local, "one")
     for session in ("two", None):
         details(await edit(local, session), 428, "read_required")
 
 
-async def test_who_has_read_an_older_version_reads_again(local: Local) -> None:
+async def test_a_session_that_has_read_an_older_version_must_read_again(local: Local) -> None:
     await read(local, "one")
     changed = samples.notebook(samples.code("x = 1", "alpha"))
     (local.root / "a.ipynb").write_bytes(changed)
@@ -66,7 +66,7 @@ async def test_who_has_read_an_older_version_reads_again(local: Local) -> None:
     assert (await edit(local, "one")).status == 200
 
 
-async def test_to_hear_that_nothing_has_changed_is_to_know_it(local: Local) -> None:
+async def test_a_304_reply_counts_as_a_read(local: Local) -> None:
     tag = (await read(local, "one")).headers["ETag"]
     headers = {**named("two"), "If-None-Match": tag}
     answer = await local.request("GET", "nbedit", "notebooks", "a.ipynb", headers=headers)
@@ -74,14 +74,14 @@ async def test_to_hear_that_nothing_has_changed_is_to_know_it(local: Local) -> N
     assert (await edit(local, "two")).status == 200
 
 
-async def test_a_dry_run_needs_no_reading(local: Local) -> None:
+async def test_a_dry_run_requires_no_read(local: Local) -> None:
     body = EDIT.replace(b"{", b'{"dry_run": true, ', 1)
     with untouched(local.root):
         assert (await edit(local, "one", body)).status == 200
     details(await edit(local, "one"), 428, "read_required")
 
 
-async def test_who_created_a_notebook_knows_it(local: Local) -> None:
+async def test_creating_a_notebook_counts_as_a_read(local: Local) -> None:
     made = await send_json_locally(local, "PUT", "notebooks/new.ipynb", {}, named("one"))
     assert made.status == 201
     insert = {"operations": [{"op": "insert", "cell_type": "raw", "source": "", "at": "end"}]}
@@ -89,7 +89,7 @@ async def test_who_created_a_notebook_knows_it(local: Local) -> None:
     assert answer.status == 200
 
 
-async def test_what_could_not_be_shown_was_not_read(local: Local) -> None:
+async def test_a_failed_read_does_not_count(local: Local) -> None:
     for query in ({"cell": "nobody"}, {"section": "None"}, {"since": "0" * 64}):
         answer = await local.request(
             "GET", "nbedit", "notebooks", "a.ipynb", params=query, headers=named("one")
@@ -100,7 +100,7 @@ async def test_what_could_not_be_shown_was_not_read(local: Local) -> None:
     details(await edit(local, "one"), 428, "read_required")
 
 
-async def test_what_the_sections_tool_has_read_may_be_changed(local: Local) -> None:
+async def test_a_read_by_the_sections_tool_counts(local: Local) -> None:
     (local.root / "a.md").write_text("# A\n\none\n")
     for name in ("a.ipynb", "a.md"):
         answer = await tool(local, "sections/notebook_edit", {"file": name, "action": "read"})
@@ -114,7 +114,7 @@ async def tool(local: Local, name: str, given: dict[str, Any], session: str = "o
     return await send_json_locally(local, "POST", f"tools/{name}", given, named(session))
 
 
-async def test_who_has_read_a_notebook_through_a_link_may_edit_it_under_its_own_name(
+async def test_a_read_through_a_link_counts_for_the_notebook(
     local: Local,
 ) -> None:
     (local.root / "link.ipynb").symlink_to("a.ipynb")

@@ -31,7 +31,7 @@ def cell(index: int, cell_id: str, cell_type: str, source: str, lines: int) -> d
     }
 
 
-def test_a_notebook_is_read_as_documented(live: Client, path: str) -> None:
+def test_a_notebook_is_returned_as_documented(live: Client, path: str) -> None:
     with untouched(live.root):
         answer = live.read(path)
     assert answer.status == 200
@@ -69,7 +69,7 @@ def test_a_notebook_is_read_as_documented(live: Client, path: str) -> None:
     }
 
 
-def test_hash_and_time_are_those_of_the_contents_api(live: Client, path: str) -> None:
+def test_hash_and_time_equal_those_of_the_contents_api(live: Client, path: str) -> None:
     read = live.read(path).json
     model = live.request("GET", f"api/contents/{path}?hash=1").json
     assert (read["hash"], model["hash_algorithm"]) == (model["hash"], "sha256")
@@ -88,7 +88,7 @@ def test_an_outline_has_first_lines_instead_of_sources(live: Client, path: str) 
     ]
 
 
-def test_chosen_cells_come_once_each_and_in_the_notebooks_order(live: Client, path: str) -> None:
+def test_requested_cells_come_once_each_in_notebook_order(live: Client, path: str) -> None:
     for asked, shown in (
         (["gamma"], [2]),
         (["gamma", "alpha"], [0, 2]),
@@ -106,19 +106,19 @@ def test_chosen_cells_come_once_each_and_in_the_notebooks_order(live: Client, pa
     "cell",
     ["nobody", "", " alpha", "alpha ", "3", "--1", "-01", "+1", "01", "1.0", "٣", "1" * 5000],
 )
-def test_a_cell_that_is_not_there_is_not_guessed(live: Client, path: str, cell: str) -> None:
+def test_a_missing_cell_is_refused(live: Client, path: str, cell: str) -> None:
     for asked in ([cell], ["alpha", cell]):
         found = details(live.read(path, cell=asked), 404, "cell_not_found")
         assert found["available_ids"] == ["alpha", "beta", "gamma"]
 
 
-def test_a_cell_that_could_be_two_is_not_guessed(live: Client, path: str) -> None:
+def test_an_ambiguous_cell_is_refused(live: Client, path: str) -> None:
     (live.root / path).write_bytes(samples.notebook(*[samples.raw("a", "twin")] * 2))
     assert details(live.read(path, cell="twin"), 409, "ambiguous_cell")["indexes"] == [0, 1]
     assert [cell["id"] for cell in live.read(path).json["cells"]] == ["twin", "twin"]
 
 
-def test_what_jupyter_reads_from_a_query_is_not_refused(live: Client, path: str) -> None:
+def test_query_arguments_of_jupyter_are_accepted(live: Client, path: str) -> None:
     query: dict[str, Any] = {"no_track_activity": "1", "token": live.token, "_xsrf": "x"}
     assert live.read(path, **query).status == 200
 
@@ -126,7 +126,7 @@ def test_what_jupyter_reads_from_a_query_is_not_refused(live: Client, path: str)
 @pytest.mark.parametrize(
     "tag", [f'"{HASH}"', f'W/"{HASH}"', f'"{"0" * 64}", "{HASH}"', f'  "{HASH}"  ,', "*"]
 )
-def test_who_has_this_version_gets_no_second_copy(live: Client, path: str, tag: str) -> None:
+def test_a_matching_etag_is_answered_with_304(live: Client, path: str, tag: str) -> None:
     for query in ({}, {"view": "outline"}, {"cell": "alpha"}):
         answer = live.read(path, headers={"If-None-Match": tag}, **query)
         assert (answer.status, answer.body) == (304, b"")
@@ -134,12 +134,12 @@ def test_who_has_this_version_gets_no_second_copy(live: Client, path: str, tag: 
 
 
 @pytest.mark.parametrize("tag", ["", f'"{"0" * 64}"', f'"{HASH[:-1]}"', f'"{HASH}0"', '""'])
-def test_who_has_another_version_gets_this_one(live: Client, path: str, tag: str) -> None:
+def test_another_etag_is_answered_with_the_notebook(live: Client, path: str, tag: str) -> None:
     answer = live.read(path, headers={"If-None-Match": tag})
     assert (answer.status, answer.json["hash"]) == (200, HASH)
 
 
-def test_cells_without_ids_are_not_given_any(live: Client, path: str) -> None:
+def test_cells_without_ids_have_no_ids_in_the_reply(live: Client, path: str) -> None:
     for minor in (0, 4, 5):
         text = samples.notebook(samples.code("x"), samples.markdown("y"), minor=minor)
         (live.root / path).write_bytes(text)
@@ -150,9 +150,7 @@ def test_cells_without_ids_are_not_given_any(live: Client, path: str) -> None:
         assert live.read(path, cell="cell-1").json["cells"] == read["cells"][1:]
 
 
-def test_what_json_takes_only_in_jupyter_is_read_and_answered_as_json(
-    live: Client, path: str
-) -> None:
+def test_nan_and_infinity_are_read_and_answered_as_valid_json(live: Client, path: str) -> None:
     output = {"output_type": "execute_result", "data": {"application/json": "@"}, "metadata": {}}
     cell = samples.code("'@surrogate'", "alpha", outputs=[output], execution_count=12)
     text = samples.notebook(cell, metadata={"digits": "@digits"})
@@ -181,7 +179,7 @@ def test_what_json_takes_only_in_jupyter_is_read_and_answered_as_json(
 @pytest.mark.parametrize(
     "jp_server_config", [{"ContentsManager": {"allow_hidden": True}}], indirect=True
 )
-async def test_what_is_hidden_is_shown_where_the_server_shows_it(local: Local) -> None:
+async def test_hidden_files_are_read_if_the_server_allows_them(local: Local) -> None:
     (local.root / ".hidden").mkdir()
     (local.root / ".hidden" / ".a.ipynb").write_bytes(TEXT)
     assert (await local.read(".hidden/.a.ipynb")).json["hash"] == HASH
@@ -190,7 +188,7 @@ async def test_what_is_hidden_is_shown_where_the_server_shows_it(local: Local) -
     details(await local.read("../outside.ipynb"), 404, "notebook_not_found")
 
 
-async def test_the_about_page_tells_version_mode_limits_and_links(local: Local) -> None:
+async def test_the_about_route_returns_version_mode_limits_and_links(local: Local) -> None:
     answer = await local.request("GET", "nbedit")
     about = answer.json
     assert about.pop("epoch")
@@ -225,7 +223,7 @@ async def test_the_about_page_tells_version_mode_limits_and_links(local: Local) 
     }
 
 
-def test_who_has_the_version_is_told_of_a_cell_that_is_not_there(live: Client, path: str) -> None:
+def test_a_missing_cell_is_reported_even_for_a_matching_etag(live: Client, path: str) -> None:
     tag = {"If-None-Match": live.read(path).headers["ETag"]}
     assert live.read(path, tag).status == 304
     details(live.read(path, tag, cell="nobody"), 404, "cell_not_found")
@@ -235,7 +233,7 @@ def test_who_has_the_version_is_told_of_a_cell_that_is_not_there(live: Client, p
 @pytest.mark.parametrize(
     ("source", "lines"), [("", 0), ("a", 1), ("a\n", 1), ("a\nb", 2), ("a\u2028b\x0cc\rd", 1)]
 )
-def test_lines_are_counted_as_splitting_counts_them(
+def test_lines_are_counted_as_splitlines_counts_them(
     live: Client, path: str, source: str, lines: int
 ) -> None:
     (live.root / path).write_bytes(samples.notebook(samples.raw(source, "a")))

@@ -87,7 +87,7 @@ def gate(request: pytest.FixtureRequest, jp_server_config: Any) -> type[Gate]:
     return kind
 
 
-def test_every_verb_of_every_route_has_a_row_and_a_body_if_it_takes_one() -> None:
+def test_every_route_and_verb_has_a_row_and_a_body_if_needed() -> None:
     described = {(operation.pattern, operation.verb) for operation in OPERATIONS.values()}
     mounted = {(route, verb) for route, handler in default_handlers for verb in verbs(handler)}
     assert described == mounted, "put a @Contract above each verb"
@@ -96,7 +96,7 @@ def test_every_verb_of_every_route_has_a_row_and_a_body_if_it_takes_one() -> Non
             assert ROWS[key].body is not None, f"add {key} to SENT in tests/handlers/routes.py"
 
 
-def test_every_verb_is_guarded_in_the_class_of_its_own_route() -> None:
+def test_every_verb_is_authorized_in_the_class_of_its_route() -> None:
     # A decorated method that classes share asks for the right of whichever was called first.
     for _, handler in default_handlers:
         assert handler.auth_resource == "nbedit"
@@ -118,7 +118,7 @@ def assert_refused(answer: Answer) -> None:
 
 @pytest.mark.threat("S18")
 @pytest.mark.threat("S19")
-async def test_each_user_may_at_each_route_what_both_rights_allow_and_nothing_else(
+async def test_each_user_may_do_exactly_what_both_permissions_allow(
     gate: type[Gate], local: Local
 ) -> None:
     cells = 0
@@ -147,7 +147,7 @@ async def test_each_user_may_at_each_route_what_both_rights_allow_and_nothing_el
 @pytest.mark.parametrize(
     "jp_server_config", [{"ServerApp": {"authorizer_class": BrokenGate}}], indirect=True
 )
-async def test_where_nobody_can_say_who_may_nobody_may(
+async def test_a_failing_authorizer_refuses_every_request(
     local: Local, caplog: pytest.LogCaptureFixture
 ) -> None:
     lay_out(local.root)
@@ -160,7 +160,7 @@ async def test_where_nobody_can_say_who_may_nobody_may(
     assert "the directory of users is away" in caplog.text
 
 
-def test_a_verb_that_is_no_routes_does_nothing_and_shows_nothing_to_anybody(live: Client) -> None:
+def test_an_unsupported_verb_does_and_shows_nothing(live: Client) -> None:
     lay_out(live.root)
     asked = 0
     with untouched(live.root):
@@ -176,7 +176,7 @@ def test_a_verb_that_is_no_routes_does_nothing_and_shows_nothing_to_anybody(live
     assert asked >= 2 * len(ROWS)
 
 
-def test_options_tell_a_browser_what_it_may_ask_and_nothing_of_notebooks(live: Client) -> None:
+def test_options_requests_have_no_body_and_allow_no_other_origin(live: Client) -> None:
     lay_out(live.root)
     foreign = {"Origin": "http://evil.example"}
     with untouched(live.root):

@@ -43,7 +43,7 @@ def search(live: Client, **body: Any) -> Answer:
     return send_json(live, "POST", "search", body)
 
 
-def test_a_search_answers_as_documented(live: Client, folder: str) -> None:
+def test_a_search_is_answered_as_documented(live: Client, folder: str) -> None:
     with untouched(live.root):
         answer = search(live, query="needle", path=folder)
     assert answer.status == 200
@@ -71,7 +71,7 @@ def test_a_search_answers_as_documented(live: Client, folder: str) -> None:
     }
 
 
-def test_what_was_not_searched_is_told_with_its_reason(live: Client, folder: str) -> None:
+def test_skipped_notebooks_are_reported_with_a_reason(live: Client, folder: str) -> None:
     top = live.root / folder
     (top / "broken.ipynb").write_bytes(b"no notebook")
     (top / "old.ipynb").write_bytes(b'{"nbformat": 3, "worksheets": []}')
@@ -98,7 +98,7 @@ def test_what_was_not_searched_is_told_with_its_reason(live: Client, folder: str
 @pytest.mark.parametrize(
     "path", ["nobody", "..", "../..", "%2e%2e", ".hidden", "/etc", "a/../b", "nobody.ipynb", "\0"]
 )
-def test_outside_hidden_and_missing_folders_look_the_same(live: Client, path: str) -> None:
+def test_outside_hidden_and_missing_folders_get_the_same_error(live: Client, path: str) -> None:
     (live.root / ".hidden").mkdir(exist_ok=True)
     answer = search(live, query="x", path=path)
     assert details(answer, 404, "notebook_not_found") == {}
@@ -143,7 +143,7 @@ def naive(top: Path, pattern: re.Pattern[str]) -> list[tuple[str, int, int, int]
         ({"regex": r"^\s*def \w+\(self"}, r"^[ \t\n\r\f]*def [0-9A-Za-z_]+\(self"),
     ],
 )
-def test_hits_in_real_notebooks_are_those_of_a_plain_scan(
+def test_matches_in_real_notebooks_equal_those_of_a_plain_scan(
     live: Client, corpus: str, body: dict[str, Any], pattern: str
 ) -> None:
     hits: list[Any] = []
@@ -193,7 +193,7 @@ def held(jp_serverapp: Any) -> Iterator[Held]:
     storage.go.set()
 
 
-async def test_a_client_that_leaves_ends_its_search_and_others_are_served_meanwhile(
+async def test_a_disconnected_client_cancels_its_search_and_others_are_served(
     local: Local, held: Held, jp_serverapp: Any
 ) -> None:
     body = b'{"query": "needle"}'

@@ -78,7 +78,7 @@ async def counted(local: Local, **counts: int) -> None:
 
 
 @pytest.mark.usefixtures("notebook")
-async def test_every_reply_to_an_edit_says_how_many_tabs_are_open(
+async def test_every_reply_to_an_edit_has_the_number_of_open_tabs(
     local: Local, jp_ws_fetch: Any
 ) -> None:
     assert (await edit(local, "1")).json["tabs"] == NOBODY
@@ -103,9 +103,7 @@ async def test_every_reply_to_an_edit_says_how_many_tabs_are_open(
 
 
 @pytest.mark.usefixtures("notebook")
-async def test_an_edit_waits_until_the_tab_has_told_what_it_made_of_it(
-    local: Local, jp_ws_fetch: Any
-) -> None:
+async def test_an_edit_waits_for_the_report_of_the_tab(local: Local, jp_ws_fetch: Any) -> None:
     for state in ("shown", "merged", "waiting"):
         async with window(jp_ws_fetch, NAME) as page:
             await counted(local, open=1)
@@ -129,7 +127,7 @@ async def edit_while_others_do(local: Local, page: Window, state: str) -> None:
 
 
 @pytest.mark.usefixtures("notebook")
-async def test_the_wait_ends_when_its_time_is_up(local: Local, jp_ws_fetch: Any) -> None:
+async def test_the_wait_for_reports_ends_after_its_timeout(local: Local, jp_ws_fetch: Any) -> None:
     async with window(jp_ws_fetch, NAME):
         await counted(local, open=1)
         answer = await edit(local, wait=100)
@@ -137,7 +135,7 @@ async def test_the_wait_ends_when_its_time_is_up(local: Local, jp_ws_fetch: Any)
 
 
 @pytest.mark.usefixtures("notebook")
-async def test_a_retry_gets_the_first_answer_without_waiting_again(
+async def test_a_retry_gets_the_first_reply_without_another_wait(
     local: Local, jp_ws_fetch: Any
 ) -> None:
     body = b'{"operations": [{"op": "delete", "cell": "beta"}]}'
@@ -169,7 +167,7 @@ NONSENSE = [
 
 
 @pytest.mark.usefixtures("notebook")
-async def test_a_message_that_makes_no_sense_closes_the_socket_and_says_so(
+async def test_an_invalid_message_closes_the_socket_with_a_reason(
     local: Local, jp_ws_fetch: Any
 ) -> None:
     for message in NONSENSE:
@@ -187,7 +185,7 @@ async def test_a_message_that_makes_no_sense_closes_the_socket_and_says_so(
 
 
 @pytest.mark.usefixtures("notebook")
-async def test_a_page_that_says_too_much_is_slowed_down_and_holds_up_nobody(
+async def test_a_page_that_sends_too_much_is_throttled_and_blocks_no_other(
     local: Local, jp_ws_fetch: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with window(jp_ws_fetch) as page:
@@ -208,7 +206,7 @@ async def test_a_page_that_says_too_much_is_slowed_down_and_holds_up_nobody(
 
 
 @pytest.mark.usefixtures("notebook")
-async def test_paths_that_lead_nowhere_trip_up_nothing(local: Local, jp_ws_fetch: Any) -> None:
+async def test_invalid_paths_in_messages_cause_no_failure(local: Local, jp_ws_fetch: Any) -> None:
     odd = ["\0", "../a.ipynb", "/etc/passwd", "x" * 5000, "a\\b", "\ud83d\ude00", "a.ipynb/b"]
     async with window(jp_ws_fetch, *odd) as page:
         for path in odd:
@@ -223,7 +221,7 @@ async def test_paths_that_lead_nowhere_trip_up_nothing(local: Local, jp_ws_fetch
     [{"ServerApp": {"tornado_settings": {"websocket_ping_interval": 0.2}}}],
     indirect=True,
 )
-async def test_a_page_that_is_gone_without_a_word_is_not_counted_for_long(
+async def test_a_disconnected_page_is_not_counted_for_long(
     local: Local, address: str, token: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A connection of our own: tornado's would answer the pings.

@@ -90,12 +90,12 @@ def types_of(schema: dict[str, Any]) -> set[str]:
 
 
 @EACH_TOOL
-def test_an_input_with_all_fields_is_taken(files: Client, tool: str) -> None:
+def test_an_input_with_all_fields_is_accepted(files: Client, tool: str) -> None:
     assert call(files, tool, INPUTS[tool]).status == 200
 
 
 @EACH_FIELD
-def test_a_value_that_the_form_excludes_is_refused(files: Client, tool: str, name: str) -> None:
+def test_a_value_outside_the_schema_is_refused(files: Client, tool: str, name: str) -> None:
     allowed = types_of(SCHEMAS[tool]["properties"][name])
     assert allowed
     assert allowed <= set(VALUES)
@@ -111,7 +111,7 @@ def test_a_value_that_the_form_excludes_is_refused(files: Client, tool: str, nam
 
 
 @EACH_TOOL
-def test_an_input_with_too_few_or_other_fields_is_refused(files: Client, tool: str) -> None:
+def test_an_input_with_missing_or_unknown_fields_is_refused(files: Client, tool: str) -> None:
     fewer = [
         {other: value for other, value in INPUTS[tool].items() if other != name}
         for name in required(tool)
@@ -123,7 +123,7 @@ def test_an_input_with_too_few_or_other_fields_is_refused(files: Client, tool: s
 
 
 @EACH_FIELD
-def test_an_odd_text_is_refused_or_stored_as_it_is(files: Client, tool: str, name: str) -> None:
+def test_an_odd_text_is_refused_or_stored_unchanged(files: Client, tool: str, name: str) -> None:
     if "string" not in types_of(SCHEMAS[tool]["properties"][name]):
         return
     allowed = ALLOWED.get(f"{tool} {name}", ALLOWED.get(name, ()))
@@ -163,9 +163,7 @@ BODIES = {
 
 
 @EACH_TOOL
-def test_a_request_that_no_tool_takes_is_refused_in_the_tools_own_form(
-    files: Client, tool: str
-) -> None:
+def test_a_malformed_request_is_refused_in_the_form_of_the_tool(files: Client, tool: str) -> None:
     good = json.dumps(INPUTS[tool]).replace("~", f"{files.root}/").encode()
     with untouched(files.root):
         for body in choose(tool, BODIES.values(), 4):
@@ -188,7 +186,7 @@ def outcome(files: Client, tool: str, given: dict[str, Any]) -> tuple[int, bytes
 
 
 @EACH_TOOL
-def test_null_is_the_same_as_leaving_an_optional_field_out(files: Client, tool: str) -> None:
+def test_null_equals_an_omitted_optional_field(files: Client, tool: str) -> None:
     optional = [name for name in INPUTS[tool] if name not in required(tool)]
     for names in (*([name] for name in optional), optional):
         rest = {name: value for name, value in INPUTS[tool].items() if name not in names}
@@ -196,7 +194,7 @@ def test_null_is_the_same_as_leaving_an_optional_field_out(files: Client, tool: 
         assert outcome(files, tool, nulls) == outcome(files, tool, rest)
 
 
-def test_an_index_may_be_written_as_a_text_or_with_a_fraction_of_zero(files: Client) -> None:
+def test_an_index_may_be_a_string_or_an_integral_float(files: Client) -> None:
     given = {**INPUTS["omp/notebook"], "cell_type": None}
     expected = outcome(files, "omp/notebook", {**given, "cell_index": 2})
     assert expected[0] == 200
@@ -205,7 +203,7 @@ def test_an_index_may_be_written_as_a_text_or_with_a_fraction_of_zero(files: Cli
 
 
 @pytest.mark.parametrize("number", ["2", 2.0])
-def test_lines_to_read_may_be_numbers_as_texts(files: Client, number: object) -> None:
+def test_line_numbers_may_be_strings(files: Client, number: object) -> None:
     given = {"file_path": TEXT, "offset": number, "limit": number}
 
     (block,) = call(files, "claude_code/Read", given).json["content"]
@@ -213,7 +211,7 @@ def test_lines_to_read_may_be_numbers_as_texts(files: Client, number: object) ->
     assert [line.split("\t")[0].strip() for line in block["text"].splitlines()[:2]] == ["2", "3"]
 
 
-def test_a_cell_id_of_digits_is_an_id_before_it_is_an_index(files: Client) -> None:
+def test_a_cell_id_of_digits_has_priority_over_an_index(files: Client) -> None:
     cells = samples.code("a", "1"), samples.code("b", "x")
     (files.root / "a.ipynb").write_bytes(samples.notebook(*cells))
     for cell_id in ("1", 1.0, "0"):
@@ -221,7 +219,7 @@ def test_a_cell_id_of_digits_is_an_id_before_it_is_an_index(files: Client) -> No
         assert call(files, "mycode/NotebookEdit", given).json["cell_index"] == 0
 
 
-def test_a_text_that_is_no_number_for_certain_is_refused(files: Client) -> None:
+def test_a_string_that_is_not_clearly_a_number_is_refused(files: Client) -> None:
     with untouched(files.root):
         for number in ("two", "", " 2", "2.5", 2.5, "-1", "1e400", True, [2], "2" * 99):
             given = {**INPUTS["omp/notebook"], "cell_index": number}

@@ -74,7 +74,7 @@ OUTSIDE = [
 
 
 @pytest.mark.parametrize("tool", CALLS)
-def test_outside_hidden_and_missing_look_the_same_to_every_tool(
+def test_outside_hidden_and_missing_paths_get_the_same_error_from_every_tool(
     live: Client, root: Path, tool: str
 ) -> None:
     suffixes = [".ipynb"] if tool not in TEXTS else [".ipynb", ".md"]
@@ -104,7 +104,7 @@ def is_new(root: Path, path: str) -> bool:
 
 @pytest.mark.usefixtures("root")
 @pytest.mark.parametrize("tool", [tool for tool, (_, _, relative) in CALLS.items() if relative])
-def test_relative_paths_lead_no_further(live: Client, tool: str) -> None:
+def test_relative_paths_do_not_leave_the_root(live: Client, tool: str) -> None:
     for name in OUTSIDE:
         with untouched(*around(live.root)):
             answer = send(live, tool, f"{name}.ipynb")
@@ -112,7 +112,7 @@ def test_relative_paths_lead_no_further(live: Client, tool: str) -> None:
         failure(tool, answer)
 
 
-def test_a_name_in_another_form_of_unicode_is_another_name(live: Client, root: Path) -> None:
+def test_names_in_different_unicode_forms_are_different_files(live: Client, root: Path) -> None:
     composed, decomposed = (unicodedata.normalize(form, "é.ipynb") for form in ("NFC", "NFD"))
     (root / composed).write_bytes(samples.three_cells())
     with untouched(root):
@@ -121,7 +121,7 @@ def test_a_name_in_another_form_of_unicode_is_another_name(live: Client, root: P
     assert samples.cells_of((root / composed).read_bytes())[0]["source"] == "new"
 
 
-def test_a_link_within_the_root_leads_to_what_it_names(live: Client, root: Path) -> None:
+def test_a_link_within_the_root_leads_to_its_target(live: Client, root: Path) -> None:
     (root / "real.ipynb").write_bytes(samples.three_cells())
     (root / "link.ipynb").symlink_to(root / "real.ipynb")
     answer = send(live, "nexo/NotebookEdit", f"{root}/link.ipynb")
@@ -131,7 +131,7 @@ def test_a_link_within_the_root_leads_to_what_it_names(live: Client, root: Path)
 
 
 @pytest.mark.parametrize("tool", CALLS)
-def test_no_answer_names_a_place_that_the_caller_did_not_name(
+def test_no_reply_contains_a_path_that_the_request_did_not_contain(
     live: Client, root: Path, tool: str
 ) -> None:
     path = f"{root}/sub/../{'a.md' if tool in TEXTS else 'a.ipynb'}"

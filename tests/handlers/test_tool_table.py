@@ -120,7 +120,7 @@ def call(client: Client, call: Call, session: str) -> Answer:
 
 
 @pytest.mark.parametrize("case", ROWS, ids=lambda case: case.name)
-def test_every_sentence_of_the_table_holds(
+def test_every_row_of_the_table_is_true(
     client: Client, messages: Messages, case: Row, tree: Path
 ) -> None:
     session = f"row {next(SESSIONS)}"

@@ -51,7 +51,7 @@ def text(live: Client, request: pytest.FixtureRequest) -> Path:
     return path
 
 
-def test_the_five_dialects_are_defined_and_listed(live: Client) -> None:
+def test_the_five_toolsets_are_defined_and_listed(live: Client) -> None:
     notebook_edits = {NEXO, MYCODE, CC, "omp/notebook", SECTIONS}
     assert set(ADDRESSES) == {*notebook_edits, READ, WRITE, EDIT}
     about = live.request("GET", "nbedit").json
@@ -63,7 +63,7 @@ def test_the_five_dialects_are_defined_and_listed(live: Client) -> None:
         jsonschema.Draft202012Validator.check_schema(tool["input_schema"])
 
 
-def test_without_a_session_all_requests_with_the_token_are_one(live: Client, text: Path) -> None:
+def test_requests_without_a_session_share_one_session_per_token(live: Client, text: Path) -> None:
     edit = {"file_path": str(text), "old_string": "one", "new_string": "two"}
     other = {"X-NbEdit-Session": "test_without_a_session"}
     assert send(live, READ, other, file_path=str(text)).status == 200
@@ -72,7 +72,7 @@ def test_without_a_session_all_requests_with_the_token_are_one(live: Client, tex
     assert send(live, EDIT, **edit).status == 200
 
 
-def test_what_one_session_read_another_has_not(live: Client, notebook: Path) -> None:
+def test_a_read_by_one_session_does_not_count_for_another(live: Client, notebook: Path) -> None:
     one, other = ({"X-NbEdit-Session": f"one or other {n}"} for n in range(2))
     edit = {"notebook_path": str(notebook), "cell_id": "alpha", "new_source": "x"}
     assert send(live, READ, one, file_path=str(notebook)).status == 200
@@ -85,14 +85,14 @@ def test_what_one_session_read_another_has_not(live: Client, notebook: Path) -> 
         assert send(live, CC, one, **{**edit, "cell_id": "beta"}).status == 412
 
 
-def test_reading_by_the_notebooks_route_counts_too(live: Client, notebook: Path) -> None:
+def test_a_read_by_the_notebooks_route_counts_for_tools(live: Client, notebook: Path) -> None:
     session = {"X-NbEdit-Session": "reads by the route"}
     assert live.read(notebook.name, session).status == 200
     edit = {"notebook_path": str(notebook), "cell_id": "alpha", "new_source": "x"}
     assert send(live, CC, session, **edit).status == 200
 
 
-def test_a_call_that_is_repeated_with_its_key_is_done_once(live: Client, notebook: Path) -> None:
+def test_a_repeated_call_with_an_idempotency_key_runs_once(live: Client, notebook: Path) -> None:
     key = {"Idempotency-Key": "a call that is repeated"}
     insert = {
         "notebook_path": str(notebook),
@@ -110,7 +110,7 @@ def test_a_call_that_is_repeated_with_its_key_is_done_once(live: Client, noteboo
         assert other.json["error"] == "IdempotencyMismatch"
 
 
-def test_many_who_append_to_one_section_at_once_all_do(live: Client, text: Path) -> None:
+def test_concurrent_appends_to_one_section_are_all_made(live: Client, text: Path) -> None:
     def append(n: int) -> int:
         more = {"action": "append_to_section", "section": "Title", "content": f"- entry {n}"}
         return send(live, SECTIONS, file=text.name, **more).status
@@ -122,7 +122,7 @@ def test_many_who_append_to_one_section_at_once_all_do(live: Client, text: Path)
     assert sorted(entries) == sorted(f"- entry {n}" for n in range(16))
 
 
-def test_of_many_who_edit_what_they_read_each_edit_is_in_or_refused(
+def test_concurrent_edits_of_cells_that_were_read_are_made_or_refused(
     live: Client, text: Path
 ) -> None:
     text.write_text("".join(f"<{n}>\n" for n in range(8)))
@@ -142,7 +142,7 @@ def test_of_many_who_edit_what_they_read_each_edit_is_in_or_refused(
     assert text.read_text() == "".join(f"[{n}]\n" if n == done else f"<{n}>\n" for n in range(8))
 
 
-def test_a_tool_keeps_what_no_tool_may_change(live: Client, notebook: Path) -> None:
+def test_a_tool_preserves_what_tools_must_not_change(live: Client, notebook: Path) -> None:
     cell = samples.code("x", "locked", metadata={"editable": False, "deletable": False})
     notebook.write_bytes(samples.notebook(cell))
     with untouched(notebook.parent):
@@ -152,7 +152,7 @@ def test_a_tool_keeps_what_no_tool_may_change(live: Client, notebook: Path) -> N
             assert (answer.status, answer.json["error"]) == (403, "CellProtected")
 
 
-def test_a_written_notebook_is_not_trusted_for_it(live: Client, notebook: Path) -> None:
+def test_a_notebook_written_by_a_tool_is_not_trusted(live: Client, notebook: Path) -> None:
     content = notebook.read_text()
     notebook.unlink()
     assert send(live, WRITE, file_path=str(notebook), content=content).status == 200
@@ -160,9 +160,7 @@ def test_a_written_notebook_is_not_trusted_for_it(live: Client, notebook: Path) 
 
 
 @pytest.mark.parametrize("tool", [tool for tool in INPUTS if path_field(tool) != "file_path"])
-def test_where_the_server_asks_for_it_every_tool_must_have_read_the_notebook(
-    servers: Servers, tool: str
-) -> None:
+def test_with_read_before_edit_every_tool_requires_a_read(servers: Servers, tool: str) -> None:
     client = servers("owners")
     path = client.root / f"read first by {tool.replace('/', ' ')}.ipynb"
     path.write_bytes(samples.three_cells())
@@ -175,7 +173,7 @@ def test_where_the_server_asks_for_it_every_tool_must_have_read_the_notebook(
     assert send(client, tool, **given).status == 200
 
 
-async def test_an_open_tab_of_a_text_hears_of_every_change_by_a_tool(
+async def test_an_open_tab_of_a_text_file_gets_an_event_for_every_tool_change(
     local: Local, jp_serverapp: Any
 ) -> None:
     saved: list[str] = []
@@ -197,7 +195,7 @@ async def test_an_open_tab_of_a_text_hears_of_every_change_by_a_tool(
     assert saved == ["a.md"] * 3
 
 
-async def test_a_notebook_that_is_changed_while_it_is_copied_is_not_edited(
+async def test_a_notebook_that_changes_during_its_backup_is_not_edited(
     local: Local, jp_serverapp: Any
 ) -> None:
     notebook = local.root / "a.ipynb"
@@ -219,9 +217,7 @@ async def test_a_notebook_that_is_changed_while_it_is_copied_is_not_edited(
 BACKUP = {"cell_id": "alpha", "new_source": "x", "backup": True}
 
 
-def test_a_copy_has_every_byte_and_is_never_made_over_anything(
-    live: Client, notebook: Path
-) -> None:
+def test_a_backup_has_every_byte_and_overwrites_nothing(live: Client, notebook: Path) -> None:
     odd = samples.three_cells().replace(b"\n", b"\r\n").rstrip()
     notebook.write_bytes(odd)
     notebook.with_suffix(".ipynb.bak").mkdir()
@@ -232,7 +228,7 @@ def test_a_copy_has_every_byte_and_is_never_made_over_anything(
     assert notebook.with_suffix(".ipynb.bak-2").is_symlink()
 
 
-def test_outputs_of_every_kind_are_shown_to_be_read(live: Client, notebook: Path) -> None:
+def test_outputs_of_every_kind_are_shown_as_text(live: Client, notebook: Path) -> None:
     error = {"output_type": "error", "ename": "E", "evalue": "why"}
     shown: dict[str, Any] = {"output_type": "display_data", "metadata": {}}
     outputs = [
@@ -259,7 +255,7 @@ def test_outputs_of_every_kind_are_shown_to_be_read(live: Client, notebook: Path
     )
 
 
-def test_a_notebook_too_large_to_show_is_shown_in_part_and_says_so(
+def test_a_notebook_too_large_to_show_is_truncated_with_a_note(
     live: Client, notebook: Path
 ) -> None:
     output = {"output_type": "stream", "name": "stdout", "text": "x" * 3_000_000}

@@ -121,7 +121,7 @@ def _is_utf_8(path: bytes) -> bool:
 
 
 @pytest.mark.threat("S1")
-def test_no_spelling_in_an_address_leads_out_of_the_root(deep: Client, lines: list[str]) -> None:
+def test_no_path_in_a_url_writes_outside_the_root(deep: Client, lines: list[str]) -> None:
     assert len(aimed()) > 5_000
     ways = share("edit", aimed())
     requests = [Request("GET", f"notebooks/{line}") for line in share("address", lines)]
@@ -131,14 +131,12 @@ def test_no_spelling_in_an_address_leads_out_of_the_root(deep: Client, lines: li
     assert_nothing_there(deep, answers)
 
 
-def test_no_spelling_in_an_address_shows_what_is_outside_the_root(deep: Client) -> None:
+def test_no_path_in_a_url_shows_a_file_outside_the_root(deep: Client) -> None:
     requests = [Request("GET", f"notebooks/{way}") for way in share("read", aimed())]
     assert_nothing_there(deep, all_answers(deep, requests, "reads out of the root"))
 
 
-def test_no_spelling_in_a_body_leads_a_search_out_of_the_root(
-    deep: Client, lines: list[str]
-) -> None:
+def test_no_path_in_a_body_makes_a_search_leave_the_root(deep: Client, lines: list[str]) -> None:
     spellings = dict.fromkeys(share("search", lines))
     if NIGHTLY:
         spellings |= dict.fromkeys(
@@ -164,7 +162,7 @@ def called(deep: Client, tool: str, number: int, line: str) -> Request:
     return Request("POST", f"tools/{tool}", json.dumps({**rest, name: path}).encode())
 
 
-def test_no_spelling_leads_a_tool_out_of_the_root(deep: Client, lines: list[str]) -> None:
+def test_no_path_makes_a_tool_leave_the_root(deep: Client, lines: list[str]) -> None:
     tools = list(CALLS)
     turns = len(tools) if NIGHTLY else 1
     requests = [
@@ -194,7 +192,7 @@ def test_no_spelling_leads_a_tool_out_of_the_root(deep: Client, lines: list[str]
         assert path.resolve().is_relative_to(deep.root)
 
 
-def test_the_same_requests_do_reach_what_is_inside_the_root(deep: Client) -> None:
+def test_the_same_requests_reach_files_inside_the_root(deep: Client) -> None:
     folder = deep.root / "inside"
     folder.mkdir()
     inside = folder / NAME

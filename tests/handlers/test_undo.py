@@ -28,7 +28,9 @@ from tests.support.services import ServiceBuilder
 TEXT = ODD
 
 
-def test_the_newest_edit_is_taken_back_to_the_byte_and_made_again(live: Client, path: str) -> None:
+def test_undo_of_the_newest_edit_restores_all_bytes_and_redo_repeats_it(
+    live: Client, path: str
+) -> None:
     file = live.root / path
     number = edit(live, path, replace("alpha", "x = 2"), {"op": "delete", "cell": "gamma"})
     after = file.read_bytes()
@@ -48,7 +50,7 @@ def test_the_newest_edit_is_taken_back_to_the_byte_and_made_again(live: Client, 
     assert file.read_bytes() == ODD
 
 
-def test_one_edit_after_the_other_is_taken_back_until_there_is_none(
+def test_repeated_undo_reverts_one_edit_after_the_other_to_the_first(
     live: Client, path: str
 ) -> None:
     versions = []
@@ -66,7 +68,7 @@ def test_one_edit_after_the_other_is_taken_back_until_there_is_none(
     details(undo(live, path, "redo"), 409, "nothing_to_undo")
 
 
-def test_of_an_older_edit_only_its_cells_are_taken_back(live: Client, path: str) -> None:
+def test_undo_of_an_older_edit_reverts_only_its_cells(live: Client, path: str) -> None:
     older = edit(live, path, replace("alpha", "x = 2"))
     edit(live, path, replace("beta", "# Other"))
     answer = undo(live, path, edit_id=older)
@@ -79,7 +81,7 @@ def test_of_an_older_edit_only_its_cells_are_taken_back(live: Client, path: str)
     assert ODD[start:stop] in text
 
 
-def test_what_somebody_has_changed_since_is_not_taken_back(live: Client, path: str) -> None:
+def test_undo_is_refused_for_cells_changed_since(live: Client, path: str) -> None:
     older = edit(live, path, replace("alpha", "x = 2"), replace("beta", "# Other"))
     edit(live, path, replace("alpha", "x = 3"))
     before = (live.root / path).read_bytes()
@@ -90,9 +92,7 @@ def test_what_somebody_has_changed_since_is_not_taken_back(live: Client, path: s
     assert (live.root / path).read_bytes() == before
 
 
-def test_a_save_by_a_tab_in_between_and_a_run_of_the_cell_do_not_stop_it(
-    live: Client, path: str
-) -> None:
+def test_a_save_by_a_tab_and_a_run_of_the_cell_do_not_prevent_undo(live: Client, path: str) -> None:
     edit(live, path, replace("alpha", "x = 2"))
     found = json.loads(live.request("GET", f"api/contents/{path}").body)
     cell = found["content"]["cells"][0]
@@ -107,7 +107,7 @@ def test_a_save_by_a_tab_in_between_and_a_run_of_the_cell_do_not_stop_it(
     assert first["outputs"] == [samples.HTML_OUTPUT]
 
 
-def test_an_edit_is_taken_back_once(live: Client, path: str) -> None:
+def test_an_edit_is_undone_once(live: Client, path: str) -> None:
     number = edit(live, path, replace("alpha", "x = 2"))
     details(undo(live, path, "redo", edit_id=number), 409, "nothing_to_undo")
     by = undo(live, path, edit_id=number).json["edit_id"]
@@ -119,7 +119,7 @@ def test_an_edit_is_taken_back_once(live: Client, path: str) -> None:
     assert list_sources(live, path)[0] == "x = 2"
 
 
-def test_a_dry_run_shows_what_taking_back_would_do(live: Client, path: str) -> None:
+def test_a_dry_run_shows_the_result_of_undo(live: Client, path: str) -> None:
     edit(live, path, replace("alpha", "x = 2"))
     before = (live.root / path).read_bytes()
     answer = undo(live, path, dry_run=True)
@@ -131,9 +131,7 @@ def test_a_dry_run_shows_what_taking_back_would_do(live: Client, path: str) -> N
     assert samples.hash_of(live.root / path) == answer.json["hash"]
 
 
-def test_a_version_a_key_and_a_message_mean_the_same_as_with_an_edit(
-    live: Client, path: str
-) -> None:
+def test_version_key_and_message_mean_the_same_as_for_an_edit(live: Client, path: str) -> None:
     edit(live, path, replace("alpha", "x = 2"))
     details(undo(live, path, hash="0" * 64), 412, "hash_mismatch")
     details(undo(live, path, headers={"If-Match": f'"{"0" * 64}"'}), 412, "hash_mismatch")
@@ -144,9 +142,7 @@ def test_a_version_a_key_and_a_message_mean_the_same_as_with_an_edit(
     assert (live.root / path).read_bytes() == ODD
 
 
-def test_of_many_who_take_back_at_once_each_takes_back_another_edit(
-    live: Client, path: str
-) -> None:
+def test_concurrent_undos_each_revert_another_edit(live: Client, path: str) -> None:
     for n in range(6):
         edit(live, path, replace("alpha", f"x = {n + 10}"))
     with ThreadPoolExecutor(6) as pool:
@@ -156,7 +152,7 @@ def test_of_many_who_take_back_at_once_each_takes_back_another_edit(
     details(undo(live, path), 409, "nothing_to_undo")
 
 
-async def test_an_edit_is_taken_back_after_a_restart(services: ServiceBuilder) -> None:
+async def test_an_edit_is_undone_after_a_restart(services: ServiceBuilder) -> None:
     services.storage.notebooks["a.ipynb"] = ODD
     before = services.build_editing()
     await before.edit("a.ipynb", Replace(cell="alpha", source="x = 2"))
@@ -167,7 +163,7 @@ async def test_an_edit_is_taken_back_after_a_restart(services: ServiceBuilder) -
 
 
 @pytest.mark.usefixtures("notebook")
-async def test_taking_back_is_told_of_like_any_edit(local: Local, jp_ws_fetch: Any) -> None:
+async def test_undo_emits_the_events_of_an_edit(local: Local, jp_ws_fetch: Any) -> None:
     async with listening(jp_ws_fetch) as listener:
         await local.patch("a.ipynb", replace("alpha", "x = 2"), client="one")
         answer = await send_json_locally(local, "POST", "notebooks/a.ipynb/undo", {"client": "two"})
@@ -181,7 +177,7 @@ def trust(live: Client, path: str) -> None:
     assert live.request("POST", f"api/contents/{path}/trust", b"").status == 201
 
 
-def test_a_notebook_keeps_its_trust_when_an_edit_is_taken_back(live: Client, path: str) -> None:
+def test_a_notebook_stays_trusted_after_undo(live: Client, path: str) -> None:
     # Signatures go by what a notebook holds, and other tests have the same one.
     (live.root / path).write_bytes(TEXT.replace(b"as is", b"signed here"))
     trust(live, path)
@@ -196,7 +192,7 @@ def test_a_notebook_keeps_its_trust_when_an_edit_is_taken_back(live: Client, pat
 
 
 @pytest.mark.threat("S21")
-def test_outputs_that_nobody_trusted_come_back_untrusted(live: Client, path: str) -> None:
+def test_untrusted_outputs_are_restored_untrusted(live: Client, path: str) -> None:
     # A signature is one of the content, wherever it is.
     (live.root / path).write_bytes(TEXT.replace(b"as is", b"signed by nobody"))
     number = edit(live, path, {"op": "clear_outputs", "all": True})
@@ -211,9 +207,7 @@ def test_outputs_that_nobody_trusted_come_back_untrusted(live: Client, path: str
 
 
 @pytest.mark.parametrize(("mode", "status"), [("review", 202), ("plan", 403)])
-def test_what_was_taken_back_comes_again_only_as_edits_may(
-    live: Client, path: str, mode: str, status: int
-) -> None:
+def test_redo_is_validated_like_an_edit(live: Client, path: str, mode: str, status: int) -> None:
     edit(live, path, replace("beta", "# Kept"))
     number = edit(live, path, replace("alpha", "evil"))
     back = undo(live, path).json["edit_id"]

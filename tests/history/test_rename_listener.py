@@ -56,7 +56,7 @@ def rename(old: str, new: str) -> dict[str, str]:
         ({"action": "copy", "path": "b", "source_path": "a"}, ["b"], []),
     ],
 )
-async def test_only_what_is_true_is_passed_on_and_to_all_even_if_one_fails(
+async def test_only_verified_renames_are_passed_on_even_if_one_observer_fails(
     services: ServiceBuilder,
     event: dict[str, str],
     there: list[str],

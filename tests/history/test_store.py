@@ -31,7 +31,7 @@ async def numbers(ledger: EditHistory, path: str | None = "a.ipynb", limit: int 
 # What is kept -------------------------------------------------------------------------------------
 
 
-async def test_after_a_purge_and_a_restart_no_number_is_given_again(
+async def test_edit_numbers_are_not_reused_after_purge_and_restart(
     services: ServiceBuilder,
 ) -> None:
     first = services.build_ledger()
@@ -41,7 +41,7 @@ async def test_after_a_purge_and_a_restart_no_number_is_given_again(
     assert await services.build_ledger().add(new(), None) == 4
 
 
-async def test_twenty_operations_are_told_and_that_there_were_more(
+async def test_an_entry_lists_20_operations_and_counts_the_others(
     services: ServiceBuilder,
 ) -> None:
     ledger = services.build_ledger()
@@ -53,14 +53,14 @@ async def test_twenty_operations_are_told_and_that_there_were_more(
     assert more.operations[-1].index == 19
 
 
-async def test_an_id_that_no_utf_8_has_is_kept(services: ServiceBuilder) -> None:
+async def test_a_cell_id_that_is_not_utf8_is_stored(services: ServiceBuilder) -> None:
     ledger = services.build_ledger()
     await ledger.add(new(operations=[{**REPLACED, "cell_id": "\ud800"}]), None)
     ((entry,),) = [await ledger.list_page("a.ipynb", limit=1)]
     assert entry.operations[0].cell_id == "\ud800"
 
 
-async def test_servers_with_other_roots_have_histories_of_their_own(
+async def test_histories_are_separate_for_each_root(
     services: ServiceBuilder,
 ) -> None:
     one, other = (services.build_ledger(root=lambda root=root: root) for root in ("/x", "/y"))
@@ -73,7 +73,7 @@ async def test_servers_with_other_roots_have_histories_of_their_own(
     assert await numbers(one) == [number]
 
 
-async def test_an_edit_that_is_broken_in_the_file_is_a_refusal(services: ServiceBuilder) -> None:
+async def test_a_damaged_edit_in_the_database_is_an_error(services: ServiceBuilder) -> None:
     ledger = services.build_ledger()
     number = await ledger.add(new(), b"record")
     with closing(sqlite3.connect(services.database_file)) as base, base:
@@ -122,7 +122,7 @@ BOOKKEEPING: dict[str, list[tuple[str, int | None, list[int | None], int | None,
 
 
 @pytest.mark.parametrize("steps", BOOKKEEPING.values(), ids=BOOKKEEPING)
-async def test_what_is_in_effect_and_what_comes_next(
+async def test_edits_in_effect_and_the_next_undo_and_redo_are_computed(
     services: ServiceBuilder, steps: list[Any]
 ) -> None:
     ledger = services.build_ledger()
@@ -141,7 +141,7 @@ async def test_what_is_in_effect_and_what_comes_next(
 # How much, for how long ---------------------------------------------------------------------------
 
 
-async def test_the_oldest_edits_go_first_when_there_are_too_many_bytes(
+async def test_the_oldest_edits_are_pruned_above_the_size_limit(
     services: ServiceBuilder,
 ) -> None:
     one = services.build_ledger(root=lambda: "/x", max_bytes=100_000)
@@ -153,7 +153,7 @@ async def test_the_oldest_edits_go_first_when_there_are_too_many_bytes(
     assert 5 <= len(kept) <= 10
 
 
-async def test_what_is_kept_is_counted_right(services: ServiceBuilder) -> None:
+async def test_stored_sizes_are_counted_correctly(services: ServiceBuilder) -> None:
     ledger = services.build_ledger(max_bytes=100_000)
     for number in range(30):
         await ledger.add(new(f"{number % 7}.ipynb"), bytes(number * 500))
@@ -169,7 +169,7 @@ async def test_what_is_kept_is_counted_right(services: ServiceBuilder) -> None:
     assert idle == 0
 
 
-async def test_a_record_that_would_push_out_all_others_is_not_kept(
+async def test_a_record_that_would_displace_all_others_is_not_stored(
     services: ServiceBuilder,
 ) -> None:
     ledger = services.build_ledger(max_bytes=100_000)
@@ -182,7 +182,9 @@ async def test_a_record_that_would_push_out_all_others_is_not_kept(
     ]
 
 
-async def test_old_edits_go_and_leave_no_byte(services: ServiceBuilder, clock: Clock) -> None:
+async def test_old_edits_are_pruned_and_leave_no_bytes(
+    services: ServiceBuilder, clock: Clock
+) -> None:
     ledger = services.build_ledger(max_days=2)
     for _ in range(3):
         await ledger.add(new(message=CANARY), CANARY.encode())
@@ -203,7 +205,7 @@ async def test_old_edits_go_and_leave_no_byte(services: ServiceBuilder, clock: C
 # Names that go, names that change -----------------------------------------------------------------
 
 
-async def test_a_folder_that_goes_takes_the_histories_in_it_and_no_others(
+async def test_deleting_a_folder_deletes_exactly_the_histories_in_it(
     services: ServiceBuilder,
 ) -> None:
     ledger = services.build_ledger()
@@ -215,7 +217,7 @@ async def test_a_folder_that_goes_takes_the_histories_in_it_and_no_others(
     }  # fmt: skip
 
 
-async def test_a_history_follows_its_notebook_and_its_folder(services: ServiceBuilder) -> None:
+async def test_a_history_is_renamed_with_its_notebook_and_folder(services: ServiceBuilder) -> None:
     ledger = services.build_ledger()
     for path in ("a", "x/a", "x/%/b", "x0/c"):
         await ledger.add(new(path), b"record")
@@ -229,7 +231,7 @@ async def test_a_history_follows_its_notebook_and_its_folder(services: ServiceBu
         await ledger.get_entry("a", 1)
 
 
-async def test_nobody_loses_a_history_because_something_is_said_to_have_got_its_name(
+async def test_an_unverified_rename_onto_a_notebook_does_not_delete_its_history(
     services: ServiceBuilder,
 ) -> None:
     ledger = services.build_ledger()

@@ -55,7 +55,7 @@ def test_texts_are_read_and_changed_in_linear_time(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BROKEN_JSON)
-def test_texts_that_are_no_json_are_refused_in_linear_time(name: str) -> None:
+def test_invalid_json_is_refused_in_linear_time(name: str) -> None:
     assert_linear(lambda size: attempt(Document.parse, BROKEN_JSON[name](size)), 5000)
 
 

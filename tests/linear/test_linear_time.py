@@ -24,7 +24,7 @@ LONG = 3_000_000 if is_nightly() else 100_000
 
 
 @pytest.mark.parametrize("group", GROUPS if is_nightly() else [" or ".join(GROUPS)])
-def test_nothing_that_a_request_or_a_notebook_can_hold_takes_more_than_linear_time(
+def test_no_request_and_no_notebook_takes_more_than_linear_time(
     group: str,
 ) -> None:
     done = subprocess.run(
@@ -51,6 +51,6 @@ def test_a_very_long_text_is_read(name: str) -> None:
 
 @pytest.mark.timeout(LIMIT_OF_ONE)
 @pytest.mark.parametrize("name", BROKEN_JSON)
-def test_a_very_long_text_that_is_no_json_is_refused(name: str) -> None:
+def test_a_very_long_text_of_invalid_json_is_refused(name: str) -> None:
     with pytest.raises(InvalidNotebook):
         Document.parse(BROKEN_JSON[name](LONG))

@@ -101,11 +101,13 @@ DELETE_NEW = {"op": "delete", "cell": "new"}
         ([move("a", at="end"), move("c", at="start")], "cba"),
     ],
 )
-def test_the_operations_of_a_batch_meet(operations: list[dict[str, Any]], expected: str) -> None:
+def test_the_operations_of_a_batch_interact(
+    operations: list[dict[str, Any]], expected: str
+) -> None:
     assert sources(ABC, *operations) == list(expected)
 
 
-def test_cells_merge_that_the_batch_itself_put_side_by_side() -> None:
+def test_cells_that_the_batch_made_adjacent_can_be_merged() -> None:
     operations = [
         move("a", after="c"),
         {"op": "delete", "cell": "b"},
@@ -117,7 +119,7 @@ def test_cells_merge_that_the_batch_itself_put_side_by_side() -> None:
     assert sources(ABC, *operations) == ["c\na\nd"]
 
 
-def test_a_thousand_cells_can_be_inserted_each_behind_the_one_before() -> None:
+def test_a_thousand_cells_can_be_inserted_each_after_the_previous_one() -> None:
     chain = [put("0", after="a", id="i0")]
     chain += [put("x", after=f"i{at}", id=f"i{at + 1}") for at in range(999)]
 
@@ -142,13 +144,13 @@ def test_a_thousand_cells_can_be_inserted_each_behind_the_one_before() -> None:
         (set_metadata("x", tags=["t"], b="/", k={"no": None}, missing=None), "", ""),
     ],
 )
-def test_only_the_members_that_a_patch_names_change_their_bytes(
+def test_a_metadata_patch_changes_only_the_bytes_of_its_members(
     operation: dict[str, Any], old: str, new: str
 ) -> None:
     assert after(Document.parse(ODD), operation).decode() == ODD.decode().replace(old, new)
 
 
-def test_new_metadata_stand_where_nbformat_would_have_put_them() -> None:
+def test_new_metadata_are_placed_where_nbformat_places_them() -> None:
     document = Document.parse(samples.three_cells())
     of_cell = set_metadata("alpha", tags=["a"], k={"b": {"c": []}})
 
@@ -158,7 +160,7 @@ def test_new_metadata_stand_where_nbformat_would_have_put_them() -> None:
     assert text.decode() == again
 
 
-def test_only_the_lines_that_differ_are_written_anew() -> None:
+def test_only_the_changed_lines_are_rewritten() -> None:
     text = ABC.text[:].replace(b'"b"\n', b'["\\u0062\\n",  "\\/c\\n" ,\n"\\u0064"]\n')
     document = Document.parse(text)
     assert document.get_cell(1).source == "b\n/c\nd"
@@ -169,7 +171,7 @@ def test_only_the_lines_that_differ_are_written_anew() -> None:
     assert splice.text == b'"X\\n"'
 
 
-def test_a_source_with_a_lone_surrogate_can_be_edited_around_it() -> None:
+def test_a_source_with_a_lone_surrogate_can_be_edited_elsewhere() -> None:
     text = samples.notebook(samples.raw("x 1", "x")).replace(b"x 1", b"\\ud83d 1")
     operation = {"op": "replace_text", "cell": "x", "old": "1", "new": "2"}
 
@@ -193,7 +195,7 @@ def test_a_source_with_a_lone_surrogate_can_be_edited_around_it() -> None:
         ),
     ],
 )
-def test_an_odd_count_is_cleared_in_a_code_cell_only(
+def test_an_invalid_execution_count_is_cleared_only_in_code_cells(
     cell: bytes, operation: dict[str, Any], old: bytes, new: bytes
 ) -> None:
     document = Document.parse(b'{"cells": [' + cell + b'], "nbformat": 4}')
@@ -201,7 +203,7 @@ def test_an_odd_count_is_cleared_in_a_code_cell_only(
     assert after(document, operation) == document.text[:].replace(old, new)
 
 
-def test_what_has_no_metadata_can_be_split_and_given_some() -> None:
+def test_a_cell_without_metadata_can_be_split_and_can_get_metadata() -> None:
     cell = {"cell_type": "raw", "source": "a\nb"}
     top = {"cells": [cell], "nbformat": 4, "nbformat_minor": 4}
     document = Document.parse(json.dumps(top).encode())
@@ -212,7 +214,7 @@ def test_what_has_no_metadata_can_be_split_and_given_some() -> None:
     assert changed == {**top, "cells": [{**cell, "metadata": {"k": 1}}], "metadata": {"k": 1}}
 
 
-def test_a_split_cell_has_its_attachments_twice_and_is_running_once() -> None:
+def test_split_copies_attachments_and_execution_times_of_finished_cells() -> None:
     image = {"a.png": {"image/png": "QQ=="}}
     document = notebook(
         samples.code("1\n2", "code", metadata={"execution": STARTED, "k": 1}),
@@ -246,9 +248,7 @@ ODD_ONES: list[Any] = [1, [], "p", None]
         *(([odd, odd], odd) for odd in ODD_ONES),
     ],
 )
-def test_attachments_come_together_when_cells_are_merged(
-    attachments: list[Any], merged: Any
-) -> None:
+def test_merge_combines_attachments(attachments: list[Any], merged: Any) -> None:
     members = [{} if one is ... else {"attachments": one} for one in attachments]
     document = notebook(*(samples.markdown("x", f"c{n}", **one) for n, one in enumerate(members)))
 
@@ -257,7 +257,7 @@ def test_attachments_come_together_when_cells_are_merged(
     assert cell["attachments"] == merged
 
 
-def test_cells_with_different_attachments_of_one_name_are_not_merged() -> None:
+def test_cells_with_different_attachments_of_the_same_name_are_not_merged() -> None:
     cells = [
         samples.markdown("x", f"c{n}", attachments={"p": one}) for n, one in ((1, ONE), (2, OTHER))
     ]
@@ -270,14 +270,14 @@ def test_cells_with_different_attachments_of_one_name_are_not_merged() -> None:
 # Refusals ----------------------------------------------------------------------------------------
 
 
-def test_a_refusal_has_the_number_of_the_operation() -> None:
+def test_an_error_has_the_number_of_the_operation() -> None:
     with pytest.raises(CellChanged) as raised:
         edit(ABC, move("a", at="end"), replace("a", "", expect={"source": "b"}))
 
     assert raised.value.details["operation"] == 1
 
 
-def test_a_guard_looks_at_the_cell_as_it_was_before_the_batch() -> None:
+def test_expect_compares_the_cell_before_the_batch() -> None:
     guard = {"source_hash": compute_source_hash("a")}
 
     found = sources(ABC, *(replace("a", text, expect=guard) for text in "xy"))
@@ -301,7 +301,7 @@ def test_a_guard_looks_at_the_cell_as_it_was_before_the_batch() -> None:
     ],
     ids=str,
 )
-def test_a_protected_cell_is_left_alone_until_it_is_made_editable(
+def test_a_protected_cell_can_be_edited_after_it_is_made_editable(
     operations: list[dict[str, Any]],
 ) -> None:
     with pytest.raises(CellProtected) as refusal:
@@ -312,7 +312,7 @@ def test_a_protected_cell_is_left_alone_until_it_is_made_editable(
     assert edit(NOTEBOOK, *free, *operations[:1]).splices
 
 
-def test_a_member_that_stands_twice_in_the_touched_cell_is_refused() -> None:
+def test_a_duplicate_member_in_the_edited_cell_is_refused() -> None:
     text = ABC.text[:].replace(b'"source": "b"', b'"source": "x", "source": "b"')
     document = Document.parse(text)
 
@@ -321,7 +321,7 @@ def test_a_member_that_stands_twice_in_the_touched_cell_is_refused() -> None:
     assert not edit(document, move("a", at="start")).splices
 
 
-def test_a_name_that_stands_twice_in_metadata_is_not_patched() -> None:
+def test_metadata_with_a_duplicate_name_are_not_patched() -> None:
     document = Document.parse(ODD.replace(b'"z":NaN', b'"a":0'))
 
     with pytest.raises(InvalidNotebook):
@@ -329,7 +329,7 @@ def test_a_name_that_stands_twice_in_metadata_is_not_patched() -> None:
     assert edit(document, set_metadata(n=1)).splices
 
 
-def test_what_is_no_operation_cannot_be_done() -> None:
+def test_an_unknown_operation_is_refused() -> None:
     with pytest.raises(NotImplementedError):
         apply_operation(None, None, 0)  # type: ignore[arg-type]
 
@@ -344,7 +344,7 @@ def answer(*operations: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def test_the_answers_say_where_each_cell_stands_afterwards() -> None:
+def test_results_have_the_final_index_of_each_cell() -> None:
     operations = [
         put("x", at="start", id="new"),
         move("c", before="b"),
@@ -368,7 +368,7 @@ def test_the_answers_say_where_each_cell_stands_afterwards() -> None:
     ]
 
 
-def test_outputs_are_only_said_to_be_cleared_where_there_were_some() -> None:
+def test_outputs_are_reported_as_cleared_only_if_there_were_some() -> None:
     merge = {"op": "merge", "cells": ["b", "c"]}
     [merged, kept, bare] = answer(merge, replace("a", "x", outputs="keep"), set_metadata("e", k=1))
     assert (merged["outputs_cleared"], kept["outputs_cleared"]) == (True, False)
@@ -380,7 +380,7 @@ def test_outputs_are_only_said_to_be_cleared_where_there_were_some() -> None:
     assert edit(last, merge).results[0].outputs_cleared is True
 
 
-def test_a_new_cell_has_no_id_where_the_format_has_none() -> None:
+def test_a_new_cell_has_no_id_in_formats_without_ids() -> None:
     document = notebook(samples.raw("a"), minor=4)
 
     applied = edit(document, put("x", at="end"))
@@ -398,7 +398,7 @@ def test_moved_cells_are_listed_as_moved() -> None:
 # The diff ----------------------------------------------------------------------------------------
 
 
-def test_the_diff_shows_each_cell_as_diff_u_would() -> None:
+def test_the_diff_of_each_cell_is_a_unified_diff() -> None:
     document = notebook(samples.code("x = 1\ny", "a", **RAN), raw("b"))
 
     applied = edit(document, replace(0, "x = 2\ny"), move("b", at="start"), put("new", at="end"))
@@ -422,7 +422,7 @@ def test_the_diff_shows_each_cell_as_diff_u_would() -> None:
     ]
 
 
-def test_the_diff_shows_that_a_cell_has_no_metadata_any_more() -> None:
+def test_the_diff_shows_that_a_cell_lost_its_metadata() -> None:
     applied = edit(notebook(raw("a", metadata={"x": 1})), set_metadata("a", x=None))
 
     assert render_unified_diff("n.ipynb", applied.changes).splitlines()[2:] == [
@@ -434,13 +434,13 @@ def test_the_diff_shows_that_a_cell_has_no_metadata_any_more() -> None:
     ]
 
 
-def test_the_diff_does_not_mention_metadata_that_stay_the_same() -> None:
+def test_the_diff_omits_unchanged_metadata() -> None:
     applied = edit(notebook(raw("a", metadata={"x": 1})), set_metadata("a", x=1), replace("a", "b"))
 
     assert "# metadata" not in render_unified_diff("n.ipynb", applied.changes)
 
 
-def test_the_diff_shows_metadata_line_by_line() -> None:
+def test_the_diff_of_metadata_is_line_by_line() -> None:
     document = notebook(raw("a", metadata={"tags": ["t"]}))
 
     applied = edit(

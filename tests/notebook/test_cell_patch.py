@@ -98,7 +98,7 @@ def edits(draw: st.DrawFn) -> tuple[Cells, Cells]:
 
 
 @given(edits(), st.sets(st.integers(0, 6)))
-def test_the_script_makes_of_the_cells_before_the_cells_after(
+def test_a_patch_turns_the_cells_before_into_the_cells_after(
     edit: tuple[Cells, Cells], taken: set[int]
 ) -> None:
     before, after = edit
@@ -112,7 +112,7 @@ def test_the_script_makes_of_the_cells_before_the_cells_after(
 
 
 @given(edits())
-def test_a_script_says_nothing_of_a_cell_that_did_not_change_and_does_not_move(
+def test_a_patch_does_not_mention_unchanged_cells_that_do_not_move(
     edit: tuple[Cells, Cells],
 ) -> None:
     before, after = edit
@@ -130,7 +130,7 @@ def test_a_script_says_nothing_of_a_cell_that_did_not_change_and_does_not_move(
 
 
 @given(st.lists(code, min_size=1, max_size=5))
-def test_a_notebook_is_compared_by_what_it_says_not_by_how_it_is_written(
+def test_notebooks_are_compared_by_value_and_not_by_formatting(
     cells: Cells,
 ) -> None:
     cells = [{"id": f"c{n}", **one} for n, one in enumerate(cells)]
@@ -152,7 +152,7 @@ def raw(*ids: str) -> Cells:
         ("bacd", {0, 2, 3}, "a"),
     ],
 )
-def test_the_fewest_cells_move_and_those_that_the_edit_took(
+def test_a_patch_moves_the_fewest_cells_and_those_of_the_edit(
     after: str, taken: set[int], moved: str
 ) -> None:
     before = raw(*sorted(after))
@@ -161,7 +161,7 @@ def test_the_fewest_cells_move_and_those_that_the_edit_took(
     assert all(after[step.index] == step.cell_id for step in steps.placed)
 
 
-def test_a_cell_without_an_id_that_is_to_be_gone_is_not_taken_for_gone() -> None:
+def test_a_deleted_cell_without_an_id_is_identified_correctly() -> None:
     cells: Cells = [{"cell_type": "raw", "source": name, "metadata": {}} for name in "ab"]
     steps = compute_patch(notebook(cells), notebook(cells[:1]))
     assert is_applied(steps, notebook(cells[:1]))
@@ -171,22 +171,20 @@ def test_a_cell_without_an_id_that_is_to_be_gone_is_not_taken_for_gone() -> None
 @pytest.mark.parametrize(
     ("name", "value"), [("cell_type", "markdown"), ("outputs", [{"output_type": "error"}])]
 )
-def test_a_cell_of_another_type_or_with_other_outputs_is_made_anew(
-    name: str, value: object
-) -> None:
+def test_a_cell_with_another_type_or_outputs_is_replaced(name: str, value: object) -> None:
     cells: Cells = [{"id": "a", "cell_type": "code", "source": "x", "metadata": {}, "outputs": []}]
     steps = compute_patch(notebook(cells), notebook([{**cells[0], name: value}]))
     assert (len(steps.changes), len(steps.removed), len(steps.placed)) == (0, 1, 1)
 
 
-def test_the_metadata_of_the_notebook_are_part_of_the_script() -> None:
+def test_a_patch_contains_the_metadata_of_the_notebook() -> None:
     steps = compute_patch(notebook([], {"a": 1}), notebook([], {"a": 2}))
     assert steps.metadata == ({"a": 1}, {"a": 2})
     assert is_applied(steps, notebook([], {"a": 2, "more": True}))
     assert not is_applied(steps, notebook([], {"a": 1}))
 
 
-def test_what_others_do_beside_an_edit_does_not_hide_it() -> None:
+def test_a_patch_is_recognized_as_applied_despite_other_changes() -> None:
     one = {"id": "a", "cell_type": "raw", "source": "one\ntwo\nthree", "metadata": {}}
     two = {"id": "b", "cell_type": "raw", "source": "", "metadata": {}}
     steps = compute_patch(notebook([one, two]), notebook([{**one, "source": "ONE\ntwo\nthree"}]))

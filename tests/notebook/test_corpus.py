@@ -204,7 +204,7 @@ CELL_CASES = [
 
 
 @pytest.mark.parametrize("cases", CELL_CASES)
-def test_an_operation_leaves_all_other_bytes_and_means_what_the_model_says(
+def test_an_operation_preserves_all_other_bytes_and_matches_the_model(
     cases: Callable[[Document], Iterator[Batch]],
 ) -> None:
     edits = 0
@@ -245,7 +245,7 @@ def can_be_saved(text: bytes) -> bool:
 
 
 @pytest.mark.parametrize("cases", [*CELL_CASES, sections])
-def test_taking_back_gives_the_former_bytes_and_of_an_older_edit_those_of_its_cells(
+def test_undo_restores_all_bytes_or_those_of_the_cells_of_an_older_edit(
     cases: Callable[[Document], Iterator[Batch]],
 ) -> None:
     count: Counter[str] = Counter()
@@ -271,7 +271,7 @@ def test_taking_back_gives_the_former_bytes_and_of_an_older_edit_those_of_its_ce
     assert count["alike"] < 0.05 * count["older"] + (0 if NIGHTLY else 5)
 
 
-def test_what_validated_before_validates_after() -> None:
+def test_a_valid_notebook_stays_valid() -> None:
     valid = 0
     for path, document in documents("validates"):
         if not validates(document.text[:]):
@@ -296,7 +296,7 @@ def test_what_validated_before_validates_after() -> None:
     assert valid > 200 // STEP
 
 
-def test_headings_are_where_a_markdown_parser_finds_them() -> None:
+def test_headings_equal_those_of_a_markdown_parser() -> None:
     parser = MarkdownIt("commonmark")
     found = 0
     for path, document in documents("headings"):
@@ -315,7 +315,7 @@ def test_headings_are_where_a_markdown_parser_finds_them() -> None:
     assert found > 1000 // STEP
 
 
-def test_operations_on_sections_leave_all_other_bytes() -> None:
+def test_section_operations_preserve_all_other_bytes() -> None:
     done: Counter[str] = Counter()
     for path, document in documents("sections of notebooks"):
         was_valid = validates(document.text[:])

@@ -21,7 +21,7 @@ def changed(text: str, changes: list[Hunk]) -> str:
 
 
 @given(sources, sources)
-def test_the_hunks_turn_one_text_into_the_other_and_each_changes_something(
+def test_hunks_turn_one_text_into_the_other_and_each_changes_something(
     before: str, after: str
 ) -> None:
     found = list_hunks(before, after)
@@ -32,7 +32,7 @@ def test_the_hunks_turn_one_text_into_the_other_and_each_changes_something(
     assert is_still_applied(before, after, before) == (before == after)
 
 
-def test_only_what_differs_in_a_line_is_touched() -> None:
+def test_only_the_difference_in_a_line_is_changed() -> None:
     before = "import a\nx = compute(one, two)\ny = 2\n"
     after = "import a\nx = compute(one, three)\ny = 2\nz = 3\n"
     at, end = before.index("wo)"), len(before)
@@ -42,7 +42,7 @@ def test_only_what_differs_in_a_line_is_touched() -> None:
 
 
 @given(sources, sources, st.data())
-def test_what_somebody_else_typed_elsewhere_and_the_change_are_both_kept(
+def test_text_that_a_user_typed_elsewhere_and_the_change_are_both_kept(
     left: str, right: str, data: st.DataObject
 ) -> None:
     middle = "\n# one\n# two\n"
@@ -65,11 +65,11 @@ def test_what_somebody_else_typed_elsewhere_and_the_change_are_both_kept(
         ("", False),
     ],
 )
-def test_what_is_typed_right_beside_a_change_does_not_hide_it(now: str, found: bool) -> None:  # noqa: FBT001
+def test_text_typed_next_to_a_change_does_not_hide_it(now: str, found: bool) -> None:  # noqa: FBT001
     assert is_still_applied("x = 1\n", "x = 20\n", now) is found
 
 
-def test_what_somebody_typed_into_the_changed_place_is_not_overwritten() -> None:
+def test_text_typed_into_the_changed_span_is_not_overwritten() -> None:
     changes = list_hunks("x = 1\n", "x = 20\n")
     assert rebase_hunks(changes, "x = 1\n", "x = 11\n") is None
     assert rebase_hunks(changes, "x = 1\n", "x = 1\ny\n") == changes

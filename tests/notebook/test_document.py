@@ -35,7 +35,7 @@ def raw(**members: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kept", [bytes, Parked], ids=["in memory", "not in memory"])
-def test_a_notebook_is_where_its_parts_stand(kept: Callable[[bytes], Any]) -> None:
+def test_a_document_has_the_spans_of_its_parts(kept: Callable[[bytes], Any]) -> None:
     found = Document.parse(kept(THREE))
 
     assert found.text[:] == THREE
@@ -57,7 +57,7 @@ def test_a_notebook_is_where_its_parts_stand(kept: Callable[[bytes], Any]) -> No
     assert json.loads(found.written_metadata or b"") == found.metadata
 
 
-def test_what_is_missing_or_odd_in_metadata_counts_as_none() -> None:
+def test_missing_or_invalid_metadata_are_empty() -> None:
     assert document(metadata=[1]).metadata == {}
     assert document(metadata=[1]).written_metadata == b"[1]"
     without = Document.parse(b'{"cells":[],"nbformat":4}')
@@ -76,14 +76,14 @@ def test_what_is_missing_or_odd_in_metadata_counts_as_none() -> None:
         ({"name": 1}, "python", None),
     ],
 )
-def test_the_language_is_that_of_the_kernel_last_used_or_else_of_the_one_to_be_used(
+def test_the_language_is_that_of_the_last_kernel_or_else_of_the_kernelspec(
     info: Any, kernel: Any, language: str | None
 ) -> None:
     metadata = {"language_info": info, "kernelspec": kernel}
     assert document(metadata=metadata).language == language
 
 
-def test_a_source_is_a_text_or_a_list_of_texts_and_nothing_else() -> None:
+def test_a_source_is_a_string_or_a_list_of_strings() -> None:
     assert document(raw(source=["a\n", "b"])).get_cell(0).source == "a\nb"
     assert document({"cell_type": "raw"}).get_cell(0).source == ""
     odds: tuple[Any, ...] = (1, None, {}, ["a", 1], [None])
@@ -93,7 +93,7 @@ def test_a_source_is_a_text_or_a_list_of_texts_and_nothing_else() -> None:
         assert refusal.value.details == {"index": 1}
 
 
-def test_of_a_lone_surrogate_there_is_a_hash_too() -> None:
+def test_a_source_with_a_lone_surrogate_has_a_hash() -> None:
     assert compute_source_hash("\ud800") == hashlib.sha256(b"\xed\xa0\x80").hexdigest()
 
 
@@ -101,7 +101,7 @@ def test_of_a_lone_surrogate_there_is_a_hash_too() -> None:
     "name",
     ["attachments", "cell_type", "execution_count", "id", "metadata", "outputs", "source", "x"],
 )
-def test_a_cell_in_which_a_name_that_matters_stands_twice_is_refused(name: str) -> None:
+def test_a_cell_with_a_duplicate_essential_name_is_refused(name: str) -> None:
     twice = b'{"cell_type":"raw","%s":"raw","%s":"raw"}' % (name.encode(), name.encode())
     found = Document.parse(b'{"nbformat":4,"cells":[{"cell_type":"raw"},' + twice + b"]}").get_cell(
         1
@@ -116,7 +116,7 @@ def test_a_cell_in_which_a_name_that_matters_stands_twice_is_refused(name: str) 
 
 
 @pytest.mark.parametrize("name", ["cells", "metadata", "nbformat", "nbformat_minor", "x"])
-def test_a_notebook_in_which_a_name_that_matters_stands_twice_is_refused(name: str) -> None:
+def test_a_notebook_with_a_duplicate_essential_name_is_refused(name: str) -> None:
     twice = b'"%s": [], "%s": [], ' % (name.encode(), name.encode())
     if name == "x":
         assert len(Document.parse(b"{" + twice + THREE[1:])) == 3
@@ -147,7 +147,7 @@ def test_a_notebook_in_which_a_name_that_matters_stands_twice_is_refused(name: s
     ],
 )
 @pytest.mark.parametrize("kept", [bytes, Parked], ids=["in memory", "not in memory"])
-def test_what_is_no_notebook_is_refused_with_what_it_lacks(
+def test_an_invalid_notebook_is_refused_with_the_missing_part(
     text: bytes, details: dict[str, Any], kept: Callable[[bytes], Any]
 ) -> None:
     with pytest.raises(InvalidNotebook) as refusal:
@@ -155,7 +155,7 @@ def test_what_is_no_notebook_is_refused_with_what_it_lacks(
     assert refusal.value.details == details
 
 
-def test_the_head_of_a_cell_that_msgspec_refuses_is_read_as_python_reads_it() -> None:
+def test_a_cell_header_that_msgspec_refuses_is_read_like_json_loads() -> None:
     found = Document.parse(
         b'{"nbformat":4,"cells":[{"id":"a","x":NaN,"cell_type":"raw"},{"cell_type":"raw","id":1}]}'
     )
@@ -173,7 +173,7 @@ NAMED = document(
     ("address", "index"),
     [("a", 0), ("7", 1), (0, 0), (5, 5), ("cell-4", 4), ("cell-0", 5), ("cell-1", 1)],
 )
-def test_an_address_is_an_id_or_a_number(address: str | int, index: int) -> None:
+def test_an_address_is_an_id_or_an_index(address: str | int, index: int) -> None:
     assert NAMED.locate(address) == index
 
 
@@ -181,7 +181,7 @@ def test_an_address_is_an_id_or_a_number(address: str | int, index: int) -> None
     "address",
     ["b", "", "cell-6", "cell-", "cell-01", "Cell-1", "cell-x", "1", 6, "cell-" + "1" * 10],
 )
-def test_an_address_of_no_cell_is_refused_with_those_there_are(address: str | int) -> None:
+def test_an_unknown_address_is_refused_with_the_existing_ones(address: str | int) -> None:
     with pytest.raises(CellNotFound) as refusal:
         NAMED.locate(address)
     assert refusal.value.details == {
@@ -191,7 +191,7 @@ def test_an_address_of_no_cell_is_refused_with_those_there_are(address: str | in
     }
 
 
-def test_no_more_than_ten_ids_are_shown() -> None:
+def test_at_most_ten_ids_are_listed() -> None:
     with pytest.raises(CellNotFound) as refusal:
         document(*[raw(id=f"x{n}") for n in range(11)]).locate("b")
     assert refusal.value.details["available_ids"] == [f"x{n}" for n in range(10)]
@@ -203,7 +203,7 @@ def test_an_id_of_two_cells_is_refused_with_both() -> None:
     assert refusal.value.details == {"cell": "twice", "indexes": [2, 3]}
 
 
-def test_a_text_of_digits_is_an_index_unless_it_is_an_id() -> None:
+def test_a_string_of_digits_is_an_index_unless_it_is_an_id() -> None:
     assert NAMED.parse_address("7") == "7"
     assert NAMED.parse_address("3") == 3
     assert NAMED.parse_address("03") == "03"
@@ -248,7 +248,7 @@ def parts(find: Callable[[], Document]) -> object:
 
 
 @pytest.mark.parametrize("before", [BEFORE, TIGHT, EMPTY], ids=["usual", "tight", "empty"])
-def test_a_document_after_splices_is_that_of_the_spliced_text(before: Document) -> None:
+def test_a_document_after_splices_equals_the_parsed_spliced_text(before: Document) -> None:
     chance = seeded_random(f"splices of {len(before.text)} bytes")
     edges = [edge for span in before.cell_spans for edge in span]
     edges += [*before.cells_span, before.cells_span.start + 1, before.cells_span.stop - 1]
@@ -284,7 +284,7 @@ def test_a_document_after_splices_is_that_of_the_spliced_text(before: Document) 
         ),
     ],
 )
-def test_a_new_notebook_says_its_language_and_its_kernel(
+def test_a_new_notebook_has_language_and_kernelspec(
     language: str | None, kernelspec: str | None, metadata: dict[str, Any]
 ) -> None:
     text = write_new_notebook(language, kernelspec)

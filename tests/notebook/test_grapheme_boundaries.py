@@ -21,14 +21,14 @@ CLUSTERS = [
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS)
-def test_what_reads_as_one_character_is_never_cut(cluster: str) -> None:
+def test_a_grapheme_cluster_is_never_cut(cluster: str) -> None:
     text, end = f"ab{cluster}cd", 2 + len(cluster)
     for limit in range(len(text) + 2):
         is_within = 2 < limit < end
         assert find_grapheme_boundary(text, limit) == (2 if is_within else min(limit, len(text)))
 
 
-def test_flags_are_cut_between_pairs_of_letters() -> None:
+def test_flags_are_cut_between_pairs_of_regional_indicators() -> None:
     flags = "\U0001f1e6\U0001f1f9\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7"
     assert [find_grapheme_boundary(flags, limit) for limit in range(7)] == [0, 0, 2, 2, 4, 4, 6]
     assert [find_grapheme_boundary(f"x{flags}", limit) for limit in range(8)] == [
@@ -43,14 +43,14 @@ def test_flags_are_cut_between_pairs_of_letters() -> None:
     ]
 
 
-def test_a_text_of_marks_alone_is_not_cut_at_all() -> None:
+def test_a_text_of_combining_marks_only_is_not_cut() -> None:
     marks = "\u0301" * 10_000
     assert find_grapheme_boundary(f"a{marks}", 5_000) == 0
     assert find_grapheme_boundary(f"a{marks}b", 10_001) == 10_001
 
 
 @given(text=st.text(max_size=30), limit=st.integers(-3, 40))
-def test_a_cut_is_within_the_limit_and_cutting_again_changes_nothing(text: str, limit: int) -> None:
+def test_a_cut_is_within_the_limit_and_stable(text: str, limit: int) -> None:
     stop = find_grapheme_boundary(text, limit)
     assert 0 <= stop <= max(limit, 0)
     assert stop == len(text) or limit < len(text)
@@ -58,7 +58,7 @@ def test_a_cut_is_within_the_limit_and_cutting_again_changes_nothing(text: str, 
 
 
 @given(text=st.text(alphabet=st.characters(max_codepoint=0x7E, min_codepoint=0x20)))
-def test_plain_text_is_cut_anywhere(text: str) -> None:
+def test_plain_text_is_cut_at_the_limit(text: str) -> None:
     assert [find_grapheme_boundary(text, limit) for limit in range(len(text))] == list(
         range(len(text))
     )

@@ -9,7 +9,7 @@ from tests.notebook.lazy.recording_buffer import Parked
 DEEP = 100_000
 
 
-def test_members_of_the_same_name_are_all_listed() -> None:
+def test_duplicate_members_are_all_listed() -> None:
     text = b'{"a": 1, "b": "a", "a": 1, "\\u0061": {"a": 1}}'
 
     _, members = json_spans.parse_object(text)
@@ -18,7 +18,7 @@ def test_members_of_the_same_name_are_all_listed() -> None:
     assert [json_spans.decode(text, member.value) for member in members] == [1, "a", 1, {"a": 1}]
 
 
-def test_a_value_that_begins_as_its_double_does_is_not_cut_short() -> None:
+def test_a_value_that_is_a_prefix_of_its_duplicate_is_complete() -> None:
     text = b'{"a": 100, "b": -1.5e3, "b": -1.5, "a": 1}'
 
     _, members = json_spans.parse_object(text)
@@ -27,7 +27,7 @@ def test_a_value_that_begins_as_its_double_does_is_not_cut_short() -> None:
     assert values == [b"100", b"-1.5e3", b"-1.5", b"1"]
 
 
-def test_a_member_hidden_in_the_length_of_its_double_is_found() -> None:
+def test_a_member_next_to_a_longer_duplicate_is_found() -> None:
     # The last `a` is as long as all that stands between: a length alone would jump over it.
     text = b'{"a": 1, "b": 2, "a": "xxxxxxxx"}'
 
@@ -42,7 +42,7 @@ def test_a_member_hidden_in_the_length_of_its_double_is_found() -> None:
 @pytest.mark.parametrize(
     "text", [b"[]", b"[" * DEEP, b'{"a":' * DEEP, b'{"a": ' + b"[" * DEEP + b"]" * DEEP + b"}"]
 )
-def test_what_is_no_object_or_nested_deeply_is_refused_and_does_not_crash(text: bytes) -> None:
+def test_a_non_object_and_deep_nesting_are_refused_without_a_crash(text: bytes) -> None:
     with pytest.raises(MalformedJSON):
         json_spans.parse_object(text)
 
@@ -50,7 +50,7 @@ def test_what_is_no_object_or_nested_deeply_is_refused_and_does_not_crash(text: 
 @pytest.mark.parametrize(
     "bad", [b"\xff", b"\xc3", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf5\x80\x80\x80"]
 )
-def test_a_string_that_is_not_utf8_is_refused_wherever_it_stands(bad: bytes) -> None:
+def test_a_string_of_invalid_utf8_is_refused_at_any_position(bad: bytes) -> None:
     for text in (
         b'{"a": "' + bad + b'"}',
         b'{"' + bad + b'": 1}',
@@ -60,13 +60,13 @@ def test_a_string_that_is_not_utf8_is_refused_wherever_it_stands(bad: bytes) -> 
             json_spans.parse_object(text)
 
 
-def test_a_character_across_the_pieces_of_the_utf8_check_is_no_error() -> None:
+def test_a_character_across_chunks_of_the_utf8_check_is_valid() -> None:
     for shift in range(4):
         text = b'{"a": "' + b"x" * ((1 << 20) - 8 + shift) + "\U0001f600".encode() + b'"}'
         json_spans.parse_object(text)
 
 
-def test_an_integer_of_5000_digits_is_a_value_like_any_other() -> None:
+def test_an_integer_of_5000_digits_is_a_valid_value() -> None:
     text = b'{"a": [NaN, ' + b"9" * 5000 + b"]}"
 
     _, [member] = json_spans.parse_object(text)
@@ -83,14 +83,14 @@ def test_an_integer_is_a_number_as_long_as_python_reads_it() -> None:
             assert isinstance(json_spans.decode(text, value)[1], kind)
 
 
-def test_a_character_that_is_cut_off_at_the_end_is_refused_in_a_text_of_any_length() -> None:
+def test_a_truncated_character_at_the_end_is_refused_at_any_length() -> None:
     for size in (1, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 2 << 20):
         with pytest.raises(MalformedJSON):
             json_spans.parse_object(b" " * (size - 1) + b"\xc3")
 
 
 @pytest.mark.parametrize("size", [0, 1, 63, 64, 65, 200])
-def test_what_holds_only_white_space_is_empty(size: int) -> None:
+def test_a_container_of_only_white_space_is_empty(size: int) -> None:
     for kept in (bytes, Parked):
         for brackets in (b"[]", b"{}"):
             blank = b" \t\r\n"[size % 4 :][:1] * size
@@ -101,6 +101,6 @@ def test_what_holds_only_white_space_is_empty(size: int) -> None:
 
 
 @pytest.mark.parametrize("text", [b'[NaN, [[], "]"', b'[NaN, "a'])
-def test_what_is_no_array_has_no_elements(text: bytes) -> None:
+def test_a_value_that_is_no_array_has_no_elements(text: bytes) -> None:
     with pytest.raises(MalformedJSON):
         json_spans.list_elements(text, Span(0, len(text)))

@@ -60,7 +60,7 @@ operations = st.one_of(
 @example("10%\r20%", replace_text("\r", "\n"))
 @example("10%\n20%", replace_text("%\r2", "%, 2"))
 @example("a\nb", replace_text("b", "1\r\n2\r3"))
-def test_texts_get_the_line_ends_of_the_cell_as_the_model_has_it(
+def test_texts_get_the_line_ends_of_the_cell_like_in_the_model(
     current: str, operation: JSON
 ) -> None:
     check("line ends", document(current), [operation])
@@ -75,9 +75,7 @@ def test_texts_get_the_line_ends_of_the_cell_as_the_model_has_it(
         (CRLF, {"op": "replace", "cell": 0, "source": MIXED}, MIXED),
     ],
 )
-def test_a_cell_with_crlf_keeps_it_and_any_other_gets_line_feeds(
-    current: str, operation: JSON, expected: str
-) -> None:
+def test_only_a_cell_with_crlf_gets_crlf(current: str, operation: JSON, expected: str) -> None:
     assert sources(current, operation) == [expected]
 
 
@@ -89,7 +87,7 @@ def test_a_cell_with_crlf_keeps_it_and_any_other_gets_line_feeds(
         {"op": "replace_section", "section": "A", "cell_type": "raw"},
     ],
 )
-def test_a_new_cell_has_line_feeds_even_beside_cells_with_crlf(operation: JSON) -> None:
+def test_a_new_cell_has_line_feeds_even_next_to_cells_with_crlf(operation: JSON) -> None:
     found = sources("# A\r\ntext", {**operation, "source": "1\r\n2\r3\n4"})
 
     assert found[-1] == "1\n2\n3\n4"
@@ -105,7 +103,7 @@ def test_a_section_within_a_cell_keeps_the_line_ends_of_the_cell(op: str, newlin
     assert found == "# A\n\n1\n2\n3\n4\n\n# B\n".replace("\n", newline)
 
 
-def test_a_text_that_is_not_there_once_is_refused_with_its_lines_in_a_cell_with_crlf() -> None:
+def test_a_missing_or_ambiguous_text_is_refused_with_its_lines_in_a_crlf_cell() -> None:
     with pytest.raises(TextMismatch) as refused:
         sources("a\r\nb\r\na\r\n", replace_text("a\n", "c"))
 
@@ -122,7 +120,7 @@ def test_a_text_that_is_not_there_once_is_refused_with_its_lines_in_a_cell_with_
         ("a\r\nb", "a\nb", False),
     ],
 )
-def test_a_guard_by_source_overlooks_line_ends_unless_the_cell_has_crlf(
+def test_expect_ignores_line_ends_unless_the_cell_has_crlf(
     current: str,
     expected: str,
     is_same: bool,  # noqa: FBT001

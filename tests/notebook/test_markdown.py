@@ -45,7 +45,7 @@ def parsed(text: str) -> list[tuple[int, int, str]]:
 
 
 @pytest.mark.parametrize("text", STRUCTURES)
-def test_a_markdown_parser_finds_the_same_headings(text: str) -> None:
+def test_headings_of_examples_equal_those_of_a_markdown_parser(text: str) -> None:
     found = [(heading.level, heading.line, heading.text) for heading in list_headings(text)]
     assert found == parsed(text)
 
@@ -61,13 +61,11 @@ def test_a_markdown_parser_finds_the_same_headings(text: str) -> None:
         ("# a < b *c _d* e_ **", [(1, "a < b c _d e_ **")]),
     ],
 )
-def test_the_text_of_a_heading_is_without_markup(
-    text: str, expected: list[tuple[int, str]]
-) -> None:
+def test_the_text_of_a_heading_has_no_markup(text: str, expected: list[tuple[int, str]]) -> None:
     assert [(heading.level, heading.text) for heading in list_headings(text)] == expected
 
 
-def test_a_heading_says_where_it_stands() -> None:
+def test_a_heading_has_its_line_number() -> None:
     text = "text\n\nA\nB\n==\nbody"
 
     [heading] = list_headings(text)
@@ -104,24 +102,24 @@ def test_front_matter_has_no_headings(text: str, expected: list[str]) -> None:
         ("- a\n\n      code\n\n  <div>\n  - b\n\n  - c", ["a code <div> - b", "c"]),
     ],
 )
-def test_list_items_are_told_with_what_they_say_themselves(text: str, expected: list[str]) -> None:
+def test_list_items_have_their_own_text(text: str, expected: list[str]) -> None:
     assert [item.text for item in find_list_items(text)] == expected
 
 
-def test_an_item_has_all_lines_that_belong_to_it() -> None:
+def test_an_item_includes_all_its_lines() -> None:
     text = "- a\n\n  b\n  - c\n\n- d\n\ntext"
 
     assert [item.lines for item in find_list_items(text)] == [range(4), range(3, 4), range(5, 6)]
 
 
-def test_only_the_line_breaks_of_markdown_break_lines() -> None:
+def test_only_line_breaks_of_markdown_separate_lines() -> None:
     text = "a\r\nb\rc\n\x0b\x0c\x85\u2028\u2029d"
 
     assert split_lines(text) == ["a\r\n", "b\r", "c\n", "\x0b\x0c\x85\u2028\u2029d"]
     assert "".join(split_lines(text)) == text
 
 
-def test_markup_is_taken_out_once() -> None:
+def test_markup_is_removed_once() -> None:
     assert to_plain_text("**a * b** [c][d] \\*e\\*  f") == "a * b c *e* f"
 
 
@@ -138,7 +136,7 @@ _FRAGMENTS = st.sampled_from(
 
 @given(st.lists(_FRAGMENTS, max_size=16).map("".join))
 @example("- a\n\n\tb\n\n# A\n> b\n=\n---")
-def test_a_markdown_parser_finds_the_same_headings_in_any_text(text: str) -> None:
+def test_headings_of_random_texts_equal_those_of_a_markdown_parser(text: str) -> None:
     # Link reference definitions are left out: markdown-it ends the paragraph with them, where
     # CommonMark's own parser goes on with it.
     expected = [(level, line) for level, line, _ in parsed(text)]

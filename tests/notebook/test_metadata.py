@@ -78,7 +78,7 @@ def test_a_value_is_refused_if_and_only_if_nbformat_refuses_it(
 
 
 @pytest.mark.parametrize("owner", OWNERS)
-def test_a_member_is_judged_in_the_versions_that_define_it(owner: str) -> None:
+def test_a_member_is_validated_in_the_versions_that_define_it(owner: str) -> None:
     for name in sorted({name for one, _, name in MEMBERS if one == owner}):
         for minor in range(7):
             for value in (1, {"a": 1}):
@@ -86,7 +86,7 @@ def test_a_member_is_judged_in_the_versions_that_define_it(owner: str) -> None:
                 check("metadata", document(owner, minor, {}), [operation])
 
 
-def test_what_a_patch_leaves_is_judged() -> None:
+def test_the_result_of_a_metadata_patch_is_validated() -> None:
     before = document("notebook", 5, {"kernelspec": {"name": "x", "display_name": "X"}})
 
     assert not check("", before, [set_metadata("notebook", {"kernelspec": {"name": None}})])
@@ -94,7 +94,7 @@ def test_what_a_patch_leaves_is_judged() -> None:
 
 
 @pytest.mark.parametrize("owner", OWNERS)
-def test_a_notebook_that_is_invalid_elsewhere_stays_editable(owner: str) -> None:
+def test_a_notebook_with_other_invalid_parts_stays_editable(owner: str) -> None:
     invalid = {"tags": "slow", "name": "", "kernelspec": {}, "title": 1, "format": 1}
     before = document(owner, 5, invalid)
 
@@ -104,7 +104,7 @@ def test_a_notebook_that_is_invalid_elsewhere_stays_editable(owner: str) -> None
         assert check("", before, [{"op": "replace", "cell": 0, "source": "y"}])
 
 
-def test_a_member_of_another_type_of_cell_is_free_until_the_cell_has_that_type() -> None:
+def test_a_member_of_another_cell_type_is_validated_after_a_change_of_type() -> None:
     before = document("markdown", 5, {"collapsed": "yes", "tags": "slow"})
     change = {"op": "replace", "cell": 0, "cell_type": "code"}
 

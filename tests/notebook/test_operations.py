@@ -103,12 +103,12 @@ def written(op: str, changes: dict[str, Any]) -> bytes:
     return json.dumps({name: value for name, value in fields.items() if value is not ...}).encode()
 
 
-def test_every_operation_has_its_limits_here() -> None:
+def test_every_limit_of_an_operation_has_a_case() -> None:
     assert set(LEAST) == {struct.__struct_config__.tag for struct in get_args(Operation)}
 
 
 @pytest.mark.parametrize(("op", "changes"), GOOD)
-def test_a_right_form_is_read_as_it_is(op: str, changes: dict[str, Any]) -> None:
+def test_a_valid_operation_is_decoded_unchanged(op: str, changes: dict[str, Any]) -> None:
     decoded = DECODER.decode(written(op, changes))
     validate_operation(decoded)
     assert get_name(decoded) == op
@@ -117,13 +117,13 @@ def test_a_right_form_is_read_as_it_is(op: str, changes: dict[str, Any]) -> None
 
 
 @pytest.mark.parametrize(("op", "changes"), BAD)
-def test_a_wrong_form_is_refused(op: str, changes: dict[str, Any]) -> None:
+def test_an_invalid_operation_is_refused(op: str, changes: dict[str, Any]) -> None:
     with pytest.raises((InvalidOperation, msgspec.ValidationError)):
         validate_operation(DECODER.decode(written(op, changes)))
 
 
 @pytest.mark.parametrize("opening", [b"[", b'{"a": '])
-def test_metadata_may_be_a_hundred_levels_deep_and_no_deeper(opening: bytes) -> None:
+def test_metadata_may_have_at_most_100_levels(opening: bytes) -> None:
     closing = b"]" if opening == b"[" else b"}"
 
     def deep(levels: int) -> Any:
@@ -136,7 +136,7 @@ def test_metadata_may_be_a_hundred_levels_deep_and_no_deeper(opening: bytes) -> 
             validate_metadata("metadata", too_deep)
 
 
-def test_what_is_not_said_is_what_people_expect() -> None:
+def test_omitted_fields_have_the_expected_defaults() -> None:
     defaults = {op: msgspec.to_builtins(DECODER.decode(written(op, {}))) for op in LEAST}
     for op in ("replace", "replace_text"):
         assert defaults[op]["outputs"] == "clear"

@@ -85,7 +85,7 @@ def cases(draw: st.DrawFn) -> tuple[Document, list[dict[str, Any]]]:
 
 @thoroughly
 @given(cases())
-def test_a_batch_leaves_all_other_bytes_and_means_what_the_model_says(
+def test_a_batch_preserves_all_other_bytes_and_matches_the_model(
     case: tuple[Document, list[dict[str, Any]]],
 ) -> None:
     check("generated", *case)
@@ -93,7 +93,7 @@ def test_a_batch_leaves_all_other_bytes_and_means_what_the_model_says(
 
 @thoroughly
 @given(notebooks())
-def test_a_value_that_json_does_not_know_hides_nothing(text: bytes) -> None:
+def test_a_value_that_is_no_valid_json_hides_no_change(text: bytes) -> None:
     # It is read by another scanner than what JSON knows, cell by cell.
     before = Document.parse(text)
     starts = sorted(span.start + 1 for span in (before.span, *before.cell_spans))

@@ -54,7 +54,7 @@ def lines_of(pattern: Any, source: str) -> list[tuple[int, int, int, str]]:
     return [(hit.line, hit.column, hit.length, hit.text) for hit in found]
 
 
-def test_a_hit_says_where_it_is_and_what_stands_there() -> None:
+def test_a_match_has_its_position_and_its_line() -> None:
     cell = samples.code("é one\n  two, two", "beta")
     (hit,) = hits(two(), samples.markdown("x", "alpha"), cell)
     assert hit == Hit(
@@ -72,7 +72,7 @@ def test_a_hit_says_where_it_is_and_what_stands_there() -> None:
     assert (hit.cell_id, hit.index, hit.cell_type) == (None, 0, "raw")
 
 
-def test_outputs_are_searched_as_they_read() -> None:
+def test_outputs_are_searched_as_text() -> None:
     cell = samples.code("", "a", outputs=[STREAM, RESULT, ERROR, BARE_ERROR])
     shown = hits(compile_literal("two two", ignore_case=False), cell)
     assert [(hit.output, hit.line, hit.column) for hit in shown] == [(0, 2, 1)]
@@ -104,13 +104,13 @@ def test_outputs_are_searched_as_they_read() -> None:
         ("\\bdef\\b", "def f\nundefined", [(1, 1, 3, "def f")]),
     ],
 )
-def test_an_expression_is_matched_line_by_line(
+def test_a_regular_expression_is_matched_line_by_line(
     expression: str, source: str, found: list[tuple[int, int, int, str]]
 ) -> None:
     assert lines_of(compile_regex(expression, ignore_case=False), source) == found
 
 
-def test_a_text_is_found_as_it_is_and_not_as_an_expression() -> None:
+def test_a_literal_query_is_not_a_regular_expression() -> None:
     for text in ("a.b", "[x", "(", "\\", "^", "a|b", "$", "é\u0301", '"', "\0", "\t"):
         assert lines_of(compile_literal(text, ignore_case=False), f"-\n-{text}-") == [
             (2, 2, len(text), f"-{text}-")
@@ -118,7 +118,7 @@ def test_a_text_is_found_as_it_is_and_not_as_an_expression() -> None:
     assert lines_of(compile_literal("a.b", ignore_case=False), "axb") == []
 
 
-def test_case_is_ignored_in_every_alphabet_if_asked() -> None:
+def test_case_is_ignored_in_every_alphabet_on_request() -> None:
     for pattern in (
         compile_literal("StraßE é", ignore_case=True),
         compile_regex("straß[e] É", ignore_case=True),
@@ -136,23 +136,23 @@ def test_case_is_ignored_in_every_alphabet_if_asked() -> None:
         "a\ud800",
     ],
 )
-def test_an_expression_that_is_none_or_too_large_is_refused(expression: str) -> None:
+def test_an_invalid_or_too_large_expression_is_refused(expression: str) -> None:
     with pytest.raises(InvalidRequest):
         compile_regex(expression, ignore_case=False)
 
 
 @pytest.mark.parametrize("expression", ["\\pL+", "[^\\x00-\\x7f]{1,9}", ".{1,100}x", "\\w{1,50}"])
-def test_an_expression_of_usual_size_is_not_too_large(expression: str) -> None:
+def test_an_expression_of_usual_size_is_accepted(expression: str) -> None:
     compile_regex(expression, ignore_case=True)
 
 
 @pytest.mark.parametrize("text", ["a\nb", "a\ud800"])
-def test_a_text_that_no_line_can_have_is_refused(text: str) -> None:
+def test_a_query_that_no_line_can_contain_is_refused(text: str) -> None:
     with pytest.raises(InvalidRequest):
         compile_literal(text, ignore_case=False)
 
 
-def test_lone_surrogates_match_nothing_and_are_in_nobodys_way() -> None:
+def test_lone_surrogates_match_nothing_and_cause_no_error() -> None:
     text = samples.notebook(samples.raw("@\ntwo @ two", "a"))
     document = Document.parse(text.replace(b"@", b"\\ud800"))
     query = Query(two(), frozenset(ALL))
@@ -160,7 +160,7 @@ def test_lone_surrogates_match_nothing_and_are_in_nobodys_way() -> None:
     assert (hit.line, hit.column, hit.text) == (2, 1, "two \ud800 two")
 
 
-def test_of_a_long_line_the_part_around_the_match_is_shown() -> None:
+def test_a_long_line_is_shortened_around_the_match() -> None:
     line = "é" * 1000 + "two" + "x" * 1000
     (hit,) = hits(two(), samples.raw(line))
     assert (hit.column, hit.length, len(hit.text)) == (1001, 3, 300)
@@ -191,7 +191,7 @@ def naive(source: str, wanted: str) -> list[tuple[int, int]]:
 
 
 @given(sources=st.lists(SOURCES, max_size=3), wanted=st.sampled_from(["two", "x", "é"]))
-def test_hits_are_those_of_a_plain_scan(sources: list[str], wanted: str) -> None:
+def test_matches_equal_those_of_a_plain_scan(sources: list[str], wanted: str) -> None:
     found = hits(compile_literal(wanted, ignore_case=False), *map(samples.raw, sources))
     assert [(hit.index, hit.line, hit.column) for hit in found] == [
         (index, *place) for index, source in enumerate(sources) for place in naive(source, wanted)
@@ -199,7 +199,7 @@ def test_hits_are_those_of_a_plain_scan(sources: list[str], wanted: str) -> None
 
 
 @given(sources=st.lists(SOURCES, max_size=3))
-def test_from_any_place_on_the_rest_is_found_and_nothing_twice(sources: list[str]) -> None:
+def test_a_search_from_any_position_finds_the_rest_once(sources: list[str]) -> None:
     cells = [samples.code(s, metadata={"tags": ["two"]}, outputs=[STREAM]) for s in sources]
     document = Document.parse(samples.notebook(*cells))
     query = Query(two(), frozenset(ALL))

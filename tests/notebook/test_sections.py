@@ -34,12 +34,12 @@ TEXT = "intro\n\n# A\n\n- one\n- two\n\n## B ##\nwords\n# *C* `d`\n"
         ("# C d", "# *C* `d`\n"),
     ],
 )
-def test_a_section_is_named_by_its_heading(name: str, expected: str) -> None:
+def test_a_section_is_addressed_by_its_heading(name: str, expected: str) -> None:
     assert sections.read(TEXT, name) == expected
 
 
 @pytest.mark.parametrize("name", ["a", "## A", "A B", "#A", "wor", " "])
-def test_what_no_heading_says_exactly_is_refused_with_the_outline(name: str) -> None:
+def test_an_unknown_heading_is_refused_with_the_outline(name: str) -> None:
     with pytest.raises(SectionNotFound) as raised:
         sections.read(TEXT, name)
 
@@ -54,7 +54,7 @@ def test_what_no_heading_says_exactly_is_refused_with_the_outline(name: str) -> 
     }
 
 
-def test_a_name_that_two_headings_have_is_refused_with_both_unless_the_level_tells() -> None:
+def test_an_ambiguous_heading_is_refused_unless_the_level_selects_one() -> None:
     text = "# A\n1\n## A\n2\n"
 
     with pytest.raises(AmbiguousSection) as raised:
@@ -72,7 +72,9 @@ def test_a_name_that_two_headings_have_is_refused_with_both_unless_the_level_tel
         ("# A\n", "", "# A\n"),
     ],
 )
-def test_content_is_put_at_the_end_of_a_section(text: str, content: str, expected: str) -> None:
+def test_content_is_appended_at_the_end_of_a_section(
+    text: str, content: str, expected: str
+) -> None:
     assert sections.append(text, "A", content) == expected
 
 
@@ -84,7 +86,7 @@ def test_content_is_put_at_the_end_of_a_section(text: str, content: str, expecte
         ("# A\nold\n<pre><b>old</b>\n# old\n</pre>\n# B", "x", "# A\nx\n\n# B"),
     ],
 )
-def test_all_of_a_section_but_its_heading_is_replaced(
+def test_the_whole_section_except_its_heading_is_replaced(
     text: str, content: str, expected: str
 ) -> None:
     assert sections.replace(text, "A", content) == expected
@@ -99,13 +101,13 @@ def test_all_of_a_section_but_its_heading_is_replaced(
         ("# A\r\n- a\r\n- b\r\n", "a", "# A\r\n- b\r\n", ["a"]),
     ],
 )
-def test_the_list_items_that_say_something_are_removed(
+def test_list_items_that_contain_the_text_are_removed(
     text: str, match: str, expected: str, removed: list[str]
 ) -> None:
     assert sections.remove_entry(text, "A", match) == (expected, removed)
 
 
-def test_what_no_list_item_says_is_refused() -> None:
+def test_a_text_in_no_list_item_is_refused() -> None:
     with pytest.raises(TextMismatch) as raised:
         sections.remove_entry(TEXT, "B", "one")
 
@@ -120,7 +122,7 @@ def test_what_no_list_item_says_is_refused() -> None:
         {"op": "replace", "cell": "a", "source": "# Z"},
     ],
 )
-def test_a_heading_that_an_earlier_operation_took_away_is_not_guessed(
+def test_a_heading_removed_by_an_earlier_operation_is_refused(
     earlier: dict[str, Any],
 ) -> None:
     document = Document.parse(samples.notebook(samples.markdown("# A\n# B", "a")))
@@ -131,7 +133,7 @@ def test_a_heading_that_an_earlier_operation_took_away_is_not_guessed(
     assert raised.value.details["operation"] == 1
 
 
-def test_only_markdown_can_be_put_within_a_cell() -> None:
+def test_only_markdown_can_be_inserted_within_a_cell() -> None:
     document = Document.parse(samples.notebook(samples.markdown("# A\n# B", "a")))
     fields = {"section": "A", "source": "x", "cell_type": "code"}
 
@@ -141,7 +143,7 @@ def test_only_markdown_can_be_put_within_a_cell() -> None:
 
 
 @pytest.mark.parametrize("earlier", [[], [{"op": "delete", "cell": "b"}]])
-def test_a_section_that_ends_within_a_later_cell_is_replaced_up_to_there(
+def test_a_section_that_ends_within_a_later_cell_is_replaced_up_to_its_end(
     earlier: list[dict[str, Any]],
 ) -> None:
     cells = (samples.markdown("# A\nold", "a"), samples.code("1", "b"))
@@ -155,7 +157,7 @@ def test_a_section_that_ends_within_a_later_cell_is_replaced_up_to_there(
     assert ["".join(cell["source"]) for cell in after] == ["# A", "new", "# B\nrest"]
 
 
-def test_a_section_in_a_cell_that_may_not_be_edited_is_refused_unless_nothing_changes() -> None:
+def test_a_section_in_a_protected_cell_is_refused_unless_nothing_changes() -> None:
     cell = samples.markdown("# A\nold", "a") | {"metadata": {"editable": False}}
     document = Document.parse(samples.notebook(cell))
     operation = {"op": "replace_section", "section": "A", "cell_type": "markdown"}

@@ -285,7 +285,7 @@ class Life(RuleBasedStateMachine):
         self.done["read"] += 1
 
 
-def test_a_notebook_s_life_is_as_the_model_has_it() -> None:
+def test_a_random_history_of_a_notebook_matches_the_model() -> None:
     Life.done.clear()
     run_state_machine_as_test(
         Life,

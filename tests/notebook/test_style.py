@@ -51,7 +51,7 @@ def sourced(source: str, kind: type) -> Any:
 @pytest.mark.parametrize("ascii", [False, True])
 @pytest.mark.parametrize("dumps", DUMPS)
 @pytest.mark.parametrize("order", [None, "reversed"])
-def test_an_edit_is_what_the_file_s_own_writer_would_have_written(
+def test_an_edit_writes_the_bytes_that_the_original_writer_would_write(
     dumps: dict[str, Any],
     ascii: bool,  # noqa: A002, FBT001
     crlf: bool,  # noqa: FBT001
@@ -94,7 +94,7 @@ def test_an_edit_is_what_the_file_s_own_writer_would_have_written(
 
 
 @pytest.mark.parametrize("dumps", DUMPS)
-def test_the_first_cell_of_a_notebook_is_laid_out_as_the_rest_of_the_file(
+def test_the_first_cell_has_the_formatting_of_the_file(
     dumps: dict[str, Any],
 ) -> None:
     habit = {"ascii": False, "crlf": False, "kind": list, **dumps}
@@ -108,7 +108,7 @@ def test_the_first_cell_of_a_notebook_is_laid_out_as_the_rest_of_the_file(
 
 
 @pytest.mark.parametrize("value", ["\x1b", "\\u00e9"])
-def test_a_file_that_escapes_no_letter_gets_plain_utf8_as_nbformat_writes_it(value: str) -> None:
+def test_a_file_without_unicode_escapes_gets_plain_utf8(value: str) -> None:
     # A backslash before a `u` is no escape.
     top = {"cells": [], "metadata": {"a": value}, "nbformat": 4, "nbformat_minor": 5}
     document = Document.parse(json.dumps(top, indent=1).encode())

@@ -90,7 +90,7 @@ def amount(outputs: list[dict[str, Any]], *, full: bool) -> int:
 
 
 @given(cells(), SHOWS, st.integers(1, 400))
-def test_no_budget_is_exceeded_and_what_is_left_out_adds_up_to_all(
+def test_no_budget_is_exceeded_and_omitted_amounts_add_up(
     cells: list[Cell], show: Show, budget: int
 ) -> None:
     everything = as_json(render_cells(cells, show))
@@ -130,7 +130,7 @@ def test_no_budget_is_exceeded_and_what_is_left_out_adds_up_to_all(
 
 
 @given(cells(), SHOWS)
-def test_a_budget_that_is_enough_for_all_leaves_nothing_out(cells: list[Cell], show: Show) -> None:
+def test_a_sufficient_budget_omits_nothing(cells: list[Cell], show: Show) -> None:
     everything = render_cells(cells, show)
     enough = sum(spent(cell, full=show.of_outputs == "full") for cell in as_json(everything))
     lines = render_cells(cells, Show("outline", "none"))
@@ -172,7 +172,7 @@ def test_the_outline_comes_first_then_sources_then_the_rest() -> None:
     assert second["omitted"] == none
 
 
-def test_a_page_ends_before_the_first_line_without_room() -> None:
+def test_a_page_ends_before_the_first_line_that_does_not_fit() -> None:
     assert [cell["source"] for cell in sources("a", "b", "c", budget=2)] == ["a", "b"]
     assert [cell["source"] for cell in sources("", "", "", budget=2)] == ["", ""]
     shown = sources("a" * 5, "b" * 5, "c", budget=9)
@@ -180,7 +180,7 @@ def test_a_page_ends_before_the_first_line_without_room() -> None:
 
 
 @pytest.mark.parametrize("budget", [1, 2, 9])
-def test_the_first_cell_is_always_there_even_if_only_a_part_of_its_line_is(budget: int) -> None:
+def test_the_first_cell_is_always_shown_even_if_only_in_part(budget: int) -> None:
     (cell,) = sources("é" * 10, "b", budget=budget)
     assert cell["source"] == "é" * budget
     assert cell["omitted"] == {"source": 10 - budget}
@@ -188,7 +188,7 @@ def test_the_first_cell_is_always_there_even_if_only_a_part_of_its_line_is(budge
     assert cell["summary"] == "é" * budget
 
 
-def test_a_character_that_has_no_room_is_left_out_whole() -> None:
+def test_a_character_that_does_not_fit_is_omitted_whole() -> None:
     (cell,) = sources(FAMILY * 3, budget=7)
     assert (cell["source"], cell["omitted"]) == (FAMILY, {"source": 10})
     (cell,) = sources(FAMILY, budget=4)

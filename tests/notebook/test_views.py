@@ -55,7 +55,7 @@ def outputs(how: str | None, *given: Any, view: str = "source") -> Any:
     return shown(cell, view=view, outputs=how)[0].get("outputs")
 
 
-def test_texts_of_outputs_come_without_escapes_and_images_as_type_and_size() -> None:
+def test_output_texts_have_no_ansi_escapes_and_images_have_type_and_size() -> None:
     assert outputs("text") == [
         {"output_type": "stream", "name": "stdout", "text": "a red\nline\n"},
         {
@@ -86,7 +86,7 @@ def test_texts_of_outputs_come_without_escapes_and_images_as_type_and_size() -> 
     ]
 
 
-def test_full_outputs_are_those_of_the_notebook_with_their_lines_joined() -> None:
+def test_full_outputs_are_those_of_the_notebook_with_joined_lines() -> None:
     stream, result, display, error = outputs("full")
     assert stream == {**OUTPUTS[0], "text": "a \x1b[31mred\x1b[0m\nline\n"}
     assert result["data"] == {
@@ -103,7 +103,7 @@ def test_full_outputs_are_those_of_the_notebook_with_their_lines_joined() -> Non
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 1000])
-def test_the_size_of_an_image_is_that_of_its_bytes(size: int) -> None:
+def test_the_size_of_an_image_is_its_number_of_bytes(size: int) -> None:
     lines = base64.encodebytes(bytes(size)).decode().splitlines(keepends=True)
     output = {"output_type": "display_data", "metadata": {}, "data": {"image/png": lines}}
     assert outputs("text", output)[0]["data"]["image/png"]["bytes"] == size
@@ -112,7 +112,7 @@ def test_the_size_of_an_image_is_that_of_its_bytes(size: int) -> None:
 @pytest.mark.parametrize(
     "output", [None, "text", 3, [], {}, {"output_type": 3}, {"data": "x", "traceback": "y"}]
 )
-def test_an_output_that_is_none_is_shown_as_one_of_unknown_type(output: Any) -> None:
+def test_an_invalid_output_is_shown_with_unknown_type(output: Any) -> None:
     found = outputs("text", output)
     assert [one["output_type"] for one in found] == ["unknown"]
     assert len(outputs("full", output)) == 1
@@ -139,7 +139,7 @@ def test_a_full_view_has_metadata_and_attachments() -> None:
 
 
 @pytest.mark.parametrize("attachments", [None, [], "x", {}, {"a.png": "x"}])
-def test_attachments_that_are_none_are_not_shown(attachments: Any) -> None:
+def test_invalid_attachments_are_not_shown(attachments: Any) -> None:
     found = shown(samples.markdown("x", "a", attachments=attachments), view="full")[0]
     assert "attachments" not in found
 
@@ -157,13 +157,11 @@ def test_attachments_that_are_none_are_not_shown(attachments: Any) -> None:
         ("no escapes [0m", "no escapes [0m"),
     ],
 )
-def test_escapes_that_colour_a_terminal_are_removed_and_nothing_else(
-    coloured: str, plain: str
-) -> None:
+def test_ansi_escapes_and_nothing_else_are_removed(coloured: str, plain: str) -> None:
     assert strip_ansi(coloured) == plain
 
 
-def test_real_notebooks_are_shown_in_every_way() -> None:
+def test_real_notebooks_are_shown_in_every_view() -> None:
     for path in corpora.notebooks()[:: 1 if is_nightly() else 10]:
         try:
             document = Document.parse(path.read_bytes())

@@ -53,13 +53,13 @@ def send(client: Client, verb: str, path: str, body: Any) -> tuple[int, Any]:
     return answer.status, answer.json
 
 
-def test_ci_runs_the_command_that_the_readme_gives_for_the_tests() -> None:
+def test_ci_runs_the_test_command_of_the_readme() -> None:
     (command,) = (block.strip() for block in find_blocks("sh") if "bin/nox" in block)
 
     assert command in (ROOT / ".ci" / "run").read_text().splitlines()
 
 
-def test_every_request_in_the_readme_is_answered_as_printed_there(client: Client) -> None:
+def test_every_request_in_the_readme_has_the_printed_answer(client: Client) -> None:
     requests = list(find_requests())
     assert len(requests) == sum(block.startswith("curl") for block in find_blocks("sh")) >= 5
     for verb, path, body, expected in requests:
@@ -75,7 +75,7 @@ def test_every_request_in_the_readme_is_answered_as_printed_there(client: Client
         assert answer == expected, path
 
 
-def test_the_refusal_in_the_readme_is_answered_as_printed_there(client: Client) -> None:
+def test_the_error_in_the_readme_is_the_printed_one(client: Client) -> None:
     (refusal,) = (
         found for block in find_blocks("json") if "reason" in (found := json.loads(block))
     )
@@ -85,14 +85,14 @@ def test_the_refusal_in_the_readme_is_answered_as_printed_there(client: Client) 
     assert send(client, "PATCH", "nbedit/notebooks/rainfall.ipynb", body) == (404, refusal)
 
 
-def test_every_file_that_the_documents_link_to_is_there() -> None:
+def test_every_linked_file_of_the_documentation_exists() -> None:
     for document in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
         links = re.findall(r"\]\((?!https?:)([^)#]+)\)", (ROOT / document).read_text())
 
         assert [link for link in links if not (ROOT / link).exists()] == []
 
 
-def test_the_documentation_shows_all_of_the_example_that_browser_tests_build() -> None:
+def test_the_documentation_contains_the_example_extension_of_the_browser_tests() -> None:
     text = (ROOT / "docs" / "extending.md").read_text()
     for name, language in LANGUAGES.items():
         assert f"```{language}\n{(EXAMPLE / name).read_text()}```\n" in text

@@ -114,7 +114,7 @@ def own_home(tmp_path: Path) -> dict[str, str]:
     return {"HOME": str(tmp_path)}
 
 
-def test_the_sdist_has_the_sources_of_the_labextension_and_nothing_of_npm(sdist: Path) -> None:
+def test_the_sdist_has_the_lab_sources_and_no_npm_files(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         paths = {PurePosixPath(*PurePosixPath(name).parts[1:]) for name in archive.getnames()}
 
@@ -123,7 +123,7 @@ def test_the_sdist_has_the_sources_of_the_labextension_and_nothing_of_npm(sdist:
     assert [path for path in paths if "node_modules" in path.parts] == []
 
 
-def test_the_wheel_has_no_sources_of_the_labextension_and_nothing_of_npm(
+def test_the_wheel_has_no_lab_sources_and_no_npm_files(
     members: list[str],
 ) -> None:
     inside = [PurePosixPath(name) for name in members]
@@ -136,7 +136,7 @@ def test_the_wheel_has_no_sources_of_the_labextension_and_nothing_of_npm(
     assert [path for path in inside if path.name == "build_log.json"] == []
 
 
-def test_the_wheel_carries_the_labextension_once_where_jupyterlab_looks(
+def test_the_wheel_has_the_labextension_once_in_the_folder_of_jupyterlab(
     members: list[str],
 ) -> None:
     entries = [PurePosixPath(name) for name in members if "remoteEntry." in name]
@@ -149,7 +149,7 @@ def test_the_wheel_carries_the_labextension_once_where_jupyterlab_looks(
     assert entries[0].parent.parent / "install.json" in map(PurePosixPath, members)
 
 
-def test_the_wheel_has_the_files_that_are_not_python(wheel: Path, members: list[str]) -> None:
+def test_the_wheel_has_all_files_that_are_not_python(wheel: Path, members: list[str]) -> None:
     data = f"{wheel.name.removesuffix('-py3-none-any.whl')}.data/data"
     schema = f"{data}/share/jupyter/labextensions/jupyter-nbedit/schemas/jupyter-nbedit/plugin.json"
     config = f"{data}/etc/jupyter/jupyter_server_config.d/jupyter_nbedit.json"
@@ -169,7 +169,7 @@ def test_the_version_is_that_of_package_json(wheel: Path) -> None:
 
 
 @installs
-def test_beside_jupyterlab_both_extensions_are_on_after_the_install_alone(
+def test_installing_next_to_jupyterlab_enables_both_extensions(
     wheel: Path, own_home: dict[str, str], tmp_path: Path
 ) -> None:
     bin_ = make_environment(tmp_path / "venv", "jupyterlab~=4.6", wheel)
@@ -186,7 +186,7 @@ def test_beside_jupyterlab_both_extensions_are_on_after_the_install_alone(
 
 
 @installs
-def test_the_server_side_needs_no_jupyterlab(
+def test_the_server_extension_works_without_jupyterlab(
     without_jupyterlab: Path, own_home: dict[str, str]
 ) -> None:
     installed = run(without_jupyterlab / "pip", "list", "--format=freeze", env=own_home)
@@ -200,7 +200,7 @@ def test_the_server_side_needs_no_jupyterlab(
 
 
 @installs
-def test_the_demo_says_what_to_install_where_there_is_no_jupyterlab(
+def test_the_demo_without_jupyterlab_names_what_to_install(
     without_jupyterlab: Path, own_home: dict[str, str]
 ) -> None:
     refusal = run(without_jupyterlab / "jupyter", "nbedit", "demo", status=1, env=own_home)
@@ -210,7 +210,7 @@ def test_the_demo_says_what_to_install_where_there_is_no_jupyterlab(
 
 
 @installs
-def test_the_demo_says_where_to_look_when_the_extension_is_off(
+def test_the_demo_with_a_disabled_extension_names_what_to_check(
     without_jupyterlab: Path, own_home: dict[str, str]
 ) -> None:
     extension = (without_jupyterlab / "jupyter", "server", "extension")

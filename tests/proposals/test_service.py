@@ -83,7 +83,7 @@ async def decide(board: ProposalService, number: int, verdict: Verdict, *parts: 
 # What is kept -------------------------------------------------------------------------------------
 
 
-async def test_a_proposal_is_the_same_after_a_restart(services: ServiceBuilder) -> None:
+async def test_a_proposal_is_unchanged_after_a_restart(services: ServiceBuilder) -> None:
     before = await put(services.build_board(), source="lone surrogate \ud800, \u2028 and ü")
     after = services.build_board()
     assert await after.get(before.proposal_id) == before
@@ -92,7 +92,7 @@ async def test_a_proposal_is_the_same_after_a_restart(services: ServiceBuilder) 
     assert (before.created, before.expires) == (START, START + timedelta(hours=24))
 
 
-async def test_another_root_has_proposals_of_its_own(services: ServiceBuilder) -> None:
+async def test_proposals_are_separate_for_each_root(services: ServiceBuilder) -> None:
     number = (await put(services.build_board())).proposal_id
     other = services.build_board(root=lambda: "/other")
     assert await listed(other) == []
@@ -105,7 +105,7 @@ async def test_another_root_has_proposals_of_its_own(services: ServiceBuilder) -
 # Which are shown ----------------------------------------------------------------------------------
 
 
-async def test_a_notebook_that_cannot_be_read_now_has_no_proposals_to_see(
+async def test_a_notebook_that_cannot_be_read_shows_no_proposals(
     services: ServiceBuilder,
 ) -> None:
     board = services.build_board()
@@ -125,7 +125,7 @@ async def test_a_notebook_that_cannot_be_read_now_has_no_proposals_to_see(
 # How many there are -------------------------------------------------------------------------------
 
 
-async def test_no_more_proposals_wait_than_allowed_and_none_is_dropped_for_another(
+async def test_pending_proposals_have_a_limit_and_none_is_dropped(
     services: ServiceBuilder,
 ) -> None:
     board = services.build_board(most=2)
@@ -139,7 +139,7 @@ async def test_no_more_proposals_wait_than_allowed_and_none_is_dropped_for_anoth
 
 
 @pytest.mark.skipif(not is_nightly(), reason="writes 256 MiB: nightly")
-async def test_all_that_wait_have_256_mib_at_most(services: ServiceBuilder) -> None:
+async def test_pending_proposals_have_at_most_256_mib(services: ServiceBuilder) -> None:
     board = services.build_board()
     await put(board, work=bytes(129 * 1024 * 1024))
     with pytest.raises(TooManyProposals):
@@ -148,7 +148,7 @@ async def test_all_that_wait_have_256_mib_at_most(services: ServiceBuilder) -> N
 
 
 @pytest.mark.skipif(not is_nightly(), reason="decides a thousand proposals: nightly")
-async def test_of_those_that_were_decided_the_oldest_are_forgotten(
+async def test_the_oldest_decided_proposals_are_deleted(
     services: ServiceBuilder,
 ) -> None:
     board = services.build_board()
@@ -163,7 +163,7 @@ async def test_of_those_that_were_decided_the_oldest_are_forgotten(
 # Time ---------------------------------------------------------------------------------------------
 
 
-async def test_a_proposal_expires_and_later_is_forgotten(services: ServiceBuilder) -> None:
+async def test_a_proposal_expires_and_is_deleted_later(services: ServiceBuilder) -> None:
     board = services.build_board(hours=2)
     number, decided = [(await put(board)).proposal_id for _ in range(2)]
     await decide(board, number, "accepted", 0)
@@ -185,7 +185,7 @@ async def test_a_proposal_expires_and_later_is_forgotten(services: ServiceBuilde
             await board.get(each)
 
 
-async def test_one_expires_though_nobody_asks(services: ServiceBuilder) -> None:
+async def test_a_proposal_expires_without_a_request(services: ServiceBuilder) -> None:
     board = services.build_board(hours=0.05 / 3600, clock=lambda: datetime.now(tz=timezone.utc))
     number = (await put(board)).proposal_id
 
@@ -195,7 +195,7 @@ async def test_one_expires_though_nobody_asks(services: ServiceBuilder) -> None:
     await wait_until_async(is_expired)
 
 
-async def test_after_a_restart_the_first_who_asks_finds_what_is_over(
+async def test_the_first_request_after_a_restart_finds_expired_proposals(
     services: ServiceBuilder,
 ) -> None:
     number = (await put(services.build_board())).proposal_id
@@ -211,7 +211,9 @@ async def test_after_a_restart_the_first_who_asks_finds_what_is_over(
 # Waiting ------------------------------------------------------------------------------------------
 
 
-async def test_who_waits_is_told_of_the_end_of_the_notebook(services: ServiceBuilder) -> None:
+async def test_a_waiting_request_is_notified_of_the_end_of_the_notebook(
+    services: ServiceBuilder,
+) -> None:
     board = services.build_board()
     number = (await put(board)).proposal_id
     # Without being told, it would wait for ever.
@@ -227,7 +229,9 @@ async def test_who_waits_is_told_of_the_end_of_the_notebook(services: ServiceBui
 # Following ----------------------------------------------------------------------------------------
 
 
-async def test_proposals_go_with_their_notebook_and_leave_no_byte(services: ServiceBuilder) -> None:
+async def test_proposals_are_deleted_with_their_notebook_and_leave_no_bytes(
+    services: ServiceBuilder,
+) -> None:
     board = services.build_board()
     number = (await put(board, "f/c.ipynb", source=CANARY, work=CANARY.encode())).proposal_id
     other = (await put(board)).proposal_id
@@ -238,7 +242,7 @@ async def test_proposals_go_with_their_notebook_and_leave_no_byte(services: Serv
     assert CANARY.encode() not in services.read_database_files()
 
 
-async def test_what_is_purged_leaves_no_byte_but_of_what_still_waits(
+async def test_a_purge_leaves_only_the_bytes_of_pending_proposals(
     services: ServiceBuilder,
 ) -> None:
     board = services.build_board()

@@ -78,17 +78,17 @@ def _steps(chance: random.Random, n: int, values: dict[str, str]) -> tuple[Step,
 
 
 @pytest.mark.parametrize("seed", range(50 if is_nightly() else 5))
-def test_a_history_that_can_be_passes(seed: int) -> None:
+def test_a_possible_history_is_accepted(seed: int) -> None:
     assert violations(build_history(seed)) == []
 
 
-def test_what_was_asked_and_never_made_may_be_asked() -> None:
+def test_a_request_that_was_never_executed_is_accepted() -> None:
     history = build_history()
     never = Edit("never", (Step("cell-0", "value-0-start", "never"),), 300.0, 310.0)
     assert violations(replace(history, edits=[*history.edits, never])) == []
 
 
-def test_what_a_killed_server_said_last_may_not_have_come() -> None:
+def test_a_lost_reply_of_a_killed_server_is_accepted() -> None:
     history = build_history()
     first, *others = history.feeds
     cut = replace(first, events=first.events[:-2], was_cut=True)
@@ -298,7 +298,7 @@ FORGERIES: dict[str, tuple[Forge, str]] = {
 
 @pytest.mark.parametrize("seed", range(5 if is_nightly() else 1))
 @pytest.mark.parametrize("name", FORGERIES)
-def test_what_cannot_be_is_found(name: str, seed: int) -> None:
+def test_an_impossible_history_is_found(name: str, seed: int) -> None:
     forge, sentence = FORGERIES[name]
     found = violations(forge(build_history(seed)))
     assert any(sentence in violation for violation in found), found

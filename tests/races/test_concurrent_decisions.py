@@ -140,7 +140,7 @@ async def _accept_and_reject(both: Pair, minor: int, accepting: str) -> None:
     assert {(await both.look(name, number))["status"] for name in ("one", "two")} == {status}
 
 
-async def test_parts_that_two_servers_accept_at_once_are_all_made(servers: Servers) -> None:
+async def test_parts_accepted_concurrently_by_two_servers_are_all_made(servers: Servers) -> None:
     async with connect(servers) as both:
         operations = [{"op": "replace", "cell": f"i{n}", "source": f"new {n}"} for n in range(3)]
         for _ in range(TRIALS):
@@ -154,7 +154,7 @@ async def test_parts_that_two_servers_accept_at_once_are_all_made(servers: Serve
             assert (await both.look("one", number))["status"] == "accepted"
 
 
-async def test_what_a_killed_server_was_accepting_is_finished_or_can_be_decided_again(
+async def test_an_interrupted_accept_is_finished_or_can_be_decided_again(
     servers: Servers,
 ) -> None:
     chance = seeded_random("deciding")
@@ -184,7 +184,7 @@ async def test_what_a_killed_server_was_accepting_is_finished_or_can_be_decided_
 
 
 @pytest.mark.parametrize("minor", [4, 5] if is_nightly() else [5])
-async def test_a_claim_of_a_killed_server_is_judged_by_what_is_in_the_notebook(
+async def test_a_claim_of_a_killed_server_is_resolved_from_the_notebook(
     servers: Servers, minor: int
 ) -> None:
     async with connect(servers) as both:
@@ -218,7 +218,7 @@ async def test_a_claim_of_a_killed_server_is_judged_by_what_is_in_the_notebook(
             await both.restart("one")
 
 
-async def test_what_cannot_be_stored_is_refused(servers: Servers) -> None:
+async def test_a_request_that_cannot_be_stored_is_refused(servers: Servers) -> None:
     async with connect(servers) as both:
         number = await both.propose()
         body = {"operations": [INSERT]}
@@ -233,7 +233,7 @@ async def test_what_cannot_be_stored_is_refused(servers: Servers) -> None:
         assert (await both.look("two", number))["status"] == "pending"
 
 
-async def test_a_decision_that_could_not_be_stored_is_stored_at_the_next_look(
+async def test_an_unstored_decision_is_stored_by_the_next_request(
     servers: Servers,
 ) -> None:
     async with connect(servers) as both:

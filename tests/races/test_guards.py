@@ -18,7 +18,7 @@ GUARDS = {"": "lease", "lease": "exchange", "exchange lease": "compare"}
 @pytest.mark.parametrize(
     ("refused", "guard"), list(GUARDS.items()) if is_nightly() else [("exchange lease", "compare")]
 )
-def test_a_reply_names_the_guard_against_other_writers(
+def test_a_reply_has_the_guard_against_other_writers(
     tmp_path: Path, refused: str, guard: str
 ) -> None:
     need_system()

@@ -68,19 +68,19 @@ def assert_little_is_lost(rig: Rig, act: Act, guard: str, allowed: int = 0) -> N
 
 
 @pytest.mark.parametrize("act", ACTS)
-def test_act_between_any_two_calls_of_an_edit_is_not_lost(rig: Rig, act: Act) -> None:
+def test_a_write_between_any_two_calls_of_an_edit_is_not_lost(rig: Rig, act: Act) -> None:
     assert_little_is_lost(rig, act, "lease")
 
 
 @only_at_night
 @pytest.mark.parametrize("act", [acts.renamed, acts.removed, acts.moved])
-def test_without_leases_whoever_replaces_or_removes_the_file_loses_nothing(act: Act) -> None:
+def test_without_leases_replacing_or_removing_the_file_loses_nothing(act: Act) -> None:
     with build_rig(all_kinds()[0], refused=["lease"]) as rig:
         assert_little_is_lost(rig, act, "exchange")
 
 
 @only_at_night
-def test_without_exchange_only_what_comes_between_look_and_rename_is_lost() -> None:
+def test_without_exchange_only_a_write_between_last_check_and_rename_is_lost() -> None:
     with build_rig(all_kinds()[0], refused=["exchange"]) as rig:
         # To look again is to open, to read and to close.
         assert_little_is_lost(rig, acts.renamed, "compare", allowed=6)

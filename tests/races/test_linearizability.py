@@ -33,5 +33,5 @@ def test_edits_over_two_servers_are_linearizable(tmp_path: Path, *, is_locked: b
     assert_is_linearizable(Load(*_FEW, is_locked=is_locked), tmp_path)
 
 
-def test_edits_over_two_servers_that_are_killed_are_linearizable(tmp_path: Path) -> None:
+def test_edits_over_two_killed_servers_are_linearizable(tmp_path: Path) -> None:
     assert_is_linearizable(_KILLED, tmp_path)

@@ -70,7 +70,7 @@ def run_race(top: Path, kind: str, user: int) -> Race:
 
 @pytest.mark.parametrize("user", all_kinds(), ids=called)
 @pytest.mark.parametrize("kind", ["renamed", "in_place"])
-def test_nothing_that_others_write_while_we_edit_is_lost(kind: str, user: int) -> None:
+def test_no_out_of_band_write_during_edits_is_lost(kind: str, user: int) -> None:
     need_system()
     with shared_folder() as top:
         race = run_race(top, kind, user)

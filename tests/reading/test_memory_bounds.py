@@ -25,7 +25,7 @@ def has_read(readings: ReadTracker, session: str, path: str) -> bool:
     return True
 
 
-def test_readings_of_files_and_sessions_have_a_bound() -> None:
+def test_tracked_reads_of_files_and_sessions_have_a_limit() -> None:
     readings = ReadTracker()
     paths = [f"{n}.ipynb" for n in range(3000)]
     for path in paths:
@@ -43,7 +43,7 @@ def test_readings_of_files_and_sessions_have_a_bound() -> None:
     assert len(remembered) <= 1000
 
 
-def test_of_versions_the_one_that_was_not_used_for_longest_goes_first() -> None:
+def test_the_least_recently_used_version_is_dropped_first() -> None:
     documents = [build_document(number) for number in range(5)]
     versions = VersionCache(most_weight=140)
     for one in documents[:4]:
@@ -57,7 +57,7 @@ def test_of_versions_the_one_that_was_not_used_for_longest_goes_first() -> None:
     assert refused.value.details == {"since": documents[2].hash}
 
 
-def test_versions_have_a_bound_however_many_and_however_large_they_are() -> None:
+def test_versions_have_a_limit_in_number_and_size() -> None:
     versions = VersionCache(most_weight=1000)
     long_id = Document.parse(samples.notebook(samples.raw("x", "i" * 100_000)))
     for large in (build_document(0, cells=1000), long_id):
@@ -71,9 +71,7 @@ def test_versions_have_a_bound_however_many_and_however_large_they_are() -> None
 @pytest.mark.parametrize(
     ("most_cells", "kept"), [(1, [False, False, True]), (5, [True, False, True])]
 )
-def test_documents_have_a_bound_and_the_last_one_is_kept_in_any_case(
-    most_cells: int, kept: list[bool]
-) -> None:
+def test_documents_have_a_limit_and_the_last_one_is_kept(most_cells: int, kept: list[bool]) -> None:
     documents = DocumentCache(most_cells=most_cells)
     two = build_document(0, cells=2)
     for name in "ab":

@@ -24,7 +24,7 @@ def find_changes(before: Document, now: Document) -> VersionDiff:
 
 
 @given(st.dictionaries(st.sampled_from("abcdefgh"), SOURCES), NAMES, st.data())
-def test_changes_are_those_that_a_plain_comparison_finds(
+def test_changes_equal_those_of_a_plain_comparison(
     before: dict[str, str], order: list[str], data: st.DataObject
 ) -> None:
     now = {name: before.get(name) or data.draw(SOURCES) for name in order}
@@ -41,14 +41,14 @@ def test_changes_are_those_that_a_plain_comparison_finds(
     assert found.total_cells == len(before)
 
 
-def test_cells_without_ids_are_known_by_their_bytes() -> None:
+def test_cells_without_ids_are_identified_by_their_bytes() -> None:
     ab, ba = (build_document(*((None, source) for source in order)) for order in ("ab", "ba"))
     aab = build_document((None, "a"), (None, "a"), (None, "b"))
     assert find_changes(ab, ba) == VersionDiff([], [], reordered=True, total_cells=2)
     assert not find_changes(aab, ab).reordered
 
 
-def test_ids_of_several_cells_and_odd_ids_are_named_once() -> None:
+def test_duplicate_and_invalid_ids_are_listed_once() -> None:
     twins = build_document(("twin", "1"), ("twin", "2"), (None, "3"))
     assert find_changes(twins, build_document()).gone == ["twin"]
     odd = samples.notebook(samples.raw("1", "@"), samples.raw("2", '"\\'))

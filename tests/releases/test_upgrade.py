@@ -60,7 +60,7 @@ def without_times(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def test_every_earlier_version_of_the_schema_has_a_file() -> None:
+def test_every_earlier_schema_version_has_a_database_file() -> None:
     with_file = [int(release.name.removeprefix("schema-")) for release in RELEASES]
     assert with_file == list(range(1, len(SCHEMA.migrations)))
 
@@ -107,7 +107,9 @@ def test_history_modes_and_proposals_of_an_older_release_are_kept(
 
 
 @pytest.mark.parametrize("release", RELEASES, ids=lambda path: str(path.name))
-def test_an_upgraded_file_says_so_where_older_releases_look(tmp_path: Path, release: Path) -> None:
+def test_an_upgraded_file_has_its_version_where_older_releases_check_it(
+    tmp_path: Path, release: Path
+) -> None:
     with upgraded(tmp_path, release) as (client, _):
         assert client.request("GET", "nbedit/mode").status == 200
         client.patch("free.ipynb", {"op": "delete", "cell": "beta"})

@@ -57,7 +57,7 @@ def pages(storage: MemoryStorage, **fields: Any) -> list[SearchReply]:
 ALL = places(search(MemoryStorage(NOTEBOOKS)))
 
 
-def test_hits_come_in_the_order_of_paths_and_cells() -> None:
+def test_matches_come_in_the_order_of_paths_and_cells() -> None:
     assert ALL == [
         ("a.ipynb", 0, 1),
         ("a.ipynb", 0, 2),
@@ -71,7 +71,7 @@ def test_hits_come_in_the_order_of_paths_and_cells() -> None:
     assert (reply.files, reply.cursor, reply.ended_by, reply.skipped) == (5, None, None, [])
 
 
-def test_a_search_without_time_goes_on_step_by_step_and_comes_to_its_end() -> None:
+def test_a_search_without_time_progresses_page_by_page_to_its_end() -> None:
     replies = pages(MemoryStorage(NOTEBOOKS), seconds=0)
     assert places(*replies) == ALL
     assert len(replies) > 5
@@ -94,7 +94,7 @@ def test_limits_may_change_from_page_to_page(limits: list[tuple[int, int]]) -> N
     assert found == ALL
 
 
-def test_what_comes_and_goes_between_pages_repeats_and_hides_nothing_else() -> None:
+def test_changes_between_pages_repeat_and_hide_no_other_match() -> None:
     storage = MemoryStorage(dict(NOTEBOOKS))
     first = search(storage, limit=4)
     assert places(first)[-1] == ("b/b.ipynb", 0, 1)
@@ -105,7 +105,7 @@ def test_what_comes_and_goes_between_pages_repeats_and_hides_nothing_else() -> N
     assert places(rest) == [*ALL[4:], ("d.ipynb", 0, 1)]
 
 
-def test_a_notebook_that_has_changed_between_pages_is_searched_again() -> None:
+def test_a_notebook_that_changed_between_pages_is_searched_again() -> None:
     storage = MemoryStorage(dict(NOTEBOOKS))
     first = search(storage, limit=2)
     storage.notebooks["a.ipynb"] = book("new two", "two", "two", "two")
@@ -119,7 +119,7 @@ def tampered(cursor: str, **changed: Any) -> str:
     return base64.urlsafe_b64encode(json.dumps([*{**fields, **changed}.values()]).encode()).decode()
 
 
-def test_a_cursor_that_this_search_did_not_give_is_refused() -> None:
+def test_a_cursor_of_another_search_is_refused() -> None:
     storage = MemoryStorage(NOTEBOOKS)
     cursor = search(storage, limit=1).cursor
     assert cursor is not None
@@ -146,7 +146,7 @@ def test_a_cursor_that_this_search_did_not_give_is_refused() -> None:
             search(storage, cursor=broken)
 
 
-def test_a_cursor_leads_nowhere_that_the_search_does_not() -> None:
+def test_a_cursor_does_not_reach_paths_outside_the_search() -> None:
     storage = MemoryStorage(NOTEBOOKS)
     cursor = search(storage, path="b", max_files=1).cursor
     assert cursor is not None
@@ -166,7 +166,7 @@ def test_a_cursor_leads_nowhere_that_the_search_does_not() -> None:
         ("B*", set()),
     ],
 )
-def test_a_glob_chooses_by_name_or_by_path(glob: str, found: set[str]) -> None:
+def test_a_glob_matches_names_or_paths(glob: str, found: set[str]) -> None:
     assert {hit.path for hit in search(MemoryStorage(NOTEBOOKS), glob=glob).hits} == found
     inside = search(MemoryStorage(NOTEBOOKS), path="b", glob="/b.ipynb".lstrip("/"))
     assert {hit.path for hit in inside.hits} == {"b/b.ipynb"}
@@ -190,7 +190,7 @@ def refusing(error: Exception) -> Callable[[], bytes]:
     return read
 
 
-def test_what_cannot_be_searched_is_told_and_hidden_things_only_counted() -> None:
+def test_unsearchable_notebooks_are_reported_and_hidden_ones_counted() -> None:
     reply = search(
         Strange(
             SkippedPath(".x", "hidden", "It is hidden."),
@@ -213,6 +213,6 @@ def test_what_cannot_be_searched_is_told_and_hidden_things_only_counted() -> Non
     assert "hidden" not in str(msgspec.to_builtins(reply.skipped))
 
 
-def test_a_hundred_skipped_things_are_named_and_all_are_counted() -> None:
+def test_a_hundred_skipped_paths_are_listed_and_all_are_counted() -> None:
     reply = search(Strange(*(SkippedPath(f"{n}", "link", "It is a link.") for n in range(150))))
     assert (len(reply.skipped), reply.skipped_count) == (100, 150)

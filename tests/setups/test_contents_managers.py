@@ -129,7 +129,7 @@ def make_folder(place: Place, path: str) -> None:
     save(place.client, f"{place.prefix}{path}", {"type": "directory"})
 
 
-def test_an_edit_changes_no_byte_that_it_does_not_mean(place: Place) -> None:
+def test_an_edit_preserves_all_other_bytes(place: Place) -> None:
     make_folder(place, "sub")
     for folder in ("", "sub/"):
         path = place.keep(folder=folder)
@@ -140,14 +140,16 @@ def test_an_edit_changes_no_byte_that_it_does_not_mean(place: Place) -> None:
         assert contents(place.client, path)["content"]["cells"][1]["source"] == "# Changed"
 
 
-def test_an_edit_in_the_root_of_a_server_with_drives_changes_no_byte_either(drive: Place) -> None:
+def test_an_edit_in_the_root_of_a_server_with_drives_preserves_all_other_bytes(
+    drive: Place,
+) -> None:
     file = drive.client.root / next(_names)
     file.write_bytes(TEXT)
     assert_edited(drive.client.patch(file.name, REPLACE), "contents", preserved=True)
     assert file.read_bytes() == CHANGED
 
 
-def test_a_notebook_is_created_and_never_over_another(place: Place) -> None:
+def test_a_notebook_is_created_and_never_overwrites_another(place: Place) -> None:
     make_folder(place, "made")
     for folder in ("", "made/"):
         path = place.prefix + folder + next(_names)
@@ -157,7 +159,7 @@ def test_a_notebook_is_created_and_never_over_another(place: Place) -> None:
     details(place.create(f"{place.prefix}nowhere/a.ipynb"), 404, "notebook_not_found")
 
 
-def test_hidden_outside_and_missing_look_the_same_on_a_drive(drive: Place) -> None:
+def test_hidden_outside_and_missing_paths_get_the_same_error_on_a_drive(drive: Place) -> None:
     folder = drive.client.root.parents[1] / "drive"
     outside = folder.parent / "outside.ipynb"
     for file in (outside, folder / ".hidden.ipynb", folder / ".git" / "a.ipynb"):
@@ -189,7 +191,7 @@ def test_hidden_outside_and_missing_look_the_same_on_a_drive(drive: Place) -> No
     assert not [path for path in paths if "hidden" in path or ".git" in path]
 
 
-def test_what_is_missing_or_spelled_oddly_is_not_found_in_a_bucket(s3_bucket: Place) -> None:
+def test_missing_and_oddly_spelled_paths_are_not_found_in_a_bucket(s3_bucket: Place) -> None:
     bodies = set()
     for path in ("none.ipynb", "../a.ipynb", "a/../b.ipynb", "a//b.ipynb", "a%00.ipynb"):
         target = f"nbedit/notebooks/{path if '%' in path else quote(path)}"
@@ -199,7 +201,7 @@ def test_what_is_missing_or_spelled_oddly_is_not_found_in_a_bucket(s3_bucket: Pl
     assert len(bodies) == 1
 
 
-def test_the_search_goes_through_the_place_and_on_where_it_ended(place: Place) -> None:
+def test_a_search_of_the_storage_continues_with_a_cursor(place: Place) -> None:
     for folder in ("search", "search/in"):
         make_folder(place, folder)
     expected = {place.keep(CHANGED, "search/in/") for _ in range(5)}
@@ -219,7 +221,7 @@ def test_the_search_goes_through_the_place_and_on_where_it_ended(place: Place) -
     details(nowhere, 404, "notebook_not_found")
 
 
-def test_tools_work_by_relative_paths(place: Place) -> None:
+def test_tools_accept_relative_paths(place: Place) -> None:
     path = place.keep()
     fields = {"cell_id": "beta", "new_source": "# Tool"}
     answer = tool(place.client, "mycode/NotebookEdit", notebook_path=path, **fields)
@@ -229,7 +231,7 @@ def test_tools_work_by_relative_paths(place: Place) -> None:
     assert answer.status == 409, answer.body
 
 
-def test_trust_is_kept_and_never_given(place: Place) -> None:
+def test_trust_is_kept_and_never_added(place: Place) -> None:
     path = place.keep()
     assert not place.client.read(path).json["trusted"]
     assert_edited(place.client.patch(path, REPLACE), "contents", preserved=True)
@@ -244,7 +246,7 @@ def test_trust_is_kept_and_never_given(place: Place) -> None:
     assert contents(place.client, path)["content"]["cells"][0]["metadata"]["trusted"]
 
 
-async def test_a_store_that_is_out_of_reach_is_told_of_without_its_address_or_keys(
+async def test_an_unreachable_store_is_reported_without_its_address_or_keys(
     tmp_path: Path,
 ) -> None:
     from s3fs import S3FileSystem  # noqa: PLC0415 -- is not always there

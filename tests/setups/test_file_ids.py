@@ -79,7 +79,7 @@ def ids(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         yield Ids(client, database, by_inode=request.param == LOCAL)
 
 
-def test_the_id_stays_over_edits_and_a_rename(ids: Ids) -> None:
+def test_the_file_id_survives_edits_and_a_rename(ids: Ids) -> None:
     number = ids.known("b.ipynb")
     ids.edit("b.ipynb", "before")
     ids.rename("b.ipynb", "c.ipynb")
@@ -88,7 +88,7 @@ def test_the_id_stays_over_edits_and_a_rename(ids: Ids) -> None:
     assert (ids.of("c.ipynb"), ids.path_of(number)) == (number, "c.ipynb")
 
 
-def test_who_goes_by_inode_finds_an_edited_notebook_that_was_moved(ids: Ids) -> None:
+def test_an_edited_and_moved_notebook_is_found_by_its_inode(ids: Ids) -> None:
     number = ids.known("d.ipynb")
     ids.edit("d.ipynb", "edited")
     (ids.client.root / "far").mkdir()
@@ -97,14 +97,14 @@ def test_who_goes_by_inode_finds_an_edited_notebook_that_was_moved(ids: Ids) -> 
     assert ids.path_of(number) == ("far/e.ipynb" if ids.by_inode else "d.ipynb")
 
 
-def test_an_edit_through_a_link_leaves_the_notebook_its_id(ids: Ids) -> None:
+def test_an_edit_through_a_link_keeps_the_file_id(ids: Ids) -> None:
     number = ids.known("target.ipynb")
     (ids.client.root / "link.ipynb").symlink_to("target.ipynb")
     ids.edit("link.ipynb", "edited")
     assert ids.of("target.ipynb") == number
 
 
-def test_the_id_stays_though_inodes_of_files_that_are_gone_are_given_out_again(ids: Ids) -> None:
+def test_the_file_id_survives_the_reuse_of_inodes(ids: Ids) -> None:
     number = ids.known("known.ipynb")
     for name in ("f.ipynb", "g.ipynb", "h.ipynb"):
         ids.known(name)

@@ -80,7 +80,7 @@ def ran(client: Client, path: str) -> list[str]:
     return [f"{when} {kind}" for when, kind, where in lines if where == path]
 
 
-def test_hooks_run_once_each_and_the_file_is_what_the_reply_says(hooked: Client) -> None:
+def test_hooks_run_once_each_and_the_file_matches_the_reply(hooked: Client) -> None:
     path, file = keep(hooked, "any")
     reply = assert_edited(hooked.patch(path, REPLACE), "notebook", preserved=False)
     assert ran(hooked, path) == ["before notebook", "after notebook"]
@@ -90,13 +90,13 @@ def test_hooks_run_once_each_and_the_file_is_what_the_reply_says(hooked: Client)
     assert samples.cells_of(file.read_bytes())[1]["source"] == ["# Changed"]
 
 
-def test_a_hook_that_fails_does_not_keep_the_save_from_going_on(hooked: Client) -> None:
+def test_a_failing_hook_does_not_prevent_the_save(hooked: Client) -> None:
     path, file = keep(hooked, "broken")
     assert_edited(hooked.patch(path, REPLACE), "notebook", preserved=False)
     assert b"# Changed" in file.read_bytes()
 
 
-def test_what_a_hook_takes_away_is_gone_and_told(hooked: Client) -> None:
+def test_changes_by_a_hook_are_written_and_reported(hooked: Client) -> None:
     path, file = keep(hooked, "strip")
     answer = hooked.patch(path, REPLACE)
     assert answer.status == 200, answer.body
@@ -110,7 +110,7 @@ def test_what_a_hook_takes_away_is_gone_and_told(hooked: Client) -> None:
 
 
 @pytest.mark.parametrize("folder", ["veto", "secret"])
-def test_what_a_hook_refuses_is_refused_and_nothing_is_written(hooked: Client, folder: str) -> None:
+def test_an_edit_that_a_hook_refuses_is_not_written(hooked: Client, folder: str) -> None:
     path, file = keep(hooked, folder)
     with untouched(file.parent):
         answer = hooked.patch(path, REPLACE)
@@ -123,7 +123,7 @@ def test_what_a_hook_refuses_is_refused_and_nothing_is_written(hooked: Client, f
     assert ran(hooked, path) == ["before notebook"]
 
 
-def test_a_dry_run_asks_no_hook(hooked: Client) -> None:
+def test_a_dry_run_runs_no_hook(hooked: Client) -> None:
     path, file = keep(hooked, "veto")
     with untouched(file.parent):
         reply = hooked.patch(path, REPLACE, dry_run=True).json
@@ -143,7 +143,7 @@ def test_a_notebook_is_created_through_the_hooks(hooked: Client) -> None:
     details(refused, 409, "notebook_exists")
 
 
-def test_a_post_save_hook_that_fails_is_a_warning_and_the_edit_stands(hooked: Client) -> None:
+def test_a_failing_post_save_hook_is_a_warning_and_the_edit_is_kept(hooked: Client) -> None:
     path, file = keep(hooked, "late")
     answer = hooked.patch(path, REPLACE)
     assert answer.status == 200, answer.body
@@ -155,7 +155,7 @@ def test_a_post_save_hook_that_fails_is_a_warning_and_the_edit_stands(hooked: Cl
     assert b"# Changed" in file.read_bytes()
 
 
-def test_the_checkpoint_a_user_made_is_what_reverting_gives(hooked: Client) -> None:
+def test_revert_restores_the_checkpoint_of_the_user(hooked: Client) -> None:
     path, _ = keep(hooked, "checkpoints")
     target = f"api/contents/{path}/checkpoints"
     point = hooked.request("POST", target, b"").json
@@ -171,7 +171,7 @@ def test_the_checkpoint_a_user_made_is_what_reverting_gives(hooked: Client) -> N
 OPENINGS = 100 if is_nightly() else 15
 
 
-def test_who_opens_a_notebook_while_it_is_edited_never_finds_it_broken(hooked: Client) -> None:
+def test_opening_a_notebook_during_edits_never_fails(hooked: Client) -> None:
     cells = [samples.code(f"x = {n}\n" * 50, f"c{n}") for n in range(60)]
     path, file = keep(hooked, "busy", samples.notebook(*cells))
 
@@ -191,7 +191,7 @@ def test_who_opens_a_notebook_while_it_is_edited_never_finds_it_broken(hooked: C
 
 
 @pytest.mark.parametrize("trusted", [True, False])
-def test_trust_is_kept_and_never_given(hooked: Client, trusted: bool) -> None:  # noqa: FBT001
+def test_trust_is_kept_and_never_added(hooked: Client, trusted: bool) -> None:  # noqa: FBT001
     # Signatures go by what a notebook holds.
     path, _ = keep(hooked, "any", TEXT.replace(b"as is", b"%d" % trusted))
     if trusted:
@@ -207,7 +207,7 @@ def test_trust_is_kept_and_never_given(hooked: Client, trusted: bool) -> None:  
     assert hooked.read(path).json["trusted"] is trusted
 
 
-def test_a_mark_of_trust_in_the_file_is_not_believed(hooked: Client) -> None:
+def test_a_trust_mark_in_the_file_is_ignored(hooked: Client) -> None:
     smuggled = samples.code("1", "alpha", outputs=[samples.HTML_OUTPUT], metadata={"trusted": True})
     path, _ = keep(hooked, "any", samples.notebook(smuggled, samples.markdown("# Title", "beta")))
     assert_edited(hooked.patch(path, REPLACE), "notebook", preserved=False)
@@ -216,7 +216,7 @@ def test_a_mark_of_trust_in_the_file_is_not_believed(hooked: Client) -> None:
     assert shown["metadata"]["trusted"] is False
 
 
-def test_a_notebook_without_ids_is_edited_by_position_and_then_has_ids(hooked: Client) -> None:
+def test_a_notebook_without_ids_is_edited_by_index_and_gets_ids(hooked: Client) -> None:
     text = samples.notebook(samples.raw("one"), samples.raw("two"))
     path, _ = keep(hooked, "any", text)
     answer = hooked.read(path)

@@ -102,9 +102,7 @@ async def next_edit(socket: WebSocketClientConnection) -> Any:
 
 
 @pytest.mark.parametrize(("user", "server"), [("ada", "ada"), ("cleo", "ada"), (ODD, ODD)])
-async def test_an_edit_is_told_in_the_name_that_the_hub_knows(
-    hub: Hub, user: str, server: str
-) -> None:
+async def test_an_edit_has_the_user_name_of_the_hub(hub: Hub, user: str, server: str) -> None:
     client = of(hub, user, server)
     socket = await subscribed(client)
 
@@ -135,9 +133,7 @@ def stranger(hub: Hub, kind: str) -> Client:
 
 
 @pytest.mark.parametrize("kind", ["no token", "made up", "other user", "wrong scope", "expired"])
-def test_whoever_has_no_right_is_refused_on_every_route_and_nothing_is_written(
-    hub: Hub, kind: str
-) -> None:
+def test_a_user_without_permission_is_refused_on_every_route(hub: Hub, kind: str) -> None:
     client = stranger(hub, kind)
 
     with untouched(hub.root("ada")):
@@ -149,7 +145,7 @@ def test_whoever_has_no_right_is_refused_on_every_route_and_nothing_is_written(
             assert b"alpha" not in answer.body
 
 
-def test_every_route_works_below_the_users_prefix(hub: Hub) -> None:
+def test_every_route_works_below_the_prefix_of_the_user(hub: Hub) -> None:
     client = of(hub, ODD, ODD)
 
     for (_, verb), row in ROWS.items():
@@ -161,16 +157,14 @@ def test_every_route_works_below_the_users_prefix(hub: Hub) -> None:
 
 
 @pytest.mark.parametrize(("name", "ways"), [("ada", ["file"]), (ODD, ["file", "notebook", "room"])])
-def test_a_server_tells_the_ways_in_which_it_keeps_notebooks(
-    hub: Hub, name: str, ways: list[str]
-) -> None:
+def test_a_server_reports_its_storage_kinds(hub: Hub, name: str, ways: list[str]) -> None:
     client = of(hub, name, name)
 
     assert client.request("GET", "nbedit").json["storage"] == ways
     assert replaced(client, "by file").json["applied_via"] == "file"
 
 
-def test_a_key_of_one_user_is_not_another_users(hub: Hub) -> None:
+def test_idempotency_keys_are_separate_for_each_user(hub: Hub) -> None:
     key = {"Idempotency-Key": "once"}
     ada, cleo = of(hub, "ada", "ada"), of(hub, "cleo", "ada")
 
@@ -184,7 +178,7 @@ def test_a_key_of_one_user_is_not_another_users(hub: Hub) -> None:
     assert alpha(hub, "ada") == "cleo's"
 
 
-def test_what_one_user_has_read_another_one_has_not(hub: Hub) -> None:
+def test_a_read_by_one_user_does_not_count_for_another(hub: Hub) -> None:
     ada, cleo = of(hub, "ada", "ada"), of(hub, "cleo", "ada")
     path = str(ada.root / "read.ipynb")
     (ada.root / "read.ipynb").write_bytes(samples.three_cells())
@@ -198,7 +192,7 @@ def test_what_one_user_has_read_another_one_has_not(hub: Hub) -> None:
     assert of(hub, "ada", "ada").request("POST", tool, edit, JSON).status == 200
 
 
-def test_owners_are_named_as_the_hub_names_them(hub: Hub) -> None:
+def test_owners_have_the_names_of_the_hub(hub: Hub) -> None:
     runtime = hub.root("ada") / "runtime"
     runtime.mkdir(exist_ok=True)
     (runtime / "reminders.md").write_text("# Today\n\n- Rest\n")
@@ -209,7 +203,7 @@ def test_owners_are_named_as_the_hub_names_them(hub: Hub) -> None:
     assert of(hub, "cleo", "ada").request("POST", tool, body, JSON).status == 403
 
 
-def test_an_authorizer_that_lets_some_only_read_is_heeded_on_every_route(hub: Hub) -> None:
+def test_a_read_only_authorizer_applies_on_every_route(hub: Hub) -> None:
     reader, writer = of(hub, "bob", "bob"), of(hub, "bob", "bob", WRITE)
 
     with untouched(reader.root):
@@ -251,7 +245,7 @@ class Browser:
         return replaced(self.client, source, headers={"Cookie": cookies, **headers})
 
 
-async def test_a_browser_that_signed_in_may_edit_if_it_shows_the_xsrf_token(hub: Hub) -> None:
+async def test_a_logged_in_browser_may_edit_with_the_xsrf_token(hub: Hub) -> None:
     browser = await asyncio.to_thread(Browser, hub, "ada")
     socket = await subscribed(of(hub, "ada", "ada"))
 

@@ -129,7 +129,7 @@ def pair(client: Client, kind: str = "metadata") -> Pair:
 
 
 @pytest.mark.parametrize("kind", ["metadata", "toml", "pyproject", "markdown", "apart"])
-def test_after_an_edit_both_halves_agree_and_open(client: Client, kind: str) -> None:
+def test_both_files_of_a_pair_agree_and_open_after_an_edit(client: Client, kind: str) -> None:
     found = pair(client, kind)
     for title in ("# One", "# Two"):
         reply = assert_edited(
@@ -144,7 +144,7 @@ def test_after_an_edit_both_halves_agree_and_open(client: Client, kind: str) -> 
 
 
 @pytest.mark.parametrize("age", [0.0, 30.0, -30.0])
-def test_what_was_changed_in_the_text_is_seen_and_kept(client: Client, age: float) -> None:
+def test_a_change_in_the_text_file_is_read_and_kept(client: Client, age: float) -> None:
     found = pair(client)
     seen = client.read(found.path).json["hash"]
     found.text.write_text(found.text.read_text().replace("y = 2", "y = 'by hand'"))
@@ -164,7 +164,7 @@ def test_what_was_changed_in_the_text_is_seen_and_kept(client: Client, age: floa
     assert found.sources()[1:] == ["# Changed", "y = 3"]
 
 
-def test_cells_that_only_the_text_has_are_addressed_by_ids_that_stay(client: Client) -> None:
+def test_cells_from_the_text_file_have_stable_ids(client: Client) -> None:
     found = pair(client)
     with found.text.open("a") as text:
         text.write("\n# %%\nz = 1\n\n# %%\nz = 1\n")
@@ -179,7 +179,7 @@ def test_cells_that_only_the_text_has_are_addressed_by_ids_that_stay(client: Cli
     ]
 
 
-def test_a_pair_whose_halves_disagree_is_left_alone(client: Client) -> None:
+def test_a_pair_with_conflicting_files_is_refused(client: Client) -> None:
     found = pair(client)
     found.file.write_bytes(found.file.read_bytes().replace(b"y = 2", b"y = 4"))
     later = time.time() + 5
@@ -192,7 +192,7 @@ def test_a_pair_whose_halves_disagree_is_left_alone(client: Client) -> None:
 
 @pytest.mark.parametrize("kind", ["metadata", "single"])
 @pytest.mark.parametrize("trusted", [True, False])
-def test_trust_is_kept_and_never_given(
+def test_trust_is_kept_and_never_added(
     client: Client,
     kind: str,
     trusted: bool,  # noqa: FBT001 -- a parameter of the test
@@ -212,7 +212,7 @@ def test_trust_is_kept_and_never_given(
     assert last["metadata"]["trusted"] is trusted
 
 
-def test_a_new_notebook_is_a_pair_where_the_configuration_says_so(client: Client) -> None:
+def test_a_new_notebook_is_paired_as_configured(client: Client) -> None:
     model = pair(client, "toml")
     for kind, halves in (("toml", {".ipynb", ".py"}), ("single", {".ipynb"})):
         name = next(_names)
@@ -231,7 +231,7 @@ def test_a_new_notebook_is_a_pair_where_the_configuration_says_so(client: Client
 @pytest.mark.parametrize(
     ("kind", "script"), [("toml", "toml/{}.py"), ("apart", "apart/scripts/{}.py")]
 )
-def test_a_script_is_not_overwritten_by_creating_the_notebook_it_would_pair_with(
+def test_creating_a_notebook_does_not_overwrite_the_script_of_its_pair(
     client: Client, kind: str, script: str
 ) -> None:
     made = pair(client, kind)
@@ -245,7 +245,7 @@ def test_a_script_is_not_overwritten_by_creating_the_notebook_it_would_pair_with
             assert script.format(name) in answer.json["message"]
 
 
-def test_a_pair_whose_other_half_cannot_be_is_refused(client: Client) -> None:
+def test_a_pair_whose_other_file_is_impossible_is_refused(client: Client) -> None:
     path = client.root / "astray" / "a.ipynb"
     path.parent.mkdir()
     path.write_bytes(text_of("a", {"jupytext": {"formats": "ipynb,../../x//py"}}))
@@ -255,7 +255,9 @@ def test_a_pair_whose_other_half_cannot_be_is_refused(client: Client) -> None:
 
 
 @pytest.mark.parametrize("said", ["words", {"formats": 5}])
-def test_what_jupytext_stumbles_over_is_told_in_our_words(client: Client, said: object) -> None:
+def test_a_failure_of_jupytext_is_reported_as_an_error_of_the_extension(
+    client: Client, said: object
+) -> None:
     path = client.root / "faulty" / f"{next(_names)}.ipynb"
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(text_of("a", {"jupytext": said}))
@@ -286,7 +288,7 @@ def test_saves_of_an_open_tab_and_edits_do_not_mix(client: Client) -> None:
     assert found.sources()[1] == "# Changed"
 
 
-def test_tools_and_the_search_know_pairs(client: Client) -> None:
+def test_tools_and_search_work_with_pairs(client: Client) -> None:
     found = pair(client)
     for path in (found.path, str(found.file)):
         answer = tool(
@@ -313,7 +315,7 @@ def hooked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 @pytest.mark.parametrize(
     ("folder", "status", "reason"), [("veto", 403, "forbidden"), ("late", 500, "io_error")]
 )
-def test_a_hook_that_spoils_one_half_leaves_both_as_they_were(
+def test_a_hook_that_fails_for_one_file_leaves_both_unchanged(
     hooked: Client, folder: str, status: int, reason: str
 ) -> None:
     made = pair(hooked)

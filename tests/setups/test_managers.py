@@ -33,7 +33,7 @@ def way(manager: Any, locks: PathLocks, path: str = NAME) -> StorageKind:
     return asyncio.run(detect_kind(manager, locks, path))
 
 
-def test_jupytext_changes_nothing_for_what_is_no_pair(tmp_path: Path, locks: PathLocks) -> None:
+def test_jupytext_changes_nothing_for_unpaired_notebooks(tmp_path: Path, locks: PathLocks) -> None:
     needs("jupytext")
     from jupytext.async_contentsmanager import (  # noqa: PLC0415 -- is not always there
         build_async_jupytext_contents_manager_class as derive,
@@ -54,7 +54,7 @@ def test_jupytext_changes_nothing_for_what_is_no_pair(tmp_path: Path, locks: Pat
     )
 
 
-def test_a_pair_stays_one_while_its_configuration_cannot_be_read(
+def test_a_pair_stays_a_pair_while_its_configuration_is_unreadable(
     tmp_path: Path, locks: PathLocks
 ) -> None:
     needs("jupytext")
@@ -70,7 +70,7 @@ def test_a_pair_stays_one_while_its_configuration_cannot_be_read(
 
 
 @pytest.mark.parametrize("name", [*DECISIVE, "save "])
-def test_who_overrides_more_than_jupytext_does_keeps_texts(
+def test_a_manager_that_overrides_more_than_jupytext_uses_contents_storage(
     tmp_path: Path, locks: PathLocks, name: str
 ) -> None:
     needs("jupytext")
@@ -90,7 +90,7 @@ def test_who_overrides_more_than_jupytext_does_keeps_texts(
     assert way(manager, locks) is (StorageKind.FILE if hidden else StorageKind.TEXT)
 
 
-def test_jupytext_over_a_manager_that_is_not_asynchronous_keeps_texts(
+def test_jupytext_over_a_synchronous_manager_uses_contents_storage(
     tmp_path: Path, locks: PathLocks
 ) -> None:
     needs("jupytext")
@@ -100,7 +100,7 @@ def test_jupytext_over_a_manager_that_is_not_asynchronous_keeps_texts(
     assert way(TextFileContentsManager(root_dir=str(tmp_path)), locks) is StorageKind.TEXT
 
 
-def test_a_hook_of_a_drive_is_not_gone_around(tmp_path: Path, locks: PathLocks) -> None:
+def test_a_hook_of_a_drive_is_not_bypassed(tmp_path: Path, locks: PathLocks) -> None:
     needs("jupyterfs")
     from jupyterfs.metamanager import MetaManager  # noqa: PLC0415
 

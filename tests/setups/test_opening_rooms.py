@@ -49,7 +49,7 @@ async def _begin_to_open(live: LiveNotebook, path: str) -> asyncio.Future[Any]:
     return opening
 
 
-async def test_a_file_is_not_written_under_a_room_that_has_just_opened(live: LiveNotebook) -> None:
+async def test_a_file_is_not_written_if_a_room_has_just_opened(live: LiveNotebook) -> None:
     async with live.storages.lock(_PATH) as storage:
         assert storage.kind == "file"
         base = await storage.read(_PATH)
@@ -62,7 +62,7 @@ async def test_a_file_is_not_written_under_a_room_that_has_just_opened(live: Liv
         assert storage.kind == "room"
 
 
-async def test_a_room_of_another_notebook_delays_an_edit_and_no_more(live: LiveNotebook) -> None:
+async def test_a_room_of_another_notebook_only_delays_an_edit(live: LiveNotebook) -> None:
     async with live.storages.lock(_PATH) as storage:
         base = await storage.read(_PATH)
         opening = await _begin_to_open(live, "b.ipynb")
@@ -75,7 +75,7 @@ async def test_a_room_of_another_notebook_delays_an_edit_and_no_more(live: LiveN
     assert b"Topic" in live.file.read_bytes()
 
 
-async def test_a_room_that_never_loads_keeps_nobody_from_reading(
+async def test_a_room_that_never_loads_does_not_block_reads(
     live: LiveNotebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await live.open(_PATH)
@@ -95,7 +95,7 @@ async def test_a_room_that_never_loads_keeps_nobody_from_reading(
     assert live.file.read_bytes() == written.text
 
 
-async def test_who_has_waited_for_a_file_is_given_the_room_that_has_opened(
+async def test_a_lock_that_waited_for_a_file_returns_the_room_that_opened(
     live: LiveNotebook,
 ) -> None:
     async def kind() -> str:
@@ -110,7 +110,7 @@ async def test_who_has_waited_for_a_file_is_given_the_room_that_has_opened(
     await opening
 
 
-async def test_a_room_whose_document_is_out_of_reach_is_left_alone(live: LiveNotebook) -> None:
+async def test_a_room_with_an_unreachable_document_is_refused(live: LiveNotebook) -> None:
     await live.open(_PATH)
     settings = live.storages.settings
     manager = settings["contents_manager"]
@@ -127,7 +127,7 @@ async def test_a_room_whose_document_is_out_of_reach_is_left_alone(live: LiveNot
     assert (await live.storages.resolve(_PATH)).kind == "room"
 
 
-async def test_what_a_room_could_not_save_is_not_called_saved(live: LiveNotebook) -> None:
+async def test_unsaved_changes_of_a_room_are_reported(live: LiveNotebook) -> None:
     def refuse(**_: object) -> None:
         raise HTTPError(403, "No more.")
 

@@ -23,7 +23,7 @@ def rooms(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RoomServer]:
         yield running
 
 
-async def test_both_halves_of_a_pair_have_what_was_edited_in_the_room(rooms: RoomServer) -> None:
+async def test_both_files_of_a_pair_get_an_edit_in_the_room(rooms: RoomServer) -> None:
     file = rooms.root / "pair.ipynb"
     file.write_bytes(samples.notebook(samples.code("x = 1", "a"), samples.markdown("# one", "b")))
     async with await rooms.enter("pair.ipynb") as person:

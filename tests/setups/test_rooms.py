@@ -44,7 +44,7 @@ def sources(notebook: Any) -> list[str]:
     return ["".join(cell["source"]) for cell in notebook["cells"]]
 
 
-async def test_an_edit_reaches_who_has_the_notebook_open_and_is_on_disk_with_the_reply(
+async def test_an_edit_reaches_all_clients_and_is_on_disk_with_the_reply(
     rooms: RoomServer, path: str
 ) -> None:
     put(
@@ -108,9 +108,7 @@ async def test_an_edit_is_one_change_that_leaves_other_cells_alone(
         person.document.ycells.unobserve(kept)
 
 
-async def test_nothing_is_lost_when_somebody_types_while_edits_arrive(
-    rooms: RoomServer, path: str
-) -> None:
+async def test_no_typed_text_is_lost_while_edits_arrive(rooms: RoomServer, path: str) -> None:
     put(rooms, path, code("typed", "# top\n\n\n# 0 😀\n"), *[code(f"c{n}", "") for n in range(10)])
     characters = "".join(chr(ord("a") + n % 26) if n % 10 else "é" for n in range(200))
     async with await rooms.enter(path) as person, await rooms.enter(path) as other:
@@ -146,7 +144,7 @@ async def test_nothing_is_lost_when_somebody_types_while_edits_arrive(
         await person.until(lambda: sources(on_disk(rooms, path)) == expected)
 
 
-async def test_trust_is_kept_on_disk_and_never_gained(rooms: RoomServer, path: str) -> None:
+async def test_trust_is_kept_on_disk_and_never_added(rooms: RoomServer, path: str) -> None:
     for trusted in (True, False):
         name = f"{trusted}-{path}"
         put(rooms, name, code("a", "x", samples.HTML_OUTPUT), code("b", f"{trusted}"))
@@ -171,7 +169,9 @@ async def test_trust_is_kept_on_disk_and_never_gained(rooms: RoomServer, path: s
             assert "trusted" not in added[0]["metadata"]
 
 
-async def test_what_nobody_has_open_gets_no_room_and_no_id(rooms: RoomServer, path: str) -> None:
+async def test_a_notebook_that_is_not_open_gets_no_room_and_no_id(
+    rooms: RoomServer, path: str
+) -> None:
     put(rooms, path, code("a", "x = 'needle'"))
     log = rooms.log()
     assert (await rooms.read(path))["live"] is False
@@ -193,7 +193,7 @@ async def _search(rooms: RoomServer, query: str) -> list[dict[str, Any]]:
     return hits
 
 
-async def test_a_room_is_closed_when_all_have_left_though_we_look_into_it(
+async def test_a_room_closes_after_the_last_client_although_edits_use_it(
     closing_rooms: RoomServer, path: str
 ) -> None:
     put(closing_rooms, path, code("a", "x"))
@@ -207,7 +207,7 @@ async def test_a_room_is_closed_when_all_have_left_though_we_look_into_it(
         assert person.sources() == ["z"]
 
 
-async def test_edits_go_through_while_a_room_closes(closing_rooms: RoomServer, path: str) -> None:
+async def test_edits_succeed_while_a_room_closes(closing_rooms: RoomServer, path: str) -> None:
     put(closing_rooms, path, markdown("a", ""))
     ways: list[str] = []
     turns = itertools.count()
@@ -263,7 +263,7 @@ async def test_a_room_is_found_by_every_name_of_its_file(
     assert (closing_rooms.root / link).is_symlink()
 
 
-async def test_what_another_program_wrote_and_an_edit_are_both_kept(
+async def test_an_out_of_band_change_and_an_edit_are_both_kept(
     rooms: RoomServer, path: str
 ) -> None:
     put(rooms, path, code("a", "x"), code("b", "y"))
@@ -275,7 +275,7 @@ async def test_what_another_program_wrote_and_an_edit_are_both_kept(
         await person.until(lambda: person.sources() == ["z", "from outside"])
 
 
-async def test_a_notebook_that_is_gone_is_not_found_though_its_room_is_there(
+async def test_a_deleted_notebook_is_not_found_although_its_room_exists(
     rooms: RoomServer, path: str
 ) -> None:
     for gone in ("deleted", "unlinked", "renamed"):
@@ -298,9 +298,7 @@ async def test_a_notebook_that_is_gone_is_not_found_though_its_room_is_there(
                 assert sources(on_disk(rooms, f"to-{name}")) == ["z"]
 
 
-async def test_reading_and_searching_see_what_is_typed_and_not_saved_yet(
-    rooms: RoomServer, path: str
-) -> None:
+async def test_reads_and_searches_see_unsaved_text(rooms: RoomServer, path: str) -> None:
     put(rooms, path, code("a", "x"))
     async with await rooms.enter(path) as person:
         # Until somebody saves by hand; the other kind of rooms saves after a while in any case.
@@ -336,7 +334,7 @@ async def test_an_edit_waits_for_a_room_that_is_loading(rooms: RoomServer, path:
     assert ways[-1] == "room"
 
 
-async def test_cells_that_a_room_has_twice_are_mended_by_an_edit(
+async def test_duplicate_cells_of_a_room_are_repaired_by_an_edit(
     rooms: RoomServer, path: str
 ) -> None:
     put(rooms, path, code("a", "x"), code("b", "y"))
@@ -357,7 +355,9 @@ async def test_cells_that_a_room_has_twice_are_mended_by_an_edit(
         assert sources(on_disk(rooms, path))[1:] == ["y", "another"]
 
 
-async def test_who_saves_by_hand_is_not_saved_for(rooms: RoomServer, path: str) -> None:
+async def test_a_room_with_manual_save_is_not_saved_by_an_edit(
+    rooms: RoomServer, path: str
+) -> None:
     if isinstance(rooms.backend, Documents):
         pytest.skip("jupyter-server-documents always saves")
     put(rooms, path, code("a", "x"))

@@ -35,7 +35,7 @@ def _rooms() -> None:
 
 
 @given(edits())
-def test_the_shared_cells_are_what_the_script_makes_of_them(edit_: tuple[Cells, Cells]) -> None:
+def test_applying_a_patch_gives_the_expected_shared_cells(edit_: tuple[Cells, Cells]) -> None:
     before, after = edit_
     if before:
         document, ids = shared(before)
@@ -44,7 +44,7 @@ def test_the_shared_cells_are_what_the_script_makes_of_them(edit_: tuple[Cells, 
 
 
 @given(edits(), st.data())
-def test_a_cell_that_somebody_has_put_in_meanwhile_stops_the_edit(
+def test_a_concurrently_inserted_cell_stops_the_edit(
     edit_: tuple[Cells, Cells], data: st.DataObject
 ) -> None:
     before, after = edit_
@@ -78,7 +78,7 @@ _EDITS: dict[str, Cells] = {
 
 
 @pytest.mark.parametrize("name", _EDITS)
-def test_cells_that_have_changed_places_stop_the_edit(name: str) -> None:
+def test_concurrently_reordered_cells_stop_the_edit(name: str) -> None:
     document, ids = shared(_CELLS)
     swapped = document.get_cell(1)
     del document.ycells[1]
@@ -90,7 +90,7 @@ def test_cells_that_have_changed_places_stop_the_edit(name: str) -> None:
     ("name", "what"),
     [("change", "source"), ("delete", "source"), ("delete", "metadata"), ("metadata", "metadata")],
 )
-def test_what_somebody_did_to_the_edited_cell_stops_the_edit(name: str, what: str) -> None:
+def test_a_concurrent_change_of_the_edited_cell_stops_the_edit(name: str, what: str) -> None:
     document, ids = shared(_CELLS)
     if what == "source":
         document.ycells[1]["source"].insert(2, "typed")
@@ -100,7 +100,7 @@ def test_what_somebody_did_to_the_edited_cell_stops_the_edit(name: str, what: st
 
 
 @pytest.mark.parametrize("name", _EDITS)
-def test_what_somebody_types_elsewhere_stays(name: str) -> None:
+def test_text_typed_elsewhere_stays(name: str) -> None:
     document, ids = shared(_CELLS)
     document.ycells[0]["source"].insert(0, "typed")
     document.ycells[3]["metadata"]["trusted"] = True
@@ -114,7 +114,7 @@ def test_what_somebody_types_elsewhere_stays(name: str) -> None:
     assert document.get()["cells"] == after
 
 
-def test_what_is_typed_at_the_end_of_the_edited_cell_stays() -> None:
+def test_text_typed_at_the_end_of_the_edited_cell_stays() -> None:
     document, ids = shared(_CELLS)
     text = document.ycells[1]["source"]
     text += "typed 😀"
@@ -123,7 +123,7 @@ def test_what_is_typed_at_the_end_of_the_edited_cell_stays() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Non-unique cell ID")
-def test_cells_that_share_an_id_are_all_kept_where_ids_are_not_the_formats() -> None:
+def test_cells_with_duplicate_ids_are_kept_in_formats_without_ids() -> None:
     import jupyter_ydoc  # noqa: PLC0415 -- not everywhere
 
     document = jupyter_ydoc.ydocs["notebook"]()

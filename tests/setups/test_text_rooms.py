@@ -22,9 +22,7 @@ def named(rooms: RoomServer, path: str, text: str) -> Path:
     return file
 
 
-async def test_a_text_that_somebody_has_open_is_edited_before_their_eyes(
-    rooms: RoomServer, path: str
-) -> None:
+async def test_a_text_open_in_a_room_is_edited_there(rooms: RoomServer, path: str) -> None:
     file = named(rooms, path, "# Title 😀\n\n- one\n- two\n")
     inode = file.stat().st_ino
     async with await rooms.enter(file.name, "text:file") as person:
@@ -44,7 +42,7 @@ async def test_a_text_that_somebody_has_open_is_edited_before_their_eyes(
         assert file.read_text() == "all\nnew\n"
 
 
-async def test_nothing_is_lost_when_somebody_types_into_a_text_while_edits_arrive(
+async def test_no_typed_text_is_lost_while_a_text_file_is_edited(
     rooms: RoomServer, path: str
 ) -> None:
     file = named(rooms, path, "\n\n# 0\n")
@@ -73,7 +71,7 @@ async def test_nothing_is_lost_when_somebody_types_into_a_text_while_edits_arriv
         await person.until(lambda: file.read_text() == expected)
 
 
-async def test_a_file_that_somebody_has_open_as_a_notebook_is_not_written_as_a_text(
+async def test_a_file_open_as_a_notebook_is_not_written_as_text(
     rooms: RoomServer, path: str
 ) -> None:
     # Jupytext opens texts as notebooks; without it, what is in the text decides.
@@ -87,9 +85,7 @@ async def test_a_file_that_somebody_has_open_as_a_notebook_is_not_written_as_a_t
         assert file.read_bytes() == kept
 
 
-async def test_a_notebook_that_somebody_has_open_as_a_text_is_edited_there(
-    rooms: RoomServer, path: str
-) -> None:
+async def test_a_notebook_open_as_text_is_edited_there(rooms: RoomServer, path: str) -> None:
     text = samples.notebook(
         samples.code("x = 1", "a", outputs=[samples.HTML_OUTPUT]), samples.markdown("ü", "b")
     )

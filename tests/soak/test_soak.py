@@ -120,12 +120,12 @@ def run_soak(folder: Path, longest_stay: float) -> Iterator[Soak]:
 
 @pytest.mark.skipif(not is_nightly(), reason="takes minutes")
 @pytest.mark.timeout(120 + NIGHTLY_REQUESTS / 10)
-def test_a_server_gives_back_what_it_takes(tmp_path: Path) -> None:
+def test_a_server_releases_memory_descriptors_and_threads(tmp_path: Path) -> None:
     with run_soak(tmp_path, NIGHTLY_STAY) as soak:
         soak_and_check(soak, NIGHTLY_REQUESTS)
 
 
-def test_so_does_it_in_a_brief_run(tmp_path: Path) -> None:
+def test_a_server_releases_resources_in_a_brief_run(tmp_path: Path) -> None:
     with run_soak(tmp_path, BRIEF_STAY) as soak:
         soak_and_check(soak, BRIEF_REQUESTS)
 

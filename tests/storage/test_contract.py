@@ -89,25 +89,25 @@ async def write(storage: Storage, splices: Sequence[Splice]) -> WriteResult:
         return await storage.write(PATH, await storage.read(PATH), splices)
 
 
-async def test_what_is_kept_is_read_as_it_is(kept: Kept) -> None:
+async def test_a_stored_notebook_is_read_unchanged(kept: Kept) -> None:
     for text in (TEXT, OTHER):
         await put(kept, text)
         assert (await kept.storage.read(PATH)).text == text
 
 
 @only(EXACT)
-async def test_any_bytes_are_read_as_they_are(kept: Kept) -> None:
+async def test_any_bytes_are_read_unchanged(kept: Kept) -> None:
     for text in (b"", b"\x00\xff", b"\xef\xbb\xbf{}\r\n", b"x" * 3_000_000):
         await put(kept, text)
         assert (await kept.storage.read(PATH)).text == text
 
 
-async def test_what_is_not_kept_is_not_found(kept: Kept) -> None:
+async def test_a_missing_notebook_is_not_found(kept: Kept) -> None:
     with pytest.raises(NotebookNotFound):
         await kept.storage.read(PATH)
 
 
-async def test_splices_are_written_and_the_hash_is_that_of_the_outcome(kept: Kept) -> None:
+async def test_splices_are_written_and_the_hash_is_that_of_the_result(kept: Kept) -> None:
     await put(kept, TEXT)
     splices = [Splice(at, at + 1, b"y") for at in range(len(TEXT)) if TEXT[at : at + 3] == b"x ="]
     splices += title(b"## Sub")
@@ -121,7 +121,7 @@ async def test_splices_are_written_and_the_hash_is_that_of_the_outcome(kept: Kep
 
 
 @only(EXACT)
-async def test_no_byte_changes_that_no_splice_means(kept: Kept) -> None:
+async def test_bytes_outside_the_splices_are_unchanged(kept: Kept) -> None:
     odd = TEXT.replace(b"\n ", b"\r\n\t").replace(b'"# Title"', b'"# T\\u00eftle \\/"')[:-1]
     await put(kept, odd)
     splices = [*title(b"# One", odd), Splice(len(odd), len(odd), b" ")]
@@ -131,7 +131,7 @@ async def test_no_byte_changes_that_no_splice_means(kept: Kept) -> None:
     assert written.hash == hashlib.sha256(now).hexdigest()
 
 
-async def test_each_write_is_newer_than_the_one_before(kept: Kept) -> None:
+async def test_each_write_has_a_later_timestamp(kept: Kept) -> None:
     await put(kept, TEXT)
     before = await kept.storage.read(PATH)
     for n in range(10):
@@ -145,9 +145,7 @@ async def test_each_write_is_newer_than_the_one_before(kept: Kept) -> None:
 
 @only(WHOLE)
 @pytest.mark.parametrize("now", [OTHER, TEXT + b"\n", TEXT.replace(b"x = 1", b"x = 2")])
-async def test_what_has_changed_since_it_was_read_is_not_written_over(
-    kept: Kept, now: bytes
-) -> None:
+async def test_a_version_changed_since_the_read_is_not_overwritten(kept: Kept, now: bytes) -> None:
     await put(kept, TEXT)
     base = await kept.storage.read(PATH)
     await put(kept, now)
@@ -157,7 +155,7 @@ async def test_what_has_changed_since_it_was_read_is_not_written_over(
     assert await ensure_async(kept.now()) == now
 
 
-async def test_what_was_removed_since_it_was_read_does_not_come_back(kept: Kept) -> None:
+async def test_a_notebook_removed_since_the_read_does_not_reappear(kept: Kept) -> None:
     await put(kept, TEXT)
     base = await kept.storage.read(PATH)
     await ensure_async(kept.remove())
@@ -169,7 +167,7 @@ async def test_what_was_removed_since_it_was_read_does_not_come_back(kept: Kept)
         await kept.storage.read(PATH)
 
 
-async def test_a_notebook_is_created_where_nothing_was(kept: Kept) -> None:
+async def test_a_notebook_is_created_at_a_free_path(kept: Kept) -> None:
     async with kept.storage.lock(PATH):
         await kept.storage.ensure_absent(PATH)
         written = await kept.storage.create(PATH, TEXT)
@@ -179,7 +177,7 @@ async def test_a_notebook_is_created_where_nothing_was(kept: Kept) -> None:
     assert (written.last_modified, written.warnings) == (read.last_modified, [])
 
 
-async def test_what_is_there_is_not_overwritten_by_creating_it(kept: Kept) -> None:
+async def test_create_does_not_overwrite_an_existing_notebook(kept: Kept) -> None:
     await put(kept, OTHER)
     async with kept.storage.lock(PATH):
         with pytest.raises(NotebookExists):
@@ -189,7 +187,7 @@ async def test_what_is_there_is_not_overwritten_by_creating_it(kept: Kept) -> No
     assert await ensure_async(kept.now()) == OTHER
 
 
-async def test_of_many_who_create_one_notebook_one_does(kept: Kept) -> None:
+async def test_one_of_many_concurrent_creates_succeeds(kept: Kept) -> None:
     texts = [apply_splices(TEXT, title(b"# %d" % n)) for n in range(20)]
 
     async def create(text: bytes) -> WriteResult:
@@ -204,7 +202,7 @@ async def test_of_many_who_create_one_notebook_one_does(kept: Kept) -> None:
     assert sum(isinstance(how, NotebookExists) for how in done) == len(texts) - 1
 
 
-async def test_of_many_who_edit_one_notebook_none_is_lost(kept: Kept) -> None:
+async def test_no_concurrent_edit_of_a_notebook_is_lost(kept: Kept) -> None:
     await put(kept, TEXT)
 
     async def add(name: bytes) -> None:
@@ -218,7 +216,7 @@ async def test_of_many_who_edit_one_notebook_none_is_lost(kept: Kept) -> None:
     assert sorted(source) == sorted("# abcdefTitle")
 
 
-async def test_one_holds_a_notebook_at_a_time_in_the_order_they_came(kept: Kept) -> None:
+async def test_a_notebook_is_locked_by_one_task_at_a_time_in_order(kept: Kept) -> None:
     await put(kept, TEXT)
     order: list[str] = []
 
@@ -232,7 +230,7 @@ async def test_one_holds_a_notebook_at_a_time_in_the_order_they_came(kept: Kept)
     assert order == [f"{name} {step}" for name in "abc" for step in ("in", "out")]
 
 
-async def test_who_fails_while_holding_a_notebook_lets_go_of_it(kept: Kept) -> None:
+async def test_a_failure_with_the_lock_held_releases_it(kept: Kept) -> None:
     await put(kept, TEXT)
     with pytest.raises(ZeroDivisionError):
         async with kept.storage.lock(PATH):
@@ -241,14 +239,14 @@ async def test_who_fails_while_holding_a_notebook_lets_go_of_it(kept: Kept) -> N
         assert (await kept.storage.read(PATH)).text == TEXT
 
 
-async def test_a_write_is_announced_without_complaint(kept: Kept) -> None:
+async def test_notify_saved_raises_nothing(kept: Kept) -> None:
     await put(kept, TEXT)
     written = await write(kept.storage, title(b"# New"))
     assert await kept.storage.notify_saved(PATH, written) == []
 
 
 @only([kind for kind in WHOLE if kind != "memory"])
-async def test_a_write_is_told_to_those_who_listen_once(kept: Kept) -> None:
+async def test_a_write_emits_one_save_event(kept: Kept) -> None:
     await put(kept, TEXT)
     manager = vars(kept.storage)["_manager"]
     told: list[str] = []
@@ -283,7 +281,7 @@ def edits(taking_back: UndoService) -> Callable[..., Awaitable[EditReply]]:
     return edit
 
 
-async def test_an_edit_is_taken_back_and_made_again(
+async def test_an_edit_is_undone_and_redone(
     kept: Kept, taking_back: UndoService, edits: Callable[..., Awaitable[EditReply]]
 ) -> None:
     await put(kept, TEXT)
@@ -297,7 +295,7 @@ async def test_an_edit_is_taken_back_and_made_again(
     await assert_kept(kept, after)
 
 
-async def test_cells_that_an_edit_took_out_moved_or_made_come_back_or_go(
+async def test_undo_restores_deleted_and_moved_cells_and_removes_inserted_ones(
     kept: Kept, taking_back: UndoService, edits: Callable[..., Awaitable[EditReply]]
 ) -> None:
     await put(kept, TEXT)
@@ -309,7 +307,7 @@ async def test_cells_that_an_edit_took_out_moved_or_made_come_back_or_go(
     await assert_kept(kept, TEXT)
 
 
-async def test_of_an_older_edit_its_cells_are_taken_back(
+async def test_undo_of_an_older_edit_reverts_only_its_cells(
     kept: Kept, taking_back: UndoService, edits: Callable[..., Awaitable[EditReply]]
 ) -> None:
     await put(kept, TEXT)
@@ -321,7 +319,7 @@ async def test_of_an_older_edit_its_cells_are_taken_back(
     assert alpha == _cells(TEXT)[0]
 
 
-async def test_what_was_changed_since_is_not_taken_back(
+async def test_a_cell_changed_since_is_not_undone(
     kept: Kept, taking_back: UndoService, edits: Callable[..., Awaitable[EditReply]]
 ) -> None:
     await put(kept, TEXT)

@@ -45,7 +45,7 @@ async def assert_alone(locks: PathLocks, *paths: str) -> None:
     await asyncio.gather(*map(work, paths))
 
 
-async def test_one_path_is_held_by_one_at_a_time_by_whatever_name(
+async def test_a_path_is_locked_by_one_holder_under_all_its_names(
     locks: PathLocks, tmp_path: Path
 ) -> None:
     (tmp_path / "link").symlink_to(tmp_path)
@@ -54,9 +54,7 @@ async def test_one_path_is_held_by_one_at_a_time_by_whatever_name(
     await assert_alone(locks, *[str(tmp_path / name) for name in names])
 
 
-async def test_who_holds_a_path_may_hold_it_again_and_others_still_wait(
-    locks: PathLocks, tmp_path: Path
-) -> None:
+async def test_a_lock_is_reentrant_and_others_still_wait(locks: PathLocks, tmp_path: Path) -> None:
     path = str(tmp_path / "a")
     async with locks.lock(path, names=["a"]):
         async with locks.lock(path), locks.lock(names=["a"]):
@@ -74,12 +72,12 @@ async def _hold(locks: PathLocks, *paths: str, names: Sequence[str] = ()) -> Non
         pass
 
 
-async def test_different_paths_are_held_side_by_side(locks: PathLocks, tmp_path: Path) -> None:
+async def test_different_paths_are_locked_independently(locks: PathLocks, tmp_path: Path) -> None:
     async with locks.lock(str(tmp_path / "a")), locks.lock(str(tmp_path / "b")):
         pass
 
 
-async def test_paths_that_share_a_lock_file_are_held_together(
+async def test_paths_that_share_a_lock_file_are_locked_together(
     locks: PathLocks, tmp_path: Path
 ) -> None:
     # There are fewer lock files than this, so some must share one; who waits for itself is refused
@@ -89,7 +87,7 @@ async def test_paths_that_share_a_lock_file_are_held_together(
         pass
 
 
-async def test_what_shares_a_lock_file_may_be_held_one_after_the_other_in_one_process(
+async def test_paths_that_share_a_lock_file_can_be_locked_in_turn_in_one_process(
     locks: PathLocks,
 ) -> None:
     # Who waits for itself is refused in the end.
@@ -100,7 +98,7 @@ async def test_what_shares_a_lock_file_may_be_held_one_after_the_other_in_one_pr
         await asyncio.gather(*[_hold(locks, names=[f"other {n}"]) for n in range(300)])
 
 
-async def test_two_who_hold_the_same_paths_in_different_orders_do_not_wait_forever(
+async def test_locks_of_the_same_paths_in_different_orders_do_not_deadlock(
     locks: PathLocks, tmp_path: Path
 ) -> None:
     one, other = str(tmp_path / "a"), str(tmp_path / "b")
@@ -113,7 +111,7 @@ async def test_two_who_hold_the_same_paths_in_different_orders_do_not_wait_forev
     await asyncio.gather(work(one, other), work(other, one))
 
 
-async def test_who_is_cancelled_while_waiting_or_holding_leaves_no_lock_behind(
+async def test_a_task_cancelled_while_waiting_or_holding_leaves_no_lock(
     locks: PathLocks, tmp_path: Path
 ) -> None:
     path = str(tmp_path / "a")
@@ -132,7 +130,7 @@ async def test_who_is_cancelled_while_waiting_or_holding_leaves_no_lock_behind(
         pass
 
 
-async def test_lock_files_are_private_few_and_not_beside_the_notebooks(tmp_path: Path) -> None:
+async def test_lock_files_are_private_few_and_not_next_to_the_notebooks(tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "locks"
     locks = PathLocks(folder, LOG)
     for n in range(300):
@@ -146,7 +144,7 @@ async def test_lock_files_are_private_few_and_not_beside_the_notebooks(tmp_path:
 
 
 @pytest.mark.parametrize("obstacle", ["a file", "nothing to make it in"])
-async def test_where_no_lock_file_can_be_made_the_server_goes_on_and_says_so(
+async def test_without_lock_files_the_server_continues_with_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, obstacle: str
 ) -> None:
     folder = tmp_path / "locks"
@@ -158,7 +156,7 @@ async def test_where_no_lock_file_can_be_made_the_server_goes_on_and_says_so(
 
 
 @pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
-async def test_where_the_file_system_has_no_locks_the_server_goes_on_and_says_so(
+async def test_without_locks_of_the_file_system_the_server_continues_with_a_warning(
     locks: PathLocks,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
@@ -173,7 +171,7 @@ async def test_where_the_file_system_has_no_locks_the_server_goes_on_and_says_so
     assert "No lock among servers" in caplog.text
 
 
-def test_three_processes_that_count_in_one_notebook_miss_nothing(
+def test_three_processes_that_count_in_one_notebook_lose_no_update(
     others: Others, place: Place, tmp_path: Path
 ) -> None:
     (place.root / NAME).write_bytes(b"0")
@@ -184,7 +182,7 @@ def test_three_processes_that_count_in_one_notebook_miss_nothing(
     assert (place.root / NAME).read_bytes() == b"90"
 
 
-async def test_what_another_server_holds_is_waited_for(
+async def test_a_lock_of_another_server_is_waited_for(
     locks: PathLocks, other_server: PathLocks, tmp_path: Path
 ) -> None:
     path = str(tmp_path / "a")
@@ -196,7 +194,7 @@ async def test_what_another_server_holds_is_waited_for(
 
 
 @pytest.mark.usefixtures("fast_clock")
-async def test_what_another_server_does_not_let_go_of_is_not_waited_for_forever(
+async def test_the_wait_for_a_lock_of_another_server_ends(
     locks: PathLocks, other_server: PathLocks, tmp_path: Path
 ) -> None:
     path = str(tmp_path / "a")

@@ -25,7 +25,7 @@ from tests.storage.conftest import NAME, TEXT, Place
 
 
 @pytest.mark.parametrize("path", ["", "a", "a.IPYNB", "a.ipynb/", "a.ipynb.txt", "x" * 300])
-def test_a_path_of_no_notebook_is_refused(place: Place, path: str) -> None:
+def test_a_path_that_is_no_notebook_is_refused(place: Place, path: str) -> None:
     for act in (place.read, place.create, place.check_vacant):
         with pytest.raises(InvalidRequest):
             act(path)
@@ -47,7 +47,7 @@ def test_a_path_of_no_notebook_is_refused(place: Place, path: str) -> None:
         "x" * 300,
     ],
 )
-def test_what_is_spelled_oddly_hidden_or_missing_is_not_there(
+def test_oddly_spelled_hidden_and_missing_paths_are_not_found(
     place: Place, notebook: Path, folder: str
 ) -> None:
     for name in ("b", ".b"):
@@ -59,14 +59,14 @@ def test_what_is_spelled_oddly_hidden_or_missing_is_not_there(
             act(f"{folder}{NAME}")
 
 
-def test_what_is_spelled_like_a_name_is_one(place: Place) -> None:
+def test_an_odd_but_valid_name_is_a_name(place: Place) -> None:
     for path in ("a.ipynb", "b/c d.ipynb", "b..a/c...ipynb"):
         (place.root / path).parent.mkdir(exist_ok=True)
         place.create(path)
         assert (place.root / path).read_bytes() == place.read(path).text == TEXT
 
 
-def test_what_is_hidden_is_there_for_a_manager_that_shows_it(place: Place) -> None:
+def test_a_hidden_path_is_found_if_the_manager_shows_it(place: Place) -> None:
     (place.root / ".b").mkdir()
     place.manager.allow_hidden = True
     place.create(".b/a.ipynb")
@@ -75,7 +75,7 @@ def test_what_is_hidden_is_there_for_a_manager_that_shows_it(place: Place) -> No
 
 @pytest.mark.parametrize("error", [HTTPError(404), NotADirectoryError(), PermissionError()])
 @pytest.mark.parametrize("name", ["is_hidden", "_get_os_path"])
-def test_what_the_manager_cannot_look_into_is_not_there(
+def test_a_path_that_the_manager_cannot_inspect_is_not_found(
     place: Place, notebook: Path, name: str, error: Exception
 ) -> None:
     def fail(*_: object) -> Any:
@@ -93,7 +93,7 @@ def test_what_the_manager_cannot_look_into_is_not_there(
     ("code", "times", "refusal"),
     [(errno.EINVAL, 19, None), (errno.EINVAL, 20, NotebookNotFound), (errno.EACCES, 1, Forbidden)],
 )
-def test_a_link_that_is_exchanged_meanwhile_is_looked_at_again(  # noqa: PLR0913, PLR0917 -- its cases
+def test_a_link_that_changes_meanwhile_is_resolved_again(  # noqa: PLR0913, PLR0917 -- its cases
     place: Place,
     notebook: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -183,7 +183,7 @@ OUTSIDE = [
 
 
 @pytest.mark.parametrize("given", INSIDE, ids=lambda given: given[:30])
-def test_a_path_inside_becomes_the_one_api_path_of_what_it_means(
+def test_a_path_inside_the_root_becomes_its_api_path(
     manager: AsyncLargeFileManager, root: Path, given: str
 ) -> None:
     assert to_api_path(manager, f"{root}/{given}", relative=False) == INSIDE[given]
@@ -191,14 +191,14 @@ def test_a_path_inside_becomes_the_one_api_path_of_what_it_means(
 
 
 @pytest.mark.parametrize("given", OUTSIDE, ids=lambda given: given[:30])
-def test_a_path_outside_becomes_none_by_whatever_way_it_gets_there(
+def test_a_path_outside_the_root_becomes_none_in_any_spelling(
     manager: AsyncLargeFileManager, root: Path, given: str
 ) -> None:
     assert to_api_path(manager, f"{root}/{given}", relative=False) is None
     assert to_api_path(manager, given, relative=True) is None
 
 
-def test_the_name_of_the_root_that_another_folder_begins_with_is_not_the_root(
+def test_a_folder_whose_name_starts_like_the_root_is_not_the_root(
     manager: AsyncLargeFileManager, root: Path
 ) -> None:
     # The server's own mapping makes `_evil/a.ipynb` of this, another file inside the root.
@@ -207,7 +207,7 @@ def test_the_name_of_the_root_that_another_folder_begins_with_is_not_the_root(
 
 
 @pytest.mark.parametrize("drive", ["//server/share", "//root"])
-def test_a_share_of_another_server_is_not_looked_at(
+def test_a_windows_share_is_not_accessed(
     manager: AsyncLargeFileManager, root: Path, monkeypatch: pytest.MonkeyPatch, drive: str
 ) -> None:
     monkeypatch.setattr(os.path, "splitdrive", ntpath.splitdrive)
@@ -215,7 +215,7 @@ def test_a_share_of_another_server_is_not_looked_at(
     assert to_api_path(manager, f"{root}/a.ipynb", relative=False) == "a.ipynb"
 
 
-def test_a_relative_path_is_refused_where_only_an_absolute_one_is_clear(
+def test_a_relative_path_is_refused_where_an_absolute_one_is_required(
     manager: AsyncLargeFileManager,
 ) -> None:
     with pytest.raises(InvalidRequest):
@@ -243,7 +243,7 @@ def storages(place: Place, manager: Any) -> StorageResolver:
 
 
 @pytest.mark.parametrize("top", ["alias", "alias/", "root/sub/.."])
-def test_a_root_that_is_a_link_is_the_same_root(place: Place, root: Path, top: str) -> None:
+def test_a_linked_root_is_the_same_root(place: Place, root: Path, top: str) -> None:
     manager = AsyncLargeFileManager(root_dir=str(root.parent / top))
     for name in ("alias", "root"):
         given = f"{root.parent}/{name}/sub/a.ipynb"
@@ -251,14 +251,14 @@ def test_a_root_that_is_a_link_is_the_same_root(place: Place, root: Path, top: s
     assert storages(place, manager).get_root_name() == str(root)
 
 
-def test_the_root_may_be_the_top_of_the_file_system(root: Path) -> None:
+def test_the_root_may_be_the_root_of_the_file_system(root: Path) -> None:
     manager = AsyncLargeFileManager(root_dir="/")
     real = os.path.realpath(root)
     assert to_api_path(manager, f"{root}/a.ipynb", relative=False) == f"{real[1:]}/a.ipynb"
     assert to_api_path(manager, "/", relative=False) == ""
 
 
-def test_where_there_is_no_folder_the_root_is_named_by_class_and_place(place: Place) -> None:
+def test_without_a_folder_the_root_is_identified_by_class_and_location(place: Place) -> None:
     other = Elsewhere()
     other.bucket = "other"
     names = [
@@ -270,7 +270,7 @@ def test_where_there_is_no_folder_the_root_is_named_by_class_and_place(place: Pl
 
 
 @pytest.mark.parametrize("kind", [Elsewhere, Inherits])
-def test_a_manager_without_a_folder_knows_no_absolute_path_and_no_way_up(kind: type) -> None:
+def test_a_manager_without_a_folder_accepts_no_absolute_path(kind: type) -> None:
     manager = kind()
     with pytest.raises(NotAPlainFile) as refused:
         to_api_path(manager, "/home/ada/a.ipynb", relative=True)
@@ -280,7 +280,9 @@ def test_a_manager_without_a_folder_knows_no_absolute_path_and_no_way_up(kind: t
         assert to_api_path(manager, given, relative=True) is None
 
 
-def test_a_folder_is_shown_if_it_is_below_the_root_and_not_hidden(place: Place, root: Path) -> None:
+def test_a_folder_is_served_if_it_is_below_the_root_and_not_hidden(
+    place: Place, root: Path
+) -> None:
     for folder in ("sub", "not/there/yet", "in", ".", "../alias/sub"):
         assert place.storages.is_served(root / folder), folder
     for folder in (".hidden", "sub/.data/nbedit", "..", "../rooté", "../root_evil", "out"):

@@ -52,7 +52,7 @@ def kind_of(manager: Any, locks: PathLocks) -> str:
 
 
 @pytest.mark.parametrize("kind", [AsyncFileContentsManager, AsyncLargeFileManager])
-def test_the_stock_managers_keep_plain_files(
+def test_the_stock_managers_use_file_storage(
     tmp_path: Path, locks: PathLocks, kind: type[AsyncFileContentsManager]
 ) -> None:
     manager = kind(root_dir=str(tmp_path))
@@ -71,7 +71,7 @@ class Informative(AsyncLargeFileManager):
         return await super().copy(from_path, to_path)  # type: ignore[no-untyped-call]
 
 
-def test_a_manager_that_differs_in_nothing_that_matters_keeps_plain_files(
+def test_a_manager_with_irrelevant_overrides_uses_file_storage(
     tmp_path: Path, locks: PathLocks
 ) -> None:
     assert kind_of(Informative(root_dir=str(tmp_path)), locks) == "file"
@@ -88,7 +88,7 @@ DECISIVE = (
 
 
 @pytest.mark.parametrize("name", DECISIVE)
-def test_a_manager_with_a_decisive_method_of_its_own_keeps_texts(
+def test_a_manager_that_overrides_a_decisive_method_uses_contents_storage(
     tmp_path: Path, locks: PathLocks, name: str
 ) -> None:
     stock = getattr(AsyncLargeFileManager, name)
@@ -100,7 +100,7 @@ def test_a_manager_with_a_decisive_method_of_its_own_keeps_texts(
 
 
 @pytest.mark.parametrize("name", DECISIVE)
-def test_a_manager_with_a_decisive_method_put_in_place_keeps_texts(
+def test_a_manager_with_a_patched_decisive_method_uses_contents_storage(
     tmp_path: Path, locks: PathLocks, name: str
 ) -> None:
     for shadow in (
@@ -116,13 +116,13 @@ def test_a_manager_with_a_decisive_method_put_in_place_keeps_texts(
 
 @pytest.mark.parametrize("kind", [FileContentsManager, LargeFileManager])
 @pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
-def test_a_manager_that_is_not_asynchronous_keeps_texts(
+def test_a_synchronous_manager_uses_contents_storage(
     tmp_path: Path, locks: PathLocks, kind: type[FileContentsManager]
 ) -> None:
     assert kind_of(kind(root_dir=str(tmp_path)), locks) == "contents"
 
 
-def test_what_is_no_contents_manager_is_refused(locks: PathLocks) -> None:
+def test_an_object_that_is_no_contents_manager_is_refused(locks: PathLocks) -> None:
     for manager in (object(), None):
         with pytest.raises(NotAPlainFile):
             kind_of(manager, locks)
@@ -130,7 +130,7 @@ def test_what_is_no_contents_manager_is_refused(locks: PathLocks) -> None:
 
 @pytest.mark.parametrize("kind", [AsyncLargeFileManager, LargeFileManager, Informative])
 @pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
-def test_a_pre_save_hook_is_not_gone_around(
+def test_a_pre_save_hook_is_not_bypassed(
     tmp_path: Path, locks: PathLocks, kind: type[FileContentsManager]
 ) -> None:
     by_trait = kind(root_dir=str(tmp_path))
@@ -162,7 +162,7 @@ def changed(text: bytes) -> bytes:
     return text.replace(b'"# Title"', b'"# Changed"')
 
 
-async def test_a_manager_that_is_replaced_while_the_server_runs_is_noticed(
+async def test_a_manager_replaced_at_run_time_is_detected(
     local: Local, notebook: Path, jp_serverapp: Any
 ) -> None:
     assert_edited(await local.patch(NAME, REPLACE), "file", preserved=True)
@@ -198,7 +198,7 @@ def assert_edited(answer: Answer, kind: str, *, preserved: bool) -> None:
     assert reply["warnings"] == []
 
 
-async def test_a_hook_that_comes_while_an_edit_waits_is_noticed(
+async def test_a_hook_registered_while_an_edit_waits_is_detected(
     tmp_path: Path, locks: PathLocks
 ) -> None:
     (tmp_path / NAME).write_bytes(TEXT)
@@ -221,7 +221,7 @@ async def test_a_hook_that_comes_while_an_edit_waits_is_noticed(
 # What is large is worked on elsewhere, where others have their turns.
 @pytest.mark.parametrize(("hooked", "size"), [(False, 1000), (True, 1000), (True, 200_000)])
 @pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
-async def test_what_a_manager_without_locks_saves_meanwhile_is_not_overwritten(
+async def test_a_concurrent_save_by_a_manager_without_locks_is_not_overwritten(
     tmp_path: Path,
     locks: PathLocks,
     hooked: bool,  # noqa: FBT001 -- a parameter of the test
@@ -255,7 +255,7 @@ async def test_what_a_manager_without_locks_saves_meanwhile_is_not_overwritten(
         assert b"x%d " % turn in (tmp_path / NAME).read_bytes()
 
 
-async def test_what_another_program_wrote_while_a_hook_refused_stays(
+async def test_an_out_of_band_change_while_a_hook_refuses_is_kept(
     tmp_path: Path, locks: PathLocks
 ) -> None:
     manager = AsyncLargeFileManager(root_dir=str(tmp_path))
@@ -296,7 +296,7 @@ class Tired(AsyncLargeFileManager):
 
 
 @pytest.mark.parametrize("hooked", [False, True])
-def test_what_is_written_and_cannot_be_read_back_is_told_as_written(
+def test_a_write_that_cannot_be_read_back_is_reported_as_written(
     tmp_path: Path, *, hooked: bool
 ) -> None:
     place = build_place(tmp_path, Tired)

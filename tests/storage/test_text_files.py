@@ -97,7 +97,7 @@ async def test_a_file_is_read_and_written_byte_for_byte(
         read = await files.read(NAME)
 
 
-async def test_what_changed_since_it_was_read_is_not_overwritten(
+async def test_a_file_changed_since_the_read_is_not_overwritten(
     files: TextFileService, root: Path
 ) -> None:
     (root / NAME).write_text("mine")
@@ -107,7 +107,7 @@ async def test_what_changed_since_it_was_read_is_not_overwritten(
         await files.save(NAME, b"theirs", read)
 
 
-async def test_a_new_file_is_not_written_over_one_that_came_meanwhile(
+async def test_a_new_file_does_not_overwrite_one_created_meanwhile(
     files: TextFileService, root: Path
 ) -> None:
     (root / NAME).write_text("mine")
@@ -115,9 +115,7 @@ async def test_a_new_file_is_not_written_over_one_that_came_meanwhile(
         await files.save(NAME, b"theirs", None)
 
 
-async def test_of_two_who_create_one_file_at_once_one_does(
-    stock: TextFileService, root: Path
-) -> None:
+async def test_one_of_two_concurrent_creates_succeeds(stock: TextFileService, root: Path) -> None:
     saves = [stock.save(NAME, str(n).encode() * 300_000, None) for n in range(5)]
     done = await asyncio.gather(*saves, return_exceptions=True)
     assert [type(one) for one in done].count(StaleContent) == 4
@@ -126,7 +124,7 @@ async def test_of_two_who_create_one_file_at_once_one_does(
     assert len(written) == 300_000
 
 
-async def test_of_two_who_change_one_file_at_once_neither_is_lost(
+async def test_two_concurrent_changes_of_a_file_are_both_made(
     stock: TextFileService, root: Path
 ) -> None:
     (root / NAME).write_bytes(b"")
@@ -138,7 +136,9 @@ async def test_of_two_who_change_one_file_at_once_neither_is_lost(
     assert sorted((root / NAME).read_text().split()) == list("012345")
 
 
-async def test_a_change_that_is_overtaken_is_made_anew(files: TextFileService, root: Path) -> None:
+async def test_a_change_is_computed_again_after_a_concurrent_change(
+    files: TextFileService, root: Path
+) -> None:
     (root / NAME).write_text("a")
     seen: list[bytes] = []
 
@@ -153,9 +153,7 @@ async def test_a_change_that_is_overtaken_is_made_anew(files: TextFileService, r
     assert (root / NAME).read_text() == "between!"
 
 
-async def test_a_change_that_is_overtaken_forever_gives_up(
-    files: TextFileService, root: Path
-) -> None:
+async def test_a_change_that_always_conflicts_gives_up(files: TextFileService, root: Path) -> None:
     (root / NAME).write_text("0")
 
     def change(content: Content) -> bytes:
@@ -167,16 +165,14 @@ async def test_a_change_that_is_overtaken_forever_gives_up(
     assert b"never" not in (root / NAME).read_bytes()
 
 
-async def test_a_file_that_is_kept_elsewhere_each_time_is_not_waited_for_forever(
-    place: Place, root: Path
-) -> None:
+async def test_a_file_whose_storage_changes_each_time_is_given_up(place: Place, root: Path) -> None:
     (root / "a.md").write_bytes(b"old")
     files = TextFileService(lambda: AsyncLargeFileManager(root_dir=str(root)), place.locks)
     with untouched(root), pytest.raises(Busy):
         await files.save("a.md", b"new", None)
 
 
-async def test_a_change_of_nothing_writes_nothing(files: TextFileService, root: Path) -> None:
+async def test_an_empty_change_writes_nothing(files: TextFileService, root: Path) -> None:
     (root / NAME).write_text("a")
     with untouched(root):
         assert await files.update(NAME, lambda content: content.text) is None
@@ -185,7 +181,7 @@ async def test_a_change_of_nothing_writes_nothing(files: TextFileService, root: 
 @pytest.mark.parametrize(
     "path", [".hidden", ".folder/a.md", "sub/.a.md", "../a.md", "no/a.md", "a.md/b", "x" * 300]
 )
-async def test_hidden_outside_and_missing_look_the_same(
+async def test_hidden_outside_and_missing_files_get_the_same_error(
     files: TextFileService, root: Path, path: str
 ) -> None:
     (root.parent / "a.md").touch()
@@ -200,7 +196,7 @@ async def test_hidden_outside_and_missing_look_the_same(
             await files.save(path, b"x", None)
 
 
-async def test_what_is_hidden_is_there_where_the_server_says_so(
+async def test_a_hidden_file_is_read_if_the_server_allows_it(
     files: TextFileService, manager: AsyncLargeFileManager, root: Path
 ) -> None:
     manager.allow_hidden = True
@@ -208,7 +204,7 @@ async def test_what_is_hidden_is_there_where_the_server_says_so(
     assert (await files.read(".hidden")).text == b"x"
 
 
-async def test_a_folder_is_no_file(files: TextFileService, root: Path) -> None:
+async def test_a_folder_is_refused(files: TextFileService, root: Path) -> None:
     (root / "folder").mkdir()
     with pytest.raises(NotAPlainFile):
         await files.read("folder")
@@ -216,9 +212,7 @@ async def test_a_folder_is_no_file(files: TextFileService, root: Path) -> None:
         await files.save("folder", b"x", None)
 
 
-async def test_a_pipe_is_no_file_and_nobody_waits_for_it(
-    files: TextFileService, root: Path
-) -> None:
+async def test_a_pipe_is_refused_without_blocking(files: TextFileService, root: Path) -> None:
     os.mkfifo(root / "pipe")
     with pytest.raises(FileNotFound):
         await files.read("pipe")
@@ -226,7 +220,7 @@ async def test_a_pipe_is_no_file_and_nobody_waits_for_it(
         await files.save("pipe", b"x", None)
 
 
-async def test_a_file_beyond_the_limit_is_not_read(
+async def test_a_file_above_the_limit_is_not_read(
     files: TextFileService, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(text_files, "MOST_BYTES", 1000)
@@ -253,7 +247,7 @@ async def test_the_save_event_is_emitted_for_open_tabs(
     assert [data["path"] for data in heard if data["action"] == "save"] == [NAME]
 
 
-async def test_hooks_see_the_save_and_may_forbid_it(
+async def test_hooks_run_on_save_and_may_refuse_it(
     files: TextFileService, manager: AsyncLargeFileManager, root: Path
 ) -> None:
     def forbid(model: dict[str, Any], **more: Any) -> None:
@@ -266,7 +260,7 @@ async def test_hooks_see_the_save_and_may_forbid_it(
     assert "/home" not in str(refused.value)
 
 
-async def test_what_a_hook_makes_of_a_text_is_told(
+async def test_changes_by_a_hook_to_a_text_are_returned(
     files: TextFileService, manager: AsyncLargeFileManager, root: Path
 ) -> None:
     def shout(model: dict[str, Any], **_: Any) -> None:
@@ -279,7 +273,7 @@ async def test_what_a_hook_makes_of_a_text_is_told(
     assert len(written.warnings) == 1
 
 
-async def test_a_hook_that_fails_when_all_is_written_is_a_warning(
+async def test_a_hook_that_fails_after_the_write_is_a_warning(
     files: TextFileService, manager: AsyncLargeFileManager, root: Path
 ) -> None:
     def fail(**_: Any) -> None:
@@ -293,7 +287,7 @@ async def test_a_hook_that_fails_when_all_is_written_is_a_warning(
     assert "/home" not in warning
 
 
-async def test_who_reads_a_text_first_of_all_does_not_see_half_of_a_save(
+async def test_the_first_read_of_a_text_does_not_see_a_partial_save(
     stock: TextFileService, root: Path
 ) -> None:
     text = "a line of text\n" * 500_000

@@ -87,7 +87,7 @@ async def passed_over(place: Place, path: str = "") -> list[tuple[str, str]]:
     return [(entry.path, entry.reason) for entry in everything if isinstance(entry, SkippedPath)]
 
 
-async def test_notebooks_come_in_the_order_of_their_paths_components(tree: Place) -> None:
+async def test_notebooks_come_in_the_order_of_their_path_components(tree: Place) -> None:
     assert await found(tree) == ALL
     assert await found(tree, "b") == ["b/a.ipynb", "b/c/d.ipynb"]
     assert await found(tree, "/b/c/") == ["b/c/d.ipynb"]
@@ -99,14 +99,14 @@ async def test_notebooks_come_in_the_order_of_their_paths_components(tree: Place
     assert [await asyncio.to_thread(one) for one in read] == [TEXT] * 2
 
 
-async def test_a_walk_begins_wherever_it_is_told_to(tree: Place) -> None:
+async def test_a_walk_starts_at_the_given_path(tree: Place) -> None:
     starts = {*TREE, "b", "b/c", "b/c/d", "a", "b.ipynb", "c", "z", "b/z", "a.ipynb/x", "d/e/f"}
     for start in starts:
         after = [path for path in ALL if path.split("/") >= start.split("/")]
         assert await found(tree, start=start) == after
 
 
-async def test_folders_on_the_way_to_the_start_are_not_told_of_again(tree: Place) -> None:
+async def test_folders_above_the_start_are_not_reported_again(tree: Place) -> None:
     async def entered(start: str) -> list[str]:
         told = await entries(tree, start=start)
         return [one.path for one in told if not isinstance(one, (NotebookFile, SkippedPath))]
@@ -119,19 +119,19 @@ async def test_folders_on_the_way_to_the_start_are_not_told_of_again(tree: Place
 HIDDEN = [".a.ipynb", ".b/a.ipynb", "b/.ipynb_checkpoints/a.ipynb", "__pycache__/a.ipynb"]
 
 
-async def test_hidden_things_are_not_looked_into_and_have_no_reason_but_that(tree: Place) -> None:
+async def test_hidden_folders_are_not_entered_and_have_one_reason(tree: Place) -> None:
     make(tree.root, *HIDDEN)
     assert await found(tree) == ALL
     # What the manager does not list is not even known to be hidden.
     assert {reason for _, reason in await passed_over(tree)} <= {"hidden"}
 
 
-async def test_on_disk_all_hidden_things_are_told_of(on_disk: Place) -> None:
+async def test_on_disk_all_hidden_paths_are_reported(on_disk: Place) -> None:
     make(on_disk.root, *HIDDEN)
     assert [reason for _, reason in await passed_over(on_disk)] == ["hidden"] * len(HIDDEN)
 
 
-async def test_what_the_server_shows_of_hidden_things_is_found_but_for_checkpoints(
+async def test_hidden_paths_that_the_server_allows_are_found_except_checkpoints(
     tree: Place,
 ) -> None:
     make(tree.root, *HIDDEN)
@@ -153,7 +153,7 @@ async def test_what_the_server_shows_of_hidden_things_is_found_but_for_checkpoin
         *("b\\c", "\0", "\ud800", "b/\ud800.ipynb", "x" * 5000),
     ],
 )
-async def test_what_may_not_be_seen_is_not_there(tree: Place, path: str) -> None:
+async def test_invisible_paths_are_not_found(tree: Place, path: str) -> None:
     make(tree.root, ".b/c/a.ipynb", "b/.c/a.ipynb")
     make(tree.root.parent, "outside.ipynb")
     with pytest.raises(FolderNotFound) as refused:
@@ -162,7 +162,7 @@ async def test_what_may_not_be_seen_is_not_there(tree: Place, path: str) -> None
     assert not refused.value.details
 
 
-async def test_links_are_passed_over_and_so_lead_neither_out_nor_in_circles(tree: Place) -> None:
+async def test_links_are_skipped(tree: Place) -> None:
     outside = tree.root.parent / "outside"
     make(outside, "secret.ipynb")
     links = {
@@ -182,7 +182,7 @@ async def test_links_are_passed_over_and_so_lead_neither_out_nor_in_circles(tree
     assert await passed_over(tree) == [(f"b/{name}", "link") for name in told]
 
 
-async def test_a_link_that_is_named_is_followed_as_the_contents_api_follows_it(
+async def test_a_link_that_is_named_is_followed_like_in_the_contents_api(
     tree: Place,
 ) -> None:
     outside = tree.root.parent / "outside"
@@ -194,7 +194,7 @@ async def test_a_link_that_is_named_is_followed_as_the_contents_api_follows_it(
     assert (only.path, await asyncio.to_thread(only.read)) == ("link.ipynb", TEXT)
 
 
-async def test_what_is_no_regular_file_is_refused_when_it_is_read(on_disk: Place) -> None:
+async def test_a_path_that_is_no_regular_file_is_refused_on_read(on_disk: Place) -> None:
     os.mkfifo(on_disk.root / "pipe.ipynb")
     (entry,) = [one for one in await entries(on_disk) if one.path == "pipe.ipynb"]
     with pytest.raises(NotAPlainFile):
@@ -202,19 +202,19 @@ async def test_what_is_no_regular_file_is_refused_when_it_is_read(on_disk: Place
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-async def test_what_may_not_be_read_is_refused_when_it_is_read(on_disk: Place) -> None:
+async def test_a_file_without_read_permission_is_refused_on_read(on_disk: Place) -> None:
     (on_disk.root / "a.ipynb").chmod(0)
     (entry,) = [one for one in await entries(on_disk) if one.path == "a.ipynb"]
     with pytest.raises(Forbidden):
         entry.read()
 
 
-async def test_a_name_that_is_not_utf8_is_passed_over(on_disk: Place) -> None:
+async def test_a_name_that_is_not_utf8_is_skipped(on_disk: Place) -> None:
     os.close(os.open(os.fsencode(on_disk.root) + b"/b/\xff.ipynb", os.O_CREAT))
     assert await passed_over(on_disk) == [("b/?.ipynb", "invalid_request")]
 
 
-async def test_a_notebook_that_has_gone_since_it_was_listed_is_not_found(tree: Place) -> None:
+async def test_a_notebook_deleted_after_it_was_listed_is_not_found(tree: Place) -> None:
     (first, *_) = [entry for entry in await entries(tree) if isinstance(entry, NotebookFile)]
     (tree.root / first.path).unlink()
     with pytest.raises(NotebookNotFound):
@@ -245,7 +245,7 @@ class Failing(AsyncLargeFileManager):
 
 
 @pytest.mark.parametrize("error", [RuntimeError, TimeoutError])
-async def test_a_folder_that_cannot_be_listed_is_told_of(
+async def test_a_folder_that_cannot_be_listed_is_reported(
     tmp_path: Path, error: type[Exception]
 ) -> None:
     place = fill(build_place(tmp_path, type("", (Failing,), {"error": error})))
@@ -289,7 +289,7 @@ class Slow(AsyncLargeFileManager):
     ("stuck", "path"),
     [("get b", "b"), ("is_hidden b", "b"), ("is_hidden b/a.ipynb", "b/a.ipynb")],
 )
-async def test_what_the_manager_does_not_answer_in_time_is_passed_over_and_cancelled(
+async def test_a_slow_answer_of_the_manager_is_skipped_and_cancelled(
     tmp_path: Path, clock: Clock, stuck: str, path: str
 ) -> None:
     place = fill(build_place(tmp_path, partial(Slow, stuck=stuck, clock=clock)))
@@ -300,7 +300,7 @@ async def test_what_the_manager_does_not_answer_in_time_is_passed_over_and_cance
     assert "d/e/f/g.ipynb" in [entry.path for entry in everything]
 
 
-async def test_a_notebook_that_the_manager_does_not_give_in_time_is_busy(
+async def test_a_notebook_that_the_manager_returns_too_late_is_busy(
     tmp_path: Path, clock: Clock
 ) -> None:
     place = build_place(tmp_path, partial(Slow, stuck="get a.ipynb", clock=clock))
@@ -313,9 +313,7 @@ async def test_a_notebook_that_the_manager_does_not_give_in_time_is_busy(
 
 
 @pytest.mark.parametrize("is_closed", [False, True])
-def test_a_walk_ends_though_the_loop_that_it_asks_has_stopped(
-    tmp_path: Path, *, is_closed: bool
-) -> None:
+def test_a_walk_ends_if_the_event_loop_has_stopped(tmp_path: Path, *, is_closed: bool) -> None:
     place = build_place(tmp_path, Own)
     make(place.root, "a.ipynb")
     loop = asyncio.new_event_loop()
@@ -338,7 +336,7 @@ class Stopping(AsyncLargeFileManager):
         raise asyncio.CancelledError
 
 
-async def test_what_a_stopping_loop_cancels_is_told_as_busy(tmp_path: Path) -> None:
+async def test_a_request_cancelled_by_a_stopping_loop_is_busy(tmp_path: Path) -> None:
     (passed,) = await entries(build_place(tmp_path, Stopping))
     assert isinstance(passed, SkippedPath)
     assert (passed.path, passed.reason) == ("", "busy")
@@ -352,7 +350,7 @@ class Elsewhere(AsyncLargeFileManager):
 
 
 @pytest.mark.parametrize("path", ["", "/"])
-async def test_the_root_is_searched_where_links_may_not_leave_it(tmp_path: Path, path: str) -> None:
+async def test_the_root_is_searched_if_links_may_not_leave_it(tmp_path: Path, path: str) -> None:
     place = build_place(tmp_path, Elsewhere, links_outside_root=False)
     make(place.root, "b/a.ipynb")
     assert await found(place, path) == ["b/a.ipynb"]

@@ -41,7 +41,7 @@ PAYLOADS = [
 
 
 @pytest.mark.threat("S20")
-def test_whatever_a_request_says_it_is_one_line_of_the_log(live: Client) -> None:
+def test_any_request_writes_one_line_to_the_log(live: Client) -> None:
     (live.root / NAME).write_bytes(GOOD)
     naughty = json.loads((corpora.corpus("naughty") / "blns.json").read_text())
     every = 1 if is_nightly() else 10
@@ -70,7 +70,7 @@ def _is_utf_8(text: str) -> bool:
 
 
 @pytest.mark.threat("S22")
-async def test_what_a_page_might_run_is_data_in_replies_and_events(
+async def test_executable_markup_is_plain_data_in_replies_and_events(
     local: Local, jp_ws_fetch: Any
 ) -> None:
     # What the page makes of it is tested in a browser, in ui-tests.
@@ -97,7 +97,7 @@ async def test_what_a_page_might_run_is_data_in_replies_and_events(
 @pytest.mark.parametrize(
     "jp_server_config", [{"ServerApp": {"identity_provider_class": AdaProvider}}], indirect=True
 )
-async def test_what_a_client_calls_itself_is_never_who_it_is(
+async def test_the_stated_client_name_is_never_the_user_name(
     local: Local, jp_ws_fetch: Any
 ) -> None:
     (local.root / NAME).write_bytes(GOOD)
@@ -110,7 +110,7 @@ async def test_what_a_client_calls_itself_is_never_who_it_is(
 
 
 @pytest.mark.threat("S25")
-def test_what_we_leave_behind_only_its_owner_can_read(live: Client) -> None:
+def test_files_of_the_extension_are_readable_only_by_their_owner(live: Client) -> None:
     (live.root / NAME).write_bytes(GOOD)
     (live.root / NAME).chmod(0o600)
     assert live.patch(NAME, replace("beta", KEPT)).status == 200
@@ -126,7 +126,7 @@ def test_what_we_leave_behind_only_its_owner_can_read(live: Client) -> None:
 
 
 @pytest.mark.threat("S25")
-def test_a_private_notebook_is_private_from_the_first_byte_that_is_written(live: Client) -> None:
+def test_a_private_notebook_is_private_from_its_first_written_byte(live: Client) -> None:
     folder = live.root / "private"
     folder.mkdir()
     path = folder / NAME

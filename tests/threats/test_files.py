@@ -132,7 +132,7 @@ def searched(client: Client, path: str) -> Answer:
 
 
 @pytest.mark.threat("S2")
-def test_a_link_out_of_the_root_is_as_if_it_was_not_there(strict: Client) -> None:
+def test_a_link_out_of_the_root_is_reported_as_missing(strict: Client) -> None:
     # One test, so that only one worker of the tests needs the server.
     for way in WAYS.values():
         assert_not_there(strict, way)
@@ -157,7 +157,7 @@ def assert_not_there(strict: Client, way: Way) -> None:
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 @pytest.mark.threat("S2")
-def test_by_default_a_link_leads_where_the_contents_api_lets_it(live: Client, way: Way) -> None:
+def test_by_default_a_link_is_followed_like_in_the_contents_api(live: Client, way: Way) -> None:
     with led(live, way) as path:
         theirs = live.request("GET", f"api/contents/{path}?content=0")
         ours = live.read(path)
@@ -294,7 +294,7 @@ def turns(place: Flipped) -> Iterator[int]:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux exchanges two names at once")
 @pytest.mark.threat("S3")
-def test_no_link_put_in_a_path_in_the_middle_of_an_edit_leads_it_out(
+def test_a_link_exchanged_during_an_edit_does_not_redirect_it(
     strict: Client,
 ) -> None:
     place = Flipped(strict)
@@ -318,7 +318,7 @@ def test_no_link_put_in_a_path_in_the_middle_of_an_edit_leads_it_out(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux exchanges two names at once")
 @pytest.mark.threat("S3")
-def test_what_was_read_here_is_never_written_there(live: Client) -> None:
+def test_content_read_inside_is_never_written_outside(live: Client) -> None:
     # Links may lead out here, but an edit of one version belongs to the file that has it.
     place = Flipped(live)
     hashes: list[str] = [live.read(name).json["hash"] for name in ("work/a.ipynb", "file.ipynb")]

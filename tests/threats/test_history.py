@@ -70,7 +70,7 @@ def stored(client: Client) -> bytes:
 
 
 @pytest.mark.threat("S18")
-def test_the_history_of_a_deleted_notebook_is_not_that_of_the_next_one(
+def test_a_new_notebook_does_not_inherit_the_history_of_a_deleted_one(
     own: Client, name: str
 ) -> None:
     paste_and_take_out(own, name)
@@ -84,7 +84,7 @@ def test_the_history_of_a_deleted_notebook_is_not_that_of_the_next_one(
 
 
 @pytest.mark.threat("S18")
-def test_a_moved_notebook_is_known_by_its_new_name_alone(own: Client, name: str) -> None:
+def test_a_moved_notebook_is_known_only_by_its_new_name(own: Client, name: str) -> None:
     paste_and_take_out(own, name)
     numbers = [edit["edit_id"] for edit in history(own, name)]
     rename(own, name, f"moved-{name}")
@@ -101,7 +101,7 @@ def test_a_moved_notebook_is_known_by_its_new_name_alone(own: Client, name: str)
 
 
 @pytest.mark.threat("S25")
-def test_the_history_is_its_owners_alone_under_any_umask(own: Client, name: str) -> None:
+def test_the_history_is_readable_only_by_its_owner_under_any_umask(own: Client, name: str) -> None:
     paste_and_take_out(own, name)
     found = files(own)
     # The database, its log and its index.
@@ -120,7 +120,7 @@ def jp_root_dir(tmp_path: Path) -> Path:
 
 
 @pytest.mark.threat("S25")
-async def test_the_history_is_not_kept_where_the_contents_api_would_show_it(
+async def test_the_history_is_not_stored_where_the_contents_api_shows_it(
     local: Local, jp_data_dir: Path
 ) -> None:
     (local.root / "a.ipynb").write_bytes(GOOD)
@@ -133,7 +133,7 @@ async def test_the_history_is_not_kept_where_the_contents_api_would_show_it(
 
 @pytest.mark.threat("S25")
 @pytest.mark.parametrize("how", ["purged", "deleted", "deleted with its folder"])
-def test_what_is_forgotten_is_in_no_byte_of_the_files(own: Client, name: str, how: str) -> None:
+def test_purged_text_is_in_no_byte_of_the_files(own: Client, name: str, how: str) -> None:
     path = f"folder-{name}/{name}"
     (own.root / path).parent.mkdir()
     secret = paste_and_take_out(own, path)
@@ -153,7 +153,7 @@ def test_what_is_forgotten_is_in_no_byte_of_the_files(own: Client, name: str, ho
 
 
 @pytest.mark.threat("S17")
-def test_the_token_is_in_no_log_and_no_answer(own: Client) -> None:
+def test_the_token_is_in_no_log_and_no_reply(own: Client) -> None:
     (own.root / NAME).write_bytes(GOOD)
     log = own.root.parent / "server.log"
     before = log.read_bytes().count(own.token.encode())

@@ -68,14 +68,14 @@ def count_calls(text: bytes) -> int:
 
 @pytest.mark.threat("S9")
 @pytest.mark.parametrize("kind", GROWING)
-def test_eight_times_as_much_takes_about_eight_times_as_many_steps(kind: str) -> None:
+def test_eight_times_the_size_takes_about_eight_times_the_steps(kind: str) -> None:
     make = GROWING[kind]
     # What is no Python would take minutes for the larger one, were it the square.
     assert count_calls(make(32_000)) < 9 * count_calls(make(4_000))
 
 
 @pytest.mark.threat("S11")
-def test_a_byte_order_mark_stays(live: Client) -> None:
+def test_a_byte_order_mark_is_kept(live: Client) -> None:
     text = b"\xef\xbb\xbf" + GOOD
     path = put(live, text)
     assert live.read(NAME).json["hash"] == samples.hash_of(path)
@@ -94,7 +94,7 @@ EVIL = {
 
 
 @pytest.mark.threat("S21")
-def test_outputs_that_look_like_metadata_are_shown_by_nobody(live: Client) -> None:
+def test_outputs_that_look_like_metadata_are_not_rendered(live: Client) -> None:
     path = put(live, GOOD)
     patch = {"op": "set_metadata", "cell": "alpha", "patch": {"outputs": [EVIL]}}
     for operations in ([patch], [{"op": "move", "cell": "alpha", "at": "end"}, EDIT]):
@@ -106,7 +106,7 @@ def test_outputs_that_look_like_metadata_are_shown_by_nobody(live: Client) -> No
 
 
 @pytest.mark.threat("S23")
-async def test_names_of_prototypes_are_names_like_any_others(
+async def test_names_of_javascript_prototypes_are_ordinary_names(
     local: Local, jp_ws_fetch: Any
 ) -> None:
     polluting = {"__proto__": {"x": 1}, "constructor": {"prototype": {"x": 1}}, "toString": "x"}

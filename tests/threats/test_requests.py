@@ -70,7 +70,7 @@ HIDDEN = [
 
 @pytest.mark.parametrize("hidden", HIDDEN)
 @pytest.mark.threat("S5")
-def test_what_is_hidden_is_as_if_it_was_not_there_to_every_verb(live: Client, hidden: str) -> None:
+def test_a_hidden_path_is_reported_as_missing_by_every_verb(live: Client, hidden: str) -> None:
     path = live.root / hidden
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(GOOD)
@@ -95,7 +95,7 @@ def test_what_is_hidden_is_as_if_it_was_not_there_to_every_verb(live: Client, hi
 
 
 @pytest.mark.threat("S7")
-def test_too_large_a_body_and_too_many_operations_are_refused_while_others_are_served(
+def test_too_large_requests_are_refused_while_others_are_served(
     live: Client, notebook: Path
 ) -> None:
     with others_are_served(live), untouched(notebook.parent):
@@ -106,9 +106,7 @@ def test_too_large_a_body_and_too_many_operations_are_refused_while_others_are_s
 
 
 @pytest.mark.threat("S7")
-def test_a_client_that_never_ends_its_request_keeps_nobody_waiting(
-    live: Client, notebook: Path
-) -> None:
+def test_a_client_that_never_ends_its_request_blocks_no_other(live: Client, notebook: Path) -> None:
     head = (
         f"PATCH /nbedit/notebooks/{NAME} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
         f"Authorization: token {live.token}\r\nContent-Type: application/json\r\n"
@@ -150,7 +148,7 @@ EVIL = [
 
 
 @pytest.mark.threat("S13")
-def test_no_expression_keeps_others_from_being_served(live: Client) -> None:
+def test_no_expression_blocks_other_requests(live: Client) -> None:
     folder = live.root / "evil"
     folder.mkdir()
     (folder / NAME).write_bytes(samples.notebook(samples.raw("a" * LONG, "a")))
@@ -177,7 +175,7 @@ WEBSOCKET = {
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "http://127.0.0.1.evil.example", "null"])
 @pytest.mark.threat("S16")
-def test_no_page_of_another_site_gets_a_socket(live: Client, origin: str) -> None:
+def test_a_page_of_another_site_gets_no_websocket(live: Client, origin: str) -> None:
     # The server's own tells of edits, and asks who listens; ours tells nothing to anybody.
     cookies = live.request("GET", "api/status").headers.get_list("Set-Cookie")
     cookie = {"Cookie": "; ".join(cookie.split(";")[0] for cookie in cookies)}
@@ -226,9 +224,7 @@ def test_headers_of_64_kilobytes_are_answered(
 
 
 @pytest.mark.threat("S30")
-def test_a_form_of_many_parts_is_refused_before_it_is_taken_apart(
-    live: Client, notebook: Path
-) -> None:
+def test_a_form_of_many_parts_is_refused_before_it_is_parsed(live: Client, notebook: Path) -> None:
     part = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n'
     with others_are_served(live), untouched(notebook.parent):
         headers = {"Content-Type": "multipart/form-data; boundary=x"}

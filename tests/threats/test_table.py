@@ -34,13 +34,13 @@ def marked() -> set[str]:
     return {mark.args[0] for mark in marks if mark.name == "threat"}
 
 
-def test_every_threat_has_a_row_and_a_test_that_is_marked_with_it(marked: set[str]) -> None:
+def test_every_threat_has_a_row_and_a_marked_test(marked: set[str]) -> None:
     assert list(ROWS) == [f"S{number}" for number in range(1, 31)]
     assert marked == set(ROWS)
 
 
 @pytest.mark.parametrize("threat", ROWS)
-def test_the_tests_that_a_row_names_are_there(threat: str) -> None:
+def test_the_tests_named_by_a_row_exist(threat: str) -> None:
     assert re.match(rf" {threat}\b", ROWS[threat])
     for path in re.findall(r"`(tests/[\w/]+\.py)`", ROWS[threat]):
         assert (ROOT / path).is_file()

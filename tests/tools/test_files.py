@@ -61,7 +61,7 @@ def read(live: Client) -> Read:
         ),
     ],
 )
-def test_lines_are_shown_with_the_numbers_of_the_file(
+def test_lines_are_shown_with_the_line_numbers_of_the_file(
     read: Read, content: str, window: dict[str, int], shown: str
 ) -> None:
     (block,) = read(content.encode(), **window).json["content"]
@@ -77,7 +77,7 @@ def test_lines_are_shown_with_the_numbers_of_the_file(
         (sample_files.WEBP, "image/webp"),
     ],
 )
-def test_an_image_is_known_by_its_bytes_and_shown_as_it_is(
+def test_an_image_is_detected_by_its_bytes_and_returned_unchanged(
     read: Read, data: bytes, mime: str
 ) -> None:
     (block,) = read(data).json["content"]
@@ -104,18 +104,18 @@ def test_the_pages_of_a_pdf_are_shown_with_their_numbers(read: Read) -> None:
         b"%PDF-" + b"\0" * 1000,
     ],
 )
-def test_what_is_no_text_and_a_broken_pdf_are_refused(read: Read, data: bytes) -> None:
+def test_binary_files_and_a_broken_pdf_are_refused(read: Read, data: bytes) -> None:
     answer = read(data)
     assert answer.status == 400
     failure(READ, answer)
 
 
-def test_a_line_behind_the_last_one_is_refused(read: Read) -> None:
+def test_a_line_after_the_last_one_is_refused(read: Read) -> None:
     assert read(b"a\nb", offset=2).status == 200
     assert read(b"a\nb", offset=3).status == 400
 
 
-def test_without_its_library_a_pdf_is_refused_with_the_way_to_get_it() -> None:
+def test_without_its_library_a_pdf_is_refused_with_the_install_command() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "pypdf", None)
         with pytest.raises(InvalidRequest) as refused:
@@ -151,7 +151,7 @@ def edit(live: Client, content: bytes, old: str, new: str, **more: Any) -> Answe
         ("ab\r\n" * 500_000, ("ab\n" * 500_000)[2:], "x", "abx"),
     ],
 )
-def test_a_line_end_means_the_one_that_is_there(
+def test_line_ends_in_an_edit_match_those_of_the_file(
     live: Client, text: str, old: str, new: str, expected: str
 ) -> None:
     assert edit(live, text.encode(), old, new).status == 200
@@ -163,7 +163,7 @@ NEW = st.text(st.sampled_from("abc\n"), max_size=4)
 
 
 @given(st.text(st.sampled_from("ab\n"), max_size=20), OLD, NEW, st.sampled_from(["\n", "\r\n"]))
-def test_a_text_of_one_line_end_is_edited_as_python_does_and_keeps_it(
+def test_a_text_with_one_kind_of_line_end_is_edited_like_in_python(
     live: Client, text: str, old: str, new: str, line_end: str
 ) -> None:
     assume(old != new)
@@ -184,7 +184,7 @@ def test_a_text_of_one_line_end_is_edited_as_python_does_and_keeps_it(
     st.text(st.sampled_from("ab\n\r"), max_size=20),
     st.sampled_from(["\n", "\r\n"]),
 )
-def test_what_is_taken_out_leaves_all_else_byte_for_byte(
+def test_removing_text_preserves_all_other_bytes(
     live: Client, before: str, after: str, line_end: str
 ) -> None:
     answer = edit(live, f"{before}X{line_end}Y{after}".encode(), "X\nY", "")

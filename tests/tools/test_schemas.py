@@ -23,7 +23,7 @@ def parts(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=list(ADDRESSES))
-def test_a_tool_is_described_by_one_plain_schema_and_in_sentences(tool: Tool[Any]) -> None:
+def test_a_tool_has_one_plain_schema_described_in_sentences(tool: Tool[Any]) -> None:
     schema = build_input_schema(tool.arguments_type)
     jsonschema.Draft202012Validator.check_schema(schema)
     assert (schema["type"], schema["additionalProperties"]) == ("object", False)

@@ -66,7 +66,7 @@ def check(text: bytes) -> str | None:
     return found
 
 
-def test_what_is_remembered_of_cells_is_that_of_their_bytes_in_any_notebook_and_any_place() -> None:
+def test_the_remembered_digest_of_a_cell_depends_only_on_its_bytes() -> None:
     def notebook(*sources: str, before: str = "") -> bytes:
         head = f'{{{before}"nbformat": 4, "nbformat_minor": 5, "metadata": {{}}, "cells": ['
         cells = [json.dumps(samples.raw(source, metadata={"n": 1})) for source in sources]
@@ -162,7 +162,7 @@ def test_any_notebook_has_the_digest_that_nbformat_computes(
         samples.notebook(samples.code("x" * 200_000, "a"), samples.raw("é" * 100_000, "b")),
     ],
 )
-def test_what_is_written_in_odd_ways_means_the_same(text: bytes) -> None:
+def test_unusual_json_formatting_does_not_change_the_digest(text: bytes) -> None:
     assert check(text) == of_nbformat(text)
     assert check(text) is not None
 
@@ -184,12 +184,12 @@ def test_what_is_written_in_odd_ways_means_the_same(text: bytes) -> None:
         b'{"cells": [], "metadata": [], "nbformat": 4, "nbformat_minor": 5}',
     ],
 )
-def test_what_nbformat_cannot_read_is_left_to_it(text: bytes) -> None:
+def test_a_notebook_that_nbformat_cannot_read_is_left_to_nbformat(text: bytes) -> None:
     assert of_nbformat(text) is None
     assert check(text) is None
 
 
-def test_what_is_nested_deeply_is_left_to_nbformat() -> None:
+def test_deep_nesting_is_left_to_nbformat() -> None:
     deep: Any = "x"
     for _ in range(100):
         deep = {"a": [deep]}
@@ -215,7 +215,7 @@ def test_real_notebooks_have_the_digest_that_nbformat_computes() -> None:
     assert known >= (400 if NIGHTLY else 45)
 
 
-def test_real_notebooks_that_were_damaged_never_get_another_digest_than_nbformats() -> None:
+def test_damaged_notebooks_never_get_a_digest_other_than_nbformats() -> None:
     chance, notebooks = seeded_random("damaged notebooks"), 0
     small = [text for text in corpus() if len(text) < 60_000]
     for text in small * (40 if NIGHTLY else 1):
@@ -242,7 +242,7 @@ EDITS = [
 @pytest.mark.parametrize("first", [{}, {"Above": 1}])
 @pytest.mark.parametrize(("lines", "kept"), [(20, bytes), (20, Parked), (2000, bytes)])
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: f"{type(edit).__name__}")
-def test_the_digest_of_an_edited_notebook_goes_on_where_the_edit_begins(
+def test_the_digest_of_an_edited_notebook_resumes_at_the_edit(
     edit: Any, first: dict[str, Any], lines: int, kept: Callable[[bytes], Any]
 ) -> None:
     some = [samples.code(f"x = {n}\n" * lines, f"id-{n}") for n in range(30)]
@@ -262,7 +262,7 @@ def test_the_digest_of_an_edited_notebook_goes_on_where_the_edit_begins(
     assert of_nbformat(text) == before.text
 
 
-def test_nothing_is_common_to_notebooks_whose_cells_stand_elsewhere() -> None:
+def test_notebooks_with_cells_at_other_positions_share_no_state() -> None:
     base = Document.parse(samples.three_cells())
     other = Document.parse(b" " + samples.three_cells())
     assert count_common_cells(base, other, 0) == 0
@@ -270,7 +270,7 @@ def test_nothing_is_common_to_notebooks_whose_cells_stand_elsewhere() -> None:
     assert count_common_cells(base, base, len(base.text)) == len(base)
 
 
-def test_marks_behind_the_cells_that_two_notebooks_share_are_no_use() -> None:
+def test_a_checkpoint_after_the_shared_cells_is_not_used() -> None:
     marks = [Checkpoint(cells, new()) for cells in (2, 5, 9)]
     assert Digest("x", marks).cut(5) == marks[:2]
     assert Digest("x", marks).cut(1) == []

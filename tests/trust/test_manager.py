@@ -67,7 +67,7 @@ async def trusted(local: Local) -> bool:
 
 
 @pytest.mark.parametrize("is_refused", [False, True])
-async def test_what_was_not_written_is_not_signed(
+async def test_unwritten_bytes_are_not_signed(
     local: Local, notebook: Path, *, is_refused: bool
 ) -> None:
     await give_trust(local)
@@ -81,7 +81,7 @@ async def test_what_was_not_written_is_not_signed(
 
 
 @made_up_ids
-async def test_a_notebook_that_cannot_be_trusted_is_edited_all_the_same(
+async def test_a_notebook_that_cannot_be_signed_is_edited_nevertheless(
     local: Local, notebook: Path
 ) -> None:
     # nbformat makes up an id at each reading, so no signature ever fits twice.
@@ -94,7 +94,7 @@ async def test_a_notebook_that_cannot_be_trusted_is_edited_all_the_same(
     assert (await local.read(NAME)).json["trusted"] is False
 
 
-async def test_the_notary_can_be_asked_after_any_number_of_edits(
+async def test_the_notary_knows_a_notebook_after_any_number_of_edits(
     local: Local, notebook: Path, jp_serverapp: Any
 ) -> None:
     # Its database belongs to the loop's thread; asked by another, it is taken for corrupt, and from
@@ -122,7 +122,7 @@ class FullStore(MemorySignatureStore):
         raise sqlite3.OperationalError(f"database or disk is full: {digest} {algorithm}")
 
 
-async def test_a_signature_that_cannot_be_kept_is_a_warning(
+async def test_a_signature_that_cannot_be_stored_is_a_warning(
     local: Local, notebook: Path, jp_serverapp: Any
 ) -> None:
     await give_trust(local)
@@ -137,7 +137,7 @@ async def test_a_signature_that_cannot_be_kept_is_a_warning(
     assert not await trusted(local)
 
 
-async def test_an_edit_is_refused_if_the_secret_for_signing_cannot_be_written(
+async def test_an_edit_is_refused_if_the_signing_secret_cannot_be_written(
     local: Local, notebook: Path, jp_serverapp: Any
 ) -> None:
     notary = jp_serverapp.contents_manager.notary
@@ -176,7 +176,7 @@ def has_code(text: bytes) -> bool:
 
 
 @made_up_ids
-async def test_real_notebooks_are_trusted_as_jupyter_trusts_them_and_stay_so(
+async def test_real_notebooks_are_trusted_like_in_jupyter_and_stay_trusted(
     services: ServiceBuilder,
 ) -> None:
     manager = services.build_manager()

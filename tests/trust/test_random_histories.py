@@ -361,7 +361,7 @@ def lives(numbers: range) -> Counter[str]:
     return counts
 
 
-def test_no_history_wins_trust_and_no_edit_loses_it() -> None:
+def test_no_history_gains_trust_and_no_edit_loses_it() -> None:
     first = run_seed()
     if is_nightly():
         size = HISTORIES // PROCESSES
@@ -379,7 +379,7 @@ def test_no_history_wins_trust_and_no_edit_loses_it() -> None:
     assert all(counts[step.__name__] > HISTORIES / 20 for step in STEPS)
 
 
-async def test_taking_back_an_edit_does_not_trust_what_the_edit_had_taken_out() -> None:
+async def test_undo_does_not_trust_what_the_edit_had_removed() -> None:
     async with serve_folder() as served:
         history = History(served, 1, Counter())
         history.text = history.notebook()
@@ -398,7 +398,7 @@ async def test_taking_back_an_edit_does_not_trust_what_the_edit_had_taken_out() 
         assert not history.trusted
 
 
-async def test_taking_back_the_older_of_two_edits_keeps_trust() -> None:
+async def test_undo_of_the_older_of_two_edits_keeps_trust() -> None:
     async with serve_folder() as served:
         history = History(served, 1, Counter())
         history.text = history.notebook()

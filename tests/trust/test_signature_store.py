@@ -46,7 +46,7 @@ def add_all(notary: NotebookNotary, *names: str) -> None:
         signature_store.add(notary, name)
 
 
-async def test_the_first_is_committed_at_once_and_those_that_follow_together(
+async def test_the_first_signature_is_committed_at_once_and_the_next_ones_together(
     notary: NotebookNotary, database: Path
 ) -> None:
     names = [f"signature {n}" for n in range(20)]
@@ -62,7 +62,7 @@ async def test_the_first_is_committed_at_once_and_those_that_follow_together(
     assert not signature_store.is_empty(notary)
 
 
-async def test_signatures_that_others_take_away_are_gone(
+async def test_signatures_removed_by_others_are_gone(
     notary: NotebookNotary, database: Path
 ) -> None:
     add_all(notary, *NAMES)
@@ -74,7 +74,7 @@ async def test_signatures_that_others_take_away_are_gone(
 
 
 @pytest.mark.parametrize("end", ["settle", "close"])
-async def test_a_regular_end_loses_nothing(
+async def test_a_regular_shutdown_loses_no_signature(
     notary: NotebookNotary, database: Path, end: str
 ) -> None:
     add_all(notary, *NAMES)
@@ -85,7 +85,7 @@ async def test_a_regular_end_loses_nothing(
     assert list_committed(database) == NAMES
 
 
-async def test_a_signature_taken_back_does_not_come_back_and_none_is_kept_twice(
+async def test_a_removed_signature_does_not_return_and_none_is_stored_twice(
     notary: NotebookNotary, database: Path
 ) -> None:
     add_all(notary, "one", "one", "two", "three", "one")
@@ -94,14 +94,16 @@ async def test_a_signature_taken_back_does_not_come_back_and_none_is_kept_twice(
     await wait_for_commit(database, "one", "three")
 
 
-async def test_of_too_many_signatures_the_oldest_go(notary: NotebookNotary, database: Path) -> None:
+async def test_the_oldest_of_too_many_signatures_are_pruned(
+    notary: NotebookNotary, database: Path
+) -> None:
     notary.store.cache_size = 8
     add_all(notary, *map(str, range(12)))
     signature_store.settle(notary)
     assert list_committed(database) == [str(n) for n in range(6, 12)]
 
 
-async def test_a_database_that_fails_is_told_of_in_the_reply_or_in_the_log(
+async def test_a_failing_database_is_reported_in_the_reply_or_in_the_log(
     notary: NotebookNotary, database: Path, caplog: pytest.LogCaptureFixture, clock: Clock
 ) -> None:
     signature_store.add(notary, "one")
@@ -132,9 +134,7 @@ class ForeignStore(SQLiteSignatureStore):
         return bool(super().check_signature(digest, algorithm))  # type: ignore[no-untyped-call]
 
 
-async def test_a_store_of_another_kind_is_always_asked(
-    notary: NotebookNotary, tmp_path: Path
-) -> None:
+async def test_a_foreign_store_is_always_queried(notary: NotebookNotary, tmp_path: Path) -> None:
     store = ForeignStore(str(tmp_path / "own.db"))  # type: ignore[no-untyped-call]
     store.asked = []
     notary.store = store
@@ -147,7 +147,7 @@ async def test_a_store_of_another_kind_is_always_asked(
     assert ("one", notary.algorithm) in store.asked
 
 
-async def test_a_store_in_memory_is_asked_if_there_is_anything_in_it(
+async def test_a_memory_store_is_queried_if_it_is_not_empty(
     notary: NotebookNotary,
 ) -> None:
     notary.store = MemorySignatureStore()
@@ -157,7 +157,7 @@ async def test_a_store_in_memory_is_asked_if_there_is_anything_in_it(
     assert signature_store.has(notary, "one")
 
 
-async def test_a_store_that_the_notary_is_given_later_is_taken_as_it_comes(
+async def test_a_store_set_later_on_the_notary_is_used_unchanged(
     notary: NotebookNotary, database: Path
 ) -> None:
     signature_store.add(notary, "one")

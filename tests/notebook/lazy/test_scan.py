@@ -59,7 +59,9 @@ def agree(text: bytes, window: int) -> bool:
 
 
 @given(notebooks(), st.sampled_from([64, 200, 1000, 10_000]))
-def test_any_notebook_is_seen_alike_or_not_at_all(text: bytes, window: int) -> None:
+def test_a_windowed_scan_finds_the_same_cells_or_reports_that_it_cannot(
+    text: bytes, window: int
+) -> None:
     try:
         Document.parse(text)
     except InvalidNotebook:
@@ -69,7 +71,7 @@ def test_any_notebook_is_seen_alike_or_not_at_all(text: bytes, window: int) -> N
     agree(text, window)
 
 
-def test_nearly_all_real_notebooks_need_no_more_than_windows() -> None:
+def test_nearly_all_real_notebooks_are_scanned_in_windows() -> None:
     seen, whole = 0, 0
     for path in corpora.notebooks()[::STEP]:
         text = path.read_bytes()
@@ -111,7 +113,7 @@ def test_nearly_all_real_notebooks_need_no_more_than_windows() -> None:
         written([code(n, outputs=[{}] * 400) for n in range(40)], indent=None),
     ],
 )
-def test_however_it_is_laid_out_windows_show_the_cells(text: bytes) -> None:
+def test_a_windowed_scan_works_with_any_layout(text: bytes) -> None:
     assert agree(text, 700)
 
 
@@ -129,12 +131,12 @@ def test_however_it_is_laid_out_windows_show_the_cells(text: bytes) -> None:
         b"",
     ],
 )
-def test_what_windows_do_not_show_the_whole_text_does(text: bytes) -> None:
+def test_cells_that_windows_cannot_find_are_found_by_a_full_scan(text: bytes) -> None:
     assert not agree(text, 700)
     assert _found(Parked(text)) == _found(text)
 
 
-def test_a_letter_that_is_no_utf_8_is_found_in_any_window() -> None:
+def test_invalid_utf8_is_found_in_any_window() -> None:
     text = bytearray(written(CELLS))
     for at in map(text.index, (b"c5", b"c20", b"c39", b"x = 5", b"x = 20", b"x = 39")):
         spoilt = bytes(text[:at]) + b"\xff" + bytes(text[at + 1 :])
@@ -142,7 +144,7 @@ def test_a_letter_that_is_no_utf_8_is_found_in_any_window() -> None:
         assert _found(Parked(spoilt)) == _found(spoilt) == {}
 
 
-def test_two_arrays_of_cells_are_refused_though_a_window_shows_one() -> None:
+def test_two_cells_arrays_are_refused_even_if_a_window_shows_only_one() -> None:
     text = written(CELLS).replace(b'"metadata": {},\n "nbformat"', b'"cells": [],\n "nbformat"')
     assert _found(Parked(text)) == _found(text) == {"member": "cells"}
 
@@ -155,7 +157,7 @@ def _found(text: bytes | Parked) -> object:
     return str(document.cell_spans), str(document.heads), document.members
 
 
-def test_no_more_is_read_together_than_a_window_or_a_large_cell_twice() -> None:
+def test_a_scan_reads_at_most_a_window_or_a_large_cell_twice_at_a_time() -> None:
     text = Parked(written([code(n, source=["y = 1\n"] * 300) for n in range(3000)]))
     assert len(text) > 8 * CHUNK_BYTES
     document = Document.parse(text)
@@ -180,7 +182,7 @@ def ten_thousand() -> bytes:
     ],
     ids=str,
 )
-def test_an_edit_of_one_cell_looks_for_few_of_the_others(
+def test_an_edit_of_one_cell_resolves_few_other_cells(
     operation: dict[str, Any], ten_thousand: bytes
 ) -> None:
     text = Parked(ten_thousand)
@@ -192,7 +194,7 @@ def test_an_edit_of_one_cell_looks_for_few_of_the_others(
     assert after == Document.parse(after.text[:]).bind(after.text)
 
 
-def test_a_spliced_text_is_read_as_if_it_were_made() -> None:
+def test_a_splice_view_reads_like_the_spliced_text() -> None:
     chance = seeded_random("spliced texts")
     for _ in range(300):
         base = chance.randbytes(chance.randrange(60))
@@ -219,7 +221,7 @@ def test_a_spliced_text_is_read_as_if_it_were_made() -> None:
                 assert text[start - len(whole)] == whole[start]
 
 
-def test_what_only_looks_like_the_end_of_a_cell_is_not_searched_without_end() -> None:
+def test_false_ends_of_cells_do_not_cause_an_endless_search() -> None:
     looks = "},{" * 2000
     many = written(
         [code(0), code(1), code(2, source=[looks]), *CELLS], indent=None, separators=(",", ":")
@@ -232,7 +234,7 @@ def test_what_only_looks_like_the_end_of_a_cell_is_not_searched_without_end() ->
     assert agree(many, 10_000)
 
 
-def test_behind_a_cell_larger_than_a_window_windows_are_small_again() -> None:
+def test_windows_are_small_again_after_a_cell_larger_than_a_window() -> None:
     output = {"output_type": "display_data", "metadata": {}, "data": {"text/plain": "x" * 90}}
     large = {**code(0), "outputs": [output] * 40}
     text = Parked(written([large, *CELLS * 20], indent=None, separators=(",", ":")))
@@ -241,7 +243,7 @@ def test_behind_a_cell_larger_than_a_window_windows_are_small_again() -> None:
     assert text.most_read <= 16_000
 
 
-def test_cells_need_not_all_be_as_far_apart() -> None:
+def test_cells_may_have_irregular_spacing() -> None:
     parts = [json.dumps(cell).encode() for cell in CELLS]
     text = b'{"nbformat":4,"cells":[' + b",".join(parts[:3])
     for number, part in enumerate(parts[3:]):
@@ -250,11 +252,11 @@ def test_cells_need_not_all_be_as_far_apart() -> None:
         assert agree(text + b" ]}", window)
 
 
-def test_windows_are_smaller_where_cells_are_small() -> None:
+def test_windows_are_smaller_if_cells_are_small() -> None:
     assert agree(written([code(n, source="y" * 600) for n in range(600)]), 250_000)
 
 
-def test_where_no_cell_is_there_is_nothing_to_be_seen() -> None:
+def test_a_notebook_without_cells_has_no_cell_to_find() -> None:
     strings = b'"' + b'\\"cells\\": [{, ' * 100 + b'"'
     for text in (
         b'{"x":{"cells":[{"a":1}]},"nbformat":4}' + b" " * 500,
@@ -277,7 +279,7 @@ def unseen() -> CellSpans:
     return seen.cell_spans
 
 
-def test_cells_that_nobody_has_looked_for_are_where_they_are() -> None:
+def test_unresolved_cells_are_found_at_their_position() -> None:
     chance = seeded_random("unseen cells")
     edges = [edge + by for span in KNOWN for edge in span for by in (-1, 0, 1)]
     for _ in range(300):
@@ -307,7 +309,7 @@ def test_cells_that_nobody_has_looked_for_are_where_they_are() -> None:
         assert spans == (known if chance.randrange(2) else CellSpans.from_spans(known))
 
 
-def test_what_is_found_in_one_text_is_known_in_another_of_the_same_bytes() -> None:
+def test_resolved_cells_are_reused_for_another_buffer_of_the_same_bytes() -> None:
     spans = unseen()
     elsewhere = spans.bind(b"")
     assert CellSpans.from_spans(KNOWN) == spans
@@ -315,13 +317,13 @@ def test_what_is_found_in_one_text_is_known_in_another_of_the_same_bytes() -> No
     assert unseen()[1:] != unseen()[:-1]
 
 
-def test_another_text_is_never_taken_for_the_one_that_was_counted() -> None:
+def test_resolved_cells_are_not_reused_for_a_different_text() -> None:
     for other in (b"", b" " * len(TEXT), TEXT.replace(b"{", b" ").replace(b"}", b" ")):
         with pytest.raises(ValueError):  # noqa: PT011 -- which one, is not known beforehand
             list(unseen().bind(other))
 
 
-def test_threads_that_look_for_the_same_cells_find_the_same() -> None:
+def test_threads_that_resolve_the_same_cells_get_the_same_result() -> None:
     with ThreadPoolExecutor(8) as pool:
         for _ in range(20):
             spans = unseen()

@@ -75,7 +75,7 @@ def replace(cell: str | int) -> JSON:
         ),
     ],
 )
-def test_what_was_taken_comes_back_to_where_it_belongs(
+def test_a_deleted_cell_is_restored_at_its_position(
     before: bytes, operation: JSON, now: bytes, expected: str
 ) -> None:
     _, record = edited(before, operation)
@@ -105,7 +105,7 @@ def test_what_was_taken_comes_back_to_where_it_belongs(
         ),
     ],
 )
-def test_no_cell_or_place_is_taken_for_another(
+def test_no_cell_or_gap_is_confused_with_another(
     before: bytes, operation: JSON, now: bytes, conflict: tuple[str | None, str, int | None]
 ) -> None:
     _, record = edited(before, operation)
@@ -116,7 +116,7 @@ def test_no_cell_or_place_is_taken_for_another(
     assert (found["cell_id"], found["why"], found["index"]) == conflict
 
 
-def test_neighbours_that_came_back_before_are_no_riddle() -> None:
+def test_neighbours_that_were_restored_earlier_are_recognized() -> None:
     _, record = edited(
         named("abcdef"),
         delete("b", "c"),
@@ -129,7 +129,7 @@ def test_neighbours_that_came_back_before_are_no_riddle() -> None:
     assert said(taken_back(text, record)) == "abc2def"
 
 
-def test_of_two_neighbours_that_say_the_same_the_one_that_is_left_is_not_taken() -> None:
+def test_the_remaining_one_of_two_identical_neighbours_is_not_chosen() -> None:
     insert = {"op": "insert", "before": 1, "cell_type": "raw", "source": "X"}
     _, record = edited(unnamed("aXb"), insert)
 
@@ -139,7 +139,7 @@ def test_of_two_neighbours_that_say_the_same_the_one_that_is_left_is_not_taken()
     assert [one["why"] for one in refusal.value.details["cells"]] == ["ambiguous"]
 
 
-def test_everything_that_is_in_the_way_is_told_at_once_and_long_sources_in_part() -> None:
+def test_all_conflicts_are_reported_at_once_with_shortened_sources() -> None:
     patch = {"op": "set_metadata", "patch": {"k": 1, "l": 1, "m": 1}}
     _, record = edited(named("abcd"), replace("a"), replace("b"), delete("d"), patch)
     now = json.loads(notebook(raw("y" * 5000, "b"), metadata={"k": 2, "m": 1}))

@@ -58,7 +58,7 @@ def large() -> Document:
         ([{"op": "delete", "cell": "one"}, {"op": "move", "cell": "two", "at": "end"}], 1),
     ],
 )
-def test_outputs_are_kept_once_if_the_edit_took_them_and_never_otherwise(
+def test_removed_outputs_are_stored_once_and_others_never(
     operations: list[dict[str, Any]], outputs: int
 ) -> None:
     document = large()

@@ -50,7 +50,7 @@ def usual(layout: Layout, seed: int, kinds: list[str]) -> tuple[Document, Batch]
 
 
 @given(cases())
-def test_taking_back_the_newest_edit_gives_any_notebook_back_to_the_byte(
+def test_undo_of_the_newest_edit_restores_all_bytes(
     case: tuple[Document, Batch],
 ) -> None:
     check_newest("generated", *case)
@@ -77,7 +77,7 @@ def unrelated(drawn: Drawn, left: Document, record: UndoRecord) -> Batch:
 
 @often
 @given(layouts, st.none() | layouts, seeds, kinds)
-def test_taking_back_an_older_edit_gives_its_cells_back_and_leaves_all_others(
+def test_undo_of_an_older_edit_restores_its_cells_and_leaves_all_others(
     layout: Layout, another: Layout | None, seed: int, kinds: list[str]
 ) -> None:
     before, batch = usual(layout, seed, kinds)
@@ -103,7 +103,7 @@ def test_taking_back_an_older_edit_gives_its_cells_back_and_leaves_all_others(
 
 @often
 @given(layouts, seeds, kinds, st.sampled_from(["source", "type", "metadata", "gone"]))
-def test_a_cell_that_was_changed_since_is_in_the_way_and_nothing_else_is(
+def test_only_a_cell_changed_since_is_a_conflict(
     layout: Layout, seed: int, kinds: list[str], how: str
 ) -> None:
     before, batch = usual(layout, seed, kinds)
@@ -153,7 +153,7 @@ def patch(**members: Any) -> dict[str, Any]:
     return {"op": "set_metadata", "patch": members}
 
 
-def test_only_the_metadata_that_the_edit_changed_are_taken_back() -> None:
+def test_only_the_metadata_that_the_edit_changed_are_undone() -> None:
     before = notebook(metadata={"a": {"x": 1, "y": [1.0]}, "b": 1, "c": 1})
     text, record = edited(before, patch(a={"x": 2}, b=None, d=1))
     text, _ = edited(text, patch(c=2, e=3))
@@ -161,7 +161,7 @@ def test_only_the_metadata_that_the_edit_changed_are_taken_back() -> None:
     assert metadata(taken_back(text, record)) == {**metadata(before), "c": 2, "e": 3}
 
 
-def test_metadata_that_somebody_changed_since_are_in_the_way() -> None:
+def test_metadata_changed_since_are_a_conflict() -> None:
     text, record = edited(notebook(metadata={"a": 1, "b": 1}), patch(a=2, b=None, c=1))
     text, _ = edited(text, patch(a=3, b=2, c=1))
 
@@ -179,7 +179,7 @@ def test_metadata_that_somebody_changed_since_are_in_the_way() -> None:
         b'{"cells": [], "nbformat": 4, "metadata":[1], "nbformat_minor": 5}',
     ],
 )
-def test_metadata_that_were_not_there_go_again(before: bytes) -> None:
+def test_added_metadata_are_removed(before: bytes) -> None:
     text, record = edited(before, patch(a=2))
     later, _ = edited(text, {"op": "insert", "at": "end", "cell_type": "raw", "source": "x"})
 
@@ -222,7 +222,7 @@ def said(text: bytes) -> tuple[str, int]:
         ([], ("Acd", 2), ("abc", 1)),
     ],
 )
-def test_a_part_of_an_edit_can_be_taken_back_and_a_part_of_an_offer_be_made(
+def test_a_part_of_an_edit_can_be_undone_and_a_part_of_a_proposal_applied(
     only: list[int], undone: tuple[str, int], made: tuple[str, int], *, exact: bool
 ) -> None:
     applied = edit(Document.parse(three()), *THREE)
@@ -246,7 +246,7 @@ def test_a_part_of_an_edit_can_be_taken_back_and_a_part_of_an_offer_be_made(
     ]
 
 
-def test_what_is_not_taken_back_is_in_nobody_s_way() -> None:
+def test_parts_that_are_not_undone_cause_no_conflict() -> None:
     text, record = edited(three(), *THREE)
     text, _ = edited(text, {"op": "replace", "cell": "a", "source": "else"}, patch(k=3))
 
@@ -256,7 +256,7 @@ def test_what_is_not_taken_back_is_in_nobody_s_way() -> None:
     assert said(apply_splices(text, applied.splices)) == ("elsebc", 3)
 
 
-def test_the_answer_says_what_became_of_each_cell() -> None:
+def test_the_result_of_each_cell_is_reported() -> None:
     before = notebook(code("x", "a", outputs=[HTML_OUTPUT]), raw("y", "b"), raw("z", "c"))
     insert = {"op": "insert", "at": "start", "cell_type": "raw", "source": "new", "id": "n"}
     text, record = edited(before, {"op": "delete", "cell": "c"}, insert)
@@ -300,7 +300,7 @@ def accept_in_parts(seed: int) -> str:
     return "accepted"
 
 
-def test_a_batch_accepted_part_by_part_in_any_order_ends_as_if_accepted_at_once() -> None:
+def test_a_batch_accepted_in_parts_in_any_order_ends_like_the_whole() -> None:
     batches = 6_000 if is_nightly() else 300
     outcomes = Counter(accept_in_parts(seed) for seed in range(batches))
 
@@ -308,13 +308,13 @@ def test_a_batch_accepted_part_by_part_in_any_order_ends_as_if_accepted_at_once(
     assert outcomes["refused"] < 0.1 * outcomes["accepted"]
 
 
-def test_an_edit_that_changed_nothing_has_nothing_to_take_back() -> None:
+def test_an_empty_edit_has_nothing_to_undo() -> None:
     text, record = edited(three(), {"op": "move", "cell": "a", "at": "start"})
 
     assert (text, record.parts, record.back) == (three(), [], [])
 
 
-def test_what_was_kept_in_other_bytes_than_were_made_is_found_cell_by_cell() -> None:
+def test_cells_are_located_if_the_written_bytes_differ_from_the_planned_ones() -> None:
     text = notebook(code("e", "a"), code("x", "b"), code("mine", "c"))
     emptied = {"op": "replace", "cell": "a", "source": ""}
     changed = {"op": "replace", "cell": "b", "source": "y"}
@@ -326,13 +326,13 @@ def test_what_was_kept_in_other_bytes_than_were_made_is_found_cell_by_cell() -> 
 
 
 @pytest.mark.parametrize("text", [b"", b"\x02", b"\x01", b"\x01abc", ...])
-def test_what_is_no_record_is_refused_as_such(text: Any) -> None:
+def test_an_invalid_record_is_refused(text: Any) -> None:
     whole = edited(three(), *THREE)[1].encode()
     with pytest.raises(ValueError):  # noqa: PT011 -- whoever reads it catches any
         UndoRecord.decode(whole[:-9] if text is ... else text)
 
 
-def test_metadata_that_an_edit_added_go_though_they_were_moved_to_the_front() -> None:
+def test_added_metadata_are_removed_even_if_they_moved_to_the_front() -> None:
     before = {"cells": [], "nbformat": 4, "nbformat_minor": 5}
     document = Document.parse(json.dumps(before).encode())
     record = edit(document, {"op": "set_metadata", "patch": {"title": "x"}}).build_record()

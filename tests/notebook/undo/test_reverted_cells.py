@@ -73,7 +73,7 @@ def changed(text: bytes, index: int, **members: Any) -> bytes:
         ),
     ],
 )
-def test_a_cell_gets_back_what_the_edit_took_and_keeps_what_others_did(
+def test_a_cell_gets_back_what_the_edit_removed_and_keeps_later_changes(
     operation: JSON, since: JSON, expected: JSON
 ) -> None:
     text, record = edited(NOTEBOOK, operation)
@@ -82,14 +82,14 @@ def test_a_cell_gets_back_what_the_edit_took_and_keeps_what_others_did(
 
 
 @pytest.mark.parametrize("n", [True, 2])
-def test_other_metadata_are_in_the_way(n: Any) -> None:
+def test_other_metadata_are_a_conflict(n: Any) -> None:
     text, record = edited(NOTEBOOK, PATCH)
 
     with pytest.raises(UndoConflict):
         taken_back(changed(text, 0, metadata={"tags": ["u"], "n": n}), record)
 
 
-def test_what_others_have_taken_out_since_and_the_edit_left_alone_stays_out() -> None:
+def test_members_removed_later_by_others_stay_removed() -> None:
     before = changed(NOTEBOOK, 1, metadata={}, somebody="else")
     text, record = edited(before, {"op": "replace", "cell": "b", "source": "x"})
     text = changed(text, 1, metadata=..., somebody=...)
@@ -99,7 +99,7 @@ def test_what_others_have_taken_out_since_and_the_edit_left_alone_stays_out() ->
     assert cell == {"cell_type": "markdown", "id": "b", "source": "# Title"}
 
 
-def test_a_cell_whose_members_somebody_has_put_in_another_order_keeps_its_outputs() -> None:
+def test_a_cell_with_reordered_members_keeps_its_outputs() -> None:
     text, record = edited(NOTEBOOK, KEEP)
     content = json.loads(text)
     cell = content["cells"][0]
@@ -112,7 +112,7 @@ def test_a_cell_whose_members_somebody_has_put_in_another_order_keeps_its_output
     assert not any(b"run before" in splice.text for splice in applied.splices)
 
 
-def test_an_id_that_a_save_has_given_since_stays() -> None:
+def test_an_id_added_by_a_later_save_stays() -> None:
     before = notebook(code("x = 1"), raw("y"))
     text, record = edited(before, {"op": "replace", "cell": 0, "source": "x = 2"})
 
@@ -137,7 +137,7 @@ PICTURE = {"image.png": {"image/png": "aGk="}}
         (code("x\ny", "a", attachments=PICTURE), {"op": "split", "cell": "a", "at_line": 2}),
     ],
 )
-def test_attachments_come_back(first: JSON, operation: JSON) -> None:
+def test_attachments_are_restored(first: JSON, operation: JSON) -> None:
     before = notebook(first, raw("y"))
     text, record = edited(before, operation)
     text, _ = edited(text, {"op": "insert", "at": "end", "cell_type": "raw", "source": "z"})
@@ -145,14 +145,14 @@ def test_attachments_come_back(first: JSON, operation: JSON) -> None:
     assert cells_of(taken_back(text, record))[:2] == cells_of(before)
 
 
-def test_a_protected_cell_gets_back_what_it_was() -> None:
+def test_a_protected_cell_is_restored() -> None:
     protect = {"op": "set_metadata", "cell": "a", "patch": {"editable": False, "deletable": False}}
     text, record = edited(NOTEBOOK, CLEAR, protect)
 
     assert taken_back(text, record) == NOTEBOOK
 
 
-def test_a_name_that_stands_twice_in_a_cell_still_does() -> None:
+def test_a_duplicate_name_in_a_cell_is_preserved() -> None:
     before = NOTEBOOK.replace(b'"id": "a"', b'"x": 1,\n   "x": 2,\n   "id": "a"')
     text, record = edited(before, {"op": "replace", "cell": "a", "cell_type": "raw"})
     text, _ = edited(text, {"op": "delete", "cell": "b"})

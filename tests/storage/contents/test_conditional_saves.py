@@ -39,7 +39,7 @@ def edit(live: Client) -> Any:
     return answer.json
 
 
-def test_a_save_for_an_older_version_is_refused_and_the_edit_stays(
+def test_a_save_based_on_an_older_version_is_refused_and_the_edit_stays(
     live: Client, notebook: Path
 ) -> None:
     loaded = load(live)
@@ -52,7 +52,7 @@ def test_a_save_for_an_older_version_is_refused_and_the_edit_stays(
     assert b"# Theirs" not in notebook.read_bytes()
 
 
-def test_a_save_for_the_version_there_is_goes_through(live: Client, notebook: Path) -> None:
+def test_a_save_based_on_the_current_version_succeeds(live: Client, notebook: Path) -> None:
     reply = edit(live)
     content = load(live)
     content["cells"][0]["source"] = "# Mine"

@@ -54,7 +54,7 @@ class Failing(AsyncLargeFileManager):
         (HTTPError(500, STORE), OSError(28, STORE), "no_space"),
     ],
 )
-def test_every_failure_has_a_reason_and_says_nothing_of_the_store(
+def test_every_failure_has_a_reason_and_no_text_of_the_store(
     tmp_path: Path, error: Exception, cause: Exception | None, reason: str
 ) -> None:
     kind = type("Failing", (Failing,), {"error": error, "cause": cause})
@@ -123,7 +123,7 @@ NOTEBOOK = '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
         ),
     ],
 )
-def test_what_a_hook_says_is_told_if_it_names_no_place(
+def test_the_message_of_a_hook_is_reported_if_it_contains_no_path(
     place: Place, notebook: Path, said: tuple[Any, ...], shown: str | None
 ) -> None:
     notebook.write_text(NOTEBOOK)

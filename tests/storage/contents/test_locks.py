@@ -72,7 +72,7 @@ WRITES: dict[str, Callable[[AsyncLargeFileManager, str], Any]] = {
 
 
 @pytest.mark.parametrize("what", WRITES)
-async def test_what_the_manager_does_to_a_notebook_waits_for_our_edit(
+async def test_a_method_of_the_manager_waits_for_an_edit(
     manager: AsyncLargeFileManager, locks: PathLocks, what: str
 ) -> None:
     root = Path(manager.root_dir)
@@ -88,7 +88,7 @@ async def test_what_the_manager_does_to_a_notebook_waits_for_our_edit(
         await task
 
 
-async def test_who_reads_a_notebook_whole_waits_for_its_save(
+async def test_a_full_read_waits_for_a_save(
     manager: AsyncLargeFileManager, locks: PathLocks
 ) -> None:
     whole = [{}, {"content": True}, {"type": "notebook"}, {"content": 1, "require_hash": True}]
@@ -108,7 +108,7 @@ async def test_who_reads_a_notebook_whole_waits_for_its_save(
     assert "require_hash" in inspect.signature(manager.get).parameters
 
 
-async def test_our_edit_waits_for_what_the_manager_is_doing(
+async def test_an_edit_waits_for_a_method_of_the_manager(
     manager: AsyncLargeFileManager, locks: PathLocks
 ) -> None:
     storage = FileStorage(manager, locks)
@@ -139,7 +139,7 @@ async def test_other_files_are_saved_meanwhile(
         await manager.save(text, "b.txt")
 
 
-async def test_a_renaming_never_waits_for_itself(
+async def test_a_rename_never_waits_for_itself(
     manager: AsyncLargeFileManager, tmp_path: Path
 ) -> None:
     # Names share lock files, so among this many pairs some share one. Who waits for itself is
@@ -150,7 +150,7 @@ async def test_a_renaming_never_waits_for_itself(
     assert (tmp_path / "root" / "300.ipynb").read_bytes() == TEXT
 
 
-async def test_a_save_that_is_given_up_while_it_waits_leaves_no_lock_behind(
+async def test_a_save_cancelled_while_waiting_leaves_no_lock(
     manager: AsyncLargeFileManager, locks: PathLocks
 ) -> None:
     task = asyncio.create_task(WRITES["save"](manager, ""))
@@ -163,7 +163,7 @@ async def test_a_save_that_is_given_up_while_it_waits_leaves_no_lock_behind(
 
 
 @pytest.mark.usefixtures("fast_clock")
-async def test_a_save_that_waits_too_long_is_told_in_the_servers_own_way(
+async def test_a_save_that_waits_too_long_fails_with_an_http_error(
     manager: AsyncLargeFileManager, tmp_path: Path
 ) -> None:
     other_server = PathLocks(tmp_path / "locks", logging.getLogger(__name__))
@@ -173,7 +173,7 @@ async def test_a_save_that_waits_too_long_is_told_in_the_servers_own_way(
     assert refused.value.status_code == 503
 
 
-async def test_the_manager_refuses_in_its_own_words(manager: AsyncLargeFileManager) -> None:
+async def test_the_manager_keeps_its_own_errors(manager: AsyncLargeFileManager) -> None:
     for path in ("../a.ipynb", "a\0.ipynb"):
         with pytest.raises(HTTPError) as refused:
             await manager.save(model(SAVED), path)
@@ -220,7 +220,7 @@ class Verifying(AsyncLargeFileManager):
         return await self.get(path)  # type: ignore[no-untyped-call]
 
 
-async def test_a_save_that_is_done_in_several_tasks_does_not_wait_for_itself(
+async def test_a_save_in_several_tasks_does_not_wait_for_itself(
     locks: PathLocks, tmp_path: Path
 ) -> None:
     (tmp_path / NAME).write_bytes(TEXT)
@@ -236,14 +236,14 @@ async def test_a_save_that_is_done_in_several_tasks_does_not_wait_for_itself(
     await manager.later
 
 
-def test_a_guarded_method_is_a_coroutine_function_as_before(
+def test_a_locked_method_is_still_a_coroutine_function(
     manager: AsyncLargeFileManager,
 ) -> None:
     assert inspect.iscoroutinefunction(manager.save)
     assert run_sync(manager.get)(NAME)["name"] == NAME
 
 
-def test_what_wraps_a_guarded_method_is_not_taken_for_the_guard(
+def test_a_wrapper_of_a_locked_method_is_not_mistaken_for_the_lock(
     manager: AsyncLargeFileManager, locks: PathLocks
 ) -> None:
     inner = manager.save

@@ -46,21 +46,21 @@ def shown(text: bytes) -> Any:
         TEXT[:-10],
     ],
 )
-def test_what_is_no_notebook_is_none_and_shown_as_it_is(text: bytes) -> None:
+def test_an_invalid_notebook_is_none_and_shown_unchanged(text: bytes) -> None:
     assert parse_model(text) is None
     assert serialize(shown(TEXT), text) == text
     assert is_same(text, text)
     assert not is_same(text, TEXT)
 
 
-def test_a_file_that_means_what_is_shown_is_shown_by_the_byte() -> None:
+def test_a_file_equal_to_the_merged_model_is_shown_byte_for_byte() -> None:
     odd = TEXT.replace(b"\n ", b"\r\n\t")
     assert serialize(shown(TEXT), odd) == odd
     without_ids = samples.notebook(samples.raw("one"), samples.raw("two"))
     assert serialize(shown(without_ids), without_ids) == without_ids
 
 
-def test_what_means_something_else_has_the_same_text_at_every_reading() -> None:
+def test_a_file_that_differs_from_the_merged_model_has_stable_text() -> None:
     merged = shown(samples.notebook(samples.raw("a", "one"), samples.raw("a"), samples.raw("a")))
     own = samples.notebook(samples.raw("b", "one"))
     first = serialize(merged, own)
@@ -73,13 +73,13 @@ def test_what_means_something_else_has_the_same_text_at_every_reading() -> None:
     assert is_same(first, samples.notebook(*[samples.raw("a", f"id-{n}") for n in range(3)]))
 
 
-def test_marks_of_trust_are_never_text() -> None:
+def test_trust_marks_are_never_in_the_text() -> None:
     merged = shown(TEXT.replace(b"x = 1", b"x = 2"))
     set_trusted(merged, trusted=True)
     assert b"trusted" not in serialize(merged, TEXT)
 
 
-def test_what_jupytext_notes_of_its_text_means_nothing() -> None:
+def test_jupytext_metadata_about_the_text_file_are_ignored() -> None:
     notes = {"jupytext": {"main_language": "python", "text_representation": {"extension": ".py"}}}
     formats = {"jupytext": {"formats": "ipynb,py"}}
     plain = samples.notebook()
@@ -87,7 +87,7 @@ def test_what_jupytext_notes_of_its_text_means_nothing() -> None:
     assert not is_same(plain, samples.notebook(metadata=formats))
 
 
-def test_ids_are_given_once_each_and_only_where_the_format_has_them() -> None:
+def test_missing_ids_are_created_once_in_formats_with_ids() -> None:
     double = parse_model(
         samples.notebook(samples.raw("a", "x"), samples.raw("b", "x"), samples.raw("b"))
     )
@@ -101,7 +101,7 @@ def test_ids_are_given_once_each_and_only_where_the_format_has_them() -> None:
     assert "id" not in older["cells"][0]
 
 
-def test_trust_is_of_all_outputs_or_of_nothing() -> None:
+def test_trust_covers_all_outputs_or_none() -> None:
     notebook = shown(TEXT)
     assert is_trusted(notebook) is False
     set_trusted(notebook, trusted=True)

@@ -38,7 +38,7 @@ from tests.storage.conftest import (
     os.geteuid() != 0 or shutil.which("unshare") is None,
     reason="only root may mount, with unshare for nobody else to see",
 )
-def test_a_notebook_that_is_mounted_by_itself_is_refused_and_one_in_a_mounted_folder_is_not(
+def test_a_mounted_notebook_is_refused_and_one_in_a_mounted_folder_is_not(
     others: Others, public: Path
 ) -> None:
     alone, in_folder = others.do("edit_mounted", root=str(public))
@@ -46,7 +46,7 @@ def test_a_notebook_that_is_mounted_by_itself_is_refused_and_one_in_a_mounted_fo
     assert in_folder == ["edited", [NAME], EDITED.decode()]
 
 
-def test_the_bytes_are_safe_before_they_take_the_place_of_the_old_ones(public: Path) -> None:
+def test_the_new_bytes_are_durable_before_the_rename(public: Path) -> None:
     if not shutil.which("strace"):
         pytest.skip("strace is not installed")
     path = public / NAME
@@ -88,7 +88,7 @@ def test_content_of_another_storage_is_not_written(place: Place, notebook: Path)
     assert_as_it_was(notebook)
 
 
-def test_a_file_that_may_not_be_written_is_left_alone(
+def test_a_read_only_file_is_unchanged(
     place: Place, notebook: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[object, int]] = []
@@ -105,7 +105,7 @@ def test_a_file_that_may_not_be_written_is_left_alone(
 
 
 @pytest.mark.parametrize("theirs", [lambda path: path.write_bytes(b"theirs"), os.mkfifo])
-def test_what_takes_the_file_s_place_before_it_is_opened_is_left_alone(
+def test_a_file_replaced_before_it_is_opened_is_unchanged(
     place: Place, notebook: Path, after_call: AfterCall, theirs: Callable[[Path], object]
 ) -> None:
     base = place.read()
@@ -122,7 +122,7 @@ def test_what_takes_the_file_s_place_before_it_is_opened_is_left_alone(
 
 
 @pytest.mark.parametrize("theirs", [b"theirs", None], ids=["written", "removed"])
-def test_what_others_write_right_after_an_edit_is_not_taken_for_ours(
+def test_a_write_right_after_an_edit_is_not_mistaken_for_the_edit(
     place: Place, notebook: Path, after_call: AfterCall, theirs: bytes | None
 ) -> None:
     def touch() -> None:
@@ -140,7 +140,7 @@ def test_what_others_write_right_after_an_edit_is_not_taken_for_ours(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
-def test_what_is_being_written_is_nobody_else_s(
+def test_a_temporary_file_is_private_and_locked(
     place: Place, notebook: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[tuple[int, int]] = []
@@ -175,7 +175,7 @@ def test_what_is_being_written_is_nobody_else_s(
     assert sum(map(stat.S_ISDIR, modes)) == 2
 
 
-def test_a_folder_that_cannot_be_made_durable_is_told_of(
+def test_a_failed_fsync_of_the_folder_is_reported(
     place: Place, notebook: Path, after_call: AfterCall
 ) -> None:
     error = OSError(errno.EIO, "for the test")
@@ -186,7 +186,7 @@ def test_a_folder_that_cannot_be_made_durable_is_told_of(
     assert (place.root / "b.ipynb").read_bytes() == TEXT
 
 
-def test_work_begins_beside_the_write_when_the_disk_is_waited_for(
+def test_background_work_starts_while_the_write_waits_for_the_disk(
     place: Place, notebook: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[str] = []

@@ -24,7 +24,7 @@ from tests.storage.conftest import EDITED, NAME, TEXT, AfterCall, Place, assert_
 LARGE = TEXT + b" " * CHUNK_BYTES
 
 
-def test_a_file_with_two_names_is_left_alone(place: Place, notebook: Path) -> None:
+def test_a_file_with_two_hard_links_is_refused(place: Place, notebook: Path) -> None:
     other = place.root / "other.ipynb"
     os.link(notebook, other)
     for name in (NAME, "other.ipynb"):
@@ -67,7 +67,7 @@ CHANGES = [rewritten, exchanged, appended, truncated]
 @pytest.mark.parametrize("text", [TEXT, LARGE], ids=["small", "large"])
 @pytest.mark.parametrize("age", ["young", "ours", "old"])
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_between_read_and_write_is_noticed(  # noqa: PLR0913, PLR0917 -- every case of it
+def test_a_change_between_read_and_write_is_detected(  # noqa: PLR0913, PLR0917 -- every case of it
     place: Place,
     notebook: Path,
     set_ahead: Callable[[float], None],
@@ -94,7 +94,7 @@ def test_a_change_between_read_and_write_is_noticed(  # noqa: PLR0913, PLR0917 -
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_while_the_edit_is_written_is_noticed(
+def test_a_change_during_the_write_is_detected(
     place: Place, notebook: Path, after_call: AfterCall, change: Callable[[Path], None]
 ) -> None:
     notebook.write_bytes(LARGE)
@@ -107,7 +107,7 @@ def test_a_change_while_the_edit_is_written_is_noticed(
 
 
 @pytest.mark.parametrize("clock", ["of the file system", "slow"])
-def test_whether_times_tell_of_each_change_is_found_out_of_the_file_system(
+def test_the_reliability_of_timestamps_is_detected_per_file_system(
     place: Place, notebook: Path, monkeypatch: pytest.MonkeyPatch, clock: str
 ) -> None:
     if clock == "slow":
@@ -132,7 +132,7 @@ def test_whether_times_tell_of_each_change_is_found_out_of_the_file_system(
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_nothing_is_read_of_a_large_file_that_is_not_what_was_opened(
+def test_a_large_file_is_read_only_as_it_was_opened(
     place: Place, notebook: Path, change: Callable[[Path], None]
 ) -> None:
     notebook.write_bytes(LARGE)
@@ -143,7 +143,7 @@ def test_nothing_is_read_of_a_large_file_that_is_not_what_was_opened(
         _ = content.text
 
 
-def test_of_a_large_file_that_was_replaced_what_was_read_stays(
+def test_a_replaced_large_file_stays_readable_in_its_old_version(
     place: Place, notebook: Path
 ) -> None:
     notebook.write_bytes(LARGE)
@@ -153,7 +153,7 @@ def test_of_a_large_file_that_was_replaced_what_was_read_stays(
 
 
 @pytest.mark.parametrize("state", ["ours", "touched", "replaced", "clock of seconds"])
-def test_a_file_of_ours_is_known_without_being_read_again_until_somebody_writes_it(
+def test_the_hash_of_an_own_write_is_reused_until_another_writer_changes_the_file(
     place: Place, notebook: Path, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
     notebook.write_bytes(LARGE)
@@ -177,7 +177,7 @@ def test_a_file_of_ours_is_known_without_being_read_again_until_somebody_writes_
     assert place.read().text == notebook.read_bytes()
 
 
-def test_a_notebook_whose_folder_was_renamed_does_not_come_back(place: Place) -> None:
+def test_a_notebook_in_a_renamed_folder_does_not_reappear(place: Place) -> None:
     folder = place.root / "folder"
     folder.mkdir()
     (folder / NAME).write_bytes(TEXT)
@@ -189,7 +189,7 @@ def test_a_notebook_whose_folder_was_renamed_does_not_come_back(place: Place) ->
     assert_as_it_was(place.root / "renamed" / NAME)
 
 
-def test_what_became_a_folder_is_left_alone(place: Place, notebook: Path) -> None:
+def test_a_path_that_became_a_folder_is_unchanged(place: Place, notebook: Path) -> None:
     base = place.read()
     notebook.unlink()
     notebook.mkdir()
@@ -211,7 +211,7 @@ def backup(notebook: Path) -> Path:
     return path
 
 
-def test_a_save_of_another_server_is_waited_for(
+def test_an_edit_waits_for_a_save_of_another_server(
     place: Place, notebook: Path, backup: Path, after_call: AfterCall
 ) -> None:
     def save() -> None:
@@ -223,7 +223,7 @@ def test_a_save_of_another_server_is_waited_for(
     assert place.read().text == SAVED
 
 
-def test_a_save_of_another_server_that_begins_after_the_read_is_not_written_over(
+def test_a_save_of_another_server_after_the_read_is_not_overwritten(
     place: Place, notebook: Path, after_call: AfterCall
 ) -> None:
     base = place.read()
@@ -236,15 +236,13 @@ def test_a_save_of_another_server_that_begins_after_the_read_is_not_written_over
 
 
 @pytest.mark.usefixtures("fast_clock")
-def test_a_save_that_does_not_end_is_not_waited_for_forever(
-    place: Place, notebook: Path, backup: Path
-) -> None:
+def test_the_wait_for_an_endless_save_ends(place: Place, notebook: Path, backup: Path) -> None:
     with pytest.raises(Busy):
         place.read()
     assert (notebook.read_bytes(), backup.read_bytes()) == (TEXT, TEXT)
 
 
-def test_what_a_crash_left_is_no_save(
+def test_a_backup_left_by_a_crash_is_not_mistaken_for_a_save(
     place: Place, notebook: Path, backup: Path, set_ahead: Callable[[float], None]
 ) -> None:
     set_ahead(31)

@@ -11,7 +11,7 @@ from jupyter_nbedit.errors import Forbidden, NotebookExists, NotebookNotFound
 from tests.storage.conftest import NAME, TEXT, AfterCall, Place, is_file, left_in
 
 
-def test_a_new_file_has_the_mode_that_new_files_get_and_its_time_is_told(place: Place) -> None:
+def test_a_new_file_has_the_default_mode_and_its_time_is_returned(place: Place) -> None:
     written = place.create()
     usual = place.root / "usual"
     usual.touch()
@@ -23,7 +23,7 @@ def test_a_new_file_has_the_mode_that_new_files_get_and_its_time_is_told(place: 
     assert left_in(place.root) == [NAME, "usual"]
 
 
-def test_a_file_a_folder_and_a_link_to_nowhere_are_in_the_way(place: Place) -> None:
+def test_an_existing_file_folder_or_dangling_link_is_refused(place: Place) -> None:
     (place.root / "file.ipynb").write_bytes(b"old")
     (place.root / "folder.ipynb").mkdir()
     (place.root / "link.ipynb").symlink_to(place.root / "nowhere.ipynb")
@@ -36,9 +36,7 @@ def test_a_file_a_folder_and_a_link_to_nowhere_are_in_the_way(place: Place) -> N
     assert (place.root / "file.ipynb").read_bytes() == b"old"
 
 
-def test_what_comes_to_stand_there_meanwhile_is_not_overwritten(
-    place: Place, after_call: AfterCall
-) -> None:
+def test_a_file_created_meanwhile_is_not_overwritten(place: Place, after_call: AfterCall) -> None:
     after_call("fsync", is_file, lambda: (place.root / NAME).write_bytes(b"theirs"))
     with pytest.raises(NotebookExists):
         place.create()
@@ -49,7 +47,7 @@ def test_what_comes_to_stand_there_meanwhile_is_not_overwritten(
 @pytest.mark.parametrize(
     "path", ["missing/a.ipynb", "file.txt/a.ipynb", ".hidden.ipynb", ".dir/a.ipynb", "../a.ipynb"]
 )
-def test_no_folder_is_invented_and_none_seen_that_is_hidden(place: Place, path: str) -> None:
+def test_no_folder_is_created_and_no_hidden_folder_is_visible(place: Place, path: str) -> None:
     (place.root / "file.txt").touch()
     (place.root / ".dir").mkdir()
     for attempt in (place.create, place.check_vacant):
@@ -59,7 +57,7 @@ def test_no_folder_is_invented_and_none_seen_that_is_hidden(place: Place, path: 
     assert left_in(place.root.parent) == ["root"]
 
 
-def test_in_a_folder_that_may_not_be_written_nothing_is_made(
+def test_nothing_is_created_in_a_read_only_folder(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "access", lambda *_, **__: False)

@@ -49,7 +49,7 @@ def lead_elsewhere(folder: Path) -> None:
     folder.symlink_to("../outside")
 
 
-def test_what_is_done_in_an_open_folder_is_not_led_elsewhere(
+def test_an_opened_folder_is_used_although_its_path_leads_elsewhere(
     place: Place, inside: Path, after_call: AfterCall
 ) -> None:
     after_call("fsync", is_file, lambda: lead_elsewhere(inside))
@@ -64,7 +64,7 @@ def test_what_is_done_in_an_open_folder_is_not_led_elsewhere(
 @pytest.mark.parametrize("refused", [{}, {"openat2": errno.ENOSYS}], ids=["openat2", "openat"])
 @pytest.mark.parametrize("below", ["", "deep/", "deep/deeper/"])
 @pytest.mark.parametrize("act", ["read", "write", "create"])
-def test_a_link_that_comes_to_stand_on_a_path_meanwhile_leads_nowhere(  # noqa: PLR0913, PLR0917 -- every case of it
+def test_a_link_placed_on_the_path_meanwhile_is_not_followed(  # noqa: PLR0913, PLR0917 -- every case of it
     place: Place,
     inside: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -99,7 +99,7 @@ def test_a_link_that_comes_to_stand_on_a_path_meanwhile_leads_nowhere(  # noqa: 
     assert not (inside / below / "new.ipynb").exists()
 
 
-def test_a_link_that_takes_the_place_of_the_file_is_not_read_or_replaced(
+def test_a_link_that_replaces_the_file_is_not_read_or_replaced(
     place: Place, notebook: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = place.read()

@@ -58,15 +58,13 @@ def is_last_look(name: object) -> bool:
     return str(name).startswith((".~", ".nbedit-"))
 
 
-def test_two_files_exchange_their_names(
-    place: Place, notebook: Path, base: Content, guard: str
-) -> None:
+def test_two_files_are_exchanged(place: Place, notebook: Path, base: Content, guard: str) -> None:
     assert place.write(base).guard == guard
     assert notebook.read_bytes() == EDITED_TWICE
     assert left_in(place.root) == [NAME]
 
 
-def test_a_file_that_was_put_there_after_the_last_look_comes_back(
+def test_a_file_placed_after_the_last_check_is_restored(
     place: Place, notebook: Path, base: Content, guard: str, after_call: AfterCall
 ) -> None:
     assert guard
@@ -77,7 +75,7 @@ def test_a_file_that_was_put_there_after_the_last_look_comes_back(
     assert left_in(place.root) == [NAME]
 
 
-def test_of_what_others_put_there_while_it_comes_back_the_newest_stays(
+def test_the_newest_of_files_placed_during_the_restore_is_kept(
     place: Place, notebook: Path, base: Content, after_call: AfterCall
 ) -> None:
     turns = [lambda: replaced(notebook), int, lambda: replaced(notebook, NEWER)]
@@ -89,7 +87,7 @@ def test_of_what_others_put_there_while_it_comes_back_the_newest_stays(
 
 
 @pytest.mark.parametrize("guard", ["exchange"], indirect=True)
-def test_without_a_lease_what_is_written_into_the_file_after_the_last_look_comes_back(
+def test_in_place_write_after_last_check_is_restored_without_a_lease(
     place: Place, notebook: Path, base: Content, guard: str, after_call: AfterCall
 ) -> None:
     assert guard
@@ -99,7 +97,7 @@ def test_without_a_lease_what_is_written_into_the_file_after_the_last_look_comes
     assert notebook.read_bytes() == THEIRS
 
 
-def test_with_a_lease_who_writes_into_the_file_waits_and_writes_into_what_has_the_name(
+def test_with_a_lease_a_writer_waits_and_writes_into_the_new_file(
     place: Place, notebook: Path, base: Content, after_call: AfterCall
 ) -> None:
     thread = threading.Thread(target=overwritten, args=(notebook,))
@@ -122,7 +120,7 @@ def test_with_a_lease_who_writes_into_the_file_waits_and_writes_into_what_has_th
     assert left_in(place.root) == [NAME]
 
 
-def test_a_file_that_has_gone_does_not_come_back(
+def test_a_deleted_file_does_not_reappear(
     place: Place, notebook: Path, base: Content, after_call: AfterCall
 ) -> None:
     after_call("stat", is_last_look, notebook.unlink)
@@ -132,7 +130,7 @@ def test_a_file_that_has_gone_does_not_come_back(
 
 
 @pytest.mark.parametrize("is_over", [True, False], ids=["once", "on and on"])
-def test_when_the_system_fails_in_between_the_old_file_comes_back_or_nothing_is_claimed(
+def test_after_a_failing_call_the_old_file_is_restored_or_the_state_is_unknown(
     place: Place, notebook: Path, base: Content, after_call: AfterCall, *, is_over: bool
 ) -> None:
     failures = [OSError(errno.EIO, "for the test")] * (1 if is_over else 9)
@@ -146,7 +144,7 @@ def test_when_the_system_fails_in_between_the_old_file_comes_back_or_nothing_is_
     assert len(left_in(place.root)) == (1 if is_over else 2)
 
 
-def test_who_opens_a_file_for_writing_that_was_free_is_given_way(
+def test_the_lease_yields_to_a_program_that_opens_the_file_for_writing(
     place: Place, notebook: Path, base: Content, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     control = fcntl.fcntl
@@ -165,7 +163,7 @@ def test_who_opens_a_file_for_writing_that_was_free_is_given_way(
     assert notebook.read_bytes() == EDITED
 
 
-def test_who_has_the_file_open_for_writing_is_waited_for(
+def test_an_edit_waits_for_a_program_that_has_the_file_open_for_writing(
     place: Place, notebook: Path, base: Content, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     control, file = fcntl.fcntl, notebook.open("r+b")
@@ -189,7 +187,7 @@ def test_who_has_the_file_open_for_writing_is_waited_for(
 
 
 @pytest.mark.usefixtures("fast_clock")
-def test_who_always_has_the_file_open_is_not_waited_for_forever(
+def test_the_wait_for_a_file_that_is_always_open_ends(
     place: Place, notebook: Path, base: Content
 ) -> None:
     with notebook.open("ab"):
@@ -198,7 +196,7 @@ def test_who_always_has_the_file_open_is_not_waited_for_forever(
 
 
 @pytest.mark.parametrize("code", [errno.ENOSYS, errno.EPERM])
-def test_where_names_cannot_be_exchanged_a_last_look_keeps_what_others_wrote(
+def test_without_exchange_a_last_check_keeps_out_of_band_changes(
     place: Place, notebook: Path, base: Content, after_call: AfterCall, code: int
 ) -> None:
     after_call("fsync", is_file, lambda: overwritten(notebook))
@@ -215,9 +213,7 @@ def test_where_names_cannot_be_exchanged_a_last_look_keeps_what_others_wrote(
     assert left_in(place.root) == [NAME]
 
 
-def test_a_disk_that_fails_to_exchange_names_changes_nothing(
-    place: Place, notebook: Path, base: Content
-) -> None:
+def test_a_failing_exchange_changes_nothing(place: Place, notebook: Path, base: Content) -> None:
     def edit() -> None:
         with pytest.raises(StorageFailure) as raised:
             place.write(base)
@@ -228,7 +224,7 @@ def test_a_disk_that_fails_to_exchange_names_changes_nothing(
     assert left_in(place.root) == [NAME]
 
 
-def test_another_program_that_waits_for_the_lease_does_not_end_this_process(
+def test_a_program_that_waits_for_the_lease_does_not_end_this_process(
     place: Place, notebook: Path
 ) -> None:
     stop = threading.Event()

@@ -69,14 +69,14 @@ def place(tmp_path: Path, ids: Ids) -> Place:
     return build_place(tmp_path, file_id_manager=ids)
 
 
-def test_the_record_follows_the_file(place: Place, notebook: Path, ids: Ids) -> None:
+def test_the_file_id_record_follows_the_file(place: Place, notebook: Path, ids: Ids) -> None:
     ids.add("one", notebook)
     assert place.edit().warnings == []
     assert notebook.read_bytes() == EDITED
     assert ids.of(notebook) == [("one",)]
 
 
-def test_a_record_that_cannot_be_written_is_told_of_and_the_edit_is_in(
+def test_a_record_that_cannot_be_written_is_reported_and_the_edit_is_kept(
     place: Place, notebook: Path, ids: Ids, tmp_path: Path
 ) -> None:
     ids.add("one", notebook)
@@ -92,7 +92,7 @@ def test_a_record_that_cannot_be_written_is_told_of_and_the_edit_is_in(
 
 @pytest.mark.parametrize("is_made", [False, True], ids=["before", "with the exchange"])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_loop_that_ends_in_the_middle_of_an_edit_keeps_no_thread_waiting(
+def test_a_loop_that_closes_during_an_edit_leaves_no_waiting_thread(
     place: Place, notebook: Path, after_call: AfterCall, *, is_made: bool
 ) -> None:
     loop, has_ended = asyncio.new_event_loop(), threading.Event()

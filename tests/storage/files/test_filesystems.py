@@ -14,7 +14,7 @@ from tests.storage.mounted_filesystems import KINDS
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_edit_works_there_and_finds_what_the_contents_manager_finds(
+def test_edits_on_each_file_system_find_what_the_contents_manager_finds(
     others: Others, tmp_path: Path, kind: str
 ) -> None:
     if os.geteuid() != 0 or shutil.which("unshare") is None:

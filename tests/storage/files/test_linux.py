@@ -32,7 +32,7 @@ def work_without(
     return lambda work: work()
 
 
-def test_edits_are_made_and_notebooks_created_without_them(
+def test_edits_and_creates_work_without_the_system_call(
     place: Place, notebook: Path, work_without: Callable[[Callable[[], object]], object]
 ) -> None:
     def work() -> None:
@@ -51,7 +51,7 @@ def test_edits_are_made_and_notebooks_created_without_them(
 
 
 @pytest.mark.parametrize("links", [True, False], ids=["links", "no links"])
-def test_a_new_file_replaces_nothing_where_no_rename_sees_to_that(
+def test_without_exclusive_rename_a_new_file_replaces_nothing(
     place: Place, after_call: AfterCall, monkeypatch: pytest.MonkeyPatch, *, links: bool
 ) -> None:
     def refuse_links(source: str, target: str, **_: object) -> None:
@@ -72,7 +72,7 @@ def test_a_new_file_replaces_nothing_where_no_rename_sees_to_that(
     assert left_in(place.root) == [NAME, "b.ipynb"]
 
 
-def test_a_temporary_name_that_cannot_go_at_once_does_no_harm(
+def test_a_temporary_name_that_cannot_be_removed_at_once_is_harmless(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def work() -> None:
@@ -89,7 +89,7 @@ def _fail(*_: object, **__: object) -> None:
 
 
 @pytest.mark.parametrize("code", [errno.EIO, errno.ENOSYS], ids=["rename", "link"])
-def test_a_disk_that_fails_makes_no_file(
+def test_a_failing_disk_creates_no_file(
     place: Place, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     def work() -> None:
@@ -102,7 +102,7 @@ def test_a_disk_that_fails_makes_no_file(
     assert left_in(place.root) == []
 
 
-def test_a_disk_without_room_is_told_before_anything_is_written(
+def test_missing_disk_space_is_reported_before_anything_is_written(
     place: Place, notebook: Path
 ) -> None:
     notebook.write_bytes(LARGE)
@@ -117,7 +117,7 @@ def test_a_disk_without_room_is_told_before_anything_is_written(
 
 
 @pytest.mark.parametrize("code", [errno.EIO, errno.EBADF])
-def test_what_the_disk_does_not_take_ahead_is_left_to_the_last_flush(
+def test_a_refused_early_writeback_is_left_to_the_final_fsync(
     place: Place, notebook: Path, code: int
 ) -> None:
     notebook.write_bytes(LARGE)

@@ -19,7 +19,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o664, 0o777, 0o2664, 0o4755])
 @pytest.mark.parametrize("umask", [0o000, 0o077])
-def test_the_mode_stays(place: Place, notebook: Path, mode: int, umask: int) -> None:
+def test_the_file_mode_is_kept(place: Place, notebook: Path, mode: int, umask: int) -> None:
     notebook.chmod(mode)
     before = os.umask(umask)
     try:
@@ -32,7 +32,7 @@ def test_the_mode_stays(place: Place, notebook: Path, mode: int, umask: int) -> 
 
 @as_root
 @pytest.mark.parametrize("mode", [0o640, 0o6750])
-def test_the_owner_and_the_group_stay(place: Place, notebook: Path, mode: int) -> None:
+def test_the_owner_and_the_group_are_kept(place: Place, notebook: Path, mode: int) -> None:
     os.chown(notebook, 1234, 2345)
     notebook.chmod(mode)
     place.edit()
@@ -40,7 +40,7 @@ def test_the_owner_and_the_group_stay(place: Place, notebook: Path, mode: int) -
     assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (1234, 2345, mode)
 
 
-def test_the_group_of_the_folder_is_not_imposed(place: Place, notebook: Path) -> None:
+def test_the_group_of_the_folder_is_not_applied(place: Place, notebook: Path) -> None:
     groups = [group for group in os.getgroups() if group != notebook.stat().st_gid]
     if os.geteuid() == 0:
         groups = [2345]
@@ -53,7 +53,7 @@ def test_the_group_of_the_folder_is_not_imposed(place: Place, notebook: Path) ->
     assert notebook.stat().st_gid == before
 
 
-def test_extended_attributes_stay(place: Place, notebook: Path) -> None:
+def test_extended_attributes_are_kept(place: Place, notebook: Path) -> None:
     given = {"user.note": b"\x00\xff", "user.empty": b"", "user.long": b"x" * 1000}
     try:
         for name, value in given.items():
@@ -79,7 +79,7 @@ def set_access_list(path: Path, kind: str, *entries: tuple[int, int, int]) -> No
         pytest.skip(f"this file system has no access lists: {error}")
 
 
-def test_an_access_list_stays(place: Place, notebook: Path) -> None:
+def test_an_access_control_list_is_kept(place: Place, notebook: Path) -> None:
     entries = (OWNER, 6, NO_ID), (USER, 6, 1234), (GROUP, 0, NO_ID), (MASK, 6, NO_ID)
     set_access_list(notebook, "access", *entries, (OTHERS, 0, NO_ID))
     before = os.getxattr(notebook, "system.posix_acl_access"), notebook.stat().st_mode
@@ -88,7 +88,9 @@ def test_an_access_list_stays(place: Place, notebook: Path) -> None:
     assert after == before
 
 
-def test_the_access_list_of_the_folder_lets_nobody_in_anew(place: Place, notebook: Path) -> None:
+def test_the_default_access_control_list_of_the_folder_grants_nothing_new(
+    place: Place, notebook: Path
+) -> None:
     notebook.chmod(0o640)
     entries = (OWNER, 7, NO_ID), (USER, 7, 1234), (GROUP, 7, NO_ID), (MASK, 7, NO_ID)
     set_access_list(place.root, "default", *entries, (OTHERS, 5, NO_ID))
@@ -98,7 +100,7 @@ def test_the_access_list_of_the_folder_lets_nobody_in_anew(place: Place, noteboo
 
 
 @pytest.mark.parametrize("age", [-86400, 0, 3600, 86400 * 365])
-def test_the_time_is_newer_even_than_one_in_the_future(
+def test_the_new_timestamp_is_later_even_than_one_in_the_future(
     place: Place, notebook: Path, age: int
 ) -> None:
     then = time.time_ns() + age * 1_000_000_000

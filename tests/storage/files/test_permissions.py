@@ -19,7 +19,7 @@ FILES += [(0o666, ROOTS), (0o644, ROOTS), (0o600, ROOTS)]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away and become others")
-def test_no_right_is_wider_than_the_contents_api_has_it(others: Others, public: Path) -> None:
+def test_no_permission_is_wider_than_that_of_the_contents_api(others: Others, public: Path) -> None:
     cases = {}
     for number, (folder, file) in enumerate(itertools.product(FOLDERS, FILES)):
         path = public / str(number) / NAME

@@ -36,7 +36,7 @@ def assert_written(place: Place, notebook: Path, splices: list[Splice]) -> None:
 
 
 @pytest.mark.parametrize("splices", SPLICES.values(), ids=SPLICES)
-def test_a_large_file_is_copied_around_what_changes(
+def test_a_large_file_is_copied_around_the_splices(
     place: Place, notebook: Path, splices: list[Splice]
 ) -> None:
     notebook.write_bytes(TEXT)
@@ -44,16 +44,14 @@ def test_a_large_file_is_copied_around_what_changes(
 
 
 @pytest.mark.parametrize("size", [0, 1, 249_999, 250_000, 250_001, CHUNK_BYTES])
-def test_what_is_in_memory_is_written_around_what_changes(
+def test_a_file_in_memory_is_written_around_the_splices(
     place: Place, notebook: Path, size: int
 ) -> None:
     notebook.write_bytes(TEXT[:size])
     assert_written(place, notebook, [Splice(size // 2, size // 2, b"new")])
 
 
-def test_the_hash_of_a_copy_goes_on_where_the_last_one_is_known(
-    place: Place, notebook: Path
-) -> None:
+def test_the_hash_of_a_copy_resumes_from_the_last_known_state(place: Place, notebook: Path) -> None:
     notebook.write_bytes(TEXT)
     for number in range(1, 6):
         assert_written(place, notebook, [Splice(SIZE // number, SIZE // number, b"new")])

@@ -18,7 +18,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files
 pytestmark = pytest.mark.usefixtures("notebook")
 
 
-def test_what_was_left_long_ago_is_removed_with_the_next_edit_in_the_folder(
+def test_an_old_temporary_file_is_removed_by_the_next_edit_in_the_folder(
     place: Place, set_ahead: Callable[[float], None]
 ) -> None:
     (place.root / "sub").mkdir()
@@ -33,7 +33,7 @@ def test_what_was_left_long_ago_is_removed_with_the_next_edit_in_the_folder(
     assert left_in(place.root / "sub") == [NAME]
 
 
-def test_what_a_kill_between_two_names_left_does_not_keep_a_new_notebook_from_edits(
+def test_a_leftover_of_a_kill_between_two_renames_does_not_prevent_edits(
     place: Place, set_ahead: Callable[[float], None]
 ) -> None:
     (place.root / "new.ipynb").write_bytes(b"{}")
@@ -45,7 +45,7 @@ def test_what_a_kill_between_two_names_left_does_not_keep_a_new_notebook_from_ed
 
 
 @pytest.mark.parametrize("kind", ["held", "a folder", "a link", "somebody else's"])
-def test_what_may_be_something_else_stays(
+def test_a_file_that_may_belong_to_another_program_stays(
     place: Place,
     set_ahead: Callable[[float], None],
     monkeypatch: pytest.MonkeyPatch,
@@ -74,7 +74,7 @@ def test_what_may_be_something_else_stays(
 
 
 @as_root
-def test_root_removes_what_it_had_given_to_the_notebook_s_owner_when_it_was_killed(
+def test_root_removes_its_temporary_files_that_belong_to_the_owner(
     place: Place, set_ahead: Callable[[float], None]
 ) -> None:
     path = place.root / LEFT
@@ -89,7 +89,7 @@ def test_root_removes_what_it_had_given_to_the_notebook_s_owner_when_it_was_kill
     "name",
     [".nbedit-.tmp", ".nbedit-0123456789ABCDEF.tmp", "x.nbedit-0123456789abcdef.tmp", LEFT + "x"],
 )
-def test_what_is_not_called_like_ours_stays(
+def test_a_file_with_another_name_pattern_stays(
     place: Place, set_ahead: Callable[[float], None], name: str
 ) -> None:
     (place.root / name).write_bytes(b"{")
@@ -98,7 +98,7 @@ def test_what_is_not_called_like_ours_stays(
     assert left_in(place.root) == sorted((NAME, name))
 
 
-def test_a_folder_is_looked_through_once(place: Place, set_ahead: Callable[[float], None]) -> None:
+def test_a_folder_is_scanned_once(place: Place, set_ahead: Callable[[float], None]) -> None:
     place.edit()
     (place.root / LEFT).write_bytes(b"{")
     set_ahead(HOUR)
@@ -106,7 +106,7 @@ def test_a_folder_is_looked_through_once(place: Place, set_ahead: Callable[[floa
     assert left_in(place.root) == [LEFT, NAME]
 
 
-def test_what_was_too_young_is_removed_when_it_has_come_of_age(
+def test_a_young_temporary_file_is_removed_when_it_is_old_enough(
     place: Place, set_ahead: Callable[[float], None]
 ) -> None:
     (place.root / LEFT).write_bytes(b"{")
