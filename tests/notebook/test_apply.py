@@ -434,12 +434,6 @@ def test_the_diff_shows_that_a_cell_lost_its_metadata() -> None:
     ]
 
 
-def test_the_diff_omits_unchanged_metadata() -> None:
-    applied = edit(notebook(raw("a", metadata={"x": 1})), set_metadata("a", x=1), replace("a", "b"))
-
-    assert "# metadata" not in render_unified_diff("n.ipynb", applied.changes)
-
-
 def test_the_diff_of_metadata_is_line_by_line() -> None:
     document = notebook(raw("a", metadata={"tags": ["t"]}))
 
