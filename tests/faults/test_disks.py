@@ -28,7 +28,7 @@ def found() -> dict[str, Any]:
     need_mounts("chattr")
     folder = tempfile.mkdtemp(prefix="nbedit-")
     try:
-        return run("disks", folder, mounts=True)
+        return run("faulty_disks", folder, mounts=True)
     finally:
         shutil.rmtree(folder)
 

@@ -14,7 +14,7 @@ CYCLES = 2000 if NIGHTLY else 60
 def test_acknowledged_edits_survive_a_power_loss(tmp_path: Path) -> None:
     need_mounts("mkfs.ext4")
     job = {"folder": str(tmp_path), "count": CYCLES, "seed": run_seed()}
-    found = run("power", json.dumps(job), mounts=True)
+    found = run("power_loss", json.dumps(job), mounts=True)
     print(f"{job} found {found}")
     assert found["wrongs"] == []
     assert (found["cycles"], found["acknowledged"] > CYCLES) == (CYCLES, True)
