@@ -203,6 +203,14 @@ def test_an_invalid_execution_count_is_cleared_only_in_code_cells(
     assert after(document, operation) == document.text[:].replace(old, new)
 
 
+def test_metadata_that_a_notebook_lacks_are_added_after_its_last_member() -> None:
+    document = Document.parse(b'{"cells": [], "nbformat": 4, "nbformat_minor": 5, "x": 1}')
+
+    assert after(document, set_metadata(title="t")) == (
+        b'{"cells": [], "nbformat": 4, "nbformat_minor": 5, "x": 1, "metadata": {"title": "t"}}'
+    )
+
+
 def test_a_cell_without_metadata_can_be_split_and_can_get_metadata() -> None:
     cell = {"cell_type": "raw", "source": "a\nb"}
     top = {"cells": [cell], "nbformat": 4, "nbformat_minor": 4}
