@@ -1,8 +1,9 @@
 import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
+import { layers, noCycle } from './eslint.imports.mjs';
 import { visibleText } from './eslint.visible-text.mjs';
 
-/** The ways by which a page makes elements of a text. */
+/** The properties and functions that turn a text into elements. */
 const MARKUP = [
   'innerHTML',
   'outerHTML',
@@ -15,7 +16,7 @@ const MARKUP = [
   'write',
   'writeln'
 ];
-const message = 'What we show comes from others. Set text with textContent.';
+const message = 'Texts come from files and agents. Set text with textContent.';
 
 export default tseslint.config(
   { ignores: ['lib', 'node_modules', 'style/index.js'] },
@@ -27,17 +28,17 @@ export default tseslint.config(
       parserOptions: { project: ['tests/tsconfig.json'], tsconfigRootDir: import.meta.dirname }
     },
     rules: {
-      // Event handlers start work that reports its own failures; `void` marks them.
+      // Event handlers start tasks that report their own errors; `void` marks them.
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
       eqeqeq: ['error', 'always', { null: 'ignore' }],
-      // What we show comes from files and agents: it is set as text, never as markup.
+      // Texts come from files and agents: they are set as text, never as markup.
       'no-restricted-properties': ['error', ...MARKUP.map(property => ({ property, message }))],
       'no-restricted-globals': ['error', { name: 'DOMParser', message }]
     }
   },
   {
-    // The merge is a function of values: it knows nothing of JupyterLab.
+    // The merge is a function of values: it does not import JupyterLab.
     files: ['src/merge/*.ts'],
     rules: {
       'no-restricted-imports': [
@@ -47,7 +48,13 @@ export default tseslint.config(
     }
   },
   {
-    // What users read can be translated. The errors of these two are put into words elsewhere.
+    // Imports go down only, from folder to folder as in CONTRIBUTING.md, and never in a circle.
+    files: ['src/**/*.ts'],
+    plugins: { imports: { rules: { layers, 'no-cycle': noCycle } } },
+    rules: { 'imports/layers': 'error', 'imports/no-cycle': 'error' }
+  },
+  {
+    // Texts for users are translated; the errors of these two modules are translated elsewhere.
     files: ['src/**/*.ts'],
     ignores: ['src/server/client.ts', 'src/sync/jupyterlabInternals.ts'],
     plugins: { nbedit: { rules: { 'visible-text': visibleText } } },

@@ -49,13 +49,13 @@ const TEXT_ATTRIBUTES = new Set([
 /** Functions that show some of their arguments, by the positions of these. */
 const SHOWN_ARGUMENTS = new Map([
   ['append', [0, 1, 2, 3]],
-  ['button', [0]],
-  ['decisionButton', [0, 1]],
-  ['iconButton', [1]],
-  ['make', [2]],
+  ['makeButton', [0]],
+  ['makeDecisionButton', [0, 1]],
+  ['makeIconButton', [1]],
+  ['makeElement', [2]],
   ['prepend', [0, 1]],
   ['replaceChildren', [0, 1]],
-  ['tell', [1]]
+  ['showText', [1]]
 ]);
 
 /** Properties whose values are names for programs, however they look. */

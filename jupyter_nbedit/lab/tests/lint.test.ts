@@ -2,19 +2,25 @@ import { ESLint, Linter } from 'eslint';
 import tseslint from 'typescript-eslint';
 import { expect, test } from 'vitest';
 
-const RULES = ['no-restricted-properties', 'no-restricted-globals', 'nbedit/visible-text'];
+const TEXT_RULES = ['no-restricted-properties', 'no-restricted-globals', 'nbedit/visible-text'];
+const IMPORT_RULES = ['imports/layers', 'imports/no-cycle'];
 
-/** What the rules about texts, as they are set for one of our sources, say of a line. */
-async function complaints(line: string, file = 'src/notify/toasts.ts'): Promise<string[]> {
+/** Return the messages of rules, as configured for one of our sources, about a line in it. */
+async function lint(
+  line: string,
+  file = 'src/notify/toasts.ts',
+  rules = TEXT_RULES
+): Promise<string[]> {
   const config = (await new ESLint().calculateConfigForFile(file)) as Linter.Config;
-  const rules = Object.entries(config.rules ?? {}).filter(([name]) => RULES.includes(name));
+  const entries = Object.entries(config.rules ?? {}).filter(([name]) => rules.includes(name));
   const { parser } = tseslint;
   const settings: Linter.Config = {
-    languageOptions: { parser: parser },
+    files: ['**/*.ts'],
+    languageOptions: { parser },
     plugins: config.plugins ?? {},
-    rules: Object.fromEntries(rules)
+    rules: Object.fromEntries(entries)
   };
-  return new Linter().verify(line, settings).map(({ message }) => message);
+  return new Linter().verify(line, settings, file).map(({ message }) => message);
 }
 
 test.each([
@@ -28,11 +34,11 @@ test.each([
   'range.createContextualFragment(text);',
   "new DOMParser().parseFromString(text, 'text/html');"
 ])('S22: the linter refuses %s', async line => {
-  expect(await complaints(line)).toEqual([expect.stringContaining('Set text with textContent.')]);
+  expect(await lint(line)).toEqual([expect.stringContaining('Set text with textContent.')]);
 });
 
 test('S22: the linter allows to set text', async () => {
-  expect(await complaints('node.textContent = text;')).toEqual([]);
+  expect(await lint('node.textContent = text;')).toEqual([]);
 });
 
 test.each([
@@ -42,11 +48,11 @@ test.each([
   "commands.addCommand(id, { label: 'Undo', execute });",
   "palette.addItem({ command, category: 'Agent Edits' });",
   'Notification.error(`${file} changed on disk`);',
-  "make('h2', '', 'history');",
-  "function nameOf() { return 'Paused'; }",
+  "makeElement('h2', '', 'history');",
+  "function getModeName() { return 'Paused'; }",
   "const notice = 'Nothing was accepted: ' + count;"
 ])('the linter refuses the text in %s, which nobody can translate', async line => {
-  expect(await complaints(line, 'src/review/reviewBar.ts')).toEqual([
+  expect(await lint(line, 'src/review/reviewBar.ts')).toEqual([
     expect.stringContaining('Pass it to `trans.__`')
   ]);
 });
@@ -54,7 +60,7 @@ test.each([
 test.each(['trans.__(deed, cells);', "trans._n('%1 cell', many, count);", 'trans.__(`${a} of`);'])(
   'the linter refuses %s, whose message tools that collect strings do not find',
   async line => {
-    expect(await complaints(line, 'src/history/wording.ts')).toContainEqual(
+    expect(await lint(line, 'src/history/wording.ts')).toContainEqual(
       expect.stringContaining('not a string literal')
     );
   }
@@ -63,7 +69,7 @@ test.each(['trans.__(deed, cells);', "trans._n('%1 cell', many, count);", 'trans
 test.each([
   "node.textContent = trans.__('Nothing is proposed.');",
   "label(trans._n('%1 cell', '%1 cells', count, count));",
-  "make('div', 'jp-nbedit-button jp-mod-styled');",
+  "makeElement('div', 'jp-nbedit-button jp-mod-styled');",
   "node.setAttribute('aria-pressed', 'true');",
   "if (event.key === 'ArrowRight' || mode === 'Edit mode') go();",
   "throw new Error('Expected a path; found none.');",
@@ -71,5 +77,28 @@ test.each([
   "export const plugin = { id: 'jupyter-nbedit:modes', description: 'Shows how edits are made.' };",
   'const picture = `<svg viewBox="0 0 24 24"><path d="M6 5h4v14H6z"/></svg>`;'
 ])('the linter allows %s', async line => {
-  expect(await complaints(line, 'src/review/reviewBar.ts')).toEqual([]);
+  expect(await lint(line, 'src/review/reviewBar.ts')).toEqual([]);
+});
+
+test.each([
+  ['src/notify/toasts.ts', "import { Views } from '../sync/notebookViews';"],
+  ['src/merge/cellMerge.ts', "import { cleanName } from '../ui/displayText';"],
+  ['src/history/editRow.ts', "export type { ShownPart } from '../review/shownPart';"],
+  ['src/server/client.ts', "const plugins = import('../index');"]
+])('the linter refuses in %s: %s, which goes up', async (file, line) => {
+  expect(await lint(line, file, ['imports/layers'])).toEqual([
+    expect.stringContaining('not in a folder below')
+  ]);
+});
+
+test('the linter refuses an import cycle', async () => {
+  const line = "import type { NbEditClient } from './client';";
+  expect(await lint(line, 'src/server/models.ts', IMPORT_RULES)).toEqual([
+    'Found an import cycle: server/models.ts > server/client.ts > server/models.ts.'
+  ]);
+});
+
+test('the linter allows imports from the folders below', async () => {
+  const line = "import { cleanName } from '../ui/displayText';";
+  expect(await lint(line, 'src/notify/toasts.ts', IMPORT_RULES)).toEqual([]);
 });

@@ -1,41 +1,43 @@
 import type { IEditorLanguageRegistry, IEditorThemeRegistry } from '@jupyterlab/codemirror';
 import type { TranslationBundle } from '@jupyterlab/translation';
-import type { EditDetail, Part, Version } from '../server/models';
-import type { Layout, Texts } from '../ui/codeMirrorDiff';
-import { Comparison, languageOf } from '../ui/diffView';
-import { button, make } from '../ui/elements';
-import { changesOf, placeOf } from './wording';
+import type { CellDiff, CellState, DetailedEdit } from '../server/models';
+import type { DiffLayout, TextPair } from '../ui/codeMirrorDiff';
+import { DiffView, getCellLanguage } from '../ui/diffView';
+import { makeButton, makeElement } from '../ui/elements';
+import { describeChanges, describePosition } from './wording';
 
-/** More parts than this are shown when they are asked for. */
-const SHOWN = 20;
+/** Number of cell diffs that are shown at first. */
+const MAX_SHOWN_CELLS = 20;
 
-/** What is needed to show what an edit did. */
+/** What is needed to show the cell diffs of an edit. */
 export interface DetailHost {
   readonly trans: TranslationBundle;
   readonly languages: IEditorLanguageRegistry;
   readonly themes: IEditorThemeRegistry | null;
-  readonly layout: Layout;
-  /** Ask for the edit with its parts. */
-  fetch(): Promise<EditDetail>;
-  /** The language of the notebook's code, by its MIME type or its name. */
-  language(): Promise<string>;
-  /** Bring the notebook to the front and show a cell; settles with why not, if it cannot. */
-  goTo(part: Part): Promise<string | null>;
-  /** Why something failed, in words. */
-  explain(error: unknown): string;
+  readonly layout: DiffLayout;
+  /** Request the edit with its cell diffs. */
+  fetchEdit(): Promise<DetailedEdit>;
+  /** Return the language of the notebook's code, by its MIME type or its name. */
+  getCodeLanguage(): Promise<string>;
+  /** Bring the notebook to the front and show a cell; return why it cannot be shown, or null. */
+  goToCell(part: CellDiff): Promise<string | null>;
+  /** Describe in words why something failed. */
+  describeError(error: unknown): string;
 }
 
 /**
- * Show in an element what an edit did.
+ * Show the cell diffs of an edit in an element.
  *
- * @returns Takes it away again.
+ * @returns A function that removes them.
  */
 export function showDetail(element: HTMLElement, host: DetailHost): () => void {
-  const comparisons: Comparison[] = [];
+  const diffViews: DiffView[] = [];
   let isOpen = true;
-  const show = (parts: readonly Part[], code: string): void => {
-    element.append(...parts.slice(0, SHOWN).map(part => section(part, code, host, comparisons)));
-    const rest = parts.slice(SHOWN);
+  const show = (parts: readonly CellDiff[], code: string): void => {
+    element.append(
+      ...parts.slice(0, MAX_SHOWN_CELLS).map(part => makeSection(part, code, host, diffViews))
+    );
+    const rest = parts.slice(MAX_SHOWN_CELLS);
     if (rest.length > 0) {
       const label = host.trans._n(
         'Show %1 more cell',
@@ -43,7 +45,7 @@ export function showDetail(element: HTMLElement, host: DetailHost): () => void {
         rest.length,
         rest.length
       );
-      const more = button(label, () => {
+      const more = makeButton(label, () => {
         more.remove();
         show(rest, code);
       });
@@ -51,7 +53,7 @@ export function showDetail(element: HTMLElement, host: DetailHost): () => void {
     }
   };
   element.setAttribute('aria-busy', 'true');
-  void Promise.all([host.fetch(), host.language()])
+  void Promise.all([host.fetchEdit(), host.getCodeLanguage()])
     .then(([edit, code]) => {
       if (isOpen) {
         show(edit.parts, code);
@@ -59,73 +61,73 @@ export function showDetail(element: HTMLElement, host: DetailHost): () => void {
     })
     .catch((error: unknown) => {
       if (isOpen) {
-        element.append(make('p', 'jp-nbedit-problem', host.explain(error)));
+        element.append(makeElement('p', 'jp-nbedit-error', host.describeError(error)));
       }
     })
     .finally(() => element.removeAttribute('aria-busy'));
   return () => {
     isOpen = false;
-    comparisons.forEach(comparison => comparison.dispose());
+    diffViews.forEach(comparison => comparison.dispose());
     element.replaceChildren();
   };
 }
 
-/** One cell, or the notebook's metadata. */
-function section(
-  part: Part,
+/** Make the section of one cell, or of the notebook's metadata. */
+function makeSection(
+  part: CellDiff,
   code: string,
   host: DetailHost,
-  comparisons: Comparison[]
+  diffViews: DiffView[]
 ): HTMLElement {
   const { trans } = host;
-  const place = placeOf(part, trans);
-  const node = make('div', 'jp-nbedit-part');
+  const position = describePosition(part, trans);
+  const node = makeElement('div', 'jp-nbedit-cell-diff');
   node.setAttribute('role', 'group');
-  node.setAttribute('aria-label', place);
-  const head = make('div', 'jp-nbedit-part-head');
+  node.setAttribute('aria-label', position);
+  const head = makeElement('div', 'jp-nbedit-cell-diff-head');
   head.append(
-    make('h3', 'jp-nbedit-part-place', place),
-    make('span', 'jp-nbedit-part-changes', changesOf(part, trans).join(', '))
+    makeElement('h3', 'jp-nbedit-cell-diff-position', position),
+    makeElement('span', 'jp-nbedit-cell-diff-changes', describeChanges(part, trans).join(', '))
   );
-  const problem = make('p', 'jp-nbedit-problem');
+  const problem = makeElement('p', 'jp-nbedit-error');
   problem.setAttribute('role', 'alert');
   if (part.index !== null && part.after !== null) {
-    const go = button(trans.__('Go to cell'), () => {
+    const go = makeButton(trans.__('Go to cell'), () => {
       problem.textContent = '';
-      void host.goTo(part).then(why => {
-        problem.textContent = why ?? '';
+      void host.goToCell(part).then(problemText => {
+        problem.textContent = problemText ?? '';
       });
     });
-    go.setAttribute('aria-label', trans.__('Go to %1', place));
+    go.setAttribute('aria-label', trans.__('Go to %1', position));
     head.append(go);
   }
   node.append(head, problem);
   const { before, after } = part;
-  const compare = (texts: Texts): void => {
+  const addDiff = (texts: TextPair): void => {
     const { layout, languages, themes } = host;
-    const comparison = new Comparison({ texts, layout, languages, themes, trans });
-    comparisons.push(comparison);
-    node.append(comparison.node);
+    const diffView = new DiffView({ texts, layout, languages, themes, trans });
+    diffViews.push(diffView);
+    node.append(diffView.node);
   };
   const source = { before: before?.source ?? null, after: after?.source ?? null };
   if (source.before !== source.after) {
     const type = (after ?? before)?.cell_type ?? null;
-    compare({ ...source, language: languageOf(type, code), label: place });
+    addDiff({ ...source, language: getCellLanguage(type, code), label: position });
   }
-  const metadata = { before: json(before), after: json(after) };
+  const metadata = { before: formatMetadata(before), after: formatMetadata(after) };
   if (metadata.before !== metadata.after) {
-    const isOfCell = (after ?? before)?.cell_type != null;
-    if (isOfCell) {
-      node.append(make('div', 'jp-nbedit-part-what', trans.__('Metadata')));
+    const hasCell = (after ?? before)?.cell_type != null;
+    if (hasCell) {
+      node.append(makeElement('div', 'jp-nbedit-cell-diff-label', trans.__('Metadata')));
     }
-    const label = isOfCell ? trans.__('Metadata of %1', place) : place;
-    compare({ ...metadata, language: languageOf(null, code), label });
+    const label = hasCell ? trans.__('Metadata of %1', position) : position;
+    addDiff({ ...metadata, language: getCellLanguage(null, code), label });
   }
   return node;
 }
 
-/** Metadata as it is shown; nothing if there is none. */
-function json(version: Version | null): string | null {
+/** Return metadata as text, or null if there is none. */
+function formatMetadata(version: CellState | null): string | null {
   const metadata = version?.metadata ?? {};
   return Object.keys(metadata).length === 0 ? null : JSON.stringify(metadata, null, 2);
 }

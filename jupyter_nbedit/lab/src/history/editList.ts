@@ -1,12 +1,12 @@
-import type { Edit } from '../server/models';
-import { make } from '../ui/elements';
-import { Row, type RowHost } from './editRow';
+import type { HistoryEdit } from '../server/models';
+import { makeElement } from '../ui/elements';
+import { EditRow, type EditRowHost } from './editRow';
 
-/** How often the rows say anew how long ago they were, in milliseconds. */
-const TICK = 30_000;
+/** Interval at which rows update the age of their edits, in milliseconds. */
+const UPDATE_INTERVAL = 30_000;
 
-/** The keys that go from row to row, and where they go from the row at an index of `count`. */
-const MOVES: Readonly<Record<string, (index: number, count: number) => number>> = {
+/** The keys that move between rows; the functions map an index to the index of the target. */
+const KEY_TARGETS: Readonly<Record<string, (index: number, count: number) => number>> = {
   ArrowUp: index => index - 1,
   ArrowDown: index => index + 1,
   Home: () => 0,
@@ -14,91 +14,91 @@ const MOVES: Readonly<Record<string, (index: number, count: number) => number>> 
 };
 
 /**
- * Edits as a list of rows, of which the keyboard reaches one: arrow keys, Home and End go to the
- * others, left and right close and open.
+ * A list of edits with one row in the tab order: arrow keys, Home and End move to other rows, left
+ * and right close and open a row.
  */
 export class EditList {
-  readonly node = make('ul', 'jp-nbedit-edits');
+  readonly node = makeElement('ul', 'jp-nbedit-edits');
 
   constructor(
     label: string,
-    private readonly _makeHost: () => Omit<RowHost, 'now'>
+    private readonly _makeHost: () => Omit<EditRowHost, 'getTime'>
   ) {
     this.node.setAttribute('role', 'list');
     this.node.setAttribute('aria-label', label);
-    this.node.addEventListener('keydown', event => this._press(event));
+    this.node.addEventListener('keydown', event => this._onKeyDown(event));
     this.node.addEventListener('focusin', ({ target }) => {
       const row = this._rows.find(({ node }) => node.contains(target as Node));
       if (row !== undefined) {
-        this._reach(row);
+        this._setReachableRow(row);
       }
     });
-    window.setInterval(() => this._tick(), TICK);
+    window.setInterval(() => this._updateTimes(), UPDATE_INTERVAL);
   }
 
-  /** Show exactly these edits. Rows that stay keep what they show and where they are. */
-  show(edits: readonly Edit[]): void {
+  /** Show exactly these edits. Rows of edits that stay keep their state and position. */
+  show(edits: readonly HistoryEdit[]): void {
     this._now = Date.now();
-    const known = new Map(this._rows.map(row => [row.edit.edit_id, row]));
-    const host: RowHost = { ...this._makeHost(), now: () => this._now };
+    const knownRows = new Map(this._rows.map(row => [row.edit.edit_id, row]));
+    const host: EditRowHost = { ...this._makeHost(), getTime: () => this._now };
     const rows = edits.map(edit => {
-      const row = known.get(edit.edit_id) ?? new Row(edit, host);
+      const row = knownRows.get(edit.edit_id) ?? new EditRow(edit, host);
       row.edit = edit;
-      row.tick();
+      row.updateTime();
       return row;
     });
-    const kept = new Set(rows);
-    this._rows.filter(row => !kept.has(row)).forEach(row => row.dispose());
-    let at: Element | null = this.node.firstElementChild;
+    const shownRows = new Set(rows);
+    this._rows.filter(row => !shownRows.has(row)).forEach(row => row.dispose());
+    let nextNode: Element | null = this.node.firstElementChild;
     for (const { node } of rows) {
-      if (node === at) {
-        at = at.nextElementSibling;
+      if (node === nextNode) {
+        nextNode = nextNode.nextElementSibling;
       } else {
-        this.node.insertBefore(node, at);
+        this.node.insertBefore(node, nextNode);
       }
     }
     this._rows = rows;
-    if (this._reached === null || !kept.has(this._reached)) {
-      this._reach(rows[0] ?? null);
+    if (this._reachableRow === null || !shownRows.has(this._reachableRow)) {
+      this._setReachableRow(rows[0] ?? null);
     }
   }
 
-  /** Forget all rows: the next ones have nothing to do with them. */
+  /** Remove all rows. */
   clear(): void {
     this.show([]);
   }
 
-  /** Show the open rows anew. */
-  reopen(): void {
+  /** Close and open the open rows. */
+  redrawOpenRows(): void {
     for (const row of this._rows.filter(({ isOpen }) => isOpen)) {
       row.setOpen(false);
       row.setOpen(true);
     }
   }
 
-  /** Give the focus to the row that the keyboard reaches; answers whether there is one. */
+  /** Focus the row in the tab order; return whether there is one. */
   focus(): boolean {
-    this._reached?.toggle.focus();
-    return this._reached !== null;
+    this._reachableRow?.toggle.focus();
+    return this._reachableRow !== null;
   }
 
-  private _reach(row: Row | null): void {
-    if (row !== this._reached) {
-      this._reached?.setReachable(false);
+  private _setReachableRow(row: EditRow | null): void {
+    if (row !== this._reachableRow) {
+      this._reachableRow?.setReachable(false);
       row?.setReachable(true);
-      this._reached = row;
+      this._reachableRow = row;
     }
   }
 
-  private _press(event: KeyboardEvent): void {
+  private _onKeyDown(event: KeyboardEvent): void {
     const index = this._rows.findIndex(({ toggle }) => toggle === event.target);
     const row = this._rows[index];
     if (row === undefined || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) {
       return;
     }
-    const move = MOVES[event.key];
-    if (move !== undefined) {
-      this._rows[move(index, this._rows.length)]?.toggle.focus();
+    const getTarget = KEY_TARGETS[event.key];
+    if (getTarget !== undefined) {
+      this._rows[getTarget(index, this._rows.length)]?.toggle.focus();
     } else if (event.key === 'ArrowRight' || event.key === 'ArrowLeft') {
       row.setOpen(event.key === 'ArrowRight');
     } else {
@@ -108,15 +108,15 @@ export class EditList {
     event.stopPropagation();
   }
 
-  private _tick(): void {
+  private _updateTimes(): void {
     if (this.node.isConnected && document.visibilityState === 'visible') {
       this._now = Date.now();
-      this._rows.forEach(row => row.tick());
+      this._rows.forEach(row => row.updateTime());
     }
   }
 
-  /** The time that all rows count from, so that they agree whenever each is drawn. */
+  /** The time that all rows use to show the age of their edits, so that they agree. */
   private _now = Date.now();
-  private _rows: Row[] = [];
-  private _reached: Row | null = null;
+  private _rows: EditRow[] = [];
+  private _reachableRow: EditRow | null = null;
 }

@@ -8,42 +8,49 @@ import {
   undoIcon,
   type LabIcon
 } from '@jupyterlab/ui-components';
-import type { Edit } from '../server/models';
-import { iconButton, make, picture } from '../ui/elements';
-import { actionOf } from './historyModel';
-import { ago, identityOf, messageOf, pathOf, titleOf, whoOf } from './wording';
+import type { HistoryEdit } from '../server/models';
+import { makeElement, makeIcon, makeIconButton } from '../ui/elements';
+import { getEditAction } from './historyModel';
+import {
+  describeAge,
+  describeAuthor,
+  describeEdit,
+  describeIdentity,
+  formatMessage,
+  formatPath
+} from './wording';
 
-/** What a row does when it is used. */
-export interface RowHost {
+/** What a row needs from its list. */
+export interface EditRowHost {
   readonly trans: TranslationBundle;
-  /** Whether each row names its notebook. */
-  readonly namesNotebooks: boolean;
-  /** Return the time from which rows count how long ago an edit was, in milliseconds. */
-  now(): number;
-  /** Put what an edit did into an element; answers what takes it away again. */
-  detail(edit: Edit, element: HTMLElement): () => void;
-  /** Take back an edit, or what took it back. Settles with what stands in the way, line by line. */
-  act(edit: Edit, action: 'undo' | 'redo'): Promise<readonly string[]>;
+  /** Whether each row shows the path of its notebook. */
+  readonly showsPath: boolean;
+  /** Return the time to compute the age of an edit from, in milliseconds. */
+  getTime(): number;
+  /** Show the cell diffs of an edit in an element; return a function that removes them. */
+  showDetail(edit: HistoryEdit, element: HTMLElement): () => void;
+  /** Undo or redo an edit. Return the reasons if that failed, one in each line. */
+  undoOrRedo(edit: HistoryEdit, action: 'undo' | 'redo'): Promise<readonly string[]>;
 }
 
-const ICONS: Readonly<Partial<Record<Edit['kind'], LabIcon>>> = {
+const ICONS: Readonly<Partial<Record<HistoryEdit['kind'], LabIcon>>> = {
   create: addIcon,
   undo: undoIcon,
   redo: redoIcon
 };
 
-let rows = 0;
+let rowCount = 0;
 
-/** One edit in the list. A click opens it: then it shows what the edit did. */
-export class Row {
-  readonly node = make('li', 'jp-nbedit-edit');
+/** One edit of the list. A click opens it and shows its cell diffs. */
+export class EditRow {
+  readonly node = makeElement('li', 'jp-nbedit-edit');
 
   constructor(
-    private _edit: Edit,
-    private readonly _host: RowHost
+    private _edit: HistoryEdit,
+    private readonly _host: EditRowHost
   ) {
-    const id = `nbedit-edit-${++rows}`;
-    this.toggle = make('button', 'jp-nbedit-edit-toggle');
+    const id = `nbedit-edit-${++rowCount}`;
+    this.toggle = makeElement('button', 'jp-nbedit-edit-toggle');
     this.toggle.type = 'button';
     this.toggle.tabIndex = -1;
     this.toggle.addEventListener('click', () => this.setOpen(!this.isOpen));
@@ -52,77 +59,77 @@ export class Row {
     this.toggle.setAttribute('aria-controls', id);
     this._problem.setAttribute('role', 'alert');
     const { trans } = _host;
-    this._undo = iconButton(undoIcon, trans.__('Undo'), () => void this.act());
-    this._redo = iconButton(redoIcon, trans.__('Redo'), () => void this.act());
-    const head = make('div', 'jp-nbedit-edit-head');
+    this._undo = makeIconButton(undoIcon, trans.__('Undo'), () => void this.undoOrRedo());
+    this._redo = makeIconButton(redoIcon, trans.__('Redo'), () => void this.undoOrRedo());
+    const head = makeElement('div', 'jp-nbedit-edit-head');
     head.append(this.toggle, this._undo, this._redo);
     this.node.append(head, this._problem, this._detail);
-    this._show();
+    this._render();
   }
 
-  /** What opens and closes the row. */
+  /** Opens and closes the row. */
   readonly toggle: HTMLButtonElement;
 
-  get edit(): Edit {
+  get edit(): HistoryEdit {
     return this._edit;
   }
 
-  set edit(edit: Edit) {
-    // An answer to the same question makes new objects of the same edits.
+  set edit(edit: HistoryEdit) {
+    // Each reply makes new objects for the same edits.
     if (JSON.stringify(edit) !== JSON.stringify(this._edit)) {
       this._edit = edit;
-      this._show();
+      this._render();
     }
   }
 
   get isOpen(): boolean {
-    return this._close !== null;
+    return this._closeDetail !== null;
   }
 
   setOpen(isOpen: boolean): void {
     if (isOpen !== this.isOpen) {
-      this._close?.();
-      this._close = isOpen ? this._host.detail(this._edit, this._detail) : null;
+      this._closeDetail?.();
+      this._closeDetail = isOpen ? this._host.showDetail(this._edit, this._detail) : null;
       this._detail.hidden = !isOpen;
-      this._show();
+      this._render();
     }
   }
 
-  /** Let the keyboard reach this row, and of all rows only this one. */
+  /** Put this row into the tab order, or remove it. */
   setReachable(isReachable: boolean): void {
-    for (const reached of [this.toggle, this._undo, this._redo]) {
-      reached.tabIndex = isReachable ? 0 : -1;
+    for (const control of [this.toggle, this._undo, this._redo]) {
+      control.tabIndex = isReachable ? 0 : -1;
     }
   }
 
-  /** Take the edit back, or what took it back. */
-  async act(): Promise<void> {
-    const action = actionOf(this._edit);
+  /** Undo the edit, or redo it if it is undone. */
+  async undoOrRedo(): Promise<void> {
+    const action = getEditAction(this._edit);
     if (action === null || this._isBusy) {
       return;
     }
     this._isBusy = true;
     this._problem.replaceChildren();
     this.node.setAttribute('aria-busy', 'true');
-    const problems = await this._host.act(this._edit, action);
+    const problems = await this._host.undoOrRedo(this._edit, action);
     this.node.removeAttribute('aria-busy');
     this._isBusy = false;
-    this._problem.append(...problems.map(text => make('p', '', text)));
+    this._problem.append(...problems.map(text => makeElement('p', '', text)));
   }
 
-  /** Say anew how long ago the edit was. */
-  tick(): void {
-    this._time.textContent = ago(this._edit.time, this._host.now());
+  /** Update the age of the edit. */
+  updateTime(): void {
+    this._time.textContent = describeAge(this._edit.time, this._host.getTime());
   }
 
   dispose(): void {
-    this._close?.();
-    this._close = null;
+    this._closeDetail?.();
+    this._closeDetail = null;
     this.node.remove();
   }
 
-  private _show(): void {
-    const { trans, namesNotebooks } = this._host;
+  private _render(): void {
+    const { trans, showsPath } = this._host;
     const edit = this._edit;
     const isUndone = edit.undone_by !== null;
     this.node.classList.toggle('jp-mod-undone', isUndone);
@@ -131,37 +138,37 @@ export class Row {
     this.toggle.setAttribute('aria-expanded', `${this.isOpen}`);
     this._time.dateTime = edit.time;
     this._time.title = Time.format(new Date(edit.time));
-    this.tick();
+    this.updateTime();
 
-    const first = make('span', 'jp-nbedit-edit-line');
-    const title = make('span', 'jp-nbedit-edit-title', titleOf(edit, trans));
+    const first = makeElement('span', 'jp-nbedit-edit-line');
+    const title = makeElement('span', 'jp-nbedit-edit-title', describeEdit(edit, trans));
     title.title = title.textContent;
     const icon = ICONS[edit.kind];
-    first.append(...(icon === undefined ? [] : [picture(icon)]), title);
-    const second = make('span', 'jp-nbedit-edit-line');
-    const who = make('span', 'jp-nbedit-edit-who', whoOf(edit, trans));
-    who.title = identityOf(edit, trans);
-    second.append(who);
+    first.append(...(icon === undefined ? [] : [makeIcon(icon)]), title);
+    const second = makeElement('span', 'jp-nbedit-edit-line');
+    const author = makeElement('span', 'jp-nbedit-edit-author', describeAuthor(edit, trans));
+    author.title = describeIdentity(edit, trans);
+    second.append(author);
     if (isUndone) {
-      second.append(make('span', 'jp-nbedit-edit-state', trans.__('undone')));
+      second.append(makeElement('span', 'jp-nbedit-edit-state', trans.__('undone')));
     }
     second.append(this._time);
-    const message = messageOf(edit);
-    const lines = make('span', 'jp-nbedit-edit-lines');
+    const message = formatMessage(edit);
+    const lines = makeElement('span', 'jp-nbedit-edit-lines');
     lines.append(first, second);
     if (message !== '') {
-      const said = make('span', 'jp-nbedit-edit-message', message);
-      said.title = message;
-      lines.append(said);
+      const messageLine = makeElement('span', 'jp-nbedit-edit-message', message);
+      messageLine.title = message;
+      lines.append(messageLine);
     }
-    if (namesNotebooks) {
-      const path = make('span', 'jp-nbedit-edit-path', pathOf(edit));
+    if (showsPath) {
+      const path = makeElement('span', 'jp-nbedit-edit-path', formatPath(edit));
       path.title = path.textContent;
       lines.append(path);
     }
-    const caret = picture(this.isOpen ? caretDownIcon : caretRightIcon);
+    const caret = makeIcon(this.isOpen ? caretDownIcon : caretRightIcon);
     this.toggle.replaceChildren(caret, lines);
-    const action = actionOf(edit);
+    const action = getEditAction(edit);
     const hadFocus = [this._undo, this._redo].some(node => node === document.activeElement);
     this._undo.hidden = action !== 'undo';
     this._redo.hidden = action !== 'redo';
@@ -171,11 +178,11 @@ export class Row {
     }
   }
 
-  private readonly _time = make('time', 'jp-nbedit-edit-time');
-  private readonly _problem = make('div', 'jp-nbedit-problem');
-  private readonly _detail = make('div', 'jp-nbedit-detail');
+  private readonly _time = makeElement('time', 'jp-nbedit-edit-time');
+  private readonly _problem = makeElement('div', 'jp-nbedit-error');
+  private readonly _detail = makeElement('div', 'jp-nbedit-edit-detail');
   private readonly _undo: HTMLButtonElement;
   private readonly _redo: HTMLButtonElement;
-  private _close: (() => void) | null = null;
+  private _closeDetail: (() => void) | null = null;
   private _isBusy = false;
 }

@@ -1,229 +1,235 @@
 import { Signal, type ISignal } from '@lumino/signaling';
-import { Refusal, type Server } from '../server/client';
-import type { Edit, Page } from '../server/models';
+import { NbEditError, type NbEditClient } from '../server/client';
+import type { HistoryEdit, HistoryReply } from '../server/models';
 
-/** How many edits are asked for at once. */
-const PAGE = 50;
+/** Number of edits in one request. */
+const PAGE_SIZE = 50;
 
-/** How long to wait for more events, and between two requests, in milliseconds. */
-const SOON = 100;
-const PAUSE = 1000;
+/** Delay of a refresh, and minimum time between two requests, in milliseconds. */
+const REFRESH_DELAY = 100;
+const MIN_REQUEST_INTERVAL = 1000;
 
-/** What is listed: the edits of one notebook, of all (null), or none because none is open. */
-export type Subject = { readonly path: string | null } | null;
+/** Which edits are listed: those of one notebook, of all (path null), or none (null). */
+export type HistoryFilter = { readonly path: string | null } | null;
 
-/** What has become of the list. */
-export interface News {
-  /** Edits that were made since the list was last asked for. */
-  readonly arrived: readonly Edit[];
+/** A change of the list. */
+export interface HistoryUpdate {
+  /** Edits that were made since the last request. */
+  readonly newEdits: readonly HistoryEdit[];
 }
 
-/** A history as far as it has been asked for, and as it comes to be. */
+/** The loaded part of the edit history. */
 export class HistoryModel {
-  constructor(private readonly _server: Server) {}
+  constructor(private readonly _server: NbEditClient) {}
 
-  get changed(): ISignal<this, News> {
+  get changed(): ISignal<this, HistoryUpdate> {
     return this._changed;
   }
 
-  get subject(): Subject {
-    return this._subject;
+  get filter(): HistoryFilter {
+    return this._filter;
   }
 
-  get edits(): readonly Edit[] {
-    return this._known.edits;
+  get edits(): readonly HistoryEdit[] {
+    return this._loaded.edits;
   }
 
-  /** Whether older edits can be asked for. */
+  /** Whether older edits can be loaded. */
   get hasMore(): boolean {
-    return this._known.next !== null;
+    return this._loaded.next !== null;
   }
 
-  /** Whether nothing was answered yet. */
-  get isNew(): boolean {
-    return this._isNew;
+  /** Whether no reply has arrived yet. */
+  get isInitial(): boolean {
+    return this._isInitial;
   }
 
-  /** Why the last request failed, if it did. */
-  get failure(): Refusal | null {
+  /** The error of the last request, or null. */
+  get failure(): NbEditError | null {
     return this._failure;
   }
 
-  setSubject(subject: Subject): void {
-    if (subject?.path === this._subject?.path && (subject === null) === (this._subject === null)) {
+  setFilter(filter: HistoryFilter): void {
+    if (filter?.path === this._filter?.path && (filter === null) === (this._filter === null)) {
       return;
     }
-    this._subject = subject;
+    this._filter = filter;
     this._generation++;
-    this._known = NOTHING;
-    this._isNew = true;
+    this._loaded = EMPTY_HISTORY;
+    this._isInitial = true;
     this._failure = null;
-    this._isExtending = false;
-    this._changed.emit({ arrived: [] });
+    this._isLoadingOlder = false;
+    this._changed.emit({ newEdits: [] });
     void this.refresh();
   }
 
-  /** Ask for news soon; many calls make one request. */
-  request(): void {
+  /** Schedule a refresh; several calls make one request. */
+  scheduleRefresh(): void {
     if (this._timer === null) {
-      const wait = Math.max(SOON, this._last + PAUSE - Date.now());
+      const delay = Math.max(
+        REFRESH_DELAY,
+        this._lastRequestTime + MIN_REQUEST_INTERVAL - Date.now()
+      );
       this._timer = window.setTimeout(() => {
         this._timer = null;
         void this.refresh();
-      }, wait);
+      }, delay);
     }
   }
 
-  /** Ask for the newest edits now, or after what is on its way. */
+  /** Request the newest edits now, or after the current request. */
   async refresh(): Promise<void> {
-    this._refreshed = this._refreshed.then(async () => this._refresh());
-    return this._refreshed;
+    this._lastRefresh = this._lastRefresh.then(async () => this._refresh());
+    return this._lastRefresh;
   }
 
   private async _refresh(): Promise<void> {
-    const subject = this._subject;
+    const filter = this._filter;
     const generation = this._generation;
-    if (subject === null) {
+    if (filter === null) {
       return;
     }
-    this._last = Date.now();
-    await this._try(generation, async () => {
-      const page = await this._server.history(subject.path, null, PAGE);
+    this._lastRequestTime = Date.now();
+    await this._load(generation, async () => {
+      const page = await this._server.listHistory(filter.path, null, PAGE_SIZE);
       const stale = await Promise.all(
-        outdated(this._known, page).map(async id =>
-          this._server.history(subject.path, id + 1, 1).then(({ edits }) => edits)
+        findOutdatedEdits(this._loaded, page).map(async id =>
+          this._server.listHistory(filter.path, id + 1, 1).then(({ edits }) => edits)
         )
       );
       return () => {
-        const newest = this._known.edits[0]?.edit_id ?? 0;
-        const arrived = this._isNew ? [] : page.edits.filter(({ edit_id: id }) => id > newest);
-        this._known = stale.flat().reduce(replaced, renewed(this._known, page));
-        this._isNew = false;
-        return arrived;
+        const newest = this._loaded.edits[0]?.edit_id ?? 0;
+        const newEdits = this._isInitial ? [] : page.edits.filter(({ edit_id: id }) => id > newest);
+        this._loaded = stale.flat().reduce(replaceEdit, prependPage(this._loaded, page));
+        this._isInitial = false;
+        return newEdits;
       };
     });
   }
 
-  /** Ask for older edits. */
-  async extend(): Promise<void> {
-    const { next } = this._known;
-    const subject = this._subject;
-    if (subject === null || next === null || this._isExtending) {
+  /** Request older edits. */
+  async loadOlder(): Promise<void> {
+    const { next } = this._loaded;
+    const filter = this._filter;
+    if (filter === null || next === null || this._isLoadingOlder) {
       return;
     }
-    this._isExtending = true;
+    this._isLoadingOlder = true;
     const generation = this._generation;
-    await this._try(generation, async () => {
-      const page = await this._server.history(subject.path, next, PAGE);
+    await this._load(generation, async () => {
+      const page = await this._server.listHistory(filter.path, next, PAGE_SIZE);
       return () => {
-        // If what is known was dropped meanwhile, this page is not its continuation.
-        if (this._known.next === next) {
-          this._known = extended(this._known, page);
+        // If the loaded edits were dropped meanwhile, this page does not continue them.
+        if (this._loaded.next === next) {
+          this._loaded = appendPage(this._loaded, page);
         }
         return [];
       };
     });
     if (generation === this._generation) {
-      this._isExtending = false;
+      this._isLoadingOlder = false;
     }
   }
 
   /**
-   * Ask, and take over the answer if it is still wanted.
+   * Send a request, and apply the reply unless the filter has changed.
    *
-   * @param ask Answers what takes it over, which answers which edits are new.
+   * @param request Returns a function that applies the reply and returns the new edits.
    */
-  private async _try(generation: number, ask: () => Promise<() => Edit[]>): Promise<void> {
-    let arrived: Edit[] = [];
-    let failure: Refusal | null = null;
-    let take = (): Edit[] => [];
+  private async _load(
+    generation: number,
+    request: () => Promise<() => HistoryEdit[]>
+  ): Promise<void> {
+    let newEdits: HistoryEdit[] = [];
+    let failure: NbEditError | null = null;
+    let applyReply = (): HistoryEdit[] => [];
     try {
-      take = await ask();
+      applyReply = await request();
     } catch (error) {
-      failure = error instanceof Refusal ? error : new Refusal(0, 'unknown', String(error));
+      failure = error instanceof NbEditError ? error : new NbEditError(0, 'unknown', String(error));
     }
     if (generation === this._generation) {
-      arrived = take();
+      newEdits = applyReply();
       this._failure = failure;
-      this._changed.emit({ arrived });
+      this._changed.emit({ newEdits });
     }
   }
 
-  private readonly _changed = new Signal<this, News>(this);
-  private _subject: Subject = null;
-  /** Counts the subjects: an answer about a former one is not wanted any more. */
+  private readonly _changed = new Signal<this, HistoryUpdate>(this);
+  private _filter: HistoryFilter = null;
+  /** Number of filter changes: replies to requests for an earlier filter are ignored. */
   private _generation = 0;
-  private _known: Page = NOTHING;
-  private _isNew = true;
-  private _failure: Refusal | null = null;
-  private _isExtending = false;
-  private _refreshed = Promise.resolve();
+  private _loaded: HistoryReply = EMPTY_HISTORY;
+  private _isInitial = true;
+  private _failure: NbEditError | null = null;
+  private _isLoadingOlder = false;
+  private _lastRefresh = Promise.resolve();
   private _timer: number | null = null;
-  private _last = 0;
+  private _lastRequestTime = 0;
 }
 
-/** More edits than this are not kept while new ones come; they are asked for again. */
-const MOST = 1000;
+/** Maximum number of edits that are kept when new ones arrive. */
+const MAX_EDITS = 1000;
 
-/** Nothing is known yet. */
-export const NOTHING: Page = { edits: [], next: null };
+/** The history before the first reply. */
+export const EMPTY_HISTORY: HistoryReply = { edits: [], next: null };
 
 /**
- * Put the newest page before what is known of a history.
+ * Put the newest page before the loaded edits.
  *
- * @param page The newest edits as they are now. Where edits between it and what is known are
- *   missing, what is known is dropped: it is asked for again when somebody looks that far.
+ * @param page The newest edits. If edits are missing between this page and the loaded ones, the
+ *   loaded ones are dropped, and are requested again when needed.
  */
-export function renewed(known: Page, page: Page): Page {
+export function prependPage(loaded: HistoryReply, page: HistoryReply): HistoryReply {
   const last = page.edits.at(-1)?.edit_id;
   if (page.next === null || last === undefined) {
     return page;
   }
-  const older = known.edits.filter(({ edit_id: id }) => id < last);
-  const isGap = !known.edits.some(({ edit_id: id }) => id >= last);
+  const older = loaded.edits.filter(({ edit_id: id }) => id < last);
+  const isGap = !loaded.edits.some(({ edit_id: id }) => id >= last);
   if (isGap || older.length === 0) {
     return page;
   }
-  const edits = [...page.edits, ...older].slice(0, Math.max(MOST, known.edits.length));
-  const isCut = edits.length < page.edits.length + older.length;
-  return { edits, next: isCut ? (edits.at(-1)?.edit_id ?? null) : known.next };
+  const edits = [...page.edits, ...older].slice(0, Math.max(MAX_EDITS, loaded.edits.length));
+  const isTruncated = edits.length < page.edits.length + older.length;
+  return { edits, next: isTruncated ? (edits.at(-1)?.edit_id ?? null) : loaded.next };
 }
 
-/** Put an older page behind what is known. */
-export function extended(known: Page, page: Page): Page {
-  const last = known.edits.at(-1)?.edit_id ?? Number.POSITIVE_INFINITY;
+/** Put an older page after the loaded edits. */
+export function appendPage(loaded: HistoryReply, page: HistoryReply): HistoryReply {
+  const last = loaded.edits.at(-1)?.edit_id ?? Number.POSITIVE_INFINITY;
   const older = page.edits.filter(({ edit_id: id }) => id < last);
-  return { edits: [...known.edits, ...older], next: page.next };
+  return { edits: [...loaded.edits, ...older], next: page.next };
 }
 
-/** Put an edit as it is now in the place of what is known of it. */
-export function replaced(known: Page, edit: Edit): Page {
-  const edits = known.edits.map(old => (old.edit_id === edit.edit_id ? edit : old));
-  return { ...known, edits };
+/** Replace an edit by its current state. */
+export function replaceEdit(loaded: HistoryReply, edit: HistoryEdit): HistoryReply {
+  const edits = loaded.edits.map(old => (old.edit_id === edit.edit_id ? edit : old));
+  return { ...loaded, edits };
 }
 
-/** Which known edits that are not on the newest page it has changed, by taking them back. */
-export function outdated(known: Page, page: Page): number[] {
-  const byId = new Map([...known.edits, ...page.edits].map(edit => [edit.edit_id, edit]));
-  const newest = known.edits[0]?.edit_id ?? 0;
-  const fresh = new Set(page.edits.map(({ edit_id: id }) => id));
-  const found = new Set<number>();
+/** Return loaded edits that the new edits of a page have changed by an undo or a redo. */
+export function findOutdatedEdits(loaded: HistoryReply, page: HistoryReply): number[] {
+  const byId = new Map([...loaded.edits, ...page.edits].map(edit => [edit.edit_id, edit]));
+  const newest = loaded.edits[0]?.edit_id ?? 0;
+  const pageIds = new Set(page.edits.map(({ edit_id: id }) => id));
+  const outdatedIds = new Set<number>();
   for (const { undoes } of page.edits.filter(({ edit_id: id }) => id > newest)) {
-    // A redo takes back an undo, and with it changes what that had taken back.
+    // A redo reverts an undo, and thereby changes the edit that was undone.
     for (let id = undoes; id !== null; id = byId.get(id)?.undoes ?? null) {
-      if (!fresh.has(id) && byId.has(id)) {
-        found.add(id);
+      if (!pageIds.has(id) && byId.has(id)) {
+        outdatedIds.add(id);
       }
     }
   }
-  return [...found];
+  return [...outdatedIds];
 }
 
-/** What can be done to an edit: nothing, if what is needed for it is not kept any more. */
-export type Action = 'undo' | 'redo' | null;
+/** What can be done with an edit; null if its undo record is no longer kept. */
+export type EditAction = 'undo' | 'redo' | null;
 
-/** What can be done to an edit. What was taken back can be made again, and so on. */
-export function actionOf(edit: Edit): Action {
+/** Return what can be done with an edit: an edit that is undone can be redone, and so on. */
+export function getEditAction(edit: HistoryEdit): EditAction {
   if (edit.undone_by !== null) {
     return 'redo';
   }

@@ -2,34 +2,34 @@ import type { IEditorLanguageRegistry, IEditorThemeRegistry } from '@jupyterlab/
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Message } from '@lumino/messaging';
 import { PanelLayout, Widget } from '@lumino/widgets';
-import { explain } from '../notify/wording';
-import type { Server } from '../server/client';
-import type { Edit } from '../server/models';
-import type { Layout } from '../ui/codeMirrorDiff';
-import { button, make } from '../ui/elements';
+import { describeError } from '../notify/wording';
+import type { NbEditClient } from '../server/client';
+import type { HistoryEdit } from '../server/models';
+import type { DiffLayout } from '../ui/codeMirrorDiff';
+import { makeButton, makeElement } from '../ui/elements';
 import { historyIcon } from '../ui/icons';
 import { showDetail } from './editDetail';
 import { EditList } from './editList';
-import type { RowHost } from './editRow';
-import type { HistoryModel, News } from './historyModel';
-import type { OpenNotebooks } from './notebookNavigator';
+import type { EditRowHost } from './editRow';
+import type { HistoryModel, HistoryUpdate } from './historyModel';
+import type { NotebookNavigator } from './notebookNavigator';
 import { makeToolbar, type Scope } from './toolbar';
-import { hindrances, titleOf, whoOf } from './wording';
+import { describeAuthor, describeEdit, describeUndoError } from './wording';
 
-/** What the panel works with. */
-export interface PanelHost {
+/** What the panel needs. */
+export interface HistoryPanelHost {
   readonly trans: TranslationBundle;
-  readonly server: Server;
+  readonly server: NbEditClient;
   readonly model: HistoryModel;
-  readonly notebooks: OpenNotebooks;
+  readonly navigator: NotebookNavigator;
   readonly languages: IEditorLanguageRegistry;
   readonly themes: IEditorThemeRegistry | null;
   openMenu(below: DOMRect): void;
 }
 
-/** The history of edits, of the current notebook or of all, in the right sidebar. */
+/** The edit history of the current notebook or of all, in the right sidebar. */
 export class HistoryPanel extends Widget {
-  constructor(private readonly _host: PanelHost) {
+  constructor(private readonly _host: HistoryPanelHost) {
     super();
     const { trans, model } = _host;
     this.id = 'nbedit-history';
@@ -42,10 +42,16 @@ export class HistoryPanel extends Widget {
     const body = this._body;
     body.addClass('jp-nbedit-history-body');
     body.node.tabIndex = -1;
-    this._list = new EditList(trans.__('Edits, newest first'), () => this._rowHost());
-    this._spoken.setAttribute('role', 'status');
+    this._list = new EditList(trans.__('Edits, newest first'), () => this._makeRowHost());
+    this._announcement.setAttribute('role', 'status');
     this._failure.setAttribute('role', 'alert');
-    body.node.append(this._failure, this._empty, this._list.node, this._more, this._spoken);
+    body.node.append(
+      this._failure,
+      this._emptyText,
+      this._list.node,
+      this._listEnd,
+      this._announcement
+    );
     const layout = (this.layout = new PanelLayout());
     layout.addWidget(
       makeToolbar({
@@ -58,30 +64,30 @@ export class HistoryPanel extends Widget {
     );
     layout.addWidget(body);
     model.changed.connect((_, news) => this._update(news));
-    const { notebooks } = _host;
-    notebooks.changed.connect(() => this._follow());
-    // A page ahead: scrolling does not wait for it, and 1,000 edits are not asked for at once.
+    const { navigator } = _host;
+    navigator.changed.connect(() => this._updateFilter());
+    // Load one page ahead, so that scrolling does not wait.
     new IntersectionObserver(
       entries => {
         this._isNearEnd = entries.some(({ isIntersecting }) => isIntersecting);
-        this._extend();
+        this._loadOlderNearEnd();
       },
       { root: body.node, rootMargin: '600px' }
-    ).observe(this._more);
+    ).observe(this._listEnd);
   }
 
-  /** Something was edited: ask for it, or when somebody looks. */
-  heard(path: string): void {
-    const subject = this._host.model.subject;
+  /** Refresh after an edit, or when the panel is shown. */
+  onEdit(path: string): void {
+    const subject = this._host.model.filter;
     if (subject !== null && (subject.path === null || subject.path === path)) {
       this.resync();
     }
   }
 
-  /** Anything may have been edited. */
+  /** Refresh because events may have been missed. */
   resync(): void {
     if (this.isVisible) {
-      this._host.model.request();
+      this._host.model.scheduleRefresh();
     } else {
       this._isStale = true;
     }
@@ -89,7 +95,7 @@ export class HistoryPanel extends Widget {
 
   protected override onAfterShow(message: Message): void {
     super.onAfterShow(message);
-    this._follow();
+    this._updateFilter();
     if (this._isStale) {
       this._isStale = false;
       void this._host.model.refresh();
@@ -103,13 +109,13 @@ export class HistoryPanel extends Widget {
     }
   }
 
-  /** List the edits of the notebook in front, if it is not all that are listed. */
-  private _follow(): void {
+  /** List the edits of the current notebook, unless all notebooks are listed. */
+  private _updateFilter(): void {
     if (this.isVisible) {
-      const { model, notebooks } = this._host;
-      const { current } = notebooks;
-      model.setSubject(
-        this._scope === 'all' ? { path: null } : current === null ? null : { path: current }
+      const { model, navigator } = this._host;
+      const { currentPath } = navigator;
+      model.setFilter(
+        this._scope === 'all' ? { path: null } : currentPath === null ? null : { path: currentPath }
       );
     }
   }
@@ -117,89 +123,90 @@ export class HistoryPanel extends Widget {
   private _setScope(scope: Scope): void {
     this._scope = scope;
     this._list.clear();
-    this._follow();
+    this._updateFilter();
   }
 
   private _toggleColumns(): boolean {
-    this._arrangement = this._arrangement === 'inline' ? 'side-by-side' : 'inline';
-    this._list.reopen();
-    return this._arrangement === 'side-by-side';
+    this._diffLayout = this._diffLayout === 'inline' ? 'side-by-side' : 'inline';
+    this._list.redrawOpenRows();
+    return this._diffLayout === 'side-by-side';
   }
 
-  private _extend(): void {
+  private _loadOlderNearEnd(): void {
     const { model } = this._host;
     if (this._isNearEnd && model.hasMore && model.failure === null) {
-      void model.extend();
+      void model.loadOlder();
     }
   }
 
-  private _update({ arrived }: News): void {
+  private _update({ newEdits }: HistoryUpdate): void {
     const { model, trans } = this._host;
-    const { edits, failure, isNew, subject } = model;
+    const { edits, failure, isInitial, filter } = model;
     this._list.show(edits);
     if (document.activeElement === this._body.node) {
       this._list.focus();
     }
-    this._more.hidden = !model.hasMore;
+    this._listEnd.hidden = !model.hasMore;
     this._failure.replaceChildren();
     if (failure !== null) {
       this._failure.append(
-        make('p', '', explain(failure, trans)),
-        button(trans.__('Try again'), () => void model.refresh())
+        makeElement('p', '', describeError(failure, trans)),
+        makeButton(trans.__('Try again'), () => void model.refresh())
       );
     }
-    const isEmpty = failure === null && edits.length === 0 && !(isNew && subject !== null);
-    this._empty.hidden = !isEmpty;
+    const isEmpty = failure === null && edits.length === 0 && !(isInitial && filter !== null);
+    this._emptyText.hidden = !isEmpty;
     if (isEmpty) {
-      this._empty.textContent =
-        subject === null
+      this._emptyText.textContent =
+        filter === null
           ? trans.__('Open a notebook to see its edits.')
           : trans.__('No edits yet. Edits that agents make are listed here.');
     }
-    if (arrived.length > 0) {
-      this._say(arrived);
+    if (newEdits.length > 0) {
+      this._announce(newEdits);
     }
-    // The end may still be in sight, of which no observer tells again.
-    this._extend();
+    // The end may still be visible, and the observer does not report that again.
+    this._loadOlderNearEnd();
   }
 
-  /** Tell a screen reader of new edits, without a word to others. */
-  private _say(arrived: readonly Edit[]): void {
+  /** Announce new edits to screen readers. */
+  private _announce(newEdits: readonly HistoryEdit[]): void {
     const { trans } = this._host;
-    const [newest] = arrived;
+    const [newest] = newEdits;
     if (newest !== undefined) {
-      this._spoken.textContent =
-        arrived.length === 1
-          ? trans.__('New edit, %1: %2', whoOf(newest, trans), titleOf(newest, trans))
-          : trans.__('%1 new edits', arrived.length);
+      this._announcement.textContent =
+        newEdits.length === 1
+          ? trans.__('New edit, %1: %2', describeAuthor(newest, trans), describeEdit(newest, trans))
+          : trans.__('%1 new edits', newEdits.length);
     }
   }
 
-  private _rowHost(): Omit<RowHost, 'now'> {
-    const { trans, server, model, notebooks, languages, themes } = this._host;
+  private _makeRowHost(): Omit<EditRowHost, 'getTime'> {
+    const { trans, server, model, navigator, languages, themes } = this._host;
     return {
       trans,
-      namesNotebooks: this._scope === 'all',
-      detail: ({ path, edit_id: id }, element) =>
+      showsPath: this._scope === 'all',
+      showDetail: ({ path, edit_id: id }, element) =>
         showDetail(element, {
           trans,
           languages,
           themes,
-          layout: this._arrangement,
-          fetch: async () => server.edit(path, id),
-          language: async () => notebooks.codeOf(path) ?? languageOnDisk(server, path),
-          goTo: async part =>
-            (await notebooks.goTo(path, part)) ? null : trans.__('This cell is gone.'),
-          explain: error => explain(error, trans)
+          layout: this._diffLayout,
+          fetchEdit: async () => server.getEdit(path, id),
+          getCodeLanguage: async () =>
+            navigator.getCodeLanguage(path) ?? languageOnDisk(server, path),
+          goToCell: async part =>
+            (await navigator.goToCell(path, part)) ? null : trans.__('This cell is gone.'),
+          describeError: error => describeError(error, trans)
         }),
-      act: async (edit, action) => {
+      undoOrRedo: async (edit, action) => {
         try {
           await (action === 'undo'
             ? server.undo(edit.path, edit.edit_id)
             : server.redo(edit.path, edit.undone_by ?? edit.edit_id));
           return [];
         } catch (error) {
-          return hindrances(error, trans);
+          return describeUndoError(error, trans);
         } finally {
           await model.refresh();
         }
@@ -209,20 +216,20 @@ export class HistoryPanel extends Widget {
 
   private readonly _body = new Widget();
   private readonly _list: EditList;
-  private readonly _failure = make('div', 'jp-nbedit-problem');
-  private readonly _empty = make('p', 'jp-nbedit-empty');
-  private readonly _more = make('div', 'jp-nbedit-more');
-  private readonly _spoken = make('div', 'jp-nbedit-spoken');
+  private readonly _failure = makeElement('div', 'jp-nbedit-error');
+  private readonly _emptyText = makeElement('p', 'jp-nbedit-history-empty');
+  private readonly _listEnd = makeElement('div', 'jp-nbedit-history-end');
+  private readonly _announcement = makeElement('div', 'jp-nbedit-visually-hidden');
   private _scope: Scope = 'current';
-  private _arrangement: Layout = 'inline';
+  private _diffLayout: DiffLayout = 'inline';
   private _isStale = false;
   private _isNearEnd = false;
 }
 
-/** A notebook that cannot be read now has no language that is known. */
-async function languageOnDisk(server: Server, path: string): Promise<string> {
+/** If the notebook cannot be read, the language is unknown. */
+async function languageOnDisk(server: NbEditClient, path: string): Promise<string> {
   try {
-    return (await server.language(path)) ?? 'text/plain';
+    return (await server.getLanguage(path)) ?? 'text/plain';
   } catch {
     return 'text/plain';
   }

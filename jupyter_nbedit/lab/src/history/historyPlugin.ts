@@ -9,34 +9,34 @@ import { IDocumentManager } from '@jupyterlab/docmanager';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator, type TranslationBundle } from '@jupyterlab/translation';
 import { MenuSvg, redoIcon, undoIcon } from '@jupyterlab/ui-components';
-import { explain } from '../notify/wording';
-import { Server } from '../server/client';
-import { FileFeed, IFileFeed } from '../server/fileChanges';
-import { clean } from '../ui/displayText';
+import { describeError } from '../notify/wording';
+import { NbEditClient } from '../server/client';
+import { FileChangeFeed, IFileChangeFeed } from '../server/fileChanges';
+import { cleanName } from '../ui/displayText';
 import { historyIcon } from '../ui/icons';
-import { notLinked } from '../ui/userGesture';
+import { requireUserGesture } from '../ui/userGesture';
 import { HistoryModel } from './historyModel';
 import { HistoryPanel } from './historyPanel';
-import { OpenNotebooks } from './notebookNavigator';
-import { cellsOf, hindrances } from './wording';
+import { NotebookNavigator } from './notebookNavigator';
+import { describeCells, describeUndoError } from './wording';
 
 const SHOW = 'nbedit:show-history';
 const UNDO = 'nbedit:undo-last';
 const REDO = 'nbedit:redo-last';
 const FORGET = 'nbedit:forget-history';
 
-/** How long a toast about what the user has just done is shown, in milliseconds. */
-const BRIEF = 3000;
+/** How long a toast about an action of the user is shown, in milliseconds. */
+const TOAST_TIME = 3000;
 
-export const history: JupyterFrontEndPlugin<void> = {
+export const historyPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:history',
   description: 'Shows the history of edits, and takes them back.',
   autoStart: true,
-  requires: [IFileFeed, INotebookTracker, IDocumentManager, IEditorLanguageRegistry],
+  requires: [IFileChangeFeed, INotebookTracker, IDocumentManager, IEditorLanguageRegistry],
   optional: [IEditorThemeRegistry, ICommandPalette, ILayoutRestorer, ITranslator],
   activate: (
     app: JupyterFrontEnd,
-    files: FileFeed,
+    files: FileChangeFeed,
     tracker: INotebookTracker,
     documents: IDocumentManager,
     languages: IEditorLanguageRegistry,
@@ -47,32 +47,32 @@ export const history: JupyterFrontEndPlugin<void> = {
   ) => {
     const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
     const { commands, shell, serviceManager } = app;
-    const server = new Server(serviceManager.serverSettings);
+    const server = new NbEditClient(serviceManager.serverSettings);
     const model = new HistoryModel(server);
-    const notebooks = new OpenNotebooks(shell, serviceManager.contents, tracker, documents);
+    const navigator = new NotebookNavigator(shell, serviceManager.contents, tracker, documents);
     const menu = new MenuSvg({ commands });
     const panel = new HistoryPanel({
       trans,
       server,
       model,
-      notebooks,
+      navigator,
       languages,
       themes,
       openMenu: ({ right, bottom }) => menu.open(right, bottom, { horizontalAlignment: 'right' })
     });
     shell.add(panel, 'right', { rank: 850, type: 'Edit History' });
     restorer?.add(panel, panel.id);
-    files.listen({
-      changed: ({ path, edit, client }) => {
-        // What other programs save is no edit of the history.
-        if (edit !== null || client !== null) {
-          panel.heard(path);
+    files.addListener({
+      onFileChange: ({ path, editId, client }) => {
+        // Saves by other programs are not in the history.
+        if (editId !== null || client !== null) {
+          panel.onEdit(path);
         }
       },
-      mayHaveChanged: () => panel.resync()
+      onResync: () => panel.resync()
     });
 
-    const isOpen = (): boolean => notebooks.current !== null;
+    const isOpen = (): boolean => navigator.currentPath !== null;
     commands.addCommand(SHOW, {
       label: trans.__('Show Edit History'),
       caption: trans.__('Show who edited this notebook, and what'),
@@ -84,25 +84,25 @@ export const history: JupyterFrontEndPlugin<void> = {
       caption: trans.__('Take back the last edit that came from outside into this notebook'),
       icon: undoIcon,
       isEnabled: isOpen,
-      execute: notLinked(async () => takeBack('undo'))
+      execute: requireUserGesture(async () => undoOrRedo('undo'))
     });
     commands.addCommand(REDO, {
       label: trans.__('Redo Last Agent Edit'),
       caption: trans.__('Make the edit again that was taken back last'),
       icon: redoIcon,
       isEnabled: isOpen,
-      execute: notLinked(async () => takeBack('redo'))
+      execute: requireUserGesture(async () => undoOrRedo('redo'))
     });
     commands.addCommand(FORGET, {
       label: trans.__('Forget the Edit History of This Notebook…'),
       isEnabled: isOpen,
       execute: async () => {
-        const path = notebooks.current;
-        if (path !== null && (await isSure(path, trans))) {
+        const path = navigator.currentPath;
+        if (path !== null && (await confirmForget(path, trans))) {
           try {
-            await server.purge(path);
+            await server.purgeHistory(path);
           } catch (error) {
-            Notification.error(explain(error, trans), { autoClose: false });
+            Notification.error(describeError(error, trans), { autoClose: false });
           }
           await model.refresh();
         }
@@ -115,19 +115,21 @@ export const history: JupyterFrontEndPlugin<void> = {
       palette?.addItem({ command, category: trans.__('Agent Edits') });
     }
 
-    const takeBack = async (what: 'undo' | 'redo'): Promise<void> => {
-      const path = notebooks.current;
+    const undoOrRedo = async (command: 'undo' | 'redo'): Promise<void> => {
+      const path = navigator.currentPath;
       if (path === null) {
         return;
       }
       try {
-        const cells = cellsOf(await server[what](path), trans);
+        const cells = describeCells(await server[command](path), trans);
         Notification.success(
-          what === 'undo' ? trans.__('Taken back: %1', cells) : trans.__('Made again: %1', cells),
-          { autoClose: BRIEF }
+          command === 'undo'
+            ? trans.__('Taken back: %1', cells)
+            : trans.__('Made again: %1', cells),
+          { autoClose: TOAST_TIME }
         );
       } catch (error) {
-        Notification.warning(hindrances(error, trans).join(' '), {
+        Notification.warning(describeUndoError(error, trans).join(' '), {
           autoClose: false,
           actions: [
             { label: trans.__('Show History'), callback: () => void commands.execute(SHOW) }
@@ -138,12 +140,12 @@ export const history: JupyterFrontEndPlugin<void> = {
   }
 };
 
-async function isSure(path: string, trans: TranslationBundle): Promise<boolean> {
+async function confirmForget(path: string, trans: TranslationBundle): Promise<boolean> {
   const { button } = await showDialog({
     title: trans.__('Forget the edit history?'),
     body: trans.__(
       'What the server keeps of the edits of %1 is deleted. The notebook stays as it is, and its former edits can no longer be taken back.',
-      clean(path)
+      cleanName(path)
     ),
     buttons: [Dialog.cancelButton(), Dialog.warnButton({ label: trans.__('Forget') })]
   });

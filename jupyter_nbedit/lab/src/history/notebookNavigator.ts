@@ -3,12 +3,12 @@ import type { IDocumentManager } from '@jupyterlab/docmanager';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import type { Contents } from '@jupyterlab/services';
 import { Signal, type ISignal } from '@lumino/signaling';
-import { flash } from '../notify/cellMarks';
-import type { Part } from '../server/models';
+import { flashCell } from '../notify/cellMarks';
+import type { CellDiff } from '../server/models';
 import { goToCell } from '../ui/viewport';
 
-/** The notebooks of this page, by the paths that the server has for them. */
-export class OpenNotebooks {
+/** Finds and opens notebooks by their paths on the server. */
+export class NotebookNavigator {
   constructor(
     private readonly _shell: JupyterFrontEnd.IShell,
     private readonly _contents: Contents.IManager,
@@ -17,34 +17,34 @@ export class OpenNotebooks {
   ) {
     _tracker.currentChanged.connect((_, panel) => {
       this._changed.emit();
-      // One handler for each, however often the notebook comes to the front.
-      panel?.context.pathChanged.connect(this._emit);
+      // The same handler each time, so that it is connected only once.
+      panel?.context.pathChanged.connect(this._emitChanged);
     });
   }
 
-  /** Emitted when another notebook is in front, or the one in front has another path. */
+  /** Emitted when another notebook becomes current, or the current one gets another path. */
   get changed(): ISignal<this, void> {
     return this._changed;
   }
 
-  /** The path of the notebook that was in front last, or null if none is open. */
-  get current(): string | null {
+  /** The path of the current notebook, or null if none is open. */
+  get currentPath(): string | null {
     const panel = this._tracker.currentWidget;
-    return panel === null ? null : this._pathOf(panel);
+    return panel === null ? null : this._getPath(panel);
   }
 
-  /** The MIME type of a notebook's code, or null if the notebook is not open, or not loaded yet. */
-  codeOf(path: string): string | null {
+  /** Return the MIME type of a notebook's code, or null if the notebook is not loaded. */
+  getCodeLanguage(path: string): string | null {
     const panel = this._find(path);
     return panel?.context.isReady === true ? panel.content.codeMimetype : null;
   }
 
   /**
-   * Bring a notebook to the front, opened if it was not, and show a cell.
+   * Bring a notebook to the front, opening it if needed, and show a cell.
    *
-   * @returns Whether the cell is there.
+   * @returns Whether the cell exists.
    */
-  async goTo(path: string, { cell_id: id, index }: Part): Promise<boolean> {
+  async goToCell(path: string, { cell_id: id, index }: CellDiff): Promise<boolean> {
     const panel =
       this._find(path) ??
       // eslint-disable-next-line nbedit/visible-text -- the name of JupyterLab's widget factory
@@ -56,30 +56,30 @@ export class OpenNotebooks {
     await panel.context.ready;
     await panel.revealed;
     const { content } = panel;
-    const found =
+    const cellIndex =
       id === null ? (index ?? -1) : content.widgets.findIndex(({ model }) => model.id === id);
-    const cell = content.widgets[found];
+    const cell = content.widgets[cellIndex];
     if (cell === undefined) {
       return false;
     }
     content.deselectAll();
-    content.activeCellIndex = found;
+    content.activeCellIndex = cellIndex;
     await goToCell(content, cell);
-    flash(cell);
+    flashCell(cell);
     return true;
   }
 
   private readonly _changed = new Signal<this, void>(this);
-  private readonly _emit = (): void => this._changed.emit();
+  private readonly _emitChanged = (): void => this._changed.emit();
 
   private _find(path: string): NotebookPanel | undefined {
     const current = this._tracker.currentWidget;
-    return current !== null && this._pathOf(current) === path
+    return current !== null && this._getPath(current) === path
       ? current
-      : this._tracker.find(panel => this._pathOf(panel) === path);
+      : this._tracker.find(panel => this._getPath(panel) === path);
   }
 
-  private _pathOf({ context }: NotebookPanel): string {
+  private _getPath({ context }: NotebookPanel): string {
     return this._contents.localPath(context.path);
   }
 }

@@ -8,31 +8,31 @@ import {
 } from '@jupyterlab/ui-components';
 import { Widget } from '@lumino/widgets';
 import { createElement, type ReactElement } from 'react';
-import { iconButton } from '../ui/elements';
+import { makeIconButton } from '../ui/elements';
 import { columnsIcon } from '../ui/icons';
 
-/** Of which notebooks edits are listed. */
+/** Which notebooks' edits are listed. */
 export type Scope = 'current' | 'all';
 
-/** What the toolbar does. */
+/** The actions of the toolbar. */
 export interface ToolbarHost {
   readonly trans: TranslationBundle;
   setScope(scope: Scope): void;
-  /** Show texts side by side, or not any more; answers which. */
+  /** Toggle between one and two columns; return whether there are two. */
   toggleColumns(): boolean;
   refresh(): void;
   /** Open the menu below a button. */
   openMenu(below: DOMRect): void;
 }
 
-/** Chooses whether to list the edits of the current notebook or of all. */
+/** Selects whether the edits of the current notebook or of all are listed. */
 class ScopeSelect extends ReactWidget {
   constructor(
     private readonly _trans: TranslationBundle,
-    private readonly _choose: (scope: Scope) => void
+    private readonly _onChoice: (scope: Scope) => void
   ) {
     super();
-    this.addClass('jp-nbedit-scope');
+    this.addClass('jp-nbedit-history-scope');
   }
 
   override render(): ReactElement {
@@ -43,24 +43,24 @@ class ScopeSelect extends ReactWidget {
         { value: 'current', label: this._trans.__('This notebook') },
         { value: 'all', label: this._trans.__('All notebooks') }
       ],
-      onChange: event => this._choose(event.currentTarget.value === 'all' ? 'all' : 'current')
+      onChange: event => this._onChoice(event.currentTarget.value === 'all' ? 'all' : 'current')
     });
   }
 }
 
-/** The panel's toolbar. */
+/** Make the toolbar of the panel. */
 export function makeToolbar(host: ToolbarHost): Toolbar {
   const { trans } = host;
   const toolbar = new Toolbar();
   toolbar.addClass('jp-SidePanel-toolbar');
   toolbar.node.setAttribute('aria-label', trans.__('Edit history'));
-  // JupyterLab's own buttons claim a state by an attribute that their element may not have.
-  const columns = iconButton(columnsIcon, trans.__('Compare side by side'), () =>
+  // JupyterLab's own toggle buttons set an ARIA attribute that is not valid for their element.
+  const columns = makeIconButton(columnsIcon, trans.__('Compare side by side'), () =>
     columns.setAttribute('aria-pressed', `${host.toggleColumns()}`)
   );
   columns.setAttribute('aria-pressed', 'false');
-  const refresh = iconButton(refreshIcon, trans.__('Refresh'), () => host.refresh());
-  const menu = iconButton(ellipsesIcon, trans.__('More'), () =>
+  const refresh = makeIconButton(refreshIcon, trans.__('Refresh'), () => host.refresh());
+  const menu = makeIconButton(ellipsesIcon, trans.__('More'), () =>
     host.openMenu(menu.getBoundingClientRect())
   );
   menu.setAttribute('aria-haspopup', 'menu');

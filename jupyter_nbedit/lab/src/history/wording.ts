@@ -1,27 +1,27 @@
-/** How edits and what became of them are put into words. Texts of others are in it as texts. */
+/** Texts of the history panel. Texts from files and clients are cleaned. */
 import { Time } from '@jupyterlab/coreutils';
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { explain } from '../notify/wording';
-import { Refusal } from '../server/client';
-import type { Edit, InTheWay, OperationEntry, Part } from '../server/models';
-import { clean, cleanText, displayName, isInvented } from '../ui/displayText';
+import { describeError } from '../notify/wording';
+import { NbEditError } from '../server/client';
+import type { CellDiff, ConflictingCell, HistoryEdit, OperationEntry } from '../server/models';
+import { cleanName, cleanText, getDisplayName, isGeneratedUserName } from '../ui/displayText';
 
-/** More cells than this are counted, not listed. */
-const LISTED = 5;
+/** Maximum number of cells that are listed; the rest is counted. */
+const MAX_LISTED_CELLS = 5;
 
-/** Longest message and path shown. The server takes messages of 200 characters. */
-const LONGEST_TEXT = 200;
+/** Maximum length of a message or path. The server accepts messages of 200 characters. */
+const MAX_TEXT_LENGTH = 200;
 
-/** Times younger than this are now, in milliseconds. */
-const NOW = 60_000;
+/** Ages below this are shown as now, in milliseconds. */
+const MIN_AGE = 60_000;
 
 const NOTEBOOK = 'notebook';
 
-/** Says what was done to cells. */
-type Deed = (cells: string, trans: TranslationBundle) => string;
+/** Describes what was done to cells. */
+type OperationPhrase = (cells: string, trans: TranslationBundle) => string;
 
-/** What an operation does, by its name; it changes its cells, if it is not here. */
-const DEEDS: Readonly<Record<string, Deed>> = {
+/** What an operation does, by its name; all others change their cells. */
+const OPERATION_PHRASES: Readonly<Record<string, OperationPhrase>> = {
   insert: (cells, trans) => trans.__('%1 added', cells),
   delete: (cells, trans) => trans.__('%1 deleted', cells),
   move: (cells, trans) => trans.__('%1 moved', cells),
@@ -32,10 +32,10 @@ const DEEDS: Readonly<Record<string, Deed>> = {
   [NOTEBOOK]: (_, trans) => trans.__('metadata of the notebook changed')
 };
 
-const changeCells: Deed = (cells, trans) => trans.__('%1 changed', cells);
+const changeCells: OperationPhrase = (cells, trans) => trans.__('%1 changed', cells);
 
-/** What an edit did, in a few words. */
-export function titleOf(edit: Edit, trans: TranslationBundle): string {
+/** Describe an edit in a few words. */
+export function describeEdit(edit: HistoryEdit, trans: TranslationBundle): string {
   switch (edit.kind) {
     case 'create':
       return trans._n(
@@ -45,27 +45,29 @@ export function titleOf(edit: Edit, trans: TranslationBundle): string {
         edit.total_cells
       );
     case 'undo':
-      return trans.__('Undo: %1', cellsOf(edit, trans));
+      return trans.__('Undo: %1', describeCells(edit, trans));
     case 'redo':
-      return trans.__('Redo: %1', cellsOf(edit, trans));
+      return trans.__('Redo: %1', describeCells(edit, trans));
     case 'edit':
-      return deedsOf(edit, trans);
+      return describeOperations(edit, trans);
   }
 }
 
-/** Who made an edit. What a client calls itself is in quotes: nobody has verified it. */
-export function whoOf(edit: Edit, trans: TranslationBundle): string {
-  const client = clean(edit.client ?? '');
-  const user = displayName(edit.user, trans);
+/** Describe who made an edit. The name of a client is in quotes because it is not verified. */
+export function describeAuthor(edit: HistoryEdit, trans: TranslationBundle): string {
+  const client = cleanName(edit.client ?? '');
+  const user = getDisplayName(edit.user, trans);
   if (client === '') {
     return user;
   }
-  return isInvented(edit.user) ? trans.__('“%1”', client) : trans.__('“%1”, by %2', client, user);
+  return isGeneratedUserName(edit.user)
+    ? trans.__('“%1”', client)
+    : trans.__('“%1”, by %2', client, user);
 }
 
-/** Return what is known of who made an edit. */
-export function identityOf({ client, user }: Edit, trans: TranslationBundle): string {
-  if (isInvented(user)) {
+/** Describe what is known about the author of an edit. */
+export function describeIdentity({ client, user }: HistoryEdit, trans: TranslationBundle): string {
+  if (isGeneratedUserName(user)) {
     return client === null
       ? trans.__('Signed in with the server’s token, without a user name')
       : trans.__(
@@ -73,46 +75,49 @@ export function identityOf({ client, user }: Edit, trans: TranslationBundle): st
         );
   }
   return client === null
-    ? trans.__('User %1', clean(user))
+    ? trans.__('User %1', cleanName(user))
     : trans.__(
         'User %1. In quotes is what the client calls itself, which nobody has verified.',
-        clean(user)
+        cleanName(user)
       );
 }
 
-/** What the one who made an edit says it is for; nothing if nothing was said. */
-export function messageOf({ message }: Edit): string {
-  return cleanText(message ?? '', LONGEST_TEXT);
+/** Return the message of an edit for display; '' if there is none. */
+export function formatMessage({ message }: HistoryEdit): string {
+  return cleanText(message ?? '', MAX_TEXT_LENGTH);
 }
 
-/** A path as it may be shown. */
-export function pathOf({ path }: Edit): string {
-  return cleanText(path, LONGEST_TEXT);
+/** Return a path for display. */
+export function formatPath({ path }: HistoryEdit): string {
+  return cleanText(path, MAX_TEXT_LENGTH);
 }
 
-/** Which cells an edit touched: "cells 3, 5 and 7". */
-export function cellsOf(
+/** Return the cells of an edit: "cells 3, 5 and 7". */
+export function describeCells(
   edit: { readonly operations: readonly OperationEntry[]; readonly cells_changed?: number },
   trans: TranslationBundle
 ): string {
-  const positions = positionsOf(edit.operations);
+  const positions = listPositions(edit.operations);
   const unlisted = Math.max((edit.cells_changed ?? 0) - positions.length, 0);
   if (positions.length + unlisted === 0) {
     return trans.__('the notebook’s metadata');
   }
-  return listed(positions, unlisted, trans);
+  return formatCells(positions, unlisted, trans);
 }
 
-/** Where a part of an edit is, or was: "Cell 3". */
-export function placeOf({ index, index_before: before }: Part, trans: TranslationBundle): string {
+/** Return the position of a cell diff: "Cell 3". */
+export function describePosition(
+  { index, index_before: before }: CellDiff,
+  trans: TranslationBundle
+): string {
   if (index !== null) {
     return trans.__('Cell %1', index + 1);
   }
   return before === null ? trans.__('Notebook metadata') : trans.__('Former cell %1', before + 1);
 }
 
-/** What was done to a cell besides changing its text. */
-export function changesOf(part: Part, trans: TranslationBundle): string[] {
+/** Describe what was done to a cell besides changing its text. */
+export function describeChanges(part: CellDiff, trans: TranslationBundle): string[] {
   const { before, after } = part;
   const changes: string[] = [];
   if (part.cell_id === null && part.index === null && part.index_before === null) {
@@ -123,7 +128,9 @@ export function changesOf(part: Part, trans: TranslationBundle): string[] {
   } else if (after === null) {
     changes.push(trans.__('deleted'));
   } else if (before.cell_type !== after.cell_type) {
-    changes.push(trans.__('%1 to %2', clean(`${before.cell_type}`), clean(`${after.cell_type}`)));
+    changes.push(
+      trans.__('%1 to %2', cleanName(`${before.cell_type}`), cleanName(`${after.cell_type}`))
+    );
   }
   if (part.moved) {
     changes.push(
@@ -138,16 +145,16 @@ export function changesOf(part: Part, trans: TranslationBundle): string[] {
   return changes;
 }
 
-/** What stands in the way of an undo, cell by cell. */
-export function hindrancesOf(
-  cells: readonly InTheWay[],
+/** Describe the conflicts that prevent an undo, cell by cell. */
+export function describeConflicts(
+  cells: readonly ConflictingCell[],
   metadata: readonly string[],
   trans: TranslationBundle
 ): string[] {
-  const told = cells.map(({ cell_id: id, index, why }) => {
+  const lines = cells.map(({ cell_id: id, index, why }) => {
     const cell =
       index === null
-        ? trans.__('A cell (%1)', clean(id ?? trans.__('no id')))
+        ? trans.__('A cell (%1)', cleanName(id ?? trans.__('no id')))
         : trans.__('Cell %1', index + 1);
     switch (why) {
       case 'changed':
@@ -161,57 +168,64 @@ export function hindrancesOf(
     }
   });
   return metadata.length === 0
-    ? told
+    ? lines
     : [
-        ...told,
+        ...lines,
         trans.__(
           'The notebook’s metadata was changed since: %1.',
-          metadata.map(name => clean(name)).join(', ')
+          metadata.map(name => cleanName(name)).join(', ')
         )
       ];
 }
 
 /**
- * How long ago something was, as JupyterLab puts it.
+ * Return the age of an edit, in JupyterLab's format.
  *
- * @param now When that is asked for, in milliseconds.
+ * @param now The current time, in milliseconds.
  */
-export function ago(time: string, now: number): string {
+export function describeAge(time: string, now: number): string {
   const age = now - new Date(time).getTime();
-  // JupyterLab counts from the moment of the call.
-  return Time.formatHuman(new Date(Date.now() - (age < NOW ? 0 : age)));
+  // JupyterLab formats the age relative to the time of the call.
+  return Time.formatHuman(new Date(Date.now() - (age < MIN_AGE ? 0 : age)));
 }
 
-function deedsOf({ operations, truncated }: Edit, trans: TranslationBundle): string {
-  const groups = new Map<Deed, OperationEntry[]>();
+function describeOperations(
+  { operations, truncated }: HistoryEdit,
+  trans: TranslationBundle
+): string {
+  const groups = new Map<OperationPhrase, OperationEntry[]>();
   for (const entry of operations) {
-    const kind = isOfNotebook(entry) ? NOTEBOOK : entry.op;
-    const deed = DEEDS[kind] ?? changeCells;
-    groups.set(deed, [...(groups.get(deed) ?? []), entry]);
+    const kind = isNotebookMetadata(entry) ? NOTEBOOK : entry.op;
+    const formatPhrase = OPERATION_PHRASES[kind] ?? changeCells;
+    groups.set(formatPhrase, [...(groups.get(formatPhrase) ?? []), entry]);
   }
-  const told = [...groups].map(([deed, entries]) => {
-    const unplaced = entries.filter(({ index }) => index === null).length;
-    return deed(listed(positionsOf(entries), unplaced, trans), trans);
+  const phrases = [...groups].map(([formatPhrase, entries]) => {
+    const uncounted = entries.filter(({ index }) => index === null).length;
+    return formatPhrase(formatCells(listPositions(entries), uncounted, trans), trans);
   });
-  return [...told, ...(truncated ? [trans.__('and others')] : [])].join(', ');
+  return [...phrases, ...(truncated ? [trans.__('and others')] : [])].join(', ');
 }
 
-function isOfNotebook({ op, cell_id: id, index }: OperationEntry): boolean {
+function isNotebookMetadata({ op, cell_id: id, index }: OperationEntry): boolean {
   return op === 'set_metadata' && id === null && index === null;
 }
 
-/** The cells' places from 0, each once and in their order. */
-function positionsOf(operations: readonly OperationEntry[]): number[] {
-  const places = operations.flatMap(({ index, cells = [] }) => [
+/** Return the indexes of the cells, unique and in ascending order. */
+function listPositions(operations: readonly OperationEntry[]): number[] {
+  const positions = operations.flatMap(({ index, cells = [] }) => [
     ...(index === null ? [] : [index]),
     ...cells.flatMap(cell => cell.index ?? [])
   ]);
-  return [...new Set(places)].sort((a, b) => a - b);
+  return [...new Set(positions)].sort((a, b) => a - b);
 }
 
-/** "cells 3, 5 and 7"; what is not listed is counted. */
-function listed(positions: readonly number[], unlisted: number, trans: TranslationBundle): string {
-  const names = positions.slice(0, LISTED).map(index => `${index + 1}`);
+/** Return "cells 3, 5 and 7"; cells that are not listed are counted. */
+function formatCells(
+  positions: readonly number[],
+  unlisted: number,
+  trans: TranslationBundle
+): string {
+  const names = positions.slice(0, MAX_LISTED_CELLS).map(index => `${index + 1}`);
   const more = positions.length - names.length + unlisted;
   if (names.length === 0) {
     return trans._n('%1 cell', '%1 cells', more, more);
@@ -221,17 +235,17 @@ function listed(positions: readonly number[], unlisted: number, trans: Translati
   return positions.length + unlisted === 1 ? trans.__('cell %1', text) : trans.__('cells %1', text);
 }
 
-/** What stands in the way of taking an edit back, line by line. */
-export function hindrances(error: unknown, trans: TranslationBundle): string[] {
-  if (error instanceof Refusal && error.reason === 'undo_conflict') {
+/** Describe why an undo failed, line by line. */
+export function describeUndoError(error: unknown, trans: TranslationBundle): string[] {
+  if (error instanceof NbEditError && error.reason === 'undo_conflict') {
     const { cells, metadata } = error.details as {
-      readonly cells?: readonly InTheWay[];
+      readonly cells?: readonly ConflictingCell[];
       readonly metadata?: readonly string[];
     };
     return [
       trans.__('Nothing was taken back.'),
-      ...hindrancesOf(cells ?? [], metadata ?? [], trans)
+      ...describeConflicts(cells ?? [], metadata ?? [], trans)
     ];
   }
-  return [explain(error, trans)];
+  return [describeError(error, trans)];
 }

@@ -1,120 +1,122 @@
 import type { Cell } from './notebook';
-import { commonSubsequence, Work, type Pair } from './sequence';
+import { findCommonSubsequence, StepCounter, type Pair } from './sequence';
 
-/** Largest table for which cells between two matches are compared each with each. */
-const LARGEST_TABLE = 2500;
+/** Maximum number of cell pairs that are compared between two matches. */
+const MAX_TABLE_SIZE = 2500;
 
-/** No more characters of a source than these, at its beginning, are compared with another's. */
-const LONGEST_SAMPLE = 1000;
+/** Number of characters at the start of a source that are compared. */
+const MAX_SAMPLE_LENGTH = 1000;
 
-/** Two sources with less in common than this are not taken for one cell. */
-const LEAST_LIKENESS = 0.4;
+/** Minimum similarity of two sources that count as the same cell. */
+const MIN_SIMILARITY = 0.4;
 
-/** Which cells on disk are which cells of the tab, as pairs of indexes. */
+/** Cells on disk that are the same as cells of the tab, as pairs of indexes. */
 export interface Alignment {
-  /** Cells known from the last version, with cells on disk. */
-  readonly known: readonly Pair[];
-  /** Cells inserted since, with cells on disk. */
-  readonly inserted: readonly Pair[];
+  /** Cells of the base version, with cells on disk. */
+  readonly knownPairs: readonly Pair[];
+  /** Cells inserted in the tab since, with cells on disk. */
+  readonly insertedPairs: readonly Pair[];
 }
 
 /**
- * Pair the cells of a tab with those on disk by what is in them.
+ * Match the cells of a tab with those on disk by their content.
  *
- * For notebooks whose cells have no ids: nothing else says which cell is which. Equal cells in the
- * same order first, then equal cells that moved, then what stands between the same neighbours. A
- * cell inserted in the tab that is on disk already was saved, and the answer got lost.
+ * Used for notebooks whose cells have no ids. Equal cells in the same order are matched first, then
+ * equal cells that moved, then the most similar cells between the same neighbours. A cell that was
+ * inserted in the tab and is already on disk was saved, although the reply of the save was lost.
  */
 export function alignByContent(
-  known: readonly Cell[],
-  inserted: readonly Cell[],
-  disk: readonly Cell[],
-  work = new Work()
+  knownCells: readonly Cell[],
+  insertedCells: readonly Cell[],
+  diskCells: readonly Cell[],
+  counter = new StepCounter()
 ): Alignment {
-  const inOrder = straightened(
-    known,
-    disk,
-    commonSubsequence(known.map(content), disk.map(content), work)
+  const commonPairs = straightenPairs(
+    knownCells,
+    diskCells,
+    findCommonSubsequence(knownCells.map(getContent), diskCells.map(getContent), counter)
   );
-  const moved = equalElsewhere(known, disk, inOrder);
-  const saved = equalElsewhere(
-    inserted,
-    disk,
-    [...inOrder, ...moved].map(([, j]) => [-1, j])
+  const movedPairs = matchEqualCells(knownCells, diskCells, commonPairs);
+  const savedPairs = matchEqualCells(
+    insertedCells,
+    diskCells,
+    [...commonPairs, ...movedPairs].map(([, j]) => [-1, j])
   );
-  const pairs = [...inOrder, ...moved];
-  const knownTaken = new Set(pairs.map(([i]) => i));
-  const diskTaken = new Set([...pairs, ...saved].map(([, j]) => j));
+  const pairs = [...commonPairs, ...movedPairs];
+  const usedKnown = new Set(pairs.map(([i]) => i));
+  const usedDisk = new Set([...pairs, ...savedPairs].map(([, j]) => j));
   let [i, j] = [0, 0];
-  for (const [a, b] of [...inOrder, [known.length, disk.length] as const]) {
-    const found = likely(
-      known,
-      range(i, a).filter(index => !knownTaken.has(index)),
-      disk,
-      range(j, b).filter(index => !diskTaken.has(index)),
-      work
+  for (const [a, b] of [...commonPairs, [knownCells.length, diskCells.length] as const]) {
+    const similarPairs = matchSimilarCells(
+      knownCells,
+      makeRange(i, a).filter(index => !usedKnown.has(index)),
+      diskCells,
+      makeRange(j, b).filter(index => !usedDisk.has(index)),
+      counter
     );
-    for (const pair of found) {
+    for (const pair of similarPairs) {
       pairs.push(pair);
     }
     [i, j] = [a + 1, b + 1];
   }
-  return { known: pairs, inserted: saved };
+  return { knownPairs: pairs, insertedPairs: savedPairs };
 }
 
 /**
- * The same pairs, but where several equal cells could be meant, the one as far from the match
- * before it as on disk: so that what stands between is paired with what stands between.
+ * Return the same pairs, but choose among several equal cells the one at the same distance from the
+ * previous match as on disk, so that the cells between two matches correspond.
  */
-function straightened(
-  known: readonly Cell[],
-  disk: readonly Cell[],
+function straightenPairs(
+  knownCells: readonly Cell[],
+  diskCells: readonly Cell[],
   pairs: readonly Pair[]
 ): Pair[] {
-  const straight: Pair[] = [];
+  const result: Pair[] = [];
   let [lastI, lastJ] = [-1, -1];
   pairs.forEach(([i, j], index) => {
-    const [stop] = pairs[index + 1] ?? [known.length];
+    const [stop] = pairs[index + 1] ?? [knownCells.length];
     const opposite = lastI + j - lastJ;
-    const cell = known[opposite];
-    const other = disk[j];
-    const isMeant =
+    const cell = knownCells[opposite];
+    const other = diskCells[j];
+    const isEqual =
       opposite < stop &&
       cell !== undefined &&
       other !== undefined &&
-      content(cell) === content(other);
-    [lastI, lastJ] = [isMeant ? opposite : i, j];
-    straight.push([lastI, lastJ]);
+      getContent(cell) === getContent(other);
+    [lastI, lastJ] = [isEqual ? opposite : i, j];
+    result.push([lastI, lastJ]);
   });
-  return straight;
+  return result;
 }
 
-/** Pairs of equal cells beside those already paired, wherever they are. */
-function equalElsewhere(
-  old: readonly Cell[],
-  current: readonly Cell[],
-  paired: readonly Pair[]
+/** Return pairs of equal cells that are not paired yet, at any position. */
+function matchEqualCells(
+  oldCells: readonly Cell[],
+  currentCells: readonly Cell[],
+  existingPairs: readonly Pair[]
 ): Pair[] {
-  const currentTaken = new Set(paired.map(([, j]) => j));
-  const oldTaken = new Set(paired.map(([i]) => i));
-  const waiting = new Map<string, number[]>();
-  // From the end, so that the first of equal cells is the last of its list, from where it is cheap to
-  // take.
-  for (let index = old.length - 1; index >= 0; index--) {
-    const cell = old[index];
-    // Blank cells are alike everywhere: to pair them across the notebook would invent moves.
-    if (cell !== undefined && !oldTaken.has(index) && cell.source.trim() !== '') {
-      const same = waiting.get(content(cell));
-      if (same === undefined) {
-        waiting.set(content(cell), [index]);
+  const usedCurrent = new Set(existingPairs.map(([, j]) => j));
+  const usedOld = new Set(existingPairs.map(([i]) => i));
+  const indexesByContent = new Map<string, number[]>();
+  // From the end, so that the first of several equal cells is the last of its list, where `pop`
+  // takes it.
+  for (let index = oldCells.length - 1; index >= 0; index--) {
+    const cell = oldCells[index];
+    // Blank cells are equal everywhere: pairing them across the notebook would invent moves.
+    if (cell !== undefined && !usedOld.has(index) && cell.source.trim() !== '') {
+      const indexes = indexesByContent.get(getContent(cell));
+      if (indexes === undefined) {
+        indexesByContent.set(getContent(cell), [index]);
       } else {
-        same.push(index);
+        indexes.push(index);
       }
     }
   }
   const pairs: Pair[] = [];
-  current.forEach((cell, index) => {
-    const found = currentTaken.has(index) ? undefined : waiting.get(content(cell))?.pop();
+  currentCells.forEach((cell, index) => {
+    const found = usedCurrent.has(index)
+      ? undefined
+      : indexesByContent.get(getContent(cell))?.pop();
     if (found !== undefined) {
       pairs.push([found, index]);
     }
@@ -122,42 +124,42 @@ function equalElsewhere(
   return pairs;
 }
 
-/** Pairs among the cells between two matches: as many as there are, in order, the most alike. */
-function likely(
-  old: readonly Cell[],
+/** Return the most similar pairs, in order, among the cells between two matches. */
+function matchSimilarCells(
+  oldCells: readonly Cell[],
   oldIndexes: readonly number[],
-  current: readonly Cell[],
+  currentCells: readonly Cell[],
   currentIndexes: readonly number[],
-  work: Work
+  counter: StepCounter
 ): Pair[] {
   const [n, m] = [oldIndexes.length, currentIndexes.length];
-  if (n === m || n * m > LARGEST_TABLE) {
-    return zip(oldIndexes, currentIndexes);
+  if (n === m || n * m > MAX_TABLE_SIZE) {
+    return zipIndexes(oldIndexes, currentIndexes);
   }
-  // best[i][j]: the greatest likeness of pairs among the items from i and from j on.
-  const best = range(0, n + 1).map(() => new Float64Array(m + 1));
-  const at = (i: number, j: number): number => best[i]?.[j] ?? 0;
-  const samples = currentIndexes.map(j => sample(current[j]));
-  const alike = oldIndexes.map(i => {
-    const one = sample(old[i]);
-    return samples.map(other => likeness(one, other, work));
+  // best[i][j]: the greatest total similarity of pairs among the items from i and from j on.
+  const best = makeRange(0, n + 1).map(() => new Float64Array(m + 1));
+  const getBest = (i: number, j: number): number => best[i]?.[j] ?? 0;
+  const samples = currentIndexes.map(j => buildSample(currentCells[j]));
+  const similarities = oldIndexes.map(i => {
+    const oldSample = buildSample(oldCells[i]);
+    return samples.map(other => measureSimilarity(oldSample, other, counter));
   });
-  const paired = (i: number, j: number): number => {
-    const value = alike[i]?.[j] ?? 0;
-    return value < LEAST_LIKENESS ? -1 : value + at(i + 1, j + 1);
+  const scorePair = (i: number, j: number): number => {
+    const value = similarities[i]?.[j] ?? 0;
+    return value < MIN_SIMILARITY ? -1 : value + getBest(i + 1, j + 1);
   };
   for (let i = n - 1; i >= 0; i--) {
     for (let j = m - 1; j >= 0; j--) {
-      best[i]?.fill(Math.max(at(i + 1, j), at(i, j + 1), paired(i, j)), j, j + 1);
+      best[i]?.fill(Math.max(getBest(i + 1, j), getBest(i, j + 1), scorePair(i, j)), j, j + 1);
     }
   }
   const pairs: Pair[] = [];
   let [i, j] = [0, 0];
   while (i < n && j < m) {
-    if (at(i, j) === paired(i, j)) {
-      pairs.push(...zip(oldIndexes.slice(i, i + 1), currentIndexes.slice(j, j + 1)));
+    if (getBest(i, j) === scorePair(i, j)) {
+      pairs.push(...zipIndexes(oldIndexes.slice(i, i + 1), currentIndexes.slice(j, j + 1)));
       [i, j] = [i + 1, j + 1];
-    } else if (at(i, j) === at(i + 1, j)) {
+    } else if (getBest(i, j) === getBest(i + 1, j)) {
       i++;
     } else {
       j++;
@@ -166,15 +168,15 @@ function likely(
   return pairs;
 }
 
-/** What a cell is compared by: how often each pair of characters is in it. */
+/** What is compared of a cell: the number of times each pair of characters occurs. */
 interface Sample {
   readonly type: string | undefined;
   readonly length: number;
   readonly counts: ReadonlyMap<string, number>;
 }
 
-function sample(cell: Cell | undefined): Sample {
-  const text = cell?.source.slice(0, LONGEST_SAMPLE) ?? '';
+function buildSample(cell: Cell | undefined): Sample {
+  const text = cell?.source.slice(0, MAX_SAMPLE_LENGTH) ?? '';
   const counts = new Map<string, number>();
   for (let index = 1; index < text.length; index++) {
     const pair = text.slice(index - 1, index + 1);
@@ -183,9 +185,9 @@ function sample(cell: Cell | undefined): Sample {
   return { type: cell?.type, length: text.length, counts };
 }
 
-/** How much two cells have in common, 0 to 1: the share of pairs of characters in both. */
-function likeness(a: Sample, b: Sample, work: Work): number {
-  work.spent += a.counts.size + 1;
+/** Return the similarity of two cells, 0 to 1: the share of character pairs that both have. */
+function measureSimilarity(a: Sample, b: Sample, counter: StepCounter): number {
+  counter.steps += a.counts.size + 1;
   if (a.type === undefined || a.type !== b.type) {
     return 0;
   }
@@ -196,15 +198,15 @@ function likeness(a: Sample, b: Sample, work: Work): number {
   return (2 * shared) / Math.max(a.length + b.length - 2, 1);
 }
 
-function content(cell: Cell): string {
+function getContent(cell: Cell): string {
   return `${cell.type}\u0000${cell.source}`;
 }
 
-function range(start: number, stop: number): number[] {
+function makeRange(start: number, stop: number): number[] {
   return Array.from({ length: Math.max(stop - start, 0) }, (_, index) => start + index);
 }
 
-function zip(a: readonly number[], b: readonly number[]): Pair[] {
+function zipIndexes(a: readonly number[], b: readonly number[]): Pair[] {
   return a.flatMap((item, index): Pair[] => {
     const other = b[index];
     return other === undefined ? [] : [[item, other]];

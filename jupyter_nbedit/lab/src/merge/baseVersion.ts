@@ -1,73 +1,78 @@
 import type { Notebook } from './notebook';
-import { merge, settled, type Merge } from './notebookMerge';
+import { mergeNotebooks, resolveKeys, type NotebookMerge } from './notebookMerge';
 
-/** A tab as it is now. */
-export interface Tab {
+/** The content of a tab. */
+export interface TabContent {
   readonly notebook: Notebook;
-  /** Keys of the cells that are running. */
-  readonly pinned: ReadonlySet<string>;
+  /** Keys of the running cells. */
+  readonly pinnedKeys: ReadonlySet<string>;
 }
 
-/** Shows a merge in the tab and answers the keys of its cells. */
-export type Show = (result: Merge) => readonly string[];
+/** Shows a merge in the tab and returns the keys of its cells. */
+export type ShowMerge = (result: NotebookMerge) => readonly string[];
 
 /**
- * What a tab and its file last had in common, against which both sides' changes are found.
+ * The version that a tab and its file last had in base: the base of the three-way merge.
  *
- * A change of the disk that waits for a running cell is not in common yet; it is kept until it can
- * be shown, even if the tab is saved before that.
+ * A change on disk that waits for a running cell is not part of it. The change is kept until the
+ * cell has finished, even if the tab is saved before that.
  */
-export class Baseline {
-  constructor(loaded: Notebook) {
-    this._common = loaded;
+export class BaseVersion {
+  constructor(loadedNotebook: Notebook) {
+    this._notebook = loadedNotebook;
   }
 
-  /** What both sides have. */
-  get common(): Notebook {
-    return this._common;
+  /** The version that both sides have. */
+  get notebook(): Notebook {
+    return this._notebook;
   }
 
-  /** Whether changes of the disk wait for running cells. */
-  get isWaiting(): boolean {
-    return this._waiting !== null || this._fromBeforeSave.length > 0;
+  /** Whether changes on disk wait for running cells. */
+  get hasDeferred(): boolean {
+    return this._deferredDisk !== null || this._deferredBeforeSave.length > 0;
   }
 
-  /** Bring what the disk has into the tab. */
-  take(disk: Notebook, { notebook, pinned }: Tab, show: Show): void {
-    const result = merge(this._common, notebook, disk, pinned);
+  /** Merge the version on disk into the tab. */
+  mergeDisk(disk: Notebook, { notebook, pinnedKeys }: TabContent, show: ShowMerge): void {
+    const result = mergeNotebooks(this._notebook, notebook, disk, pinnedKeys);
     const keys = show(result);
-    const taken = settled(result.base, keys);
-    this._common = result.withoutDeferred ? settled(result.withoutDeferred, keys) : taken;
-    this._waiting = result.withoutDeferred && taken;
+    const newBase = resolveKeys(result.newBase, keys);
+    this._notebook = result.newBaseWithoutDeferred
+      ? resolveKeys(result.newBaseWithoutDeferred, keys)
+      : newBase;
+    this._deferredDisk = result.newBaseWithoutDeferred && newBase;
   }
 
-  /** Bring what waits, as far as cells are done. */
-  catchUp(tab: () => Tab, show: Show): void {
-    for (const { common, disk } of this._fromBeforeSave.splice(0)) {
-      const { notebook, pinned } = tab();
-      const result = merge(common, notebook, disk, pinned);
+  /** Merge the changes that waited, as far as their cells have finished running. */
+  mergeDeferred(tab: () => TabContent, show: ShowMerge): void {
+    for (const { base, disk } of this._deferredBeforeSave.splice(0)) {
+      const { notebook, pinnedKeys } = tab();
+      const result = mergeNotebooks(base, notebook, disk, pinnedKeys);
       const keys = show(result);
-      if (result.withoutDeferred) {
-        this._fromBeforeSave.push({ common: settled(result.withoutDeferred, keys), disk });
+      if (result.newBaseWithoutDeferred) {
+        this._deferredBeforeSave.push({
+          base: resolveKeys(result.newBaseWithoutDeferred, keys),
+          disk
+        });
       }
     }
-    if (this._waiting !== null) {
-      this.take(this._waiting, tab(), show);
+    if (this._deferredDisk !== null) {
+      this.mergeDisk(this._deferredDisk, tab(), show);
     }
   }
 
-  /** The tab's content was written to the file. */
-  saved(content: Notebook): void {
-    if (this._waiting !== null) {
-      this._fromBeforeSave.push({ common: this._common, disk: this._waiting });
+  /** Use the content that was written to the file as the base version. */
+  markSaved(content: Notebook): void {
+    if (this._deferredDisk !== null) {
+      this._deferredBeforeSave.push({ base: this._notebook, disk: this._deferredDisk });
     }
-    this._waiting = null;
-    this._common = content;
+    this._deferredDisk = null;
+    this._notebook = content;
   }
 
-  private _common: Notebook;
-  /** The version on disk whose changes to running cells are still to come. */
-  private _waiting: Notebook | null = null;
-  /** The same from versions that a save has replaced since. */
-  private readonly _fromBeforeSave: { common: Notebook; disk: Notebook }[] = [];
+  private _notebook: Notebook;
+  /** The version on disk whose changes to running cells are not merged yet. */
+  private _deferredDisk: Notebook | null = null;
+  /** The same for versions that a save has replaced since. */
+  private readonly _deferredBeforeSave: { base: Notebook; disk: Notebook }[] = [];
 }

@@ -1,67 +1,69 @@
-import { heaviestIncreasing } from './sequence';
+import { findHeaviestIncreasing } from './sequence';
 
-/** Outweighs any number of cells that may move freely. */
-const IMMOVABLE = 1e9;
+/** Greater than the weight of any number of cells that may move. */
+const PINNED_WEIGHT = 1e9;
 
-/** The three orders of the same items, and which of them stay. */
-export interface Orders {
+/** The orders of the same items in the three versions. */
+export interface CellOrders {
   readonly base: readonly number[];
   readonly local: readonly number[];
   readonly disk: readonly number[];
-  /** Items of the result; the others are dropped. */
-  readonly kept: ReadonlySet<number>;
+  /** Items of the result; all others are dropped. */
+  readonly keptItems: ReadonlySet<number>;
   /** Items that must not move now. */
-  readonly pinned: ReadonlySet<number>;
+  readonly pinnedItems: ReadonlySet<number>;
 }
 
-/** An order that has both sides' moves. */
+/** An order with the moves of both sides. */
 export interface MergedOrder {
   readonly items: readonly number[];
-  /** Items the disk moved. */
-  readonly moved: ReadonlySet<number>;
-  /** Whether the disk moved an item that is pinned, which was left where it is. */
-  readonly deferred: boolean;
+  /** Items that were moved on disk. */
+  readonly movedItems: ReadonlySet<number>;
+  /** Whether the disk moved a pinned item, which keeps its position for now. */
+  readonly isDeferred: boolean;
 }
 
 /**
- * Merge two orders: the local one, with what the disk moved and inserted put after the item that
- * precedes it on disk. An item both sides moved stays where the local side has it.
+ * Merge two orders: the local one, with the items that were moved or inserted on disk placed after
+ * their predecessor on disk. An item that both sides moved keeps its local position.
  */
-export function mergeOrder(orders: Orders): MergedOrder {
-  const { base, disk, kept, pinned } = orders;
-  const basePosition = positions(base);
-  const inDisk = new Set(disk);
-  const common = (items: readonly number[]): number[] =>
-    items.filter(item => basePosition.has(item) && inDisk.has(item) && kept.has(item));
-  const movedIn = (items: readonly number[]): Set<number> => {
-    const weight = (item: number): number => (pinned.has(item) ? IMMOVABLE : 1);
-    const still = heaviestIncreasing(
-      items.map(item => basePosition.get(item) ?? -1),
-      index => weight(items[index] ?? -1)
+export function mergeOrder(orders: CellOrders): MergedOrder {
+  const { base, disk, keptItems, pinnedItems } = orders;
+  const basePositions = mapPositions(base);
+  const diskItems = new Set(disk);
+  const listCommon = (items: readonly number[]): number[] =>
+    items.filter(item => basePositions.has(item) && diskItems.has(item) && keptItems.has(item));
+  const findMovedItems = (items: readonly number[]): Set<number> => {
+    const getWeight = (item: number): number => (pinnedItems.has(item) ? PINNED_WEIGHT : 1);
+    const unmovedIndexes = findHeaviestIncreasing(
+      items.map(item => basePositions.get(item) ?? -1),
+      index => getWeight(items[index] ?? -1)
     );
-    return new Set(items.filter((_, index) => !still.has(index)));
+    return new Set(items.filter((_, index) => !unmovedIndexes.has(index)));
   };
-  const local = orders.local.filter(item => kept.has(item));
-  const inLocal = new Set(local);
-  const movedHere = movedIn(common(local));
-  const movedThere = [...movedIn(common(disk).filter(item => inLocal.has(item)))];
-  const moved = new Set(movedThere.filter(item => !movedHere.has(item) && !pinned.has(item)));
+  const local = orders.local.filter(item => keptItems.has(item));
+  const localItems = new Set(local);
+  const movedLocally = findMovedItems(listCommon(local));
+  const movedOnDisk = [...findMovedItems(listCommon(disk).filter(item => localItems.has(item)))];
+  const movedItems = new Set(
+    movedOnDisk.filter(item => !movedLocally.has(item) && !pinnedItems.has(item))
+  );
   return {
-    items: placed(
-      local.filter(item => !moved.has(item)),
-      disk.filter(item => kept.has(item)),
-      item => moved.has(item) || !inLocal.has(item)
+    items: insertAfterPredecessors(
+      local.filter(item => !movedItems.has(item)),
+      disk.filter(item => keptItems.has(item)),
+      item => movedItems.has(item) || !localItems.has(item)
     ),
-    moved,
-    deferred: movedThere.some(item => pinned.has(item) && !movedHere.has(item))
+    movedItems,
+    isDeferred: movedOnDisk.some(item => pinnedItems.has(item) && !movedLocally.has(item))
   };
 }
 
-/** `items` with the `others` that are to be placed, each after the one that precedes it there. */
-function placed(
+/** Insert items of `source`, each after the item that precedes it there. */
+function insertAfterPredecessors(
   items: readonly number[],
-  others: readonly number[],
-  toPlace: (item: number) => boolean
+  source: readonly number[],
+  shouldInsert: (item: number) => boolean
 ): number[] {
   const START = -1;
   const next = new Map<number, number>();
@@ -72,8 +74,8 @@ function placed(
     }
   });
   let last = START;
-  for (const item of others) {
-    if (toPlace(item)) {
+  for (const item of source) {
+    if (shouldInsert(item)) {
       const follower = next.get(last);
       if (follower !== undefined) {
         next.set(item, follower);
@@ -89,6 +91,6 @@ function placed(
   return order;
 }
 
-function positions(items: readonly number[]): Map<number, number> {
+function mapPositions(items: readonly number[]): Map<number, number> {
   return new Map(items.map((item, index) => [item, index] as const));
 }

@@ -6,11 +6,13 @@ export interface JsonObject {
   [key: string]: Json;
 }
 
-/** A cell as a value. `trusted` is kept apart from the metadata: it is no part of the document. */
+/**
+ * A cell as a value. `trusted` is separate from the metadata because it is not part of the file.
+ */
 export interface Cell {
-  /** What names the cell in this tab, or null if the tab does not have it (yet). */
+  /** Identifies the cell in this tab; null if the tab does not have the cell yet. */
   readonly key: string | null;
-  /** What names the cell in the file, or null where the file has no such name. */
+  /** The id of the cell in the file, or null if it has none. */
   readonly id: string | null;
   readonly type: string;
   readonly source: string;
@@ -28,36 +30,38 @@ export interface Notebook {
   readonly minor: number;
 }
 
-/** The first nbformat 4 minor whose cells have ids. */
+/** The first minor version of nbformat 4 whose cells have ids. */
 const FIRST_MINOR_WITH_IDS = 5;
 
-/** Stands between an id and the number of its repetition; no id in a valid notebook has it. */
-const REPEATED = '\u0000';
+/** Separates an id from the number of its repetition; not valid in an id. */
+const REPEAT_SEPARATOR = '\u0000';
 
-/** Cell types JupyterLab knows; it shows others as raw cells. */
-const TYPES = ['code', 'markdown', 'raw'];
-
-/** The least minor JupyterLab keeps; it raises older ones when it opens a file. */
-const LEAST_MINOR = 4;
+/** Cell types that JupyterLab knows; it shows others as raw cells. */
+const CELL_TYPES = ['code', 'markdown', 'raw'];
 
 /**
- * Read the notebook of a file, as the contents API answers it.
+ * The lowest minor version that JupyterLab keeps; it upgrades older notebooks when it opens them.
+ */
+const MIN_MINOR = 4;
+
+/**
+ * Read a notebook from the content that the Contents API returns.
  *
  * @throws Error if it is not a notebook.
  */
-export function readFile(content: unknown): Notebook {
+export function readFileContent(content: unknown): Notebook {
   const notebook = readNotebook(content);
-  // JupyterLab shows a notebook without cells with one to begin in.
+  // JupyterLab shows a notebook without cells with one empty code cell.
   return notebook.cells.length > 0
     ? notebook
     : { ...notebook, cells: [readCell({ cell_type: 'code' }, null)] };
 }
 
 /**
- * Read a notebook from JSON, as the contents API answers it or a shared model gives it.
+ * Read a notebook from JSON, as returned by the Contents API or a shared model.
  *
- * What JupyterLab adds by itself on opening a file is levelled, so that it does not pass for a
- * change that a person made.
+ * Normalize what JupyterLab adds when it opens a file, so that it does not count as a change of the
+ * user.
  *
  * @throws Error if it is not a notebook.
  */
@@ -65,40 +69,40 @@ export function readNotebook(content: unknown): Notebook {
   if (!isObject(content) || !Array.isArray(content.cells)) {
     throw new Error('Expected a notebook with a list of cells.');
   }
-  const minor = Math.max(numberOr(content.nbformat_minor, 0), LEAST_MINOR);
-  const named = qualified(content.cells.map(cell => (isObject(cell) ? cell.id : null)));
+  const minor = Math.max(toNumber(content.nbformat_minor, 0), MIN_MINOR);
+  const ids = numberRepetitions(content.cells.map(cell => (isObject(cell) ? cell.id : null)));
   return {
     cells: content.cells.map((cell, index) =>
-      readCell(cell, minor < FIRST_MINOR_WITH_IDS ? null : (named[index] ?? null))
+      readCell(cell, minor < FIRST_MINOR_WITH_IDS ? null : (ids[index] ?? null))
     ),
-    metadata: withoutDefaults(objectOr(content.metadata)),
+    metadata: removeDefaultMetadata(toObject(content.metadata)),
     minor
   };
 }
 
-/** Give cells the keys by which a tab knows them. */
-export function withKeys(notebook: Notebook, keys: readonly string[]): Notebook {
+/** Return the notebook with the keys by which a tab identifies its cells. */
+export function setKeys(notebook: Notebook, keys: readonly string[]): Notebook {
   const cells = notebook.cells.map((cell, index) => ({ ...cell, key: keys[index] ?? null }));
   return { ...notebook, cells };
 }
 
-/** Keys for cells with these ids; a repeated one says which one it is. */
-export function keysOf(ids: readonly string[]): string[] {
-  return qualified(ids).map(key => key ?? '');
+/** Return keys for cells with these ids; a repeated id gets a number. */
+export function buildKeys(ids: readonly string[]): string[] {
+  return numberRepetitions(ids).map(key => key ?? '');
 }
 
-/** Whether an id is one that another cell before it has too. */
-export function isRepeated(id: string): boolean {
-  return id.includes(REPEATED);
+/** Return whether a previous cell has the same id. */
+export function isRepeatedId(id: string): boolean {
+  return id.includes(REPEAT_SEPARATOR);
 }
 
-/** Whether two JSON values are the same, whatever the order of their keys. */
-export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
+/** Return whether two JSON values are equal, regardless of the order of their keys. */
+export function isSameJson(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) {
     return true;
   }
   if (Array.isArray(a) || Array.isArray(b)) {
-    return Array.isArray(a) && Array.isArray(b) && sameList(a, b);
+    return Array.isArray(a) && Array.isArray(b) && isSameList(a, b);
   }
   if (!isObject(a) || !isObject(b)) {
     return false;
@@ -106,27 +110,27 @@ export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
   const keys = Object.keys(a);
   return (
     keys.length === Object.keys(b).length &&
-    keys.every(key => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
+    keys.every(key => Object.hasOwn(b, key) && isSameJson(a[key], b[key]))
   );
 }
 
-/** Whether two lists of JSON values are the same. */
-export function sameList(a: readonly Json[], b: readonly Json[]): boolean {
-  return a.length === b.length && a.every((item, index) => sameJson(item, b[index]));
+/** Return whether two lists of JSON values are equal. */
+export function isSameList(a: readonly Json[], b: readonly Json[]): boolean {
+  return a.length === b.length && a.every((item, index) => isSameJson(item, b[index]));
 }
 
 function readCell(value: unknown, id: string | null): Cell {
-  const cell = objectOr(value);
-  const { trusted, ...metadata } = objectOr(cell.metadata);
-  const type = TYPES.find(known => known === cell.cell_type) ?? 'raw';
+  const cell = toObject(value);
+  const { trusted, ...metadata } = toObject(cell.metadata);
+  const type = CELL_TYPES.find(known => known === cell.cell_type) ?? 'raw';
   const { source } = cell;
   const executionCount = cell.execution_count;
   return {
     key: null,
     id,
     type,
-    source: Array.isArray(source) ? source.map(textOr).join('') : textOr(source),
-    metadata: withBothFolds(metadata),
+    source: Array.isArray(source) ? source.map(toText).join('') : toText(source),
+    metadata: normalizeCollapsed(metadata),
     attachments: cell.attachments ?? null,
     outputs: type === 'code' && Array.isArray(cell.outputs) ? cell.outputs : [],
     executionCount: typeof executionCount === 'number' ? executionCount || null : null,
@@ -135,10 +139,10 @@ function readCell(value: unknown, id: string | null): Cell {
 }
 
 /** JupyterLab keeps `collapsed` and `jupyter.outputs_hidden` equal; a file may have one of them. */
-function withBothFolds(metadata: JsonObject): JsonObject {
+function normalizeCollapsed(metadata: JsonObject): JsonObject {
   const { collapsed, jupyter } = metadata;
   if (typeof collapsed === 'boolean') {
-    return { ...metadata, jupyter: { ...objectOr(jupyter), outputs_hidden: collapsed } };
+    return { ...metadata, jupyter: { ...toObject(jupyter), outputs_hidden: collapsed } };
   }
   const hidden = isObject(jupyter) ? jupyter.outputs_hidden : undefined;
   return typeof hidden === 'boolean' ? { ...metadata, collapsed: hidden } : metadata;
@@ -146,28 +150,28 @@ function withBothFolds(metadata: JsonObject): JsonObject {
 
 /**
  * JupyterLab adds an empty `kernelspec` and `language_info` to a notebook that has none, and drops
- * the note of the server that it was converted from an older format.
+ * the `orig_nbformat` that the server adds to converted notebooks.
  */
-function withoutDefaults(metadata: JsonObject): JsonObject {
+function removeDefaultMetadata(metadata: JsonObject): JsonObject {
   const isDefault = (key: string, value: Json): boolean =>
     key === 'orig_nbformat' ||
-    (key === 'language_info' && sameJson(value, { name: '' })) ||
-    (key === 'kernelspec' && sameJson(value, { name: '', display_name: '' }));
+    (key === 'language_info' && isSameJson(value, { name: '' })) ||
+    (key === 'kernelspec' && isSameJson(value, { name: '', display_name: '' }));
   return Object.fromEntries(
     Object.entries(metadata).filter(([key, value]) => !isDefault(key, value))
   );
 }
 
-/** Names in which each repetition says which one it is. */
-function qualified(names: readonly unknown[]): (string | null)[] {
-  const seen = new Map<string, number>();
+/** Return the names, with a number added to each repetition. */
+function numberRepetitions(names: readonly unknown[]): (string | null)[] {
+  const counts = new Map<string, number>();
   return names.map(name => {
     if (typeof name !== 'string') {
       return null;
     }
-    const count = (seen.get(name) ?? 0) + 1;
-    seen.set(name, count);
-    return count === 1 ? name : `${name}${REPEATED}${count}`;
+    const count = (counts.get(name) ?? 0) + 1;
+    counts.set(name, count);
+    return count === 1 ? name : `${name}${REPEAT_SEPARATOR}${count}`;
   });
 }
 
@@ -175,14 +179,14 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function objectOr(value: unknown): JsonObject {
+function toObject(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }
 
-function textOr(value: unknown): string {
+function toText(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-function numberOr(value: unknown, otherwise: number): number {
-  return typeof value === 'number' ? value : otherwise;
+function toNumber(value: unknown, defaultValue: number): number {
+  return typeof value === 'number' ? value : defaultValue;
 }

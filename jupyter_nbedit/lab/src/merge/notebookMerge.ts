@@ -1,262 +1,269 @@
 import { alignByContent } from './align';
-import { mergeCell, mergeMetadata, sameCell, type ConflictKind } from './cellMerge';
+import { isSameCell, mergeCell, mergeMetadata, type ConflictKind } from './cellMerge';
 import { mergeOrder } from './cellOrder';
-import { sameJson, type Cell, type JsonObject, type Notebook } from './notebook';
+import { isSameJson, type Cell, type JsonObject, type Notebook } from './notebook';
 
-/** A cell of the merged notebook and where it comes from. */
+/** A cell of the merged notebook, with its origin. */
 export interface MergedCell extends Cell {
-  /** Its index in the tab before the merge, or null if it is new there. */
-  readonly local: number | null;
+  /** Its index in the tab before the merge, or null if it is new in the tab. */
+  readonly localIndex: number | null;
 }
 
-/** A cell that both sides changed. The text of the tab stays; a person has to choose. */
-export interface Conflict {
+/** A cell that both sides changed. The text of the tab is kept until the user has chosen. */
+export interface CellConflict {
   /** The cell's index in the merged notebook. */
-  readonly at: number;
+  readonly index: number;
   readonly kind: ConflictKind;
   readonly mine: Cell | null;
   readonly theirs: Cell | null;
 }
 
-/** What a tab shows once it has taken over what the disk has. */
-export interface Merge {
+/** The result of a three-way merge of notebooks. */
+export interface NotebookMerge {
   readonly cells: readonly MergedCell[];
   readonly metadata: JsonObject;
   readonly minor: number;
-  readonly conflicts: readonly Conflict[];
+  readonly conflicts: readonly CellConflict[];
   /** Indexes of the merged cells that the merge changed, inserted or moved. */
-  readonly touched: readonly number[];
-  /** How many cells of the tab the merge removed. */
-  readonly removed: number;
-  /** Whether the merge changed the notebook's own metadata. */
+  readonly changedIndexes: readonly number[];
+  /** Number of cells of the tab that the merge removed. */
+  readonly removedCount: number;
+  /** Whether the merge changed the metadata of the notebook. */
   readonly hasNewMetadata: boolean;
-  /** The version on disk, by which the next merge finds out what changed. */
-  readonly base: Rekeyed;
+  /** The version on disk: the base version of the next merge. */
+  readonly newBase: UnkeyedNotebook;
   /**
-   * What `base` would be had the disk not changed the pinned cells, or null if it did not: merged
-   * with that disk again once the cells are free, it brings what was left out.
+   * The version on disk without its changes to pinned cells, or null if there are none. Merging the
+   * disk with this base later, when the cells are no longer pinned, applies these changes.
    */
-  readonly withoutDeferred: Rekeyed | null;
+  readonly newBaseWithoutDeferred: UnkeyedNotebook | null;
 }
 
-/** A notebook some of whose cells have no keys before the tab has inserted them. */
-export interface Rekeyed {
+/** A notebook whose new cells get their keys when the tab has inserted them. */
+export interface UnkeyedNotebook {
   readonly notebook: Notebook;
-  /** For each cell its index among the merged cells, or null if it is not there. */
-  readonly at: readonly (number | null)[];
+  /** For each cell its index among the merged cells, or null if it is not one of them. */
+  readonly indexes: readonly (number | null)[];
 }
 
-/** The notebook with the keys that the tab gave to the merged cells. */
-export function settled(rekeyed: Rekeyed, keys: readonly string[]): Notebook {
-  const cells = rekeyed.notebook.cells.map((cell, index) => {
-    const at = rekeyed.at[index] ?? null;
-    return at === null ? cell : { ...cell, key: keys[at] ?? null };
+/** Return the notebook with the keys that the tab gave to the merged cells. */
+export function resolveKeys(unkeyed: UnkeyedNotebook, keys: readonly string[]): Notebook {
+  const cells = unkeyed.notebook.cells.map((cell, index) => {
+    const mergedIndex = unkeyed.indexes[index] ?? null;
+    return mergedIndex === null ? cell : { ...cell, key: keys[mergedIndex] ?? null };
   });
-  return { ...rekeyed.notebook, cells };
+  return { ...unkeyed.notebook, cells };
 }
 
 /**
- * Merge what the tab shows with what the disk has, both changed since `base`.
+ * Merge the notebook of the tab with the one on disk, both changed since `base`.
  *
- * A change made on one side only arrives. Where both changed a cell, its text is merged by line if
- * that is clean; otherwise the tab's text stays, and a conflict tells.
+ * A change made on one side only is applied. The text of a cell that both sides changed is merged
+ * by line if that is possible; otherwise the text of the tab is kept and a conflict is reported.
  *
- * @param base What the tab last loaded or saved. Its keys are those of `local`.
- * @param pinned Keys of cells that are running: they are not replaced, moved or removed, and keep
- *   their outputs.
+ * @param base The version that the tab last loaded or saved, with the keys of `local`.
+ * @param pinnedKeys Keys of running cells: they are not replaced, moved or removed, and keep their
+ *   outputs.
  */
-export function merge(
+export function mergeNotebooks(
   base: Notebook,
   local: Notebook,
   disk: Notebook,
-  pinned: ReadonlySet<string> = new Set()
-): Merge {
+  pinnedKeys: ReadonlySet<string> = new Set()
+): NotebookMerge {
   const slots = matchCells(base, local, disk).map(slot => {
-    const isPinned = slot.local?.key != null && pinned.has(slot.local.key);
+    const isPinned = slot.local?.key != null && pinnedKeys.has(slot.local.key);
     return { ...slot, isPinned, ...mergeCell(slot.base, slot.local, slot.disk, isPinned) };
   });
-  const slotsOf = (side: 'base' | 'local' | 'disk'): number[] => {
-    const place = new Map(
+  const listSlots = (side: 'base' | 'local' | 'disk'): number[] => {
+    const positions = new Map(
       { base, local, disk }[side].cells.map((cell, index) => [cell, index] as const)
     );
-    const position = (slot: number): number => {
+    const getPosition = (slot: number): number => {
       const cell = slots[slot]?.[side];
-      return (cell && place.get(cell)) ?? -1;
+      return (cell && positions.get(cell)) ?? -1;
     };
-    return indexes(slots, slot => slot[side] !== null).sort((a, b) => position(a) - position(b));
+    return findIndexes(slots, slot => slot[side] !== null).sort(
+      (a, b) => getPosition(a) - getPosition(b)
+    );
   };
   const order = mergeOrder({
-    base: slotsOf('base'),
-    local: slotsOf('local'),
-    disk: slotsOf('disk'),
-    kept: new Set(indexes(slots, slot => slot.cell !== null)),
-    pinned: new Set(indexes(slots, slot => slot.isPinned))
+    base: listSlots('base'),
+    local: listSlots('local'),
+    disk: listSlots('disk'),
+    keptItems: new Set(findIndexes(slots, slot => slot.cell !== null)),
+    pinnedItems: new Set(findIndexes(slots, slot => slot.isPinned))
   });
 
-  const localIndex = new Map(local.cells.map((cell, index) => [cell, index] as const));
-  const at = new Map<number, number>();
+  const localIndexes = new Map(local.cells.map((cell, index) => [cell, index] as const));
+  const mergedIndexes = new Map<number, number>();
   const cells: MergedCell[] = [];
-  const conflicts: Conflict[] = [];
-  const touched: number[] = [];
+  const conflicts: CellConflict[] = [];
+  const changedIndexes: number[] = [];
   for (const item of order.items) {
     const slot = slots[item];
     if (slot?.cell == null) {
       continue;
     }
-    const place = cells.length;
+    const index = cells.length;
     const mine = slot.local;
-    at.set(item, place);
+    mergedIndexes.set(item, index);
     cells.push({
       ...slot.cell,
       key: mine === null ? null : mine.key,
-      local: mine === null ? null : (localIndex.get(mine) ?? null)
+      localIndex: mine === null ? null : (localIndexes.get(mine) ?? null)
     });
     if (slot.conflict !== null) {
-      conflicts.push({ at: place, kind: slot.conflict, mine, theirs: slot.disk });
+      conflicts.push({ index, kind: slot.conflict, mine, theirs: slot.disk });
     }
-    if (mine === null || order.moved.has(item) || !sameCell(mine, slot.cell)) {
-      touched.push(place);
+    if (mine === null || order.movedItems.has(item) || !isSameCell(mine, slot.cell)) {
+      changedIndexes.push(index);
     }
   }
 
-  const rekeyed = (items: readonly number[], version: (item: number) => Cell | null): Rekeyed => {
-    const kept = items.flatMap(item => {
-      const cell = version(item);
-      return cell === null ? [] : [{ cell, at: at.get(item) ?? null }];
+  const buildUnkeyed = (
+    items: readonly number[],
+    getCell: (item: number) => Cell | null
+  ): UnkeyedNotebook => {
+    const entries = items.flatMap(item => {
+      const cell = getCell(item);
+      return cell === null ? [] : [{ cell, index: mergedIndexes.get(item) ?? null }];
     });
     return {
-      notebook: { ...disk, cells: kept.map(({ cell }) => cell) },
-      at: kept.map(({ at }) => at)
+      notebook: { ...disk, cells: entries.map(({ cell }) => cell) },
+      indexes: entries.map(({ index }) => index)
     };
   };
-  const onDisk = (item: number): Cell | null => slots[item]?.disk ?? null;
-  const beforeDisk = (item: number): Cell | null =>
-    slots[item]?.deferred === true ? slots[item].base : onDisk(item);
-  const goneHere = indexes(slots, slot => slot.disk !== null && slot.cell === null);
+  const getDiskCell = (item: number): Cell | null => slots[item]?.disk ?? null;
+  const getUndeferredCell = (item: number): Cell | null =>
+    slots[item]?.isDeferred === true ? slots[item].base : getDiskCell(item);
+  const droppedSlots = findIndexes(slots, slot => slot.disk !== null && slot.cell === null);
   const metadata = mergeMetadata(base.metadata, local.metadata, disk.metadata);
   return {
     cells,
     metadata,
     minor: local.minor === base.minor ? disk.minor : local.minor,
     conflicts,
-    touched,
-    removed: slots.filter(slot => slot.local !== null && slot.cell === null).length,
-    hasNewMetadata: !sameJson(local.metadata, metadata),
-    base: rekeyed(slotsOf('disk'), onDisk),
-    withoutDeferred:
-      order.deferred || slots.some(slot => slot.deferred)
-        ? rekeyed([...order.items, ...goneHere], beforeDisk)
+    changedIndexes,
+    removedCount: slots.filter(slot => slot.local !== null && slot.cell === null).length,
+    hasNewMetadata: !isSameJson(local.metadata, metadata),
+    newBase: buildUnkeyed(listSlots('disk'), getDiskCell),
+    newBaseWithoutDeferred:
+      order.isDeferred || slots.some(slot => slot.isDeferred)
+        ? buildUnkeyed([...order.items, ...droppedSlots], getUndeferredCell)
         : null
   };
 }
 
-/** Whether a tab differs from the disk: not at all, in data only, or in what a person wrote. */
-export function difference(local: Notebook, disk: Notebook): 'none' | 'data' | 'text' {
-  const sameText =
+/** Compare the tab with the disk: equal, different in data only, or different in its text. */
+export function compareNotebooks(local: Notebook, disk: Notebook): 'none' | 'data' | 'text' {
+  const hasSameText =
     local.cells.length === disk.cells.length &&
     local.cells.every((cell, index) => {
       const other = disk.cells[index];
       return cell.key === other?.key && cell.type === other.type && cell.source === other.source;
     });
-  if (!sameText) {
+  if (!hasSameText) {
     return 'text';
   }
-  const sameData =
-    local.minor === disk.minor && sameJson(local.metadata, disk.metadata) && sameCells(local, disk);
-  return sameData ? 'none' : 'data';
+  const hasSameData =
+    local.minor === disk.minor &&
+    isSameJson(local.metadata, disk.metadata) &&
+    hasSameCells(local, disk);
+  return hasSameData ? 'none' : 'data';
 }
 
-/** One cell in its three versions; null where a version does not have it. */
-interface Slot {
+/** One cell in its three versions; null in a version that does not have it. */
+interface CellVersions {
   base: Cell | null;
   local: Cell | null;
   disk: Cell | null;
 }
 
 /**
- * Which cells are the same cell.
+ * Match the cells of the three versions.
  *
- * The tab's cells are known by their keys. Those on disk are known by their ids, and where cells
- * have none, by what is in them.
+ * Cells of the tab are identified by their keys, cells on disk by their ids or, in notebooks
+ * without ids, by their content.
  */
-function matchCells(base: Notebook, local: Notebook, disk: Notebook): Slot[] {
-  const slots: Slot[] = base.cells.map(cell => ({ base: cell, local: null, disk: null }));
-  const slotOf = new Map(slots.map(slot => [slot.base?.key, slot] as const));
+function matchCells(base: Notebook, local: Notebook, disk: Notebook): CellVersions[] {
+  const slots: CellVersions[] = base.cells.map(cell => ({ base: cell, local: null, disk: null }));
+  const slotsByKey = new Map(slots.map(slot => [slot.base?.key, slot] as const));
   for (const cell of local.cells) {
-    const known = slotOf.get(cell.key);
-    const slot = known ?? { base: null, local: cell, disk: null };
+    const knownSlot = slotsByKey.get(cell.key);
+    const slot = knownSlot ?? { base: null, local: cell, disk: null };
     slot.local = cell;
-    if (known === undefined) {
+    if (knownSlot === undefined) {
       slots.push(slot);
-      slotOf.set(cell.key, slot);
+      slotsByKey.set(cell.key, slot);
     }
   }
-  const byId = new Map<string, Slot>();
+  const slotsById = new Map<string, CellVersions>();
   for (const slot of slots) {
     const id = (slot.base ?? slot.local)?.id ?? null;
-    if (id !== null && !byId.has(id)) {
-      byId.set(id, slot);
+    if (id !== null && !slotsById.has(id)) {
+      slotsById.set(id, slot);
     }
   }
-  const anonymous = withoutIds(base, disk);
-  const isSaved = anonymous && sameCells(local, disk);
-  const unmatched: Cell[] = [];
+  const hasMissingIds = lacksIds(base, disk);
+  const isSaved = hasMissingIds && hasSameCells(local, disk);
+  const unmatchedCells: Cell[] = [];
   for (const [index, cell] of disk.cells.entries()) {
     const key = isSaved ? (local.cells[index]?.key ?? null) : cell.key;
-    const slot = key === null ? byId.get(cell.id ?? '') : slotOf.get(key);
+    const slot = key === null ? slotsById.get(cell.id ?? '') : slotsByKey.get(key);
     if (slot?.disk === null) {
       slot.disk = cell;
     } else {
-      unmatched.push(cell);
+      unmatchedCells.push(cell);
     }
   }
-  const left = anonymous ? matchByContent(slots, unmatched) : unmatched;
-  return [...slots, ...left.map(cell => ({ base: null, local: null, disk: cell }))];
+  const newCells = hasMissingIds ? matchByContent(slots, unmatchedCells) : unmatchedCells;
+  return [...slots, ...newCells.map(cell => ({ base: null, local: null, disk: cell }))];
 }
 
-/** Whether the disk has what the tab shows: a save went through, and its answer got lost. */
-function sameCells(local: Notebook, disk: Notebook): boolean {
+/** Return whether the disk has the cells of the tab: a save succeeded, but its reply was lost. */
+function hasSameCells(local: Notebook, disk: Notebook): boolean {
   return (
     local.cells.length === disk.cells.length &&
     local.cells.every((cell, index) => {
       const other = disk.cells[index];
-      return other !== undefined && sameCell(cell, other);
+      return other !== undefined && isSameCell(cell, other);
     })
   );
 }
 
-function withoutIds(...notebooks: Notebook[]): boolean {
+function lacksIds(...notebooks: Notebook[]): boolean {
   return notebooks.some(notebook => notebook.cells.some(cell => cell.id === null));
 }
 
-/** Give cells on disk to slots that lack one by what is in them; answers those left over. */
-function matchByContent(slots: readonly Slot[], cells: readonly Cell[]): Cell[] {
-  const known = slots.filter(slot => slot.base !== null && slot.disk === null);
-  const inserted = slots.filter(slot => slot.base === null && slot.disk === null);
-  const aligned = alignByContent(
-    known.flatMap(({ base }) => base ?? []),
-    inserted.flatMap(({ local }) => local ?? []),
+/** Assign cells on disk, by content, to slots without one; return the cells that are left. */
+function matchByContent(slots: readonly CellVersions[], cells: readonly Cell[]): Cell[] {
+  const knownSlots = slots.filter(slot => slot.base !== null && slot.disk === null);
+  const insertedSlots = slots.filter(slot => slot.base === null && slot.disk === null);
+  const alignment = alignByContent(
+    knownSlots.flatMap(({ base }) => base ?? []),
+    insertedSlots.flatMap(({ local }) => local ?? []),
     cells
   );
-  const taken = new Set<number>();
+  const usedIndexes = new Set<number>();
   for (const [candidates, pairs] of [
-    [known, aligned.known],
-    [inserted, aligned.inserted]
+    [knownSlots, alignment.knownPairs],
+    [insertedSlots, alignment.insertedPairs]
   ] as const) {
     for (const [i, j] of pairs) {
-      assign(candidates[i], cells[j]);
-      taken.add(j);
+      setDiskCell(candidates[i], cells[j]);
+      usedIndexes.add(j);
     }
   }
-  return cells.filter((_, index) => !taken.has(index));
+  return cells.filter((_, index) => !usedIndexes.has(index));
 }
 
-function assign(slot: Slot | undefined, cell: Cell | undefined): void {
+function setDiskCell(slot: CellVersions | undefined, cell: Cell | undefined): void {
   if (slot !== undefined && cell !== undefined) {
     slot.disk = cell;
   }
 }
 
-function indexes<T>(items: readonly T[], test: (item: T) => boolean): number[] {
+function findIndexes<T>(items: readonly T[], test: (item: T) => boolean): number[] {
   return items.flatMap((item, index) => (test(item) ? [index] : []));
 }

@@ -1,19 +1,21 @@
-/** Two indexes whose items belong together: one in the first list, one in the second. */
+/** Two indexes of corresponding items: in the first list and in the second. */
 export type Pair = readonly [number, number];
 
 /** Counts the steps of a comparison. */
-export class Work {
-  spent = 0;
+export class StepCounter {
+  steps = 0;
 }
 
-/** Edit distance up to which the shortest edit script is searched; it takes memory by its square. */
-const LONGEST_SEARCH = 1000;
+/**
+ * Maximum edit distance of the search for the shortest edit script; memory grows with its square.
+ */
+const MAX_EDIT_DISTANCE = 1000;
 
-/** Steps of one search, and of all that is done for two lists, for each of their items. */
-const STEPS = { search: 100, all: 400 };
+/** Maximum number of steps for each item: of one search, and of the whole comparison. */
+const MAX_STEPS_PER_ITEM = { search: 100, all: 400 };
 
 /** A part of a list of numbers. */
-interface Span {
+interface Slice {
   readonly items: Int32Array;
   readonly start: number;
   readonly stop: number;
@@ -22,17 +24,17 @@ interface Span {
 /**
  * Return items that both lists have in the same order, as ascending pairs of indexes.
  *
- * The longest such sequence, except where the search takes more steps than are linear in the length
- * of the lists: there the items that occur once on either side are the anchors, and what stands
- * between them may be left without pairs.
+ * The result is the longest such sequence unless the search takes more steps than are linear in the
+ * length of the lists. Then the items that occur once on both sides are anchors, and items between
+ * them may stay without pairs.
  */
-export function commonSubsequence(
+export function findCommonSubsequence(
   first: readonly string[],
   second: readonly string[],
-  work = new Work()
+  counter = new StepCounter()
 ): Pair[] {
   const numbers = new Map<string, number>();
-  const numbered = (items: readonly string[]): Span => ({
+  const toSlice = (items: readonly string[]): Slice => ({
     items: Int32Array.from(items, item => {
       const number = numbers.get(item) ?? numbers.size;
       numbers.set(item, number);
@@ -42,13 +44,19 @@ export function commonSubsequence(
     stop: items.length
   });
   const pairs: Pair[] = [];
-  const end = work.spent + STEPS.all * (first.length + second.length);
-  collectCommon(numbered(first), numbered(second), pairs, work, end);
+  const stepLimit = counter.steps + MAX_STEPS_PER_ITEM.all * (first.length + second.length);
+  collectCommonPairs(toSlice(first), toSlice(second), pairs, counter, stepLimit);
   return pairs;
 }
 
-/** @param end How many steps may be spent when no more search begins. */
-function collectCommon(a: Span, b: Span, pairs: Pair[], work: Work, end: number): void {
+/** @param stepLimit The number of steps after which no new search begins. */
+function collectCommonPairs(
+  a: Slice,
+  b: Slice,
+  pairs: Pair[],
+  counter: StepCounter,
+  stepLimit: number
+): void {
   let [i, j, iStop, jStop] = [a.start, b.start, a.stop, b.stop];
   while (i < iStop && j < jStop && a.items[i] === b.items[j]) {
     pairs.push([i++, j++]);
@@ -57,15 +65,15 @@ function collectCommon(a: Span, b: Span, pairs: Pair[], work: Work, end: number)
     iStop--;
     jStop--;
   }
-  work.spent += a.stop - a.start - (iStop - i) + 1;
-  if (i < iStop && j < jStop && work.spent < end) {
+  counter.steps += a.stop - a.start - (iStop - i) + 1;
+  if (i < iStop && j < jStop && counter.steps < stepLimit) {
     const restA = { ...a, start: i, stop: iStop };
     const restB = { ...b, start: j, stop: jStop };
-    const middle = shortestScript(restA, restB, work);
-    if (middle === null) {
-      collectAnchored(restA, restB, pairs, work, end);
+    const scriptPairs = findShortestScript(restA, restB, counter);
+    if (scriptPairs === null) {
+      collectBetweenAnchors(restA, restB, pairs, counter, stepLimit);
     } else {
-      for (const pair of middle) {
+      for (const pair of scriptPairs) {
         pairs.push(pair);
       }
     }
@@ -75,30 +83,31 @@ function collectCommon(a: Span, b: Span, pairs: Pair[], work: Work, end: number)
   }
 }
 
-/** Myers' greedy search, or null if the lists differ in too many places. */
-function shortestScript(a: Span, b: Span, work: Work): Pair[] | null {
+/** Run the greedy search of Myers (1986); return null if the lists differ in too many places. */
+function findShortestScript(a: Slice, b: Slice, counter: StepCounter): Pair[] | null {
   const [first, second] = [a.items.subarray(a.start, a.stop), b.items.subarray(b.start, b.stop)];
   const [n, m] = [first.length, second.length];
-  const limit = Math.min(n + m, LONGEST_SEARCH);
-  const end = work.spent + STEPS.search * (n + m);
+  const limit = Math.min(n + m, MAX_EDIT_DISTANCE);
+  const stepLimit = counter.steps + MAX_STEPS_PER_ITEM.search * (n + m);
   // Furthest index of the first list on each diagonal k, at k + limit + 1.
   const furthest = new Int32Array(2 * limit + 3);
   const history: Int32Array[] = [];
-  for (let d = 0; d <= limit && work.spent < end; d++) {
+  for (let d = 0; d <= limit && counter.steps < stepLimit; d++) {
     for (let k = -d; k <= d; k += 2) {
-      const at = k + limit + 1;
-      const below = furthest[at + 1] ?? 0;
-      const beside = furthest[at - 1] ?? 0;
-      const start = k === -d || (k !== d && beside < below) ? below : beside + 1;
+      const slot = k + limit + 1;
+      const fromInsertion = furthest[slot + 1] ?? 0;
+      const fromDeletion = furthest[slot - 1] ?? 0;
+      const start =
+        k === -d || (k !== d && fromDeletion < fromInsertion) ? fromInsertion : fromDeletion + 1;
       let i = start;
       while (i < n && i - k < m && first[i] === second[i - k]) {
         i++;
       }
-      work.spent += i - start + 1;
-      furthest[at] = i;
+      counter.steps += i - start + 1;
+      furthest[slot] = i;
       if (i >= n && i - k >= m) {
         history.push(furthest.slice(limit + 1 - d, limit + 2 + d));
-        return retrace(history, n, m).map(([x, y]) => [a.start + x, b.start + y]);
+        return retracePath(history, n, m).map(([x, y]) => [a.start + x, b.start + y]);
       }
     }
     history.push(furthest.slice(limit + 1 - d, limit + 2 + d));
@@ -106,22 +115,22 @@ function shortestScript(a: Span, b: Span, work: Work): Pair[] | null {
   return null;
 }
 
-/** The matches on the path that a search went, from the end back to the start. */
-function retrace(history: readonly Int32Array[], n: number, m: number): Pair[] {
+/** Return the matches on the path of a search, from the end back to the start. */
+function retracePath(history: readonly Int32Array[], n: number, m: number): Pair[] {
   const pairs: Pair[] = [];
   let [i, j] = [n, m];
   for (let d = history.length - 1; d > 0; d--) {
-    const before = history[d - 1];
-    const reached = (k: number): number => before?.[k + d - 1] ?? 0;
+    const previousStep = history[d - 1];
+    const getFurthest = (k: number): number => previousStep?.[k + d - 1] ?? 0;
     const k = i - j;
-    const down = k === -d || (k !== d && reached(k - 1) < reached(k + 1));
-    const from = down ? k + 1 : k - 1;
-    const start = down ? reached(from) : reached(from) + 1;
+    const isInsertion = k === -d || (k !== d && getFurthest(k - 1) < getFurthest(k + 1));
+    const previousDiagonal = isInsertion ? k + 1 : k - 1;
+    const start = isInsertion ? getFurthest(previousDiagonal) : getFurthest(previousDiagonal) + 1;
     while (i > start) {
       pairs.push([--i, --j]);
     }
-    i = reached(from);
-    j = i - from;
+    i = getFurthest(previousDiagonal);
+    j = i - previousDiagonal;
   }
   while (i > 0) {
     pairs.push([--i, --j]);
@@ -129,22 +138,28 @@ function retrace(history: readonly Int32Array[], n: number, m: number): Pair[] {
   return pairs.reverse();
 }
 
-/** Collect the items that are unique on both sides, and what is common between them. */
-function collectAnchored(a: Span, b: Span, pairs: Pair[], work: Work, end: number): void {
-  const inFirst = uniqueItems(a);
-  const inSecond = uniqueItems(b);
-  work.spent += a.stop - a.start + b.stop - b.start;
-  const shared = [...inFirst].flatMap(([item, i]): Pair[] => {
-    const j = inSecond.get(item);
+/** Collect the items that are unique on both sides, and the common items between them. */
+function collectBetweenAnchors(
+  a: Slice,
+  b: Slice,
+  pairs: Pair[],
+  counter: StepCounter,
+  stepLimit: number
+): void {
+  const uniqueInFirst = findUniqueItems(a);
+  const uniqueInSecond = findUniqueItems(b);
+  counter.steps += a.stop - a.start + b.stop - b.start;
+  const shared = [...uniqueInFirst].flatMap(([item, i]): Pair[] => {
+    const j = uniqueInSecond.get(item);
     return j === undefined ? [] : [[i, j]];
   });
-  const kept = heaviestIncreasing(shared.map(([, j]) => j));
-  const anchors = shared.filter((_, index) => kept.has(index));
+  const anchorIndexes = findHeaviestIncreasing(shared.map(([, j]) => j));
+  const anchors = shared.filter((_, index) => anchorIndexes.has(index));
   let [i, j] = [a.start, b.start];
   if (anchors.length > 0) {
     for (const [atA, atB] of [...anchors, [a.stop, b.stop] as const]) {
       const gapA = { ...a, start: i, stop: atA };
-      collectCommon(gapA, { ...b, start: j, stop: atB }, pairs, work, end);
+      collectCommonPairs(gapA, { ...b, start: j, stop: atB }, pairs, counter, stepLimit);
       if (atA < a.stop) {
         pairs.push([atA, atB]);
       }
@@ -153,16 +168,16 @@ function collectAnchored(a: Span, b: Span, pairs: Pair[], work: Work, end: numbe
   }
 }
 
-/** The places of the items that occur once, in ascending order. */
-function uniqueItems({ items, start, stop }: Span): Map<number, number> {
+/** Return the items that occur once with their indexes, in ascending order. */
+function findUniqueItems({ items, start, stop }: Slice): Map<number, number> {
   const unique = new Map<number, number>();
-  const seen = new Set<number>();
+  const seenItems = new Set<number>();
   for (let index = start; index < stop; index++) {
     const item = items[index] ?? 0;
-    if (seen.has(item)) {
+    if (seenItems.has(item)) {
       unique.delete(item);
     } else {
-      seen.add(item);
+      seenItems.add(item);
       unique.set(item, index);
     }
   }
@@ -170,13 +185,13 @@ function uniqueItems({ items, start, stop }: Span): Map<number, number> {
 }
 
 /**
- * The indexes of the increasing subsequence of distinct `values` with the greatest total weight.
+ * Return the indexes of the increasing subsequence of distinct `values` with the greatest weight.
  *
- * What is not in it is what has to move to sort the list.
+ * Items that are not in it have to move to sort the list.
  */
-export function heaviestIncreasing(
+export function findHeaviestIncreasing(
   values: readonly number[],
-  weight: (index: number) => number = () => 1
+  getWeight: (index: number) => number = () => 1
 ): Set<number> {
   const ranks = new Map(
     [...values].sort((a, b) => a - b).map((value, rank) => [value, rank + 1] as const)
@@ -195,19 +210,19 @@ export function heaviestIncreasing(
       }
     }
     previous[index] = chain.last;
-    const extended = { total: chain.total + weight(index), last: index };
+    const longerChain = { total: chain.total + getWeight(index), last: index };
     for (let at = rank; at <= values.length; at += at & -at) {
-      if ((best[at]?.total ?? 0) < extended.total) {
-        best[at] = extended;
+      if ((best[at]?.total ?? 0) < longerChain.total) {
+        best[at] = longerChain;
       }
     }
-    if (extended.total > end.total) {
-      end = extended;
+    if (longerChain.total > end.total) {
+      end = longerChain;
     }
   });
-  const kept = new Set<number>();
+  const chainIndexes = new Set<number>();
   for (let at = end.last; at >= 0; at = previous[at] ?? -1) {
-    kept.add(at);
+    chainIndexes.add(at);
   }
-  return kept;
+  return chainIndexes;
 }

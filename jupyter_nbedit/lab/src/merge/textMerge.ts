@@ -1,6 +1,6 @@
-import { commonSubsequence } from './sequence';
+import { findCommonSubsequence } from './sequence';
 
-/** Replace what is between two offsets (UTF-16 code units) of a text. */
+/** Replaces the text between two offsets (UTF-16 code units). */
 export interface Hunk {
   readonly start: number;
   readonly end: number;
@@ -8,18 +8,18 @@ export interface Hunk {
 }
 
 /**
- * The places where a text has to change to become another, ascending and apart from each other.
+ * Return the smallest changes that turn one text into another, in ascending order.
  *
- * Lines in common stay untouched, and within changed lines what they begin and end with, so that a
- * caret elsewhere does not move. No hunk cuts a surrogate pair: Yjs would destroy it.
+ * Common lines stay untouched, and so do the common start and end of changed lines: a caret
+ * elsewhere does not move. No hunk cuts a surrogate pair, which Yjs would destroy.
  */
-export function hunks(from: string, to: string): Hunk[] {
-  const fromLines = linesWithEnds(from);
-  const toLines = linesWithEnds(to);
-  const found: Hunk[] = [];
+export function computeHunks(from: string, to: string): Hunk[] {
+  const fromLines = splitLines(from);
+  const toLines = splitLines(to);
+  const result: Hunk[] = [];
   let [i, j, fromOffset, toOffset] = [0, 0, 0, 0];
   for (const [a, b] of [
-    ...commonSubsequence(fromLines, toLines),
+    ...findCommonSubsequence(fromLines, toLines),
     [fromLines.length, toLines.length] as const
   ]) {
     const fromStart = fromOffset;
@@ -30,31 +30,31 @@ export function hunks(from: string, to: string): Hunk[] {
     for (; j < b; j++) {
       toOffset += toLines[j]?.length ?? 0;
     }
-    const hunk = trimmed(from.slice(fromStart, fromOffset), to.slice(toStart, toOffset));
+    const hunk = trimCommonEnds(from.slice(fromStart, fromOffset), to.slice(toStart, toOffset));
     if (hunk.end > hunk.start || hunk.text !== '') {
-      found.push({ start: fromStart + hunk.start, end: fromStart + hunk.end, text: hunk.text });
+      result.push({ start: fromStart + hunk.start, end: fromStart + hunk.end, text: hunk.text });
     }
     fromOffset += fromLines[i++]?.length ?? 0;
     toOffset += toLines[j++]?.length ?? 0;
   }
-  return found;
+  return result;
 }
 
-/** Apply hunks to the text they were made for. */
-export function applyHunks(text: string, changes: readonly Hunk[]): string {
+/** Apply hunks to the text they were computed for. */
+export function applyHunks(text: string, hunks: readonly Hunk[]): string {
   let result = '';
   let offset = 0;
-  for (const hunk of changes) {
+  for (const hunk of hunks) {
     result += text.slice(offset, hunk.start) + hunk.text;
     offset = hunk.end;
   }
   return result + text.slice(offset);
 }
 
-/** Where an offset of the old text is in the new one; inside a changed span, at its start. */
-export function mapOffset(offset: number, changes: readonly Hunk[]): number {
+/** Map an offset of the old text to the new one; an offset inside a hunk maps to its start. */
+export function mapOffset(offset: number, hunks: readonly Hunk[]): number {
   let shift = 0;
-  for (const hunk of changes) {
+  for (const hunk of hunks) {
     if (hunk.end <= offset && hunk.start < offset) {
       shift += hunk.text.length - (hunk.end - hunk.start);
     } else if (hunk.start < offset) {
@@ -65,22 +65,22 @@ export function mapOffset(offset: number, changes: readonly Hunk[]): number {
 }
 
 /**
- * Merge two changes of one text by line, or null where both touch the same place.
+ * Merge two changes of one text by line; return null if both change the same place.
  *
- * Changes to neighbouring lines count as the same place, as they do for git.
+ * Changes of neighbouring lines count as the same place, as in git.
  */
 export function mergeText(base: string, local: string, disk: string): string | null {
   const baseLines = base.split('\n');
   const localLines = local.split('\n');
   const diskLines = disk.split('\n');
-  const inLocal = new Map(commonSubsequence(baseLines, localLines));
-  const inDisk = new Map(commonSubsequence(baseLines, diskLines));
+  const localMatches = new Map(findCommonSubsequence(baseLines, localLines));
+  const diskMatches = new Map(findCommonSubsequence(baseLines, diskLines));
   const merged: string[] = [];
   let [i, j, k] = [0, 0, 0];
   for (let stop = 0; stop <= baseLines.length; stop++) {
-    const atEnd = stop === baseLines.length;
-    const localStop = atEnd ? localLines.length : inLocal.get(stop);
-    const diskStop = atEnd ? diskLines.length : inDisk.get(stop);
+    const isAtEnd = stop === baseLines.length;
+    const localStop = isAtEnd ? localLines.length : localMatches.get(stop);
+    const diskStop = isAtEnd ? diskLines.length : diskMatches.get(stop);
     if (localStop === undefined || diskStop === undefined) {
       continue;
     }
@@ -102,21 +102,21 @@ export function mergeText(base: string, local: string, disk: string): string | n
 }
 
 function mergeLines(base: string[], local: string[], disk: string[]): string[] | null {
-  if (sameLines(local, base) || sameLines(local, disk)) {
+  if (hasSameLines(local, base) || hasSameLines(local, disk)) {
     return disk;
   }
-  return sameLines(disk, base) ? local : null;
+  return hasSameLines(disk, base) ? local : null;
 }
 
-function sameLines(a: readonly string[], b: readonly string[]): boolean {
+function hasSameLines(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((line, index) => line === b[index]);
 }
 
-function linesWithEnds(text: string): string[] {
+function splitLines(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+/g) ?? [];
 }
 
-function trimmed(from: string, to: string): Hunk {
+function trimCommonEnds(from: string, to: string): Hunk {
   const shortest = Math.min(from.length, to.length);
   let prefix = 0;
   while (prefix < shortest && from[prefix] === to[prefix]) {

@@ -1,182 +1,199 @@
 import type { FileChange } from '../server/fileChanges';
-import { isInvented, UNNAMED } from '../ui/displayText';
+import type { OperationEntry } from '../server/models';
+import { ANONYMOUS_USER, isGeneratedUserName } from '../ui/displayText';
 
-/** One cell that an edit touched, or the notebook's metadata, as the edit's event has it. */
-export interface Done {
-  /** The operation's name. */
-  readonly op: string;
-  /** The cell's id, or null if it has none. */
-  readonly cell: string | null;
-  /** Where the cell stands after the edit; null for the notebook as a whole. */
-  readonly index: number | null;
-}
-
-/** What is told of an edit. */
-export interface Told {
-  /** Names of the cells that changed. */
+/** The cells that an edit has affected, for notifications. */
+export interface AffectedCells {
+  /** Keys of the changed cells. */
   readonly cells: readonly string[];
-  /** How many cells were removed. */
-  readonly removed: number;
+  /** Number of removed cells. */
+  readonly removedCount: number;
   /** Whether the notebook's metadata changed. */
-  readonly isOfNotebook: boolean;
+  readonly hasMetadataChange: boolean;
 }
 
-/** Operations after which a cell may be gone. */
-const MAY_REMOVE = new Set(['delete', 'merge']);
+/** Operations that may remove a cell. */
+const REMOVING_OPERATIONS = new Set(['delete', 'merge']);
 
-/** Whether a notebook with these cells has what the edit did, as far as names can show it. */
-export function isThere(edit: readonly Done[], cells: readonly string[]): boolean {
-  const present = new Set(cells);
-  return [...lastDone(edit)].every(([cell, op]) =>
-    op === 'delete' ? !present.has(cell) : op === 'merge' || present.has(cell)
+/** Return whether a notebook with these cells contains an edit, as far as ids can show it. */
+export function isApplied(
+  operations: readonly OperationEntry[],
+  cells: readonly string[]
+): boolean {
+  const presentCells = new Set(cells);
+  return [...getLastOperations(operations)].every(([id, op]) =>
+    op === 'delete' ? !presentCells.has(id) : op === 'merge' || presentCells.has(id)
   );
 }
 
 /**
- * What to tell of an edit.
+ * Summarize the operations of an edit.
  *
- * @param cells Names of the cells the notebook has now.
+ * @param cells Keys of the cells that the notebook has now.
  */
-export function told(edit: readonly Done[], cells: readonly string[]): Told {
-  const present = new Set(cells);
-  const last = lastDone(edit);
-  const gone = [...last].filter(([cell, op]) => MAY_REMOVE.has(op) && !present.has(cell));
-  const nameless = edit.filter(({ cell, index }) => cell === null && index !== null);
-  const atIndex = nameless
-    .filter(({ op }) => !MAY_REMOVE.has(op))
+export function summarizeOperations(
+  operations: readonly OperationEntry[],
+  cells: readonly string[]
+): AffectedCells {
+  const presentCells = new Set(cells);
+  const lastOperations = getLastOperations(operations);
+  const missing = [...lastOperations].filter(
+    ([id, op]) => REMOVING_OPERATIONS.has(op) && !presentCells.has(id)
+  );
+  const withoutId = operations.filter(({ cell_id: id, index }) => id === null && index !== null);
+  const cellsByIndex = withoutId
+    .filter(({ op }) => !REMOVING_OPERATIONS.has(op))
     .flatMap(({ index }) => cells[index ?? -1] ?? []);
   return {
-    cells: [...new Set([...[...last.keys()].filter(cell => present.has(cell)), ...atIndex])],
-    removed: gone.length + nameless.filter(({ op }) => op === 'delete').length,
-    isOfNotebook: edit.some(({ cell, index }) => cell === null && index === null)
+    cells: [
+      ...new Set([
+        ...[...lastOperations.keys()].filter(cell => presentCells.has(cell)),
+        ...cellsByIndex
+      ])
+    ],
+    removedCount: missing.length + withoutId.filter(({ op }) => op === 'delete').length,
+    hasMetadataChange: operations.some(({ cell_id: id, index }) => id === null && index === null)
   };
 }
 
-/** What was done last to each cell that has a name. */
-function lastDone(edit: readonly Done[]): Map<string, string> {
-  return new Map(edit.flatMap(({ cell, op }) => (cell === null ? [] : [[cell, op] as const])));
-}
-
-/** What came into a notebook from outside. */
-export interface Arrived {
-  /** Keys of the cells that changed. */
-  readonly cells: readonly string[];
-  /** How many cells were removed. */
-  readonly removed: number;
-  /** Whether the notebook's metadata changed. */
-  readonly isOfNotebook: boolean;
-  /** Whether there may be more of all this. */
-  readonly isCut: boolean;
-}
-
-/** An edit of the server's history, and what its event says of it. */
-export interface NumberedEdit extends Told {
-  readonly id: number;
-}
-
-/** A part of what came, with who is said to have made it. */
-export interface Share extends Arrived {
-  readonly clients: readonly string[];
-  /** The edits of the server's history that it is made of, oldest first. */
-  readonly edits: readonly NumberedEdit[];
-  /** Whether it is known to be made of these edits and of nothing else. */
-  readonly isWhole: boolean;
-}
-
-/**
- * Say who made what, as far as that is said.
- *
- * What one client has made is its own, whatever its events name. What several have made is shared
- * out by what their events name, and what is left is of all of them.
- *
- * @param changes What was said, oldest first.
- * @param keys The keys of all cells of the notebook.
- */
-export function shares(
-  arrived: Arrived,
-  changes: readonly FileChange[],
-  keys: readonly string[]
-): Share[] {
-  const edits = changes.filter(isEdit);
-  const clients = [...new Set(edits.map(clientOf))];
-  if (clients.length < 2) {
-    return [{ ...arrived, ...sayings(edits, keys) }].filter(isSomething);
-  }
-  const all = new Set(arrived.cells);
-  const left = new Set(all);
-  const shared = clients.map(client => {
-    const own = edits.filter(change => clientOf(change) === client);
-    const { cells, removed, isOfNotebook } = toldOf(own, keys);
-    const changed = cells.filter(cell => all.has(cell));
-    changed.forEach(cell => left.delete(cell));
-    const isCut = own.some(change => change.isCut);
-    return { cells: changed, removed, isOfNotebook, isCut, ...sayings(own, keys) };
-  });
-  const rest = { cells: [...left], removed: 0, isOfNotebook: false, isCut: false };
-  return [...shared, { ...rest, ...sayings(edits, keys), edits: [], isWhole: false }].filter(
-    isSomething
+/** Return the last operation on each cell that has an id. */
+function getLastOperations(operations: readonly OperationEntry[]): Map<string, string> {
+  return new Map(
+    operations.flatMap(({ cell_id: id, op }) => (id === null ? [] : [[id, op] as const]))
   );
 }
 
-/** What the events of these edits name in a notebook with these cells. */
-export function toldOf(
+/** A change of a notebook that came from outside. */
+export interface IncomingChange {
+  /** Keys of the changed cells. */
+  readonly cells: readonly string[];
+  /** Number of removed cells. */
+  readonly removedCount: number;
+  /** Whether the notebook's metadata changed. */
+  readonly hasMetadataChange: boolean;
+  /** Whether there may be more changes. */
+  readonly isTruncated: boolean;
+}
+
+/** An edit of the history, with the cells that its event names. */
+export interface AttributedEdit extends AffectedCells {
+  readonly id: number;
+}
+
+/** A part of an incoming change, with the clients that made it. */
+export interface AttributedChange extends IncomingChange {
+  readonly clients: readonly string[];
+  /** The edits of the history that it consists of, oldest first. */
+  readonly edits: readonly AttributedEdit[];
+  /** Whether it consists of these edits and of nothing else. */
+  readonly isComplete: boolean;
+}
+
+/**
+ * Attribute an incoming change to the clients that made it.
+ *
+ * A change by one client is attributed to that client, regardless of what its events name. A change
+ * by several clients is divided by what their events name, and the rest is attributed to all of
+ * them.
+ *
+ * @param changes The reported changes, oldest first.
+ * @param keys The keys of all cells of the notebook.
+ */
+export function attributeChange(
+  change: IncomingChange,
+  changes: readonly FileChange[],
+  keys: readonly string[]
+): AttributedChange[] {
+  const edits = changes.filter(isServerEdit);
+  const clients = [...new Set(edits.map(getClient))];
+  if (clients.length < 2) {
+    return [{ ...change, ...collectAttribution(edits, keys) }].filter(hasContent);
+  }
+  const changedCells = new Set(change.cells);
+  const unattributed = new Set(changedCells);
+  const attributed = clients.map(client => {
+    const ownChanges = edits.filter(change => getClient(change) === client);
+    const { cells, removedCount, hasMetadataChange } = summarizeChanges(ownChanges, keys);
+    const changed = cells.filter(cell => changedCells.has(cell));
+    changed.forEach(cell => unattributed.delete(cell));
+    const isTruncated = ownChanges.some(change => change.isTruncated);
+    return {
+      cells: changed,
+      removedCount,
+      hasMetadataChange,
+      isTruncated,
+      ...collectAttribution(ownChanges, keys)
+    };
+  });
+  const rest = {
+    cells: [...unattributed],
+    removedCount: 0,
+    hasMetadataChange: false,
+    isTruncated: false
+  };
+  return [
+    ...attributed,
+    { ...rest, ...collectAttribution(edits, keys), edits: [], isComplete: false }
+  ].filter(hasContent);
+}
+
+/** Summarize the operations that the events of these edits name. */
+export function summarizeChanges(
   edits: readonly FileChange[],
   keys: readonly string[]
-): ReturnType<typeof told> {
-  return told(
-    edits.flatMap(({ done }) => done),
+): ReturnType<typeof summarizeOperations> {
+  return summarizeOperations(
+    edits.flatMap(({ operations }) => operations),
     keys
   );
 }
 
-/** Whether a change is an edit made by our server: of others nobody tells the hash. */
-export function isEdit({ hash }: FileChange): boolean {
+/** Return whether a change was made through the server: only these have a hash. */
+export function isServerEdit({ hash }: FileChange): boolean {
   return hash !== null;
 }
 
 /**
- * Return who made a change, as far as it is said.
+ * Return the client that made a change, if it is reported.
  *
- * Jupyter Server invents another user name for each request that brings its token: edits under such
- * names count as made by one client.
+ * Jupyter Server generates another user name for each request that is authenticated by its token:
+ * edits under such names count as made by one client.
  */
-export function clientOf({ client }: FileChange): string | null {
-  return client !== null && isInvented(client) ? UNNAMED : client;
+export function getClient({ client }: FileChange): string | null {
+  return client !== null && isGeneratedUserName(client) ? ANONYMOUS_USER : client;
 }
 
-/**
- * Return what is left of a share without an edit that is not in effect any more, or null if that is
- * nothing.
- */
-export function withoutEdit(share: Share, id: number): Share | null {
-  const undone = share.edits.find(edit => edit.id === id);
-  if (undone === undefined) {
-    return share;
+/** Remove an edit that is no longer in effect from a change; return null if nothing is left. */
+export function removeEdit(attributed: AttributedChange, id: number): AttributedChange | null {
+  const undoneEdit = attributed.edits.find(edit => edit.id === id);
+  if (undoneEdit === undefined) {
+    return attributed;
   }
-  const edits = share.edits.filter(edit => edit !== undone);
-  const stillTold = new Set(edits.flatMap(({ cells }) => cells));
-  const gone = new Set(undone.cells.filter(cell => !stillTold.has(cell)));
-  const cells = share.cells.filter(cell => !gone.has(cell));
-  const isOfNotebook =
-    share.isOfNotebook && (!undone.isOfNotebook || edits.some(edit => edit.isOfNotebook));
-  const removed = Math.max(share.removed - undone.removed, 0);
-  const rest = { ...share, edits, cells, removed, isOfNotebook };
-  return edits.length > 0 && isSomething(rest) ? rest : null;
+  const edits = attributed.edits.filter(edit => edit !== undoneEdit);
+  const remainingCells = new Set(edits.flatMap(({ cells }) => cells));
+  const withdrawnCells = new Set(undoneEdit.cells.filter(cell => !remainingCells.has(cell)));
+  const cells = attributed.cells.filter(cell => !withdrawnCells.has(cell));
+  const hasMetadataChange =
+    attributed.hasMetadataChange &&
+    (!undoneEdit.hasMetadataChange || edits.some(edit => edit.hasMetadataChange));
+  const removedCount = Math.max(attributed.removedCount - undoneEdit.removedCount, 0);
+  const rest = { ...attributed, edits, cells, removedCount, hasMetadataChange };
+  return edits.length > 0 && hasContent(rest) ? rest : null;
 }
 
-function sayings(
+function collectAttribution(
   edits: readonly FileChange[],
   keys: readonly string[]
-): Pick<Share, 'clients' | 'edits' | 'isWhole'> {
+): Pick<AttributedChange, 'clients' | 'edits' | 'isComplete'> {
   return {
-    clients: [...new Set(edits.flatMap(change => clientOf(change) ?? []))],
+    clients: [...new Set(edits.flatMap(change => getClient(change) ?? []))],
     edits: edits.flatMap(change =>
-      change.edit === null ? [] : [{ id: change.edit, ...toldOf([change], keys) }]
+      change.editId === null ? [] : [{ id: change.editId, ...summarizeChanges([change], keys) }]
     ),
-    isWhole: edits.length > 0 && edits.every(({ edit }) => edit !== null)
+    isComplete: edits.length > 0 && edits.every(({ editId }) => editId !== null)
   };
 }
 
-function isSomething({ cells, removed, isOfNotebook }: Arrived): boolean {
-  return cells.length > 0 || removed > 0 || isOfNotebook;
+function hasContent({ cells, removedCount, hasMetadataChange }: IncomingChange): boolean {
+  return cells.length > 0 || removedCount > 0 || hasMetadataChange;
 }

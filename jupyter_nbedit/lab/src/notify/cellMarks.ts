@@ -1,114 +1,114 @@
 import type { Cell as CellWidget } from '@jupyterlab/cells';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { Gaze } from './viewTracker';
-import { markText } from './wording';
+import { ViewTracker } from './viewTracker';
+import { describeMark } from './wording';
 
-const FLASH = 'jp-nbedit-flash';
-const CONFLICT = 'jp-nbedit-conflict';
+const FLASH_CLASS = 'jp-nbedit-flash';
+const CONFLICT_CLASS = 'jp-nbedit-conflict';
 
 /** How long a flash is shown, in milliseconds. */
 const FLASH_TIME = 2500;
 
 /** The class of the element beside a marked cell. */
-const MARK = 'jp-nbedit-mark';
+const MARK_CLASS = 'jp-nbedit-mark';
 
-/** How many clients a mark names; of more the last ones. */
-const CLIENTS = 3;
+/** Maximum number of clients that a mark names; of more, the last ones. */
+const MAX_CLIENTS = 3;
 
 /**
- * The marks at the cells of one notebook that were changed from outside and not looked at since.
+ * The change marks of one notebook: cells that were changed from outside and not viewed since.
  *
- * They go by the cells' names: a cell that is scrolled out, gets another widget or is seen in a
- * second view has the same mark, and to look at it in one view is enough.
+ * Marks belong to cell ids: a cell that gets another widget, or is shown in a second view, has the
+ * same mark, and viewing it in one view removes it in all.
  */
-export class Marks {
+export class ChangeMarks {
   constructor(private readonly _trans: TranslationBundle) {}
 
-  /** Mark cells as changed by these clients; who has looked at them before has to look anew. */
+  /** Mark cells as changed by these clients; a cell that was viewed before is marked again. */
   add(cells: readonly string[], clients: readonly string[]): void {
     for (const cell of cells) {
-      const all = new Set([...(this._marked.get(cell) ?? []), ...clients]);
-      this._marked.set(cell, [...all].slice(-CLIENTS));
-      this._gazes.forEach(gaze => gaze.restart(cell));
+      const allClients = new Set([...(this._clientsByCell.get(cell) ?? []), ...clients]);
+      this._clientsByCell.set(cell, [...allClients].slice(-MAX_CLIENTS));
+      this._trackers.forEach(tracker => tracker.restartDwell(cell));
     }
     this._render();
   }
 
-  /** Take the marks from these cells. */
+  /** Remove the marks of these cells. */
   remove(cells: readonly string[]): void {
-    cells.forEach(cell => this._marked.delete(cell));
+    cells.forEach(cell => this._clientsByCell.delete(cell));
     this._render();
   }
 
   clear(): void {
-    this.remove([...this._marked.keys()]);
+    this.remove([...this._clientsByCell.keys()]);
   }
 
-  /** Show the marks in one more view, and watch there for what is looked at. */
+  /** Show the marks in another view, and track there which cells are viewed. */
   addView(panel: NotebookPanel): void {
-    this._gazes.set(panel, new Gaze(panel.content, cells => this.remove(cells)));
-    const render = (): void => this._renderIn(panel);
+    this._trackers.set(panel, new ViewTracker(panel.content, cells => this.remove(cells)));
+    const render = (): void => this._renderView(panel);
     const { cells } = panel.context.model;
-    // By now the notebook has made and dropped widgets for the cells that came and went.
+    // At this time the notebook has created and disposed the widgets of the changed cells.
     cells.changed.connect(render);
     panel.disposed.connect(() => {
       cells.changed.disconnect(render);
-      this._gazes.get(panel)?.dispose();
-      this._gazes.delete(panel);
+      this._trackers.get(panel)?.dispose();
+      this._trackers.delete(panel);
     });
     render();
   }
 
-  /** Whether the user types or scrolls in this view just now. */
+  /** Return whether the user types or scrolls in this view. */
   isBusy(panel: NotebookPanel): boolean {
-    return this._gazes.get(panel)?.isBusy === true;
+    return this._trackers.get(panel)?.isBusy === true;
   }
 
   private _render(): void {
-    for (const panel of this._gazes.keys()) {
-      this._renderIn(panel);
+    for (const panel of this._trackers.keys()) {
+      this._renderView(panel);
     }
   }
 
-  private _renderIn(panel: NotebookPanel): void {
-    const gaze = this._gazes.get(panel);
-    if (gaze === undefined || (this._marked.size === 0 && gaze.isIdle)) {
+  private _renderView(panel: NotebookPanel): void {
+    const tracker = this._trackers.get(panel);
+    if (tracker === undefined || (this._clientsByCell.size === 0 && tracker.isIdle)) {
       return;
     }
-    const marked = new Map<string, CellWidget>();
+    const markedCells = new Map<string, CellWidget>();
     for (const cell of panel.content.widgets) {
-      const clients = this._marked.get(cell.model.id);
-      label(cell, clients === undefined ? null : markText(clients, this._trans));
+      const clients = this._clientsByCell.get(cell.model.id);
+      setMark(cell, clients === undefined ? null : describeMark(clients, this._trans));
       if (clients !== undefined) {
-        marked.set(cell.model.id, cell);
+        markedCells.set(cell.model.id, cell);
       }
     }
-    gaze.watch(marked);
+    tracker.watch(markedCells);
   }
 
-  private readonly _marked = new Map<string, readonly string[]>();
-  private readonly _gazes = new Map<NotebookPanel, Gaze>();
+  private readonly _clientsByCell = new Map<string, readonly string[]>();
+  private readonly _trackers = new Map<NotebookPanel, ViewTracker>();
 }
 
-/** The elements that are shown. */
-const elements = new WeakMap<CellWidget, HTMLElement>();
+/** The elements of the marks. */
+const markElements = new WeakMap<CellWidget, HTMLElement>();
 
-/** Put a mark with this text beside a cell, or take it away. */
-function label(cell: CellWidget, text: string | null): void {
-  let element = elements.get(cell);
+/** Set the mark of a cell, or remove it. */
+function setMark(cell: CellWidget, text: string | null): void {
+  let element = markElements.get(cell);
   if (text === null) {
     element?.remove();
-    elements.delete(cell);
+    markElements.delete(cell);
     return;
   }
   if (element === undefined) {
     element = document.createElement('div');
-    element.className = MARK;
+    element.className = MARK_CLASS;
     element.setAttribute('role', 'img');
-    // At the end: the cell's layout counts the elements before it.
+    // At the end, because the cell's layout counts the elements before it.
     cell.node.append(element);
-    elements.set(cell, element);
+    markElements.set(cell, element);
   }
   if (element.title !== text) {
     element.title = text;
@@ -116,16 +116,16 @@ function label(cell: CellWidget, text: string | null): void {
   }
 }
 
-/** Draw the eye to a cell for a moment. */
-export function flash(cell: CellWidget): void {
-  cell.removeClass(FLASH);
-  // The browser starts an animation anew only if it has seen the class gone.
+/** Highlight a cell for a moment. */
+export function flashCell(cell: CellWidget): void {
+  cell.removeClass(FLASH_CLASS);
+  // The browser restarts an animation only after a layout without the class.
   cell.node.getBoundingClientRect();
-  cell.addClass(FLASH);
-  setTimeout(() => cell.removeClass(FLASH), FLASH_TIME);
+  cell.addClass(FLASH_CLASS);
+  setTimeout(() => cell.removeClass(FLASH_CLASS), FLASH_TIME);
 }
 
-/** Mark or unmark a cell as one that both sides changed. */
-export function markConflict(cell: CellWidget, isOpen: boolean): void {
-  cell.toggleClass(CONFLICT, isOpen);
+/** Set or remove the mark of a cell that both sides changed. */
+export function setConflictMark(cell: CellWidget, isOpen: boolean): void {
+  cell.toggleClass(CONFLICT_CLASS, isOpen);
 }

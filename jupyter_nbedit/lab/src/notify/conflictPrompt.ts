@@ -1,53 +1,42 @@
-/**
- * What the user is told. Texts come from files and agents and are only ever set as text.
- *
- * Selectors that stay the same for tests and themes:
- * - `.jp-Cell.jp-nbedit-flash`: a cell that was just changed from outside
- * - `.jp-Cell.jp-nbedit-conflict`: a cell that both sides changed, until somebody has chosen
- * - `.jp-nbedit-compare`: the body of the dialog "Show both", with
- *   `.jp-nbedit-mine pre` and `.jp-nbedit-theirs pre`
- * - `.jp-nbedit-mark` in a cell: it was changed from outside, and not looked at since
- * - toasts are JupyterLab's (`.Toastify__toast`), their buttons are called `View` and `Undo`, and
- *   for a conflict `Keep mine`, `Take theirs` and `Show both`
- */
+/** Prompts for conflicts. Texts come from files and agents and are only ever set as text. */
 import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 import type { ConflictKind } from '../merge/cellMerge';
-import { clean } from '../ui/displayText';
+import { cleanName } from '../ui/displayText';
 import { TOAST_TIME } from './toasts';
-import { conflictText, names, type Choice } from './wording';
+import { describeConflict, formatClients, type ConflictChoice } from './wording';
 
-/** A cell that both sides changed, as it is shown to the one who has to choose. */
-export interface Question {
+/** A conflict as it is shown to the user. */
+export interface ConflictQuestion {
   readonly file: string;
   readonly clients: readonly string[];
   readonly kind: ConflictKind;
-  /** The cell's position, from 0. */
+  /** The index of the cell. */
   readonly position: number;
   readonly mine: string | null;
   readonly theirs: string | null;
 }
 
 /**
- * Ask which side of a conflict to keep.
+ * Ask the user which side of a conflict to keep.
  *
- * @returns Takes the question back.
+ * @returns A function that closes the prompt.
  */
-export function ask(
-  question: Question,
-  choose: (choice: Choice) => void,
+export function showConflictPrompt(
+  question: ConflictQuestion,
+  choose: (choice: ConflictChoice) => void,
   trans: TranslationBundle
 ): () => void {
   const { clients, file, kind, position } = question;
   let id = '';
-  let open = true;
+  let isOpen = true;
   const close = (): void => {
-    open = false;
+    isOpen = false;
     Notification.dismiss(id);
   };
   const show = (): void => {
-    id = Notification.warning(conflictText(clients, file, kind, position, null, trans), {
+    id = Notification.warning(describeConflict(clients, file, kind, position, null, trans), {
       autoClose: false,
       actions: [
         { label: trans.__('Keep mine'), callback: () => choose('mine') },
@@ -57,10 +46,10 @@ export function ask(
     });
   };
   const compareAndChoose = async (): Promise<void> => {
-    const choice = await compare(question, trans);
-    if (open && choice !== null) {
+    const choice = await showBothSides(question, trans);
+    if (isOpen && choice !== null) {
       choose(choice);
-    } else if (open) {
+    } else if (isOpen) {
       show();
     }
   };
@@ -68,34 +57,37 @@ export function ask(
   return close;
 }
 
-/** Tell what was chosen for the user, as he has set it. */
-export function tellChoice(
-  question: Question,
-  choice: Choice,
+/** Show which side was chosen by the setting `conflict`. */
+export function showConflictChoice(
+  question: ConflictQuestion,
+  choice: ConflictChoice,
   view: () => void,
   trans: TranslationBundle
 ): void {
   const { clients, file, kind, position } = question;
-  Notification.info(conflictText(clients, file, kind, position, choice, trans), {
+  Notification.info(describeConflict(clients, file, kind, position, choice, trans), {
     autoClose: TOAST_TIME,
     actions: [{ label: trans.__('View'), caption: trans.__('Show the cell'), callback: view }]
   });
 }
 
-async function compare(question: Question, trans: TranslationBundle): Promise<Choice | null> {
+async function showBothSides(
+  question: ConflictQuestion,
+  trans: TranslationBundle
+): Promise<ConflictChoice | null> {
   const body = new Widget();
   body.addClass('jp-nbedit-compare');
   body.node.append(
-    side('jp-nbedit-mine', trans.__('Yours'), question.mine, trans),
-    side(
+    makeSide('jp-nbedit-mine', trans.__('Yours'), question.mine, trans),
+    makeSide(
       'jp-nbedit-theirs',
-      names(question.clients, trans) || trans.__('On disk'),
+      formatClients(question.clients, trans) || trans.__('On disk'),
       question.theirs,
       trans
     )
   );
   const { button } = await showDialog({
-    title: trans.__('Cell %1 of %2', question.position + 1, clean(question.file)),
+    title: trans.__('Cell %1 of %2', question.position + 1, cleanName(question.file)),
     body,
     buttons: [
       Dialog.cancelButton({ label: trans.__('Decide later') }),
@@ -107,7 +99,7 @@ async function compare(question: Question, trans: TranslationBundle): Promise<Ch
   return choice === 'mine' || choice === 'theirs' ? choice : null;
 }
 
-function side(
+function makeSide(
   className: string,
   title: string,
   source: string | null,

@@ -1,186 +1,200 @@
 import { Notification } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
-import type { Outcome } from '../server/undoEdits';
-import { withoutEdit, type Share } from './attribution';
-import { arrivalText, names, takenBackText, takingBackText } from './wording';
+import type { UndoResult } from '../server/undoEdits';
+import { removeEdit, type AttributedChange } from './attribution';
+import {
+  describeIncomingChange,
+  describeUndoProgress,
+  describeUndoResult,
+  formatClients
+} from './wording';
 
 /** How long a toast is shown, in milliseconds. */
 export const TOAST_TIME = 8000;
 
-/** For how long at most a toast is waited for that is on its way in, in milliseconds. */
-const COMING_TIME = 3000;
+/** Maximum time that a toast takes to appear, in milliseconds. */
+const MAX_ENTER_TIME = 3000;
 
-/** How often is looked whether it has come, in milliseconds. */
-const LOOK_TIME = 50;
+/** Interval of checks whether a toast has appeared, in milliseconds. */
+const POLL_INTERVAL = 50;
 
-/** How many clients have a toast of their own: one that changes its name must not fill the list. */
-const CLIENTS = 5;
+/** Maximum number of toasts, one for each client: a client may change its name. */
+const MAX_CLIENTS = 5;
 
-/** How many edits that were taken back are remembered: those that may still be told of. */
-const REMEMBERED = 1000;
+/** Number of undone edits that are remembered, because their events may arrive later. */
+const MAX_REMEMBERED = 1000;
 
-/** The notebook that toasts are about. */
-export interface Told {
-  /** The name of its file. */
-  readonly file: string;
-  /** Return where cells stand now, from 0, in order; those that are gone are left out. */
-  positions(cells: readonly string[]): number[];
+/** The notebook that the toasts are about. */
+export interface ToastHost {
+  /** The name of the file. */
+  readonly fileName: string;
+  /** Return the current indexes of cells, in ascending order, without cells that are removed. */
+  getPositions(cells: readonly string[]): number[];
   /** Show these cells. */
-  view(cells: readonly string[]): void;
-  /** Take these edits back. */
-  takeBack(edits: readonly number[]): Promise<Outcome>;
+  viewCells(cells: readonly string[]): void;
+  /** Undo these edits. */
+  undoEdits(edits: readonly number[]): Promise<UndoResult>;
 }
 
-/** A toast, and what it tells of. */
+/** A toast and the changes it shows. */
 interface Toast {
   readonly id: string;
-  told: readonly Share[];
-  /** When it told of that. */
-  time: number;
-  /** What it does not tell of yet. */
-  waiting: readonly Share[];
-  /** Whether it was in sight. */
-  hasBeenUp: boolean;
-  /** Whether it is to be told what has changed as soon as it can be. */
+  shownChanges: readonly AttributedChange[];
+  /** When the shown changes were last extended. */
+  shownAt: number;
+  /** Changes that it does not show yet. */
+  pendingChanges: readonly AttributedChange[];
+  /** Whether it has been visible. */
+  wasVisible: boolean;
+  /** Whether an update is scheduled. */
   isUpdating: boolean;
 }
 
 /**
- * The toasts about what comes into one notebook: one for each client.
+ * The toasts about incoming changes of one notebook: one for each client.
  *
- * A toast tells only of what its reader has still to see: what it told before it was dismissed, and
- * edits that were taken back, are in no toast.
+ * A toast shows only what is new to the user: no changes of a dismissed toast, and no undone edits.
  */
-export class ArrivalToasts {
+export class IncomingChangeToasts {
   constructor(
-    private readonly _notebook: Told,
+    private readonly _notebook: ToastHost,
     private readonly _trans: TranslationBundle
   ) {}
 
-  /** Tell what came. It is added to the last toast of the same client while that is in sight. */
-  show(share: Share): void {
-    const left = share.edits
-      .filter(({ id }) => this._undone.has(id))
-      .reduce<Share | null>((rest, { id }) => rest && withoutEdit(rest, id), share);
-    if (left === null) {
+  /** Show a change. It is added to the toast of the same client while that is visible. */
+  show(change: AttributedChange): void {
+    const remaining = change.edits
+      .filter(({ id }) => this._undoneEdits.has(id))
+      .reduce<AttributedChange | null>((rest, { id }) => rest && removeEdit(rest, id), change);
+    if (remaining === null) {
       return;
     }
-    const who = names(share.clients, this._trans);
-    const shown = this._shown.get(who);
-    if (shown === undefined || Date.now() - shown.time >= TOAST_TIME || isGone(shown)) {
-      // In a tab that is out of sight some may wait for very long.
-      this._showNew(who, [...(shown?.waiting ?? []), left]);
+    const who = formatClients(change.clients, this._trans);
+    const toast = this._toasts.get(who);
+    if (toast === undefined || Date.now() - toast.shownAt >= TOAST_TIME || isDismissed(toast)) {
+      // In a hidden page, changes may wait for a long time.
+      this._showNew(who, [...(toast?.pendingChanges ?? []), remaining]);
     } else {
-      shown.waiting = [...shown.waiting, left];
-      this._update(who, shown);
+      toast.pendingChanges = [...toast.pendingChanges, remaining];
+      this._update(who, toast);
     }
   }
 
-  /** Tell no more of an edit that was taken back. */
-  withdraw(edit: number): void {
-    this._undone.add(edit);
-    const [oldest] = this._undone;
-    if (this._undone.size > REMEMBERED && oldest !== undefined) {
-      this._undone.delete(oldest);
+  /** Remove an undone edit from the toasts. */
+  withdrawEdit(editId: number): void {
+    this._undoneEdits.add(editId);
+    const [oldest] = this._undoneEdits;
+    if (this._undoneEdits.size > MAX_REMEMBERED && oldest !== undefined) {
+      this._undoneEdits.delete(oldest);
     }
-    const without = (shares: readonly Share[]): Share[] =>
-      shares.flatMap(share => withoutEdit(share, edit) ?? []);
-    for (const [who, shown] of [...this._shown]) {
-      if ([...shown.told, ...shown.waiting].every(share => !hasEdit(share, edit))) {
+    const removeFrom = (changes: readonly AttributedChange[]): AttributedChange[] =>
+      changes.flatMap(change => removeEdit(change, editId) ?? []);
+    for (const [who, toast] of [...this._toasts]) {
+      if (
+        [...toast.shownChanges, ...toast.pendingChanges].every(
+          change => !includesEdit(change, editId)
+        )
+      ) {
         continue;
       }
-      shown.told = without(shown.told);
-      shown.waiting = without(shown.waiting);
-      if (shown.told.length > 0) {
-        this._update(who, shown);
-      } else if (shown.waiting.length > 0) {
-        this._showNew(who, shown.waiting);
+      toast.shownChanges = removeFrom(toast.shownChanges);
+      toast.pendingChanges = removeFrom(toast.pendingChanges);
+      if (toast.shownChanges.length > 0) {
+        this._update(who, toast);
+      } else if (toast.pendingChanges.length > 0) {
+        this._showNew(who, toast.pendingChanges);
       } else {
         this._dismiss(who);
       }
     }
   }
 
-  private _showNew(who: string, told: readonly Share[]): void {
+  private _showNew(who: string, changes: readonly AttributedChange[]): void {
     this._dismiss(who);
-    const id = Notification.info(this._text(who, told), this._options(who, told));
-    const shown = {
+    const id = Notification.info(this._getMessage(who, changes), this._getOptions(who, changes));
+    const toast = {
       id,
-      told,
-      time: Date.now(),
-      waiting: [],
-      hasBeenUp: false,
+      shownChanges: changes,
+      shownAt: Date.now(),
+      pendingChanges: [],
+      wasVisible: false,
       isUpdating: false
     };
-    this._shown.set(who, shown);
-    this._watch(shown);
-    const [oldest] = this._shown.keys();
-    if (this._shown.size > CLIENTS && oldest !== undefined) {
+    this._toasts.set(who, toast);
+    this._watchVisibility(toast);
+    const [oldest] = this._toasts.keys();
+    if (this._toasts.size > MAX_CLIENTS && oldest !== undefined) {
       this._dismiss(oldest);
     }
   }
 
-  /** Notice when a toast comes up: one that is not there after that was dismissed. */
-  private _watch(shown: Toast): void {
-    if (document.getElementById(shown.id) !== null) {
-      shown.hasBeenUp = true;
-    } else if (Date.now() - shown.time < COMING_TIME) {
-      setTimeout(() => this._watch(shown), LOOK_TIME);
+  /** Record when a toast appears: if it is missing after that, it was dismissed. */
+  private _watchVisibility(toast: Toast): void {
+    if (document.getElementById(toast.id) !== null) {
+      toast.wasVisible = true;
+    } else if (Date.now() - toast.shownAt < MAX_ENTER_TIME) {
+      setTimeout(() => this._watchVisibility(toast), POLL_INTERVAL);
     }
   }
 
-  /** Bring a toast up to date as soon as that can be. */
-  private _update(who: string, shown: Toast): void {
-    if (!shown.isUpdating) {
-      shown.isUpdating = true;
-      this._updateNow(who, shown);
+  /** Update a toast as soon as possible. */
+  private _update(who: string, toast: Toast): void {
+    if (!toast.isUpdating) {
+      toast.isUpdating = true;
+      this._updateNow(who, toast);
     }
   }
 
-  private _updateNow(who: string, shown: Toast): void {
-    if (this._shown.get(who) !== shown) {
+  private _updateNow(who: string, toast: Toast): void {
+    if (this._toasts.get(who) !== toast) {
       return;
     }
-    const hasNews = shown.waiting.length > 0;
-    if (isGone(shown)) {
-      this._shown.delete(who);
-      if (hasNews) {
-        this._showNew(who, shown.waiting);
+    const hasPending = toast.pendingChanges.length > 0;
+    if (isDismissed(toast)) {
+      this._toasts.delete(who);
+      if (hasPending) {
+        this._showNew(who, toast.pendingChanges);
       }
       return;
     }
-    if (stageOf(shown.id) === 'coming' && Date.now() - shown.time < COMING_TIME) {
-      setTimeout(() => this._updateNow(who, shown), LOOK_TIME);
+    if (getToastPhase(toast.id) === 'entering' && Date.now() - toast.shownAt < MAX_ENTER_TIME) {
+      setTimeout(() => this._updateNow(who, toast), POLL_INTERVAL);
       return;
     }
-    const told = [...shown.told, ...shown.waiting];
+    const shownChanges = [...toast.shownChanges, ...toast.pendingChanges];
     Notification.update({
-      id: shown.id,
-      message: this._text(who, told),
-      ...this._options(who, told)
+      id: toast.id,
+      message: this._getMessage(who, shownChanges),
+      ...this._getOptions(who, shownChanges)
     });
-    Object.assign(shown, { told, waiting: [], isUpdating: false });
-    if (hasNews) {
-      shown.time = Date.now();
-      // The oldest is the one that has been silent longest.
-      this._shown.delete(who);
-      this._shown.set(who, shown);
+    Object.assign(toast, { shownChanges, pendingChanges: [], isUpdating: false });
+    if (hasPending) {
+      toast.shownAt = Date.now();
+      // The first entry is the toast without news for the longest time.
+      this._toasts.delete(who);
+      this._toasts.set(who, toast);
     }
   }
 
-  private _text(who: string, told: readonly Share[]): string {
-    const all = combine(told);
-    const positions = this._notebook.positions(all.cells);
-    return arrivalText(who, this._notebook.file, positions, all, this._trans);
+  private _getMessage(who: string, changes: readonly AttributedChange[]): string {
+    const combined = combineChanges(changes);
+    const positions = this._notebook.getPositions(combined.cells);
+    return describeIncomingChange(who, this._notebook.fileName, positions, combined, this._trans);
   }
 
-  private _options(who: string, told: readonly Share[]): Notification.IOptions<null> {
-    const all = combine(told);
-    return { autoClose: TOAST_TIME, actions: [this._viewOf(all.cells), ...this._undo(who, all)] };
+  private _getOptions(
+    who: string,
+    changes: readonly AttributedChange[]
+  ): Notification.IOptions<null> {
+    const combined = combineChanges(changes);
+    return {
+      autoClose: TOAST_TIME,
+      actions: [this._makeViewAction(combined.cells), ...this._makeUndoActions(who, combined)]
+    };
   }
 
-  private _viewOf(cells: readonly string[]): Notification.IAction {
-    const callback = (): void => this._notebook.view(cells);
+  private _makeViewAction(cells: readonly string[]): Notification.IAction {
+    const callback = (): void => this._notebook.viewCells(cells);
     return {
       label: this._trans.__('View'),
       caption: this._trans.__('Show these cells'),
@@ -188,18 +202,21 @@ export class ArrivalToasts {
     };
   }
 
-  /** The button "Undo", where all that is told of can be taken back. */
-  private _undo(who: string, { edits, isWhole }: Share): Notification.IAction[] {
+  /** Return the button "Undo" if everything the toast shows can be undone. */
+  private _makeUndoActions(
+    who: string,
+    { edits, isComplete }: AttributedChange
+  ): Notification.IAction[] {
     const count = edits.length;
-    return isWhole
+    return isComplete
       ? [
           {
             label: this._trans.__('Undo'),
             caption: this._trans._n('Take this edit back', 'Take these edits back', count),
             callback: event => {
-              // The toast stays, to tell how it went.
+              // The toast stays, to show the result.
               event.preventDefault();
-              void this._takeBack(
+              void this._undoEdits(
                 who,
                 edits.map(({ id }) => id)
               );
@@ -209,90 +226,105 @@ export class ArrivalToasts {
       : [];
   }
 
-  private async _takeBack(who: string, edits: readonly number[]): Promise<void> {
-    const shown = this._shown.get(who);
-    if (shown === undefined) {
+  private async _undoEdits(who: string, editIds: readonly number[]): Promise<void> {
+    const toast = this._toasts.get(who);
+    if (toast === undefined) {
       return;
     }
-    // What comes meanwhile has a toast of its own.
-    this._shown.delete(who);
-    shown.waiting.forEach(share => this.show(share));
-    const { file } = this._notebook;
-    const { id } = shown;
-    const message = takingBackText(who, file, edits.length, this._trans);
-    Notification.update({ id, message, type: 'in-progress', autoClose: false, actions: [] });
-    const outcome = await this._notebook.takeBack(edits);
-    const inTheWay = [...new Set(outcome.cells.flatMap(({ cell_id: cell }) => cell ?? []))];
-    const nameless = outcome.cells.filter(({ cell_id: cell }) => cell === null);
-    const positions = [
-      ...this._notebook.positions(inTheWay),
-      ...nameless.flatMap(({ index }) => index ?? [])
+    // Changes that come meanwhile get a toast of their own.
+    this._toasts.delete(who);
+    toast.pendingChanges.forEach(change => this.show(change));
+    const { fileName } = this._notebook;
+    const { id } = toast;
+    const progressMessage = describeUndoProgress(who, fileName, editIds.length, this._trans);
+    Notification.update({
+      id,
+      message: progressMessage,
+      type: 'in-progress',
+      autoClose: false,
+      actions: []
+    });
+    const undoResult = await this._notebook.undoEdits(editIds);
+    const conflictingIds = [
+      ...new Set(undoResult.conflictingCells.flatMap(({ cell_id: cell }) => cell ?? []))
     ];
-    const gone = inTheWay.length + nameless.length - positions.length;
-    const isDone = outcome.undone === outcome.asked;
+    const withoutId = undoResult.conflictingCells.filter(({ cell_id: cell }) => cell === null);
+    const positions = [
+      ...this._notebook.getPositions(conflictingIds),
+      ...withoutId.flatMap(({ index }) => index ?? [])
+    ];
+    const missingCount = conflictingIds.length + withoutId.length - positions.length;
+    const isComplete = undoResult.undoneCount === undoResult.requestedCount;
     const options = {
-      autoClose: isDone ? TOAST_TIME : (false as const),
-      actions: inTheWay.length > 0 ? [this._viewOf(inTheWay)] : []
+      autoClose: isComplete ? TOAST_TIME : (false as const),
+      actions: conflictingIds.length > 0 ? [this._makeViewAction(conflictingIds)] : []
     };
-    const result = takenBackText(who, file, outcome, positions, gone, this._trans);
-    const type = isDone ? 'success' : outcome.failure === null ? 'warning' : 'error';
+    const resultMessage = describeUndoResult(
+      who,
+      fileName,
+      undoResult,
+      positions,
+      missingCount,
+      this._trans
+    );
+    const type = isComplete ? 'success' : undoResult.failure === null ? 'warning' : 'error';
     if (
-      stageOf(id) === 'going' ||
-      !Notification.update({ id, message: result, type, ...options })
+      getToastPhase(id) === 'leaving' ||
+      !Notification.update({ id, message: resultMessage, type, ...options })
     ) {
       Notification.dismiss(id);
-      Notification.emit(result, type, options);
+      Notification.emit(resultMessage, type, options);
     }
   }
 
   private _dismiss(who: string): void {
-    const shown = this._shown.get(who);
-    if (shown !== undefined) {
-      Notification.dismiss(shown.id);
-      this._shown.delete(who);
+    const toast = this._toasts.get(who);
+    if (toast !== undefined) {
+      Notification.dismiss(toast.id);
+      this._toasts.delete(who);
     }
   }
 
-  private readonly _shown = new Map<string, Toast>();
-  /** Edits that were taken back, of which the news may come later. */
-  private readonly _undone = new Set<number>();
+  private readonly _toasts = new Map<string, Toast>();
+  /** Undone edits; their events may arrive later. */
+  private readonly _undoneEdits = new Set<number>();
 }
 
-/** Whether a toast was dismissed, or is on its way out. */
-function isGone({ id, hasBeenUp }: Toast): boolean {
-  const isHidden = hasBeenUp && document.getElementById(id) === null;
-  return isHidden || stageOf(id) === 'going' || !Notification.manager.has(id);
+/** Return whether a toast was dismissed, or is leaving. */
+function isDismissed({ id, wasVisible }: Toast): boolean {
+  const isHidden = wasVisible && document.getElementById(id) === null;
+  return isHidden || getToastPhase(id) === 'leaving' || !Notification.manager.has(id);
 }
 
-function hasEdit({ edits }: Share, edit: number): boolean {
-  return edits.some(({ id }) => id === edit);
+function includesEdit({ edits }: AttributedChange, editId: number): boolean {
+  return edits.some(({ id }) => id === editId);
 }
 
 /**
- * Tell whether a toast is on its way in, or out.
+ * Return the phase of a toast's animation.
  *
- * JupyterLab loses what a toast is told before it is drawn or when it is on its way out, and one
- * that is told something on its way in may go at once. The toast's element has the notification's
- * id, and says by its classes how it moves.
+ * JupyterLab loses updates of a toast that is not rendered yet or is leaving, and a toast that is
+ * updated while it enters may disappear. The element of the toast has the id of the notification,
+ * and its classes show the animation (react-toastify).
  */
-function stageOf(id: string): 'coming' | 'up' | 'going' {
+function getToastPhase(id: string): 'entering' | 'visible' | 'leaving' {
   const node = document.getElementById(id);
   if (node === null) {
-    return 'coming';
+    return 'entering';
   }
-  const moves = node.classList.contains('Toastify--animate');
-  return !moves ? 'up' : /__[a-z]+-exit/.test(node.className) ? 'going' : 'coming';
+  const isAnimated = node.classList.contains('Toastify--animate');
+  return !isAnimated ? 'visible' : /__[a-z]+-exit/.test(node.className) ? 'leaving' : 'entering';
 }
 
-/** Return one share for several of one client. */
-function combine(shares: readonly Share[]): Share {
+/** Combine several changes by one client. */
+function combineChanges(changes: readonly AttributedChange[]): AttributedChange {
   return {
-    clients: shares.at(-1)?.clients ?? [],
-    edits: shares.flatMap(({ edits }) => edits),
-    isWhole: shares.every(({ isWhole }) => isWhole),
-    cells: [...new Set(shares.flatMap(({ cells }) => cells))],
-    removed: shares.reduce((sum, { removed }) => sum + removed, 0),
-    isOfNotebook: shares.some(({ isOfNotebook }) => isOfNotebook),
-    isCut: shares.some(({ isCut }) => isCut)
+    clients: changes.at(-1)?.clients ?? [],
+    edits: changes.flatMap(({ edits }) => edits),
+    isComplete: changes.every(({ isComplete }) => isComplete),
+    cells: [...new Set(changes.flatMap(({ cells }) => cells))],
+    removedCount: changes.reduce((sum, { removedCount }) => sum + removedCount, 0),
+    hasMetadataChange: changes.some(({ hasMetadataChange }) => hasMetadataChange),
+    isTruncated: changes.some(({ isTruncated }) => isTruncated)
   };
 }

@@ -1,38 +1,38 @@
 import type { Cell as CellWidget } from '@jupyterlab/cells';
 import type { Notebook } from '@jupyterlab/notebook';
 
-/** For how long a cell has to be in sight, in milliseconds. */
-const DWELL = 1500;
+/** How long a cell must be visible, in milliseconds. */
+const DWELL_TIME = 1500;
 
-/** For how long somebody counts as busy after a key, a click or a turn of the wheel. */
-const BUSY = 2000;
+/** How long a user counts as busy after a key, a click or a turn of the wheel. */
+const BUSY_TIME = 2000;
 
-/** How much of a cell, or of the window if it is larger, has to be in sight. */
-const SHARE = 0.5;
+/** The share of a cell, or of the window if the cell is larger, that must be visible. */
+const MIN_VISIBLE_SHARE = 0.5;
 
-/** The least share of a cell that makes a difference, and so on: cells may be very tall. */
+/** The visible shares of a cell that are reported; small ones are for very tall cells. */
 const THRESHOLDS = [0, 0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 1];
 
 const GESTURES = ['keydown', 'pointerdown', 'pointermove', 'touchmove', 'wheel'] as const;
 
 /**
- * Watches in one view of a notebook for cells that its user looks at.
+ * Tracks in one view of a notebook which cells the user has viewed.
  *
- * A cell was looked at when the user has selected it, or when at least half of it was in sight for
- * a second and a half, in a page that has the focus, and the user then types in it, points at it,
- * scrolls or goes to another cell. Being in sight alone does not count: nobody may sit there.
+ * A cell is viewed when the user selects it, or when at least half of it was visible for 1.5 s in a
+ * focused page and the user then types in it, points at it, scrolls or goes to another cell.
+ * Visibility alone does not count, because the user may be away.
  */
-export class Gaze {
+export class ViewTracker {
   constructor(
     private readonly _notebook: Notebook,
-    /** Called with cells that were looked at; they may not be watched any more. */
-    private readonly _looked: (cells: string[]) => void
+    /** Called with viewed cells; they may not be watched any more. */
+    private readonly _onViewed: (cells: string[]) => void
   ) {
-    this._observer = new IntersectionObserver(entries => this._moved(entries), {
+    this._observer = new IntersectionObserver(entries => this._onIntersection(entries), {
       root: _notebook.outerNode,
       threshold: THRESHOLDS
     });
-    this._active = _notebook.activeCell;
+    this._activeCell = _notebook.activeCell;
     _notebook.activeCellChanged.connect(this._onActiveCellChanged);
     for (const gesture of GESTURES) {
       _notebook.node.addEventListener(gesture, this._onGesture, { capture: true, passive: true });
@@ -49,40 +49,40 @@ export class Gaze {
 
   /** Whether no cell is watched. */
   get isIdle(): boolean {
-    return this._watched.size === 0;
+    return this._watchedCells.size === 0;
   }
 
-  /** Whether the user types or scrolls, or has until a moment ago. */
+  /** Whether the user types or scrolls, or did so a moment ago. */
   get isBusy(): boolean {
-    return performance.now() - this._gestureAt < BUSY;
+    return performance.now() - this._gestureAt < BUSY_TIME;
   }
 
-  /** Watch these cells and no others. */
+  /** Watch exactly these cells. */
   watch(cells: ReadonlyMap<string, CellWidget>): void {
     const nodes = new Set<Element>([...cells.values()].map(({ node }) => node));
-    for (const [node, name] of this._watched) {
+    for (const [node, name] of this._watchedCells) {
       if (!nodes.has(node)) {
         this._observer.unobserve(node);
-        this._watched.delete(node);
-        this._since.delete(name);
+        this._watchedCells.delete(node);
+        this._visibleSince.delete(name);
       }
     }
     for (const [name, { node }] of cells) {
-      if (!this._watched.has(node)) {
-        this._watched.set(node, name);
+      if (!this._watchedCells.has(node)) {
+        this._watchedCells.set(node, name);
         this._observer.observe(node);
       }
     }
   }
 
-  /** Forget for how long a cell was in sight: it has changed. */
-  restart(name: string): void {
-    if (this._since.has(name)) {
-      this._since.set(name, performance.now());
+  /** Restart the time that a cell must be visible, because it has changed. */
+  restartDwell(name: string): void {
+    if (this._visibleSince.has(name)) {
+      this._visibleSince.set(name, performance.now());
     }
   }
 
-  private _moved(entries: readonly IntersectionObserverEntry[]): void {
+  private _onIntersection(entries: readonly IntersectionObserverEntry[]): void {
     for (const {
       target,
       isIntersecting,
@@ -90,27 +90,29 @@ export class Gaze {
       intersectionRect,
       rootBounds
     } of entries) {
-      const name = this._watched.get(target);
+      const name = this._watchedCells.get(target);
       const height = rootBounds?.height ?? Number.POSITIVE_INFINITY;
-      const isInSight =
-        isIntersecting && (intersectionRatio >= SHARE || intersectionRect.height >= SHARE * height);
-      if (name !== undefined && !isInSight) {
-        this._since.delete(name);
-      } else if (name !== undefined && !this._since.has(name)) {
-        this._since.set(name, performance.now());
+      const isVisible =
+        isIntersecting &&
+        (intersectionRatio >= MIN_VISIBLE_SHARE ||
+          intersectionRect.height >= MIN_VISIBLE_SHARE * height);
+      if (name !== undefined && !isVisible) {
+        this._visibleSince.delete(name);
+      } else if (name !== undefined && !this._visibleSince.has(name)) {
+        this._visibleSince.set(name, performance.now());
       }
     }
   }
 
-  /** The cells that were in sight for long enough. */
-  private _rested(): string[] {
+  /** Return the cells that were visible for long enough. */
+  private _listDwelledCells(): string[] {
     if (!document.hasFocus() || document.visibilityState !== 'visible') {
       return [];
     }
-    const until = performance.now() - DWELL;
-    return this._focusedAt > until
+    const latestStart = performance.now() - DWELL_TIME;
+    return this._focusedAt > latestStart
       ? []
-      : [...this._since].filter(([, since]) => since <= until).map(([name]) => name);
+      : [...this._visibleSince].filter(([, since]) => since <= latestStart).map(([name]) => name);
   }
 
   private readonly _onGesture = (event: Event): void => {
@@ -120,32 +122,34 @@ export class Gaze {
     if (this.isIdle) {
       return;
     }
-    const rested = this._rested();
+    const dwelledCells = this._listDwelledCells();
     switch (event.type) {
       case 'keydown':
-        this._look(rested.filter(name => name === this._notebook.activeCell?.model.id));
+        this._reportViewed(
+          dwelledCells.filter(name => name === this._notebook.activeCell?.model.id)
+        );
         break;
       case 'pointermove':
-        this._look(rested.filter(name => name === this._nameAt(event)));
+        this._reportViewed(dwelledCells.filter(name => name === this._getCellAt(event)));
         break;
       case 'pointerdown': {
-        const clicked = this._nameAt(event);
-        this._look(clicked === undefined ? rested : [...rested, clicked]);
+        const clicked = this._getCellAt(event);
+        this._reportViewed(clicked === undefined ? dwelledCells : [...dwelledCells, clicked]);
         break;
       }
       default:
-        this._look(rested);
+        this._reportViewed(dwelledCells);
     }
   };
 
   private readonly _onActiveCellChanged = (_: unknown, cell: CellWidget | null): void => {
-    const before = this._active;
-    this._active = cell;
-    // Where the active cell has gone or got another widget, it was not the user who went on.
-    const isByUser = before !== null && this._notebook.widgets.includes(before);
+    const previous = this._activeCell;
+    this._activeCell = cell;
+    // If the previous cell was removed or got another widget, the user has not moved.
+    const isByUser = previous !== null && this._notebook.widgets.includes(previous);
     if (isByUser && cell !== null && !this.isIdle) {
-      const isMarked = [...this._watched.values()].includes(cell.model.id);
-      this._look([...this._rested(), ...(isMarked ? [cell.model.id] : [])]);
+      const isMarked = [...this._watchedCells.values()].includes(cell.model.id);
+      this._reportViewed([...this._listDwelledCells(), ...(isMarked ? [cell.model.id] : [])]);
     }
   };
 
@@ -153,23 +157,23 @@ export class Gaze {
     this._focusedAt = performance.now();
   };
 
-  private _nameAt({ target }: Event): string | undefined {
+  private _getCellAt({ target }: Event): string | undefined {
     const node = target instanceof Element ? target.closest('.jp-Cell') : null;
-    return node === null ? undefined : this._watched.get(node);
+    return node === null ? undefined : this._watchedCells.get(node);
   }
 
-  private _look(names: string[]): void {
+  private _reportViewed(names: string[]): void {
     if (names.length > 0) {
-      this._looked(names);
+      this._onViewed(names);
     }
   }
 
   private readonly _observer: IntersectionObserver;
-  /** The cells that are watched, by their elements. */
-  private readonly _watched = new Map<Element, string>();
-  /** Since when cells are in sight, by the clock of the page. */
-  private readonly _since = new Map<string, number>();
-  private _active: CellWidget | null;
+  /** The watched cells by their elements. */
+  private readonly _watchedCells = new Map<Element, string>();
+  /** When each cell became visible, in milliseconds of `performance.now`. */
+  private readonly _visibleSince = new Map<string, number>();
+  private _activeCell: CellWidget | null;
   private _focusedAt = 0;
   private _gestureAt = Number.NEGATIVE_INFINITY;
 }

@@ -1,88 +1,92 @@
-/** The words in which users are told of edits. JupyterLab cuts them at 140 characters. */
+/** Texts of notifications. JupyterLab cuts them at 140 characters. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { ConflictKind } from '../merge/cellMerge';
-import { Refusal } from '../server/client';
-import type { Outcome } from '../server/undoEdits';
-import { clean, cleanText, displayName, isInvented } from '../ui/displayText';
-import type { Share } from './attribution';
+import { NbEditError } from '../server/client';
+import type { UndoResult } from '../server/undoEdits';
+import { cleanName, cleanText, getDisplayName, isGeneratedUserName } from '../ui/displayText';
+import type { AttributedChange } from './attribution';
 
-/** The sides of a conflict. */
-export type Choice = 'mine' | 'theirs';
+/** The side of a conflict that is kept. */
+export type ConflictChoice = 'mine' | 'theirs';
 
-/** More cells and names than this are counted, not listed. */
-const LISTED_CELLS = 4;
-const LISTED_NAMES = 2;
+/** Maximum number of cells and names that are listed; the rest is counted. */
+const MAX_LISTED_CELLS = 4;
+const MAX_LISTED_NAMES = 2;
 
-/** Longest part of a refusal that fits beside our own words. */
-const LONGEST_REASON = 76;
+/** Maximum length of a server message inside our own sentence. */
+const MAX_REASON_LENGTH = 76;
 
-/** Return names as they may be shown, or '' if there is none. */
-export function names(clients: readonly string[], trans: TranslationBundle): string {
-  const shown = clients.map(client => displayName(client, trans)).filter(name => name !== '');
+/** Return the names of clients for display, or '' if there are none. */
+export function formatClients(clients: readonly string[], trans: TranslationBundle): string {
+  const shown = clients.map(client => getDisplayName(client, trans)).filter(name => name !== '');
   const unique = [...new Set(shown)];
-  const listed = unique.slice(0, LISTED_NAMES).join(', ');
-  const more = unique.length - LISTED_NAMES;
+  const listed = unique.slice(0, MAX_LISTED_NAMES).join(', ');
+  const more = unique.length - MAX_LISTED_NAMES;
   return more > 0 ? trans.__('%1 and %2 more', listed, more) : listed;
 }
 
 /**
- * Return a sentence about what came into a notebook.
+ * Describe an incoming change.
  *
- * @param positions Where the changed cells stand, from 0, in order.
+ * @param positions Indexes of the changed cells, in ascending order.
  */
-export function arrivalText(
+export function describeIncomingChange(
   who: string,
   file: string,
   positions: readonly number[],
-  { removed, isCut }: Pick<Share, 'removed' | 'isCut'>,
+  { removedCount, isTruncated }: Pick<AttributedChange, 'removedCount' | 'isTruncated'>,
   trans: TranslationBundle
 ): string {
   const parts = [
-    ...(positions.length > 0 ? [listCells(positions, trans)] : []),
-    ...(removed > 0 ? [trans._n('%1 cell removed', '%1 cells removed', removed)] : []),
-    ...(isCut ? [trans.__('and others')] : [])
+    ...(positions.length > 0 ? [formatCells(positions, trans)] : []),
+    ...(removedCount > 0 ? [trans._n('%1 cell removed', '%1 cells removed', removedCount)] : []),
+    ...(isTruncated ? [trans.__('and others')] : [])
   ];
-  const what = parts.length > 0 ? parts.join(', ') : trans.__('the metadata');
+  const summary = parts.length > 0 ? parts.join(', ') : trans.__('the metadata');
   return who === ''
-    ? trans.__('%1 changed on disk: %2', clean(file), what)
-    : trans.__('%1 edited %2: %3', who, clean(file), what);
+    ? trans.__('%1 changed on disk: %2', cleanName(file), summary)
+    : trans.__('%1 edited %2: %3', who, cleanName(file), summary);
 }
 
-/** Return the label of a change at its cell. */
-export function markText(clients: readonly string[], trans: TranslationBundle): string {
-  if (clients.length > 0 && clients.every(isInvented)) {
+/** Describe the change that a mark stands for. */
+export function describeMark(clients: readonly string[], trans: TranslationBundle): string {
+  if (clients.length > 0 && clients.every(isGeneratedUserName)) {
     return trans.__('Edit by an agent');
   }
-  const who = names(clients, trans);
+  const who = formatClients(clients, trans);
   return who === '' ? trans.__('Changed on disk') : trans.__('Agent edit by %1', who);
 }
 
-/** Return a sentence that says that edits are being taken back. */
-export function takingBackText(
+/** Describe an undo that is under way. */
+export function describeUndoProgress(
   who: string,
   file: string,
   edits: number,
   trans: TranslationBundle
 ): string {
-  return trans.__('Taking back %1 in %2…', nameEdits(edits, who, trans), clean(file));
+  return trans.__('Taking back %1 in %2…', formatEdits(edits, who, trans), cleanName(file));
 }
 
 /**
- * Return a sentence about how taking back edits went.
+ * Describe the result of undoing several edits.
  *
- * @param positions Where the cells that stand in the way are, from 0, in order.
- * @param gone How many of those are no more.
+ * @param positions Indexes of the conflicting cells, in ascending order.
+ * @param missingCount Number of conflicting cells that no longer exist.
  */
-export function takenBackText(
+export function describeUndoResult(
   who: string,
   file: string,
-  { asked, undone, isMetadataInTheWay, failure }: Outcome,
+  { requestedCount, undoneCount, hasMetadataConflict, failure }: UndoResult,
   positions: readonly number[],
-  gone: number,
+  missingCount: number,
   trans: TranslationBundle
 ): string {
-  if (undone === asked) {
-    return trans.__('Took back %1 in %2.', nameEdits(asked, who, trans), clean(file));
+  if (undoneCount === requestedCount) {
+    return trans.__(
+      'Took back %1 in %2.',
+      formatEdits(requestedCount, who, trans),
+      cleanName(file)
+    );
   }
   const reasons = [
     ...(positions.length > 0
@@ -91,77 +95,83 @@ export function takenBackText(
             '%2 has changed since',
             '%2 have changed since',
             positions.length,
-            listCells(positions, trans)
+            formatCells(positions, trans)
           )
         ]
       : []),
-    ...(gone > 0 ? [trans._n('%1 cell is gone', '%1 cells are gone', gone)] : []),
-    ...(isMetadataInTheWay ? [trans.__('the metadata has changed since')] : [])
+    ...(missingCount > 0 ? [trans._n('%1 cell is gone', '%1 cells are gone', missingCount)] : []),
+    ...(hasMetadataConflict ? [trans.__('the metadata has changed since')] : [])
   ];
-  const why = failure === null ? `${reasons.join(', ')}.` : cut(failure);
-  return undone === 0
-    ? trans.__('Nothing was taken back in %1: %2', clean(file), why)
-    : trans.__('Took back %1 of %2 edits in %3: %4', undone, asked, clean(file), why);
+  const reason = failure === null ? `${reasons.join(', ')}.` : shortenReason(failure);
+  return undoneCount === 0
+    ? trans.__('Nothing was taken back in %1: %2', cleanName(file), reason)
+    : trans.__(
+        'Took back %1 of %2 edits in %3: %4',
+        undoneCount,
+        requestedCount,
+        cleanName(file),
+        reason
+      );
 }
 
 /**
- * Return a sentence that says that both sides changed a cell, and what has become of it.
+ * Describe a conflict and its resolution.
  *
- * @param choice What was chosen for the user, or null if nothing was.
+ * @param choice The side that a setting has chosen, or null.
  */
-export function conflictText(
+export function describeConflict(
   clients: readonly string[],
   file: string,
   kind: ConflictKind,
   position: number,
-  choice: Choice | null,
+  choice: ConflictChoice | null,
   trans: TranslationBundle
 ): string {
-  const who = names(clients, trans) || trans.__('Somebody');
-  const place = [who, position + 1, clean(file)] as const;
+  const who = formatClients(clients, trans) || trans.__('Somebody');
+  const values = [who, position + 1, cleanName(file)] as const;
   switch (kind) {
     case 'changed':
       return choice === 'theirs'
-        ? trans.__('%1 changed cell %2 of %3, and so did you. Theirs was taken.', ...place)
-        : trans.__('%1 changed cell %2 of %3, and so did you. Your text was kept.', ...place);
+        ? trans.__('%1 changed cell %2 of %3, and so did you. Theirs was taken.', ...values)
+        : trans.__('%1 changed cell %2 of %3, and so did you. Your text was kept.', ...values);
     case 'deleted-on-disk':
       return choice === 'theirs'
-        ? trans.__('%1 deleted cell %2 of %3, which you changed. It is gone.', ...place)
-        : trans.__('%1 deleted cell %2 of %3, which you changed. It was kept.', ...place);
+        ? trans.__('%1 deleted cell %2 of %3, which you changed. It is gone.', ...values)
+        : trans.__('%1 deleted cell %2 of %3, which you changed. It was kept.', ...values);
     case 'deleted-here':
       return choice === 'mine'
-        ? trans.__('%1 changed cell %2 of %3, which you deleted. It stays deleted.', ...place)
-        : trans.__('%1 changed cell %2 of %3, which you deleted. It was put back.', ...place);
+        ? trans.__('%1 changed cell %2 of %3, which you deleted. It stays deleted.', ...values)
+        : trans.__('%1 changed cell %2 of %3, which you deleted. It was put back.', ...values);
   }
 }
 
-function nameEdits(edits: number, who: string, trans: TranslationBundle): string {
+function formatEdits(edits: number, who: string, trans: TranslationBundle): string {
   return who === ''
     ? trans._n('the edit', '%1 edits', edits, edits)
     : trans._n('the edit by %2', '%1 edits by %2', edits, who);
 }
 
-function listCells(cells: readonly number[], trans: TranslationBundle): string {
-  const listed = cells.slice(0, LISTED_CELLS).map(index => `${index + 1}`);
+function formatCells(cells: readonly number[], trans: TranslationBundle): string {
+  const listed = cells.slice(0, MAX_LISTED_CELLS).map(index => `${index + 1}`);
   const more = cells.length - listed.length;
   const last = more > 0 ? trans.__('%1 more', more) : (listed.pop() ?? '');
   const text = listed.length > 0 ? trans.__('%1 and %2', listed.join(', '), last) : last;
   return cells.length === 1 ? trans.__('cell %1', text) : trans.__('cells %1', text);
 }
 
-function cut(text: string): string {
+function shortenReason(text: string): string {
   const characters = Array.from(text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '').trim());
-  return characters.length > LONGEST_REASON
-    ? `${characters.slice(0, LONGEST_REASON - 1).join('')}…`
+  return characters.length > MAX_REASON_LENGTH
+    ? `${characters.slice(0, MAX_REASON_LENGTH - 1).join('')}…`
     : characters.join('');
 }
 
-/** Longest text of the server that is shown. */
-const LONGEST_MESSAGE = 500;
+/** Maximum length of a server message. */
+const MAX_MESSAGE_LENGTH = 500;
 
-/** Why something failed, in words. */
-export function explain(error: unknown, trans: TranslationBundle): string {
-  if (error instanceof Refusal) {
+/** Describe in words why something failed. */
+export function describeError(error: unknown, trans: TranslationBundle): string {
+  if (error instanceof NbEditError) {
     switch (error.reason) {
       case 'unreachable':
         return trans.__('The server does not answer.');
@@ -170,7 +180,7 @@ export function explain(error: unknown, trans: TranslationBundle): string {
           ? trans.__('This server keeps no history: its jupyter_nbedit is missing or too old.')
           : trans.__('The server’s answer cannot be read (HTTP %1).', error.status);
     }
-    return cleanText(error.message, LONGEST_MESSAGE);
+    return cleanText(error.message, MAX_MESSAGE_LENGTH);
   }
   console.error('jupyter-nbedit:', error);
   return trans.__('Something failed in the page; its console says more.');

@@ -1,38 +1,38 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { Refusal } from '../server/client';
-import type { InTheWay } from '../server/models';
-import type { Proposals } from './proposalModel';
-import type { Entry } from './shownPart';
+import { NbEditError } from '../server/client';
+import type { ConflictingCell } from '../server/models';
+import type { ProposalModel } from './proposalModel';
+import type { ShownPart } from './shownPart';
 import * as wording from './wording';
 
-/** What a decision needs to know of the tab, and to tell there. */
-export interface DecisionTab {
-  /** Whether the tab has changes that the server does not know of. */
-  isUnsaved(): boolean;
-  /** What the tab has of an entry's cell. */
-  source(entry: Entry): string | null;
-  /** Show the entries as they are by now, and this of all of them. */
-  tell(notice: string): void;
+/** What a decision needs from the tab. */
+export interface DecisionHost {
+  /** Return whether the tab has changes that the server does not have. */
+  hasUnsavedChanges(): boolean;
+  /** Return the source of a part's cell in the tab. */
+  getSource(entry: ShownPart): string | null;
+  /** Update the shown parts, and show a notice about all of them. */
+  showNotice(notice: string): void;
 }
 
-/** Accepts and rejects in one view of a notebook, and tells there what came of it. */
-export class Decisions {
+/** Accepts and rejects parts in one view of a notebook, and shows the result. */
+export class DecisionController {
   constructor(
-    private readonly _proposals: Pick<Proposals, 'accept' | 'reject'>,
-    private readonly _tab: DecisionTab,
+    private readonly _proposals: Pick<ProposalModel, 'accept' | 'reject'>,
+    private readonly _host: DecisionHost,
     private readonly _trans: TranslationBundle
   ) {}
 
   /** @param entries Parts of one proposal. */
-  async decide(entries: readonly Entry[], isAccepted: boolean): Promise<void> {
+  async decide(entries: readonly ShownPart[], isAccepted: boolean): Promise<void> {
     const open = entries.filter(({ isBusy }) => !isBusy);
     const [first] = open;
-    if (first === undefined || (isAccepted && this._areInTheWay(open))) {
+    if (first === undefined || (isAccepted && this._hasUnsavedConflicts(open))) {
       return;
     }
     const parts = open.map(({ part }) => part.part);
-    open.forEach(entry => Object.assign(entry, { isBusy: true, refused: null }));
-    this._tab.tell('');
+    open.forEach(entry => Object.assign(entry, { isBusy: true, problem: null }));
+    this._host.showNotice('');
     let notice = '';
     try {
       const { proposal } = first;
@@ -40,67 +40,70 @@ export class Decisions {
         ? this._proposals.accept(proposal, parts)
         : this._proposals.reject(proposal, parts));
     } catch (error) {
-      notice = this._explain(open, error);
+      notice = this._describeFailure(open, error);
     } finally {
       open.forEach(entry => (entry.isBusy = false));
-      this._tab.tell(notice);
+      this._host.showNotice(notice);
     }
   }
 
   /**
-   * Whether the user has changed one of the cells in this tab and not saved it.
+   * Return whether the user has changed one of the cells in this tab and not saved it.
    *
-   * The server would make the edit of the file, and ask the user between the two afterwards.
+   * The server would edit the file, and the tab would report a conflict afterwards.
    */
-  private _areInTheWay(entries: readonly Entry[]): boolean {
-    const changed = entries.filter(({ place }) => place.state !== 'as-proposed');
-    if (changed.length === 0 || !this._tab.isUnsaved()) {
+  private _hasUnsavedConflicts(parts: readonly ShownPart[]): boolean {
+    const changed = parts.filter(({ position }) => position.state !== 'as-proposed');
+    if (changed.length === 0 || !this._host.hasUnsavedChanges()) {
       return false;
     }
-    for (const entry of changed) {
-      this._refuse(
-        entry,
-        wording.refusal(entry.place.state === 'gone' ? 'gone' : 'changed', this._trans)
+    for (const shownPart of changed) {
+      this._setProblem(
+        shownPart,
+        wording.describeConflict(
+          shownPart.position.state === 'gone' ? 'gone' : 'changed',
+          this._trans
+        )
       );
     }
-    this._tab.tell(inAll(entries, changed, this._trans));
+    this._host.showNotice(describeTotal(parts, changed, this._trans));
     return true;
   }
 
-  /** Say at the cells why nothing was done; answers what is to be said of all of them. */
-  private _explain(entries: readonly Entry[], error: unknown): string {
-    const { reason, message, details } = asRefusal(error);
+  /** Show at the cells why nothing was done; return the notice about all of them. */
+  private _describeFailure(entries: readonly ShownPart[], error: unknown): string {
+    const { reason, message, details } = toNbEditError(error);
     if (reason === 'proposal_closed' || reason === 'proposal_not_found') {
-      // Somebody else was faster: the blocks go by themselves.
+      // Another client has decided: the blocks will be removed.
       return '';
     }
-    const cells = reason === 'cell_changed' ? ((details.cells ?? []) as InTheWay[]) : [];
-    const told = entries.filter(entry => {
-      const cell = cells.find(other => wording.isInTheWay(other, entry.part));
+    const cells = reason === 'cell_changed' ? ((details.cells ?? []) as ConflictingCell[]) : [];
+    const conflicting = entries.filter(entry => {
+      const cell = cells.find(other => wording.isConflictOf(other, entry.part));
       if (cell !== undefined) {
-        this._refuse(entry, wording.refusal(cell.why, this._trans));
+        this._setProblem(entry, wording.describeConflict(cell.why, this._trans));
       }
       return cell !== undefined;
     });
-    if (told.length > 0) {
-      return inAll(entries, told, this._trans);
+    if (conflicting.length > 0) {
+      return describeTotal(entries, conflicting, this._trans);
     }
     const [only, another] = entries;
     if (only !== undefined && another === undefined) {
-      this._refuse(only, message);
+      this._setProblem(only, message);
       return '';
     }
     return message;
   }
 
-  private _refuse(entry: Entry, text: string): void {
-    entry.refused = { text, source: this._tab.source(entry) };
+  private _setProblem(entry: ShownPart, text: string): void {
+    entry.problem = { text, source: this._host.getSource(entry) };
   }
 }
 
-function inAll(
-  entries: readonly Entry[],
-  refused: readonly Entry[],
+function describeTotal(
+  entries: readonly ShownPart[],
+  conflicting: readonly ShownPart[],
   trans: TranslationBundle
 ): string {
   return entries.length === 1
@@ -108,11 +111,11 @@ function inAll(
     : trans._n(
         'Nothing was accepted: %1 change cannot be made any more.',
         'Nothing was accepted: %1 changes cannot be made any more.',
-        refused.length,
-        refused.length
+        conflicting.length,
+        conflicting.length
       );
 }
 
-function asRefusal(error: unknown): Refusal {
-  return error instanceof Refusal ? error : new Refusal(0, 'unknown', String(error));
+function toNbEditError(error: unknown): NbEditError {
+  return error instanceof NbEditError ? error : new NbEditError(0, 'unknown', String(error));
 }

@@ -3,55 +3,55 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { Signal, type ISignal } from '@lumino/signaling';
 import type { Mode, ModeReply } from '../server/models';
 import { cleanText } from '../ui/displayText';
-import { countChanges } from './wording';
+import { formatChangeCount } from './wording';
 
-const SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/mode/v1';
+const MODE_SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/mode/v1';
 
-/** Longest reason of the server that is shown. */
-const LONGEST_REASON = 160;
+/** Maximum length of a reason from the server. */
+const MAX_REASON_LENGTH = 160;
 
-/** The status of a request that the user has no right to. */
-const FORBIDDEN = 403;
+/** The status of a request that the user is not authorized for. */
+const FORBIDDEN_STATUS = 403;
 
-/** What of the server the modes need. */
-export interface ModeServer {
-  mode(path: string | null): Promise<ModeReply>;
+/** The requests that the model sends. */
+export interface ModeClient {
+  getMode(path: string | null): Promise<ModeReply>;
   setMode(path: string | null, mode: Mode | null): Promise<ModeReply>;
 }
 
-/** How edits are taken: of the notebook in front, and of the server. */
-export class Modes {
+/** The mode of the current notebook, and of the server. */
+export class ModeModel {
   /** @param events The server's events: hints only. The mode is read from the server. */
   constructor(
-    private readonly _server: ModeServer,
+    private readonly _client: ModeClient,
     events: Event.IManager,
     private readonly _trans: TranslationBundle
   ) {
     events.stream.connect((_, { schema_id: schema, path }) => {
-      if (schema === SCHEMA && (path === null || path === this._path)) {
+      if (schema === MODE_SCHEMA && (path === null || path === this._path)) {
         this.refresh();
       }
     });
   }
 
-  /** What is known of the modes has become something else. */
+  /** Emitted when the mode, or what is known of it, has changed. */
   get changed(): ISignal<this, void> {
     return this._changed;
   }
 
-  /** What holds for the notebook in front, or null while that is not known. */
-  get now(): ModeReply | null {
-    return this._now;
+  /** The mode of the current notebook, or null if it is not known. */
+  get current(): ModeReply | null {
+    return this._current;
   }
 
-  /** Why this user cannot change the modes, or nothing. */
-  get obstacle(): string {
-    return this._now?.fixed === true
+  /** Why this user cannot change the mode, or ''. */
+  get disabledReason(): string {
+    return this._current?.fixed === true
       ? this._trans.__('The mode is fixed in the configuration of the server')
-      : this._obstacle;
+      : this._disabledReason;
   }
 
-  /** The path of the notebook in front in the contents API; null if none is. */
+  /** The path of the current notebook in the Contents API, or null. */
   get path(): string | null {
     return this._path;
   }
@@ -59,33 +59,33 @@ export class Modes {
   set path(path: string | null) {
     if (path !== this._path) {
       this._path = path;
-      this._take(null);
+      this._setCurrent(null);
       this.refresh();
     }
   }
 
-  /** Ask the server soon what holds. */
+  /** Read the mode from the server. */
   refresh(): void {
     void this._read();
   }
 
   /**
-   * Change the mode of the notebook in front, or of the server.
+   * Change the mode of the current notebook, or of the server.
    *
-   * @param mode Null for what holds without one.
-   * @throws Refusal if it may not be changed.
+   * @param mode Null to remove it.
+   * @throws NbEditError if it cannot be changed.
    */
-  async set(scope: 'notebook' | 'server', mode: Mode | null): Promise<void> {
+  async setMode(scope: 'notebook' | 'server', mode: Mode | null): Promise<void> {
     const path = scope === 'notebook' ? this._path : null;
     if (scope === 'notebook' && path === null) {
       return;
     }
     try {
-      await this._server.setMode(path, mode);
-      this._obstacle = '';
+      await this._client.setMode(path, mode);
+      this._disabledReason = '';
     } catch (error) {
-      if ((error as { status?: unknown }).status === FORBIDDEN) {
-        this._obstacle = this._trans.__('You have no right to change the mode');
+      if ((error as { status?: unknown }).status === FORBIDDEN_STATUS) {
+        this._disabledReason = this._trans.__('You have no right to change the mode');
         this._changed.emit();
       }
       throw error;
@@ -94,34 +94,34 @@ export class Modes {
   }
 
   private async _read(): Promise<void> {
-    const reading = ++this._readings;
-    let now: ModeReply | null = null;
+    const readId = ++this._lastReadId;
+    let reply: ModeReply | null = null;
     try {
-      now = await this._server.mode(this._path);
+      reply = await this._client.getMode(this._path);
     } catch {
-      // A server without modes, or none that answers: nothing is shown of them.
+      // A server without modes, or without a response: no mode is shown.
     }
-    if (reading === this._readings) {
-      this._take(now);
+    if (readId === this._lastReadId) {
+      this._setCurrent(reply);
     }
   }
 
-  private _take(now: ModeReply | null): void {
-    if (JSON.stringify(now) !== JSON.stringify(this._now)) {
-      this._now = now;
+  private _setCurrent(mode: ModeReply | null): void {
+    if (JSON.stringify(mode) !== JSON.stringify(this._current)) {
+      this._current = mode;
       this._changed.emit();
     }
   }
 
   private readonly _changed = new Signal<this, void>(this);
   private _path: string | null = null;
-  private _now: ModeReply | null = null;
-  private _obstacle = '';
-  private _readings = 0;
+  private _current: ModeReply | null = null;
+  private _disabledReason = '';
+  private _lastReadId = 0;
 }
 
-/** What a mode is called. */
-export function nameOf(mode: Mode, trans: TranslationBundle): string {
+/** Return the name of a mode. */
+export function getModeName(mode: Mode, trans: TranslationBundle): string {
   switch (mode) {
     case 'edit':
       return trans.__('Edits allowed');
@@ -132,66 +132,69 @@ export function nameOf(mode: Mode, trans: TranslationBundle): string {
   }
 }
 
-/** A choice of the menu: a mode, or for a notebook to have none of its own. */
-export interface Choice {
+/** An entry of the menu: a mode, or for a notebook to use the mode of the server. */
+export interface ModeChoice {
   readonly scope: 'notebook' | 'server';
   readonly mode: Mode | null;
   readonly label: string;
-  readonly isChosen: boolean;
+  readonly isSelected: boolean;
 }
 
-/** What can be chosen where this holds. */
-export function choicesOf({ path, own, server }: ModeReply, trans: TranslationBundle): Choice[] {
+/** Return the entries of the menu. */
+export function listModeChoices(
+  { path, own, server }: ModeReply,
+  trans: TranslationBundle
+): ModeChoice[] {
   const modes: readonly Mode[] = ['edit', 'review', 'plan'];
-  const ofServer = modes.map(mode => ({
+  const serverChoices = modes.map(mode => ({
     scope: 'server' as const,
     mode,
-    label: trans.__('All notebooks: %1', nameOf(mode, trans)),
-    isChosen: mode === server
+    label: trans.__('All notebooks: %1', getModeName(mode, trans)),
+    isSelected: mode === server
   }));
-  const ofNotebook = modes.map(mode => ({
+  const notebookChoices = modes.map(mode => ({
     scope: 'notebook' as const,
     mode,
-    label: trans.__('This notebook: %1', nameOf(mode, trans)),
-    isChosen: mode === own
+    label: trans.__('This notebook: %1', getModeName(mode, trans)),
+    isSelected: mode === own
   }));
-  const asServer = {
+  const inheritChoice = {
     scope: 'notebook' as const,
     mode: null,
-    label: trans.__('This notebook: As the server (%1)', nameOf(server, trans)),
-    isChosen: own === null
+    label: trans.__('This notebook: As the server (%1)', getModeName(server, trans)),
+    isSelected: own === null
   };
-  return path === null ? ofServer : [...ofNotebook, asServer, ...ofServer];
+  return path === null ? serverChoices : [...notebookChoices, inheritChoice, ...serverChoices];
 }
 
-/** How many changes wait for somebody's word. */
+/** Number of changes that wait for a decision. */
 export interface ProposalCounts {
-  /** For the notebook in front. */
-  readonly here: number;
-  /** For all other notebooks. */
-  readonly elsewhere: number;
+  /** In the current notebook. */
+  readonly currentNotebook: number;
+  /** In all other notebooks. */
+  readonly otherNotebooks: number;
 }
 
-/** Whether the server refuses all changes because it cannot read the notebooks' own modes. */
+/** Return whether the server refuses all changes because it cannot read the modes of notebooks. */
 export function isStopped(
-  now: ModeReply | null
-): now is ModeReply & { readonly unreadable: string } {
-  return typeof now?.unreadable === 'string';
+  reply: ModeReply | null
+): reply is ModeReply & { readonly unreadable: string } {
+  return typeof reply?.unreadable === 'string';
 }
 
-/** Say that agents cannot edit anything. */
+/** Describe that agents cannot edit anything. */
 export function describeStop(trans: TranslationBundle): string {
   return trans.__(
     'Agent edits are stopped: the server cannot read which notebooks are paused or reviewed.'
   );
 }
 
-/** Return why the server cannot read the notebooks' own modes, in its words. */
-export function reasonOf({ unreadable }: { readonly unreadable: string }): string {
-  return cleanText(unreadable, LONGEST_REASON);
+/** Return why the server cannot read the modes of notebooks. */
+export function getStopReason({ unreadable }: { readonly unreadable: string }): string {
+  return cleanText(unreadable, MAX_REASON_LENGTH);
 }
 
-/** Say what it comes to if edits are allowed again although the modes cannot be read. */
+/** Describe the consequences of allowing edits although the modes cannot be read. */
 export function describeResumption(trans: TranslationBundle): string {
   return trans.__(
     'If you resume, agents may edit all notebooks as the mode of the server allows. Notebooks that were paused or reviewed are not any more: set their modes again.'
@@ -199,48 +202,52 @@ export function describeResumption(trans: TranslationBundle): string {
 }
 
 /**
- * Say how edits are taken and what is proposed.
+ * Describe the mode and the proposals.
  *
- * @returns The text beside the icon, empty if there is nothing to draw attention to, and the name
- *   of the status item with all that is known.
+ * @returns The text beside the icon, '' if nothing needs attention, and the accessible name of the
+ *   status item.
  */
 export function describeStatus(
-  now: ModeReply | null,
-  { here, elsewhere }: ProposalCounts,
+  reply: ModeReply | null,
+  { currentNotebook, otherNotebooks }: ProposalCounts,
   trans: TranslationBundle
 ): { readonly label: string; readonly name: string } {
-  const mode = now?.mode ?? 'edit';
-  const hasNotebook = now?.path != null;
-  const proposed = here > 0 ? [trans.__('%1 proposed', countChanges(here, trans))] : [];
+  const mode = reply?.mode ?? 'edit';
+  const hasNotebook = reply?.path != null;
+  const proposed =
+    currentNotebook > 0 ? [trans.__('%1 proposed', formatChangeCount(currentNotebook, trans))] : [];
   const others =
-    elsewhere === 0
+    otherNotebooks === 0
       ? []
       : hasNotebook
-        ? [trans.__('%1 proposed in other notebooks', countChanges(elsewhere, trans))]
-        : [trans.__('%1 proposed', countChanges(elsewhere, trans))];
-  const state = isStopped(now)
-    ? { label: [trans.__('Agent edits stopped')], name: `${describeStop(trans)} ${reasonOf(now)}` }
+        ? [trans.__('%1 proposed in other notebooks', formatChangeCount(otherNotebooks, trans))]
+        : [trans.__('%1 proposed', formatChangeCount(otherNotebooks, trans))];
+  const state = isStopped(reply)
+    ? {
+        label: [trans.__('Agent edits stopped')],
+        name: `${describeStop(trans)} ${getStopReason(reply)}`
+      }
     : {
-        label: mode === 'edit' ? [] : [nameOf(mode, trans)],
+        label: mode === 'edit' ? [] : [getModeName(mode, trans)],
         name: describeMode(mode, hasNotebook, trans)
       };
   return {
-    // Those of other notebooks only where they are the only ones: the place is small.
-    label: [...state.label, ...(here > 0 ? proposed : others)].join(' · '),
+    // Other notebooks only if the current one has no proposals: the space is small.
+    label: [...state.label, ...(currentNotebook > 0 ? proposed : others)].join(' · '),
     name: [state.name, ...proposed, ...others].join(', ')
   };
 }
 
-/** Say what agents may do, in a text that begins with whose mode it is. */
-function describeMode(mode: Mode, isOfNotebook: boolean, trans: TranslationBundle): string {
-  const name = modeInText(mode, trans);
-  return isOfNotebook
+/** Describe what agents may do. */
+function describeMode(mode: Mode, hasNotebook: boolean, trans: TranslationBundle): string {
+  const name = getInlineModeName(mode, trans);
+  return hasNotebook
     ? trans.__('Agents in this notebook: %1', name)
     : trans.__('Agents in all notebooks: %1', name);
 }
 
-/** Return what a mode is called within a sentence. */
-function modeInText(mode: Mode, trans: TranslationBundle): string {
+/** Return the name of a mode within a sentence. */
+function getInlineModeName(mode: Mode, trans: TranslationBundle): string {
   switch (mode) {
     case 'edit':
       return trans.__('edits allowed');

@@ -5,33 +5,33 @@ import { IStatusBar } from '@jupyterlab/statusbar';
 import { ITranslator, nullTranslator, type TranslationBundle } from '@jupyterlab/translation';
 import { Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
-import { Server } from '../server/client';
-import { FileFeed, IFileFeed } from '../server/fileChanges';
+import { NbEditClient } from '../server/client';
+import { FileChangeFeed, IFileChangeFeed } from '../server/fileChanges';
 import type { Mode } from '../server/models';
-import { make } from '../ui/elements';
-import { notLinked } from '../ui/userGesture';
+import { makeElement } from '../ui/elements';
+import { requireUserGesture } from '../ui/userGesture';
 import {
   describeResumption,
   describeStop,
+  getStopReason,
   isStopped,
-  Modes,
-  reasonOf,
-  type Choice
+  ModeModel,
+  type ModeChoice
 } from './modeModel';
 import { ModeStatus } from './modeStatus';
-import type { Proposals } from './proposalModel';
-import { Commands, IProposals } from './reviewPlugin';
+import type { ProposalModel } from './proposalModel';
+import { COMMANDS, IProposalModel } from './reviewPlugin';
 
-export const modes: JupyterFrontEndPlugin<void> = {
+export const modePlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:modes',
   description: 'Shows and changes how edits are taken: at once, after a review, or not at all.',
   autoStart: true,
-  requires: [IFileFeed, IProposals, INotebookTracker],
+  requires: [IFileChangeFeed, IProposalModel, INotebookTracker],
   optional: [ICommandPalette, IStatusBar, ITranslator],
   activate: (
     app: JupyterFrontEnd,
-    files: FileFeed,
-    pending: Proposals,
+    files: FileChangeFeed,
+    proposals: ProposalModel,
     tracker: INotebookTracker,
     palette: ICommandPalette | null,
     statusBar: IStatusBar | null,
@@ -40,48 +40,51 @@ export const modes: JupyterFrontEndPlugin<void> = {
     const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
     const { commands, serviceManager, shell } = app;
     const { contents, events, serverSettings } = serviceManager;
-    const known = new Modes(new Server(serverSettings), events, trans);
-    files.listen({ changed: () => undefined, mayHaveChanged: () => known.refresh() });
+    const model = new ModeModel(new NbEditClient(serverSettings), events, trans);
+    files.addListener({ onFileChange: () => undefined, onResync: () => model.refresh() });
 
-    const look = (): void => {
+    const updatePath = (): void => {
       const panel = tracker.find(each => each === shell.currentWidget);
-      known.path = panel === undefined ? null : contents.localPath(panel.context.path);
+      model.path = panel === undefined ? null : contents.localPath(panel.context.path);
     };
-    tracker.widgetAdded.connect((_, { context }) => context.pathChanged.connect(look));
-    shell.currentChanged?.connect(look);
-    look();
-    known.refresh();
+    tracker.widgetAdded.connect((_, { context }) => context.pathChanged.connect(updatePath));
+    shell.currentChanged?.connect(updatePath);
+    updatePath();
+    model.refresh();
 
-    const set = async (scope: Choice['scope'], mode: Mode | null): Promise<void> => {
+    const setMode = async (scope: ModeChoice['scope'], mode: Mode | null): Promise<void> => {
       try {
-        await known.set(scope, mode);
+        await model.setMode(scope, mode);
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
         Notification.error(trans.__('The mode was not changed. %1', message), { autoClose: 8000 });
       }
     };
-    const resume = async (): Promise<void> => {
-      const { now } = known;
-      if (isStopped(now) && (await isSure([reasonOf(now), describeResumption(trans)], trans))) {
-        await set('server', null);
+    const confirmAndResume = async (): Promise<void> => {
+      const { current } = model;
+      if (
+        isStopped(current) &&
+        (await confirmResume([getStopReason(current), describeResumption(trans)], trans))
+      ) {
+        await setMode('server', null);
       }
     };
-    // Told once each time that it happens, however often it is read.
+    // Shown once each time it happens, even if the mode is read several times.
     let notice: string | null = null;
-    known.changed.connect(() => {
-      const { now } = known;
-      if (isStopped(now)) {
+    model.changed.connect(() => {
+      const { current } = model;
+      if (isStopped(current)) {
         notice ??= Notification.error(describeStop(trans), {
           autoClose: false,
-          actions: [{ label: trans.__('Resume…'), callback: () => void resume() }]
+          actions: [{ label: trans.__('Resume…'), callback: () => void confirmAndResume() }]
         });
-      } else if (now !== null && notice !== null) {
+      } else if (current !== null && notice !== null) {
         Notification.dismiss(notice);
         notice = null;
       }
     });
 
-    // They give the notebook in front a mode of its own, or take it away.
+    // Commands that set the mode of the current notebook, or remove it.
     const toggles: readonly { readonly id: string; readonly label: string; readonly mode: Mode }[] =
       [
         {
@@ -99,49 +102,51 @@ export const modes: JupyterFrontEndPlugin<void> = {
       commands.addCommand(id, {
         label,
         isToggleable: true,
-        isToggled: () => known.now?.own === mode,
-        isEnabled: () => known.now?.path != null && known.obstacle === '',
-        execute: notLinked(async () => set('notebook', known.now?.own === mode ? null : mode))
+        isToggled: () => model.current?.own === mode,
+        isEnabled: () => model.current?.path != null && model.disabledReason === '',
+        execute: requireUserGesture(async () =>
+          setMode('notebook', model.current?.own === mode ? null : mode)
+        )
       });
       palette?.addItem({ command: id, category: trans.__('Agent Edits') });
     }
-    known.changed.connect(() => {
+    model.changed.connect(() => {
       toggles.forEach(({ id }) => commands.notifyCommandChanged(id));
     });
 
     if (statusBar !== null) {
       const item = new ModeStatus(
-        known,
-        () => pending.count(known.path),
+        model,
+        () => proposals.count(model.path),
         {
-          set: (scope, mode) => void set(scope, mode),
-          review: () => void commands.execute(Commands.review),
-          resume: () => void resume()
+          setMode: (scope, mode) => void setMode(scope, mode),
+          review: () => void commands.execute(COMMANDS.review),
+          resume: () => void confirmAndResume()
         },
         trans
       );
       const changed = new Signal<ModeStatus, void>(item);
-      const show = (): void => {
+      const refreshItem = (): void => {
         item.refresh();
         changed.emit();
       };
-      known.changed.connect(show);
-      pending.changed.connect(show);
-      statusBar.registerStatusItem(modes.id, {
+      model.changed.connect(refreshItem);
+      proposals.changed.connect(refreshItem);
+      statusBar.registerStatusItem(modePlugin.id, {
         item,
         align: 'right',
         rank: 100,
-        isActive: () => known.now !== null,
+        isActive: () => model.current !== null,
         activeStateChanged: changed
       });
     }
   }
 };
 
-/** Ask whether agents may edit again; the texts say what has happened and what would follow. */
-async function isSure(texts: readonly string[], trans: TranslationBundle): Promise<boolean> {
+/** Ask whether agents may edit again. */
+async function confirmResume(texts: readonly string[], trans: TranslationBundle): Promise<boolean> {
   const body = new Widget();
-  body.node.append(...texts.map(text => make('p', '', text)));
+  body.node.append(...texts.map(text => makeElement('p', '', text)));
   const { button } = await showDialog({
     title: trans.__('Resume agent edits?'),
     body,

@@ -3,61 +3,61 @@ import { editIcon, MenuSvg, type LabIcon } from '@jupyterlab/ui-components';
 import { CommandRegistry } from '@lumino/commands';
 import { Widget, type Menu } from '@lumino/widgets';
 import type { Mode, ModeReply } from '../server/models';
-import { make } from '../ui/elements';
+import { makeElement } from '../ui/elements';
 import { pausedIcon, reviewIcon } from '../ui/icons';
 import {
-  choicesOf,
   describeStatus,
   describeStop,
+  getStopReason,
   isStopped,
-  reasonOf,
-  type Choice,
-  type Modes,
+  listModeChoices,
+  type ModeChoice,
+  type ModeModel,
   type ProposalCounts
 } from './modeModel';
-import { countChanges } from './wording';
+import { formatChangeCount } from './wording';
 
-/** What stands for each mode. */
+/** The icon of each mode. */
 const MODE_ICONS: Readonly<Record<Mode, LabIcon>> = {
   edit: editIcon,
   review: reviewIcon,
   plan: pausedIcon
 };
 
-/** What can be done from the status bar. */
+/** The actions of the status item. */
 export interface StatusActions {
-  /** Change a mode; tells by itself if that is refused. */
-  readonly set: (scope: Choice['scope'], mode: Mode | null) => void;
-  /** Show what is proposed. */
+  /** Change a mode, and show an error if that fails. */
+  readonly setMode: (scope: ModeChoice['scope'], mode: Mode | null) => void;
+  /** Show the list of proposals. */
   readonly review: () => void;
-  /** Let agents edit again although the notebooks' own modes cannot be read, after a question. */
+  /** Let agents edit again although the modes of notebooks cannot be read, after confirmation. */
   readonly resume: () => void;
 }
 
-/** Shows in the status bar how edits are taken, and lets the user change it. */
+/** Shows the mode in the status bar, and lets the user change it. */
 export class ModeStatus extends Widget {
   constructor(
-    private readonly _modes: Modes,
-    private readonly _count: () => ProposalCounts,
+    private readonly _model: ModeModel,
+    private readonly _countProposals: () => ProposalCounts,
     private readonly _actions: StatusActions,
     private readonly _trans: TranslationBundle
   ) {
     super();
-    this.addClass('jp-nbedit-status');
+    this.addClass('jp-nbedit-mode-status');
     this.addClass('jp-mod-highlighted');
     this._button.type = 'button';
     this._button.setAttribute('aria-haspopup', 'menu');
-    this._button.addEventListener('click', () => this._open());
+    this._button.addEventListener('click', () => this._openMenu());
     this._button.append(this._icon, this._text);
     this.node.append(this._button);
     this.refresh();
   }
 
-  /** Show what holds by now. */
+  /** Show the current mode. */
   refresh(): void {
-    const { now } = this._modes;
-    const { label, name } = describeStatus(now, this._count(), this._trans);
-    const mode = isStopped(now) ? 'plan' : (now?.mode ?? 'edit');
+    const { current } = this._model;
+    const { label, name } = describeStatus(current, this._countProposals(), this._trans);
+    const mode = isStopped(current) ? 'plan' : (current?.mode ?? 'edit');
     this._button.title = name;
     this._button.setAttribute('aria-label', name);
     this._button.dataset.mode = mode;
@@ -67,13 +67,13 @@ export class ModeStatus extends Widget {
     MODE_ICONS[mode].element({ container: this._icon, stylesheet: 'statusBar' });
   }
 
-  private _open(): void {
-    const { now } = this._modes;
-    if (now === null) {
+  private _openMenu(): void {
+    const { current } = this._model;
+    if (current === null) {
       return;
     }
     this._menu?.dispose();
-    const menu = this._makeMenu(now);
+    const menu = this._makeMenu(current);
     this._menu = menu;
     menu.aboutToClose.connect(() => this._button.focus());
     const { left, top } = this._button.getBoundingClientRect();
@@ -85,55 +85,55 @@ export class ModeStatus extends Widget {
     super.dispose();
   }
 
-  private _makeMenu(now: ModeReply): Menu {
+  private _makeMenu(reply: ModeReply): Menu {
     const trans = this._trans;
-    const { obstacle } = this._modes;
-    const { here, elsewhere } = this._count();
-    const { set, review, resume } = this._actions;
-    // Of its own, so that its lines are no commands of the palette.
+    const { disabledReason } = this._model;
+    const { currentNotebook, otherNotebooks } = this._countProposals();
+    const { setMode, review, resume } = this._actions;
+    // A separate registry keeps the entries out of the command palette.
     const commands = new CommandRegistry();
     const menu = new MenuSvg({ commands });
     menu.addClass('jp-nbedit-mode-menu');
-    if (isStopped(now)) {
-      const lines = { stopped: describeStop(trans), reason: reasonOf(now) };
+    if (isStopped(reply)) {
+      const lines = { stopped: describeStop(trans), reason: getStopReason(reply) };
       for (const [command, label] of Object.entries(lines)) {
         commands.addCommand(command, { label, isEnabled: () => false, execute: () => null });
         menu.addItem({ command });
       }
       commands.addCommand('resume', {
         label: trans.__('Resume Agent Edits…'),
-        isEnabled: () => obstacle === '',
+        isEnabled: () => disabledReason === '',
         execute: resume
       });
       menu.addItem({ command: 'resume' });
       menu.addItem({ type: 'separator' });
     }
-    if (here + elsewhere > 0) {
+    if (currentNotebook + otherNotebooks > 0) {
       commands.addCommand('review', {
-        label: trans.__('Review %1…', countChanges(here + elsewhere, trans)),
+        label: trans.__('Review %1…', formatChangeCount(currentNotebook + otherNotebooks, trans)),
         execute: review
       });
       menu.addItem({ command: 'review' });
       menu.addItem({ type: 'separator' });
     }
-    const choices = choicesOf(now, trans);
-    choices.forEach(({ scope, mode, label, isChosen }, index) => {
+    const choices = listModeChoices(reply, trans);
+    choices.forEach(({ scope, mode, label, isSelected }, index) => {
       const command = `${scope}:${mode}`;
       commands.addCommand(command, {
         label,
         isToggleable: true,
-        isToggled: () => isChosen,
-        isEnabled: () => obstacle === '',
-        execute: () => set(scope, mode)
+        isToggled: () => isSelected,
+        isEnabled: () => disabledReason === '',
+        execute: () => setMode(scope, mode)
       });
       if (index > 0 && choices[index - 1]?.scope !== scope) {
         menu.addItem({ type: 'separator' });
       }
       menu.addItem({ command });
     });
-    if (obstacle !== '') {
+    if (disabledReason !== '') {
       commands.addCommand('obstacle', {
-        label: obstacle,
+        label: disabledReason,
         isEnabled: () => false,
         execute: () => null
       });
@@ -143,8 +143,8 @@ export class ModeStatus extends Widget {
     return menu;
   }
 
-  private readonly _button = make('button', 'jp-nbedit-status-button');
-  private readonly _icon = make('span', 'jp-nbedit-status-icon');
-  private readonly _text = make('span', 'jp-StatusBar-TextItem');
+  private readonly _button = makeElement('button', 'jp-nbedit-mode-status-button');
+  private readonly _icon = makeElement('span', 'jp-nbedit-mode-status-icon');
+  private readonly _text = makeElement('span', 'jp-StatusBar-TextItem');
   private _menu: Menu | null = null;
 }

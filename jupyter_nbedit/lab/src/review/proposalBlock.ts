@@ -1,75 +1,80 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
-import type { Proposal, ProposalPart } from '../server/models';
-import type { Comparison } from '../ui/diffView';
-import { decisionButton, enable, make, tell } from '../ui/elements';
-import { identity, intention, proposer, purpose } from './wording';
+import type { Proposal, ProposedPart } from '../server/models';
+import type { DiffView } from '../ui/diffView';
+import { makeDecisionButton, makeElement, setEnabled, showText } from '../ui/elements';
+import { describeIdentity, describePart, formatPurpose, getProposer } from './wording';
 
-/** What a block does when one of its buttons is pressed. */
-export type Decide = (isAccepted: boolean) => void;
+/** Handles a click on one of the buttons. */
+export type OnDecision = (isAccepted: boolean) => void;
 
-/** One part of a proposal, shown at its cell with its two buttons. */
-export class Block extends Widget {
+/** One part of a proposal, shown at its cell with two buttons. */
+export class ProposalBlock extends Widget {
   /**
-   * @param comparison The difference, drawn already, or null if there is none to see.
-   * @param leave Gives the focus back to the notebook.
+   * @param _diffView The diff, or null if there is no text to compare.
+   * @param returnFocus Moves the focus back to the notebook.
    */
   constructor(
     proposal: Proposal,
-    part: ProposalPart,
-    private readonly _comparison: Comparison | null,
-    decide: Decide,
-    leave: () => void,
+    part: ProposedPart,
+    private readonly _diffView: DiffView | null,
+    decide: OnDecision,
+    returnFocus: () => void,
     trans: TranslationBundle
   ) {
     super();
     this.addClass('jp-nbedit-proposal');
     const { node } = this;
-    const title = make('div', 'jp-nbedit-proposal-title');
-    title.append(make('strong', '', proposer(proposal, trans)), ` ${intention(part, trans)}`);
-    title.title = identity(proposal, trans);
+    const title = makeElement('div', 'jp-nbedit-proposal-title');
+    title.append(
+      makeElement('strong', '', getProposer(proposal, trans)),
+      ` ${describePart(part, trans)}`
+    );
+    title.title = describeIdentity(proposal, trans);
     const name = title.textContent;
     this._buttons = [
-      decisionButton(trans.__('Reject'), trans.__('Reject: %1', name), 'reject', () =>
+      makeDecisionButton(trans.__('Reject'), trans.__('Reject: %1', name), 'reject', () =>
         decide(false)
       ),
-      decisionButton(trans.__('Accept'), trans.__('Accept: %1', name), 'accept', () => decide(true))
+      makeDecisionButton(trans.__('Accept'), trans.__('Accept: %1', name), 'accept', () =>
+        decide(true)
+      )
     ];
-    const actions = make('div', 'jp-nbedit-actions');
+    const actions = makeElement('div', 'jp-nbedit-actions');
     actions.append(...this._buttons);
-    const head = make('div', 'jp-nbedit-proposal-head');
-    const why = make('div', 'jp-nbedit-purpose', purpose(proposal));
-    head.append(title, why, actions);
+    const head = makeElement('div', 'jp-nbedit-proposal-head');
+    const purposeText = makeElement('div', 'jp-nbedit-proposal-purpose', formatPurpose(proposal));
+    head.append(title, purposeText, actions);
     this._notice.setAttribute('role', 'alert');
-    tell(this._notice, '');
-    node.append(head, this._notice, ...(_comparison === null ? [] : [_comparison.node]));
+    showText(this._notice, '');
+    node.append(head, this._notice, ...(_diffView === null ? [] : [_diffView.node]));
     node.tabIndex = -1;
     node.setAttribute('role', 'group');
     node.setAttribute('aria-label', name);
-    // Keys that are pressed here are not meant for the cell, which one of them would delete.
+    // Keys pressed here must not reach the cell: one of them would delete it.
     node.dataset.lmSuppressShortcuts = 'true';
     node.addEventListener('keydown', event => {
       if (event.key === 'Escape') {
-        leave();
+        returnFocus();
       }
     });
   }
 
   override dispose(): void {
-    this._comparison?.dispose();
+    this._diffView?.dispose();
     super.dispose();
   }
 
-  /** Whether its buttons can be pressed. */
+  /** Whether its buttons are enabled. */
   set isEnabled(isEnabled: boolean) {
-    enable(this._buttons, isEnabled);
+    setEnabled(this._buttons, isEnabled);
   }
 
-  /** What stands in the way of accepting it, or nothing. */
+  /** Why it cannot be accepted, or ''. */
   set notice(text: string) {
-    tell(this._notice, text);
+    showText(this._notice, text);
   }
 
   private readonly _buttons: HTMLButtonElement[];
-  private readonly _notice = make('div', 'jp-nbedit-notice');
+  private readonly _notice = makeElement('div', 'jp-nbedit-notice');
 }

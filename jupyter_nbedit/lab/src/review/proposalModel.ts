@@ -2,92 +2,92 @@ import type { Event } from '@jupyterlab/services';
 import { Signal, type ISignal } from '@lumino/signaling';
 import type { EditReply, Proposal } from '../server/models';
 import type { ProposalCounts } from './modeModel';
-import { pendingParts } from './wording';
+import { listPendingParts } from './wording';
 
-const SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/proposal/v1';
+const PROPOSAL_SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/proposal/v1';
 
-/** How many are asked for, the newest: as many as the server lists. */
-const MOST = 200;
+/** Maximum number of proposals in a reply of the server; the newest are listed. */
+const MAX_PROPOSALS = 200;
 
-/** How long after a read the end of a proposal is looked for, at least and at most (a timer can
- * run no longer), in milliseconds. */
-const SOONEST_EXPIRY = 5000;
-const LATEST_EXPIRY = 2 ** 31 - 1;
+/**
+ * Minimum and maximum time until the next expiry is checked, in milliseconds; the maximum is that
+ * of a timer.
+ */
+const MIN_EXPIRY_DELAY = 5000;
+const MAX_EXPIRY_DELAY = 2 ** 31 - 1;
 
-/** What of the server the proposals need. */
-export interface ProposalServer {
-  proposals(options: { status: 'pending'; limit: number }): Promise<readonly Proposal[]>;
-  accept(id: number, parts?: readonly number[]): Promise<EditReply>;
-  reject(id: number, parts?: readonly number[]): Promise<Proposal>;
+/** The requests that the model sends. */
+export interface ProposalClient {
+  listProposals(options: { status: 'pending'; limit: number }): Promise<readonly Proposal[]>;
+  acceptProposal(id: number, parts?: readonly number[]): Promise<EditReply>;
+  rejectProposal(id: number, parts?: readonly number[]): Promise<Proposal>;
 }
 
-/** The changes that wait for somebody's word, as far as this page knows. */
-export class Proposals {
-  /**
-   * @param events The server's events: hints only. What is pending is read from the server.
-   */
+/** The pending proposals. */
+export class ProposalModel {
+  /** @param events The server's events: hints only. Proposals are read from the server. */
   constructor(
-    private readonly _server: ProposalServer,
+    private readonly _client: ProposalClient,
     events: Event.IManager
   ) {
     events.stream.connect((_, { schema_id: schema }) => {
-      if (schema === SCHEMA) {
+      if (schema === PROPOSAL_SCHEMA) {
         this.refresh();
       }
     });
   }
 
-  /** What is pending has become something else. */
+  /** Emitted when the pending proposals have changed. */
   get changed(): ISignal<this, void> {
     return this._changed;
   }
 
-  /** All that are pending, oldest first. */
+  /** All pending proposals, oldest first. */
   get pending(): readonly Proposal[] {
     return this._pending;
   }
 
-  /** Those of one notebook, by its path in the contents API. */
-  of(path: string): readonly Proposal[] {
+  /** List the proposals of one notebook, by its path in the Contents API. */
+  listForNotebook(path: string): readonly Proposal[] {
     return this._pending.filter(proposal => proposal.path === path);
   }
 
   /** Count the changes that are proposed for one notebook, and for all others. */
   count(path: string | null): ProposalCounts {
     const sum = (proposals: readonly Proposal[]): number =>
-      proposals.reduce((total, proposal) => total + pendingParts(proposal).length, 0);
-    const here = path === null ? 0 : sum(this.of(path));
-    return { here, elsewhere: sum(this._pending) - here };
+      proposals.reduce((total, proposal) => total + listPendingParts(proposal).length, 0);
+    const currentNotebook = path === null ? 0 : sum(this.listForNotebook(path));
+    return { currentNotebook, otherNotebooks: sum(this._pending) - currentNotebook };
   }
 
-  /** Ask the server soon what is pending. */
+  /** Read the proposals from the server. */
   refresh(): void {
     this._isStale = true;
-    this._reading ??= this._read().finally(() => {
-      this._reading = null;
+    this._currentRead ??= this._read().finally(() => {
+      this._currentRead = null;
     });
   }
 
   /**
-   * Make the edit that is proposed, or these parts of it.
+   * Accept a proposal, or parts of it.
    *
-   * @throws Refusal if it cannot be made any more.
+   * @throws NbEditError if it cannot be accepted any more.
    */
   async accept(proposal: Proposal, parts?: readonly number[]): Promise<void> {
-    await this._decide(() => this._server.accept(proposal.proposal_id, parts));
+    await this._decide(() => this._client.acceptProposal(proposal.proposal_id, parts));
   }
 
-  /** Turn down a proposal, or these parts of it. */
+  /** Reject a proposal, or parts of it. */
   async reject(proposal: Proposal, parts?: readonly number[]): Promise<void> {
-    await this._decide(() => this._server.reject(proposal.proposal_id, parts));
+    await this._decide(() => this._client.rejectProposal(proposal.proposal_id, parts));
   }
 
-  private async _decide(ask: () => Promise<unknown>): Promise<void> {
+  private async _decide(sendDecision: () => Promise<unknown>): Promise<void> {
     try {
-      await ask();
+      await sendDecision();
     } finally {
       this.refresh();
-      await this._reading;
+      await this._currentRead;
     }
   }
 
@@ -95,10 +95,12 @@ export class Proposals {
     while (this._isStale) {
       this._isStale = false;
       try {
-        this._take(await this._server.proposals({ status: 'pending', limit: MOST }));
+        this._setPending(
+          await this._client.listProposals({ status: 'pending', limit: MAX_PROPOSALS })
+        );
         this._isFailing = false;
       } catch (error) {
-        // The next event or resync asks again; to say so once is enough.
+        // The next event or resync reads again; one warning is enough.
         if (!this._isFailing) {
           console.warn('jupyter-nbedit: the proposals could not be read.', error);
         }
@@ -107,12 +109,12 @@ export class Proposals {
     }
   }
 
-  private _take(proposals: readonly Proposal[]): void {
+  private _setPending(proposals: readonly Proposal[]): void {
     const pending = [...proposals].reverse();
     clearTimeout(this._expiry);
     if (pending.length > 0) {
       const next = Math.min(...pending.map(({ expires }) => Date.parse(expires)));
-      const wait = Math.max(SOONEST_EXPIRY, Math.min(next - Date.now(), LATEST_EXPIRY));
+      const wait = Math.max(MIN_EXPIRY_DELAY, Math.min(next - Date.now(), MAX_EXPIRY_DELAY));
       this._expiry = setTimeout(() => this.refresh(), wait);
     }
     if (JSON.stringify(pending) !== JSON.stringify(this._pending)) {
@@ -125,6 +127,6 @@ export class Proposals {
   private _pending: readonly Proposal[] = [];
   private _isStale = false;
   private _isFailing = false;
-  private _reading: Promise<void> | null = null;
+  private _currentRead: Promise<void> | null = null;
   private _expiry: ReturnType<typeof setTimeout> | undefined;
 }

@@ -1,42 +1,47 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { MessageLoop } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
-import { decisionButton, enable, make, tell } from '../ui/elements';
+import { makeDecisionButton, makeElement, setEnabled, showText } from '../ui/elements';
 
-/** What the bar does when one of its buttons is pressed. */
+/** The actions of the buttons. */
 export interface BarActions {
   readonly acceptAll: () => void;
   readonly rejectAll: () => void;
-  readonly next: () => void;
+  readonly goToNext: () => void;
 }
 
-/** The bar above a notebook for which something is proposed. */
+/** The bar above a notebook with proposals. */
 export class ReviewBar extends Widget {
-  constructor({ acceptAll, rejectAll, next }: BarActions, trans: TranslationBundle) {
+  constructor({ acceptAll, rejectAll, goToNext }: BarActions, trans: TranslationBundle) {
     super();
     this.addClass('jp-nbedit-review-bar');
     this._decisions = [
-      decisionButton(
+      makeDecisionButton(
         trans.__('Reject all'),
         trans.__('Reject all proposed changes'),
         'reject',
         rejectAll
       ),
-      decisionButton(
+      makeDecisionButton(
         trans.__('Accept all'),
         trans.__('Accept all proposed changes'),
         'accept',
         acceptAll
       )
     ];
-    const actions = make('div', 'jp-nbedit-actions');
+    const actions = makeElement('div', 'jp-nbedit-actions');
     actions.append(
-      decisionButton(trans.__('Next'), trans.__('Go to the next proposed change'), 'reject', next)
+      makeDecisionButton(
+        trans.__('Next'),
+        trans.__('Go to the next proposed change'),
+        'reject',
+        goToNext
+      )
     );
     actions.append(...this._decisions);
     this._summary.setAttribute('role', 'status');
     this._notice.setAttribute('role', 'alert');
-    tell(this._notice, '');
+    showText(this._notice, '');
     this.node.setAttribute('role', 'region');
     this.node.setAttribute('aria-label', trans.__('Proposed changes'));
     this._content.append(this._summary, this._purpose, this._notice, actions);
@@ -49,29 +54,31 @@ export class ReviewBar extends Widget {
     super.dispose();
   }
 
-  /** Show or hide the bar; what is around it has its place when this returns. */
+  /** Show or hide the bar; the layout is updated when this returns. */
   setShown(isShown: boolean): void {
     this.setHidden(!isShown);
-    this._fit();
+    this._updateHeight();
   }
 
-  /** Say what is proposed, and why. */
+  /** Show what is proposed, and why. */
   describe(summary: string, purpose: string): void {
-    tell(this._summary, summary);
-    tell(this._purpose, purpose);
+    showText(this._summary, summary);
+    showText(this._purpose, purpose);
   }
 
   set isEnabled(isEnabled: boolean) {
-    enable(this._decisions, isEnabled);
+    setEnabled(this._decisions, isEnabled);
   }
 
-  /** What went wrong, or nothing. */
+  /** What went wrong, or ''. */
   set notice(text: string) {
-    tell(this._notice, text);
+    showText(this._notice, text);
   }
 
-  /** Take the height that the lines need in this width: the layout around it asks for no other. */
-  private _fit(): void {
+  /**
+   * Set the height that the content needs at this width, because the layout does not measure it.
+   */
+  private _updateHeight(): void {
     const { node, parent } = this;
     if (this.isHidden || parent === null) {
       return;
@@ -84,10 +91,10 @@ export class ReviewBar extends Widget {
     }
   }
 
-  private readonly _observer = new ResizeObserver(() => this._fit());
+  private readonly _observer = new ResizeObserver(() => this._updateHeight());
   private readonly _decisions: HTMLButtonElement[];
-  private readonly _content = make('div', 'jp-nbedit-review-content');
-  private readonly _summary = make('div', 'jp-nbedit-summary');
-  private readonly _purpose = make('div', 'jp-nbedit-purpose');
-  private readonly _notice = make('div', 'jp-nbedit-notice');
+  private readonly _content = makeElement('div', 'jp-nbedit-review-content');
+  private readonly _summary = makeElement('div', 'jp-nbedit-review-summary');
+  private readonly _purpose = makeElement('div', 'jp-nbedit-proposal-purpose');
+  private readonly _notice = makeElement('div', 'jp-nbedit-notice');
 }

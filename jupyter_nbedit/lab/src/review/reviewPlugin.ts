@@ -8,58 +8,58 @@ import { IEditorLanguageRegistry, IEditorThemeRegistry } from '@jupyterlab/codem
 import { INotebookTracker, type NotebookPanel } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { Token } from '@lumino/coreutils';
-import { Server } from '../server/client';
-import { FileFeed, IFileFeed } from '../server/fileChanges';
-import type { ProposalPart } from '../server/models';
-import { Comparison, languageOf } from '../ui/diffView';
+import { NbEditClient } from '../server/client';
+import { FileChangeFeed, IFileChangeFeed } from '../server/fileChanges';
+import type { ProposedPart } from '../server/models';
+import { DiffView, getCellLanguage } from '../ui/diffView';
 import { reviewIcon } from '../ui/icons';
-import { notLinked } from '../ui/userGesture';
+import { requireUserGesture } from '../ui/userGesture';
 import { NotebookReview } from './notebookReview';
 import { isAboutNotebook } from './partPosition';
 import { ProposalList } from './proposalList';
-import { Proposals } from './proposalModel';
-import { texts } from './wording';
+import { ProposalModel } from './proposalModel';
+import { getTextPair } from './wording';
 
-/** The ids of our commands; those that take no arguments are in the palette. */
-export const Commands = {
+/** The ids of the commands; all of them are in the palette. */
+export const COMMANDS = {
   review: 'nbedit:review-proposals',
   next: 'nbedit:next-proposal',
   acceptAll: 'nbedit:accept-proposals',
   rejectAll: 'nbedit:reject-proposals'
 } as const;
 
-/** The language of the code in a new notebook that does not name one. */
-const USUAL_LANGUAGE = 'text/x-python';
+/** The language of code in a new notebook that does not name one. */
+const DEFAULT_LANGUAGE = 'text/x-python';
 
-export const IProposals = new Token<Proposals>(
+export const IProposalModel = new Token<ProposalModel>(
   'jupyter-nbedit:IProposals',
   'The changes that wait for somebody to accept or reject them.'
 );
 
-export const proposals: JupyterFrontEndPlugin<Proposals> = {
+export const proposalsPlugin: JupyterFrontEndPlugin<ProposalModel> = {
   id: 'jupyter-nbedit:proposals',
   description: 'Knows the changes that wait for somebody to accept or reject them.',
   autoStart: true,
-  provides: IProposals,
-  requires: [IFileFeed],
-  activate: ({ serviceManager }: JupyterFrontEnd, files: FileFeed) => {
+  provides: IProposalModel,
+  requires: [IFileChangeFeed],
+  activate: ({ serviceManager }: JupyterFrontEnd, files: FileChangeFeed) => {
     const { events, serverSettings } = serviceManager;
-    const pending = new Proposals(new Server(serverSettings), events);
-    files.listen({ changed: () => undefined, mayHaveChanged: () => pending.refresh() });
-    pending.refresh();
-    return pending;
+    const model = new ProposalModel(new NbEditClient(serverSettings), events);
+    files.addListener({ onFileChange: () => undefined, onResync: () => model.refresh() });
+    model.refresh();
+    return model;
   }
 };
 
-export const review: JupyterFrontEndPlugin<void> = {
+export const reviewPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:review',
   description: 'Shows proposed changes at their cells, to be accepted or rejected.',
   autoStart: true,
-  requires: [IProposals, INotebookTracker, IEditorLanguageRegistry],
+  requires: [IProposalModel, INotebookTracker, IEditorLanguageRegistry],
   optional: [IEditorThemeRegistry, ICommandPalette, ILayoutRestorer, ITranslator],
   activate: (
     app: JupyterFrontEnd,
-    pending: Proposals,
+    proposals: ProposalModel,
     tracker: INotebookTracker,
     languages: IEditorLanguageRegistry,
     themes: IEditorThemeRegistry | null,
@@ -71,8 +71,8 @@ export const review: JupyterFrontEndPlugin<void> = {
     const { contents } = app.serviceManager;
     const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
 
-    const draw = (part: ProposalPart, code: string): Comparison | null => {
-      const { before, after, isMetadata } = texts(part);
+    const drawDiff = (part: ProposedPart, code: string): DiffView | null => {
+      const { before, after, isMetadata } = getTextPair(part);
       if (before === null && after === null) {
         return null;
       }
@@ -80,8 +80,8 @@ export const review: JupyterFrontEndPlugin<void> = {
       const label = isAboutNotebook(part)
         ? trans.__('Metadata of the notebook')
         : trans.__('Cell %1', (part.index_before ?? part.index ?? 0) + 1);
-      return new Comparison({
-        texts: { before, after, language: languageOf(type, code), label },
+      return new DiffView({
+        texts: { before, after, language: getCellLanguage(type, code), label },
         layout: 'inline',
         languages,
         themes,
@@ -90,34 +90,34 @@ export const review: JupyterFrontEndPlugin<void> = {
     };
 
     const reviews = new Map<NotebookPanel, NotebookReview>();
-    const follow = (panel: NotebookPanel): void => {
+    const addPanel = (panel: NotebookPanel): void => {
       const path = (): string => contents.localPath(panel.context.path);
-      const drawn = (part: ProposalPart): Comparison | null =>
-        draw(part, panel.content.codeMimetype);
-      reviews.set(panel, new NotebookReview(panel, pending, path, drawn, trans));
+      const drawPart = (part: ProposedPart): DiffView | null =>
+        drawDiff(part, panel.content.codeMimetype);
+      reviews.set(panel, new NotebookReview(panel, proposals, path, drawPart, trans));
       panel.disposed.connect(() => reviews.delete(panel));
     };
-    tracker.forEach(follow);
-    tracker.widgetAdded.connect((_, panel) => follow(panel));
-    // What has come while a notebook was out of sight is shown when it is in sight.
+    tracker.forEach(addPanel);
+    tracker.widgetAdded.connect((_, panel) => addPanel(panel));
+    // Proposals that arrive while a notebook is hidden are shown when it becomes visible.
     shell.currentChanged?.connect(() => reviews.forEach(each => each.update()));
 
-    const list = new ProposalList(pending, {
+    const list = new ProposalList(proposals, {
       trans,
       open: ({ path }) => void commands.execute('docmanager:open', { path, factory: 'Notebook' }),
-      draw: (part, { language }) => draw(part, language ?? USUAL_LANGUAGE)
+      draw: (part, { language }) => drawDiff(part, language ?? DEFAULT_LANGUAGE)
     });
     list.id = 'jp-nbedit-proposals';
     list.title.icon = reviewIcon;
     list.title.caption = trans.__('Proposed Changes');
     restorer?.add(list, list.id);
 
-    const current = (): NotebookReview | undefined => {
+    const getCurrentReview = (): NotebookReview | undefined => {
       const panel = tracker.currentWidget;
       return panel === null ? undefined : reviews.get(panel);
     };
-    const isEnabled = (): boolean => (current()?.count ?? 0) > 0;
-    commands.addCommand(Commands.review, {
+    const isEnabled = (): boolean => (getCurrentReview()?.count ?? 0) > 0;
+    commands.addCommand(COMMANDS.review, {
       label: trans.__('Review Proposals'),
       caption: trans.__('List all changes that are proposed'),
       execute: () => {
@@ -127,23 +127,23 @@ export const review: JupyterFrontEndPlugin<void> = {
         shell.activateById(list.id);
       }
     });
-    commands.addCommand(Commands.next, {
+    commands.addCommand(COMMANDS.next, {
       label: trans.__('Go to Next Proposed Change'),
       isEnabled,
-      execute: () => current()?.next()
+      execute: () => getCurrentReview()?.goToNext()
     });
-    commands.addCommand(Commands.acceptAll, {
+    commands.addCommand(COMMANDS.acceptAll, {
       label: trans.__('Accept All Proposed Changes of This Notebook'),
       isEnabled,
-      execute: notLinked(() => current()?.decideAll(true))
+      execute: requireUserGesture(() => getCurrentReview()?.decideAll(true))
     });
-    commands.addCommand(Commands.rejectAll, {
+    commands.addCommand(COMMANDS.rejectAll, {
       label: trans.__('Reject All Proposed Changes of This Notebook'),
       isEnabled,
-      execute: notLinked(() => current()?.decideAll(false))
+      execute: requireUserGesture(() => getCurrentReview()?.decideAll(false))
     });
     const category = trans.__('Agent Edits');
-    Object.values(Commands).forEach(command => palette?.addItem({ command, category }));
-    pending.changed.connect(() => commands.notifyCommandChanged());
+    Object.values(COMMANDS).forEach(command => palette?.addItem({ command, category }));
+    proposals.changed.connect(() => commands.notifyCommandChanged());
   }
 };

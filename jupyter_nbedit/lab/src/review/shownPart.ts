@@ -1,77 +1,83 @@
 import type { Cell } from '@jupyterlab/cells';
 import type { PanelLayout, Widget } from '@lumino/widgets';
-import type { Proposal, ProposalPart } from '../server/models';
-import { isInsert, type Place } from './partPosition';
-import type { Block } from './proposalBlock';
+import type { Proposal, ProposedPart } from '../server/models';
+import { isInsert, type PartPosition } from './partPosition';
+import type { ProposalBlock } from './proposalBlock';
 
-/** A part of a proposal, as it is shown in one view of the notebook. */
-export interface Entry {
+/** A part of a proposal as shown in one view of the notebook. */
+export interface ShownPart {
   proposal: Proposal;
-  part: ProposalPart;
-  place: Place;
-  /** The MIME type of the notebook's code when its difference was drawn. */
+  part: ProposedPart;
+  position: PartPosition;
+  /** The MIME type of the notebook's code when the diff was drawn. */
   readonly language: string;
-  /** Null while its difference is being drawn. */
-  block: Block | null;
-  /** Comes when that is drawn. */
-  made: Promise<void>;
-  /** Why it was not accepted, and what the tab had of the cell then. */
-  refused: { readonly text: string; readonly source: string | null } | null;
+  /** Null while the diff is being drawn. */
+  block: ProposalBlock | null;
+  /** Resolves when the diff is drawn. */
+  whenDrawn: Promise<void>;
+  /** Why it was not accepted, and the source of the cell at that time. */
+  problem: { readonly text: string; readonly source: string | null } | null;
   isBusy: boolean;
 }
 
-/** What a part is known by. */
-export function keyOf({ proposal, part }: Pick<Entry, 'proposal' | 'part'>): string {
+/** Return the key of a part. */
+export function getPartKey({ proposal, part }: Pick<ShownPart, 'proposal' | 'part'>): string {
   return `${proposal.proposal_id}/${part.part}`;
 }
 
-/** The entries in the order in which they are shown. */
-export function inOrder(
-  entries: ReadonlyMap<string, Entry>
-): { readonly key: string; readonly entry: Entry }[] {
-  const height = ({ cell, side }: Place): number => 2 * cell + (side === 'above' ? 0 : 1);
+/** Return the parts in the order in which they are shown. */
+export function sortParts(
+  entries: ReadonlyMap<string, ShownPart>
+): { readonly key: string; readonly entry: ShownPart }[] {
+  const getRank = ({ cell, side }: PartPosition): number => 2 * cell + (side === 'above' ? 0 : 1);
   return [...entries]
     .map(([key, entry]) => ({ key, entry }))
     .sort(
       ({ entry: a }, { entry: b }) =>
-        height(a.place) - height(b.place) ||
+        getRank(a.position) - getRank(b.position) ||
         Number(isInsert(a.part)) - Number(isInsert(b.part)) ||
         a.proposal.proposal_id - b.proposal.proposal_id ||
         (a.part.index ?? 0) - (b.part.index ?? 0)
     );
 }
 
-/** A widget, and at which cell it is to be. */
-export interface Placed {
+/** A widget and its position. */
+export interface PlacedWidget {
   readonly widget: Widget;
-  readonly place: Place;
+  readonly position: PartPosition;
 }
 
 /**
- * Find what is to be done so that each widget is in its cell: as a part of the cell's own widget it
- * comes and goes with it in a notebook that shows only the cells in sight.
+ * Return the layout changes that put each widget into its cell.
  *
- * Cells that are not drawn yet are left out.
+ * As a part of the cell's widget, it is attached and detached with the cell in a windowed notebook.
+ * Cells that are not rendered yet are left out.
  *
- * @param placed In the order in which widgets at the same cell are to stand.
- * @returns What is to be done, which is nothing if all are in place.
+ * @param widgets Widgets at the same cell are in the order in which they are shown.
+ * @returns The changes, empty if all widgets are in place.
  */
-export function moves(cells: readonly Cell[], placed: readonly Placed[]): (() => void)[] {
+export function planLayoutChanges(
+  cells: readonly Cell[],
+  widgets: readonly PlacedWidget[]
+): (() => void)[] {
   return cells.flatMap((cell, index) => {
-    const here = placed.filter(({ place }) => place.cell === index);
-    if (here.length === 0 || cell.inputArea === null) {
+    const widgetsOfCell = widgets.filter(({ position }) => position.cell === index);
+    if (widgetsOfCell.length === 0 || cell.inputArea === null) {
       return [];
     }
     const layout = cell.layout as PanelLayout;
-    const on = (side: Place['side']): Widget[] =>
-      here.filter(({ place }) => place.side === side).map(({ widget }) => widget);
-    const above = on('above');
-    const below = on('below');
-    const now = layout.widgets;
-    const isDone =
-      above.every((widget, position) => now[position] === widget) &&
-      below.every((widget, position) => now[now.length - below.length + position] === widget);
-    return isDone
+    const listWidgets = (side: PartPosition['side']): Widget[] =>
+      widgetsOfCell.filter(({ position }) => position.side === side).map(({ widget }) => widget);
+    const above = listWidgets('above');
+    const below = listWidgets('below');
+    const currentWidgets = layout.widgets;
+    const isInPlace =
+      above.every((widget, position) => currentWidgets[position] === widget) &&
+      below.every(
+        (widget, position) =>
+          currentWidgets[currentWidgets.length - below.length + position] === widget
+      );
+    return isInPlace
       ? []
       : [
           () => {

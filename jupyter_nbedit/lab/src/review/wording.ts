@@ -1,23 +1,23 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
-import type { InTheWay, Part, Proposal, ProposalPart } from '../server/models';
-import { clean, cleanText, displayName, isInvented } from '../ui/displayText';
-import { isAboutNotebook, isInsert, type Place } from './partPosition';
+import type { CellDiff, ConflictingCell, Proposal, ProposedPart } from '../server/models';
+import { cleanName, cleanText, getDisplayName, isGeneratedUserName } from '../ui/displayText';
+import { isAboutNotebook, isInsert, type PartPosition } from './partPosition';
 
-/** More proposers than this are counted, not listed. */
-const LISTED_NAMES = 2;
+/** Maximum number of proposers that are listed; more are counted. */
+const MAX_LISTED_NAMES = 2;
 
-/** Longest message shown. */
-const LONGEST_MESSAGE = 200;
+/** Maximum length of a message. */
+const MAX_MESSAGE_LENGTH = 200;
 
-/** Who proposes: what the client calls itself, or if it does not the user whom the server knows. */
-export function proposer({ client, user }: Proposal, trans: TranslationBundle): string {
-  return clean(client ?? '') || displayName(user, trans) || trans.__('Somebody');
+/** Return the name of the proposer: its own name, or else that of the user. */
+export function getProposer({ client, user }: Proposal, trans: TranslationBundle): string {
+  return cleanName(client ?? '') || getDisplayName(user, trans) || trans.__('Somebody');
 }
 
-/** What is known of the proposer: a name of its own choice is told apart from the user's. */
-export function identity({ client, user }: Proposal, trans: TranslationBundle): string {
-  const [claim, known] = [clean(client ?? ''), clean(user)];
-  if (isInvented(user)) {
+/** Describe what is known of the proposer: its own name is not verified. */
+export function describeIdentity({ client, user }: Proposal, trans: TranslationBundle): string {
+  const [claim, known] = [cleanName(client ?? ''), cleanName(user)];
+  if (isGeneratedUserName(user)) {
     return claim === ''
       ? trans.__('Signed in with the server’s token, without a user name')
       : trans.__(
@@ -30,13 +30,13 @@ export function identity({ client, user }: Proposal, trans: TranslationBundle): 
     : trans.__('Signed in as %1, and calls itself %2', known, claim);
 }
 
-/** Why it is proposed, as far as the proposer says. */
-export function purpose({ message }: Proposal): string {
-  return cleanText(message ?? '', LONGEST_MESSAGE);
+/** Return the message of a proposal for display. */
+export function formatPurpose({ message }: Proposal): string {
+  return cleanText(message ?? '', MAX_MESSAGE_LENGTH);
 }
 
-/** What a part would do, as it is said at its cell after the proposer's name. */
-export function intention(part: Part, trans: TranslationBundle): string {
+/** Describe a part, as a phrase after the name of the proposer. */
+export function describePart(part: CellDiff, trans: TranslationBundle): string {
   if (isAboutNotebook(part)) {
     return trans.__('proposes to change the metadata of the notebook');
   }
@@ -53,7 +53,7 @@ export function intention(part: Part, trans: TranslationBundle): string {
     ...(part.outputs_cleared ? ['clear' as const] : [])
   ];
   const phrases = verbs.map((verb, index) =>
-    index === 0 ? firstPhrase(verb, part, trans) : nextPhrase(verb, part, trans)
+    index === 0 ? getFirstPhrase(verb, part, trans) : getNextPhrase(verb, part, trans)
   );
   const last = phrases.pop();
   if (last === undefined) {
@@ -66,7 +66,7 @@ export function intention(part: Part, trans: TranslationBundle): string {
 /** What can be done to a cell, in the order in which it is listed. */
 type Verb = 'change' | 'convert' | 'move' | 'clear';
 
-function firstPhrase(verb: Verb, { after, index }: Part, trans: TranslationBundle): string {
+function getFirstPhrase(verb: Verb, { after, index }: CellDiff, trans: TranslationBundle): string {
   switch (verb) {
     case 'change':
       return trans.__('change this cell');
@@ -79,7 +79,7 @@ function firstPhrase(verb: Verb, { after, index }: Part, trans: TranslationBundl
   }
 }
 
-function nextPhrase(verb: Verb, { after, index }: Part, trans: TranslationBundle): string {
+function getNextPhrase(verb: Verb, { after, index }: CellDiff, trans: TranslationBundle): string {
   switch (verb) {
     case 'change':
       return trans.__('change it');
@@ -92,8 +92,8 @@ function nextPhrase(verb: Verb, { after, index }: Part, trans: TranslationBundle
   }
 }
 
-/** What a notebook's bar says of all that is proposed for it. */
-export function summary(
+/** Describe all proposals for a notebook. */
+export function describeProposals(
   names: readonly string[],
   changes: number,
   trans: TranslationBundle
@@ -102,21 +102,21 @@ export function summary(
   const [first = trans.__('Somebody'), second] = unique;
   const count = Math.max(unique.length, 1);
   const who =
-    count > LISTED_NAMES
+    count > MAX_LISTED_NAMES
       ? trans._n('%1 agent', '%1 agents', count, count)
       : second === undefined
         ? first
         : trans.__('%1 and %2', first, second);
-  return trans._n('%2 proposes %3', '%2 propose %3', count, who, countChanges(changes, trans));
+  return trans._n('%2 proposes %3', '%2 propose %3', count, who, formatChangeCount(changes, trans));
 }
 
 /** Return "1 change" or "3 changes". */
-export function countChanges(count: number, trans: TranslationBundle): string {
+export function formatChangeCount(count: number, trans: TranslationBundle): string {
   return trans._n('%1 change', '%1 changes', count, count);
 }
 
-/** What is told at a block whose cell is not as it was when the change was proposed. */
-export function warning(state: Place['state'], trans: TranslationBundle): string {
+/** Describe a cell that is not in the state that the proposal expects. */
+export function describeCellState(state: PartPosition['state'], trans: TranslationBundle): string {
   switch (state) {
     case 'changed':
       return trans.__('The cell has changed since this was proposed.');
@@ -127,8 +127,8 @@ export function warning(state: Place['state'], trans: TranslationBundle): string
   }
 }
 
-/** What is told at a block that was not accepted because of its cell. */
-export function refusal(why: InTheWay['why'], trans: TranslationBundle): string {
+/** Describe why a part was not accepted. */
+export function describeConflict(why: ConflictingCell['why'], trans: TranslationBundle): string {
   switch (why) {
     case 'changed':
       return trans.__('Not accepted: the cell has changed since this was proposed. Look again.');
@@ -141,13 +141,13 @@ export function refusal(why: InTheWay['why'], trans: TranslationBundle): string 
   }
 }
 
-/** Which of the parts a cell in the way stands in the way of. */
-export function isInTheWay({ cell_id: id, index }: InTheWay, part: Part): boolean {
+/** Return whether a conflicting cell belongs to a part. */
+export function isConflictOf({ cell_id: id, index }: ConflictingCell, part: CellDiff): boolean {
   return id !== null ? id === part.cell_id : index === part.index_before || index === part.index;
 }
 
-/** The two texts that a part is shown by; null for both if there is nothing to compare. */
-export function texts(part: Part): {
+/** Return the two texts of a part; null for both if there is nothing to compare. */
+export function getTextPair(part: CellDiff): {
   readonly before: string | null;
   readonly after: string | null;
   readonly isMetadata: boolean;
@@ -159,14 +159,14 @@ export function texts(part: Part): {
   const keys = [
     ...new Set([...Object.keys(before?.metadata ?? {}), ...Object.keys(after?.metadata ?? {})])
   ].filter(key => JSON.stringify(before?.metadata[key]) !== JSON.stringify(after?.metadata[key]));
-  const shown = (side: Part['before']): string | null => {
+  const shown = (side: CellDiff['before']): string | null => {
     const entries = Object.entries(side?.metadata ?? {}).filter(([key]) => keys.includes(key));
     return keys.length === 0 ? null : JSON.stringify(Object.fromEntries(entries), null, 2);
   };
   return { before: shown(before), after: shown(after), isMetadata: true };
 }
 
-/** The parts that nobody has decided. */
-export function pendingParts({ parts }: Proposal): ProposalPart[] {
+/** Return the parts that are not decided yet. */
+export function listPendingParts({ parts }: Proposal): ProposedPart[] {
   return parts.filter(({ status }) => status === 'pending');
 }

@@ -4,62 +4,62 @@ import type { EditReply, OperationEntry } from './models';
 
 export type { EditReply, OperationEntry, TabCounts } from './models';
 
-/** What any edit may say of itself. */
+/** Options of every change. */
 export interface EditOptions {
-  /** What makes the edit, as the history and the toast name it. */
+  /** The program that makes the change, as the history and the toast name it. */
   readonly client?: string;
-  /** Why it is made. */
+  /** Why the change is made. */
   readonly message?: string;
-  /** The only version of the notebook the edit is for. */
+  /** The only version of the notebook that the change applies to. */
   readonly hash?: string;
-  /** Answer what would be, and write nothing. */
+  /** Return what the change would do, and write nothing. */
   readonly dry_run?: boolean;
-  /** How long to wait until every open tab has told what it made of it, in milliseconds. */
+  /** How long to wait until every open tab has reported its result, in milliseconds. */
   readonly wait_tabs?: number;
 }
 
-/** Somebody says that a notebook was edited. It is a hint: read the notebook before believing it. */
+/** An edit as reported by an event. It is a hint: read the notebook before relying on it. */
 export interface EditNotice {
   readonly path: string;
-  /** The edit's number, or null if the history has not kept it. */
+  /** The number of the edit, or null if it is not in the history. */
   readonly edit_id: number | null;
-  /** The version it made. */
+  /** The version that the edit made. */
   readonly hash: string;
-  /** What calls itself the editor, or else the user's name. */
+  /** The client that made the edit, or else the name of the user. */
   readonly client: string | null;
   /** The first operations. */
   readonly operations: readonly OperationEntry[];
-  /** Whether there were more. */
+  /** Whether there are more operations. */
   readonly truncated: boolean;
 }
 
 /**
- * Edits notebooks, open or not, as their user.
+ * Edits notebooks, open or not, as the user of the page.
  *
- * What the server refuses is thrown as an error with its `status`, `reason`, `message` and `details`;
- * then nothing was written.
+ * A rejected promise has an error with `status`, `reason`, `message` and `details`; nothing was
+ * written then.
  */
 export interface INbEdit {
   /**
    * Apply operations to a notebook, all of them or none.
    *
-   * @param path The notebook's path on the server, without a drive.
-   * @param operations As in the body of a `PATCH`.
+   * @param path The path of the notebook on the server, without a drive.
+   * @param operations The operations, as in the body of a `PATCH`.
    */
   edit(path: string, operations: readonly object[], options?: EditOptions): Promise<EditReply>;
 
   /**
-   * Take an edit back.
+   * Undo an edit.
    *
-   * @param editId Its number; without it the newest that can be taken back.
+   * @param editId The number of the edit; by default the newest that can be undone.
    */
   undo(path: string, editId?: number, options?: EditOptions): Promise<EditReply>;
 
-  /** Tells of each edit that was made through the server, whoever made it. */
+  /** Emitted for each edit that was made through the server, by any client. */
   readonly edited: ISignal<INbEdit, EditNotice>;
 }
 
-/** What other extensions ask for. */
+/** The token by which other extensions get `INbEdit`. */
 export const INbEdit = new Token<INbEdit>(
   'jupyter-nbedit:INbEdit',
   'Edits notebooks on the server, and tells of edits.'

@@ -3,17 +3,17 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 import { Signal, type ISignal } from '@lumino/signaling';
-import { isLinked } from '../ui/userGesture';
+import { isCommandLinkClick } from '../ui/userGesture';
 import { INbEdit, type EditNotice, type EditOptions } from './api';
-import { Server } from './client';
-import { IFileFeed, type FileChange, type FileFeed } from './fileChanges';
+import { NbEditClient } from './client';
+import { IFileChangeFeed, type FileChange, type FileChangeFeed } from './fileChanges';
 import type { EditReply } from './models';
 
 const EDIT = 'nbedit:edit';
 const UNDO = 'nbedit:undo';
 
-/** What the commands take, beside the options of an edit; names are those of the REST API. */
-interface Given extends EditOptions {
+/** Arguments of the commands besides the options of a change; names as in the REST API. */
+interface CommandArguments extends EditOptions {
   readonly path?: string;
   readonly operations?: readonly object[];
   readonly edit_id?: number;
@@ -28,32 +28,34 @@ const OPTIONS = {
   wait_tabs: { type: 'integer', description: 'How long to wait for open tabs, in milliseconds.' }
 };
 
-export const api: JupyterFrontEndPlugin<INbEdit> = {
+export const apiPlugin: JupyterFrontEndPlugin<INbEdit> = {
   id: 'jupyter-nbedit:api',
   description: 'Edits notebooks for other extensions, and tells them of edits.',
   autoStart: true,
-  requires: [IFileFeed],
+  requires: [IFileChangeFeed],
   optional: [INotebookTracker, ITranslator],
   provides: INbEdit,
   activate: (
     { commands, serviceManager }: JupyterFrontEnd,
-    files: FileFeed,
+    files: FileChangeFeed,
     tracker: INotebookTracker | null,
     translator: ITranslator | null
   ) => {
     const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
-    const edits = new Edits(new Server(serviceManager.serverSettings), files);
-    const read = (args: ReadonlyPartialJSONObject): Given & { readonly path: string } => {
-      if (isLinked()) {
+    const nbEdit = new NbEditAPI(new NbEditClient(serviceManager.serverSettings), files);
+    const parseArguments = (
+      args: ReadonlyPartialJSONObject
+    ): CommandArguments & { readonly path: string } => {
+      if (isCommandLinkClick()) {
         throw new Error(trans.__('What a document shows may not edit notebooks.'));
       }
-      const { path, ...rest } = args as Given;
+      const { path, ...rest } = args as CommandArguments;
       const current = tracker?.currentWidget?.context.path;
-      const meant = path ?? (current && serviceManager.contents.localPath(current));
-      if (meant === undefined) {
+      const targetPath = path ?? (current && serviceManager.contents.localPath(current));
+      if (targetPath === undefined) {
         throw new Error(trans.__('Expected the path of a notebook; found none.'));
       }
-      return { ...rest, path: meant };
+      return { ...rest, path: targetPath };
     };
     commands.addCommand(EDIT, {
       label: trans.__('Edit Cells of a Notebook'),
@@ -68,8 +70,8 @@ export const api: JupyterFrontEndPlugin<INbEdit> = {
         }
       },
       execute: async args => {
-        const { path, operations, ...options } = read(args);
-        return edits.edit(path, operations ?? [], options);
+        const { path, operations, ...options } = parseArguments(args);
+        return nbEdit.edit(path, operations ?? [], options);
       }
     });
     commands.addCommand(UNDO, {
@@ -84,20 +86,23 @@ export const api: JupyterFrontEndPlugin<INbEdit> = {
         }
       },
       execute: async args => {
-        const { path, edit_id, ...options } = read(args);
-        return edits.undo(path, edit_id, options);
+        const { path, edit_id, ...options } = parseArguments(args);
+        return nbEdit.undo(path, edit_id, options);
       }
     });
-    return edits;
+    return nbEdit;
   }
 };
 
-class Edits implements INbEdit {
+class NbEditAPI implements INbEdit {
   constructor(
-    private readonly _server: Server,
-    files: FileFeed
+    private readonly _client: NbEditClient,
+    files: FileChangeFeed
   ) {
-    files.listen({ changed: change => this._heard(change), mayHaveChanged: () => undefined });
+    files.addListener({
+      onFileChange: change => this._onFileChange(change),
+      onResync: () => undefined
+    });
   }
 
   get edited(): ISignal<INbEdit, EditNotice> {
@@ -109,18 +114,24 @@ class Edits implements INbEdit {
     operations: readonly object[],
     options: EditOptions = {}
   ): Promise<EditReply> {
-    return this._server.patch(path, operations, options);
+    return this._client.edit(path, operations, options);
   }
 
   async undo(path: string, editId?: number, options: EditOptions = {}): Promise<EditReply> {
-    return this._server.undo(path, editId, options);
+    return this._client.undo(path, editId, options);
   }
 
-  private _heard({ path, edit, hash, client, done, isCut }: FileChange): void {
-    // Without a hash it is what another program has saved.
+  private _onFileChange({ path, editId, hash, client, operations, isTruncated }: FileChange): void {
+    // A change without a hash was saved by another program.
     if (hash !== null) {
-      const operations = done.map(({ op, cell, index }) => ({ op, cell_id: cell, index }));
-      this._edited.emit({ path, edit_id: edit, hash, client, operations, truncated: isCut });
+      this._edited.emit({
+        path,
+        edit_id: editId,
+        hash,
+        client,
+        operations,
+        truncated: isTruncated
+      });
     }
   }
 

@@ -1,18 +1,27 @@
 import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
-import { ownEdits } from './localEdits';
-import type { About, EditDetail, EditReply, Mode, ModeReply, Page, Proposal } from './models';
+import type { EditOptions } from './api';
+import { localEdits } from './localEdits';
+import type {
+  AboutReply,
+  DetailedEdit,
+  EditReply,
+  HistoryReply,
+  Mode,
+  ModeReply,
+  Proposal
+} from './models';
 
-/** What we call ourselves in the history. */
+/** The name of JupyterLab as a client in the history. */
 const CLIENT = 'JupyterLab';
 
-/** The server did not do what it was asked to. */
-export class Refusal extends Error {
+/** The server refused a request, or did not answer it. */
+export class NbEditError extends Error {
   override readonly name = 'Refusal';
 
   /**
-   * @param status The HTTP status, or 0 if there was no answer.
-   * @param reason Why, for programs: `undo_conflict`, `plan_mode`, …
+   * @param status The HTTP status, or 0 if there was no response.
+   * @param reason The reason for programs: `undo_conflict`, `plan_mode`, …
    */
   constructor(
     readonly status: number,
@@ -24,126 +33,136 @@ export class Refusal extends Error {
   }
 }
 
-/** What any change may say of itself. */
-export interface ChangeOptions {
-  readonly client?: string;
-  readonly message?: string;
-  /** The version the change is for. */
-  readonly hash?: string;
-  readonly dry_run?: boolean;
-  /** How long to wait for the open tabs, in milliseconds. */
-  readonly wait_tabs?: number;
-}
-
-/** Our routes of the server, as the API has them. What they refuse is thrown as a `Refusal`. */
-export class Server {
+/** Calls the REST API of the extension. A request that fails throws an `NbEditError`. */
+export class NbEditClient {
   constructor(private readonly _settings: ServerConnection.ISettings) {}
 
-  async about(): Promise<About> {
-    return this._ask('GET', '');
+  async getAbout(): Promise<AboutReply> {
+    return this._request('GET', '');
   }
 
   /**
    * List edits, newest first.
    *
    * @param path The notebook, or null for all notebooks.
-   * @param before Only edits older than this one: the `next` of the page before.
+   * @param before List only edits older than this one: the `next` of the previous page.
    */
-  async history(path: string | null, before?: number | null, limit?: number): Promise<Page> {
-    const address = path === null ? 'history' : `${notebook(path)}/history`;
-    return this._ask('GET', address, { query: { before, limit } });
+  async listHistory(
+    path: string | null,
+    before?: number | null,
+    limit?: number
+  ): Promise<HistoryReply> {
+    const address = path === null ? 'history' : `${buildNotebookPath(path)}/history`;
+    return this._request('GET', address, { query: { before, limit } });
   }
 
-  async edit(path: string, id: number): Promise<EditDetail> {
-    return this._ask('GET', `${notebook(path)}/history/${id}`);
+  async getEdit(path: string, id: number): Promise<DetailedEdit> {
+    return this._request('GET', `${buildNotebookPath(path)}/history/${id}`);
   }
 
-  /** The language of a notebook's code, if it is known. */
-  async language(path: string): Promise<string | null> {
+  /** Return the language of the notebook's code, if it is known. */
+  async getLanguage(path: string): Promise<string | null> {
     const query = { view: 'outline', limit: 1 };
-    const { language } = await this._ask<{ language: string | null }>('GET', notebook(path), {
-      query
-    });
+    const { language } = await this._request<{ language: string | null }>(
+      'GET',
+      buildNotebookPath(path),
+      {
+        query
+      }
+    );
     return language;
   }
 
-  /** Take back an edit, or the newest that is in effect. */
-  async undo(path: string, id?: number, options?: ChangeOptions): Promise<EditReply> {
-    return ownEdits.during(
-      this._change('POST', `${notebook(path)}/undo`, { edit_id: id }, options)
+  /** Undo an edit, by default the newest that is in effect. */
+  async undo(path: string, id?: number, options?: EditOptions): Promise<EditReply> {
+    return localEdits.track(
+      this._sendChange('POST', `${buildNotebookPath(path)}/undo`, { edit_id: id }, options)
     );
   }
 
-  /** Take back an undo, or the newest that is in effect. */
-  async redo(path: string, id?: number, options?: ChangeOptions): Promise<EditReply> {
-    return ownEdits.during(
-      this._change('POST', `${notebook(path)}/redo`, { edit_id: id }, options)
+  /** Redo an edit, by default the one that was undone last. */
+  async redo(path: string, id?: number, options?: EditOptions): Promise<EditReply> {
+    return localEdits.track(
+      this._sendChange('POST', `${buildNotebookPath(path)}/redo`, { edit_id: id }, options)
     );
   }
 
-  /** Forget a notebook's history; answers how many edits that were. */
-  async purge(path: string): Promise<number> {
-    const { purged } = await this._ask<{ purged: number }>('DELETE', `${notebook(path)}/history`);
+  /** Delete the history of a notebook; return the number of deleted edits. */
+  async purgeHistory(path: string): Promise<number> {
+    const { purged } = await this._request<{ purged: number }>(
+      'DELETE',
+      `${buildNotebookPath(path)}/history`
+    );
     return purged;
   }
 
   /** Apply operations to a notebook. */
-  async patch(
+  async edit(
     path: string,
     operations: readonly object[],
-    options?: ChangeOptions
+    options?: EditOptions
   ): Promise<EditReply> {
-    return this._change('PATCH', notebook(path), { operations }, options);
+    return this._sendChange('PATCH', buildNotebookPath(path), { operations }, options);
   }
 
   /** @param path The notebook, or null for the server. */
-  async mode(path: string | null): Promise<ModeReply> {
-    return this._ask('GET', 'mode', { query: { path } });
+  async getMode(path: string | null): Promise<ModeReply> {
+    return this._request('GET', 'mode', { query: { path } });
   }
 
-  /** @param mode Null to take away the notebook's own mode, or go back to what is configured. */
+  /** @param mode Null to remove the mode of the notebook, or to restore the configured mode. */
   async setMode(path: string | null, mode: Mode | null): Promise<ModeReply> {
-    return this._ask('PUT', 'mode', { body: path === null ? { mode } : { mode, path } });
+    return this._request('PUT', 'mode', { body: path === null ? { mode } : { mode, path } });
   }
 
-  async proposals(options: {
+  async listProposals(options: {
     readonly path?: string;
     readonly status?: 'pending' | 'all';
     readonly limit?: number;
   }): Promise<readonly Proposal[]> {
-    const { proposals } = await this._ask<{ proposals: readonly Proposal[] }>('GET', 'proposals', {
-      query: options
-    });
+    const { proposals } = await this._request<{ proposals: readonly Proposal[] }>(
+      'GET',
+      'proposals',
+      {
+        query: options
+      }
+    );
     return proposals;
   }
 
-  async proposal(id: number): Promise<Proposal> {
-    return this._ask('GET', proposal(id));
+  async getProposal(id: number): Promise<Proposal> {
+    return this._request('GET', buildProposalPath(id));
   }
 
-  /** @param parts Which parts; all that are pending, if not given. */
-  async accept(id: number, parts?: readonly number[], options?: ChangeOptions): Promise<EditReply> {
-    return ownEdits.during(this._change('POST', `${proposal(id)}/accept`, { parts }, options));
+  /** @param parts The parts to accept; by default all that are pending. */
+  async acceptProposal(
+    id: number,
+    parts?: readonly number[],
+    options?: EditOptions
+  ): Promise<EditReply> {
+    return localEdits.track(
+      this._sendChange('POST', `${buildProposalPath(id)}/accept`, { parts }, options)
+    );
   }
 
-  /** @param parts Which parts; all that are pending, if not given. */
-  async reject(id: number, parts?: readonly number[]): Promise<Proposal> {
-    return this._ask('POST', `${proposal(id)}/reject`, { body: { parts } });
+  /** @param parts The parts to reject; by default all that are pending. */
+  async rejectProposal(id: number, parts?: readonly number[]): Promise<Proposal> {
+    return this._request('POST', `${buildProposalPath(id)}/reject`, { body: { parts } });
   }
 
-  private async _change(
+  private async _sendChange(
     method: string,
     address: string,
     body: object,
-    { wait_tabs, ...options }: ChangeOptions = {}
+    { wait_tabs, ...options }: EditOptions = {}
   ): Promise<EditReply> {
-    return this._ask(method, address, {
+    return this._request(method, address, {
       body: { client: CLIENT, ...body, ...options },
       query: { wait_tabs }
     });
   }
 
-  private async _ask<Answer>(
+  private async _request<Answer>(
     method: string,
     address: string,
     {
@@ -154,16 +173,16 @@ export class Server {
       readonly query?: Readonly<Record<string, string | number | null | undefined>>;
     } = {}
   ): Promise<Answer> {
-    const asked = new URLSearchParams();
+    const searchParams = new URLSearchParams();
     for (const [name, value] of Object.entries(query)) {
       if (value != null) {
-        asked.set(name, `${value}`);
+        searchParams.set(name, `${value}`);
       }
     }
     const url = URLExt.join(this._settings.baseUrl, 'nbedit', address);
-    const parameters = asked.toString();
+    const parameters = searchParams.toString();
     const search = parameters === '' ? '' : `?${parameters}`;
-    // With JupyterLab's `no-store` it would add the time to each address.
+    // With its default `no-store`, JupyterLab adds the time to each URL.
     const init: RequestInit = { method, cache: 'no-cache' };
     if (body !== undefined) {
       init.body = JSON.stringify(body);
@@ -173,19 +192,19 @@ export class Server {
     try {
       response = await ServerConnection.makeRequest(url + search, init, this._settings);
     } catch {
-      throw new Refusal(0, 'unreachable', 'The server does not answer. Is it running?');
+      throw new NbEditError(0, 'unreachable', 'The server does not answer. Is it running?');
     }
-    return answered<Answer>(response);
+    return parseResponse<Answer>(response);
   }
 }
 
-/** The answer's body; a `Refusal` if it is none. */
-async function answered<Answer>(response: Response): Promise<Answer> {
+/** Return the body of a response, or throw an `NbEditError` if it has none or is an error. */
+async function parseResponse<Answer>(response: Response): Promise<Answer> {
   let body: unknown;
   try {
     body = await response.json();
   } catch {
-    throw new Refusal(
+    throw new NbEditError(
       response.status,
       'no_answer',
       response.status === 404
@@ -197,7 +216,7 @@ async function answered<Answer>(response: Response): Promise<Answer> {
     return body as Answer;
   }
   const { message, reason, details } = (body ?? {}) as Record<string, unknown>;
-  throw new Refusal(
+  throw new NbEditError(
     response.status,
     typeof reason === 'string' ? reason : 'unknown',
     typeof message === 'string' && message !== '' ? message : `HTTP ${response.status}`,
@@ -205,10 +224,10 @@ async function answered<Answer>(response: Response): Promise<Answer> {
   );
 }
 
-function notebook(path: string): string {
+function buildNotebookPath(path: string): string {
   return `notebooks/${URLExt.encodeParts(path.replace(/^\/+/, ''))}`;
 }
 
-function proposal(id: number): string {
+function buildProposalPath(id: number): string {
   return `proposals/${id}`;
 }

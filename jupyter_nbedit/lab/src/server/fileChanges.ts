@@ -1,148 +1,174 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import type { Event } from '@jupyterlab/services';
 import { Token } from '@lumino/coreutils';
-import type { Done } from '../notify/attribution';
-import { socketOf } from '../sync/jupyterlabInternals';
+import type { OperationEntry } from './models';
 
 const EDIT_SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/edit/v1';
 const CONTENTS_SCHEMA = 'https://events.jupyter.org/jupyter_server/contents_service/v1';
 
-/** How often a visible page looks at the disk by itself, in milliseconds. */
-const HEARTBEAT = 20_000;
+/** Interval at which a visible page compares its files with the disk, in milliseconds. */
+const RESYNC_INTERVAL = 20_000;
 
-/** How often the connection is looked at, in milliseconds. */
-const CONNECTION_CHECK = 1000;
+/** Interval at which the connection is checked, in milliseconds. */
+const CONNECTION_CHECK_INTERVAL = 1000;
 
 /**
- * Somebody says that a file changed. It is a hint: events are neither private nor authentic, so
- * whoever hears it reads the file before changing anything.
+ * A change of a file as reported by an event. It is a hint: events are neither private nor
+ * authentic, so listeners read the file before they change anything.
  */
 export interface FileChange {
-  /** The file's path in the contents API. */
+  /** The path of the file in the Contents API. */
   readonly path: string;
-  /** The hash the file is said to have now, if it was said. */
+  /** The reported hash of the file; null for a save by another program. */
   readonly hash: string | null;
-  /** Who is said to have changed it, if it was said. */
+  /** The reported client, or else the user; null if neither is reported. */
   readonly client: string | null;
-  /** Which edit of the server's history it was, if it was one and is in there. */
-  readonly edit: number | null;
-  /** What is said to have been done to it, as far as it was said. */
-  readonly done: readonly Done[];
-  /** Whether more was done than is said. */
-  readonly isCut: boolean;
+  /** The number of the edit in the history, or null if it is not in there. */
+  readonly editId: number | null;
+  /** The reported operations. */
+  readonly operations: readonly OperationEntry[];
+  /** Whether there are more operations than reported. */
+  readonly isTruncated: boolean;
 }
 
-/** What wants to know about files on disk. */
-export interface FileListener {
-  /** A file is said to have changed. */
-  changed(change: FileChange): void;
+/** Handles changes of files on disk. */
+export interface FileChangeListener {
+  /** A file has changed, according to an event. */
+  onFileChange(change: FileChange): void;
   /** Events may have been missed: any file may have changed. */
-  mayHaveChanged(): void;
+  onResync(): void;
 }
 
 /**
- * Tells of files that change on disk: by the server's events, and because those are not repeated for
- * who was not connected, whenever some may have been missed.
+ * Reports changes of files on disk.
+ *
+ * Events are not repeated for pages that were not connected: whenever some may have been missed,
+ * listeners are asked to resync.
  */
-export class FileFeed {
+export class FileChangeFeed {
   constructor(private readonly _events: Event.IManager) {
-    _events.stream.connect((_, emission) => this._receive(emission));
+    _events.stream.connect((_, emission) => this._onEmission(emission));
     window.addEventListener('online', this._resync);
     window.addEventListener('focus', this._resync);
     document.addEventListener('visibilitychange', this._resync);
-    window.setInterval(this._resync, HEARTBEAT);
-    window.setInterval(() => this._lookAtConnection(), CONNECTION_CHECK);
+    window.setInterval(this._resync, RESYNC_INTERVAL);
+    window.setInterval(() => this._checkConnection(), CONNECTION_CHECK_INTERVAL);
   }
 
-  listen(listener: FileListener): void {
+  addListener(listener: FileChangeListener): void {
     this._listeners.push(listener);
   }
 
-  /** Ask for a resync after each new connection: nothing was heard before it. */
-  private _lookAtConnection(): void {
-    const socket = socketOf(this._events);
+  /** Ask for a resync after each new connection: earlier events were missed. */
+  private _checkConnection(): void {
+    const socket = getEventSocket(this._events);
     if (socket?.readyState === WebSocket.OPEN && socket !== this._socket) {
       this._socket = socket;
       this._resync();
     }
   }
 
-  private _receive(emission: Event.Emission): void {
+  private _onEmission(emission: Event.Emission): void {
     const { schema_id: schema, path } = emission;
     if (typeof path !== 'string') {
       return;
     }
     if (schema === EDIT_SCHEMA) {
-      const isNext = this._isNext(emission.epoch, emission.seq);
-      const hash = textOrNull(emission.hash);
-      const client = textOrNull(emission.client) ?? textOrNull(emission.user);
-      const done = listed(emission.operations);
-      const edit = wholeOrNull(emission.edit_id);
-      this._tell({ path, hash, client, edit, done, isCut: emission.truncated === true });
+      const isNext = this._isConsecutive(emission.epoch, emission.seq);
+      const hash = toTextOrNull(emission.hash);
+      const client = toTextOrNull(emission.client) ?? toTextOrNull(emission.user);
+      const operations = parseOperations(emission.operations);
+      const editId = toIntegerOrNull(emission.edit_id);
+      this._notify({
+        path,
+        hash,
+        client,
+        editId,
+        operations,
+        isTruncated: emission.truncated === true
+      });
       if (!isNext) {
         this._resync();
       }
     } else if (schema === CONTENTS_SCHEMA && emission.action === 'save') {
-      this._tell({ path, hash: null, client: null, edit: null, done: [], isCut: false });
+      this._notify({
+        path,
+        hash: null,
+        client: null,
+        editId: null,
+        operations: [],
+        isTruncated: false
+      });
     }
   }
 
-  /** Whether no event is missing between the last one and this one. */
-  private _isNext(epoch: unknown, seq: unknown): boolean {
-    const isNext = epoch === this._epoch && seq === this._seq + 1;
+  /** Return whether no event is missing between the last one and this one. */
+  private _isConsecutive(epoch: unknown, seq: unknown): boolean {
+    const isConsecutive = epoch === this._epoch && seq === this._seq + 1;
     this._epoch = epoch;
     this._seq = typeof seq === 'number' ? seq : Number.NaN;
-    return isNext;
+    return isConsecutive;
   }
 
-  private _tell(change: FileChange): void {
+  private _notify(change: FileChange): void {
     for (const listener of this._listeners) {
-      listener.changed({ ...change, path: change.path.replace(/^\/+/, '') });
+      listener.onFileChange({ ...change, path: change.path.replace(/^\/+/, '') });
     }
   }
 
   private readonly _resync = (): void => {
     if (document.visibilityState === 'visible') {
       for (const listener of this._listeners) {
-        listener.mayHaveChanged();
+        listener.onResync();
       }
     }
   };
 
-  private readonly _listeners: FileListener[] = [];
+  private readonly _listeners: FileChangeListener[] = [];
   private _socket: WebSocket | null = null;
   private _epoch: unknown = null;
   private _seq = Number.NaN;
 }
 
-function textOrNull(value: unknown): string | null {
+function toTextOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-function wholeOrNull(value: unknown): number | null {
+function toIntegerOrNull(value: unknown): number | null {
   return Number.isInteger(value) ? (value as number) : null;
 }
 
-/** The operations of an event, as far as they have the shape of one. */
-function listed(operations: unknown): Done[] {
-  return Array.isArray(operations) ? operations.flatMap(asDone) : [];
+/** Return the operations of an event that have the form of one. */
+function parseOperations(operations: unknown): OperationEntry[] {
+  return Array.isArray(operations) ? operations.flatMap(parseOperation) : [];
 }
 
-function asDone(operation: unknown): Done[] {
-  const { op, cell_id: cell, index } = (operation ?? {}) as Record<string, unknown>;
-  return typeof op === 'string' ? [{ op, cell: textOrNull(cell), index: wholeOrNull(index) }] : [];
+function parseOperation(operation: unknown): OperationEntry[] {
+  const { op, cell_id, index } = (operation ?? {}) as Record<string, unknown>;
+  return typeof op === 'string'
+    ? [{ op, cell_id: toTextOrNull(cell_id), index: toIntegerOrNull(index) }]
+    : [];
 }
 
-/** The page's one feed. */
-export const IFileFeed = new Token<FileFeed>(
+/** The token of the feed that all plugins of the page share. */
+export const IFileChangeFeed = new Token<FileChangeFeed>(
   'jupyter-nbedit:IFileFeed',
   'Tells of files that change on disk.'
 );
 
-export const feed: JupyterFrontEndPlugin<FileFeed> = {
+export const fileChangesPlugin: JupyterFrontEndPlugin<FileChangeFeed> = {
   id: 'jupyter-nbedit:feed',
   description: 'Tells of files that change on disk.',
   autoStart: true,
-  provides: IFileFeed,
-  activate: ({ serviceManager }: JupyterFrontEnd) => new FileFeed(serviceManager.events)
+  provides: IFileChangeFeed,
+  activate: ({ serviceManager }: JupyterFrontEnd) => new FileChangeFeed(serviceManager.events)
 };
+
+/**
+ * Return the socket of the event manager, or null if it cannot be found.
+ *
+ * The socket is private: the event manager has no signal for a new connection.
+ */
+function getEventSocket(events: Event.IManager): WebSocket | null {
+  return (events as { _socket?: WebSocket | null })._socket ?? null;
+}

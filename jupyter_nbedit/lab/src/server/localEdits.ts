@@ -1,43 +1,43 @@
-/** How many edits are remembered: far more than can be on their way at once. */
-const REMEMBERED = 1000;
+/** Number of edits that are remembered: far more than can be under way at once. */
+const MAX_REMEMBERED = 1000;
 
-/** The edits that somebody has asked for in this page: he needs not be told of them. */
-class OwnEdits {
-  /** Remember which edit comes of a request. */
-  async during<Reply extends { readonly edit_id: number | null }>(
+/** The edits that were requested in this page: their user needs no toast about them. */
+class LocalEdits {
+  /** Remember the edit that a request makes. */
+  async track<Reply extends { readonly edit_id: number | null }>(
     request: Promise<Reply>
   ): Promise<Reply> {
-    const answered = request.then(
+    const tracked = request.then(
       ({ edit_id }) => this._remember(edit_id),
       () => undefined
     );
-    this._asked.add(answered);
-    void answered.then(() => this._asked.delete(answered));
+    this._pendingRequests.add(tracked);
+    void tracked.then(() => this._pendingRequests.delete(tracked));
     return request;
   }
 
-  /** Wait for what is on its way: the event of an edit may be faster than the answer. */
-  async known(): Promise<void> {
-    await Promise.all(this._asked);
+  /** Wait for pending requests: the event of an edit may arrive before the reply. */
+  async whenSettled(): Promise<void> {
+    await Promise.all(this._pendingRequests);
   }
 
-  has(edit: number): boolean {
-    return this._edits.has(edit);
+  has(editId: number): boolean {
+    return this._editIds.has(editId);
   }
 
-  private _remember(edit: number | null): void {
-    if (edit !== null) {
-      this._edits.add(edit);
-      const [oldest] = this._edits;
-      if (this._edits.size > REMEMBERED && oldest !== undefined) {
-        this._edits.delete(oldest);
+  private _remember(editId: number | null): void {
+    if (editId !== null) {
+      this._editIds.add(editId);
+      const [oldest] = this._editIds;
+      if (this._editIds.size > MAX_REMEMBERED && oldest !== undefined) {
+        this._editIds.delete(oldest);
       }
     }
   }
 
-  private readonly _asked = new Set<Promise<void>>();
-  private readonly _edits = new Set<number>();
+  private readonly _pendingRequests = new Set<Promise<void>>();
+  private readonly _editIds = new Set<number>();
 }
 
-/** Of the whole page: whoever sends a request notes it, and whoever tells of edits looks here. */
-export const ownEdits = new OwnEdits();
+/** Shared by the page: `NbEditClient` adds edits, `OpenNotebook` looks them up. */
+export const localEdits = new LocalEdits();

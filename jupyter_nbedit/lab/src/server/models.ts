@@ -1,24 +1,24 @@
-/** What the server's answers have in them. Names are those of the REST API. */
+/** The replies of the server, with the names of the REST API. */
 
-/** How edits of a notebook are taken: at once, not at all, or as proposals. */
+/** What changes a notebook takes: `edit`, `review` (changes become proposals) or `plan` (none). */
 export type Mode = 'edit' | 'plan' | 'review';
 
-/** A cell that an operation is about. */
+/** A cell that an operation has affected. */
 export interface CellEntry {
   readonly cell_id: string | null;
-  /** Where the cell stands after the edit; null for the notebook as a whole. */
+  /** The index of the cell after the edit; null for the notebook as a whole. */
   readonly index: number | null;
 }
 
-/** One operation of an edit, as far as it is told. */
+/** One operation of an edit. */
 export interface OperationEntry extends CellEntry {
   readonly op: string;
-  /** The cells, where the reply to a change is about several; the fields above are null then. */
+  /** The cells of an operation that affects several; the fields above are null then. */
   readonly cells?: readonly CellEntry[];
 }
 
-/** What the server says of itself; only what the page needs of it. */
-export interface About {
+/** The description of the server; only the fields that the page needs. */
+export interface AboutReply {
   readonly name: string;
   readonly version: string;
   readonly mode: Mode;
@@ -26,21 +26,21 @@ export interface About {
 }
 
 /** One edit of the history. */
-export interface Edit {
+export interface HistoryEdit {
   readonly edit_id: number;
-  /** When it was made, as RFC 3339 has it. */
+  /** When the edit was made, as defined in RFC 3339. */
   readonly time: string;
   readonly path: string;
   readonly kind: 'edit' | 'create' | 'undo' | 'redo';
-  /** Who made it, as the server knows. */
+  /** The user that the server knows. */
   readonly user: string;
-  /** What the one who made it calls itself: a claim. */
+  /** What the program that made the edit calls itself; not verified. */
   readonly client: string | null;
   readonly message: string | null;
-  /** Who accepted the proposal it was. */
+  /** The user who accepted the proposal. */
   readonly accepted_by: string | null;
   readonly operations: readonly OperationEntry[];
-  /** Whether there were more operations. */
+  /** Whether there are more operations. */
   readonly truncated: boolean;
   readonly cells_changed: number;
   readonly hash_before: string | null;
@@ -48,44 +48,44 @@ export interface Edit {
   readonly applied_via: string;
   readonly total_cells: number;
   readonly cells_delta: number;
-  /** Which edit an undo or a redo takes back. */
+  /** The edit that an undo or a redo reverts. */
   readonly undoes: number | null;
   readonly undone_by: number | null;
   readonly undoable: boolean;
 }
 
 /** A page of the history, newest first. */
-export interface Page {
-  readonly edits: readonly Edit[];
-  /** The `before` of the next page, or null if this is the last. */
+export interface HistoryReply {
+  readonly edits: readonly HistoryEdit[];
+  /** The `before` of the next page, or null if this is the last one. */
   readonly next: number | null;
 }
 
 /** A cell, or the notebook itself if it has neither type nor source. */
-export interface Version {
+export interface CellState {
   readonly cell_type: string | null;
   readonly source: string | null;
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** What an edit did to one cell, or to the notebook's metadata if it has neither id nor index. */
-export interface Part {
+/** One cell before and after an edit, or the notebook's metadata if it has neither id nor index. */
+export interface CellDiff {
   readonly part: number;
   readonly cell_id: string | null;
   readonly index_before: number | null;
   readonly index: number | null;
   readonly moved: boolean;
   readonly outputs_cleared: boolean;
-  readonly before: Version | null;
-  readonly after: Version | null;
+  readonly before: CellState | null;
+  readonly after: CellState | null;
 }
 
-/** An edit with all that it did. */
-export interface EditDetail extends Edit {
-  readonly parts: readonly Part[];
+/** An edit with its cell diffs. */
+export interface DetailedEdit extends HistoryEdit {
+  readonly parts: readonly CellDiff[];
 }
 
-/** What became of an edit in the open tabs. */
+/** What the open tabs made of an edit. */
 export interface TabCounts {
   readonly open: number;
   readonly shown: number;
@@ -93,7 +93,7 @@ export interface TabCounts {
   readonly waiting: number;
 }
 
-/** The answer to a change. */
+/** The reply to a change. */
 export interface EditReply {
   readonly path: string;
   readonly edit_id: number | null;
@@ -114,30 +114,30 @@ export interface EditReply {
   readonly tabs?: TabCounts;
 }
 
-/** How edits of a notebook, or of all, are taken. */
+/** The mode of a notebook, or of the server. */
 export interface ModeReply {
   readonly path: string | null;
-  /** What holds. */
+  /** The effective mode. */
   readonly mode: Mode;
-  /** What the notebook itself is set to. */
+  /** The notebook's own mode. */
   readonly own: Mode | null;
   readonly server: Mode;
-  /** Whether nobody may change it. */
+  /** Whether the mode cannot be changed. */
   readonly fixed: boolean;
   /**
-   * Why the server cannot read the notebooks' own modes, or null if it can. Until a person sets a
-   * mode it refuses all changes. Servers that do not say so can read them.
+   * Why the server cannot read the modes of notebooks, or null if it can. It refuses all changes
+   * until a user sets a mode. Servers without this field can read them.
    */
   readonly unreadable?: string | null;
 }
 
 export type ProposalStatus = 'pending' | 'accepted' | 'rejected' | 'partly_accepted' | 'expired';
 
-export interface ProposalPart extends Part {
+export interface ProposedPart extends CellDiff {
   readonly status: 'pending' | 'accepted' | 'rejected';
 }
 
-/** A change that waits for somebody's word. */
+/** A change that waits for the decision of a person. */
 export interface Proposal {
   readonly proposal_id: number;
   readonly path: string;
@@ -149,18 +149,18 @@ export interface Proposal {
   readonly client: string | null;
   readonly message: string | null;
   readonly hash_before: string | null;
-  /** The language of the code cells, or null if the notebook does not say. */
+  /** The language of the code cells, or null if the notebook does not name one. */
   readonly language: string | null;
   readonly operations: readonly OperationEntry[];
   readonly truncated: boolean;
   readonly diff: string;
-  readonly parts: readonly ProposalPart[];
+  readonly parts: readonly ProposedPart[];
   readonly edit_ids: readonly number[];
   readonly decided_by: string | null;
 }
 
-/** A cell that stands in the way of an undo or of a proposal. */
-export interface InTheWay {
+/** A cell that prevents an undo or the acceptance of a proposal. */
+export interface ConflictingCell {
   readonly cell_id: string | null;
   readonly index: number | null;
   readonly why: 'changed' | 'gone' | 'ambiguous' | 'no_place';

@@ -1,137 +1,142 @@
 import { URLExt } from '@jupyterlab/coreutils';
 import type { ServerConnection } from '@jupyterlab/services';
 
-/** What a tab made of the version on disk: it shows that alone, with unsaved changes, or asks. */
+/**
+ * What a tab made of the version on disk: it shows that version, shows it with unsaved changes, or
+ * waits for the user to resolve a conflict.
+ */
 export type TabState = 'shown' | 'merged' | 'waiting';
 
-/** What a tab has said of itself. */
-interface Seen {
+/** What a tab reports about itself. */
+interface TabReport {
   readonly hash: string | null;
-  readonly edit: number | null;
+  readonly editId: number | null;
   readonly state: TabState;
 }
 
-/** The least and the most time between two attempts to connect, in milliseconds. */
+/** Minimum and maximum time between two attempts to connect, in milliseconds. */
 const BACKOFF = { least: 1000, most: 60_000 };
 
-/** `WebSocket.OPEN`, of whatever class the sockets are. */
+/** `WebSocket.OPEN`, for any implementation of sockets. */
 const OPEN = 1;
 
 /** An open notebook with all its views, which show the same. */
 export class OpenTab {
-  /** What it has said of itself, if it has. */
-  seen: Seen | null = null;
+  /** The last report, if there is one. */
+  lastReport: TabReport | null = null;
 
   constructor(
     private _path: string,
-    private readonly _say: () => void
+    private readonly _onChange: () => void
   ) {}
 
   get path(): string {
     return this._path;
   }
 
-  /** Its file is another one now, or has another name. */
-  moved(path: string): void {
+  /** The file has another path now. */
+  setPath(path: string): void {
     this._path = path;
-    this._say();
+    this._onChange();
   }
 
-  /** Changes that were heard of have been taken in. */
-  took(changes: readonly { readonly edit: number | null }[]): void {
-    for (const { edit } of changes) {
-      this._edit = newer(this._edit, edit);
+  /** Record that these changes are in the tab. */
+  markApplied(changes: readonly { readonly editId: number | null }[]): void {
+    for (const { editId } of changes) {
+      this._editId = getNewerEdit(this._editId, editId);
     }
   }
 
   /**
-   * All that was taken in can be seen.
+   * Report that everything that was applied can be seen.
    *
-   * @param hash The version, or null if it is not certain which one.
+   * @param hash The version, or null if it is not certain.
    */
-  shows(hash: string | null, state: TabState): void {
-    this.seen = { hash, edit: this._edit, state };
-    this._say();
+  report(hash: string | null, state: TabState): void {
+    this.lastReport = { hash, editId: this._editId, state };
+    this._onChange();
   }
 
-  /** Forget the numbers of edits: another server begins anew with them. */
-  forgetEdits(): void {
-    this._edit = null;
-    this.seen &&= { ...this.seen, edit: null };
+  /** Forget the number of the last edit: another server numbers edits differently. */
+  forgetEdit(): void {
+    this._editId = null;
+    this.lastReport &&= { ...this.lastReport, editId: null };
   }
 
-  private _edit: number | null = null;
+  private _editId: number | null = null;
 }
 
 /**
- * Tells the server which notebooks this page has open and which versions of them it shows, so that
- * whoever edits one can be told what became of the edit.
+ * Reports to the server which notebooks this page has open and which versions they show, so that
+ * the reply to an edit can say what became of it.
  *
- * There is one socket for the page, from the first notebook on.
+ * The page has one socket, from its first notebook on.
  */
-export class OpenTabs {
+export class TabConnection {
   constructor(
     private readonly _settings: ServerConnection.ISettings,
-    /** Whether the server has anything to connect to; asked when it does not let us connect. */
-    private readonly _isThere: () => Promise<boolean>
+    /** Whether the server has the extension; called when a connection fails. */
+    private readonly _hasExtension: () => Promise<boolean>
   ) {}
 
   open(path: string): OpenTab {
-    const tab = new OpenTab(path, () => this._say());
+    const tab = new OpenTab(path, () => this._scheduleSend());
     this._tabs.add(tab);
-    this._say();
+    this._scheduleSend();
     return tab;
   }
 
   close(tab: OpenTab): void {
     this._tabs.delete(tab);
-    this._say();
+    this._scheduleSend();
   }
 
-  /** Say what is new, once all of it has happened. */
-  private _say(): void {
-    if (!this._isToSay) {
-      this._isToSay = true;
+  /** Send what has changed, once the current task has ended. */
+  private _scheduleSend(): void {
+    if (!this._isScheduled) {
+      this._isScheduled = true;
       queueMicrotask(() => {
-        this._isToSay = false;
+        this._isScheduled = false;
         this._connect();
-        this._sayNow();
+        this._sendReports();
       });
     }
   }
 
-  private _sayNow(): void {
+  private _sendReports(): void {
     if (this._socket?.readyState !== OPEN) {
       return;
     }
-    const tabs = byPath(this._tabs);
+    const tabs = groupByPath(this._tabs);
     const counts = Object.fromEntries([...tabs].map(([path, { length }]) => [path, length]));
     this._send('tabs', counts);
-    for (const path of this._said.keys()) {
+    for (const path of this._sentMessages.keys()) {
       if (path !== '' && !tabs.has(path)) {
-        this._said.delete(path);
+        this._sentMessages.delete(path);
       }
     }
-    for (const [path, seen] of tabs) {
-      const common = together(seen);
-      if (common !== null) {
-        const { hash, edit, state } = common;
-        this._send('saw', { path, hash, edit_id: edit, state }, path);
+    for (const [path, reports] of tabs) {
+      const combined = combineReports(reports);
+      if (combined !== null) {
+        const { hash, editId, state } = combined;
+        this._send('saw', { path, hash, edit_id: editId, state }, path);
       }
     }
   }
 
-  /** @param about What it is about: the same is not said twice in a row about that. */
-  private _send(name: string, value: object, about = ''): void {
+  /**
+   * @param topic What the message is about: an equal message about it is not sent twice in a row.
+   */
+  private _send(name: string, value: object, topic = ''): void {
     const message = JSON.stringify({ [name]: value });
-    if (this._said.get(about) !== message) {
-      this._said.set(about, message);
+    if (this._sentMessages.get(topic) !== message) {
+      this._sentMessages.set(topic, message);
       this._socket?.send(message);
     }
   }
 
   private _connect(): void {
-    if (this._socket !== null || this._isGivenUp || this._tabs.size === 0) {
+    if (this._socket !== null || this._hasGivenUp || this._tabs.size === 0) {
       return;
     }
     const { appendToken, token, wsUrl, WebSocket } = this._settings;
@@ -141,61 +146,62 @@ export class OpenTabs {
     socket.onopen = () => {
       wasOpen = true;
       this._attempts = 0;
-      this._startOver();
+      this._resendAll();
     };
     socket.onclose = () => {
-      const wait = Math.min(BACKOFF.least * 2 ** this._attempts++, BACKOFF.most);
-      setTimeout(() => void this._connectAgain(wasOpen), wait);
+      const delay = Math.min(BACKOFF.least * 2 ** this._attempts++, BACKOFF.most);
+      setTimeout(() => void this._reconnect(wasOpen), delay);
     };
     this._socket = socket;
   }
 
-  /** @param isKnown Whether the server is known to have what we connect to. */
-  private async _connectAgain(isKnown: boolean): Promise<void> {
-    this._isGivenUp = !isKnown && !(await this._isThere());
+  /** @param wasOpen Whether a connection was open before: then the server has the extension. */
+  private async _reconnect(wasOpen: boolean): Promise<void> {
+    this._hasGivenUp = !wasOpen && !(await this._hasExtension());
     this._socket = null;
     this._connect();
   }
 
-  /** Say everything to a server that may be another than before, where edits have other numbers. */
-  private _startOver(): void {
-    this._said.clear();
-    this._tabs.forEach(tab => tab.forgetEdits());
-    this._sayNow();
+  /** Send everything to a server that may be a new one, which numbers edits differently. */
+  private _resendAll(): void {
+    this._sentMessages.clear();
+    this._tabs.forEach(tab => tab.forgetEdit());
+    this._sendReports();
   }
 
   private readonly _tabs = new Set<OpenTab>();
-  /** What was said last of each path, and under '' of which are open. */
-  private readonly _said = new Map<string, string>();
+  /** The last message about each path, and about the open paths under ''. */
+  private readonly _sentMessages = new Map<string, string>();
   private _socket: WebSocket | null = null;
   private _attempts = 0;
-  private _isToSay = false;
-  private _isGivenUp = false;
+  private _isScheduled = false;
+  private _hasGivenUp = false;
 }
 
-const WORST_FIRST: readonly TabState[] = ['waiting', 'merged', 'shown'];
+const STATES_WORST_FIRST: readonly TabState[] = ['waiting', 'merged', 'shown'];
 
-function byPath(tabs: Iterable<OpenTab>): Map<string, (Seen | null)[]> {
-  const found = new Map<string, (Seen | null)[]>();
-  for (const { path, seen } of tabs) {
-    found.set(path, [...(found.get(path) ?? []), seen]);
+function groupByPath(tabs: Iterable<OpenTab>): Map<string, (TabReport | null)[]> {
+  const reports = new Map<string, (TabReport | null)[]>();
+  for (const { path, lastReport } of tabs) {
+    reports.set(path, [...(reports.get(path) ?? []), lastReport]);
   }
-  return found;
+  return reports;
 }
 
-/** What several tabs of one notebook have taken in, all of them; null if one has told nothing. */
-function together(tabs: readonly (Seen | null)[]): Seen | null {
+/** Combine the reports of all tabs of one notebook; null if one has not reported yet. */
+function combineReports(tabs: readonly (TabReport | null)[]): TabReport | null {
   return tabs.reduce((a, b) => {
     if (a === null || b === null) {
       return null;
     }
-    const edit = a.edit === null || b.edit === null ? null : Math.min(a.edit, b.edit);
-    const state = WORST_FIRST.find(state => state === a.state || state === b.state) ?? a.state;
-    return { hash: a.hash === b.hash ? a.hash : null, edit, state };
+    const editId = a.editId === null || b.editId === null ? null : Math.min(a.editId, b.editId);
+    const state =
+      STATES_WORST_FIRST.find(state => state === a.state || state === b.state) ?? a.state;
+    return { hash: a.hash === b.hash ? a.hash : null, editId, state };
   });
 }
 
-/** The newer of two edits, either of which may be none. */
-function newer(a: number | null, b: number | null): number | null {
+/** Return the newer of two edits; null stands for no edit. */
+function getNewerEdit(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.max(a, b);
 }

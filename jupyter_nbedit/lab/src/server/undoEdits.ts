@@ -1,62 +1,68 @@
-import type { Refusal } from './client';
-import type { InTheWay } from './models';
+import type { NbEditError } from './client';
+import type { ConflictingCell } from './models';
 
-/** What the refusal of an undo says of what stands in its way. */
-interface Conflict {
-  readonly cells?: readonly InTheWay[];
+/** Details of an `undo_conflict` error. */
+interface UndoConflictDetails {
+  readonly cells?: readonly ConflictingCell[];
   readonly metadata?: readonly string[];
 }
 
-/** How taking back some edits went. */
-export interface Outcome {
-  /** How many edits were to be taken back. */
-  readonly asked: number;
-  /** How many are taken back now. */
-  readonly undone: number;
-  /** The cells for whose sake the others stay: somebody has changed them since. */
-  readonly cells: readonly InTheWay[];
-  /** Whether the notebook's metadata stands in the way, too. */
-  readonly isMetadataInTheWay: boolean;
-  /** What else went wrong, in words; what was left then was not tried. */
+/** The result of undoing several edits. */
+export interface UndoResult {
+  /** Number of edits to undo. */
+  readonly requestedCount: number;
+  /** Number of edits that are undone now. */
+  readonly undoneCount: number;
+  /** The cells that have changed since, and prevent the undo of the other edits. */
+  readonly conflictingCells: readonly ConflictingCell[];
+  /** Whether the notebook's metadata has changed since, too. */
+  readonly hasMetadataConflict: boolean;
+  /** Why another error ended the undo, in words; the remaining edits were not tried. */
   readonly failure: string | null;
 }
 
 /**
- * Take back edits of one notebook, newest first: each finds the cells as it left them.
+ * Undo edits of one notebook, newest first, so that each finds the cells as it left them.
  *
- * One that cannot be taken back stays, and those before it are tried all the same.
+ * An edit that cannot be undone stays; the edits before it are tried all the same.
  *
- * @param edits Oldest first.
- * @param undo Takes one back, or throws the server's refusal.
- * @param explain Returns in words why that failed.
+ * @param editIds The edits, oldest first.
+ * @param undo Undoes one edit, or throws the server's error.
+ * @param describeError Returns the error in words.
  */
-export async function takeBack(
-  edits: readonly number[],
-  undo: (edit: number) => Promise<unknown>,
-  explain: (error: unknown) => string
-): Promise<Outcome> {
-  const cells: InTheWay[] = [];
-  let isMetadataInTheWay = false;
-  let undone = 0;
+export async function undoEdits(
+  editIds: readonly number[],
+  undo: (editId: number) => Promise<unknown>,
+  describeError: (error: unknown) => string
+): Promise<UndoResult> {
+  const conflictingCells: ConflictingCell[] = [];
+  let hasMetadataConflict = false;
+  let undoneCount = 0;
   let failure: string | null = null;
-  for (const edit of [...edits].reverse()) {
+  for (const editId of [...editIds].reverse()) {
     try {
-      await undo(edit);
-      undone++;
+      await undo(editId);
+      undoneCount++;
     } catch (error) {
-      const { reason, details } = error as Partial<Refusal>;
-      const { cells: changed = [], metadata = [] } = (details ?? {}) as Conflict;
+      const { reason, details } = error as Partial<NbEditError>;
+      const { cells = [], metadata = [] } = (details ?? {}) as UndoConflictDetails;
       if (reason === 'nothing_to_undo') {
-        // Somebody has taken it back before us.
-        undone++;
-      } else if (reason === 'undo_conflict' && changed.length + metadata.length > 0) {
-        cells.push(...changed);
-        isMetadataInTheWay ||= metadata.length > 0;
+        // Another client has undone it already.
+        undoneCount++;
+      } else if (reason === 'undo_conflict' && cells.length + metadata.length > 0) {
+        conflictingCells.push(...cells);
+        hasMetadataConflict ||= metadata.length > 0;
       } else {
-        failure = explain(error);
+        failure = describeError(error);
         break;
       }
     }
   }
-  return { asked: edits.length, undone, cells, isMetadataInTheWay, failure };
+  return {
+    requestedCount: editIds.length,
+    undoneCount,
+    conflictingCells,
+    hasMetadataConflict,
+    failure
+  };
 }

@@ -1,88 +1,87 @@
 import type { ISharedCell, ISharedCodeCell, ISharedNotebook, SharedCell } from '@jupyter/ydoc';
 import type { ICellModel } from '@jupyterlab/cells';
 import type { INotebookModel } from '@jupyterlab/notebook';
-import { sameRun } from '../merge/cellMerge';
+import { isSameRun } from '../merge/cellMerge';
 import {
-  isRepeated,
-  keysOf,
+  buildKeys,
+  isRepeatedId,
+  isSameJson,
   readNotebook,
-  sameJson,
-  withKeys,
+  setKeys,
   type Cell,
   type JsonObject,
   type Notebook
 } from '../merge/notebook';
-import type { Merge, MergedCell } from '../merge/notebookMerge';
-import { heaviestIncreasing } from '../merge/sequence';
-import { hunks } from '../merge/textMerge';
+import type { MergedCell, NotebookMerge } from '../merge/notebookMerge';
+import { findHeaviestIncreasing } from '../merge/sequence';
+import { computeHunks } from '../merge/textMerge';
 
-/** What an open notebook shows, as a value. */
-export function readTab(model: INotebookModel): Notebook {
+/** Return the content of an open notebook as a value. */
+export function readTabNotebook(model: INotebookModel): Notebook {
   const shared = model.sharedModel;
-  return withKeys(readNotebook(shared.toJSON()), tabKeys(shared));
+  return setKeys(readNotebook(shared.toJSON()), getTabKeys(shared));
 }
 
 /**
- * Make an open notebook show what a merge came to, by the smallest changes to its shared model:
- * every cell that can stay keeps its model, and so its editor, caret, outputs and running kernel
- * request.
+ * Apply a merge to an open notebook by the smallest changes of its shared model: a cell that can
+ * stay keeps its model, and so its editor, caret, outputs and execution request.
  *
- * A cell with a carriage return in its former or its new source is replaced, unless it is pinned:
- * CodeMirror counts CR LF as one character, so that what is changed in such a source lands in a wrong
- * place of its editor.
+ * A cell with a carriage return in its old or new source is replaced unless it is pinned:
+ * CodeMirror counts CR LF as one character, and would apply changes of such a source at a wrong
+ * position.
  *
- * @param weight How much it takes to move the cell with this key rather than others around it.
- * @param pinned The keys of the cells that must keep their models.
+ * @param getWeight Returns the cost of moving the cell with this key rather than others.
+ * @param pinnedKeys The keys of the cells that must keep their models.
  * @returns The keys of the merged cells.
  */
 export function applyMerge(
   model: INotebookModel,
-  merged: Pick<Merge, 'cells' | 'metadata' | 'minor'>,
-  weight: (key: string) => number,
-  pinned: ReadonlySet<string> = new Set()
+  result: Pick<NotebookMerge, 'cells' | 'metadata' | 'minor'>,
+  getWeight: (key: string) => number,
+  pinnedKeys: ReadonlySet<string> = new Set()
 ): string[] {
-  const before = readTab(model);
+  const current = readTabNotebook(model);
   const canStay = (cell: MergedCell): boolean => {
-    const now = cell.local === null ? undefined : before.cells[cell.local];
-    const isPinned = cell.key !== null && pinned.has(cell.key);
+    const now = cell.localIndex === null ? undefined : current.cells[cell.localIndex];
+    const isPinned = cell.key !== null && pinnedKeys.has(cell.key);
     return now?.type === cell.type && (isPinned || !hasCarriageReturn(now.source, cell.source));
   };
-  for (const cell of merged.cells) {
-    const now = cell.local === null ? undefined : before.cells[cell.local];
-    if (now !== undefined && cell.local !== null && canStay(cell)) {
-      const shared = model.sharedModel.getCell(cell.local);
-      writeRun(shared, model.cells.get(cell.local), now, cell);
+  for (const cell of result.cells) {
+    const now = cell.localIndex === null ? undefined : current.cells[cell.localIndex];
+    if (now !== undefined && cell.localIndex !== null && canStay(cell)) {
+      const shared = model.sharedModel.getCell(cell.localIndex);
+      writeRun(shared, model.cells.get(cell.localIndex), now, cell);
       writeSource(shared, cell.source);
       writeMetadata(shared, now.metadata, cell.metadata);
-      if ('attachments' in shared && !sameJson(now.attachments, cell.attachments)) {
+      if ('attachments' in shared && !isSameJson(now.attachments, cell.attachments)) {
         (shared as { attachments: unknown }).attachments = cell.attachments ?? undefined;
       }
     }
   }
-  arrange(model.sharedModel, before, merged.cells, canStay, weight);
-  writeMetadata(model.sharedModel, before.metadata, merged.metadata);
-  if (merged.minor !== before.minor) {
-    (model.sharedModel as { nbformat_minor: number }).nbformat_minor = merged.minor;
+  arrangeCells(model.sharedModel, current, result.cells, canStay, getWeight);
+  writeMetadata(model.sharedModel, current.metadata, result.metadata);
+  if (result.minor !== current.minor) {
+    (model.sharedModel as { nbformat_minor: number }).nbformat_minor = result.minor;
   }
-  return tabKeys(model.sharedModel);
+  return getTabKeys(model.sharedModel);
 }
 
-/** The keys of the cells of an open notebook. */
-export function tabKeys(shared: ISharedNotebook): string[] {
-  return keysOf(shared.cells.map(cell => cell.id));
+/** Return the keys of the cells of an open notebook. */
+export function getTabKeys(shared: ISharedNotebook): string[] {
+  return buildKeys(shared.cells.map(cell => cell.id));
 }
 
 function writeSource(cell: ISharedCell, source: string): void {
-  const changes = hunks(cell.source, source);
-  if (changes.length === 0) {
+  const sourceHunks = computeHunks(cell.source, source);
+  if (sourceHunks.length === 0) {
     return;
   }
-  // A step of its own for the editor's undo, apart from the typing before and after it.
+  // A separate undo step of the editor, apart from typing before and after.
   const { undoManager } = cell as { undoManager?: { stopCapturing(): void } | null };
   undoManager?.stopCapturing();
   cell.transact(() => {
-    // From the end, so that the offsets of the hunks before stay right.
-    for (const { start, end, text } of changes.reverse()) {
+    // From the end, so that the offsets of earlier hunks stay valid.
+    for (const { start, end, text } of sourceHunks.reverse()) {
       cell.updateSource(start, end, text);
     }
   });
@@ -90,12 +89,12 @@ function writeSource(cell: ISharedCell, source: string): void {
 }
 
 function writeRun(shared: ISharedCell, cell: ICellModel, now: Cell, next: Cell): void {
-  if (shared.cell_type !== 'code' || sameRun(now, next)) {
+  if (shared.cell_type !== 'code' || isSameRun(now, next)) {
     return;
   }
   const code = shared as ISharedCodeCell;
   if (!next.trusted) {
-    // The model leaves the mark in the metadata, from where a save would make it a signature.
+    // The model leaves `trusted` in the metadata, which a save would turn into a signature.
     code.deleteMetadata('trusted');
   }
   cell.trusted = next.trusted;
@@ -114,58 +113,58 @@ function writeMetadata(
     }
   }
   for (const [key, value] of Object.entries(next)) {
-    if (!Object.hasOwn(now, key) || !sameJson(now[key], value)) {
+    if (!Object.hasOwn(now, key) || !isSameJson(now[key], value)) {
       target.setMetadata(key, value as Parameters<typeof target.setMetadata>[1]);
     }
   }
 }
 
-/** Whether one text is to become another, and one of them has a carriage return. */
+/** Return whether a text changes and one of its versions has a carriage return. */
 function hasCarriageReturn(from: string, to: string): boolean {
   return from !== to && (from.includes('\r') || to.includes('\r'));
 }
 
 /** Remove, move and insert cells; those that cannot stay are replaced. */
-function arrange(
+function arrangeCells(
   shared: ISharedNotebook,
-  before: Notebook,
+  current: Notebook,
   cells: readonly MergedCell[],
   canStay: (cell: MergedCell) => boolean,
-  weight: (key: string) => number
+  getWeight: (key: string) => number
 ): void {
-  const kept = cells.filter(canStay);
-  const still = heaviestIncreasing(
-    kept.map(cell => cell.local ?? -1),
-    index => weight(kept[index]?.key ?? '')
+  const reusedCells = cells.filter(canStay);
+  const increasing = findHeaviestIncreasing(
+    reusedCells.map(cell => cell.localIndex ?? -1),
+    index => getWeight(reusedCells[index]?.key ?? '')
   );
-  const standing = new Set(kept.filter((_, index) => still.has(index)));
-  const standingAt = new Set([...standing].map(cell => cell.local));
-  const used = new Set(cells.flatMap(cell => cell.key ?? []));
-  if (standing.size === before.cells.length && standing.size === cells.length) {
+  const unmovedCells = new Set(reusedCells.filter((_, index) => increasing.has(index)));
+  const unmovedIndexes = new Set([...unmovedCells].map(cell => cell.localIndex));
+  const usedIds = new Set(cells.flatMap(cell => cell.key ?? []));
+  if (unmovedCells.size === current.cells.length && unmovedCells.size === cells.length) {
     return;
   }
   const ids = shared.cells.map(cell => cell.id);
   shared.transact(() => {
-    for (let index = before.cells.length - 1; index >= 0; index--) {
-      if (!standingAt.has(index)) {
+    for (let index = current.cells.length - 1; index >= 0; index--) {
+      if (!unmovedIndexes.has(index)) {
         shared.deleteCell(index);
       }
     }
     cells.forEach((cell, index) => {
-      if (!standing.has(cell)) {
-        const id = cell.local === null ? freeId(cell, used) : ids[cell.local];
-        shared.insertCell(index, asShared(cell, id));
+      if (!unmovedCells.has(cell)) {
+        const id = cell.localIndex === null ? getFreeId(cell, usedIds) : ids[cell.localIndex];
+        shared.insertCell(index, toSharedCell(cell, id));
       }
     });
   });
 }
 
-/** The id a new cell has in the file, unless a cell here has it. */
-function freeId({ id }: Cell, used: ReadonlySet<string>): string | undefined {
-  return id === null || isRepeated(id) || used.has(id) ? undefined : id;
+/** Return the id that a new cell has in the file, unless another cell has it. */
+function getFreeId({ id }: Cell, usedIds: ReadonlySet<string>): string | undefined {
+  return id === null || isRepeatedId(id) || usedIds.has(id) ? undefined : id;
 }
 
-function asShared(cell: Cell, id: string | undefined): SharedCell.Cell {
+function toSharedCell(cell: Cell, id: string | undefined): SharedCell.Cell {
   const isCode = cell.type === 'code';
   return {
     ...(id === undefined ? {} : { id }),

@@ -1,11 +1,11 @@
 import type { Contents } from '@jupyterlab/services';
 import { readNotebook, type Notebook } from '../merge/notebook';
 
-/** How often a notebook is read again because it changed between two reads. */
-const ATTEMPTS = 3;
+/** Maximum number of reads of a notebook that changes between two reads. */
+const MAX_ATTEMPTS = 3;
 
-/** Whether the file is still the version that was loaded or saved last. */
-export async function isCurrent(
+/** Return whether the file is still the version that was last loaded or saved. */
+export async function isFileCurrent(
   contents: Contents.IManager,
   path: string,
   known: Omit<Contents.IModel, 'content'> | null
@@ -17,9 +17,9 @@ export async function isCurrent(
 /**
  * Read a notebook together with its hash.
  *
- * Where a file has cells without ids although its format has them, the server invents new ones for
- * every read. If there are ids that `base` does not know, and it has some that are gone, a second
- * read shows which are real; the others are left out.
+ * If a file has cells without ids although its format requires them, the server generates new ids
+ * at every read. When ids are unknown to `base` and others are missing, a second read shows which
+ * ids are in the file; the others are removed.
  */
 export async function fetchNotebook(
   contents: Contents.IManager,
@@ -27,17 +27,17 @@ export async function fetchNotebook(
   base: Notebook
 ): Promise<Contents.IModel> {
   let fetched = await contents.get(path, { type: 'notebook', content: true, hash: true });
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const ids = idsOf(readNotebook(fetched.content));
-    const known = idsOf(base);
-    if (isSubset(ids, known) || isSubset(known, ids)) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const ids = collectIds(readNotebook(fetched.content));
+    const knownIds = collectIds(base);
+    if (isSubset(ids, knownIds) || isSubset(knownIds, ids)) {
       return fetched;
     }
-    const again = await contents.get(path, { type: 'notebook', content: true, hash: true });
-    if (isSameVersion(again, fetched)) {
-      return { ...again, content: withoutInvented(again.content, ids) };
+    const secondRead = await contents.get(path, { type: 'notebook', content: true, hash: true });
+    if (isSameVersion(secondRead, fetched)) {
+      return { ...secondRead, content: removeGeneratedIds(secondRead.content, ids) };
     }
-    fetched = again;
+    fetched = secondRead;
   }
   return fetched;
 }
@@ -51,18 +51,18 @@ function isSameVersion(
     : a.last_modified === b?.last_modified;
 }
 
-/** The content of a notebook without the ids that were not there when it was read before. */
-function withoutInvented(content: unknown, before: ReadonlySet<string>): unknown {
+/** Return the content of a notebook without the ids that another read did not return. */
+function removeGeneratedIds(content: unknown, knownIds: ReadonlySet<string>): unknown {
   const notebook = content as { cells: { id?: string }[] };
   return {
     ...notebook,
     cells: notebook.cells.map(({ id, ...cell }) =>
-      id !== undefined && before.has(id) ? { id, ...cell } : cell
+      id !== undefined && knownIds.has(id) ? { id, ...cell } : cell
     )
   };
 }
 
-function idsOf(notebook: Notebook): Set<string> {
+function collectIds(notebook: Notebook): Set<string> {
   return new Set(notebook.cells.flatMap(({ id }) => id ?? []));
 }
 

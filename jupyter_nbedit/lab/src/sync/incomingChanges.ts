@@ -1,95 +1,113 @@
-import type { Conflict, Merge } from '../merge/notebookMerge';
-import { clientOf } from '../notify/attribution';
-import { ask, tellChoice, type Question } from '../notify/conflictPrompt';
-import type { Choice } from '../notify/wording';
+import type { CellConflict, NotebookMerge } from '../merge/notebookMerge';
+import { getClient } from '../notify/attribution';
+import {
+  showConflictChoice,
+  showConflictPrompt,
+  type ConflictQuestion
+} from '../notify/conflictPrompt';
+import type { ConflictChoice } from '../notify/wording';
 import type { FileChange } from '../server/fileChanges';
 import type { OpenNotebook } from './openNotebook';
 
-/** Tells of what arrives in a notebook from outside, and asks where both sides changed a cell. */
-export class Arrivals {
+/** Shows the changes of a merge, and asks the user about conflicts. */
+export class IncomingChanges {
   constructor(
     private readonly _notebook: OpenNotebook,
-    /** Makes the notebook have the side that was chosen. */
-    private readonly _choose: (key: string, conflict: Conflict, choice: Choice) => void
+    /** Applies the chosen side. */
+    private readonly _onChoice: (
+      key: string,
+      conflict: CellConflict,
+      choice: ConflictChoice
+    ) => void
   ) {}
 
   /**
    * @param keys The keys of the merged cells.
-   * @param changes What was said of the changes.
+   * @param changes The reported changes.
    */
-  show(result: Merge, keys: readonly string[], changes: readonly FileChange[]): void {
-    const cells = result.touched.flatMap(index => keys[index] ?? []);
-    const clients = changes.flatMap(change => clientOf(change) ?? []);
-    // Without a name it was a kernel of another tab that wrote its language down.
-    const isOfNotebook = result.hasNewMetadata && clients.length > 0;
-    const arrived = { cells, removed: result.removed, isOfNotebook, isCut: false };
-    void this._notebook.tell(arrived, changes, keys);
-    this.keepQuestions(keys);
+  show(result: NotebookMerge, keys: readonly string[], changes: readonly FileChange[]): void {
+    const cells = result.changedIndexes.flatMap(index => keys[index] ?? []);
+    const clients = changes.flatMap(change => getClient(change) ?? []);
+    // Without a client, a kernel in another tab has set the language of the notebook.
+    const hasMetadataChange = result.hasNewMetadata && clients.length > 0;
+    const incomingChange = {
+      cells,
+      removedCount: result.removedCount,
+      hasMetadataChange,
+      isTruncated: false
+    };
+    void this._notebook.showIncomingChange(incomingChange, changes, keys);
+    this.retainPrompts(keys);
     for (const conflict of result.conflicts) {
-      this._settle(keys[conflict.at] ?? '', conflict, clients);
+      this._resolveConflict(keys[conflict.index] ?? '', conflict, clients);
     }
-    this._mark();
+    this._updateConflictMarks();
   }
 
-  /** Whether a question is open. */
-  get isAsking(): boolean {
-    return this._open.size > 0;
+  /** Whether the user has yet to resolve a conflict. */
+  get hasOpenPrompts(): boolean {
+    return this._openPrompts.size > 0;
   }
 
-  /** Take back the questions about all other cells. */
-  keepQuestions(keys: readonly string[]): void {
-    const kept = new Set(keys);
-    for (const [key, close] of this._open) {
-      if (!kept.has(key)) {
+  /** Close the prompts of all other cells. */
+  retainPrompts(keys: readonly string[]): void {
+    const retainedKeys = new Set(keys);
+    for (const [key, close] of this._openPrompts) {
+      if (!retainedKeys.has(key)) {
         close();
-        this._open.delete(key);
+        this._openPrompts.delete(key);
       }
     }
-    this._mark();
+    this._updateConflictMarks();
   }
 
-  /** Ask about a cell, or do what is set for such cells. */
-  private _settle(key: string, conflict: Conflict, clients: readonly string[]): void {
-    const { kind, at, mine, theirs } = conflict;
+  /** Ask about a cell, or apply the setting `conflict`. */
+  private _resolveConflict(key: string, conflict: CellConflict, clients: readonly string[]): void {
+    const { kind, index, mine, theirs } = conflict;
     const question = {
-      file: this._notebook.file,
+      file: this._notebook.fileName,
       clients,
       kind,
-      position: at,
+      position: index,
       mine: mine?.source ?? null,
       theirs: theirs?.source ?? null
     };
-    const { conflict: rule, toasts } = this._notebook.settings.now;
-    this._open.get(key)?.();
-    this._open.delete(key);
+    const { conflict: rule, toasts } = this._notebook.settings.current;
+    this._openPrompts.get(key)?.();
+    this._openPrompts.delete(key);
     if (rule === 'ask') {
-      this._ask(key, conflict, question);
+      this._prompt(key, conflict, question);
       return;
     }
     const choice = rule === 'keepMine' ? 'mine' : 'theirs';
-    this._choose(key, conflict, choice);
+    this._onChoice(key, conflict, choice);
     if (toasts !== 'none') {
-      tellChoice(question, choice, () => this._notebook.view([key]), this._notebook.trans);
+      showConflictChoice(
+        question,
+        choice,
+        () => this._notebook.viewCells([key]),
+        this._notebook.trans
+      );
     }
   }
 
-  private _ask(key: string, conflict: Conflict, question: Question): void {
-    const close = ask(
+  private _prompt(key: string, conflict: CellConflict, question: ConflictQuestion): void {
+    const close = showConflictPrompt(
       question,
       choice => {
-        this._open.delete(key);
+        this._openPrompts.delete(key);
         close();
-        this._mark();
-        this._choose(key, conflict, choice);
+        this._updateConflictMarks();
+        this._onChoice(key, conflict, choice);
       },
       this._notebook.trans
     );
-    this._open.set(key, close);
+    this._openPrompts.set(key, close);
   }
 
-  private _mark(): void {
-    this._notebook.views.markConflicts(new Set(this._open.keys()));
+  private _updateConflictMarks(): void {
+    this._notebook.views.setConflictMarks(new Set(this._openPrompts.keys()));
   }
 
-  private readonly _open = new Map<string, () => void>();
+  private readonly _openPrompts = new Map<string, () => void>();
 }

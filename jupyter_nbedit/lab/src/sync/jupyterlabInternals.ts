@@ -1,44 +1,45 @@
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { INotebookModel } from '@jupyterlab/notebook';
-import type { Contents, Event } from '@jupyterlab/services';
+import type { Contents } from '@jupyterlab/services';
 
-const CHANGED = 'The file has changed on disk.';
+const CHANGED_MESSAGE = 'The file has changed on disk.';
 
-/** The status by which a server refuses to overwrite. */
-const CONFLICT = 409;
+/** The status of a save that the server refuses because the file has changed. */
+const CONFLICT_STATUS = 409;
 
-/** The parts of a notebook's context that JupyterLab keeps to itself. */
-interface Internals {
+/** Private members of a notebook's context. */
+interface ContextInternals {
   _updateContentsModel?: unknown;
   _raiseConflict?: unknown;
 }
 
 /**
- * Merge a version of the file into an open notebook and make it the version its next save expects.
+ * Merge a version of the file into an open notebook and make it the version that the next save
+ * expects.
  *
- * Only what was fetched together with its hash may be taken over: with the hash of a later version
- * the next save would overwrite what that version brought.
+ * Adopt only content that was fetched together with its hash: with the hash of a later version, the
+ * next save would overwrite the changes of that version.
  *
- * JupyterLab has no public call that sets the expected version alone. Without the private one it is
- * set by a revert whose content goes through the merge instead of replacing every cell.
+ * JupyterLab has no public call that sets the expected version alone. If the private one is
+ * missing, a revert sets it, with a model that merges the content instead of replacing every cell.
  *
  * @param revert The context's own revert.
- * @param mergeIn Merges the content of a file into the model.
+ * @param mergeContent Merges the content of a file into the model.
  */
-export async function takeOver(
+export async function adoptVersion(
   context: DocumentRegistry.IContext<INotebookModel>,
   fetched: Contents.IModel,
   revert: () => Promise<void>,
-  mergeIn: (content: unknown) => void
+  mergeContent: (content: unknown) => void
 ): Promise<void> {
-  const internals = context as Internals;
+  const internals = context as ContextInternals;
   if (typeof internals._updateContentsModel === 'function') {
-    mergeIn(fetched.content);
+    mergeContent(fetched.content);
     internals._updateContentsModel.call(context, { ...context.contentsModel, ...fetched });
     return;
   }
   const model = context.model as { fromJSON?: unknown };
-  model.fromJSON = mergeIn;
+  model.fromJSON = mergeContent;
   try {
     await revert();
   } finally {
@@ -46,57 +47,57 @@ export async function takeOver(
   }
 }
 
-/** What a save tells our server, beside what the contents API has: the version it is to replace. */
+/** The field of a save request with the hash of the version to replace; our server checks it. */
 const EXPECTED_HASH = 'nbedit_expected_hash';
 
-/** A save was given up because the file has become another version. */
+/** A save was cancelled because the file has changed. */
 class StaleError extends Error {
-  // An error of this name JupyterLab passes on without a dialog.
+  // JupyterLab passes on errors of this name without a dialog.
   override readonly name = 'ModalCancelError';
 }
 
 /**
- * Saves that say which version of the file they are to replace.
+ * Saves with the hash of the version that they replace.
  *
- * JupyterLab looks at the file's hash and saves after that, in a request of its own; what another
- * writes between the two would be overwritten. Told the hash, our server refuses such a save.
+ * JupyterLab checks the file's hash and then saves in a separate request; a change between the two
+ * would be overwritten. Our server refuses a save whose hash is not current.
  */
-export class ExpectantSaves {
+export class ConditionalSaves {
   constructor(contents: Contents.IManager) {
     const save = contents.save.bind(contents);
     contents.save = async (path, options) => {
-      const hash = this._expected.get(path)?.();
+      const hash = this._expectedHashes.get(path)?.();
       if (hash == null) {
         return save(path, options);
       }
-      const expectant = { ...options, [EXPECTED_HASH]: hash };
+      const conditionalOptions = { ...options, [EXPECTED_HASH]: hash };
       try {
-        return await save(path, expectant);
+        return await save(path, conditionalOptions);
       } catch (error) {
         const { response } = error as { response?: Response };
-        throw response?.status === CONFLICT ? new StaleError(CHANGED) : error;
+        throw response?.status === CONFLICT_STATUS ? new StaleError(CHANGED_MESSAGE) : error;
       }
     };
   }
 
   /**
-   * Save, unless the file has become another version since the last one taken over.
+   * Save, unless the file has changed since the last version was adopted.
    *
-   * JupyterLab would ask whether to overwrite or reload it; instead the save is given up without a
-   * word, so that it can be tried again after a merge. Where JupyterLab has no such step it asks.
+   * JupyterLab would ask whether to overwrite or reload; instead the save is cancelled silently, so
+   * that it can be repeated after a merge. If JupyterLab has no such private method, it asks.
    *
    * @param save The context's own save.
    * @returns Whether it was saved.
    */
-  async saveUnlessStale(
+  async saveIfCurrent(
     context: DocumentRegistry.IContext<INotebookModel>,
     save: () => Promise<void>
   ): Promise<boolean> {
-    const internals = context as Internals;
+    const internals = context as ContextInternals;
     const { path } = context;
-    this._expected.set(path, () => context.contentsModel?.hash);
+    this._expectedHashes.set(path, () => context.contentsModel?.hash);
     if (typeof internals._raiseConflict === 'function') {
-      internals._raiseConflict = () => Promise.reject(new StaleError(CHANGED));
+      internals._raiseConflict = () => Promise.reject(new StaleError(CHANGED_MESSAGE));
     }
     try {
       await save();
@@ -107,19 +108,10 @@ export class ExpectantSaves {
       }
       throw error;
     } finally {
-      this._expected.delete(path);
+      this._expectedHashes.delete(path);
       delete internals._raiseConflict;
     }
   }
 
-  private readonly _expected = new Map<string, () => string | undefined>();
-}
-
-/**
- * The socket by which events come, or null if it is not to be seen.
- *
- * The event manager keeps it to itself and has no signal for a new one.
- */
-export function socketOf(events: Event.IManager): WebSocket | null {
-  return (events as { _socket?: WebSocket | null })._socket ?? null;
+  private readonly _expectedHashes = new Map<string, () => string | undefined>();
 }

@@ -2,110 +2,111 @@ import type { IChangedArgs } from '@jupyterlab/coreutils';
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { INotebookModel } from '@jupyterlab/notebook';
 import type { Contents } from '@jupyterlab/services';
-import { Baseline } from '../merge/baseVersion';
-import { readFile, type Notebook } from '../merge/notebook';
-import { merge, type Conflict, type Merge } from '../merge/notebookMerge';
-import type { Choice } from '../notify/wording';
+import { BaseVersion } from '../merge/baseVersion';
+import { readFileContent, type Notebook } from '../merge/notebook';
+import { mergeNotebooks, type CellConflict, type NotebookMerge } from '../merge/notebookMerge';
+import type { ConflictChoice } from '../notify/wording';
 import type { FileChange } from '../server/fileChanges';
 import type { OpenTab } from '../server/tabReports';
-import { fetchNotebook, isCurrent } from './diskVersion';
-import { Arrivals } from './incomingChanges';
-import { takeOver, type ExpectantSaves } from './jupyterlabInternals';
-import { OpenNotebook, type Around } from './openNotebook';
+import { fetchNotebook, isFileCurrent } from './diskVersion';
+import { IncomingChanges } from './incomingChanges';
+import { adoptVersion, type ConditionalSaves } from './jupyterlabInternals';
+import { OpenNotebook, type NotebookServices } from './openNotebook';
 
-/** How often a sync or a save starts over because the other side was faster. */
-const ATTEMPTS = 5;
+/** Maximum number of times that a sync or a save is repeated because the other side has changed. */
+const MAX_ATTEMPTS = 5;
 
-/** What a sync needs to know of the application. */
-export interface Surroundings extends Around {
+/** The services that a sync uses. */
+export interface SyncServices extends NotebookServices {
   readonly contents: Contents.IManager;
-  readonly saves: ExpectantSaves;
-  /** Milliseconds between autosaves, or null if there are none. */
+  readonly saves: ConditionalSaves;
+  /** Milliseconds between autosaves, or null if autosave is off. */
   readonly autosaveInterval: () => number | null;
-  /** Tells the server what the tab shows. */
+  /** Reports to the server what the tab shows. */
   readonly tab: OpenTab;
 }
 
 /**
- * Keeps one open notebook and its file together.
+ * Keeps an open notebook and its file in sync.
  *
- * What the disk has is merged into what the tab shows, cell by cell, against what the tab last
- * loaded or saved; a tab with unsaved changes and one without go the same way. Every save is
- * preceded by such a merge, so that a tab that heard of no change neither overwrites one nor asks.
+ * The version on disk is merged into the tab, cell by cell, with the version last loaded or saved
+ * as the base; the same happens with and without unsaved changes. Every save merges first, so that
+ * a tab that missed an event neither overwrites a change nor asks the user.
  */
 export class NotebookSync {
   constructor(
     private readonly _context: DocumentRegistry.IContext<INotebookModel>,
-    private readonly _around: Surroundings
+    private readonly _services: SyncServices
   ) {
-    this._notebook = new OpenNotebook(_context, _around);
-    this._arrivals = new Arrivals(this._notebook, (key, conflict, choice) =>
-      this._start(() => {
-        this._choose(key, conflict, choice);
-        this._tell();
+    this._notebook = new OpenNotebook(_context, _services);
+    this._incomingChanges = new IncomingChanges(this._notebook, (key, conflict, choice) =>
+      this._run(() => {
+        this._applyChoice(key, conflict, choice);
+        this._report();
       })
     );
     this._save = _context.save.bind(_context);
     this._revert = _context.revert.bind(_context);
-    _context.save = () => this._saveMerged();
+    _context.save = () => this._mergeAndSave();
     _context.revert = () => this._reload();
     _context.saveState.connect(this._onSaveState);
     _context.model.stateChanged.connect(this._onStateChanged);
-    const stop = _around.running.listen(() => {
-      if (this._baseline?.isWaiting === true) {
-        this.request();
+    const stop = _services.running.addListener(() => {
+      if (this._baseVersion?.hasDeferred === true) {
+        this.requestSync();
       }
     });
     _context.disposed.connect(stop);
-    // What a tab with unsaved changes had loaded is unknown: it is left alone until its next save.
+    // The base version of a tab with unsaved changes is unknown: it is not merged until its next
+    // save.
     if (!_context.isReady || !_context.model.dirty) {
-      void _context.ready.then(() => this._loaded());
+      void _context.ready.then(() => this._onLoaded());
     }
   }
 
-  /** Hear that the file is said to have changed. */
-  heard(change: FileChange): void {
-    this._notebook.withdrawUndone(change);
-    if (this._baseline !== null) {
-      this._heard.push(change);
-      this.request();
+  /** Sync after a reported change of the file. */
+  onFileChange(change: FileChange): void {
+    this._notebook.withdrawUndoneEdit(change);
+    if (this._baseVersion !== null) {
+      this._pendingChanges.push(change);
+      this.requestSync();
     }
   }
 
-  /** Look at the disk soon. */
-  request(): void {
+  /** Schedule a sync with the disk. */
+  requestSync(): void {
     if (!this._isRequested) {
       this._isRequested = true;
-      this._start(async () => {
+      this._run(async () => {
         this._isRequested = false;
         await this._sync();
-        this._tell();
+        this._report();
         this._saveIfOverdue();
       });
     }
   }
 
-  /** One thing at a time: a merge must not meet a save or another merge. */
+  /** Run tasks one at a time: a merge must not overlap a save or another merge. */
   private _enqueue<T>(work: () => T | Promise<T>): Promise<T> {
-    const done = this._queue.then(work);
-    this._queue = done.catch(() => undefined);
-    return done;
+    const result = this._queue.then(work);
+    this._queue = result.catch(() => undefined);
+    return result;
   }
 
-  private _start(work: () => void | Promise<void>): void {
+  private _run(work: () => void | Promise<void>): void {
     this._enqueue(work).catch((error: unknown) => this._warn(error));
   }
 
-  private _loaded(): void {
-    this._baseline = new Baseline(this._notebook.read().notebook);
+  private _onLoaded(): void {
+    this._baseVersion = new BaseVersion(this._notebook.readContent().notebook);
     this._mergedHash = this._context.contentsModel?.hash ?? null;
-    this._changes++;
-    this._arrivals.keepQuestions([]);
-    // What was heard before this could not be merged, and what was loaded may be older.
-    this.request();
+    this._generation++;
+    this._incomingChanges.retainPrompts([]);
+    // Changes reported earlier could not be merged, and the loaded version may be older.
+    this.requestSync();
   }
 
-  private _saveMerged(): Promise<void> {
+  private _mergeAndSave(): Promise<void> {
     const save = async (): Promise<void> => {
       this._isSaving = true;
       try {
@@ -115,8 +116,8 @@ export class NotebookSync {
       }
     };
     return this._enqueue(async () => {
-      for (let attempt = 0; attempt < ATTEMPTS && (await this._isMerged()); attempt++) {
-        if (await this._around.saves.saveUnlessStale(this._context, save)) {
+      for (let attempt = 0; attempt < MAX_ATTEMPTS && (await this._mergeBeforeSave()); attempt++) {
+        if (await this._services.saves.saveIfCurrent(this._context, save)) {
           return;
         }
       }
@@ -124,135 +125,140 @@ export class NotebookSync {
     });
   }
 
-  /** Merge before a save. Where that fails JupyterLab's save finds the same, and tells the user. */
-  private async _isMerged(): Promise<boolean> {
+  /** Merge before a save. If that fails, JupyterLab's own save reports the problem. */
+  private async _mergeBeforeSave(): Promise<boolean> {
     try {
       await this._sync();
-      this._tell();
+      this._report();
     } catch (error) {
       this._warn(error);
       return false;
     }
-    return this._baseline !== null;
+    return this._baseVersion !== null;
   }
 
-  /** Reload as the user asked: not queued, since the dialog of a save may be what asks. */
+  /**
+   * Reload as requested by the user. Not queued, because a dialog of a queued save may request it.
+   */
   private async _reload(): Promise<void> {
-    const baseline = this._baseline;
-    this._baseline = null;
-    this._saved = null;
-    this._changes++;
+    const baseVersion = this._baseVersion;
+    this._baseVersion = null;
+    this._savingNotebook = null;
+    this._generation++;
     try {
       await this._revert();
-      this._loaded();
+      this._onLoaded();
     } catch (error) {
-      this._baseline = baseline;
+      this._baseVersion = baseVersion;
       throw error;
     }
   }
 
   private async _sync(): Promise<void> {
-    const { contents } = this._around;
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      if (this._context.isDisposed || this._baseline === null) {
+    const { contents } = this._services;
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      if (this._context.isDisposed || this._baseVersion === null) {
         return;
       }
-      this._catchUp(this._baseline);
-      const changes = this._changes;
-      const heard = this._heard.length;
-      const isNews = this._heard.some(({ hash }) => hash !== null && hash !== this._mergedHash);
+      this._mergeDeferred(this._baseVersion);
+      const generation = this._generation;
+      const changeCount = this._pendingChanges.length;
+      const hasNewHash = this._pendingChanges.some(
+        ({ hash }) => hash !== null && hash !== this._mergedHash
+      );
       const { path } = this._context;
-      if (!isNews && (await isCurrent(contents, path, this._context.contentsModel))) {
-        this._around.tab.took(this._heard.splice(0, heard));
+      if (!hasNewHash && (await isFileCurrent(contents, path, this._context.contentsModel))) {
+        this._services.tab.markApplied(this._pendingChanges.splice(0, changeCount));
         return;
       }
-      const fetched = await fetchNotebook(contents, path, this._baseline.common);
-      if (changes === this._changes) {
-        await this._takeOver(this._baseline, fetched, heard);
+      const fetched = await fetchNotebook(contents, path, this._baseVersion.notebook);
+      if (generation === this._generation) {
+        await this._adopt(this._baseVersion, fetched, changeCount);
         return;
       }
     }
   }
 
-  /**
-   * @param heard How many of the changes heard of were there before the disk was read.
-   */
-  private async _takeOver(
-    baseline: Baseline,
+  /** @param changeCount Number of changes that were reported before the disk was read. */
+  private async _adopt(
+    baseVersion: BaseVersion,
     fetched: Contents.IModel,
-    heard: number
+    changeCount: number
   ): Promise<void> {
-    const last = this._heard.map(({ hash }) => hash).lastIndexOf(fetched.hash ?? '');
-    const changes = this._heard.splice(0, Math.max(heard, last + 1));
+    const last = this._pendingChanges.map(({ hash }) => hash).lastIndexOf(fetched.hash ?? '');
+    const changes = this._pendingChanges.splice(0, Math.max(changeCount, last + 1));
     const wasDirty = this._context.model.dirty;
     this._isMerging = true;
     try {
-      await takeOver(this._context, fetched, this._revert, content => {
-        baseline.take(readFile(content), this._notebook.read(), result =>
-          this._show(result, changes)
+      await adoptVersion(this._context, fetched, this._revert, content => {
+        baseVersion.mergeDisk(readFileContent(content), this._notebook.readContent(), result =>
+          this._showMerge(result, changes)
         );
       });
-      this._notebook.settleDirty(wasDirty, baseline.common);
+      this._notebook.restoreDirtyFlag(wasDirty, baseVersion.notebook);
     } finally {
       this._isMerging = false;
     }
     this._mergedHash = this._context.contentsModel?.hash ?? null;
-    this._around.tab.took(changes);
+    this._services.tab.markApplied(changes);
   }
 
   /**
-   * Tell the server what the tab shows, unless part of it waits for running cells or is not in the
-   * editors as it is in the model.
+   * Report what the tab shows, unless changes wait for running cells or the editors differ from the
+   * model.
    */
-  private _tell(): void {
+  private _report(): void {
     if (
-      this._baseline?.isWaiting === false &&
+      this._baseVersion?.hasDeferred === false &&
       !this._context.isDisposed &&
-      this._notebook.isShown()
+      this._notebook.areEditorsCurrent()
     ) {
-      const own = this._context.model.dirty ? 'merged' : 'shown';
-      this._around.tab.shows(this._mergedHash, this._arrivals.isAsking ? 'waiting' : own);
-    }
-  }
-
-  private _catchUp(baseline: Baseline): void {
-    if (baseline.isWaiting) {
-      const wasDirty = this._context.model.dirty;
-      baseline.catchUp(
-        () => this._notebook.read(),
-        result => this._show(result, [])
+      const state = this._context.model.dirty ? 'merged' : 'shown';
+      this._services.tab.report(
+        this._mergedHash,
+        this._incomingChanges.hasOpenPrompts ? 'waiting' : state
       );
-      this._notebook.settleDirty(wasDirty, baseline.common);
     }
   }
 
-  /** Show a merge in the tab, and tell of it. */
-  private _show(result: Merge, changes: readonly FileChange[]): string[] {
-    const keys = this._notebook.apply(result);
-    this._arrivals.show(result, keys, changes);
+  private _mergeDeferred(baseVersion: BaseVersion): void {
+    if (baseVersion.hasDeferred) {
+      const wasDirty = this._context.model.dirty;
+      baseVersion.mergeDeferred(
+        () => this._notebook.readContent(),
+        result => this._showMerge(result, [])
+      );
+      this._notebook.restoreDirtyFlag(wasDirty, baseVersion.notebook);
+    }
+  }
+
+  /** Apply a merge to the tab, and notify the user. */
+  private _showMerge(result: NotebookMerge, changes: readonly FileChange[]): string[] {
+    const keys = this._notebook.showMerge(result);
+    this._incomingChanges.show(result, keys, changes);
     return keys;
   }
 
-  private _choose(key: string, { kind, theirs }: Conflict, choice: Choice): void {
+  private _applyChoice(key: string, { kind, theirs }: CellConflict, choice: ConflictChoice): void {
     const wasDirty = this._context.model.dirty;
-    const { notebook, pinned } = this._notebook.read();
+    const { notebook, pinnedKeys } = this._notebook.readContent();
     const cells = notebook.cells.flatMap(cell => {
       if (cell.key !== key || (choice === 'mine') !== (kind === 'deleted-here')) {
         return [cell];
       }
       return theirs === null || choice === 'mine' ? [] : [{ ...theirs, key }];
     });
-    // Whoever chooses to delete a cell may delete one that is running.
-    const kept = kind === 'changed' ? pinned : new Set<string>();
-    this._notebook.apply(merge(notebook, notebook, { ...notebook, cells }, kept));
-    if (this._baseline !== null) {
-      this._notebook.settleDirty(wasDirty, this._baseline.common);
+    // A user who chooses to delete a cell may delete a running one.
+    const keptKeys = kind === 'changed' ? pinnedKeys : new Set<string>();
+    this._notebook.showMerge(mergeNotebooks(notebook, notebook, { ...notebook, cells }, keptKeys));
+    if (this._baseVersion !== null) {
+      this._notebook.restoreDirtyFlag(wasDirty, this._baseVersion.notebook);
     }
   }
 
-  /** Each merge starts JupyterLab's autosave timer anew: frequent edits would put it off for ever. */
+  /** Each merge restarts JupyterLab's autosave timer: frequent edits would postpone it forever. */
   private _saveIfOverdue(): void {
-    const interval = this._around.autosaveInterval();
+    const interval = this._services.autosaveInterval();
     const since = this._dirtySince;
     if (interval !== null && since !== null && Date.now() - since >= interval) {
       this._context.save().catch((error: unknown) => this._warn(error));
@@ -260,20 +266,20 @@ export class NotebookSync {
   }
 
   private readonly _onSaveState = (_: unknown, state: DocumentRegistry.SaveState): void => {
-    // A copy saved under another name is none of ours.
+    // A copy saved under another name does not change the base version.
     if (!this._isSaving) {
       return;
     }
-    this._changes++;
+    this._generation++;
     if (state === 'started') {
-      // JupyterLab takes what it saves in the same tick.
-      this._saved = this._notebook.read().notebook;
-    } else if (state === 'completed' && this._saved !== null) {
-      this._baseline ??= new Baseline(this._saved);
-      this._baseline.saved(this._saved);
-      // The hash JupyterLab has now was fetched after the save: it may be of a later version.
+      // JupyterLab serializes the notebook in the same task.
+      this._savingNotebook = this._notebook.readContent().notebook;
+    } else if (state === 'completed' && this._savingNotebook !== null) {
+      this._baseVersion ??= new BaseVersion(this._savingNotebook);
+      this._baseVersion.markSaved(this._savingNotebook);
+      // JupyterLab fetched its hash after the save: it may belong to a later version.
       this._mergedHash = null;
-      this._tell();
+      this._report();
     }
   };
 
@@ -295,19 +301,19 @@ export class NotebookSync {
   private readonly _save: () => Promise<void>;
   private readonly _revert: () => Promise<void>;
   private readonly _notebook: OpenNotebook;
-  private readonly _arrivals: Arrivals;
-  private readonly _heard: FileChange[] = [];
+  private readonly _incomingChanges: IncomingChanges;
+  private readonly _pendingChanges: FileChange[] = [];
   private _queue: Promise<unknown> = Promise.resolve();
   private _isRequested = false;
   private _isSaving = false;
   private _isMerging = false;
-  /** Counts saves and reloads: what was read from the disk before one is void. */
-  private _changes = 0;
-  /** What tab and file have in common, or null if that is unknown. */
-  private _baseline: Baseline | null = null;
-  /** What is being saved. */
-  private _saved: Notebook | null = null;
-  /** The hash whose content the tab has, or null if that is not certain. */
+  /** Number of saves and reloads: content read from the disk before the last one is outdated. */
+  private _generation = 0;
+  /** The base version, or null if it is unknown. */
+  private _baseVersion: BaseVersion | null = null;
+  /** The content that is being saved. */
+  private _savingNotebook: Notebook | null = null;
+  /** The hash of the content of the tab, or null if it is not certain. */
   private _mergedHash: string | null = null;
   private _dirtySince: number | null = null;
 }

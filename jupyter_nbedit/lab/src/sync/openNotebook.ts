@@ -1,32 +1,38 @@
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { INotebookModel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
-import type { Tab } from '../merge/baseVersion';
+import type { TabContent } from '../merge/baseVersion';
 import type { Notebook } from '../merge/notebook';
-import { difference, type Merge } from '../merge/notebookMerge';
-import { isEdit, shares, toldOf, type Arrived, type Share } from '../notify/attribution';
+import { compareNotebooks, type NotebookMerge } from '../merge/notebookMerge';
+import {
+  attributeChange,
+  isServerEdit,
+  summarizeChanges,
+  type AttributedChange,
+  type IncomingChange
+} from '../notify/attribution';
 import type { Settings } from '../notify/settings';
-import { ArrivalToasts } from '../notify/toasts';
-import { explain } from '../notify/wording';
+import { IncomingChangeToasts } from '../notify/toasts';
+import { describeError } from '../notify/wording';
 import type { FileChange } from '../server/fileChanges';
-import { ownEdits } from '../server/localEdits';
-import { takeBack, type Outcome } from '../server/undoEdits';
-import { applyMerge, readTab, tabKeys } from './applyMerge';
-import type { Views } from './notebookViews';
+import { localEdits } from '../server/localEdits';
+import { undoEdits, type UndoResult } from '../server/undoEdits';
+import { applyMerge, getTabKeys, readTabNotebook } from './applyMerge';
+import type { NotebookViews } from './notebookViews';
 import type { RunningCells } from './runningCells';
 
-/** How much it takes to move a cell: any number of others are moved around a running one. */
+/** The cost of moving a cell: others are moved around a running or active one. */
 const WEIGHT = { running: 1e12, active: 1e6, other: 1 };
 
-/** What an open notebook needs to know of the application. */
-export interface Around {
+/** The services that an open notebook uses. */
+export interface NotebookServices {
   readonly running: RunningCells;
-  readonly views: Views;
+  readonly views: NotebookViews;
   readonly settings: Settings;
   readonly trans: TranslationBundle;
-  /** Take one edit of the notebook with this path back. */
+  /** Undo an edit of the notebook with this path. */
   readonly undo: (path: string, edit: number) => Promise<unknown>;
-  /** Return which edit of the notebook with this path an undo or a redo takes back. */
+  /** Return the edit that an undo or redo of the notebook with this path reverts. */
   readonly findUndone: (path: string, edit: number) => Promise<number | null>;
 }
 
@@ -34,155 +40,161 @@ export interface Around {
 export class OpenNotebook {
   constructor(
     private readonly _context: DocumentRegistry.IContext<INotebookModel>,
-    private readonly _around: Around
+    private readonly _services: NotebookServices
   ) {
-    this._toasts = new ArrivalToasts(this, _around.trans);
+    this._toasts = new IncomingChangeToasts(this, _services.trans);
   }
 
-  get views(): Views {
-    return this._around.views;
+  get views(): NotebookViews {
+    return this._services.views;
   }
 
   get settings(): Settings {
-    return this._around.settings;
+    return this._services.settings;
   }
 
   get trans(): TranslationBundle {
-    return this._around.trans;
+    return this._services.trans;
   }
 
-  /** The name of the file, to be shown. */
-  get file(): string {
+  /** The name of the file, for display. */
+  get fileName(): string {
     return this._context.contentsModel?.name ?? this._context.localPath;
   }
 
-  read(): Tab {
-    return { notebook: readTab(this._context.model), pinned: this._pinned() };
+  readContent(): TabContent {
+    return { notebook: readTabNotebook(this._context.model), pinnedKeys: this._getRunningKeys() };
   }
 
-  /** Show a merge in all views; answers the keys of its cells. */
-  apply(result: Merge): string[] {
-    const pinned = this._pinned();
-    const active = this.views.active();
+  /** Apply a merge in all views; return the keys of its cells. */
+  showMerge(result: NotebookMerge): string[] {
+    const pinned = this._getRunningKeys();
+    const active = this.views.getActiveKeys();
     const weight = (key: string): number =>
       pinned.has(key) ? WEIGHT.running : active.has(key) ? WEIGHT.active : WEIGHT.other;
-    // Before the change: an editor that cannot follow it throws. New cells have new editors.
-    for (const index of result.touched) {
+    // Before the change, because an editor that cannot apply it throws. New cells have new editors.
+    for (const index of result.changedIndexes) {
       const key = result.cells[index]?.key;
       if (key != null) {
-        this._unchecked.add(key);
+        this._uncheckedKeys.add(key);
       }
     }
     let keys: string[] = [];
-    this.views.keep(() => {
+    this.views.preserveViewports(() => {
       keys = applyMerge(this._context.model, result, weight, pinned);
     });
     return keys;
   }
 
-  /** Whether the editors show what was merged into the model since this was last true. */
-  isShown(): boolean {
-    if (this.views.hasText(this._unchecked)) {
-      this._unchecked.clear();
+  /** Return whether the editors show the merged changes of the model. */
+  areEditorsCurrent(): boolean {
+    if (this.views.hasCurrentText(this._uncheckedKeys)) {
+      this._uncheckedKeys.clear();
     }
-    return this._unchecked.size === 0;
+    return this._uncheckedKeys.size === 0;
   }
 
-  /** The keys of its cells. */
-  keys(): string[] {
-    return tabKeys(this._context.model.sharedModel);
+  /** Return the keys of the cells. */
+  getKeys(): string[] {
+    return getTabKeys(this._context.model.sharedModel);
   }
 
-  /** Tell no more of an edit that a change takes back, whoever made that and wherever. */
-  withdrawUndone({ edit, done }: FileChange): void {
-    const isUndo = done.length > 0 && done.every(({ op }) => op === 'undo' || op === 'redo');
-    if (edit === null || !isUndo) {
+  /** Remove from the toasts an edit that this change, by any client, has undone. */
+  withdrawUndoneEdit({ editId, operations }: FileChange): void {
+    const isUndo =
+      operations.length > 0 && operations.every(({ op }) => op === 'undo' || op === 'redo');
+    if (editId === null || !isUndo) {
       return;
     }
-    this._around.findUndone(this._context.path, edit).then(
+    this._services.findUndone(this._context.path, editId).then(
       undone => {
         if (undone !== null) {
-          this._toasts.withdraw(undone);
+          this._toasts.withdrawEdit(undone);
         }
       },
       (error: unknown) => {
         const { path } = this._context;
-        console.warn(`jupyter-nbedit: what edit ${edit} of ${path} takes back is unknown.`, error);
+        console.warn(
+          `jupyter-nbedit: what edit ${editId} of ${path} takes back is unknown.`,
+          error
+        );
       }
     );
   }
 
   /**
-   * Flash and mark what came from outside, and tell of it, but not to who has asked for it here.
+   * Flash and mark an incoming change, and show toasts unless this page has requested it.
    *
-   * @param changes What was said of it, oldest first.
-   * @param keys The keys of the cells that the notebook has with it.
+   * @param changes The reported changes, oldest first.
+   * @param keys The keys of the cells of the notebook after the change.
    */
-  async tell(
-    arrived: Arrived,
+  async showIncomingChange(
+    incomingChange: IncomingChange,
     changes: readonly FileChange[],
     keys: readonly string[]
   ): Promise<void> {
-    this.views.flash(arrived.cells);
-    await ownEdits.known();
-    const isOwn = ({ edit }: FileChange): boolean => edit !== null && ownEdits.has(edit);
-    const own = toldOf(changes.filter(isOwn), keys).cells;
+    this.views.flashCells(incomingChange.cells);
+    await localEdits.whenSettled();
+    const isOwn = ({ editId }: FileChange): boolean => editId !== null && localEdits.has(editId);
+    const ownCells = summarizeChanges(changes.filter(isOwn), keys).cells;
     const others = changes.filter(change => !isOwn(change));
-    const byOthers = new Set(toldOf(others, keys).cells);
-    const seen = new Set(own.filter(cell => !byOthers.has(cell)));
-    this.views.unmark([...seen]);
-    if (!changes.some(isOwn) || others.some(isEdit)) {
-      const cells = arrived.cells.filter(cell => !seen.has(cell));
-      shares({ ...arrived, cells }, others, keys).forEach(share => this._tell(share));
+    const cellsOfOthers = new Set(summarizeChanges(others, keys).cells);
+    const knownCells = new Set(ownCells.filter(cell => !cellsOfOthers.has(cell)));
+    this.views.unmarkCells([...knownCells]);
+    if (!changes.some(isOwn) || others.some(isServerEdit)) {
+      const cells = incomingChange.cells.filter(cell => !knownCells.has(cell));
+      attributeChange({ ...incomingChange, cells }, others, keys).forEach(share =>
+        this._announce(share)
+      );
     }
   }
 
   /** Show these cells. */
-  view(keys: readonly string[]): void {
-    void this.views.goTo(keys);
+  viewCells(keys: readonly string[]): void {
+    void this.views.goToCells(keys);
   }
 
-  /** Take edits back, oldest first as they are given. */
-  takeBack(edits: readonly number[]): Promise<Outcome> {
-    return takeBack(
+  /** Undo edits, oldest first. */
+  undoEdits(edits: readonly number[]): Promise<UndoResult> {
+    return undoEdits(
       edits,
-      edit => this._around.undo(this._context.path, edit),
-      error => explain(error, this.trans)
+      edit => this._services.undo(this._context.path, edit),
+      error => describeError(error, this.trans)
     );
   }
 
-  /** Return where cells stand, from 0, in order; those that are gone are left out. */
-  positions(keys: readonly string[]): number[] {
+  /** Return the indexes of cells, in ascending order, without cells that are removed. */
+  getPositions(keys: readonly string[]): number[] {
     const wanted = new Set(keys);
     return this._context.model.sharedModel.cells.flatMap(({ id }, index) =>
       wanted.has(id) ? [index] : []
     );
   }
 
-  /** Say whether there is anything to save, after changes of ours that are none of the user's. */
-  settleDirty(wasDirty: boolean, saved: Notebook): void {
-    const differs = difference(readTab(this._context.model), saved);
-    // Data may differ in how JupyterLab writes it; its own word is better there.
-    this._context.model.dirty = differs === 'text' || (differs === 'data' && wasDirty);
+  /** Set the dirty flag after a merge: only changes of the user need a save. */
+  restoreDirtyFlag(wasDirty: boolean, saved: Notebook): void {
+    const difference = compareNotebooks(readTabNotebook(this._context.model), saved);
+    // JupyterLab may write data in another form, so its own flag is better there.
+    this._context.model.dirty = difference === 'text' || (difference === 'data' && wasDirty);
   }
 
-  private _tell(share: Share): void {
-    const { toasts } = this.settings.now;
-    this.views.mark(share.cells, share.clients);
-    void this.views.follow(share.cells);
-    if (toasts === 'all' || (toasts === 'background' && !this.views.areInSight)) {
-      this._toasts.show(share);
+  private _announce(change: AttributedChange): void {
+    const { toasts } = this.settings.current;
+    this.views.markCells(change.cells, change.clients);
+    void this.views.followCells(change.cells);
+    if (toasts === 'all' || (toasts === 'background' && !this.views.isAnyVisible)) {
+      this._toasts.show(change);
     }
   }
 
-  /** The keys of the cells that are running. */
-  private _pinned(): Set<string> {
+  /** Return the keys of the running cells. */
+  private _getRunningKeys(): Set<string> {
     const { cells, sharedModel } = this._context.model;
-    const keys = tabKeys(sharedModel);
-    return new Set(keys.filter((_, index) => this._around.running.has(cells.get(index))));
+    const keys = getTabKeys(sharedModel);
+    return new Set(keys.filter((_, index) => this._services.running.has(cells.get(index))));
   }
 
-  private readonly _toasts: ArrivalToasts;
+  private readonly _toasts: IncomingChangeToasts;
   /** Keys of cells that were changed in the model, and may look different in their editors. */
-  private readonly _unchecked = new Set<string>();
+  private readonly _uncheckedKeys = new Set<string>();
 }

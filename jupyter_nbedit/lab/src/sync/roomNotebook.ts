@@ -1,106 +1,110 @@
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { INotebookModel } from '@jupyterlab/notebook';
-import { isThere, told } from '../notify/attribution';
+import { isApplied, summarizeOperations } from '../notify/attribution';
 import type { FileChange } from '../server/fileChanges';
-import type { Surroundings } from './notebookSync';
-import { OpenNotebook, type Around } from './openNotebook';
+import type { SyncServices } from './notebookSync';
+import { OpenNotebook, type NotebookServices } from './openNotebook';
 
-/** How long an edit may take to come through the room after its event, in milliseconds. */
-const PATIENCE = 5000;
+/** Maximum time between the event of an edit and its arrival in the room, in milliseconds. */
+const MAX_WAIT = 5000;
 
 /**
- * How long the edit itself, which comes by another socket, may be behind its event where the room
- * does not say what it saved, in milliseconds.
+ * Time that the edit, which comes by another socket, may take longer than its event if the room
+ * does not report what it saved, in milliseconds.
  */
-const BEHIND = 250;
+const SOCKET_DELAY = 250;
 
 /**
- * An open notebook that a room on the server keeps together with its file.
+ * An open notebook that a room on the server keeps in sync with its file.
  *
- * Edits come into its model by themselves, and its saves are the room's: here they are only told of.
+ * The room applies edits to the model and saves it; here they are only shown and reported.
  */
 export class RoomNotebook {
   constructor(
     private readonly _context: DocumentRegistry.IContext<INotebookModel>,
-    private readonly _around: Around & Pick<Surroundings, 'tab'>
+    private readonly _services: NotebookServices & Pick<SyncServices, 'tab'>
   ) {
-    this._notebook = new OpenNotebook(_context, _around);
+    this._notebook = new OpenNotebook(_context, _services);
   }
 
-  /** Hear that the file is said to have changed. */
-  heard(change: FileChange): void {
-    this._notebook.withdrawUndone(change);
-    if (change.done.length > 0) {
-      void this._tell(change);
+  /** Show and report a change of the file. */
+  onFileChange(change: FileChange): void {
+    this._notebook.withdrawUndoneEdit(change);
+    if (change.operations.length > 0) {
+      void this._announce(change);
       void this._report(change);
     }
   }
 
-  private async _tell(change: FileChange): Promise<void> {
-    await this._arrival(() => isThere(change.done, this._notebook.keys()));
+  private async _announce(change: FileChange): Promise<void> {
+    await this._waitUntil(() => isApplied(change.operations, this._notebook.getKeys()));
     if (!this._context.isDisposed) {
-      const keys = this._notebook.keys();
-      const arrived = { ...told(change.done, keys), isCut: change.isCut };
-      void this._notebook.tell(arrived, [change], keys);
+      const keys = this._notebook.getKeys();
+      const incomingChange = {
+        ...summarizeOperations(change.operations, keys),
+        isTruncated: change.isTruncated
+      };
+      void this._notebook.showIncomingChange(incomingChange, [change], keys);
     }
   }
 
-  /** Tell the server once the edit is here: in a room nobody has changes to themselves. */
+  /** Report the edit when it is in the model; a tab of a room has no unsaved changes of its own. */
   private async _report(change: FileChange): Promise<void> {
-    const isHere = (): boolean =>
-      isThere(change.done, this._notebook.keys()) && this._hasVersion(change.hash);
-    await this._arrival(isHere);
-    if (this._saved() === null) {
-      await new Promise(resolve => setTimeout(resolve, BEHIND));
+    const isPresent = (): boolean =>
+      isApplied(change.operations, this._notebook.getKeys()) && this._hasVersion(change.hash);
+    await this._waitUntil(isPresent);
+    if (this._getSavedHash() === null) {
+      await new Promise(resolve => setTimeout(resolve, SOCKET_DELAY));
     }
-    const edited = new Set(change.done.flatMap(({ cell }) => cell ?? []));
+    const editedIds = new Set(change.operations.flatMap(({ cell_id: id }) => id ?? []));
     const isShown =
       !this._context.isDisposed &&
-      isThere(change.done, this._notebook.keys()) &&
-      this._notebook.views.hasText(edited);
+      isApplied(change.operations, this._notebook.getKeys()) &&
+      this._notebook.views.hasCurrentText(editedIds);
     if (isShown) {
-      this._around.tab.took([change]);
-      this._around.tab.shows(null, 'shown');
+      this._services.tab.markApplied([change]);
+      this._services.tab.report(null, 'shown');
     }
   }
 
   /**
-   * Whether the room's last save was that of a version: what is saved has come here before that.
-   * Where it is not said, cells' names have to do.
+   * Return whether the room last saved this version: its content has arrived before.
+   *
+   * If the room does not report its saves, the cells' ids decide.
    */
   private _hasVersion(hash: string | null): boolean {
-    const saved = this._saved();
+    const saved = this._getSavedHash();
     return saved === null || saved === hash;
   }
 
-  /** The version that the room saved last; null where the back end does not say. */
-  private _saved(): string | null {
+  /** Return the version that the room last saved, or null if it does not report it. */
+  private _getSavedHash(): string | null {
     const shared = this._context.model.sharedModel as { getState?: (key: string) => unknown };
     const saved = shared.getState?.('hash');
     return typeof saved === 'string' ? saved : null;
   }
 
-  /** Wait until what is looked for is in the notebook, but not for ever: an event may be wrong. */
-  private _arrival(isHere: () => boolean): Promise<void> {
+  /** Wait until a condition holds, with a timeout because the event may be wrong. */
+  private _waitUntil(isPresent: () => boolean): Promise<void> {
     const { cells, sharedModel } = this._context.model;
     return new Promise(resolve => {
-      const settle = (): void => {
+      const finish = (): void => {
         clearTimeout(timer);
-        cells.changed.disconnect(look);
-        sharedModel.changed.disconnect(look);
-        this._context.disposed.disconnect(settle);
+        cells.changed.disconnect(check);
+        sharedModel.changed.disconnect(check);
+        this._context.disposed.disconnect(finish);
         resolve();
       };
-      const look = (): void => {
-        if (isHere()) {
-          settle();
+      const check = (): void => {
+        if (isPresent()) {
+          finish();
         }
       };
-      const timer = setTimeout(settle, PATIENCE);
-      cells.changed.connect(look);
-      sharedModel.changed.connect(look);
-      this._context.disposed.connect(settle);
-      look();
+      const timer = setTimeout(finish, MAX_WAIT);
+      cells.changed.connect(check);
+      sharedModel.changed.connect(check);
+      this._context.disposed.connect(finish);
+      check();
     });
   }
 

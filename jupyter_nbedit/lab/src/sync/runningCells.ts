@@ -16,13 +16,13 @@ export class RunningCells {
   }
 
   /** Call the listener whenever a cell has finished. */
-  listen(listener: () => void): () => void {
+  addListener(listener: () => void): () => void {
     this._listeners.add(listener);
     return () => this._listeners.delete(listener);
   }
 
   has(cell: ICellModel): boolean {
-    // Before JupyterLab 4.4 the shared model does not say, only the actions do.
+    // Before JupyterLab 4.4 the shared model does not have the state, only the actions do.
     const { executionState: state } = cell.sharedModel as { executionState?: string };
     return state === undefined ? this._scheduled.has(cell) : state !== 'idle';
   }

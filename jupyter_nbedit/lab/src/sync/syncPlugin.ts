@@ -5,33 +5,33 @@ import { IEditorTracker, type FileEditor } from '@jupyterlab/fileeditor';
 import { INotebookTracker, type INotebookModel, type NotebookPanel } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { INbEditSettings, type Settings } from '../notify/settings';
-import { Refusal, Server } from '../server/client';
-import { IFileFeed, type FileChange, type FileFeed } from '../server/fileChanges';
-import { OpenTabs, type OpenTab } from '../server/tabReports';
-import { ExpectantSaves } from './jupyterlabInternals';
-import { NotebookSync, type Surroundings } from './notebookSync';
-import { Views } from './notebookViews';
+import { NbEditClient, NbEditError } from '../server/client';
+import { IFileChangeFeed, type FileChange, type FileChangeFeed } from '../server/fileChanges';
+import { TabConnection, type OpenTab } from '../server/tabReports';
+import { ConditionalSaves } from './jupyterlabInternals';
+import { NotebookSync, type SyncServices } from './notebookSync';
+import { NotebookViews } from './notebookViews';
 import { RoomNotebook } from './roomNotebook';
 import { RunningCells } from './runningCells';
 import { TextFileSync } from './textFileSync';
 
-/** Whatever an open notebook does when its file changes. */
-interface Follower {
-  /** Hear that the file is said to have changed. */
-  heard(change: FileChange): void;
-  /** Look at the disk soon; not for notebooks to which all changes come by themselves. */
-  request?(): void;
+/** Keeps an open document in sync with its file. */
+interface DocumentSync {
+  /** Handle a reported change of the file. */
+  onFileChange(change: FileChange): void;
+  /** Schedule a sync with the disk; not for notebooks that a room keeps in sync. */
+  requestSync?(): void;
 }
 
-export const notebooks: JupyterFrontEndPlugin<void> = {
+export const notebookSyncPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:notebooks',
   description: 'Open notebooks follow edits made to their files.',
   autoStart: true,
-  requires: [IFileFeed, INotebookTracker, INbEditSettings],
+  requires: [IFileChangeFeed, INotebookTracker, INbEditSettings],
   optional: [IDocumentManager, ITranslator],
   activate: (
     app: JupyterFrontEnd,
-    files: FileFeed,
+    files: FileChangeFeed,
     tracker: INotebookTracker,
     settings: Settings,
     documents: IDocumentManager | null,
@@ -39,12 +39,12 @@ export const notebooks: JupyterFrontEndPlugin<void> = {
   ) => {
     const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
     const { contents } = app.serviceManager;
-    const saves = new ExpectantSaves(contents);
+    const saves = new ConditionalSaves(contents);
     const running = new RunningCells();
     const { serverSettings } = app.serviceManager;
-    const server = new Server(serverSettings);
-    const tabs = new OpenTabs(serverSettings, async () => isThere(server));
-    const around = (views: Views, tab: OpenTab): Surroundings => ({
+    const server = new NbEditClient(serverSettings);
+    const tabs = new TabConnection(serverSettings, async () => hasServerExtension(server));
+    const buildServices = (views: NotebookViews, tab: OpenTab): SyncServices => ({
       contents,
       saves,
       running,
@@ -54,14 +54,14 @@ export const notebooks: JupyterFrontEndPlugin<void> = {
       trans,
       undo: (path, edit) => server.undo(contents.localPath(path), edit),
       findUndone: async (path, edit) => {
-        const { edits } = await server.history(contents.localPath(path), edit + 1, 1);
+        const { edits } = await server.listHistory(contents.localPath(path), edit + 1, 1);
         return edits.find(({ edit_id }) => edit_id === edit)?.undoes ?? null;
       },
       autosaveInterval: () =>
         documents?.autosave === true ? documents.autosaveInterval * 1000 : null
     });
-    const viewsOf = (context: DocumentRegistry.IContext<INotebookModel>): Views =>
-      new Views(
+    const buildViews = (context: DocumentRegistry.IContext<INotebookModel>): NotebookViews =>
+      new NotebookViews(
         () => tracker.filter(panel => panel.context === context),
         {
           reveal: panel => app.shell.activateById(panel.id),
@@ -70,59 +70,59 @@ export const notebooks: JupyterFrontEndPlugin<void> = {
         settings,
         trans
       );
-    const opened = new Map<
+    const openDocuments = new Map<
       DocumentRegistry.IContext<INotebookModel>,
-      { readonly follower: Follower; readonly views: Views }
+      { readonly sync: DocumentSync; readonly views: NotebookViews }
     >();
-    const follow = (panel: NotebookPanel): void => {
+    const addPanel = (panel: NotebookPanel): void => {
       const { context } = panel;
-      let known = opened.get(context);
-      if (known === undefined) {
-        const views = viewsOf(context);
+      let entry = openDocuments.get(context);
+      if (entry === undefined) {
+        const views = buildViews(context);
         const Kind = context.model.collaborative ? RoomNotebook : NotebookSync;
         const tab = tabs.open(contents.localPath(context.path));
-        known = { views, follower: new Kind(context, around(views, tab)) };
-        opened.set(context, known);
-        context.pathChanged.connect((_, path) => tab.moved(contents.localPath(path)));
+        entry = { views, sync: new Kind(context, buildServices(views, tab)) };
+        openDocuments.set(context, entry);
+        context.pathChanged.connect((_, path) => tab.setPath(contents.localPath(path)));
         context.disposed.connect(() => {
-          opened.delete(context);
+          openDocuments.delete(context);
           tabs.close(tab);
           views.dispose();
         });
       }
-      known.views.add(panel);
+      entry.views.addPanel(panel);
     };
-    tracker.forEach(follow);
-    tracker.widgetAdded.connect((_, panel) => follow(panel));
-    files.listen({
-      changed: change => {
-        for (const [context, { follower }] of opened) {
+    tracker.forEach(addPanel);
+    tracker.widgetAdded.connect((_, panel) => addPanel(panel));
+    files.addListener({
+      onFileChange: change => {
+        for (const [context, { sync }] of openDocuments) {
           if (contents.localPath(context.path) === change.path) {
-            follower.heard(change);
+            sync.onFileChange(change);
           }
         }
       },
-      mayHaveChanged: () => opened.forEach(({ follower }) => follower.request?.())
+      onResync: () => openDocuments.forEach(({ sync }) => sync.requestSync?.())
     });
   }
 };
 
-export const textFiles: JupyterFrontEndPlugin<void> = {
+export const textFileSyncPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:text-files',
   description: 'Open text files without unsaved changes follow edits made to their files.',
   autoStart: true,
-  requires: [IFileFeed, IEditorTracker],
+  requires: [IFileChangeFeed, IEditorTracker],
   optional: [ITranslator],
   activate: (
     app: JupyterFrontEnd,
-    files: FileFeed,
+    files: FileChangeFeed,
     tracker: IEditorTracker,
     translator: ITranslator | null
   ) => {
     const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
     const { contents } = app.serviceManager;
     const syncs = new Map<DocumentRegistry.Context, TextFileSync>();
-    const follow = ({ context }: IDocumentWidget<FileEditor>): void => {
+    const addWidget = ({ context }: IDocumentWidget<FileEditor>): void => {
       if (!syncs.has(context) && !context.model.collaborative) {
         const editors = (): FileEditor[] =>
           tracker.filter(widget => widget.context === context).map(({ content }) => content);
@@ -130,27 +130,27 @@ export const textFiles: JupyterFrontEndPlugin<void> = {
         context.disposed.connect(() => syncs.delete(context));
       }
     };
-    tracker.forEach(follow);
-    tracker.widgetAdded.connect((_, widget) => follow(widget));
-    files.listen({
-      changed: ({ path }) => {
+    tracker.forEach(addWidget);
+    tracker.widgetAdded.connect((_, widget) => addWidget(widget));
+    files.addListener({
+      onFileChange: ({ path }) => {
         for (const [context, sync] of syncs) {
           if (contents.localPath(context.path) === path) {
-            sync.request();
+            sync.requestSync();
           }
         }
       },
-      mayHaveChanged: () => syncs.forEach(sync => sync.request())
+      onResync: () => syncs.forEach(sync => sync.requestSync())
     });
   }
 };
 
-/** Whether the server has our routes; a server that does not answer may have them. */
-async function isThere(server: Server): Promise<boolean> {
+/** Return whether the server has our routes; true if it does not respond. */
+async function hasServerExtension(server: NbEditClient): Promise<boolean> {
   try {
-    await server.about();
+    await server.getAbout();
     return true;
   } catch (error) {
-    return !(error instanceof Refusal && error.status === 404);
+    return !(error instanceof NbEditError && error.status === 404);
   }
 }

@@ -3,9 +3,9 @@ import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { FileEditor } from '@jupyterlab/fileeditor';
 import type { Contents } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { hunks, mapOffset } from '../merge/textMerge';
-import { clean } from '../ui/displayText';
-import { isCurrent } from './diskVersion';
+import { computeHunks, mapOffset } from '../merge/textMerge';
+import { cleanName } from '../ui/displayText';
+import { isFileCurrent } from './diskVersion';
 
 /** Reloads an open text file when it changes on disk, unless it has unsaved changes. */
 export class TextFileSync {
@@ -21,8 +21,8 @@ export class TextFileSync {
     });
   }
 
-  /** Look at the disk. */
-  request(): void {
+  /** Compare the file with the disk. */
+  requestSync(): void {
     if (this._isBusy || this._isSaving || this._context.isDisposed || !this._context.isReady) {
       return;
     }
@@ -41,35 +41,35 @@ export class TextFileSync {
 
   private async _sync(): Promise<void> {
     const context = this._context;
-    if (await isCurrent(this._contents, context.path, context.contentsModel)) {
-      this._isTold = false;
+    if (await isFileCurrent(this._contents, context.path, context.contentsModel)) {
+      this._hasWarned = false;
       return;
     }
     if (this._isSaving || context.isDisposed) {
       return;
     }
     if (!context.model.dirty) {
-      this._isTold = false;
+      this._hasWarned = false;
       await this._reload();
-    } else if (!this._isTold) {
-      this._isTold = true;
-      warnAboutFile(context.contentsModel?.name ?? context.localPath, this._trans);
+    } else if (!this._hasWarned) {
+      this._hasWarned = true;
+      warnUnsavedChanges(context.contentsModel?.name ?? context.localPath, this._trans);
     }
   }
 
-  /** Reload with every caret in the text it was in. */
+  /** Reload, and keep the carets at the same place in the text. */
   private async _reload(): Promise<void> {
-    const before = this._context.model.toString();
-    const places = this._editors().map(({ editor }) => ({
+    const oldText = this._context.model.toString();
+    const carets = this._editors().map(({ editor }) => ({
       editor,
       caret: editor.getOffsetAt(editor.getCursorPosition()),
       scroller: editor.host.querySelector('.cm-scroller'),
       top: editor.host.querySelector('.cm-scroller')?.scrollTop ?? 0
     }));
     await this._context.revert();
-    const changes = hunks(before, this._context.model.toString());
-    for (const { editor, caret, scroller, top } of places) {
-      const position = editor.getPositionAt(mapOffset(caret, changes));
+    const reloadHunks = computeHunks(oldText, this._context.model.toString());
+    for (const { editor, caret, scroller, top } of carets) {
+      const position = editor.getPositionAt(mapOffset(caret, reloadHunks));
       if (position !== undefined) {
         editor.setCursorPosition(position, { scroll: false });
       }
@@ -81,15 +81,15 @@ export class TextFileSync {
 
   private _isBusy = false;
   private _isSaving = false;
-  private _isTold = false;
+  private _hasWarned = false;
 }
 
-/** Tell once that a text file with unsaved changes has changed on disk. */
-function warnAboutFile(file: string, trans: TranslationBundle): void {
+/** Warn that a text file with unsaved changes has changed on disk. */
+function warnUnsavedChanges(file: string, trans: TranslationBundle): void {
   Notification.warning(
     trans.__(
       '%1 changed on disk. You have unsaved changes: saving will ask which to keep.',
-      clean(file)
+      cleanName(file)
     ),
     { autoClose: false }
   );

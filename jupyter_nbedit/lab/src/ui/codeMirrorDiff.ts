@@ -1,55 +1,55 @@
-/** What is drawn of a comparison. Only `compare.ts` imports this, when there is one to show. */
+/** Draws a diff with CodeMirror. `diffView.ts` imports this module when a diff is first shown. */
 import { getChunks, MergeView, unifiedMergeView } from '@codemirror/merge';
 import { EditorState, type Extension } from '@codemirror/state';
 import { Decoration, EditorView, WidgetType } from '@codemirror/view';
 import type { IEditorLanguageRegistry, IEditorThemeRegistry } from '@jupyterlab/codemirror';
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { make } from './elements';
+import { makeElement } from './elements';
 
-/** How two texts are shown: one below the other where they differ, or in two columns. */
-export type Layout = 'inline' | 'side-by-side';
+/** The layout of a diff: in one column, or in two. */
+export type DiffLayout = 'inline' | 'side-by-side';
 
 /** Two versions of a text. */
-export interface Texts {
-  /** The former text, or null if there was none. */
+export interface TextPair {
+  /** The text before, or null if there was none. */
   readonly before: string | null;
-  /** The later text, or null if there is none. */
+  /** The text after, or null if there is none. */
   readonly after: string | null;
   /** The language of both, by its MIME type or its name. */
   readonly language: string;
-  /** What it is a text of, for who does not see it: "Cell 3". */
+  /** What the text belongs to, for screen readers: "Cell 3". */
   readonly label: string;
 }
 
-/** What the code that draws a comparison is given. */
-export interface Drawing {
-  readonly texts: Texts;
-  readonly layout: Layout;
+/** What is needed to draw a diff. */
+export interface DiffOptions {
+  readonly texts: TextPair;
+  readonly layout: DiffLayout;
   readonly languages: IEditorLanguageRegistry;
   readonly themes: IEditorThemeRegistry | null;
   readonly trans: TranslationBundle;
 }
 
-/** Lines around a change that are shown in any case, and how many must be left out to do so. */
-const COLLAPSE = { margin: 3, minSize: 6 };
+/** Lines around a change that are always shown, and the minimum number of lines to hide. */
+const COLLAPSE_OPTIONS = { margin: 3, minSize: 6 };
 
-/** Texts that differ in more than this are compared roughly, not letter by letter. */
-const DIFF = { scanLimit: 500, timeout: 200 };
+/** Limits above which texts are compared roughly, not character by character. */
+const DIFF_OPTIONS = { scanLimit: 500, timeout: 200 };
 
 /**
- * Show how two texts differ.
+ * Draw the diff of two texts.
  *
- * @returns Takes it away again.
+ * @returns A function that removes it.
  */
-export function draw(node: HTMLElement, drawing: Drawing, language: Extension): () => void {
-  const { texts, layout, themes, trans } = drawing;
+export function drawDiff(node: HTMLElement, options: DiffOptions, language: Extension): () => void {
+  const { texts, layout, themes, trans } = options;
   const { before, after, label } = texts;
   const shared = [
     EditorState.readOnly.of(true),
     EditorView.editable.of(false),
     EditorView.lineWrapping,
     EditorState.phrases.of({ '$ unchanged lines': trans.__('$ unchanged lines') }),
-    EditorView.updateListener.of(({ view }) => completeWidgets(view.dom, trans)),
+    EditorView.updateListener.of(({ view }) => addAccessibility(view.dom, trans)),
     themes?.defaultTheme() ?? [],
     language
   ];
@@ -60,9 +60,9 @@ export function draw(node: HTMLElement, drawing: Drawing, language: Extension): 
       doc: after ?? before ?? '',
       extensions: [
         shared,
-        named(isAdded ? trans.__('%1, added', label) : trans.__('%1, removed', label)),
+        labelEditor(isAdded ? trans.__('%1, added', label) : trans.__('%1, removed', label)),
         EditorView.editorAttributes.of({ class: isAdded ? 'cm-merge-b' : 'cm-merge-a' }),
-        EditorView.decorations.of(wholeText),
+        EditorView.decorations.of(decorateAllLines),
         showSigns(isAdded ? 'added' : 'removed', trans)
       ]
     });
@@ -74,37 +74,37 @@ export function draw(node: HTMLElement, drawing: Drawing, language: Extension): 
       doc: after,
       extensions: [
         shared,
-        named(trans.__('%1, changes', label)),
+        labelEditor(trans.__('%1, changes', label)),
         unifiedMergeView({
           original: before,
           mergeControls: false,
-          collapseUnchanged: COLLAPSE,
-          diffConfig: DIFF
+          collapseUnchanged: COLLAPSE_OPTIONS,
+          diffConfig: DIFF_OPTIONS
         }),
         showSigns('added', trans)
       ]
     });
-    completeWidgets(view.dom, trans);
+    addAccessibility(view.dom, trans);
     return () => view.destroy();
   }
   const view = new MergeView({
     parent: node,
     a: {
       doc: before,
-      extensions: [shared, named(trans.__('%1, before', label)), showSigns('removed', trans)]
+      extensions: [shared, labelEditor(trans.__('%1, before', label)), showSigns('removed', trans)]
     },
     b: {
       doc: after,
-      extensions: [shared, named(trans.__('%1, after', label)), showSigns('added', trans)]
+      extensions: [shared, labelEditor(trans.__('%1, after', label)), showSigns('added', trans)]
     },
-    collapseUnchanged: COLLAPSE,
-    diffConfig: DIFF
+    collapseUnchanged: COLLAPSE_OPTIONS,
+    diffConfig: DIFF_OPTIONS
   });
   return () => view.destroy();
 }
 
-/** The text can be reached and read with the keyboard, although it cannot be written. */
-function named(label: string): Extension {
+/** The text is read-only, but can be reached and read with the keyboard. */
+function labelEditor(label: string): Extension {
   return EditorView.contentAttributes.of({
     'aria-label': label,
     'aria-readonly': 'true',
@@ -112,46 +112,46 @@ function named(label: string): Extension {
   });
 }
 
-/** What happened to a line. */
-type Fate = 'added' | 'removed';
+/** How a line has changed. */
+type LineChange = 'added' | 'removed';
 
-/** Make what says at the beginning of a line, to the eye and to a screen reader, what it is. */
-function makeSign(fate: Fate, trans: TranslationBundle): HTMLElement {
-  const sign = make('span', 'jp-nbedit-sign');
-  const mark = make('span', 'jp-nbedit-sign-mark', fate === 'added' ? '+' : '-');
+/** Make the sign before a line: a symbol, and a word for screen readers. */
+function makeSign(change: LineChange, trans: TranslationBundle): HTMLElement {
+  const sign = makeElement('span', 'jp-nbedit-line-sign');
+  const mark = makeElement('span', 'jp-nbedit-line-sign-symbol', change === 'added' ? '+' : '-');
   mark.setAttribute('aria-hidden', 'true');
-  const name = fate === 'added' ? trans.__('added:') : trans.__('removed:');
-  sign.append(mark, make('span', 'jp-nbedit-spoken', `${name} `));
+  const name = change === 'added' ? trans.__('added:') : trans.__('removed:');
+  sign.append(mark, makeElement('span', 'jp-nbedit-visually-hidden', `${name} `));
   return sign;
 }
 
 class SignWidget extends WidgetType {
   constructor(
-    private readonly _fate: Fate,
+    private readonly _change: LineChange,
     private readonly _trans: TranslationBundle
   ) {
     super();
   }
 
   override eq(other: SignWidget): boolean {
-    return other._fate === this._fate;
+    return other._change === this._change;
   }
 
   override toDOM(): HTMLElement {
-    return makeSign(this._fate, this._trans);
+    return makeSign(this._change, this._trans);
   }
 }
 
-/** Put a sign before each changed line in sight. */
-function showSigns(fate: Fate, trans: TranslationBundle): Extension {
-  const sign = Decoration.widget({ widget: new SignWidget(fate, trans), side: -1 });
+/** Show a sign before each changed line in the viewport. */
+function showSigns(change: LineChange, trans: TranslationBundle): Extension {
+  const sign = Decoration.widget({ widget: new SignWidget(change, trans), side: -1 });
   return EditorView.decorations.of(view =>
-    Decoration.set(changedLines(view).map(from => sign.range(from)))
+    Decoration.set(findChangedLines(view).map(from => sign.range(from)))
   );
 }
 
-/** Return where the changed lines in sight begin: all lines, where there is no other text. */
-function changedLines(view: EditorView): number[] {
+/** Return where the changed lines in the viewport begin: all lines if there is no other text. */
+function findChangedLines(view: EditorView): number[] {
   const { doc } = view.state;
   const merged = getChunks(view.state);
   const changes =
@@ -174,14 +174,14 @@ function changedLines(view: EditorView): number[] {
   });
 }
 
-/** Add to the widgets that the merge view draws what they lack for keyboards and screen readers. */
-function completeWidgets(view: HTMLElement, trans: TranslationBundle): void {
-  // Beside another text the same class marks the words of a line, which has its sign already.
-  const deletedLines = '.cm-deletedChunk > .cm-deletedLine:not(:has(.jp-nbedit-sign))';
+/** Add signs and keyboard support to the widgets of the merge view. */
+function addAccessibility(view: HTMLElement, trans: TranslationBundle): void {
+  // Beside another text, the same class marks the words of a line that has its sign already.
+  const deletedLines = '.cm-deletedChunk > .cm-deletedLine:not(:has(.jp-nbedit-line-sign))';
   for (const line of view.querySelectorAll(deletedLines)) {
     line.prepend(makeSign('removed', trans));
   }
-  // Lines that are left out can be shown with the mouse; let the keyboard do it, too.
+  // The merge view expands hidden lines with the mouse only.
   for (const lines of view.querySelectorAll<HTMLElement>('.cm-collapsedLines:not([role])')) {
     lines.setAttribute('role', 'button');
     lines.tabIndex = 0;
@@ -195,9 +195,9 @@ function completeWidgets(view: HTMLElement, trans: TranslationBundle): void {
   }
 }
 
-const changed = Decoration.line({ class: 'cm-changedLine' });
+const changedLine = Decoration.line({ class: 'cm-changedLine' });
 
-/** Mark all lines in sight as changed. */
-function wholeText(view: EditorView) {
-  return Decoration.set(changedLines(view).map(from => changed.range(from)));
+/** Decorate all lines in the viewport as changed. */
+function decorateAllLines(view: EditorView) {
+  return Decoration.set(findChangedLines(view).map(from => changedLine.range(from)));
 }

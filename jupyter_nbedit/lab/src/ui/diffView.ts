@@ -1,21 +1,20 @@
 import type { IDisposable } from '@lumino/disposable';
-import type { Drawing } from './codeMirrorDiff';
+import type { DiffOptions } from './codeMirrorDiff';
 
 /**
- * Two texts and how they differ, to be read and not to be written, in the look of a cell.
+ * A read-only diff of two texts, in the style of a cell.
  *
- * The code that draws it is fetched when the first one is made: until then it costs nothing, and
- * the texts are shown as soon as it is there.
+ * The code that draws it is loaded with the first diff; the texts appear when it is loaded.
  */
-export class Comparison implements IDisposable {
+export class DiffView implements IDisposable {
   readonly node = document.createElement('div');
 
-  /** Settles when the texts are shown. */
+  /** Resolves when the diff is shown. */
   readonly ready: Promise<void>;
 
-  constructor(drawing: Drawing) {
+  constructor(options: DiffOptions) {
     this.node.className = 'jp-nbedit-diff';
-    this.ready = this._draw(drawing);
+    this.ready = this._draw(options);
   }
 
   get isDisposed(): boolean {
@@ -24,25 +23,25 @@ export class Comparison implements IDisposable {
 
   dispose(): void {
     this._isDisposed = true;
-    this._erase?.();
-    this._erase = null;
+    this._removeDiff?.();
+    this._removeDiff = null;
     this.node.remove();
   }
 
-  private async _draw(drawing: Drawing): Promise<void> {
-    const { draw } = await import('./codeMirrorDiff');
-    const language = await support(drawing);
+  private async _draw(options: DiffOptions): Promise<void> {
+    const { drawDiff } = await import('./codeMirrorDiff');
+    const language = await loadLanguage(options);
     if (!this._isDisposed) {
-      this._erase = draw(this.node, drawing, language);
+      this._removeDiff = drawDiff(this.node, options, language);
     }
   }
 
   private _isDisposed = false;
-  private _erase: (() => void) | null = null;
+  private _removeDiff: (() => void) | null = null;
 }
 
-/** A language that cannot be loaded leaves the text without colours. */
-async function support({ languages, texts }: Drawing) {
+/** If a language cannot be loaded, the text is shown without colours. */
+async function loadLanguage({ languages, texts }: DiffOptions) {
   try {
     return (await languages.getLanguage(texts.language))?.support ?? [];
   } catch (error) {
@@ -51,11 +50,15 @@ async function support({ languages, texts }: Drawing) {
   }
 }
 
-/** The language of a cell's source. `code` is that of the notebook's code. */
-export function languageOf(cellType: string | null, code: string): string {
+/**
+ * Return the language of a cell's source.
+ *
+ * @param codeLanguage The language of the notebook's code.
+ */
+export function getCellLanguage(cellType: string | null, codeLanguage: string): string {
   switch (cellType) {
     case 'code':
-      return code;
+      return codeLanguage;
     case 'markdown':
       return 'text/x-ipythongfm';
     case null:

@@ -1,7 +1,7 @@
 import type { LabIcon } from '@jupyterlab/ui-components';
 
-/** Make an element. What is to be seen in it is only ever set as text. */
-export function make<Name extends keyof HTMLElementTagNameMap>(
+/** Make an element. Texts are only ever set as text, never as markup. */
+export function makeElement<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   className: string,
   text = ''
@@ -12,45 +12,49 @@ export function make<Name extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** Make a button that says what it does. */
-export function button(label: string, onClick: () => void): HTMLButtonElement {
-  const made = make('button', 'jp-nbedit-button', label);
-  made.type = 'button';
-  made.addEventListener('click', onClick);
-  return made;
+/** Make a button with a text. */
+export function makeButton(label: string, onClick: () => void): HTMLButtonElement {
+  const node = makeElement('button', 'jp-nbedit-button', label);
+  node.type = 'button';
+  node.addEventListener('click', onClick);
+  return node;
 }
 
-/** Make a button that shows what it does by an icon. */
-export function iconButton(icon: LabIcon, label: string, onClick: () => void): HTMLButtonElement {
-  const made = button('', onClick);
-  made.classList.add('jp-mod-icon');
-  made.title = label;
-  made.setAttribute('aria-label', label);
-  made.append(picture(icon));
-  return made;
+/** Make a button with an icon. */
+export function makeIconButton(
+  icon: LabIcon,
+  label: string,
+  onClick: () => void
+): HTMLButtonElement {
+  const node = makeButton('', onClick);
+  node.classList.add('jp-mod-icon');
+  node.title = label;
+  node.setAttribute('aria-label', label);
+  node.append(makeIcon(icon));
+  return node;
 }
 
-/** Make an icon that only adorns what is said in words. */
-export function picture(icon: LabIcon): HTMLElement {
-  const made = icon.element({ tag: 'span', elementSize: 'normal' });
-  made.setAttribute('aria-hidden', 'true');
-  return made;
+/** Make a decorative icon. */
+export function makeIcon(icon: LabIcon): HTMLElement {
+  const node = icon.element({ tag: 'span', elementSize: 'normal' });
+  node.setAttribute('aria-hidden', 'true');
+  return node;
 }
 
 /**
- * Make a button in the look of JupyterLab's dialogs.
+ * Make a button in the style of JupyterLab's dialogs.
  *
- * A click with the mouse leaves the focus where it is: whoever types can go on typing.
+ * A click with the mouse does not move the focus, so that users can go on typing.
  *
- * @param name What it is called for who does not see what is around it.
+ * @param name The accessible name, which does not depend on the surroundings.
  */
-export function decisionButton(
+export function makeDecisionButton(
   label: string,
   name: string,
   kind: 'accept' | 'reject',
-  press: () => void
+  onClick: () => void
 ): HTMLButtonElement {
-  const node = make('button', `jp-mod-styled jp-mod-${kind} jp-nbedit-button`, label);
+  const node = makeElement('button', `jp-mod-styled jp-mod-${kind} jp-nbedit-button`, label);
   node.type = 'button';
   node.setAttribute('aria-label', name);
   node.addEventListener('mousedown', event => {
@@ -59,23 +63,23 @@ export function decisionButton(
   });
   node.addEventListener('click', () => {
     if (node.getAttribute('aria-disabled') !== 'true') {
-      press();
+      onClick();
     }
   });
   return node;
 }
 
-/** Let buttons be pressed or not, without taking the focus from them. */
-export function enable(buttons: readonly HTMLButtonElement[], isEnabled: boolean): void {
+/** Enable or disable buttons without taking the focus from them. */
+export function setEnabled(buttons: readonly HTMLButtonElement[], isEnabled: boolean): void {
   for (const node of buttons) {
     node.setAttribute('aria-disabled', `${!isEnabled}`);
   }
 }
 
-/** Put a text into a place that is read out when it changes, and hide the place without one. */
-export function tell(place: HTMLElement, text: string): void {
-  if (place.textContent !== text) {
-    place.textContent = text;
+/** Set the text of an element that screen readers announce, and hide the element without one. */
+export function showText(node: HTMLElement, text: string): void {
+  if (node.textContent !== text) {
+    node.textContent = text;
   }
-  place.hidden = text === '';
+  node.hidden = text === '';
 }

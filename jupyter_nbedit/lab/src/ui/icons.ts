@@ -1,27 +1,27 @@
 import { LabIcon } from '@jupyterlab/ui-components';
 
-const picture = (path: string): string =>
+const buildSvg = (path: string): string =>
   `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 24 24"><path class="jp-icon3" fill="#616161" d="${path}"/></svg>`;
 
 export const historyIcon = new LabIcon({
   name: 'nbedit:history',
-  svgstr: picture(
+  svgstr: buildSvg(
     'M13 3a9 9 0 0 0-9 9H1l3.9 3.9.1.1 4-4H6a7 7 0 1 1 2.1 4.9l-1.5 1.5A9 9 0 1 0 13 3zm-1 5v5l4.3 2.5.7-1.2-3.5-2.1V8H12z'
   )
 });
 
 export const columnsIcon = new LabIcon({
   name: 'nbedit:columns',
-  svgstr: picture('M3 4h8.2v16H3zm1.8 1.8v12.4h4.6V5.8zM12.8 4H21v16h-8.2zm1.8 1.8v12.4h4.6V5.8z')
+  svgstr: buildSvg('M3 4h8.2v16H3zm1.8 1.8v12.4h4.6V5.8zM12.8 4H21v16h-8.2zm1.8 1.8v12.4h4.6V5.8z')
 });
 
-function icon(name: string, shape: string): LabIcon {
+function buildIcon(name: string, shape: string): LabIcon {
   const svgstr = `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 24 24">${shape}</svg>`;
   return new LabIcon({ name: `jupyter-nbedit:${name}`, svgstr });
 }
 
-/** An eye: somebody looks first. */
-export const reviewIcon = icon(
+/** An eye: changes are reviewed first. */
+export const reviewIcon = buildIcon(
   'review',
   `<g class="jp-icon3" fill="#616161">
     <path fill-rule="evenodd" d="M1 12C5 2.5 19 2.5 23 12C19 21.5 5 21.5 1 12ZM3.3 12C7 19 17 19 20.7 12C17 5 7 5 3.3 12Z"/>
@@ -29,7 +29,7 @@ export const reviewIcon = icon(
   </g>`
 );
 
-export const pausedIcon = icon(
+export const pausedIcon = buildIcon(
   'paused',
   '<path class="jp-icon3" fill="#616161" d="M6 5h4v14H6zM14 5h4v14h-4z"/>'
 );

@@ -1,21 +1,21 @@
 /**
- * Whether a click on something that names a command in an attribute is being handled: JupyterLab
- * executes it with arguments from there, and outputs and Markdown may bring such attributes along.
+ * Return whether a click on an element that names a command in an attribute is being handled.
+ * JupyterLab runs that command, and outputs and Markdown may contain such attributes.
  */
-export function isLinked(): boolean {
+export function isCommandLinkClick(): boolean {
   // eslint-disable-next-line @typescript-eslint/no-deprecated -- a command is told of no event
   const target = window.event?.target;
   return target instanceof Element && target.closest('[data-commandlinker-command]') !== null;
 }
 
 /**
- * Refuse to do for a document what only its reader may decide.
+ * Let only the user run a command, not an element of a document.
  *
- * @throws Error while such a click is being handled.
+ * @throws Error while a click on an element that names a command is being handled.
  */
-export function notLinked<Result>(execute: () => Result): () => Result {
+export function requireUserGesture<Result>(execute: () => Result): () => Result {
   return () => {
-    if (isLinked()) {
+    if (isCommandLinkClick()) {
       throw new Error('What a document shows may not decide on edits.');
     }
     return execute();

@@ -1,108 +1,108 @@
 import type { Cell } from '@jupyterlab/cells';
 import { NotebookActions, type Notebook } from '@jupyterlab/notebook';
 
-/** For how many frames after a change the place in the window is held. */
-const FRAMES = 30;
+/** Number of frames for which the scroll position is held after a change. */
+const HOLD_FRAMES = 30;
 
-/** How often that place is corrected at most: something else may scroll, too, and against us. */
-const CORRECTIONS = 8;
+/** Maximum number of corrections: something else may scroll against them. */
+const MAX_CORRECTIONS = 8;
 
-/** What the reader does to go elsewhere. */
-const GOES_ELSEWHERE = ['wheel', 'pointerdown', 'keydown', 'touchstart'];
+/** Events by which users scroll. */
+const USER_SCROLL_EVENTS = ['wheel', 'pointerdown', 'keydown', 'touchstart'];
 
-/** Of each notebook what lets go of its place, as long as that is held. */
-const holds = new WeakMap<Notebook, Set<() => void>>();
+/** For each notebook the functions that release active holds of its scroll position. */
+const activeHolds = new WeakMap<Notebook, Set<() => void>>();
 
 /**
- * Change a notebook's cells under its reader's eyes: the same cell stays active, in the same mode,
- * selected cells stay selected, and what the reader looks at stays where it is in the window, until
- * he or `letGo` moves on.
+ * Change the cells of a notebook while the user sees it: the active cell, the mode and the
+ * selection stay the same, and visible cells keep their place in the window until the user scrolls
+ * or `releaseScrollHold` is called.
  */
-export function keepView(notebook: Notebook, change: () => void): void {
+export function preserveViewport(notebook: Notebook, change: () => void): void {
   const activeId = notebook.activeCell?.model.id;
   const { mode } = notebook;
   const hadFocus = notebook.node.contains(document.activeElement);
-  const selected = new Set(
+  const selectedIds = new Set(
     notebook.widgets.filter(cell => notebook.isSelected(cell)).map(cell => cell.model.id)
   );
-  const hold = held(notebook);
+  const restorePosition = rememberScrollPosition(notebook);
   change();
-  const active = notebook.widgets.findIndex(cell => cell.model.id === activeId);
-  if (active >= 0 && notebook.activeCellIndex !== active) {
-    notebook.activeCellIndex = active;
+  const activeIndex = notebook.widgets.findIndex(cell => cell.model.id === activeId);
+  if (activeIndex >= 0 && notebook.activeCellIndex !== activeIndex) {
+    notebook.activeCellIndex = activeIndex;
   }
   for (const cell of notebook.widgets) {
-    if (selected.has(cell.model.id) && !notebook.isSelected(cell)) {
+    if (selectedIds.has(cell.model.id) && !notebook.isSelected(cell)) {
       notebook.select(cell);
     }
   }
-  if (active >= 0 && hadFocus && !notebook.node.contains(document.activeElement)) {
+  if (activeIndex >= 0 && hadFocus && !notebook.node.contains(document.activeElement)) {
     notebook.mode = mode;
     notebook.activate();
   }
-  hold();
+  restorePosition();
 }
 
-/** Hold a notebook's place in the window no longer. */
-export function letGo(notebook: Notebook): void {
-  holds.get(notebook)?.forEach(release => release());
+/** Stop holding the scroll position of a notebook. */
+export function releaseScrollHold(notebook: Notebook): void {
+  activeHolds.get(notebook)?.forEach(release => release());
 }
 
-/** Make a cell the active one, and bring it to the middle of the window. */
+/** Activate a cell and scroll it to the centre of the window. */
 export async function goToCell(notebook: Notebook, cell: Cell): Promise<void> {
-  // A cell below a collapsed heading has no place to scroll to.
+  // A cell below a collapsed heading has no position to scroll to.
   NotebookActions.expandParent(cell, notebook);
-  letGo(notebook);
+  releaseScrollHold(notebook);
   await notebook.scrollToCell(cell, 'center');
-  holdInMiddle(notebook, cell);
+  holdCellCenter(notebook, cell);
 }
 
-/** Bring a cell to the middle of the window; the focus and the active cell stay the same. */
-export async function scrollToMiddle(notebook: Notebook, cell: Cell): Promise<void> {
-  letGo(notebook);
-  // It rejects when something else scrolls the notebook before it is done.
-  const isDone = await notebook.scrollToItem(notebook.widgets.indexOf(cell), 'center').then(
+/** Scroll a cell to the centre of the window without changing the focus and the active cell. */
+export async function scrollToCellCenter(notebook: Notebook, cell: Cell): Promise<void> {
+  releaseScrollHold(notebook);
+  // The promise rejects if something else scrolls the notebook meanwhile.
+  const hasScrolled = await notebook.scrollToItem(notebook.widgets.indexOf(cell), 'center').then(
     () => true,
     () => false
   );
-  if (isDone) {
-    holdInMiddle(notebook, cell);
+  if (hasScrolled) {
+    holdCellCenter(notebook, cell);
   }
 }
 
-/** Whether a part of a cell can be seen in its notebook's window. */
-export function isInSight(notebook: Notebook, node: Element): boolean {
+/** Return whether a part of a cell is visible in the notebook. */
+export function isCellVisible(notebook: Notebook, node: Element): boolean {
   const outer = notebook.outerNode.getBoundingClientRect();
   const { top, bottom } = node.getBoundingClientRect();
-  const isThere = bottom > outer.top && top < outer.bottom && bottom > top;
-  // A windowed notebook keeps its active cell, out of sight, invisible within sight.
-  return isThere && getComputedStyle(node).opacity !== '0';
+  const isInside = bottom > outer.top && top < outer.bottom && bottom > top;
+  // A windowed notebook keeps its active cell in the page, transparent, although it is not visible.
+  return isInside && getComputedStyle(node).opacity !== '0';
 }
 
 /**
- * Remember where in the window the active cell is, or if it is not in sight the first one that is.
+ * Remember the position of the active cell, or of the first visible cell.
  *
- * The browser's own scroll anchoring is absent in some browsers and drifts in windowed notebooks.
+ * Scroll anchoring of the browser is missing in some browsers and drifts in windowed notebooks.
  *
- * @returns Puts it back there, now and while cells take their sizes, until something moves on.
+ * @returns Restores the position, now and while cells get their sizes, until it is released.
  */
-function held(notebook: Notebook): () => void {
-  const inSightNow = notebook.widgets.filter(({ node }) => isInSight(notebook, node));
-  const active = inSightNow.filter(cell => cell === notebook.activeCell);
-  // Of several, since one may be scrolled out by the change itself.
-  const anchors = [...active, ...inSightNow].map(({ model, node }) => ({
+function rememberScrollPosition(notebook: Notebook): () => void {
+  const visibleCells = notebook.widgets.filter(({ node }) => isCellVisible(notebook, node));
+  const active = visibleCells.filter(cell => cell === notebook.activeCell);
+  // Several, because the change itself may remove or move one of them.
+  const anchors = [...active, ...visibleCells].map(({ model, node }) => ({
     id: model.id,
     top: node.getBoundingClientRect().top
   }));
-  const driftOf = ({ id, top }: { id: string; top: number }): number[] => {
+  const measureDrift = ({ id, top }: { id: string; top: number }): number[] => {
     const rect = notebook.widgets
       .find(({ model }) => model.id === id)
       ?.node.getBoundingClientRect();
     return rect === undefined || rect.height === 0 ? [] : [rect.top - top];
   };
-  // A change of its height has a windowed notebook begin anew with cells of guessed sizes, and then
-  // what was in sight may not even be on the page.
-  const lost = (): number | undefined => {
+  // After a change of its height, a windowed notebook starts again with estimated sizes; the anchor
+  // may not be in the page then.
+  const recoverAnchor = (): number | undefined => {
     const index = notebook.widgets.findIndex(({ model }) => model.id === anchors[0]?.id);
     if (!isWindowed(notebook) || index < 0) {
       return undefined;
@@ -110,76 +110,77 @@ function held(notebook: Notebook): () => void {
     void notebook.scrollToItem(index, 'start');
     return 0;
   };
-  return () => hold(notebook, () => anchors.flatMap(driftOf)[0] ?? lost());
+  return () =>
+    holdScrollPosition(notebook, () => anchors.flatMap(measureDrift)[0] ?? recoverAnchor());
 }
 
 /**
- * Hold a cell in the middle of the window.
+ * Hold a cell in the centre of the window.
  *
- * JupyterLab scrolls by the heights that it estimates for cells it has not drawn yet.
+ * JupyterLab scrolls by the heights that it estimates for cells that are not rendered yet.
  */
-function holdInMiddle(notebook: Notebook, cell: Cell): void {
-  letGo(notebook);
-  hold(notebook, () => {
+function holdCellCenter(notebook: Notebook, cell: Cell): void {
+  releaseScrollHold(notebook);
+  holdScrollPosition(notebook, () => {
     const { node, isHidden } = cell;
     if (isHidden || !notebook.widgets.includes(cell)) {
       return undefined;
     }
     if (!node.isConnected) {
-      // In the mode "defer" JupyterLab adds the cells one by one when the page is idle.
+      // In the mode "defer", JupyterLab adds the cells one by one when the page is idle.
       return isWindowed(notebook) ? undefined : null;
     }
     const outer = notebook.outerNode.getBoundingClientRect();
     const { top, height } = node.getBoundingClientRect();
-    // Of a cell that is taller than the window its beginning is shown.
+    // Of a cell that is taller than the window, the beginning is shown.
     return top - outer.top - Math.max((outer.height - height) / 2, 0);
   });
 }
 
 /**
- * Scroll by what `measure` returns, now and while cells take their sizes, until it returns
- * undefined or something moves on. Null means that it cannot be measured yet.
+ * Scroll by what `measure` returns, now and while cells get their sizes, until it returns undefined
+ * or the hold is released. Null means that it cannot be measured yet.
  */
-function hold(notebook: Notebook, measure: () => number | null | undefined): void {
+function holdScrollPosition(notebook: Notebook, measure: () => number | null | undefined): void {
   const scroller = notebook.outerNode;
   let frame = 0;
   let corrections = 0;
-  const all = holds.get(notebook) ?? new Set();
-  holds.set(notebook, all);
+  const releases = activeHolds.get(notebook) ?? new Set();
+  activeHolds.set(notebook, releases);
   const release = (): void => {
-    frame = FRAMES;
-    all.delete(release);
+    frame = HOLD_FRAMES;
+    releases.delete(release);
   };
   const restore = (): void => {
-    const isOver = frame >= FRAMES || notebook.isDisposed;
-    const drift = isOver ? undefined : measure();
+    const isFinished = frame >= HOLD_FRAMES || notebook.isDisposed;
+    const drift = isFinished ? undefined : measure();
     if (drift === undefined) {
       release();
-      GOES_ELSEWHERE.forEach(type => window.removeEventListener(type, release, true));
+      USER_SCROLL_EVENTS.forEach(type => window.removeEventListener(type, release, true));
       return;
     }
     if (drift === null) {
-      next();
+      scheduleRestore();
       return;
     }
-    if (Math.abs(drift) >= 1 && corrections < CORRECTIONS) {
+    if (Math.abs(drift) >= 1 && corrections < MAX_CORRECTIONS) {
       const before = scroller.scrollTop;
       scroller.scrollTop += drift;
-      // At the end of the notebook there is nothing to scroll until the cells above have grown.
+      // At the end of the notebook, nothing can scroll until the cells above have grown.
       corrections += scroller.scrollTop === before ? 0 : 1;
     }
     frame++;
-    next();
+    scheduleRestore();
   };
-  // A windowed notebook lays its cells out in the frame that follows, and cannot be measured before.
-  const isLate = isWindowed(notebook);
-  const next = (): void => {
-    requestAnimationFrame(isLate ? () => setTimeout(restore) : restore);
+  // A windowed notebook lays out its cells in the next frame.
+  const needsDelay = isWindowed(notebook);
+  const scheduleRestore = (): void => {
+    requestAnimationFrame(needsDelay ? () => setTimeout(restore) : restore);
   };
-  all.add(release);
-  GOES_ELSEWHERE.forEach(type => window.addEventListener(type, release, true));
-  if (isLate) {
-    next();
+  releases.add(release);
+  USER_SCROLL_EVENTS.forEach(type => window.addEventListener(type, release, true));
+  if (needsDelay) {
+    scheduleRestore();
   } else {
     restore();
   }

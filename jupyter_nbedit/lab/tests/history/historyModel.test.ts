@@ -1,30 +1,30 @@
 import type { ServerConnection } from '@jupyterlab/services';
 import { beforeEach, expect, test } from 'vitest';
 import { HistoryModel } from '../../src/history/historyModel';
-import { Server } from '../../src/server/client';
-import type { Edit } from '../../src/server/models';
+import { NbEditClient } from '../../src/server/client';
+import type { HistoryEdit } from '../../src/server/models';
 import { edit } from './edits';
 
 /** A ledger behind the HTTP routes of the history, and what it was asked. */
 class Ledger {
-  edits: Edit[] = [];
+  edits: HistoryEdit[] = [];
   readonly asked: string[] = [];
   /** What each answer waits for. */
   held = Promise.resolve();
   isBroken = false;
 
   /** Make edits after those that there are. */
-  add(count: number, given: Partial<Edit> = {}): void {
+  add(count: number, given: Partial<HistoryEdit> = {}): void {
     for (let i = 0; i < count; i++) {
       this.edits.unshift(edit((this.edits[0]?.edit_id ?? 0) + 1, given));
     }
   }
 
-  change(id: number, given: Partial<Edit>): void {
+  change(id: number, given: Partial<HistoryEdit>): void {
     this.edits = this.edits.map(old => (old.edit_id === id ? { ...old, ...given } : old));
   }
 
-  readonly server = new Server({
+  readonly server = new NbEditClient({
     baseUrl: 'http://127.0.0.1/',
     init: {},
     token: '',
@@ -61,17 +61,17 @@ beforeEach(async () => {
   ledger = new Ledger();
   ledger.add(120);
   model = new HistoryModel(ledger.server);
-  model.setSubject({ path: 'a.ipynb' });
+  model.setFilter({ path: 'a.ipynb' });
   await model.refresh();
 });
 
 test('a history is asked for page by page', async () => {
   expect(listed()).toBe('120..71');
-  await model.extend();
-  await model.extend();
+  await model.loadOlder();
+  await model.loadOlder();
   expect(listed()).toBe('120..1');
   expect(model.hasMore).toBe(false);
-  await model.extend();
+  await model.loadOlder();
   expect(ledger.asked.slice(2)).toEqual([
     'notebooks/a.ipynb/history?before=71&limit=50',
     'notebooks/a.ipynb/history?before=21&limit=50'
@@ -79,9 +79,9 @@ test('a history is asked for page by page', async () => {
 });
 
 test('new edits come before those that are known, and are told of', async () => {
-  await model.extend();
+  await model.loadOlder();
   const arrived: number[][] = [];
-  model.changed.connect((_, news) => arrived.push(news.arrived.map(({ edit_id: id }) => id)));
+  model.changed.connect((_, news) => arrived.push(news.newEdits.map(({ edit_id: id }) => id)));
   ledger.add(2);
   await model.refresh();
   expect(listed()).toBe('122..21');
@@ -89,20 +89,20 @@ test('new edits come before those that are known, and are told of', async () => 
 });
 
 test('where edits are missing, the older ones are dropped and asked for again', async () => {
-  await model.extend();
+  await model.loadOlder();
   ledger.add(60);
   await model.refresh();
   expect(listed()).toBe('180..131');
-  await model.extend();
+  await model.loadOlder();
   expect(listed()).toBe('180..81');
 });
 
 test('an old edit that was taken back is shown so, and its redo takes that back', async () => {
-  await model.extend();
+  await model.loadOlder();
   ledger.add(1, { kind: 'undo', undoes: 30 });
   ledger.change(30, { undone_by: 121 });
   await model.refresh();
-  const old = (): Edit | undefined => model.edits.find(({ edit_id: id }) => id === 30);
+  const old = (): HistoryEdit | undefined => model.edits.find(({ edit_id: id }) => id === 30);
   expect(old()?.undone_by).toBe(121);
   ledger.add(1, { kind: 'redo', undoes: 121 });
   ledger.change(30, { undone_by: null });
@@ -113,7 +113,7 @@ test('an old edit that was taken back is shown so, and its redo takes that back'
 });
 
 test('a purged history is empty', async () => {
-  await model.extend();
+  await model.loadOlder();
   ledger.edits = [];
   await model.refresh();
   expect(model.edits).toEqual([]);
@@ -124,7 +124,7 @@ test('an answer about another notebook comes too late', async () => {
   let release = (): void => undefined;
   ledger.held = new Promise(resolve => (release = resolve));
   const late = model.refresh();
-  model.setSubject(null);
+  model.setFilter(null);
   release();
   await late;
   expect(model.edits).toEqual([]);
@@ -148,7 +148,7 @@ test('keeps no more and more edits while they come', async () => {
   }
   expect(model.edits.length).toBeLessThanOrEqual(1000);
   while (model.hasMore) {
-    await model.extend();
+    await model.loadOlder();
   }
   expect(model.edits.map(({ edit_id: id }) => id)).toEqual(
     ledger.edits.map(({ edit_id: id }) => id)

@@ -1,18 +1,18 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { describe, expect, test, vi } from 'vitest';
-import { actionOf } from '../../src/history/historyModel';
+import { getEditAction } from '../../src/history/historyModel';
 import {
-  ago,
-  cellsOf,
-  changesOf,
-  hindrancesOf,
-  identityOf,
-  messageOf,
-  placeOf,
-  titleOf,
-  whoOf
+  describeAge,
+  describeAuthor,
+  describeCells,
+  describeChanges,
+  describeConflicts,
+  describeEdit,
+  describeIdentity,
+  describePosition,
+  formatMessage
 } from '../../src/history/wording';
-import type { Edit, OperationEntry, Part } from '../../src/server/models';
+import type { CellDiff, HistoryEdit, OperationEntry } from '../../src/server/models';
 import { edit } from './edits';
 
 const trans = nullTranslator.load('jupyter_nbedit');
@@ -21,7 +21,7 @@ const done = (op: string, ...places: (number | null)[]): OperationEntry[] =>
   places.map(index => ({ op, cell_id: index === null ? null : `cell-${index}`, index }));
 
 describe('The title of an edit', () => {
-  const titles: [string, Partial<Edit>, string][] = [
+  const titles: [string, Partial<HistoryEdit>, string][] = [
     ['names one cell', { operations: done('replace', 2) }, 'cell 3 changed'],
     [
       'names cells in their order',
@@ -63,15 +63,15 @@ describe('The title of an edit', () => {
     ]
   ];
   test.each(titles)('%s', (_, given, title) => {
-    expect(titleOf(edit(3, given), trans)).toBe(title);
+    expect(describeEdit(edit(3, given), trans)).toBe(title);
   });
 });
 
 test('cells that are not listed are counted', () => {
-  expect(cellsOf(edit(1, { operations: done('undo', 3), cells_changed: 21 }), trans)).toBe(
+  expect(describeCells(edit(1, { operations: done('undo', 3), cells_changed: 21 }), trans)).toBe(
     'cells 4 and 20 more'
   );
-  expect(cellsOf({ operations: [] }, trans)).toBe('the notebook’s metadata');
+  expect(describeCells({ operations: [] }, trans)).toBe('the notebook’s metadata');
 });
 
 test('an answer about several cells names them all', () => {
@@ -81,47 +81,49 @@ test('an answer about several cells names them all', () => {
     index: null,
     cells: [6, 2].map(index => ({ cell_id: `cell-${index}`, index }))
   };
-  expect(cellsOf({ operations: [several] }, trans)).toBe('cells 3 and 7');
+  expect(describeCells({ operations: [several] }, trans)).toBe('cells 3 and 7');
   const edited = { op: 'replace', cell_id: 'cell-0', index: 0 };
-  expect(cellsOf({ operations: [several, edited] }, trans)).toBe('cells 1, 3 and 7');
-  expect(cellsOf({ operations: [{ ...several, cells: [] }] }, trans)).toBe(
+  expect(describeCells({ operations: [several, edited] }, trans)).toBe('cells 1, 3 and 7');
+  expect(describeCells({ operations: [{ ...several, cells: [] }] }, trans)).toBe(
     'the notebook’s metadata'
   );
 });
 
 test('what a client calls itself is in quotes, and who was verified is not', () => {
-  expect(whoOf(edit(1, { client: 'An agent' }), trans)).toBe('“An agent”, by anna');
-  expect(whoOf(edit(1), trans)).toBe('anna');
+  expect(describeAuthor(edit(1, { client: 'An agent' }), trans)).toBe('“An agent”, by anna');
+  expect(describeAuthor(edit(1), trans)).toBe('anna');
 });
 
 test('a user that the server has made up for a token is not named', () => {
   const user = '7d1f9311ec2141318a4b7356a2f267fa';
-  expect(whoOf(edit(1, { user, client: 'An agent' }), trans)).toBe('“An agent”');
-  expect(whoOf(edit(1, { user }), trans)).toBe('An agent');
-  expect(identityOf(edit(1, { user }), trans)).toBe(
+  expect(describeAuthor(edit(1, { user, client: 'An agent' }), trans)).toBe('“An agent”');
+  expect(describeAuthor(edit(1, { user }), trans)).toBe('An agent');
+  expect(describeIdentity(edit(1, { user }), trans)).toBe(
     'Signed in with the server’s token, without a user name'
   );
-  expect(identityOf(edit(1, { user, client: 'Bot' }), trans)).toBe(
+  expect(describeIdentity(edit(1, { user, client: 'Bot' }), trans)).toBe(
     'Signed in with the server’s token, without a user name. ' +
       'In quotes is what the client calls itself, which nobody has verified.'
   );
-  expect(identityOf(edit(1), trans)).toBe('User anna');
-  expect(identityOf(edit(1, { client: 'Bot' }), trans)).toBe(
+  expect(describeIdentity(edit(1), trans)).toBe('User anna');
+  expect(describeIdentity(edit(1, { client: 'Bot' }), trans)).toBe(
     'User anna. In quotes is what the client calls itself, which nobody has verified.'
   );
 });
 
 test('names and messages are shown without what reverses or hides text', () => {
   const evil = 'txt.\u202Eexe\u0007\u2028';
-  expect(whoOf(edit(1, { client: evil }), trans)).toBe('“txt.exe”, by anna');
-  expect(messageOf(edit(1, { message: evil }))).toBe('txt.exe');
+  expect(describeAuthor(edit(1, { client: evil }), trans)).toBe('“txt.exe”, by anna');
+  expect(formatMessage(edit(1, { message: evil }))).toBe('txt.exe');
 });
 
 test('a name of a translation’s place is no place', () => {
-  expect(whoOf(edit(1, { client: '%2 %1', user: 'anna' }), trans)).toBe('“%2 %1”, by anna');
+  expect(describeAuthor(edit(1, { client: '%2 %1', user: 'anna' }), trans)).toBe(
+    '“%2 %1”, by anna'
+  );
 });
 
-const part = (given: Partial<Part>): Part => ({
+const part = (given: Partial<CellDiff>): CellDiff => ({
   part: 0,
   cell_id: 'c',
   index_before: 2,
@@ -134,15 +136,15 @@ const part = (given: Partial<Part>): Part => ({
 });
 
 test('a part says which cell it is and what else became of it', () => {
-  expect(placeOf(part({}), trans)).toBe('Cell 3');
-  expect(placeOf(part({ index: null, after: null }), trans)).toBe('Former cell 3');
-  expect(placeOf(part({ cell_id: null, index: null, index_before: null }), trans)).toBe(
+  expect(describePosition(part({}), trans)).toBe('Cell 3');
+  expect(describePosition(part({ index: null, after: null }), trans)).toBe('Former cell 3');
+  expect(describePosition(part({ cell_id: null, index: null, index_before: null }), trans)).toBe(
     'Notebook metadata'
   );
-  expect(changesOf(part({ before: null, index_before: null }), trans)).toEqual(['added']);
-  expect(changesOf(part({ after: null, index: null }), trans)).toEqual(['deleted']);
+  expect(describeChanges(part({ before: null, index_before: null }), trans)).toEqual(['added']);
+  expect(describeChanges(part({ after: null, index: null }), trans)).toEqual(['deleted']);
   expect(
-    changesOf(
+    describeChanges(
       part({
         moved: true,
         index_before: 4,
@@ -156,7 +158,7 @@ test('a part says which cell it is and what else became of it', () => {
 
 test('each cell in the way of an undo is told with its reason', () => {
   expect(
-    hindrancesOf(
+    describeConflicts(
       [
         { cell_id: 'a', index: 2, why: 'changed' },
         { cell_id: 'b', index: null, why: 'gone' },
@@ -180,15 +182,15 @@ test('a time is told from now, and never lies in the future', () => {
   const at = (seconds: number): string => new Date(Date.now() - seconds * 1000).toISOString();
   expect(
     [at(-30), at(5), at(59), at(125), at(2 * 3600 + 60), at(25 * 3600)].map(time =>
-      ago(time, Date.now())
+      describeAge(time, Date.now())
     )
   ).toEqual(['now', 'now', 'now', '2 minutes ago', '2 hours ago', 'yesterday']);
 });
 
 test('what can be done to an edit goes by what became of it', () => {
-  expect(actionOf(edit(1))).toBe('undo');
-  expect(actionOf(edit(1, { undone_by: 2, undoable: false }))).toBe('redo');
-  expect(actionOf(edit(2, { kind: 'undo', undoes: 1 }))).toBe('redo');
-  expect(actionOf(edit(3, { kind: 'redo', undoes: 2 }))).toBe('undo');
-  expect(actionOf(edit(1, { undoable: false }))).toBeNull();
+  expect(getEditAction(edit(1))).toBe('undo');
+  expect(getEditAction(edit(1, { undone_by: 2, undoable: false }))).toBe('redo');
+  expect(getEditAction(edit(2, { kind: 'undo', undoes: 1 }))).toBe('redo');
+  expect(getEditAction(edit(3, { kind: 'redo', undoes: 2 }))).toBe('undo');
+  expect(getEditAction(edit(1, { undoable: false }))).toBeNull();
 });

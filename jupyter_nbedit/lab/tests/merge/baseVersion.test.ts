@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Baseline, type Tab } from '../../src/merge/baseVersion';
+import { BaseVersion, type TabContent } from '../../src/merge/baseVersion';
 import type { Notebook } from '../../src/merge/notebook';
-import type { Merge } from '../../src/merge/notebookMerge';
+import type { NotebookMerge } from '../../src/merge/notebookMerge';
 import { edited, edits, json, onDisk, opened } from './notebooks';
 
 /** A tab without a window: it shows merges, and its cells can run. */
@@ -11,9 +11,9 @@ class TestTab {
 
   running = new Set<string>();
 
-  readonly read = (): Tab => ({ notebook: this.notebook, pinned: this.running });
+  readonly read = (): TabContent => ({ notebook: this.notebook, pinnedKeys: this.running });
 
-  readonly show = (result: Merge): string[] => {
+  readonly show = (result: NotebookMerge): string[] => {
     const cells = result.cells.map(cell => ({ ...cell, key: cell.key ?? `new-${this._count++}` }));
     this.notebook = { cells, metadata: result.metadata, minor: result.minor };
     return cells.map(({ key }) => key);
@@ -35,21 +35,21 @@ test('what the disk did to running cells comes when they are done, saved meanwhi
     fc.property(json(5), edits, writes, which, fc.boolean(), fc.boolean(), (...args) => {
       const [content, first, second, running, isSaved, comesTwice] = args;
       const tab = new TestTab(opened(content));
-      const baseline = new Baseline(tab.notebook);
+      const baseline = new BaseVersion(tab.notebook);
       tab.running = new Set(
         tab.notebook.cells.flatMap(({ key }, index) => (running[index] ? (key ?? []) : []))
       );
       let disk = edited(tab.notebook, first, 'first');
-      baseline.take(onDisk(disk), tab.read(), tab.show);
+      baseline.mergeDisk(onDisk(disk), tab.read(), tab.show);
       if (isSaved) {
-        baseline.saved(tab.notebook);
+        baseline.markSaved(tab.notebook);
       } else if (comesTwice) {
         disk = edited(disk, second, 'second');
-        baseline.take(onDisk(disk), tab.read(), tab.show);
+        baseline.mergeDisk(onDisk(disk), tab.read(), tab.show);
       }
       tab.running = new Set();
-      baseline.catchUp(tab.read, tab.show);
-      expect(baseline.isWaiting).toBe(false);
+      baseline.mergeDeferred(tab.read, tab.show);
+      expect(baseline.hasDeferred).toBe(false);
       expect(texts(tab.notebook)).toEqual(texts(disk));
     })
   );
@@ -65,13 +65,13 @@ test('while nothing has changed for a running cell there is nothing to wait for'
     })
   );
   tab.running.add('a');
-  const baseline = new Baseline(tab.notebook);
-  baseline.take(
+  const baseline = new BaseVersion(tab.notebook);
+  baseline.mergeDisk(
     onDisk(edited(tab.notebook, [{ op: 'insert', at: 0, source: 'b' }], 'disk')),
     tab.read(),
     tab.show
   );
-  expect(baseline.isWaiting).toBe(false);
+  expect(baseline.hasDeferred).toBe(false);
   expect(texts(tab.notebook)).toEqual([
     ['code', 'b'],
     ['code', 'a']
@@ -87,16 +87,16 @@ test('a cell the tab and the disk changed is in conflict once, not after every l
       cells: [{ id: 'a', cell_type: 'code', source: 'a', metadata: {}, outputs: [] }]
     })
   );
-  const baseline = new Baseline(tab.notebook);
+  const baseline = new BaseVersion(tab.notebook);
   const disk = onDisk(edited(tab.notebook, [{ op: 'write', cell: 0, source: 'theirs' }], 'disk'));
   tab.notebook = edited(tab.notebook, [{ op: 'write', cell: 0, source: 'mine' }], 'tab');
   const found: number[] = [];
-  const show = (result: Merge): string[] => {
+  const show = (result: NotebookMerge): string[] => {
     found.push(result.conflicts.length);
     return tab.show(result);
   };
-  baseline.take(disk, tab.read(), show);
-  baseline.take(disk, tab.read(), show);
+  baseline.mergeDisk(disk, tab.read(), show);
+  baseline.mergeDisk(disk, tab.read(), show);
   expect(found).toEqual([1, 0]);
   expect(texts(tab.notebook)).toEqual([['code', 'mine']]);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { alignByContent } from '../../src/merge/align';
 import type { Cell } from '../../src/merge/notebook';
-import { commonSubsequence, Work } from '../../src/merge/sequence';
+import { findCommonSubsequence, StepCounter } from '../../src/merge/sequence';
 
 /** The greatest growth of the work when its subject doubles: linear, with room for a remainder. */
 const GROWTH = 2.3;
@@ -52,11 +52,11 @@ describe('The work to find what two lists have in common is linear in their leng
     const spent = new Map(
       [250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000].map(n => {
         const [first, second] = make(n);
-        const work = new Work();
-        commonSubsequence(first, second, work);
-        expect(work.spent).toBeGreaterThan(0);
-        expect(work.spent).toBeLessThanOrEqual(MOST_STEPS * (first.length + second.length));
-        return [n, work.spent];
+        const work = new StepCounter();
+        findCommonSubsequence(first, second, work);
+        expect(work.steps).toBeGreaterThan(0);
+        expect(work.steps).toBeLessThanOrEqual(MOST_STEPS * (first.length + second.length));
+        return [n, work.steps];
       })
     );
     for (const n of [8000, 16_000]) {
@@ -69,7 +69,7 @@ describe('Lists that are hard to compare', () => {
   test.each(HARD)('%s: pairs are equal and ascend', (_, make) => {
     const [first, second] = make(3000);
     let [lastI, lastJ] = [-1, -1];
-    for (const [i, j] of commonSubsequence(first, second)) {
+    for (const [i, j] of findCommonSubsequence(first, second)) {
       expect(first[i]).toBe(second[j]);
       expect(i > lastI && j > lastJ).toBe(true);
       [lastI, lastJ] = [i, j];
@@ -107,9 +107,9 @@ describe('The work to pair the cells of two notebooks grows with their size', ()
   test.each(hard)('%s', (_, make) => {
     const spent = [4000, 8000, 16_000].map(n => {
       const [known, disk] = make(n);
-      const work = new Work();
+      const work = new StepCounter();
       alignByContent(known.map(cell), [], disk.map(cell), work);
-      return work.spent;
+      return work.steps;
     });
     const [small = 0, middle = 0, large = 0] = spent;
     expect(middle, spent.join(', ')).toBeLessThanOrEqual(GROWTH * small);

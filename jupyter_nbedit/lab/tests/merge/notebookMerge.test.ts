@@ -1,18 +1,23 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  readFile,
+  isSameJson,
+  readFileContent,
   readNotebook,
-  sameJson,
   type Cell,
   type Notebook
 } from '../../src/merge/notebook';
-import { difference, merge, settled, type Merge } from '../../src/merge/notebookMerge';
+import {
+  compareNotebooks,
+  mergeNotebooks,
+  resolveKeys,
+  type NotebookMerge
+} from '../../src/merge/notebookMerge';
 import { mergeText } from '../../src/merge/textMerge';
 import { changed, edit, edited, edits, json, onDisk, opened, seen, text } from './notebooks';
 
 /** What the tab has after a merge: cells new to it get names of the tab's own. */
-function shown(result: Merge, names = 'new'): Notebook {
+function shown(result: NotebookMerge, names = 'new'): Notebook {
   return {
     cells: result.cells.map((cell, index) => ({ ...cell, key: cell.key ?? `${names}-${index}` })),
     metadata: result.metadata,
@@ -56,7 +61,7 @@ describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
       fc.property(json(minor), edits, (content, changes) => {
         const base = opened(content);
         const disk = onDisk(edited(base, changes, 'disk'));
-        const result = merge(base, base, disk);
+        const result = mergeNotebooks(base, base, disk);
         expect(seen(result)).toEqual(seen(disk));
         expect(result.conflicts).toEqual([]);
       })
@@ -68,12 +73,12 @@ describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
       fc.property(json(minor), edits, (content, changes) => {
         const base = opened(content);
         const local = edited(base, changes, 'local');
-        const result = merge(base, local, onDisk(base));
+        const result = mergeNotebooks(base, local, onDisk(base));
         expect(shown(result)).toEqual({ ...local, cells: shown(result).cells });
         expect(keysOf(shown(result))).toEqual(keysOf(local));
         expect(seen(result)).toEqual(seen(local));
-        expect(result.touched).toEqual([]);
-        expect(result.removed).toBe(0);
+        expect(result.changedIndexes).toEqual([]);
+        expect(result.removedCount).toBe(0);
       })
     );
   });
@@ -84,7 +89,7 @@ describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
         const base = opened(content);
         const local = edited(base, mine, 'local');
         const disk = onDisk(edited(base, theirs, 'disk'));
-        const result = shown(merge(base, local, disk));
+        const result = shown(mergeNotebooks(base, local, disk));
         for (const cell of local.cells) {
           const before = byKey(base, cell.key);
           if (before?.source !== cell.source) {
@@ -106,7 +111,7 @@ describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
         const base = opened(content);
         const local = edited(base, mine, 'local');
         const disk = onDisk(edited(base, theirs, 'disk'));
-        const result = merge(base, local, disk);
+        const result = mergeNotebooks(base, local, disk);
         const known = new Set(base.cells.flatMap(cell => cell.source.split('\n')));
         const found = new Set(
           [...result.cells, ...result.conflicts.map(({ theirs: cell }) => cell)].flatMap(
@@ -124,17 +129,17 @@ describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
     fc.assert(
       fc.property(json(minor), edits, (content, changes) => {
         const base = opened(content);
-        const result = merge(base, base, onDisk(base));
-        expect(result.touched).toEqual([]);
+        const result = mergeNotebooks(base, base, onDisk(base));
+        expect(result.changedIndexes).toEqual([]);
         expect(keysOf(shown(result))).toEqual(keysOf(base));
         const local = edited(base, changes, 'local');
-        const saved = merge(base, local, onDisk(local));
+        const saved = mergeNotebooks(base, local, onDisk(local));
         expect(saved.conflicts).toEqual([]);
-        expect(saved.touched).toEqual([]);
+        expect(saved.changedIndexes).toEqual([]);
         expect(keysOf(shown(saved))).toEqual(keysOf(local));
-        const again = merge(local, local, onDisk(local));
-        expect(again.touched).toEqual([]);
-        expect(again.removed).toBe(0);
+        const again = mergeNotebooks(local, local, onDisk(local));
+        expect(again.changedIndexes).toEqual([]);
+        expect(again.removedCount).toBe(0);
         expect(again.conflicts).toEqual([]);
         expect(keysOf(shown(again))).toEqual(keysOf(local));
       })
@@ -146,11 +151,11 @@ describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
       fc.property(json(minor), edits, edits, (content, mine, theirs) => {
         const base = opened(content);
         const disk = onDisk(edited(base, theirs, 'disk'));
-        const first = merge(base, edited(base, mine, 'local'), disk);
+        const first = mergeNotebooks(base, edited(base, mine, 'local'), disk);
         const local = shown(first);
-        const again = merge(settled(first.base, keysOf(local)), local, disk);
+        const again = mergeNotebooks(resolveKeys(first.newBase, keysOf(local)), local, disk);
         expect(again.conflicts).toEqual([]);
-        expect(again.touched).toEqual([]);
+        expect(again.changedIndexes).toEqual([]);
         expect(keysOf(shown(again))).toEqual(keysOf(local));
       })
     );
@@ -160,9 +165,9 @@ describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
     fc.assert(
       fc.property(json(minor), edits, (content, theirs) => {
         const base = opened(content);
-        const result = merge(base, base, onDisk(edited(base, theirs, 'disk')));
+        const result = mergeNotebooks(base, base, onDisk(edited(base, theirs, 'disk')));
         const local = shown(result);
-        expect(difference(local, settled(result.base, keysOf(local)))).toBe('none');
+        expect(compareNotebooks(local, resolveKeys(result.newBase, keysOf(local)))).toBe('none');
       })
     );
   });
@@ -177,17 +182,17 @@ describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
           const base = opened(content);
           const pinned = new Set(keysOf(base).filter((_, index) => running[index]));
           const disk = onDisk(edited(base, theirs, 'disk'));
-          const result = merge(base, base, disk, pinned);
+          const result = mergeNotebooks(base, base, disk, pinned);
           const local = shown(result);
           expect(keysOf(local).filter(key => pinned.has(key))).toEqual([...pinned]);
           for (const key of pinned) {
             expect(byKey(local, key)?.type).toBe(byKey(base, key)?.type);
             expect(byKey(local, key)?.outputs).toEqual(byKey(base, key)?.outputs);
           }
-          if (result.withoutDeferred !== null) {
-            const before = settled(result.withoutDeferred, keysOf(local));
-            const after = settled(result.base, keysOf(local));
-            const later = merge(before, local, after);
+          if (result.newBaseWithoutDeferred !== null) {
+            const before = resolveKeys(result.newBaseWithoutDeferred, keysOf(local));
+            const after = resolveKeys(result.newBase, keysOf(local));
+            const later = mergeNotebooks(before, local, after);
             expect(later.cells.map(cell => [cell.type, cell.source])).toEqual(
               disk.cells.map(cell => [cell.type, cell.source])
             );
@@ -209,7 +214,7 @@ describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
         const disk = onDisk(edited(base, theirs, 'disk'));
         const distrusted = { ...disk, cells: disk.cells.map(c => ({ ...c, trusted: false })) };
         const untrusted = { ...local, cells: local.cells.map(c => ({ ...c, trusted: false })) };
-        for (const cell of merge(base, untrusted, distrusted).cells) {
+        for (const cell of mergeNotebooks(base, untrusted, distrusted).cells) {
           expect(cell.trusted && cell.outputs.length > 0).toBe(false);
         }
       })
@@ -233,9 +238,9 @@ test('the result is the same whenever the tab looks at the disk', () => {
         const outcome = (looksAt: (step: number) => boolean): unknown => {
           let [base, local, disk] = [start, start, start];
           const look = (): void => {
-            const result = merge(base, local, onDisk(disk));
+            const result = mergeNotebooks(base, local, onDisk(disk));
             local = shown(result);
-            base = settled(result.base, keysOf(local));
+            base = resolveKeys(result.newBase, keysOf(local));
           };
           for (let step = 0; step < Math.max(mine.length, theirs.length); step++) {
             local = one(local, mine[step], 0);
@@ -288,13 +293,13 @@ test('the result is the same in whichever order the disk got its insertions', ()
             base
           );
         const sorted = [...all].sort((a, b) => a - b);
-        const once = merge(base, local, onDisk(inserted(sorted)));
+        const once = mergeNotebooks(base, local, onDisk(inserted(sorted)));
         let [tab, known, disk] = [local, base, base];
         for (const index of all) {
           disk = inserted(all.slice(0, all.indexOf(index) + 1));
-          const step = merge(known, tab, onDisk(disk));
+          const step = mergeNotebooks(known, tab, onDisk(disk));
           tab = shown(step, `step-${index}`);
-          known = settled(step.base, keysOf(tab));
+          known = resolveKeys(step.newBase, keysOf(tab));
         }
         expect(seen(tab)).toEqual(seen(once));
       }
@@ -304,16 +309,16 @@ test('the result is the same in whichever order the disk got its insertions', ()
 
 test('a cell whose text both sides changed keeps the local one and tells', () => {
   const base = notebook('a', 'b');
-  const result = merge(base, write(base, 0, 'mine'), onDisk(write(base, 0, 'theirs')));
+  const result = mergeNotebooks(base, write(base, 0, 'mine'), onDisk(write(base, 0, 'theirs')));
   expect(result.cells[0]?.source).toBe('mine');
   expect(result.conflicts).toMatchObject([
-    { at: 0, kind: 'changed', mine: { source: 'mine' }, theirs: { source: 'theirs' } }
+    { index: 0, kind: 'changed', mine: { source: 'mine' }, theirs: { source: 'theirs' } }
   ]);
 });
 
 test('changes to different lines of one cell are merged without asking', () => {
   const base = notebook('a\nb\nc');
-  const result = merge(base, write(base, 0, 'A\nb\nc'), onDisk(write(base, 0, 'a\nb\nC')));
+  const result = mergeNotebooks(base, write(base, 0, 'A\nb\nc'), onDisk(write(base, 0, 'a\nb\nC')));
   expect(result.cells[0]?.source).toBe('A\nb\nC');
   expect(result.conflicts).toEqual([]);
   expect(mergeText('a\nb\nc', 'A\nb\nc', 'a\nb\nC')).toBe('A\nb\nC');
@@ -322,9 +327,9 @@ test('changes to different lines of one cell are merged without asking', () => {
 test('a cell deleted on disk and changed here stays and tells', () => {
   const base = notebook('a', 'b');
   const disk = onDisk(edited(base, [{ op: 'delete', cell: 0 }], 'disk'));
-  const result = merge(base, write(base, 0, 'mine'), disk);
+  const result = mergeNotebooks(base, write(base, 0, 'mine'), disk);
   expect(result.cells.map(cell => cell.source)).toEqual(['mine', 'b']);
-  expect(result.conflicts).toMatchObject([{ at: 0, kind: 'deleted-on-disk', theirs: null }]);
+  expect(result.conflicts).toMatchObject([{ index: 0, kind: 'deleted-on-disk', theirs: null }]);
 });
 
 test('what is typed into a blank cell stays without a question when the disk drops the cell', () => {
@@ -340,37 +345,37 @@ test('what is typed into a blank cell stays without a question when the disk dro
     metadata: {},
     cells: [{ id: 'new', cell_type: 'markdown', source: 'theirs', metadata: {} }]
   });
-  const result = merge(base, write(base, 0, 'mine'), disk);
+  const result = mergeNotebooks(base, write(base, 0, 'mine'), disk);
   expect(result.cells.map(cell => cell.source).sort()).toEqual(['mine', 'theirs']);
   expect(result.conflicts).toEqual([]);
-  expect(merge(base, base, disk).cells.map(cell => cell.source)).toEqual(['theirs']);
+  expect(mergeNotebooks(base, base, disk).cells.map(cell => cell.source)).toEqual(['theirs']);
 });
 
 test('a cell deleted here and changed on disk comes back and tells', () => {
   const base = notebook('a', 'b');
   const local = edited(base, [{ op: 'delete', cell: 0 }], 'local');
-  const result = merge(base, local, onDisk(write(base, 0, 'theirs')));
+  const result = mergeNotebooks(base, local, onDisk(write(base, 0, 'theirs')));
   expect(result.cells.map(cell => cell.source)).toEqual(['theirs', 'b']);
-  expect(result.conflicts).toMatchObject([{ at: 0, kind: 'deleted-here', mine: null }]);
+  expect(result.conflicts).toMatchObject([{ index: 0, kind: 'deleted-here', mine: null }]);
 });
 
 test('a cell deleted here and only run elsewhere stays deleted', () => {
   const base = notebook('a', 'b');
   const local = edited(base, [{ op: 'delete', cell: 0 }], 'local');
   const disk = onDisk(edited(base, [{ op: 'run', cell: 0, text: 'new' }], 'disk'));
-  expect(merge(base, local, disk).cells.map(cell => cell.source)).toEqual(['b']);
+  expect(mergeNotebooks(base, local, disk).cells.map(cell => cell.source)).toEqual(['b']);
 });
 
 test('an edit on disk clears the outputs here', () => {
   const base = notebook('a');
-  const result = merge(base, base, onDisk(write(base, 0, 'theirs')));
+  const result = mergeNotebooks(base, base, onDisk(write(base, 0, 'theirs')));
   expect(result.cells[0]).toMatchObject({ source: 'theirs', outputs: [], executionCount: null });
 });
 
 test('a cell run here keeps its new outputs under an edit on disk', () => {
   const base = notebook('a');
   const local = edited(base, [{ op: 'run', cell: 0, text: 'fresh' }], 'local');
-  const result = merge(base, local, onDisk(write(base, 0, 'theirs')));
+  const result = mergeNotebooks(base, local, onDisk(write(base, 0, 'theirs')));
   expect(result.cells[0]).toMatchObject({ source: 'theirs', outputs: [{ text: 'fresh' }] });
 });
 
@@ -378,14 +383,19 @@ test('a move on one side and a move on the other are both in the result', () => 
   const base = notebook('a', 'b', 'c', 'd');
   const local = edited(base, [{ op: 'move', cell: 0, to: 1 }], 'local');
   const disk = onDisk(edited(base, [{ op: 'move', cell: 3, to: 2 }], 'disk'));
-  expect(merge(base, local, disk).cells.map(cell => cell.source)).toEqual(['b', 'a', 'd', 'c']);
+  expect(mergeNotebooks(base, local, disk).cells.map(cell => cell.source)).toEqual([
+    'b',
+    'a',
+    'd',
+    'c'
+  ]);
 });
 
 test('a cell inserted here stays behind the cell it was put after', () => {
   const base = notebook('a', 'b');
   const local = edited(base, [{ op: 'insert', at: 1, source: 'mine' }], 'local');
   const disk = onDisk(edited(base, [{ op: 'insert', at: 2, source: 'theirs' }], 'disk'));
-  expect(merge(base, local, disk).cells.map(cell => cell.source)).toEqual([
+  expect(mergeNotebooks(base, local, disk).cells.map(cell => cell.source)).toEqual([
     'a',
     'mine',
     'b',
@@ -407,9 +417,9 @@ test('cells without ids keep their names when one of them is rewritten', () => {
     }))
   });
   const base = opened(content('x = 1'));
-  const result = merge(base, base, readNotebook(content('nothing = "alike"')));
+  const result = mergeNotebooks(base, base, readNotebook(content('nothing = "alike"')));
   expect(keysOf(shown(result))).toEqual(keysOf(base));
-  expect(result.touched).toEqual([1]);
+  expect(result.changedIndexes).toEqual([1]);
 });
 
 test('of two equal cells without ids the one in the place of the edited one is the edited one', () => {
@@ -420,10 +430,14 @@ test('of two equal cells without ids the one in the place of the edited one is t
     cells: sources.map(source => ({ cell_type: 'raw', source, metadata: {} }))
   });
   const base = opened(content('T', 'X', 'y = 1', 'y = 1'));
-  const result = merge(base, base, readNotebook(content('T', 'X', 'y = 2', 'y = 1', 'z = 2')));
-  expect(result.cells.map(cell => cell.local)).toEqual([0, 1, 2, 3, null]);
-  const first = merge(base, base, readNotebook(content('N', 'T', 'X', 'y = 1', 'y = 2')));
-  expect(first.cells.map(cell => cell.local)).toEqual([null, 0, 1, 2, 3]);
+  const result = mergeNotebooks(
+    base,
+    base,
+    readNotebook(content('T', 'X', 'y = 2', 'y = 1', 'z = 2'))
+  );
+  expect(result.cells.map(cell => cell.localIndex)).toEqual([0, 1, 2, 3, null]);
+  const first = mergeNotebooks(base, base, readNotebook(content('N', 'T', 'X', 'y = 1', 'y = 2')));
+  expect(first.cells.map(cell => cell.localIndex)).toEqual([null, 0, 1, 2, 3]);
 });
 
 test('a cell saved by a tab that never heard so is not doubled', () => {
@@ -441,7 +455,7 @@ test('a cell saved by a tab that never heard so is not doubled', () => {
     ],
     'local'
   );
-  const result = merge(base, local, onDisk(local));
+  const result = mergeNotebooks(base, local, onDisk(local));
   expect(result.cells.map(cell => cell.source)).toEqual(['new']);
 });
 
@@ -453,18 +467,18 @@ test('a cell saved by a tab that never heard so is not doubled by the next edit 
     cells: ['first', 'second'].map(source => ({ cell_type: 'raw', source, metadata: {} }))
   });
   const local = edited(base, [{ op: 'insert', at: 1, source: 'mine' }], 'local');
-  const result = merge(base, local, onDisk(write(local, 2, 'theirs')));
+  const result = mergeNotebooks(base, local, onDisk(write(local, 2, 'theirs')));
   expect(result.cells.map(cell => cell.source)).toEqual(['first', 'mine', 'theirs']);
-  expect(result.cells.map(cell => cell.local)).toEqual([0, 1, 2]);
+  expect(result.cells.map(cell => cell.localIndex)).toEqual([0, 1, 2]);
 });
 
 test('other cells move around a running one at once', () => {
   const base = notebook('a', 'b');
   const disk = onDisk(edited(base, [{ op: 'move', cell: 0, to: 1 }], 'disk'));
   for (const running of ['alpha', 'beta']) {
-    const result = merge(base, base, disk, new Set([running]));
+    const result = mergeNotebooks(base, base, disk, new Set([running]));
     expect(result.cells.map(cell => cell.source)).toEqual(['b', 'a']);
-    expect(result.withoutDeferred).toBeNull();
+    expect(result.newBaseWithoutDeferred).toBeNull();
   }
 });
 
@@ -482,15 +496,15 @@ test('two cells with one id are told apart by their order', () => {
   });
   const base = readNotebook(content('two'));
   const local = { ...base, cells: base.cells.map(cell => ({ ...cell, key: cell.id })) };
-  const result = merge(local, local, readNotebook(content('second')));
+  const result = mergeNotebooks(local, local, readNotebook(content('second')));
   expect(result.cells.map(cell => cell.source)).toEqual(['one', 'second']);
-  expect(result.touched).toEqual([1]);
+  expect(result.changedIndexes).toEqual([1]);
 });
 
 test('metadata is merged key by key, and a key of both sides keeps the local value', () => {
   const start = notebook('a');
   const withMetadata = (metadata: Notebook['metadata']): Notebook => ({ ...start, metadata });
-  const result = merge(
+  const result = mergeNotebooks(
     withMetadata({ both: 1, gone: 1, kept: 1 }),
     withMetadata({ both: 2, gone: 1, kept: 1, mine: 1 }),
     onDisk(withMetadata({ both: 3, kept: 1, theirs: 1 }))
@@ -504,7 +518,7 @@ test('a key named __proto__ reaches no prototype', () => {
       ' "cells": [{"id": "a", "cell_type": "raw", "source": "", "metadata": {"__proto__": {"polluted": 1}}}]}'
   ) as object;
   const base = notebook('a');
-  const result = merge(base, base, readNotebook(content));
+  const result = mergeNotebooks(base, base, readNotebook(content));
   expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   expect(Object.getPrototypeOf(result.metadata)).toBe(Object.prototype);
   expect(Object.keys(result.metadata)).toEqual(['__proto__']);
@@ -545,28 +559,28 @@ test('what JupyterLab adds by itself on opening is not taken for a change', () =
       { cell_type: 'raw', source: 'b', metadata: {} }
     ]
   });
-  expect(difference(lab, file)).toBe('none');
-  const none = readFile({ metadata: { orig_nbformat: 3 }, cells: [] });
+  expect(compareNotebooks(lab, file)).toBe('none');
+  const none = readFileContent({ metadata: { orig_nbformat: 3 }, cells: [] });
   const one = readNotebook({ metadata: {}, cells: [{ cell_type: 'code', source: '' }] });
-  expect(difference(one, none)).toBe('none');
+  expect(compareNotebooks(one, none)).toBe('none');
 });
 
 test('what is left out for a running cell brings no cell back that was deleted here', () => {
   const base = notebook('a', 'b', 'c');
   const local = edited(base, [{ op: 'delete', cell: 2 }], 'local');
   const disk = onDisk(edited(base, [{ op: 'delete', cell: 0 }], 'disk'));
-  const result = merge(base, local, disk, new Set(['alpha']));
+  const result = mergeNotebooks(base, local, disk, new Set(['alpha']));
   expect(result.cells.map(cell => cell.source)).toEqual(['a', 'b']);
   const keys = keysOf(shown(result));
-  const before = result.withoutDeferred && settled(result.withoutDeferred, keys);
-  const later = merge(before ?? base, shown(result), settled(result.base, keys));
+  const before = result.newBaseWithoutDeferred && resolveKeys(result.newBaseWithoutDeferred, keys);
+  const later = mergeNotebooks(before ?? base, shown(result), resolveKeys(result.newBase, keys));
   expect(later.cells.map(cell => cell.source)).toEqual(['b']);
 });
 
 test('objects are the same only if neither has a key the other lacks', () => {
-  expect(sameJson({ a: 1, b: [2] }, { b: [2], a: 1 })).toBe(true);
-  expect(sameJson({ a: 1 }, { a: 1, b: 2 })).toBe(false);
-  expect(sameJson({ a: 1, b: 2 }, { a: 1 })).toBe(false);
+  expect(isSameJson({ a: 1, b: [2] }, { b: [2], a: 1 })).toBe(true);
+  expect(isSameJson({ a: 1 }, { a: 1, b: 2 })).toBe(false);
+  expect(isSameJson({ a: 1, b: 2 }, { a: 1 })).toBe(false);
 });
 
 test('a notebook is refused if it has no cells', () => {

@@ -1,6 +1,6 @@
 /** Notebooks and edits for the property tests. */
 import fc from 'fast-check';
-import { readNotebook, withKeys, type Cell, type Notebook } from '../../src/merge/notebook';
+import { readNotebook, setKeys, type Cell, type Notebook } from '../../src/merge/notebook';
 
 export type Edit =
   | { op: 'write'; cell: number; source: string }
@@ -73,7 +73,7 @@ export function json(minor: 4 | 5): fc.Arbitrary<object> {
 /** The notebook in a tab that has just opened it. */
 export function opened(content: object): Notebook {
   const notebook = readNotebook(content);
-  return withKeys(
+  return setKeys(
     notebook,
     notebook.cells.map((cell, index) => cell.id ?? `tab-${index}`)
   );

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { commonSubsequence, heaviestIncreasing } from '../../src/merge/sequence';
+import { findCommonSubsequence, findHeaviestIncreasing } from '../../src/merge/sequence';
 
 const letters = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 9 });
 
@@ -8,7 +8,7 @@ test('the common subsequence has equal items in ascending order on both sides', 
   fc.assert(
     fc.property(letters, letters, (first, second) => {
       let [lastI, lastJ] = [-1, -1];
-      for (const [i, j] of commonSubsequence(first, second)) {
+      for (const [i, j] of findCommonSubsequence(first, second)) {
         expect(first[i]).toBe(second[j]);
         expect(i).toBeGreaterThan(lastI);
         expect(j).toBeGreaterThan(lastJ);
@@ -29,7 +29,7 @@ test('no common subsequence is longer', () => {
   };
   fc.assert(
     fc.property(letters, letters, (first, second) => {
-      expect(commonSubsequence(first, second)).toHaveLength(longest(first, second));
+      expect(findCommonSubsequence(first, second)).toHaveLength(longest(first, second));
     })
   );
 });
@@ -59,7 +59,7 @@ test('the heaviest increasing subsequence is increasing, and none is heavier', (
           heaviest = Math.max(heaviest, total(chosen));
         }
       }
-      const kept = [...heaviestIncreasing(values, index => weights[index] ?? 0)];
+      const kept = [...findHeaviestIncreasing(values, index => weights[index] ?? 0)];
       kept.sort((a, b) => a - b);
       expect(isIncreasing(kept)).toBe(true);
       expect(total(kept)).toBe(heaviest);

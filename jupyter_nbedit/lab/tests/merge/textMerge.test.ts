@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { applyHunks, hunks, mapOffset, mergeText } from '../../src/merge/textMerge';
+import { applyHunks, computeHunks, mapOffset, mergeText } from '../../src/merge/textMerge';
 import { text } from './notebooks';
 
 const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
@@ -8,7 +8,7 @@ const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\
 test('the hunks from one text to another make it that text', () => {
   fc.assert(
     fc.property(text, text, (from, to) => {
-      expect(applyHunks(from, hunks(from, to))).toBe(to);
+      expect(applyHunks(from, computeHunks(from, to))).toBe(to);
     })
   );
 });
@@ -16,7 +16,7 @@ test('the hunks from one text to another make it that text', () => {
 test('hunks applied one by one from the end make the same text', () => {
   fc.assert(
     fc.property(text, text, (from, to) => {
-      const result = hunks(from, to).reduceRight(
+      const result = computeHunks(from, to).reduceRight(
         (now, { start, end, text }) => now.slice(0, start) + text + now.slice(end),
         from
       );
@@ -28,7 +28,7 @@ test('hunks applied one by one from the end make the same text', () => {
 test('no hunk cuts a surrogate pair', () => {
   fc.assert(
     fc.property(text, text, (from, to) => {
-      for (const hunk of hunks(from, to)) {
+      for (const hunk of computeHunks(from, to)) {
         expect(hunk.text).not.toMatch(loneSurrogate);
         expect(from.slice(hunk.start, hunk.end)).not.toMatch(loneSurrogate);
       }
@@ -37,7 +37,7 @@ test('no hunk cuts a surrogate pair', () => {
 });
 
 test('a line in common is in no hunk', () => {
-  expect(hunks('a\nmiddle\nb\n', 'A\nmiddle\nB\n')).toEqual([
+  expect(computeHunks('a\nmiddle\nb\n', 'A\nmiddle\nB\n')).toEqual([
     { start: 0, end: 1, text: 'A' },
     { start: 9, end: 10, text: 'B' }
   ]);
@@ -47,7 +47,7 @@ test('texts that differ everywhere are still turned into each other', () => {
   const from = Array.from({ length: 1500 }, (_, index) => `old ${index}`);
   const to = from.map((line, index) => (index % 500 === 7 ? line : `new ${index}`));
   const [before, after] = [from.join('\n'), to.join('\n')];
-  const changes = hunks(before, after);
+  const changes = computeHunks(before, after);
   expect(applyHunks(before, changes)).toBe(after);
   expect(changes).toHaveLength(4);
 });
@@ -55,9 +55,9 @@ test('texts that differ everywhere are still turned into each other', () => {
 test('a caret before or after all changes keeps its place in the text', () => {
   fc.assert(
     fc.property(text, text, text, (start, from, to) => {
-      const changes = hunks(`${start}|${from}`, `${start}|${to}`);
+      const changes = computeHunks(`${start}|${from}`, `${start}|${to}`);
       expect(mapOffset(start.length, changes)).toBe(start.length);
-      const atEnd = hunks(`${from}|${start}`, `${to}|${start}`);
+      const atEnd = computeHunks(`${from}|${start}`, `${to}|${start}`);
       const caret = mapOffset(from.length + 1, atEnd);
       expect(`${to}|${start}`.slice(caret)).toBe(`${from}|${start}`.slice(from.length + 1));
     })
@@ -67,7 +67,7 @@ test('a caret before or after all changes keeps its place in the text', () => {
 test('a caret stays within the text and carets keep their order', () => {
   fc.assert(
     fc.property(text, text, (from, to) => {
-      const changes = hunks(from, to);
+      const changes = computeHunks(from, to);
       let last = 0;
       for (let offset = 0; offset <= from.length; offset++) {
         const mapped = mapOffset(offset, changes);
@@ -80,12 +80,12 @@ test('a caret stays within the text and carets keep their order', () => {
 });
 
 test('a caret in a line of its own stays in that line', () => {
-  const changes = hunks('one\nhere\nthree', 'ONE\nand more\nhere\nTHREE');
+  const changes = computeHunks('one\nhere\nthree', 'ONE\nand more\nhere\nTHREE');
   expect(mapOffset('one\nhe'.length, changes)).toBe('ONE\nand more\nhe'.length);
 });
 
 test('a caret right behind a word that is replaced stays right behind it', () => {
-  expect(mapOffset(3, hunks('one', 'TWELVE'))).toBe(6);
+  expect(mapOffset(3, computeHunks('one', 'TWELVE'))).toBe(6);
 });
 
 test('a text changed on one side only becomes that side', () => {

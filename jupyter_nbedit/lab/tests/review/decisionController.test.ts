@@ -1,9 +1,9 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { beforeEach, expect, test } from 'vitest';
-import { Decisions } from '../../src/review/decisionController';
-import type { Place } from '../../src/review/partPosition';
-import type { Entry } from '../../src/review/shownPart';
-import { Refusal } from '../../src/server/client';
+import { DecisionController } from '../../src/review/decisionController';
+import type { PartPosition } from '../../src/review/partPosition';
+import type { ShownPart } from '../../src/review/shownPart';
+import { NbEditError } from '../../src/server/client';
 import type { Proposal } from '../../src/server/models';
 import { changed, proposal } from './parts';
 
@@ -11,7 +11,7 @@ let asked: string[];
 let answer: Promise<void>;
 let isUnsaved: boolean;
 let notices: string[];
-let decisions: Decisions;
+let decisions: DecisionController;
 
 beforeEach(() => {
   asked = [];
@@ -24,29 +24,33 @@ beforeEach(() => {
       asked.push(`${what} ${parts?.join()}`);
       return answer;
     };
-  decisions = new Decisions(
+  decisions = new DecisionController(
     { accept: record('accept'), reject: record('reject') },
-    { isUnsaved: () => isUnsaved, source: () => 'now', tell: notice => notices.push(notice) },
+    {
+      hasUnsavedChanges: () => isUnsaved,
+      getSource: () => 'now',
+      showNotice: notice => notices.push(notice)
+    },
     nullTranslator.load('jupyter_nbedit')
   );
 });
 
-function entries(...states: Place['state'][]): Entry[] {
+function entries(...states: PartPosition['state'][]): ShownPart[] {
   const parts = states.map((_, index) => changed(`c${index}`, index, { part: index }));
   return parts.map((part, index) => ({
     proposal: proposal(parts),
     part,
-    place: { cell: index, side: 'below', state: states[index] ?? 'gone' },
+    position: { cell: index, side: 'below', state: states[index] ?? 'gone' },
     language: 'text/x-python',
     block: null,
-    made: Promise.resolve(),
-    refused: null,
+    whenDrawn: Promise.resolve(),
+    problem: null,
     isBusy: false
   }));
 }
 
 function refused(reason: string, details = {}): Promise<never> {
-  const refusal = Promise.reject(new Refusal(409, reason, 'The message.', details));
+  const refusal = Promise.reject(new NbEditError(409, reason, 'The message.', details));
   refusal.catch(() => undefined);
   return refusal;
 }
@@ -66,7 +70,7 @@ test('a cell that the user has changed and not saved is not overwritten', async 
   const all = entries('as-proposed', 'changed', 'gone');
   await decisions.decide(all, true);
   expect(asked).toEqual([]);
-  expect(all.map(({ refused }) => refused?.text)).toEqual([
+  expect(all.map(({ problem }) => problem?.text)).toEqual([
     undefined,
     'Not accepted: the cell has changed since this was proposed. Look again.',
     'Not accepted: the cell is gone. Look again.'
@@ -90,7 +94,7 @@ test('the server’s conflict is told at the cells it is about', async () => {
   answer = refused('cell_changed', { cells: [{ cell_id: 'c1', index: 1, why: 'no_place' }] });
   const all = entries('as-proposed', 'as-proposed');
   await decisions.decide(all, true);
-  expect(all.map(({ refused }) => refused)).toEqual([
+  expect(all.map(({ problem }) => problem)).toEqual([
     null,
     { text: 'Not accepted: the place for this cell is gone. Look again.', source: 'now' }
   ]);
@@ -101,7 +105,7 @@ test('another refusal is told at the block, or in the bar if it is about several
   answer = refused('plan_mode');
   const one = entries('as-proposed');
   await decisions.decide(one, true);
-  expect(one[0]?.refused?.text).toBe('The message.');
+  expect(one[0]?.problem?.text).toBe('The message.');
   expect(notices.pop()).toBe('');
   await decisions.decide(entries('as-proposed', 'as-proposed'), true);
   expect(notices.pop()).toBe('The message.');
@@ -111,6 +115,6 @@ test('nothing is said of a proposal that somebody else has decided: its blocks g
   answer = refused('proposal_closed');
   const one = entries('as-proposed');
   await decisions.decide(one, true);
-  expect(one[0]?.refused).toBeNull();
+  expect(one[0]?.problem).toBeNull();
   expect(notices.pop()).toBe('');
 });

@@ -2,11 +2,11 @@ import type { Event } from '@jupyterlab/services';
 import { nullTranslator } from '@jupyterlab/translation';
 import { beforeEach, describe, expect, test } from 'vitest';
 import {
-  choicesOf,
   describeStatus,
   isStopped,
-  Modes,
-  type ModeServer
+  listModeChoices,
+  ModeModel,
+  type ModeClient
 } from '../../src/review/modeModel';
 import type { Mode, ModeReply } from '../../src/server/models';
 
@@ -15,14 +15,14 @@ const trans = nullTranslator.load('jupyter_nbedit');
 const SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/mode/v1';
 
 /** A server's memory of modes. */
-class TestServer implements ModeServer {
+class TestServer implements ModeClient {
   own = new Map<string, Mode>();
   configured: Mode = 'edit';
   fixed = false;
   isForbidden = false;
   asked = 0;
 
-  mode(path: string | null): Promise<ModeReply> {
+  getMode(path: string | null): Promise<ModeReply> {
     this.asked++;
     const own = (path === null ? null : this.own.get(path)) ?? null;
     const server = this.configured;
@@ -40,13 +40,13 @@ class TestServer implements ModeServer {
     } else {
       this.own.set(path, mode);
     }
-    return this.mode(path);
+    return this.getMode(path);
   }
 }
 
 let server: TestServer;
 let emit: (emission: object) => void;
-let modes: Modes;
+let modes: ModeModel;
 
 beforeEach(() => {
   server = new TestServer();
@@ -55,7 +55,7 @@ beforeEach(() => {
       emit = emission => slot(null, emission);
     }
   };
-  modes = new Modes(server, { stream } as unknown as Event.IManager, trans);
+  modes = new ModeModel(server, { stream } as unknown as Event.IManager, trans);
 });
 
 async function settle(): Promise<void> {
@@ -65,12 +65,12 @@ async function settle(): Promise<void> {
 test('the mode of the notebook in front is known, and of none without one', async () => {
   server.own.set('a.ipynb', 'review');
   modes.path = 'a.ipynb';
-  expect(modes.now).toBeNull();
+  expect(modes.current).toBeNull();
   await settle();
-  expect(modes.now).toMatchObject({ path: 'a.ipynb', mode: 'review', own: 'review' });
+  expect(modes.current).toMatchObject({ path: 'a.ipynb', mode: 'review', own: 'review' });
   modes.path = null;
   await settle();
-  expect(modes.now).toMatchObject({ path: null, mode: 'edit', own: null });
+  expect(modes.current).toMatchObject({ path: null, mode: 'edit', own: null });
 });
 
 test('the answer for a notebook that was in front before is dropped', async () => {
@@ -78,7 +78,7 @@ test('the answer for a notebook that was in front before is dropped', async () =
   modes.path = 'a.ipynb';
   modes.path = 'b.ipynb';
   await settle();
-  expect(modes.now).toMatchObject({ path: 'b.ipynb', mode: 'edit' });
+  expect(modes.current).toMatchObject({ path: 'b.ipynb', mode: 'edit' });
 });
 
 test('an event of this notebook or of the server has the mode read again', async () => {
@@ -92,25 +92,25 @@ test('an event of this notebook or of the server has the mode read again', async
   server.own.set('a.ipynb', 'plan');
   emit({ schema_id: SCHEMA, path: 'a.ipynb', mode: 'review' });
   await settle();
-  expect(modes.now?.mode).toBe('plan');
+  expect(modes.current?.mode).toBe('plan');
   server.configured = 'review';
   emit({ schema_id: SCHEMA, path: null, mode: 'review' });
   await settle();
-  expect(modes.now?.server).toBe('review');
+  expect(modes.current?.server).toBe('review');
 });
 
 test('a mode is set for the notebook or for the server, and taken away', async () => {
   modes.path = 'a.ipynb';
-  await modes.set('notebook', 'plan');
-  expect(modes.now).toMatchObject({ mode: 'plan', own: 'plan', server: 'edit' });
-  await modes.set('server', 'review');
-  expect(modes.now).toMatchObject({ mode: 'plan', server: 'review' });
-  await modes.set('notebook', null);
-  expect(modes.now).toMatchObject({ mode: 'review', own: null });
+  await modes.setMode('notebook', 'plan');
+  expect(modes.current).toMatchObject({ mode: 'plan', own: 'plan', server: 'edit' });
+  await modes.setMode('server', 'review');
+  expect(modes.current).toMatchObject({ mode: 'plan', server: 'review' });
+  await modes.setMode('notebook', null);
+  expect(modes.current).toMatchObject({ mode: 'review', own: null });
 });
 
 test('without a notebook in front the mode of none is set', async () => {
-  await modes.set('notebook', 'plan');
+  await modes.setMode('notebook', 'plan');
   expect(server.own.size).toBe(0);
   expect(server.configured).toBe('edit');
 });
@@ -118,14 +118,14 @@ test('without a notebook in front the mode of none is set', async () => {
 test('it is said why the mode cannot be changed', async () => {
   modes.path = 'a.ipynb';
   await settle();
-  expect(modes.obstacle).toBe('');
+  expect(modes.disabledReason).toBe('');
   server.isForbidden = true;
-  await expect(modes.set('notebook', 'plan')).rejects.toThrow('no right');
-  expect(modes.obstacle).toBe('You have no right to change the mode');
+  await expect(modes.setMode('notebook', 'plan')).rejects.toThrow('no right');
+  expect(modes.disabledReason).toBe('You have no right to change the mode');
   server.fixed = true;
   modes.refresh();
   await settle();
-  expect(modes.obstacle).toBe('The mode is fixed in the configuration of the server');
+  expect(modes.disabledReason).toBe('The mode is fixed in the configuration of the server');
 });
 
 test('the choices are those of the notebook and of the server, each with what holds', () => {
@@ -136,9 +136,9 @@ test('the choices are those of the notebook and of the server, each with what ho
     server: 'review',
     fixed: false
   };
-  const chosen = (choices: ReturnType<typeof choicesOf>): string[] =>
-    choices.filter(({ isChosen }) => isChosen).map(({ label }) => label);
-  expect(choicesOf(reply, trans).map(({ scope, mode }) => `${scope} ${mode}`)).toEqual([
+  const chosen = (choices: ReturnType<typeof listModeChoices>): string[] =>
+    choices.filter(({ isSelected }) => isSelected).map(({ label }) => label);
+  expect(listModeChoices(reply, trans).map(({ scope, mode }) => `${scope} ${mode}`)).toEqual([
     'notebook edit',
     'notebook review',
     'notebook plan',
@@ -147,12 +147,14 @@ test('the choices are those of the notebook and of the server, each with what ho
     'server review',
     'server plan'
   ]);
-  expect(chosen(choicesOf(reply, trans))).toEqual([
+  expect(chosen(listModeChoices(reply, trans))).toEqual([
     'This notebook: As the server (Review first)',
     'All notebooks: Review first'
   ]);
-  expect(chosen(choicesOf({ ...reply, own: 'plan' }, trans))).toContain('This notebook: Paused');
-  expect(choicesOf({ ...reply, path: null }, trans).map(({ scope }) => scope)).toEqual([
+  expect(chosen(listModeChoices({ ...reply, own: 'plan' }, trans))).toContain(
+    'This notebook: Paused'
+  );
+  expect(listModeChoices({ ...reply, path: null }, trans).map(({ scope }) => scope)).toEqual([
     'server',
     'server',
     'server'
@@ -168,7 +170,10 @@ describe('The status item', () => {
     fixed: false,
     ...more
   });
-  const counts = (here: number, elsewhere: number) => ({ here, elsewhere });
+  const counts = (currentNotebook: number, otherNotebooks: number) => ({
+    currentNotebook,
+    otherNotebooks
+  });
 
   test('counts the changes that are proposed for the notebook in front', () => {
     expect(describeStatus(holds({ mode: 'review' }), counts(9, 3), trans)).toEqual({

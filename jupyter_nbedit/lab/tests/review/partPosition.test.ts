@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isAboutNotebook, isInsert, placeOf } from '../../src/review/partPosition';
+import { isAboutNotebook, isInsert, locatePart } from '../../src/review/partPosition';
 import { cells, changed, deleted, inserted, part, version } from './parts';
 
 const FIVE = cells('a', 'b', 'c', 'd', 'e');
@@ -7,7 +7,7 @@ const FIVE = cells('a', 'b', 'c', 'd', 'e');
 describe('A part about a cell', () => {
   test('is shown below the cell with its id, wherever that stands by now', () => {
     const change = changed('c', 2);
-    expect(placeOf(change, [change], cells('x', 'a', 'c'))).toEqual({
+    expect(locatePart(change, [change], cells('x', 'a', 'c'))).toEqual({
       cell: 2,
       side: 'below',
       state: 'as-proposed'
@@ -16,50 +16,50 @@ describe('A part about a cell', () => {
 
   test('says so if the cell has another text or type by now', () => {
     const change = changed('c', 2, { before: version('as it was') });
-    expect(placeOf(change, [change], FIVE).state).toBe('changed');
+    expect(locatePart(change, [change], FIVE).state).toBe('changed');
     const converted = changed('c', 2, { before: version('c', { cell_type: 'markdown' }) });
-    expect(placeOf(converted, [converted], FIVE).state).toBe('changed');
+    expect(locatePart(converted, [converted], FIVE).state).toBe('changed');
   });
 
   test('says so if the cell is gone, and is shown where it was', () => {
     const change = changed('c', 2);
-    expect(placeOf(change, [change], cells('a', 'b', 'd'))).toEqual({
+    expect(locatePart(change, [change], cells('a', 'b', 'd'))).toEqual({
       cell: 1,
       side: 'below',
       state: 'gone'
     });
-    expect(placeOf(change, [change], cells('a'))).toMatchObject({ cell: 0, state: 'gone' });
+    expect(locatePart(change, [change], cells('a'))).toMatchObject({ cell: 0, state: 'gone' });
   });
 
   test('is shown at the cell with its text where cells have no ids', () => {
     const change = changed(null, 1, { before: version('c') });
     const shown = FIVE.map((cell, index) => ({ ...cell, id: `of the tab ${index}` }));
-    expect(placeOf(change, [change], shown)).toMatchObject({ cell: 2, state: 'as-proposed' });
+    expect(locatePart(change, [change], shown)).toMatchObject({ cell: 2, state: 'as-proposed' });
   });
 
   test('is shown at its index where several cells have its text, or none', () => {
     const change = changed(null, 2, { before: version('same') });
     const same = ['same', 'x', 'same', 'same'].map(source => ({ id: '', type: 'code', source }));
-    expect(placeOf(change, [change], same)).toMatchObject({ cell: 2, state: 'as-proposed' });
-    expect(placeOf(change, [change], FIVE)).toMatchObject({ cell: 2, state: 'changed' });
+    expect(locatePart(change, [change], same)).toMatchObject({ cell: 2, state: 'as-proposed' });
+    expect(locatePart(change, [change], FIVE)).toMatchObject({ cell: 2, state: 'changed' });
   });
 
   test('is found by its index among cells that share its id', () => {
     const change = changed('b', 2, { before: version('second') });
     const twins = ['x', 'first', 'second'].map(source => ({ id: 'b', type: 'code', source }));
-    expect(placeOf(change, [change], twins)).toMatchObject({ cell: 2, state: 'as-proposed' });
+    expect(locatePart(change, [change], twins)).toMatchObject({ cell: 2, state: 'as-proposed' });
   });
 });
 
 describe('A new cell', () => {
   test('is shown below the one that it would follow', () => {
     const insert = inserted('n', 2);
-    expect(placeOf(insert, [insert], FIVE)).toMatchObject({ cell: 1, side: 'below' });
+    expect(locatePart(insert, [insert], FIVE)).toMatchObject({ cell: 1, side: 'below' });
   });
 
   test('is shown above the first where it would be the first', () => {
     const insert = inserted('n', 0);
-    expect(placeOf(insert, [insert], FIVE)).toMatchObject({ cell: 0, side: 'above' });
+    expect(locatePart(insert, [insert], FIVE)).toMatchObject({ cell: 0, side: 'above' });
   });
 
   test('is placed among the cells that stay, not among those that come, go and move', () => {
@@ -73,8 +73,8 @@ describe('A new cell', () => {
       changed('c', 2, { index: 4, moved: true, after: version('c') }),
       deleted('e', 4)
     ];
-    expect(placeOf(second, parts, FIVE)).toMatchObject({ cell: 1, side: 'below' });
-    expect(placeOf(first, parts, FIVE)).toMatchObject({ cell: 0, side: 'above' });
+    expect(locatePart(second, parts, FIVE)).toMatchObject({ cell: 1, side: 'below' });
+    expect(locatePart(first, parts, FIVE)).toMatchObject({ cell: 0, side: 'above' });
   });
 
   test('takes what was accepted of its proposal into account', () => {
@@ -83,7 +83,7 @@ describe('A new cell', () => {
     const last = inserted('n2', 4);
     // a b c d e -> a n1 c d n2 e, of which n1 and the deletion of b are done.
     const now = cells('a', 'n1', 'c', 'd', 'e');
-    expect(placeOf(last, [first, gone, last], now)).toMatchObject({ cell: 3, side: 'below' });
+    expect(locatePart(last, [first, gone, last], now)).toMatchObject({ cell: 3, side: 'below' });
   });
 
   test('follows the new cell before it once that is accepted', () => {
@@ -91,23 +91,25 @@ describe('A new cell', () => {
     const second = inserted('n2', 2);
     const now = cells('a', 'n1', 'b');
     const anchor = { id: 'a', side: 'below' } as const;
-    expect(placeOf(second, [first, second], now, anchor)).toMatchObject({ cell: 1 });
+    expect(locatePart(second, [first, second], now, anchor)).toMatchObject({ cell: 1 });
     // The tab may not have it yet.
-    expect(placeOf(second, [first, second], cells('a', 'b'), anchor)).toMatchObject({ cell: 0 });
+    expect(locatePart(second, [first, second], cells('a', 'b'), anchor)).toMatchObject({ cell: 0 });
   });
 
   test('stays with the cell it was shown at', () => {
     const insert = inserted('n', 2);
     const now = cells('x', 'y', 'a', 'b');
-    expect(placeOf(insert, [insert], now, { id: 'b', side: 'below' })).toMatchObject({ cell: 3 });
-    expect(placeOf(insert, [insert], now, { id: 'gone', side: 'below' })).toMatchObject({
+    expect(locatePart(insert, [insert], now, { id: 'b', side: 'below' })).toMatchObject({
+      cell: 3
+    });
+    expect(locatePart(insert, [insert], now, { id: 'gone', side: 'below' })).toMatchObject({
       cell: 1
     });
   });
 
   test('is shown at the last cell if the notebook has become shorter', () => {
     const insert = inserted('n', 5);
-    expect(placeOf(insert, [insert], cells('a'))).toMatchObject({ cell: 0, side: 'below' });
+    expect(locatePart(insert, [insert], cells('a'))).toMatchObject({ cell: 0, side: 'below' });
   });
 });
 
@@ -118,5 +120,5 @@ test('a part without id and indexes is about the notebook, and shown above it', 
   });
   expect(isAboutNotebook(metadata)).toBe(true);
   expect(isInsert(metadata)).toBe(false);
-  expect(placeOf(metadata, [metadata], FIVE)).toMatchObject({ cell: 0, side: 'above' });
+  expect(locatePart(metadata, [metadata], FIVE)).toMatchObject({ cell: 0, side: 'above' });
 });

@@ -1,19 +1,19 @@
 import type { Event } from '@jupyterlab/services';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { Proposals, type ProposalServer } from '../../src/review/proposalModel';
+import { ProposalModel, type ProposalClient } from '../../src/review/proposalModel';
 import type { EditReply, Proposal } from '../../src/server/models';
 import { changed, proposal } from './parts';
 
 const SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/proposal/v1';
 
 /** A server's memory of proposals; answers when it is let go. */
-class TestServer implements ProposalServer {
+class TestServer implements ProposalClient {
   pending: Proposal[] = [];
   asked: string[] = [];
   fails = false;
   release: Promise<void> = Promise.resolve();
 
-  async proposals(): Promise<readonly Proposal[]> {
+  async listProposals(): Promise<readonly Proposal[]> {
     this.asked.push('list');
     const answer = [...this.pending];
     await this.release;
@@ -23,14 +23,14 @@ class TestServer implements ProposalServer {
     return answer;
   }
 
-  async accept(id: number, parts?: readonly number[]): Promise<EditReply> {
+  async acceptProposal(id: number, parts?: readonly number[]): Promise<EditReply> {
     this.asked.push(`accept ${id} ${parts?.join()}`);
     this.pending = this.pending.filter(({ proposal_id: other }) => other !== id);
     await this.release;
     return {} as EditReply;
   }
 
-  async reject(id: number, parts?: readonly number[]): Promise<Proposal> {
+  async rejectProposal(id: number, parts?: readonly number[]): Promise<Proposal> {
     this.asked.push(`reject ${id} ${parts?.join()}`);
     await this.release;
     throw new Error('closed');
@@ -42,7 +42,7 @@ const newer = proposal([changed('b', 1)], { proposal_id: 2, path: 'b.ipynb' });
 
 let server: TestServer;
 let emit: (emission: object) => void;
-let proposals: Proposals;
+let proposals: ProposalModel;
 let changes: number;
 
 beforeEach(() => {
@@ -54,7 +54,7 @@ beforeEach(() => {
       emit = emission => slot(null, emission);
     }
   };
-  proposals = new Proposals(server, { stream } as unknown as Event.IManager);
+  proposals = new ProposalModel(server, { stream } as unknown as Event.IManager);
   changes = 0;
   proposals.changed.connect(() => changes++);
 });
@@ -70,7 +70,7 @@ test('what is pending is read from the server when an event speaks of a proposal
   emit({ schema_id: SCHEMA, path: 'a.ipynb', proposal_id: 3, status: 'pending' });
   await settle();
   expect(proposals.pending).toEqual([older, newer]);
-  expect(proposals.of('b.ipynb')).toEqual([newer]);
+  expect(proposals.listForNotebook('b.ipynb')).toEqual([newer]);
   expect(changes).toBe(1);
 });
 
@@ -146,7 +146,7 @@ test('the changes of a notebook are counted apart from those of the others', asy
   server.pending = [newer, proposal([changed('a', 0), decided], { proposal_id: 1 })];
   proposals.refresh();
   await settle();
-  expect(proposals.count('b.ipynb')).toEqual({ here: 1, elsewhere: 1 });
-  expect(proposals.count('c.ipynb')).toEqual({ here: 0, elsewhere: 2 });
-  expect(proposals.count(null)).toEqual({ here: 0, elsewhere: 2 });
+  expect(proposals.count('b.ipynb')).toEqual({ currentNotebook: 1, otherNotebooks: 1 });
+  expect(proposals.count('c.ipynb')).toEqual({ currentNotebook: 0, otherNotebooks: 2 });
+  expect(proposals.count(null)).toEqual({ currentNotebook: 0, otherNotebooks: 2 });
 });

@@ -7,21 +7,21 @@ const trans = nullTranslator.load('jupyter_nbedit');
 
 describe('What a part would do is said', () => {
   test('for each kind of change', () => {
-    expect(wording.intention(inserted('n', 1), trans)).toBe('proposes a new code cell here');
-    expect(wording.intention(deleted('a', 1), trans)).toBe('proposes to delete this cell');
-    expect(wording.intention(changed('a', 1), trans)).toBe('proposes to change this cell');
+    expect(wording.describePart(inserted('n', 1), trans)).toBe('proposes a new code cell here');
+    expect(wording.describePart(deleted('a', 1), trans)).toBe('proposes to delete this cell');
+    expect(wording.describePart(changed('a', 1), trans)).toBe('proposes to change this cell');
     const same = { before: version('a'), after: version('a') };
-    expect(wording.intention(changed('a', 1, { ...same, index: 4, moved: true }), trans)).toBe(
+    expect(wording.describePart(changed('a', 1, { ...same, index: 4, moved: true }), trans)).toBe(
       'proposes to move this cell to position 5'
     );
-    expect(wording.intention(changed('a', 1, { ...same, outputs_cleared: true }), trans)).toBe(
+    expect(wording.describePart(changed('a', 1, { ...same, outputs_cleared: true }), trans)).toBe(
       'proposes to clear the outputs of this cell'
     );
-    expect(wording.intention(changed('a', 1, same), trans)).toBe(
+    expect(wording.describePart(changed('a', 1, same), trans)).toBe(
       'proposes to change the metadata of this cell'
     );
     const notebook = { before: version(''), after: version('') };
-    expect(wording.intention(part(notebook), trans)).toBe(
+    expect(wording.describePart(part(notebook), trans)).toBe(
       'proposes to change the metadata of the notebook'
     );
   });
@@ -33,7 +33,7 @@ describe('What a part would do is said', () => {
       moved: true,
       outputs_cleared: true
     });
-    expect(wording.intention(all, trans)).toBe(
+    expect(wording.describePart(all, trans)).toBe(
       'proposes to change this cell, make it a markdown cell, move it to position 1 and ' +
         'clear its outputs'
     );
@@ -41,44 +41,50 @@ describe('What a part would do is said', () => {
 });
 
 test('the bar counts the changes and names at most two who propose them', () => {
-  expect(wording.summary(['Claude'], 1, trans)).toBe('Claude proposes 1 change');
-  expect(wording.summary(['Claude', 'Claude'], 3, trans)).toBe('Claude proposes 3 changes');
-  expect(wording.summary(['Claude', 'Codex'], 3, trans)).toBe('Claude and Codex propose 3 changes');
-  expect(wording.summary(['a', 'b', 'c'], 5, trans)).toBe('3 agents propose 5 changes');
+  expect(wording.describeProposals(['Claude'], 1, trans)).toBe('Claude proposes 1 change');
+  expect(wording.describeProposals(['Claude', 'Claude'], 3, trans)).toBe(
+    'Claude proposes 3 changes'
+  );
+  expect(wording.describeProposals(['Claude', 'Codex'], 3, trans)).toBe(
+    'Claude and Codex propose 3 changes'
+  );
+  expect(wording.describeProposals(['a', 'b', 'c'], 5, trans)).toBe('3 agents propose 5 changes');
 });
 
 test('what a client calls itself is told apart from the user that the server knows', () => {
-  expect(wording.proposer(proposal([]), trans)).toBe('Claude');
-  expect(wording.identity(proposal([]), trans)).toBe('Signed in as alice, and calls itself Claude');
+  expect(wording.getProposer(proposal([]), trans)).toBe('Claude');
+  expect(wording.describeIdentity(proposal([]), trans)).toBe(
+    'Signed in as alice, and calls itself Claude'
+  );
   const nameless = proposal([], { client: '\u202E' });
-  expect(wording.proposer(nameless, trans)).toBe('alice');
-  expect(wording.identity(nameless, trans)).toBe('Signed in as alice');
-  expect(wording.proposer(proposal([], { client: null, user: '' }), trans)).toBe('Somebody');
+  expect(wording.getProposer(nameless, trans)).toBe('alice');
+  expect(wording.describeIdentity(nameless, trans)).toBe('Signed in as alice');
+  expect(wording.getProposer(proposal([], { client: null, user: '' }), trans)).toBe('Somebody');
 });
 
 test('a proposer whose user name Jupyter has invented is called an agent', () => {
   const user = '2f0976f161c0416f9056e4e7aa0c7065';
   const unnamed = proposal([], { client: null, user });
-  expect(wording.proposer(unnamed, trans)).toBe('An agent');
-  expect(wording.identity(unnamed, trans)).toBe(
+  expect(wording.getProposer(unnamed, trans)).toBe('An agent');
+  expect(wording.describeIdentity(unnamed, trans)).toBe(
     'Signed in with the server’s token, without a user name'
   );
-  expect(wording.identity(proposal([], { user }), trans)).toBe(
+  expect(wording.describeIdentity(proposal([], { user }), trans)).toBe(
     'Signed in with the server’s token, without a user name, and calls itself Claude'
   );
 });
 
 test('a purpose is shown without control characters, and cut', () => {
-  expect(wording.purpose(proposal([], { message: 'why\u202E\n?' }))).toBe('why?');
-  expect(wording.purpose(proposal([], { message: 'x'.repeat(300) }))).toHaveLength(200);
-  expect(wording.purpose(proposal([]))).toBe('');
+  expect(wording.formatPurpose(proposal([], { message: 'why\u202E\n?' }))).toBe('why?');
+  expect(wording.formatPurpose(proposal([], { message: 'x'.repeat(300) }))).toHaveLength(200);
+  expect(wording.formatPurpose(proposal([]))).toBe('');
 });
 
 describe('The texts that are compared', () => {
   test('are the sources, of which a new and a deleted cell have one', () => {
-    expect(wording.texts(inserted('n', 1))).toMatchObject({ before: null, after: 'new n' });
-    expect(wording.texts(deleted('a', 1))).toMatchObject({ before: 'a', after: null });
-    expect(wording.texts(changed('a', 1))).toEqual({
+    expect(wording.getTextPair(inserted('n', 1))).toMatchObject({ before: null, after: 'new n' });
+    expect(wording.getTextPair(deleted('a', 1))).toMatchObject({ before: 'a', after: null });
+    expect(wording.getTextPair(changed('a', 1))).toEqual({
       before: 'a',
       after: 'other',
       isMetadata: false
@@ -90,7 +96,7 @@ describe('The texts that are compared', () => {
       before: version('a', { metadata: { kept: 1, gone: true, tags: [] } }),
       after: version('a', { metadata: { kept: 1, tags: ['x'] } })
     });
-    const { before, after, isMetadata } = wording.texts(tagged);
+    const { before, after, isMetadata } = wording.getTextPair(tagged);
     expect(isMetadata).toBe(true);
     expect(JSON.parse(before ?? '')).toEqual({ gone: true, tags: [] });
     expect(JSON.parse(after ?? '')).toEqual({ tags: ['x'] });
@@ -98,13 +104,13 @@ describe('The texts that are compared', () => {
 
   test('are none for a cell that is only moved', () => {
     const moved = changed('a', 1, { after: version('a'), moved: true });
-    expect(wording.texts(moved)).toMatchObject({ before: null, after: null });
+    expect(wording.getTextPair(moved)).toMatchObject({ before: null, after: null });
   });
 });
 
 test('a cell in the way is that of the part with its id, or with its index where it has none', () => {
   const part = changed('a', 3);
-  expect(wording.isInTheWay({ cell_id: 'a', index: null, why: 'gone' }, part)).toBe(true);
-  expect(wording.isInTheWay({ cell_id: 'b', index: 3, why: 'changed' }, part)).toBe(false);
-  expect(wording.isInTheWay({ cell_id: null, index: 3, why: 'changed' }, part)).toBe(true);
+  expect(wording.isConflictOf({ cell_id: 'a', index: null, why: 'gone' }, part)).toBe(true);
+  expect(wording.isConflictOf({ cell_id: 'b', index: 3, why: 'changed' }, part)).toBe(false);
+  expect(wording.isConflictOf({ cell_id: null, index: 3, why: 'changed' }, part)).toBe(true);
 });

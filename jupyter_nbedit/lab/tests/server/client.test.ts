@@ -1,6 +1,6 @@
 import type { ServerConnection } from '@jupyterlab/services';
 import { expect, test } from 'vitest';
-import { Refusal, Server } from '../../src/server/client';
+import { NbEditClient, NbEditError } from '../../src/server/client';
 
 interface Asked {
   readonly url: string;
@@ -9,7 +9,7 @@ interface Asked {
 }
 
 /** A server of ours behind a `fetch` that answers the same to all, and what it was asked. */
-function answering(status: number, text: string): { server: Server; asked: Asked[] } {
+function answering(status: number, text: string): { server: NbEditClient; asked: Asked[] } {
   const asked: Asked[] = [];
   const settings = {
     baseUrl: 'http://127.0.0.1:8888/user/a%40b/',
@@ -24,20 +24,20 @@ function answering(status: number, text: string): { server: Server; asked: Asked
       return new Response(text, { status });
     }
   } as unknown as ServerConnection.ISettings;
-  return { server: new Server(settings), asked };
+  return { server: new NbEditClient(settings), asked };
 }
 
-async function refused(asking: Promise<unknown>): Promise<Refusal> {
+async function refused(asking: Promise<unknown>): Promise<NbEditError> {
   const error: unknown = await asking.catch((error: unknown) => error);
-  expect(error).toBeInstanceOf(Refusal);
-  return error as Refusal;
+  expect(error).toBeInstanceOf(NbEditError);
+  return error as NbEditError;
 }
 
 test('addresses are below the base URL, and names in them are encoded', async () => {
   const { server, asked } = answering(200, '{"edits": [], "next": null}');
-  await server.history('a folder/100%?#.ipynb', 7, 50);
-  await server.history(null);
-  await server.edit('a.ipynb', 3);
+  await server.listHistory('a folder/100%?#.ipynb', 7, 50);
+  await server.listHistory(null);
+  await server.getEdit('a.ipynb', 3);
   const base = 'http://127.0.0.1:8888/user/a%40b/nbedit';
   expect(asked.map(({ method, url }) => `${method} ${url}`)).toEqual([
     `GET ${base}/notebooks/a%20folder/100%25%3F%23.ipynb/history?before=7&limit=50`,
@@ -50,7 +50,7 @@ test('a change says who makes it, and its caller may say otherwise', async () =>
   const { server, asked } = answering(200, '{}');
   await server.undo('a.ipynb', 3);
   await server.redo('a.ipynb');
-  await server.patch('a.ipynb', [{ op: 'delete', cell: 'x' }], { client: 'me', wait_tabs: 500 });
+  await server.edit('a.ipynb', [{ op: 'delete', cell: 'x' }], { client: 'me', wait_tabs: 500 });
   expect(asked.map(({ body }) => body)).toEqual([
     { client: 'JupyterLab', edit_id: 3 },
     { client: 'JupyterLab' },
@@ -61,8 +61,8 @@ test('a change says who makes it, and its caller may say otherwise', async () =>
 
 test('a mode goes to the notebook or to the server', async () => {
   const { server, asked } = answering(200, '{}');
-  await server.mode('a.ipynb');
-  await server.mode(null);
+  await server.getMode('a.ipynb');
+  await server.getMode(null);
   await server.setMode('a.ipynb', null);
   await server.setMode(null, 'review');
   expect(asked.map(({ url }) => url.replace(/.*nbedit/, ''))).toEqual([
@@ -86,14 +86,14 @@ test('a refusal has what the server said', async () => {
 
 test('a server without our extension is told from one that has no such notebook', async () => {
   const { server } = answering(404, '<html>404: Not Found</html>');
-  const { status, reason, message } = await refused(server.history('a.ipynb'));
+  const { status, reason, message } = await refused(server.listHistory('a.ipynb'));
   expect({ status, reason }).toEqual({ status: 404, reason: 'no_answer' });
   expect(message).toContain('no jupyter_nbedit');
 });
 
 test('an answer that is no object is a refusal without a reason', async () => {
   const { server } = answering(500, 'null');
-  const { reason, message } = await refused(server.about());
+  const { reason, message } = await refused(server.getAbout());
   expect({ reason, message }).toEqual({ reason: 'unknown', message: 'HTTP 500' });
 });
 
@@ -106,7 +106,7 @@ test('a server that does not answer is a refusal, too', async () => {
     Headers,
     fetch: () => Promise.reject(new TypeError('Failed to fetch'))
   } as unknown as ServerConnection.ISettings;
-  const { status, reason } = await refused(new Server(settings).about());
+  const { status, reason } = await refused(new NbEditClient(settings).getAbout());
   expect({ status, reason }).toEqual({ status: 0, reason: 'unreachable' });
 });
 
@@ -115,7 +115,7 @@ test('query parameters are sent in a browser whose URLSearchParams has no `size`
   Reflect.deleteProperty(URLSearchParams.prototype, 'size');
   try {
     const { server, asked } = answering(200, '{"edits": [], "next": null}');
-    await server.history(null, 7);
+    await server.listHistory(null, 7);
     expect(asked[0]?.url).toMatch(/\/history\?before=7$/);
   } finally {
     Object.defineProperty(URLSearchParams.prototype, 'size', size ?? {});

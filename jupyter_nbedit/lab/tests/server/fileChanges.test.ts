@@ -1,6 +1,6 @@
 import type { Event } from '@jupyterlab/services';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { FileFeed, type FileChange } from '../../src/server/fileChanges';
+import { FileChangeFeed, type FileChange } from '../../src/server/fileChanges';
 
 const EDIT = 'https://schema.jupyter.org/jupyter_nbedit/edit/v1';
 const CONTENTS = 'https://events.jupyter.org/jupyter_server/contents_service/v1';
@@ -24,10 +24,10 @@ beforeEach(() => {
   };
   vi.stubGlobal('WebSocket', { OPEN: 1 });
   manager = Object.assign({ stream }, { _socket: null });
-  const feed = new FileFeed(manager as unknown as Event.IManager);
-  feed.listen({
-    changed: change => changes.push(change),
-    mayHaveChanged: () => resyncs++
+  const feed = new FileChangeFeed(manager as unknown as Event.IManager);
+  feed.addListener({
+    onFileChange: change => changes.push(change),
+    onResync: () => resyncs++
   });
 });
 
@@ -48,8 +48,8 @@ test('an edit is told with its hash and who made it', () => {
   emit(edit(1));
   emit({ ...edit(2), client: null, edit_id: null });
   expect(changes).toEqual([
-    { path: 'a.ipynb', hash: 'h', client: 'robo', edit: 1, done: [], isCut: false },
-    { path: 'a.ipynb', hash: 'h', client: 'u', edit: null, done: [], isCut: false }
+    { path: 'a.ipynb', hash: 'h', client: 'robo', editId: 1, operations: [], isTruncated: false },
+    { path: 'a.ipynb', hash: 'h', client: 'u', editId: null, operations: [], isTruncated: false }
   ]);
 });
 
@@ -60,11 +60,11 @@ test('an edit is told with what it did', () => {
   ];
   emit({ ...edit(1), operations, truncated: true });
   expect(changes[0]).toMatchObject({
-    done: [
-      { op: 'replace', cell: 'a', index: 3 },
-      { op: 'set_metadata', cell: null, index: null }
+    operations: [
+      { op: 'replace', cell_id: 'a', index: 3 },
+      { op: 'set_metadata', cell_id: null, index: null }
     ],
-    isCut: true
+    isTruncated: true
   });
 });
 
@@ -87,7 +87,14 @@ test('of the events of the contents service only saves are told', () => {
     emit({ schema_id: CONTENTS, action, path: `/${action}.ipynb` });
   }
   expect(changes).toEqual([
-    { path: 'save.ipynb', hash: null, client: null, edit: null, done: [], isCut: false }
+    {
+      path: 'save.ipynb',
+      hash: null,
+      client: null,
+      editId: null,
+      operations: [],
+      isTruncated: false
+    }
   ]);
 });
 
@@ -99,8 +106,11 @@ test('forged events of other shapes change nothing', () => {
   emit({ ...edit(1), operations: { length: 3 } });
   const operations = [null, 3, [], { op: 7 }, { op: 'x', cell_id: {}, index: 0.5 }];
   emit({ ...edit(2), edit_id: '2', operations });
-  expect(changes.map(({ done }) => done)).toEqual([[], [{ op: 'x', cell: null, index: null }]]);
-  expect(changes.map(({ edit }) => edit)).toEqual([1, null]);
+  expect(changes.map(({ operations }) => operations)).toEqual([
+    [],
+    [{ op: 'x', cell_id: null, index: null }]
+  ]);
+  expect(changes.map(({ editId }) => editId)).toEqual([1, null]);
 });
 
 test('coming back, waking up and time itself ask for a resync, but only in a visible page', () => {

@@ -1,6 +1,6 @@
 import type { ServerConnection } from '@jupyterlab/services';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { OpenTabs, type OpenTab } from '../../src/server/tabReports';
+import { TabConnection, type OpenTab } from '../../src/server/tabReports';
 
 /** The server's end of a socket. */
 class Socket {
@@ -37,7 +37,7 @@ class Socket {
 }
 
 let isThere: boolean;
-let tabs: OpenTabs;
+let tabs: TabConnection;
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -49,7 +49,7 @@ beforeEach(() => {
     wsUrl: 'ws://127.0.0.1:8888/user/a%40b/',
     WebSocket: Socket
   };
-  tabs = new OpenTabs(settings as unknown as ServerConnection.ISettings, () =>
+  tabs = new TabConnection(settings as unknown as ServerConnection.ISettings, () =>
     Promise.resolve(isThere)
   );
 });
@@ -92,7 +92,7 @@ test('a page connects with its first notebook, under the base URL and with the t
 });
 
 test('what was open before there was a connection is said with it', async () => {
-  tabs.open('a.ipynb').shows('1', 'shown');
+  tabs.open('a.ipynb').report('1', 'shown');
   await settled();
   there(Socket.all[0]).accept();
   expect(there(Socket.all[0]).said()).toEqual([
@@ -108,7 +108,7 @@ test('tabs are told of when they open, close and move', async () => {
   await settled();
   expect(socket.said()).toEqual([{ tabs: { 'a.ipynb': 1, 'b.ipynb': 2 } }]);
   tabs.close(other);
-  one.moved('c.ipynb');
+  one.setPath('c.ipynb');
   await settled();
   expect(socket.said()).toEqual([{ tabs: { 'c.ipynb': 1, 'b.ipynb': 1 } }]);
   expect(Socket.all).toHaveLength(1);
@@ -116,54 +116,54 @@ test('tabs are told of when they open, close and move', async () => {
 
 test('what a tab shows is said once, with the newest edit that it took in', async () => {
   const { socket, one } = await connected('a.ipynb');
-  one.took([{ edit: 7 }, { edit: null }, { edit: 6 }]);
+  one.markApplied([{ editId: 7 }, { editId: null }, { editId: 6 }]);
   await settled();
   expect(socket.said()).toEqual([]);
-  one.shows('h', 'merged');
-  one.shows('h', 'merged');
+  one.report('h', 'merged');
+  one.report('h', 'merged');
   await settled();
-  one.took([]);
-  one.shows('h', 'merged');
+  one.markApplied([]);
+  one.report('h', 'merged');
   await settled();
   expect(socket.said()).toEqual([saw('a.ipynb', 'h', 7, 'merged')]);
-  one.shows(null, 'shown');
+  one.report(null, 'shown');
   await settled();
   expect(socket.said()).toEqual([saw('a.ipynb', null, 7)]);
 });
 
 test('of several tabs of a notebook the one that is behind counts', async () => {
   const { socket, one, other } = await connected('a.ipynb', 'a.ipynb');
-  one.took([{ edit: 7 }]);
-  one.shows('h', 'shown');
+  one.markApplied([{ editId: 7 }]);
+  one.report('h', 'shown');
   await settled();
   expect(socket.said()).toEqual([]);
-  other?.took([{ edit: 8 }]);
-  other?.shows('i', 'waiting');
+  other?.markApplied([{ editId: 8 }]);
+  other?.report('i', 'waiting');
   await settled();
   expect(socket.said()).toEqual([saw('a.ipynb', null, 7, 'waiting')]);
 });
 
 test('a tab that moved says anew what it shows', async () => {
   const { socket, one } = await connected('a.ipynb');
-  one.shows('h', 'shown');
+  one.report('h', 'shown');
   await settled();
-  one.moved('b.ipynb');
+  one.setPath('b.ipynb');
   await settled();
   expect(socket.said().slice(1)).toEqual([{ tabs: { 'b.ipynb': 1 } }, saw('b.ipynb', 'h', null)]);
 });
 
 test('a lost connection is made again, and nothing is taken for known there', async () => {
   const { socket, one } = await connected('a.ipynb');
-  one.took([{ edit: 7 }]);
-  one.shows('h', 'shown');
+  one.markApplied([{ editId: 7 }]);
+  one.report('h', 'shown');
   await settled();
   socket.close();
   await vi.advanceTimersByTimeAsync(1000);
   const again = there(Socket.all[1]);
   again.accept();
   expect(again.said()).toEqual([{ tabs: { 'a.ipynb': 1 } }, saw('a.ipynb', 'h', null)]);
-  one.took([{ edit: 3 }]);
-  one.shows('i', 'shown');
+  one.markApplied([{ editId: 3 }]);
+  one.report('i', 'shown');
   await settled();
   expect(again.said()).toEqual([saw('a.ipynb', 'i', 3)]);
 });

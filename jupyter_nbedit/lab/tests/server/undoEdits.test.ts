@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { takeBack } from '../../src/server/undoEdits';
+import { undoEdits } from '../../src/server/undoEdits';
 
 function refusal(reason: string, details: object = {}): Error {
   return Object.assign(new Error(`It says ${reason}.`), { reason, details });
@@ -25,11 +25,11 @@ function server(refusals: Record<number, Error> = {}): {
 
 test('edits are taken back one after the other, newest first', async () => {
   const { asked, undo } = server();
-  expect(await takeBack([3, 5, 9], undo, explain)).toEqual({
-    asked: 3,
-    undone: 3,
-    cells: [],
-    isMetadataInTheWay: false,
+  expect(await undoEdits([3, 5, 9], undo, explain)).toEqual({
+    requestedCount: 3,
+    undoneCount: 3,
+    conflictingCells: [],
+    hasMetadataConflict: false,
     failure: null
   });
   expect(asked).toEqual([9, 5, 3]);
@@ -41,11 +41,11 @@ test('one whose cells were changed since stays, and those before it are tried', 
     9: refusal('undo_conflict', { edit_id: 9, cells: [cell], metadata: [] }),
     5: refusal('undo_conflict', { edit_id: 5, cells: [], metadata: ['title'] })
   });
-  expect(await takeBack([3, 5, 9], undo, explain)).toEqual({
-    asked: 3,
-    undone: 1,
-    cells: [cell],
-    isMetadataInTheWay: true,
+  expect(await undoEdits([3, 5, 9], undo, explain)).toEqual({
+    requestedCount: 3,
+    undoneCount: 1,
+    conflictingCells: [cell],
+    hasMetadataConflict: true,
     failure: null
   });
   expect(asked).toEqual([9, 5, 3]);
@@ -53,13 +53,17 @@ test('one whose cells were changed since stays, and those before it are tried', 
 
 test('one that somebody else has taken back is taken back', async () => {
   const { undo } = server({ 9: refusal('nothing_to_undo') });
-  expect(await takeBack([9], undo, explain)).toMatchObject({ asked: 1, undone: 1, failure: null });
+  expect(await undoEdits([9], undo, explain)).toMatchObject({
+    requestedCount: 1,
+    undoneCount: 1,
+    failure: null
+  });
 });
 
 test('any other refusal ends it, and is told', async () => {
   const { asked, undo } = server({ 5: refusal('plan_mode') });
-  expect(await takeBack([3, 5, 9], undo, explain)).toMatchObject({
-    undone: 1,
+  expect(await undoEdits([3, 5, 9], undo, explain)).toMatchObject({
+    undoneCount: 1,
     failure: 'It says plan_mode.'
   });
   expect(asked).toEqual([9, 5]);
@@ -67,5 +71,5 @@ test('any other refusal ends it, and is told', async () => {
 
 test('a conflict that does not say with what is told as any other refusal', async () => {
   const { undo } = server({ 5: refusal('undo_conflict') });
-  expect(await takeBack([5], undo, explain)).toMatchObject({ failure: 'It says undo_conflict.' });
+  expect(await undoEdits([5], undo, explain)).toMatchObject({ failure: 'It says undo_conflict.' });
 });

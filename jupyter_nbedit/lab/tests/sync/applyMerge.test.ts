@@ -4,8 +4,8 @@ import type { INotebookModel } from '@jupyterlab/notebook';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readNotebook, type Notebook } from '../../src/merge/notebook';
-import { merge } from '../../src/merge/notebookMerge';
-import { applyMerge, readTab } from '../../src/sync/applyMerge';
+import { mergeNotebooks } from '../../src/merge/notebookMerge';
+import { applyMerge, readTabNotebook } from '../../src/sync/applyMerge';
 import { edited, edits, json, onDisk, seen } from '../merge/notebooks';
 
 /** An open notebook without its widgets: the real shared model. */
@@ -45,22 +45,22 @@ function plain(...sources: string[]): object {
 
 /** Apply what these edits of the disk come to. */
 function arrive(model: INotebookModel, disk: Notebook, weight = even): string[] {
-  const local = readTab(model);
-  return applyMerge(model, merge(local, local, disk), weight);
+  const local = readTabNotebook(model);
+  return applyMerge(model, mergeNotebooks(local, local, disk), weight);
 }
 
 test.each([5, 4] as const)('an open notebook of nbformat 4.%i shows the merge', minor => {
   fc.assert(
     fc.property(json(minor), edits, edits, (content, mine, theirs) => {
       const model = openedModel(content);
-      const base = readTab(model);
+      const base = readTabNotebook(model);
       const local = edited(base, mine, 'local');
-      applyMerge(model, merge(base, base, onDisk(local)), even);
-      const tab = readTab(model);
-      const result = merge(base, tab, onDisk(edited(base, theirs, 'disk')));
+      applyMerge(model, mergeNotebooks(base, base, onDisk(local)), even);
+      const tab = readTabNotebook(model);
+      const result = mergeNotebooks(base, tab, onDisk(edited(base, theirs, 'disk')));
       const keys = applyMerge(model, result, even);
-      expect(seen(readTab(model))).toEqual(seen(result));
-      expect(readTab(model).cells.map(({ key }) => key)).toEqual(keys);
+      expect(seen(readTabNotebook(model))).toEqual(seen(result));
+      expect(readTabNotebook(model).cells.map(({ key }) => key)).toEqual(keys);
       result.cells.forEach((cell, index) => {
         expect(cell.key ?? keys[index]).toBe(keys[index]);
       });
@@ -72,9 +72,15 @@ test.each([5, 4] as const)('an open notebook of nbformat 4.%i shows the merge', 
 test('cells that nothing happened to keep their models', () => {
   const model = openedModel(plain('a', 'b', 'c', 'd'));
   const [a, b, c] = model.sharedModel.cells;
-  arrive(model, onDisk(edited(readTab(model), [{ op: 'delete', cell: 3 }], 'disk')));
-  arrive(model, onDisk(edited(readTab(model), [{ op: 'insert', at: 1, source: 'n' }], 'disk')));
-  arrive(model, onDisk(edited(readTab(model), [{ op: 'write', cell: 0, source: 'A' }], 'disk')));
+  arrive(model, onDisk(edited(readTabNotebook(model), [{ op: 'delete', cell: 3 }], 'disk')));
+  arrive(
+    model,
+    onDisk(edited(readTabNotebook(model), [{ op: 'insert', at: 1, source: 'n' }], 'disk'))
+  );
+  arrive(
+    model,
+    onDisk(edited(readTabNotebook(model), [{ op: 'write', cell: 0, source: 'A' }], 'disk'))
+  );
   const cells = model.sharedModel.cells;
   expect(cells.map(cell => cell.source)).toEqual(['A', 'n', 'b', 'c']);
   expect([cells[0] === a, cells[2] === b, cells[3] === c]).toEqual([true, true, true]);
@@ -84,7 +90,7 @@ test('a cell that must stay keeps its model while the others move around it', ()
   for (const stays of [0, 1, 2, 3]) {
     const model = openedModel(plain('a', 'b', 'c', 'd'));
     const before = model.sharedModel.getCell(stays);
-    const disk = onDisk(readTab(model));
+    const disk = onDisk(readTabNotebook(model));
     arrive(model, { ...disk, cells: [...disk.cells].reverse() }, key =>
       key === `c${stays}` ? 1000 : 1
     );
@@ -95,7 +101,10 @@ test('a cell that must stay keeps its model while the others move around it', ()
 
 test('a new cell has the id it has in the file', () => {
   const model = openedModel(plain('a'));
-  arrive(model, onDisk(edited(readTab(model), [{ op: 'insert', at: 0, source: 'n' }], 'disk')));
+  arrive(
+    model,
+    onDisk(edited(readTabNotebook(model), [{ op: 'insert', at: 0, source: 'n' }], 'disk'))
+  );
   expect(model.sharedModel.cells.map(cell => cell.id)).toEqual(['disk-0', 'c0']);
 });
 
@@ -104,7 +113,10 @@ test('an edit from the disk is one step of undo of its own', () => {
   const [cell] = model.sharedModel.cells;
   cell?.updateSource(0, 0, 'typed ');
   const text = 'typed ONE\ntwo\nTHREE';
-  arrive(model, onDisk(edited(readTab(model), [{ op: 'write', cell: 0, source: text }], 'disk')));
+  arrive(
+    model,
+    onDisk(edited(readTabNotebook(model), [{ op: 'write', cell: 0, source: text }], 'disk'))
+  );
   cell?.updateSource(0, 0, 'more ');
   cell?.undo();
   expect(cell?.source).toBe(text);
@@ -117,7 +129,7 @@ test('an edit from the disk is one step of undo of its own', () => {
 test('cells removed and inserted from the disk are one step of undo of the notebook', () => {
   const model = openedModel(plain('a', 'b', 'c'));
   const disk = edited(
-    readTab(model),
+    readTabNotebook(model),
     [
       { op: 'delete', cell: 1 },
       { op: 'insert', at: 2, source: 'n' }
@@ -170,8 +182,8 @@ test('a cell is replaced when a carriage return is in its former or its new sour
 test('a pinned cell keeps its model, whatever is in its source', () => {
   const model = openedModel(plain('a\r\nb'));
   const [before] = model.sharedModel.cells;
-  const local = readTab(model);
-  const result = merge(local, local, readNotebook(plain('a\r\nc')), new Set(['c0']));
+  const local = readTabNotebook(model);
+  const result = mergeNotebooks(local, local, readNotebook(plain('a\r\nc')), new Set(['c0']));
   applyMerge(model, result, even, new Set(['c0']));
   expect(model.sharedModel.cells).toEqual([before]);
   expect(before?.getSource()).toBe('a\r\nc');

@@ -1,7 +1,7 @@
 import type { Contents } from '@jupyterlab/services';
 import { expect, test } from 'vitest';
 import { readNotebook } from '../../src/merge/notebook';
-import { fetchNotebook, isCurrent } from '../../src/sync/diskVersion';
+import { fetchNotebook, isFileCurrent } from '../../src/sync/diskVersion';
 
 interface Version {
   readonly hash?: string;
@@ -75,14 +75,16 @@ test('a notebook that changes between two reads is answered as it is last, with 
 test('a file is current if it has the known hash, whatever its time', async () => {
   const { contents } = server({ hash: '1', ids: [] });
   const known = { hash: '1', last_modified: 'another time' } as Contents.IModel;
-  expect(await isCurrent(contents, 'a.ipynb', known)).toBe(true);
-  expect(await isCurrent(contents, 'a.ipynb', { ...known, hash: '2' })).toBe(false);
+  expect(await isFileCurrent(contents, 'a.ipynb', known)).toBe(true);
+  expect(await isFileCurrent(contents, 'a.ipynb', { ...known, hash: '2' })).toBe(false);
 });
 
 test('where there is no hash the time decides', async () => {
   const { contents } = server({ ids: [] });
   const known = { last_modified: 'time of undefined' } as Contents.IModel;
-  expect(await isCurrent(contents, 'a.ipynb', known)).toBe(true);
-  expect(await isCurrent(contents, 'a.ipynb', { ...known, last_modified: 'older' })).toBe(false);
-  expect(await isCurrent(contents, 'a.ipynb', null)).toBe(false);
+  expect(await isFileCurrent(contents, 'a.ipynb', known)).toBe(true);
+  expect(await isFileCurrent(contents, 'a.ipynb', { ...known, last_modified: 'older' })).toBe(
+    false
+  );
+  expect(await isFileCurrent(contents, 'a.ipynb', null)).toBe(false);
 });

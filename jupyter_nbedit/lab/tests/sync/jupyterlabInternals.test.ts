@@ -2,7 +2,7 @@ import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { INotebookModel } from '@jupyterlab/notebook';
 import type { Contents } from '@jupyterlab/services';
 import { expect, test } from 'vitest';
-import { ExpectantSaves, takeOver } from '../../src/sync/jupyterlabInternals';
+import { adoptVersion, ConditionalSaves } from '../../src/sync/jupyterlabInternals';
 
 type Context = DocumentRegistry.IContext<INotebookModel>;
 
@@ -49,7 +49,7 @@ function asContext(context: object): Context {
 test('the hash that was fetched becomes the expected one once its content is merged', async () => {
   const context = new TestContext();
   const merged: unknown[] = [];
-  await takeOver(asContext(context), fetched, context.revert, content => {
+  await adoptVersion(asContext(context), fetched, context.revert, content => {
     expect(context.contentsModel.hash).toBe('old');
     merged.push(content);
   });
@@ -60,7 +60,7 @@ test('the hash that was fetched becomes the expected one once its content is mer
 
 test('a merge that fails leaves the expected hash as it is', async () => {
   const context = new TestContext();
-  const failing = takeOver(asContext(context), fetched, context.revert, () => {
+  const failing = adoptVersion(asContext(context), fetched, context.revert, () => {
     throw new Error('not a notebook');
   });
   await expect(failing).rejects.toThrow('not a notebook');
@@ -71,7 +71,7 @@ test('without the private call a revert brings content and hash, and replaces no
   const context = new TestContext();
   Object.assign(context, { _updateContentsModel: undefined });
   const merged: unknown[] = [];
-  await takeOver(asContext(context), fetched, context.revert, content => merged.push(content));
+  await adoptVersion(asContext(context), fetched, context.revert, content => merged.push(content));
   expect(merged).toEqual(['content of the revert']);
   expect(context.contentsModel.hash).toBe('of the revert');
   expect(context.model.replaced).toEqual([]);
@@ -93,17 +93,17 @@ class TestContents {
   }
 }
 
-function withSaves(): { contents: TestContents; saves: ExpectantSaves } {
+function withSaves(): { contents: TestContents; saves: ConditionalSaves } {
   const contents = new TestContents();
-  return { contents, saves: new ExpectantSaves(contents as unknown as Contents.IManager) };
+  return { contents, saves: new ConditionalSaves(contents as unknown as Contents.IManager) };
 }
 
 test('a save that would ask is given up without asking', async () => {
   const { saves } = withSaves();
   const context = new TestContext();
-  expect(await saves.saveUnlessStale(asContext(context), context.save)).toBe(true);
+  expect(await saves.saveIfCurrent(asContext(context), context.save)).toBe(true);
   context.isStale = true;
-  expect(await saves.saveUnlessStale(asContext(context), context.save)).toBe(false);
+  expect(await saves.saveIfCurrent(asContext(context), context.save)).toBe(false);
   expect(context.asked).toBe(0);
   await context.save();
   expect(context.asked).toBe(1);
@@ -113,7 +113,7 @@ test('a save that fails for another reason fails', async () => {
   const { saves } = withSaves();
   const context = new TestContext();
   const save = (): Promise<void> => Promise.reject(new Error('disk full'));
-  await expect(saves.saveUnlessStale(asContext(context), save)).rejects.toThrow('disk full');
+  await expect(saves.saveIfCurrent(asContext(context), save)).rejects.toThrow('disk full');
 });
 
 test('where JupyterLab has no such step it asks as always', async () => {
@@ -122,7 +122,7 @@ test('where JupyterLab has no such step it asks as always', async () => {
   context.isStale = true;
   const asksItself = context.save.bind(context);
   const without = { save: context.save };
-  expect(await saves.saveUnlessStale(asContext(without), asksItself)).toBe(true);
+  expect(await saves.saveIfCurrent(asContext(without), asksItself)).toBe(true);
   expect(context.asked).toBe(1);
 });
 
@@ -132,9 +132,9 @@ test('a save says which version it is to replace, and is given up if there is an
   const save = async (): Promise<void> => {
     await contents.save('a.ipynb', { content: 'mine' });
   };
-  expect(await saves.saveUnlessStale(context, save)).toBe(true);
+  expect(await saves.saveIfCurrent(context, save)).toBe(true);
   contents.hash = 'theirs';
-  expect(await saves.saveUnlessStale(context, save)).toBe(false);
+  expect(await saves.saveIfCurrent(context, save)).toBe(false);
   const said = ['a.ipynb', { content: 'mine', nbedit_expected_hash: 'old' }];
   expect(contents.saved).toEqual([said, said]);
 });
@@ -144,7 +144,7 @@ test('a save of anything else is as it always was', async () => {
   const context = asContext(Object.assign(new TestContext(), { path: 'a.ipynb' }));
   const other = ['b.txt', { content: 'b' }] as const;
   await contents.save(...other);
-  await saves.saveUnlessStale(context, async () => {
+  await saves.saveIfCurrent(context, async () => {
     await contents.save(...other);
   });
   await contents.save('a.ipynb', { content: 'a' });

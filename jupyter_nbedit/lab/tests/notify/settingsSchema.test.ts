@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { chosen, DEFAULTS } from '../../src/notify/settings';
+import { DEFAULT_SETTINGS, parseSettings } from '../../src/notify/settingsSchema';
 
 interface Schema {
   properties: Record<string, { default: unknown; enum?: unknown[] }>;
@@ -13,18 +13,18 @@ test('the defaults are those of the schema', () => {
     name,
     value
   ]);
-  expect(DEFAULTS).toEqual(Object.fromEntries(inSchema));
+  expect(DEFAULT_SETTINGS).toEqual(Object.fromEntries(inSchema));
 });
 
 test('each value that the schema allows is taken over', () => {
   for (const [name, property] of Object.entries(schema.properties)) {
     for (const value of property.enum ?? [true, false]) {
-      expect(chosen({ [name]: value })).toEqual({ ...DEFAULTS, [name]: value });
+      expect(parseSettings({ [name]: value })).toEqual({ ...DEFAULT_SETTINGS, [name]: value });
     }
   }
 });
 
 test('what the schema does not allow counts as not set', () => {
   const values = { toasts: 'some', flash: 'yes', marks: 1, follow: null, conflict: ['ask'] };
-  expect(chosen(values)).toEqual(DEFAULTS);
+  expect(parseSettings(values)).toEqual(DEFAULT_SETTINGS);
 });
