@@ -15,7 +15,7 @@ from hypothesis import settings
 
 from tests.support.clock import Clock
 from tests.support.http import Client, Local
-from tests.support.sampling import enable_nightly, is_nightly, run_seed
+from tests.support.sampling import enable_nightly, get_seed, is_nightly
 from tests.support.servers import run_server
 from tests.support.services import ServiceBuilder
 
@@ -38,7 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
         enable_nightly()
     settings.load_profile("nightly" if is_nightly() else "day")
     if config.option.hypothesis_seed is None:
-        config.option.hypothesis_seed = str(run_seed())
+        config.option.hypothesis_seed = str(get_seed())
     # Else the servers that the tests have started would go on without them.
     signal.signal(signal.SIGTERM, _interrupt)
 
@@ -51,7 +51,7 @@ def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     terminalreporter.write_line(
-        f"The same random cases again: NBEDIT_SEED={run_seed()}, and for Hypothesis "
+        f"The same random cases again: NBEDIT_SEED={get_seed()}, and for Hypothesis "
         f"--hypothesis-seed={config.option.hypothesis_seed}"
     )
 
@@ -70,7 +70,7 @@ def jp_server_config(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def _running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+def _live_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     with run_server(tmp_path_factory.mktemp("live")) as client:
         yield client
 

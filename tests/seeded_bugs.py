@@ -1,4 +1,4 @@
-"""Bugs put into the behaviour of processes on purpose: a suite that finds none of them is useless.
+"""Seeded bugs: change the behaviour of processes so that a named test must fail.
 
 A bug changes a call to the operating system, or a public method of the package or of a library. All
 processes of one run of pytest have it from their start, by a `sitecustomize` module on their path.
@@ -43,12 +43,9 @@ class Bug:
 def run_tests(
     tests: Sequence[str], folder: Path, bug: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Run tests in processes that have a bug, or none; the folder must be empty.
+    """Run tests in processes with a bug, or none; the folder must be empty.
 
-    Raises
-    ------
-    subprocess.TimeoutExpired
-        If they hang, which is no report of a bug.
+    Raise subprocess.TimeoutExpired if they hang, which is no report of a bug.
     """
     (folder / "sitecustomize.py").write_text(
         "from tests import seeded_bugs\n\nseeded_bugs.activate()\n"
@@ -218,10 +215,10 @@ def _sign_untrusted() -> None:
         return await known(self, *arguments)
 
     async def write_and_sign(self: FileStorage, path: str, *arguments: Any) -> Any:
-        written = await write(self, path, *arguments)
+        result = await write(self, path, *arguments)
         text = bytes((await self.read(path)).text).decode()
         notaries[0].sign(nbformat.reads(text, as_version=4))
-        return written
+        return result
 
     TrustManager.find_digest, FileStorage.write = know, write_and_sign
 
@@ -278,7 +275,7 @@ BUGS = {
         _overwrite_changes, f"{_ACTS}[us-renamed]", "before call"
     ),
     "idempotency keys are ignored": Bug(_ignore_idempotency_keys, _WRITERS, "was made twice"),
-    "edits are not in the history": Bug(_skip_history, _WRITERS, "is not in the ledger"),
+    "edits are not in the history": Bug(_skip_history, _WRITERS, "is not in the history"),
     "claims of other servers are ignored": Bug(_ignore_claims, _PROPOSALS, "(200, 200)"),
     "untrusted notebooks are signed": Bug(_sign_untrusted, _TRUST, "assert True == "),
     "trusted notebooks are not signed": Bug(_sign_nothing, _TRUST, "assert False == "),

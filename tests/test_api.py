@@ -1,4 +1,4 @@
-"""What other extensions of the server can do through its settings, in Python."""
+"""The Python API for other server extensions."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ async def test_operations_may_be_structs(app: NbEditApp, notebook: Path) -> None
 
 
 async def test_an_error_is_raised_and_nothing_is_written(app: NbEditApp, notebook: Path) -> None:
-    for operations, said, failure in (
+    for operations, fields, failure in (
         ([{**REPLACE, "cell": "nobody"}], {}, CellNotFound),
         ([REPLACE], {"hash": "0" * 64}, HashMismatch),
         ([REPLACE, {"op": "explode"}], {}, InvalidOperation),
@@ -75,7 +75,7 @@ async def test_an_error_is_raised_and_nothing_is_written(app: NbEditApp, noteboo
         ([REPLACE], {"client": "x" * 1000}, InvalidRequest),
     ):
         with pytest.raises(failure):
-            await app.edit(NAME, operations, user="ada", **said)  # type: ignore[arg-type]
+            await app.edit(NAME, operations, user="ada", **fields)  # type: ignore[arg-type]
     with pytest.raises(InvalidRequest):
         await app.undo(NAME, 0, user="ada")
     assert text(notebook) == TEXT
@@ -110,47 +110,47 @@ async def test_an_edit_waits_for_open_tabs(app: NbEditApp, notebook: Path) -> No
     assert (await app.undo(NAME, user="ada")).tabs.open == 1
 
 
-async def wait_for(told: list[Any], count: int) -> None:
-    await wait_until_async(lambda: len(told) >= count)
+async def wait_for(events: list[Any], count: int) -> None:
+    await wait_until_async(lambda: len(events) >= count)
 
 
 @pytest.mark.usefixtures("notebook")
 async def test_a_listener_gets_every_edit_until_it_is_removed(app: NbEditApp, local: Local) -> None:
-    told: list[dict[str, Any]] = []
-    stop = app.on_edit(told.append)
+    events: list[dict[str, Any]] = []
+    stop = app.on_edit(events.append)
     over_http = await local.patch(NAME, REPLACE, client="robo")
     reply = await app.edit(NAME, [{**REPLACE, "source": "2"}], user="ada")
-    await wait_for(told, 2)
-    assert [event["edit_id"] for event in told] == [over_http.json["edit_id"], reply.edit_id]
-    assert (told[0]["client"], told[1]["user"]) == ("robo", "ada")
-    assert told[1]["operations"] == [{"op": "replace", "cell_id": "beta", "index": 1}]
-    assert "source" not in str(told)
+    await wait_for(events, 2)
+    assert [event["edit_id"] for event in events] == [over_http.json["edit_id"], reply.edit_id]
+    assert (events[0]["client"], events[1]["user"]) == ("robo", "ada")
+    assert events[1]["operations"] == [{"op": "replace", "cell_id": "beta", "index": 1}]
+    assert "source" not in str(events)
     stop()
     stop()
     others: list[dict[str, Any]] = []
     app.on_edit(others.append)
     await app.edit(NAME, [{**REPLACE, "source": "3"}], user="ada")
     await wait_for(others, 1)
-    assert len(told) == 2
+    assert len(events) == 2
 
 
 @pytest.mark.usefixtures("notebook")
 async def test_a_forged_event_is_not_passed_to_listeners(app: NbEditApp, local: Local) -> None:
-    told: list[dict[str, Any]] = []
-    app.on_edit(told.append)
+    events: list[dict[str, Any]] = []
+    app.on_edit(events.append)
     await app.edit(NAME, [REPLACE], user="ada")
-    await wait_for(told, 1)
+    await wait_for(events, 1)
     schema = "https://schema.jupyter.org/jupyter_nbedit/edit/v1"
-    app.serverapp.event_logger.emit(schema_id=schema, data={**told[0], "client": "forged"})  # type: ignore[union-attr]
+    app.serverapp.event_logger.emit(schema_id=schema, data={**events[0], "client": "forged"})  # type: ignore[union-attr]
     await local.patch(NAME, {**REPLACE, "source": "2"})
-    await wait_for(told, 2)
-    assert "forged" not in str(told)
+    await wait_for(events, 2)
+    assert "forged" not in str(events)
 
 
 async def test_a_failing_listener_is_logged_and_affects_no_other(
     app: NbEditApp, notebook: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    told: list[dict[str, Any]] = []
+    events: list[dict[str, Any]] = []
 
     def fail(event: dict[str, Any]) -> None:
         event.clear()
@@ -165,12 +165,12 @@ async def test_a_failing_listener_is_logged_and_affects_no_other(
 
     app.on_edit(fail)
     app.on_edit(fail_later)
-    app.on_edit(told.append)
+    app.on_edit(events.append)
     reply = await app.edit(NAME, [REPLACE], user="ada")
     assert reply.warnings == []
     assert sources(notebook)[1] == "# Changed"
-    await wait_for(told, 1)
-    assert told[0]["operations"]
+    await wait_for(events, 1)
+    assert events[0]["operations"]
     assert f"A listener failed to hear of edit {reply.edit_id}" in caplog.text
     assert "a coroutine's own" in caplog.text
     assert "a listener's own" in caplog.text
@@ -178,14 +178,14 @@ async def test_a_failing_listener_is_logged_and_affects_no_other(
 
 
 async def test_a_listener_may_edit(app: NbEditApp, notebook: Path) -> None:
-    done: list[Any] = []
+    replies: list[Any] = []
 
     async def answer(event: dict[str, Any]) -> None:
         if event["client"] != "echo":
             replace = {"op": "replace", "cell": "alpha", "source": "# seen"}
-            done.append(await app.edit(event["path"], [replace], user="echo", client="echo"))
+            replies.append(await app.edit(event["path"], [replace], user="echo", client="echo"))
 
     app.on_edit(answer)
     await app.edit(NAME, [REPLACE], user="ada")
-    await wait_for(done, 1)
+    await wait_for(replies, 1)
     assert sources(notebook)[:2] == ["# seen", "# Changed"]

@@ -1,4 +1,4 @@
-"""The extension in its server: found, configured, and alone responsible for what it says."""
+"""The extension in its server: discovery, configuration, log and shutdown."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def test_the_package_declares_the_labextension() -> None:
 def test_importing_the_package_does_not_load_a_server() -> None:
     # JupyterLab does so for every extension it lists.
     script = "import sys, jupyter_nbedit; print([n for n in sys.modules if 'server' in n])"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, check=True, text=True
     )
-    assert "jupyter_server" not in done.stdout
+    assert "jupyter_server" not in process.stdout
 
 
 def test_options_are_accepted_on_the_command_line(jp_configurable_serverapp: Any) -> None:

@@ -41,7 +41,7 @@ def test_the_command_prints_its_version() -> None:
 def test_the_demo_without_a_page_prints_every_exchange_and_leaves_nothing_behind(
     own_places: dict[str, str],
 ) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [JUPYTER, "nbedit", "demo", "--no-browser", "--once"],
         env=own_places,
         capture_output=True,
@@ -50,22 +50,20 @@ def test_the_demo_without_a_page_prints_every_exchange_and_leaves_nothing_behind
         check=False,
     )
 
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("\nPATCH /nbedit/notebooks/") == len(STEPS)
-    assert done.stdout.count("\n200 OK\n") == len(STEPS) - 1
-    assert done.stdout.count("\n409 Conflict\n") == 1
-    assert '-    "wet = 100  # a month' in done.stdout
-    assert '+    "wet = 200  # a month' in done.stdout
-    assert f"All {len(STEPS)} answers were as promised" in done.stdout
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert process.stdout.count("\nPATCH /nbedit/notebooks/") == len(STEPS)
+    assert process.stdout.count("\n200 OK\n") == len(STEPS) - 1
+    assert process.stdout.count("\n409 Conflict\n") == 1
+    assert '-    "wet = 100  # a month' in process.stdout
+    assert '+    "wet = 200  # a month' in process.stdout
+    assert f"All {len(STEPS)} answers were as promised" in process.stdout
     assert list(Path(own_places["TMPDIR"]).iterdir()) == []
     # Other extensions may have caches there; Jupyter's own places must be untouched.
-    written = {entry.name for entry in Path(own_places["HOME"]).iterdir()}
-    assert written.isdisjoint({".ipython", ".jupyter", ".local"})
+    names = {entry.name for entry in Path(own_places["HOME"]).iterdir()}
+    assert names.isdisjoint({".ipython", ".jupyter", ".local"})
 
 
-def test_a_signal_ends_the_demo_with_its_server_and_its_files(
-    own_places: dict[str, str],
-) -> None:
+def test_a_signal_ends_the_demo_with_its_server_and_its_files(own_places: dict[str, str]) -> None:
     with subprocess.Popen(
         [JUPYTER, "nbedit", "demo", "--no-browser"],
         env=own_places,
@@ -137,5 +135,7 @@ def test_cli_and_client_load_neither_nbformat_nor_jupyter_server() -> None:
         "import jupyter_nbedit.notebook.apply, jupyter_nbedit.storage.files.storage\n"
         "print({'nbformat', 'jupyter_server'} & set(sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\n"
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout == "set()\n"

@@ -1,4 +1,4 @@
-"""Which tabs have told of an edit, and how long is waited for the others."""
+"""Which tabs have reported an edit, and how long an edit waits for the others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FOREVER_SECONDS = 1e6
 
 
 @dataclass(frozen=True)
-class Change:
+class FakeEdit:
     edit_id: int | None = 7
     hash: str = NEW
     path: str = NAME
@@ -29,24 +29,24 @@ def open_page(tabs: TabRegistry, path: str = NAME, count: int = 1) -> TabConnect
     return page
 
 
-async def count(tabs: TabRegistry, change: Change | None = None, since: int = 0) -> TabCounts:
-    return await tabs.wait_for_reports(change or Change(), since=since, seconds=0)
+async def count(tabs: TabRegistry, change: FakeEdit | None = None, since: int = 0) -> TabCounts:
+    return await tabs.wait_for_reports(change or FakeEdit(), since=since, seconds=0)
 
 
 @pytest.mark.parametrize(
     ("seen", "change", "shown"),
     [
         # Whoever has taken in a later edit has this one.
-        (TabReport(6, OLD, "shown"), Change(), 0),
-        (TabReport(8, NEWER, "shown"), Change(), 1),
+        (TabReport(6, OLD, "shown"), FakeEdit(), 0),
+        (TabReport(8, NEWER, "shown"), FakeEdit(), 1),
         # Whoever heard of no edit is known by the hash.
-        (TabReport(None, NEW, "shown"), Change(), 1),
-        (TabReport(None, NEW, "shown"), Change(edit_id=None), 1),
-        (TabReport(None, NEW, "shown"), Change(hash=NEWER), 0),
+        (TabReport(None, NEW, "shown"), FakeEdit(), 1),
+        (TabReport(None, NEW, "shown"), FakeEdit(edit_id=None), 1),
+        (TabReport(None, NEW, "shown"), FakeEdit(hash=NEWER), 0),
     ],
 )
 async def test_a_tab_has_reported_if_it_shows_the_newest_edit_or_its_hash(
-    seen: TabReport, change: Change, shown: int
+    seen: TabReport, change: FakeEdit, shown: int
 ) -> None:
     tabs = TabRegistry()
     page = open_page(tabs)
@@ -70,7 +70,7 @@ async def test_an_empty_edit_needs_no_report() -> None:
     tabs = TabRegistry()
     tabs.report(open_page(tabs), NAME, TabReport(5, NEW, "shown"))
     open_page(tabs)
-    nothing = Change(edit_id=None, is_written=False)
+    nothing = FakeEdit(edit_id=None, is_written=False)
     counts = await tabs.wait_for_reports(nothing, since=tabs.heard, seconds=FOREVER_SECONDS)
     assert counts == TabCounts(open=2, shown=1)
 
@@ -80,7 +80,7 @@ async def test_a_page_may_have_several_tabs_of_a_notebook_under_several_names() 
     page = tabs.connect()
     tabs.set_open(page, {f"link/{NAME}": 1, NAME: 2})
     tabs.report(page, f"link/{NAME}", TabReport(7, NEW, "shown"))
-    assert await count(tabs, Change(path=f"link/{NAME}")) == TabCounts(open=3, shown=3)
+    assert await count(tabs, FakeEdit(path=f"link/{NAME}")) == TabCounts(open=3, shown=3)
 
 
 async def test_a_report_about_a_notebook_that_is_not_open_is_ignored() -> None:
@@ -100,7 +100,7 @@ async def test_a_report_about_a_notebook_that_is_not_open_is_ignored() -> None:
 
 async def begin_to_wait(tabs: TabRegistry) -> asyncio.Task[TabCounts]:
     """Wait for tabs that never tell, in a task."""
-    waiting = tabs.wait_for_reports(Change(), since=tabs.heard, seconds=FOREVER_SECONDS)
+    waiting = tabs.wait_for_reports(FakeEdit(), since=tabs.heard, seconds=FOREVER_SECONDS)
     task = asyncio.create_task(waiting)
     await take_turns()
     assert not task.done()

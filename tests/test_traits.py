@@ -1,4 +1,4 @@
-"""The traits of the extension are read when the server starts, all of them."""
+"""The traits of the extension are read when the server starts."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ CHANGES = {
 }
 
 
-async def call(local: Local, tool: str, **given: Any) -> Answer:
-    body = json.dumps(given).encode()
+async def call(local: Local, tool: str, **arguments: Any) -> Answer:
+    body = json.dumps(arguments).encode()
     return await local.request("POST", "nbedit", "tools", *tool.split("/"), body=body, headers=JSON)
 
 
@@ -45,8 +45,8 @@ async def test_traits_changed_at_run_time_change_no_route_and_no_tool(
     replace = {"op": "replace", "cell": "alpha", "source": "x" * 2000}
     for path in ("a.ipynb", "outside.ipynb"):
         assert (await local.patch(path, replace)).status == 200
-    given = {"notebook_path": "a.ipynb", "cell_id": "beta", "new_source": "y"}
-    assert (await call(local, "mycode/NotebookEdit", **given)).status == 200
+    arguments = {"notebook_path": "a.ipynb", "cell_id": "beta", "new_source": "y"}
+    assert (await call(local, "mycode/NotebookEdit", **arguments)).status == 200
     read = {"file": "reminders", "action": "read"}
     assert (await call(local, "sections/notebook_edit", **read)).status == 200
     body = json.dumps({"mode": "review"}).encode()

@@ -1,4 +1,4 @@
-"""Measure what one edit costs, ours and the rivals': `python tests/benchmarks`.
+"""Measure what one edit costs in this package and in others: `python tests/benchmarks`.
 
 All rows are of one run, in which contenders take turns, each on files of its own. No test depends
 on what is measured here. `--yardstick` measures only how fast this machine is.

@@ -1,4 +1,4 @@
-"""What a run of the benchmarks needs: a folder, our library, servers and peers, made on demand."""
+"""Folders, servers and peers of one run of the benchmarks, created on demand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tests.benchmarks.connection import Connection
-from tests.benchmarks.files import Edit, Library, choose_ways
+from tests.benchmarks.files import Edit, Library, list_contenders
 from tests.benchmarks.peers import McpServer, NbCli, PeerError, run_mcp_server
 from tests.support.servers import start_server
 
@@ -39,9 +39,9 @@ class Bench:
         """The folder of what is edited without a server."""
         return self.make_folder("files")
 
-    def ways(self) -> dict[str, Edit]:
+    def contenders(self) -> dict[str, Edit]:
         """Return the ways to edit a file in that folder."""
-        return choose_ways(self._library)
+        return list_contenders(self._library)
 
     @cached_property
     def _library(self) -> Library:
@@ -56,7 +56,7 @@ class Bench:
             return None
 
     @cached_property
-    def mcp(self) -> McpServer | None:
+    def mcp_server(self) -> McpServer | None:
         try:
             return self._stack.enter_context(run_mcp_server(self.root / "mcp"))
         except PeerError as error:
@@ -64,12 +64,12 @@ class Bench:
             return None
 
     @cached_property
-    def ours(self) -> Connection:
+    def extended_server(self) -> Connection:
         """A server with our extension, and with an empty signature store."""
         return self._stack.enter_context(self.run_server("ours"))
 
     @cached_property
-    def plain(self) -> Connection:
+    def plain_server(self) -> Connection:
         """A server without our extension."""
         return self._stack.enter_context(self.run_server("plain", is_extended=False))
 

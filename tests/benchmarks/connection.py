@@ -1,4 +1,4 @@
-"""Edits over HTTP, on one connection that stays open."""
+"""Edits over HTTP on one connection that stays open."""
 
 from __future__ import annotations
 
@@ -35,10 +35,12 @@ class Connection:
     def patch(self, file: Path, cell: Cell, text: str) -> float:
         """Edit the cell by one request to us."""
         began = time.perf_counter()
-        self._request_ok("PATCH", f"/nbedit/notebooks/{quote(file.name)}", replacing(cell, text))
+        self._request_ok(
+            "PATCH", f"/nbedit/notebooks/{quote(file.name)}", build_replace(cell, text)
+        )
         return time.perf_counter() - began
 
-    def contents(self, file: Path, cell: Cell, text: str) -> float:
+    def edit_by_contents_api(self, file: Path, cell: Cell, text: str) -> float:
         """Get the notebook from the Contents API, change the cell, put the notebook back."""
         path = f"/api/contents/{quote(file.name)}"
         began = time.perf_counter()
@@ -80,17 +82,11 @@ class RawConnection:
         return head.encode() + body
 
     def build_patch(self, file: Path, cell: Cell, text: str) -> bytes:
-        body = orjson.dumps(replacing(cell, text))
+        body = orjson.dumps(build_replace(cell, text))
         return self.build("PATCH", f"/nbedit/notebooks/{quote(file.name)}", body)
 
     def send(self, request: bytes) -> None:
-        """Send a request and read the whole answer.
-
-        Raises
-        ------
-        RuntimeError
-            If its status is not 200.
-        """
+        """Send a request and read the reply; raise RuntimeError if its status is not 200."""
         self._socket.sendall(request)
         answer = b""
         while b"\r\n\r\n" not in answer:
@@ -109,6 +105,6 @@ class RawConnection:
         return received
 
 
-def replacing(cell: Cell, text: str) -> dict[str, Any]:
+def build_replace(cell: Cell, text: str) -> dict[str, Any]:
     """Return the body of a request that replaces the source of a cell."""
     return {"operations": [{"op": "replace", "cell": cell, "source": text}]}

@@ -1,4 +1,4 @@
-"""The ways to edit one cell of a file: the floor, ours, and what scripts do without us."""
+"""Ways to edit one cell of a file: a plain copy, this package, and scripts with nbformat."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def copy(file: Path, _cell: Cell, _text: str) -> float:
     return time.perf_counter() - began
 
 
-def with_nbformat(file: Path, cell: Cell, text: str) -> float:
+def edit_with_nbformat(file: Path, cell: Cell, text: str) -> float:
     """Read the notebook with nbformat, change the cell, write the notebook."""
     began = time.perf_counter()
     notebook = nbformat.read(file, as_version=4)
@@ -64,16 +64,16 @@ def with_nbformat(file: Path, cell: Cell, text: str) -> float:
     return time.perf_counter() - began
 
 
-def with_orjson(file: Path, cell: Cell, text: str) -> float:
+def edit_with_orjson(file: Path, cell: Cell, text: str) -> float:
     """Parse the whole file as fast as can be, change the cell, write all of it durably."""
     temporary = file.with_suffix(".orjson")
     began = time.perf_counter()
     notebook = orjson.loads(file.read_bytes())
     change_source(notebook, cell, text)
-    with temporary.open("wb") as written:
-        written.write(orjson.dumps(notebook, option=orjson.OPT_INDENT_2))
-        written.flush()
-        os.fsync(written.fileno())
+    with temporary.open("wb") as result:
+        result.write(orjson.dumps(notebook, option=orjson.OPT_INDENT_2))
+        result.flush()
+        os.fsync(result.fileno())
     temporary.replace(file)
     return time.perf_counter() - began
 
@@ -129,25 +129,25 @@ class Library:
             read = await load_notebook(storage, path, documents)
             # A replaced cell keeps its id.
             applied = apply_operations(read.document, operations, fresh_id=str)
-            with _noting_renames() as renames:
-                written = await storage.write(path, read.content, applied.splices)
-            documents.put(written.hash, read.document.apply_splices(applied.splices))
+            with _record_renames() as renames:
+                result = await storage.write(path, read.content, applied.splices)
+            documents.put(result.hash, read.document.apply_splices(applied.splices))
         return renames[-1] - began
 
 
-def choose_ways(library: Library) -> dict[str, Edit]:
+def list_contenders(library: Library) -> dict[str, Edit]:
     """Return the ways to edit a file in this process, the floor first."""
     return {
         FLOOR: copy,
         FIRST: library.edit_first,
         NEXT: library.edit_next,
-        ORJSON: with_orjson,
-        NBFORMAT: with_nbformat,
+        ORJSON: edit_with_orjson,
+        NBFORMAT: edit_with_nbformat,
     }
 
 
 @contextmanager
-def _noting_renames() -> Iterator[list[float]]:
+def _record_renames() -> Iterator[list[float]]:
     """Return the times at which a new file has replaced an old one."""
     times: list[float] = []
     put = FileExchange.commit
@@ -161,7 +161,7 @@ def _noting_renames() -> Iterator[list[float]]:
         yield times
 
 
-def check_edited(file: Path, cell: Cell, text: str) -> None:
+def check_edit(file: Path, cell: Cell, text: str) -> None:
     """Raise RuntimeError if an edit was not made: its time would mean nothing."""
     found = find(orjson.loads(file.read_bytes())["cells"], cell)
     if "".join(found["source"]) != text:

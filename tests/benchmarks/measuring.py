@@ -39,16 +39,9 @@ class Figure:
 
 @dataclass(frozen=True)
 class Contender:
-    """One way to make an edit.
+    """One way to make an edit; `edit` makes the n-th one and returns its seconds.
 
-    Parameters
-    ----------
-    edit
-        Makes the n-th edit, and returns how many seconds it took.
-    rounds
-        How often it is measured at most; None for as often as the rest.
-    may_fail
-        Whether it is left out from its first exception on.
+    It is measured at most `rounds` times; with `may_fail` its first exception ends that.
     """
 
     edit: Callable[[int], float]

@@ -18,7 +18,7 @@ if __name__ == "__main__":
 from tests.benchmarks import notebooks
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.connection import CONTENTS
-from tests.benchmarks.files import FIRST, NBFORMAT, ORJSON, Edit, Library, choose_ways, source
+from tests.benchmarks.files import FIRST, NBFORMAT, ORJSON, Edit, Library, list_contenders, source
 from tests.benchmarks.measuring import Figure
 from tests.benchmarks.report import Check, Row
 from tests.benchmarks.rows_http import trust
@@ -62,8 +62,8 @@ def measure_memory(bench: Bench) -> list[Row]:
             file = bench.files / "memory.ipynb"
             file.write_bytes(content)
             command = (sys.executable, "-W", "ignore", __file__, who, file)
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-            peaks.setdefault("library" if who == FIRST else who, []).append(float(done.stdout))
+            process = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+            peaks.setdefault("library" if who == FIRST else who, []).append(float(process.stdout))
             file.unlink()
         for number, who in enumerate((SERVER, TRUSTED, CONTENTS)):
             folder = f"memory-{kind.replace(' ', '-')}-{number}"
@@ -78,7 +78,7 @@ def measure_memory(bench: Bench) -> list[Row]:
 
 def _measure_server(bench: Bench, who: str, folder: str, content: bytes) -> float:
     with bench.run_server(folder, is_extended=who != CONTENTS) as connection:
-        edit = connection.contents if who == CONTENTS else connection.patch
+        edit = connection.edit_by_contents_api if who == CONTENTS else connection.patch
         if who == TRUSTED:
             trust(connection, content)
         file = connection.server.root / "large.ipynb"
@@ -89,7 +89,7 @@ def _measure_server(bench: Bench, who: str, folder: str, content: bytes) -> floa
 def _measure_edit(edit: Edit, file: Path, pid: int) -> float:
     """Edit a small notebook, which imports what is needed; then measure the edit of the file."""
     small = file.with_name("small.ipynb")
-    small.write_bytes(notebooks.mixed(20_000))
+    small.write_bytes(notebooks.build_mixed(20_000))
     for turn in range(3):
         edit(small, notebooks.EDITED, source(turn))
     peak = Peak(pid)
@@ -100,7 +100,7 @@ def _measure_edit(edit: Edit, file: Path, pid: int) -> float:
 def main() -> None:
     who, file = sys.argv[1], Path(sys.argv[2])
     with closing(Library(file.parent)) as library:
-        print(_measure_edit(choose_ways(library)[who], file, os.getpid()))
+        print(_measure_edit(list_contenders(library)[who], file, os.getpid()))
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ _ID = b"the-id-of-this-cell"
 _VARIANTS = 8
 
 
-def mixed(size: int) -> bytes:
+def build_mixed(size: int) -> bytes:
     """Make a notebook of about that many bytes: prose, code with text output, plots."""
     chance = random.Random(size)  # noqa: S311 - reproducible, not secret
     plot = min(150_000, size // 20)
@@ -34,34 +34,37 @@ def mixed(size: int) -> bytes:
         for _ in range(_VARIANTS)
         for kind in (_prose(chance), _code(chance, _stream(chance, 10)), _plot(chance, plot))
     ]
-    return _assembled(_up_to(size, kinds))
+    return _join_cells(_fill(size, kinds))
 
 
-def pictures(size: int) -> bytes:
+def build_pictures(size: int) -> bytes:
     """Make a notebook of about that many bytes, nearly all of them plots."""
     chance = random.Random(size)  # noqa: S311 - as above
-    return _assembled(_up_to(size, [_plot(chance, 250_000) for _ in range(_VARIANTS)]))
+    return _join_cells(_fill(size, [_plot(chance, 250_000) for _ in range(_VARIANTS)]))
 
 
-def printed(size: int) -> bytes:
+def build_printed(size: int) -> bytes:
     """Make a notebook of about that many bytes, nearly all of them lines of text output."""
     chance = random.Random(size)  # noqa: S311 - as above
     kinds = [_code(chance, _stream(chance, 2_500)) for _ in range(_VARIANTS)]
-    return _assembled(_up_to(size, kinds))
+    return _join_cells(_fill(size, kinds))
 
 
-def many(cells: int) -> bytes:
+def build_many_cells(cells: int) -> bytes:
     """Make a notebook of that many small cells, of about 360 bytes each."""
     chance = random.Random(cells)  # noqa: S311 - as above
     kinds = cycle([kind for _ in range(_VARIANTS) for kind in (_code(chance), _note(chance))])
-    return _assembled([next(kinds) for _ in range(cells - 1)])
+    return _join_cells([next(kinds) for _ in range(cells - 1)])
 
 
 #: Notebooks that are nearly all output, by its kind.
-LARGE: Mapping[str, Callable[[int], bytes]] = {"plots": pictures, "printed text": printed}
+LARGE: Mapping[str, Callable[[int], bytes]] = {
+    "plots": build_pictures,
+    "printed text": build_printed,
+}
 
 
-def _up_to(size: int, kinds: list[bytes]) -> list[bytes]:
+def _fill(size: int, kinds: list[bytes]) -> list[bytes]:
     endless = cycle(kinds)
     chosen = []
     while size > 0:
@@ -70,7 +73,7 @@ def _up_to(size: int, kinds: list[bytes]) -> list[bytes]:
     return chosen
 
 
-def _assembled(cells: list[bytes]) -> bytes:
+def _join_cells(cells: list[bytes]) -> bytes:
     """Put cells into a notebook, each with its id, and the one to edit in the middle."""
     named = [cell.replace(_ID, b"cell-%06d" % number, 1) for number, cell in enumerate(cells)]
     chance = random.Random(0)  # noqa: S311 - as above
@@ -80,17 +83,17 @@ def _assembled(cells: list[bytes]) -> bytes:
 
 
 def _prose(chance: random.Random) -> bytes:
-    return _dumped("markdown", ["## A section\n", "\n", _sentence(chance, 60)])
+    return _dump_cell("markdown", ["## A section\n", "\n", _sentence(chance, 60)])
 
 
 def _note(chance: random.Random) -> bytes:
-    return _dumped("markdown", [_sentence(chance, 8) + "\n" for _ in range(6)])
+    return _dump_cell("markdown", [_sentence(chance, 8) + "\n" for _ in range(6)])
 
 
 def _code(chance: random.Random, *outputs: dict[str, Any]) -> bytes:
     lines = [f"x_{line} = {_sentence(chance, 6)!r}\n" for line in range(4)]
     run = {"execution_count": chance.randrange(1000), "outputs": outputs}
-    return _dumped("code", [*lines, "print(x_0)"], **run)
+    return _dump_cell("code", [*lines, "print(x_0)"], **run)
 
 
 def _plot(chance: random.Random, size: int) -> bytes:
@@ -104,7 +107,7 @@ def _stream(chance: random.Random, lines: int) -> dict[str, Any]:
     return {"name": "stdout", "output_type": "stream", "text": text}
 
 
-def _dumped(kind: str, source: list[str], **members: Any) -> bytes:
+def _dump_cell(kind: str, source: list[str], **members: Any) -> bytes:
     cell = {"cell_type": kind, "id": _ID.decode(), "metadata": {}, "source": source, **members}
     lines = json.dumps(cell, indent=1, sort_keys=True).splitlines()
     return "\n".join(f"  {line}" for line in lines).encode()

@@ -1,4 +1,4 @@
-"""Installed peers, each driven through its own interface."""
+"""Installed peers, each called through its own interface."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from jupyter_nbedit.cli.demo.server import run_server
 from tests.benchmarks.connection import Connection
-from tests.benchmarks.files import Cell, check_edited
+from tests.benchmarks.files import Cell, check_edit
 from tests.support.http import Client
 from tests.support.paths import CACHE
 
@@ -55,13 +55,13 @@ class NbCli:
         named = ("--cell-index", str(cell)) if isinstance(cell, int) else ("--cell", cell)
         command = (self._program, "cell", "update", file, *named, "--source", text)
         began = time.perf_counter()
-        done = subprocess.run(
+        process = subprocess.run(
             command, capture_output=True, text=True, timeout=LIMIT, check=False, cwd=file.parent
         )
         took = time.perf_counter() - began
-        if done.returncode:
-            raise PeerError(f"{NB_CLI} failed: {done.stderr.strip()[-300:]}")
-        check_edited(file, cell, text)
+        if process.returncode:
+            raise PeerError(f"{NB_CLI} failed: {process.stderr.strip()[-300:]}")
+        check_edit(file, cell, text)
         return took
 
 
@@ -90,7 +90,7 @@ class McpServer:
         result = answer.get("result", {})
         if status != HTTPStatus.OK or "result" not in answer or result.get("isError"):
             raise PeerError(f"{MCP} failed: {str(answer)[:300]}")
-        check_edited(self._root / _EDITED, cell, text)
+        check_edit(self._root / _EDITED, cell, text)
         return took
 
 

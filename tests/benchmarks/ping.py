@@ -1,4 +1,4 @@
-"""Ask a server for little, over and over; print how many milliseconds each answer took.
+"""Send small requests in a loop, and print the milliseconds of each reply.
 
 A process of its own: what the benchmark does must not delay it.
 """

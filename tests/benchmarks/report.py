@@ -1,4 +1,4 @@
-"""What the benchmarks found: rows of figures, compared with their targets, as Markdown."""
+"""The results of the benchmarks: rows of figures, compared with their targets, as Markdown."""
 
 from __future__ import annotations
 
@@ -113,13 +113,7 @@ def describe_machine() -> str:
 
 
 def write_page(page: Path, rows: Sequence[Row], missing: Mapping[str, str]) -> None:
-    """Put the report between the marks of a page.
-
-    Raises
-    ------
-    ValueError
-        If the page does not have them.
-    """
+    """Put the report between the markers of a page; raise ValueError if it has none."""
     before, _, rest = page.read_text().partition(BEGIN)
     _, mark, after = rest.partition(END)
     if not mark:

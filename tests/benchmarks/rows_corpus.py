@@ -22,7 +22,7 @@ def measure_corpus(bench: Bench) -> list[Row]:
     cells = {file: cell for file in notebooks if (cell := _find_middle(file)) is not None}
     if not cells:
         return [Row("real notebooks", [], remark="The corpora are not beside this checkout.")]
-    ways = bench.ways()
+    ways = bench.contenders()
     contenders = {}
     for number, (who, edit) in enumerate(ways.items()):
         folder = bench.make_folder("files", f"corpus-{number}")
@@ -48,8 +48,8 @@ def measure_corpus(bench: Bench) -> list[Row]:
     rivals = ", ".join(f"{who} {_format_both(ratios[who])}" for who in (NBFORMAT, ORJSON))
     figures = {f"{who}, ratio": Figure.summarize(values) for who, values in ratios.items()}
     for who in ways:
-        taken = [1000 * medians[file, who] for file in edited if (file, who) in medians]
-        figures[f"{who}, ms"] = Figure.summarize(taken)
+        durations = [1000 * medians[file, who] for file in edited if (file, who) in medians]
+        figures[f"{who}, ms"] = Figure.summarize(durations)
     remark = (
         f"{len(edited)} notebooks, {sum(file.stat().st_size for file in edited) / 1e6:.0f} MB; "
         f"next edit of the same {_format_both(ratios[NEXT])}; {len(notebooks) - len(edited)} "

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.benchmarks import notebooks
 from tests.benchmarks.bench import Bench
-from tests.benchmarks.files import FIRST, FLOOR, NBFORMAT, NEXT, Edit, check_edited, source
+from tests.benchmarks.files import FIRST, FLOOR, NBFORMAT, NEXT, Edit, check_edit, source
 from tests.benchmarks.measuring import Contender, Figure, fit_exponent, measure_in_turns
 from tests.benchmarks.peers import NB_CLI
 from tests.benchmarks.report import Check, Row, format_ratio
@@ -42,7 +42,7 @@ def measure_large(bench: Bench) -> list[Row]:
 
 def measure_cells(bench: Bench) -> list[Row]:
     """10,000 cells."""
-    content = notebooks.many(10_000)
+    content = notebooks.build_many_cells(10_000)
     measured = _measure(bench, {"cells": content}, bench.rounds(9))["cells"]
     first = measured[FIRST]
     checks = [
@@ -58,8 +58,8 @@ def measure_cells(bench: Bench) -> list[Row]:
 def measure_growth(bench: Bench) -> list[Row]:
     """20 KB to 200 MB, and 10 to 100,000 cells."""
     return [
-        _measure_growth(bench, "bytes, 20 KB to 200 MB", SIZES, notebooks.mixed),
-        _measure_growth(bench, "cells, 10 to 100,000", CELLS, notebooks.many),
+        _measure_growth(bench, "bytes, 20 KB to 200 MB", SIZES, notebooks.build_mixed),
+        _measure_growth(bench, "cells, 10 to 100,000", CELLS, notebooks.build_many_cells),
     ]
 
 
@@ -95,7 +95,7 @@ def _measure(
     bench: Bench, contents: Mapping[str, bytes], rounds: int, slow_rounds: int = 3
 ) -> dict[str, dict[str, Figure]]:
     """Measure every way to edit each of some notebooks, each way on a file of its own."""
-    ways = bench.ways()
+    ways = bench.contenders()
     if bench.nb_cli is not None:
         ways[NB_CLI] = bench.nb_cli.edit
     contenders = {}
@@ -114,7 +114,7 @@ def _measure(
 def _edit_checked(edit: Edit, file: Path, turn: int, *, edits: bool) -> float:
     seconds = edit(file, notebooks.EDITED, source(turn))
     if edits:
-        check_edited(file, notebooks.EDITED, source(turn))
+        check_edit(file, notebooks.EDITED, source(turn))
     return seconds
 
 

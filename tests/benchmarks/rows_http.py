@@ -15,7 +15,7 @@ from nbformat.sign import NotebookNotary
 from tests.benchmarks import notebooks
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.connection import CONTENTS, Connection
-from tests.benchmarks.files import Edit, check_edited, source
+from tests.benchmarks.files import Edit, check_edit, source
 from tests.benchmarks.measuring import SETTLE_SECONDS, Figure
 from tests.benchmarks.peers import MCP
 from tests.benchmarks.report import Check, Row, format_figure, format_ratio
@@ -33,16 +33,16 @@ def measure_http(bench: Bench) -> list[Row]:
     """20 KB, 10,000 cells and 100 MB, beside the Contents API."""
     with bench.run_server("filled") as filled:
         ways = {
-            EMPTY: (bench.ours, bench.ours.patch),
+            EMPTY: (bench.extended_server, bench.extended_server.patch),
             UNTRUSTED: (filled, filled.patch),
             TRUSTED: (filled, filled.patch),
-            CONTENTS: (bench.plain, bench.plain.contents),
+            CONTENTS: (bench.plain_server, bench.plain_server.edit_by_contents_api),
         }
         runs = [
-            _Run("20 KB", notebooks.mixed(20_000), 5, ways, 5),
-            _Run("10,000 cells", notebooks.many(10_000), 100, ways, 2),
-            _Run("100 MB of plots", notebooks.pictures(100_000_000), 20, ways),
-            _Run("100 MB of printed text", notebooks.printed(100_000_000), 20, ways),
+            _Run("20 KB", notebooks.build_mixed(20_000), 5, ways, 5),
+            _Run("10,000 cells", notebooks.build_many_cells(10_000), 100, ways, 2),
+            _Run("100 MB of plots", notebooks.build_pictures(100_000_000), 20, ways),
+            _Run("100 MB of printed text", notebooks.build_printed(100_000_000), 20, ways),
         ]
         trust(filled, *(run.content for run in runs), others=SIGNATURES)
         for turn in range(bench.rounds(4) + 1):
@@ -69,8 +69,8 @@ def _edit_all(bench: Bench, runs: list[_Run], *, is_counted: bool, has_mcp: bool
     time.sleep(SETTLE_SECONDS)
     for run in runs:
         run.edit(run.ways, source(1), "{}", is_counted=is_counted)
-        if has_mcp and bench.mcp is not None:
-            seconds = bench.mcp.edit(run.content, notebooks.EDITED, source(1))
+        if has_mcp and bench.mcp_server is not None:
+            seconds = bench.mcp_server.edit(run.content, notebooks.EDITED, source(1))
             run.note(MCP, seconds, is_counted=is_counted)
     time.sleep(SETTLE_SECONDS)
     for run in runs:
@@ -105,7 +105,7 @@ class _Run:
             for who in ways:
                 file = self.files[who, number]
                 seconds = self.ways[who][1](file, notebooks.EDITED, text)
-                check_edited(file, notebooks.EDITED, text)
+                check_edit(file, notebooks.EDITED, text)
                 self.note(name.format(who), seconds, is_counted=is_counted)
 
     def note(self, who: str, seconds: float, *, is_counted: bool) -> None:

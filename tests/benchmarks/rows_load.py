@@ -1,4 +1,4 @@
-"""How many edits a second there are, and how long other requests wait."""
+"""Edits per second, and the time that other requests wait."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def measure_yardstick(bench: Bench) -> float:
 
     Durations in the documentation are for a machine of which this is known.
     """
-    with closing(RawConnection(bench.plain.server)) as raw:
+    with closing(RawConnection(bench.plain_server.server)) as raw:
         status = raw.build("GET", "/api/status")
         _count_per_second(lambda: raw.send(status))
         return _count_per_second(lambda: raw.send(status), YARDSTICK_SECONDS)
@@ -43,9 +43,9 @@ def measure_yardstick(bench: Bench) -> float:
 
 def measure_rate(bench: Bench) -> list[Row]:
     """Durable edits a second, of a trusted notebook that stays trusted."""
-    content = notebooks.mixed(20_000)
+    content = notebooks.build_mixed(20_000)
     turns = count()
-    plain, mcp = bench.plain, bench.mcp
+    plain, mcp = bench.plain_server, bench.mcp_server
     copy = plain.server.root / "edited.ipynb"
     copy.write_bytes(content)
     with bench.run_server("rate") as ours, closing(RawConnection(ours.server)) as raw:
@@ -56,7 +56,9 @@ def measure_rate(bench: Bench) -> list[Row]:
         work: dict[str, Callable[[], object]] = {
             "ours": lambda: raw.send(raw.build_patch(file, notebooks.EDITED, source(next(turns)))),
             STATUS: lambda: raw.send(status),
-            CONTENTS: lambda: plain.contents(copy, notebooks.EDITED, source(next(turns))),
+            CONTENTS: lambda: plain.edit_by_contents_api(
+                copy, notebooks.EDITED, source(next(turns))
+            ),
         }
         if mcp is not None:
             mcp.edit(content, notebooks.EDITED, source(next(turns)))
@@ -99,17 +101,17 @@ def _measure_large(bench: Bench) -> Row:
         file_name = "large.ipynb"
         for turn in range(bench.rounds(6)):
             for who, connection, edit in (
-                ("ours", bench.ours, bench.ours.patch),
-                (CONTENTS, bench.plain, bench.plain.contents),
+                ("ours", bench.extended_server, bench.extended_server.patch),
+                (CONTENTS, bench.plain_server, bench.plain_server.edit_by_contents_api),
             ):
                 file = connection.server.root / file_name
                 file.write_bytes(content)
                 os.sync()
                 time.sleep(SETTLE_SECONDS)
-                with _pinging(connection) as pings:
+                with _run_ping(connection) as pings:
                     took = edit(file, notebooks.EDITED, source(turn))
                 waits.setdefault(f"{who}, {kind}", []).append(max(pings))
-                with _pinging(connection) as pings:
+                with _run_ping(connection) as pings:
                     time.sleep(took)
                 waits[IDLE].append(max(pings))
                 file.unlink()
@@ -122,12 +124,12 @@ def _measure_slow(bench: Bench) -> Row:
     waits: dict[str, list[float]] = {IDLE: []}
     for kind, build in DOCUMENTS.items():
         cells = [samples.markdown(build(SLOW_BYTES), "slow"), samples.markdown("# ok", "ok")]
-        (bench.ours.server.root / "slow.ipynb").write_bytes(samples.notebook(*cells))
-        with _pinging(bench.ours) as pings:
-            bench.ours.request("GET", f"{path}?section=ok")
-            bench.ours.request("PATCH", path, {"operations": [operation]})
+        (bench.extended_server.server.root / "slow.ipynb").write_bytes(samples.notebook(*cells))
+        with _run_ping(bench.extended_server) as pings:
+            bench.extended_server.request("GET", f"{path}?section=ok")
+            bench.extended_server.request("PATCH", path, {"operations": [operation]})
         waits[f"ours, {kind}"] = [max(pings)]
-        with _pinging(bench.ours) as pings:
+        with _run_ping(bench.extended_server) as pings:
             time.sleep(WINDOW_SECONDS)
         waits[IDLE].append(max(pings))
     return _build_row("longest wait of another request beside slow Markdown", waits, 100)
@@ -145,7 +147,7 @@ def _build_row(name: str, waits: Mapping[str, list[float]], limit: float) -> Row
 
 
 @contextmanager
-def _pinging(connection: Connection) -> Iterator[list[float]]:
+def _run_ping(connection: Connection) -> Iterator[list[float]]:
     """Ping a server from another process while the block runs; then give the waits in ms."""
     waits: list[float] = []
     command = (sys.executable, Path(__file__).with_name("ping.py"), str(connection.server.port))

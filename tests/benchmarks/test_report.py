@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.benchmarks import notebooks
-from tests.benchmarks.files import FLOOR, Library, check_edited, choose_ways, source
+from tests.benchmarks.files import FLOOR, Library, check_edit, list_contenders, source
 from tests.benchmarks.measuring import Figure
 from tests.benchmarks.report import BEGIN, END, Check, Row, write_page
 from tests.support.paths import ROOT
@@ -16,7 +16,7 @@ PAGE = ROOT / "docs" / "how-we-know.md"
 
 
 @pytest.mark.parametrize(
-    ("value", "limit", "at_least", "shown"),
+    ("value", "limit", "at_least", "text"),
     [
         (1.5, 1.5, False, "1.50x"),
         (1.501, 1.5, False, "1.501x"),
@@ -26,23 +26,23 @@ PAGE = ROOT / "docs" / "how-we-know.md"
     ],
 )
 def test_a_missed_target_is_never_rounded_to_a_met_one(
-    *, value: float, limit: float, at_least: bool, shown: str
+    *, value: float, limit: float, at_least: bool, text: str
 ) -> None:
     check = Check(value, limit, "x", at_least=at_least)
-    assert check.format_value() == shown
+    assert check.format_value() == text
     assert check.is_met == (value >= limit if at_least else value <= limit)
 
 
 def test_every_contender_makes_the_measured_edit(tmp_path: Path) -> None:
     file = tmp_path / "a.ipynb"
     with closing(Library(tmp_path)) as library:
-        for who, edit in choose_ways(library).items():
-            file.write_bytes(notebooks.mixed(20_000))
+        for who, edit in list_contenders(library).items():
+            file.write_bytes(notebooks.build_mixed(20_000))
             assert edit(file, notebooks.EDITED, source(1)) > 0
             if who != FLOOR:
-                check_edited(file, notebooks.EDITED, source(1))
+                check_edit(file, notebooks.EDITED, source(1))
     with pytest.raises(RuntimeError):
-        check_edited(file, notebooks.EDITED, source(2))
+        check_edit(file, notebooks.EDITED, source(2))
 
 
 def test_only_the_text_between_the_markers_of_the_page_is_replaced(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The SQLite file: private, shared, and never in the way."""
+"""The SQLite file: private, shared, and recovered from failures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PRIVATE = {(True, 0o700), (False, 0o600)}
 LATER_SECONDS = 10
 
 
-class Folder:
+class DatabaseFolder:
     """A folder with the file, and connections to it that are closed at the end."""
 
     def __init__(self, services: ServiceBuilder) -> None:
@@ -44,7 +44,7 @@ class Folder:
     def read_files(self) -> bytes:
         return self.services.read_database_files()
 
-    def list_aside(self) -> list[Path]:
+    def list_quarantined(self) -> list[Path]:
         """List the files that were moved aside."""
         return list(self.path.glob(f"{NAME}.corrupt-*"))
 
@@ -56,34 +56,34 @@ class Folder:
 
 
 @pytest.fixture
-def folder(services: ServiceBuilder) -> Folder:
-    return Folder(services)
+def folder(services: ServiceBuilder) -> DatabaseFolder:
+    return DatabaseFolder(services)
 
 
 @pytest.fixture
-def opened(folder: Folder) -> Database:
+def opened(folder: DatabaseFolder) -> Database:
     return folder.open()
 
 
-async def put(base: Database, text: str) -> None:
+async def write_text(base: Database, text: str) -> None:
     await base.write(lambda found: found.execute("INSERT INTO texts (text) VALUES (?)", (text,)))
 
 
-async def texts(base: Database) -> list[str]:
+async def read_texts(base: Database) -> list[str]:
     return await base.read(
         lambda found: [text for (text,) in found.execute("SELECT text FROM texts ORDER BY rowid")]
     )
 
 
 async def test_files_that_others_could_read_are_made_private(
-    opened: Database, folder: Folder
+    opened: Database, folder: DatabaseFolder
 ) -> None:
-    await put(opened, "x")
+    await write_text(opened, "x")
     for path in folder.path.iterdir():
         path.chmod(0o666)
     folder.path.chmod(0o755)
     base = folder.open()
-    await put(base, "y")
+    await write_text(base, "y")
     assert folder.list_modes() == PRIVATE
     # What is sorted goes to no file at all.
     assert await base.read(lambda found: found.execute("PRAGMA temp_store").fetchone()) == (2,)
@@ -96,20 +96,20 @@ async def test_a_failed_transaction_changes_nothing(opened: Database) -> None:
 
     with pytest.raises(ZeroDivisionError):
         await opened.write(half)
-    assert await texts(opened) == []
+    assert await read_texts(opened) == []
 
 
 async def test_a_purge_that_another_server_blocked_is_completed_later(
-    opened: Database, folder: Folder
+    opened: Database, folder: DatabaseFolder
 ) -> None:
-    await put(opened, CANARY)
+    await write_text(opened, CANARY)
     with closing(folder.connect()) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM texts").fetchall()
         await opened.write(lambda base: base.execute("DELETE FROM texts"), forget=True)
         assert CANARY.encode() in folder.read_files()
         reader.execute("COMMIT")
-    await put(opened, "x")
+    await write_text(opened, "x")
     assert CANARY.encode() not in folder.read_files()
 
 
@@ -118,10 +118,10 @@ async def test_a_purge_that_another_server_blocked_is_completed_later(
 
 @pytest.mark.parametrize("is_open", [False, True])
 async def test_a_corrupt_file_is_quarantined_and_replaced_by_a_new_one(
-    opened: Database, folder: Folder, caplog: pytest.LogCaptureFixture, *, is_open: bool
+    opened: Database, folder: DatabaseFolder, caplog: pytest.LogCaptureFixture, *, is_open: bool
 ) -> None:
     for number in range(200):
-        await put(opened, str(number) * 100)
+        await write_text(opened, str(number) * 100)
     if is_open:
         await opened.write(lambda _: None, forget=True)
     else:
@@ -133,11 +133,11 @@ async def test_a_corrupt_file_is_quarantined_and_replaced_by_a_new_one(
         raw.write(b"\xff" * (size - 4096))
     # What is in SQLite's own memory is not looked at again by the one that has it open.
     finder = folder.open() if is_open else opened
-    await put(finder, "x")
+    await write_text(finder, "x")
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     # Whoever had the old one open goes on with the new one.
-    assert await texts(finder) == await texts(opened) == ["x"]
-    (aside,) = folder.list_aside()
+    assert await read_texts(finder) == await read_texts(opened) == ["x"]
+    (aside,) = folder.list_quarantined()
     assert aside.stat().st_size == size
     assert folder.list_modes() == PRIVATE
 
@@ -152,7 +152,7 @@ async def test_a_corrupt_file_is_quarantined_and_replaced_by_a_new_one(
     ],
 )
 async def test_a_file_with_a_flipped_bit_that_sqlite_accepts_is_quarantined(
-    folder: Folder, was: bytes, now: bytes
+    folder: DatabaseFolder, was: bytes, now: bytes
 ) -> None:
     schema = Schema((("CREATE TABLE notes (note TEXT, UNIQUE (note))",),), ["notes"])
 
@@ -170,36 +170,38 @@ async def test_a_file_with_a_flipped_bit_that_sqlite_accepts_is_quarantined(
     await add(base, "another")
     found = await base.read(lambda found: found.execute("SELECT note FROM notes").fetchall())
     assert found == [("a canary",), ("another",)]
-    assert len(folder.list_aside()) == 1
+    assert len(folder.list_quarantined()) == 1
 
 
 async def test_a_file_of_another_program_is_quarantined_and_deleted_later(
-    folder: Folder,
+    folder: DatabaseFolder,
 ) -> None:
     folder.path.mkdir()
     with closing(folder.connect()) as other:
         other.execute("CREATE TABLE edits (x)")
     first = folder.open()
-    await put(first, "x")
+    await write_text(first, "x")
     await first.close()
     for days, count in ((1, 1), (-1, 0)):
-        assert await texts(folder.open(keep_days=days)) == ["x"]
-        assert len(folder.list_aside()) == count
+        assert await read_texts(folder.open(keep_days=days)) == ["x"]
+        assert len(folder.list_quarantined()) == count
 
 
-async def test_a_file_removed_while_open_is_created_again(opened: Database, folder: Folder) -> None:
-    await put(opened, "x")
+async def test_a_file_removed_while_open_is_created_again(
+    opened: Database, folder: DatabaseFolder
+) -> None:
+    await write_text(opened, "x")
     for path in folder.path.iterdir():
         path.unlink()
-    await put(opened, "y")
-    assert await texts(opened) == ["y"]
+    await write_text(opened, "y")
+    assert await read_texts(opened) == ["y"]
     assert folder.file.is_file()
 
 
 async def test_a_file_locked_by_another_server_is_waited_for_until_a_timeout_error(
-    opened: Database, folder: Folder, clock: Clock
+    opened: Database, folder: DatabaseFolder, clock: Clock
 ) -> None:
-    await put(opened, "x")
+    await write_text(opened, "x")
     clock.is_stopped = True
     # Only ends a test that hangs.
     guard = threading.Timer(LIMIT_SECONDS, clock.advance, [2 * LATER_SECONDS])
@@ -207,7 +209,7 @@ async def test_a_file_locked_by_another_server_is_waited_for_until_a_timeout_err
     with closing(folder.connect()) as other:
         other.execute("BEGIN IMMEDIATE")
         # All wait at once: one after the other, the second would begin to wait now.
-        waiting = [asyncio.create_task(put(opened, f"y{n}")) for n in range(6)]
+        waiting = [asyncio.create_task(write_text(opened, f"y{n}")) for n in range(6)]
         await asyncio.sleep(0)
         clock.advance(LATER_SECONDS)
         found = await asyncio.gather(*waiting, return_exceptions=True)
@@ -215,46 +217,46 @@ async def test_a_file_locked_by_another_server_is_waited_for_until_a_timeout_err
         guard.cancel()
         assert clock.shift == LATER_SECONDS
         # Who reads does not wait for who writes.
-        assert await texts(opened) == ["x"]
-    await put(opened, "z")
-    assert await texts(opened) == ["x", "z"]
+        assert await read_texts(opened) == ["x"]
+    await write_text(opened, "z")
+    assert await read_texts(opened) == ["x", "z"]
 
 
 async def test_the_error_for_a_folder_that_cannot_be_created_contains_no_path(
-    opened: Database, folder: Folder
+    opened: Database, folder: DatabaseFolder
 ) -> None:
     folder.path.write_text("a file")
-    with pytest.raises(LedgerError) as refused:
-        await put(opened, "x")
-    assert str(folder.path.parent) not in refused.value.message
+    with pytest.raises(LedgerError) as error:
+        await write_text(opened, "x")
+    assert str(folder.path.parent) not in error.value.message
 
 
 async def test_tables_are_recognized_whatever_the_formatting_of_their_statements(
-    folder: Folder, caplog: pytest.LogCaptureFixture
+    folder: DatabaseFolder, caplog: pytest.LogCaptureFixture
 ) -> None:
-    written = 'CREATE TABLE "texts"("text" TEXT /* of a cell */, more INTEGER)'
-    first = folder.open(schema=Schema(((written,),)))
-    await put(first, "x")
+    statement = 'CREATE TABLE "texts"("text" TEXT /* of a cell */, more INTEGER)'
+    first = folder.open(schema=Schema(((statement,),)))
+    await write_text(first, "x")
     await first.close()
-    assert await texts(folder.open()) == ["x"]
+    assert await read_texts(folder.open()) == ["x"]
     assert not caplog.records
 
 
 async def test_a_failed_migration_leaves_the_file_unchanged(
-    opened: Database, folder: Folder
+    opened: Database, folder: DatabaseFolder
 ) -> None:
-    await put(opened, "x")
+    await write_text(opened, "x")
     await opened.close()
     failing = ("CREATE TABLE more (x)", "INSERT INTO more SELECT abs(text, 1) FROM texts")
     with pytest.raises(LedgerError):
-        await texts(folder.open(schema=Schema((*SCHEMA.migrations, failing))))
+        await read_texts(folder.open(schema=Schema((*SCHEMA.migrations, failing))))
     third = folder.open()
-    assert await texts(third) == ["x"]
+    assert await read_texts(third) == ["x"]
     tables = await third.read(
         lambda found: found.execute("SELECT name FROM sqlite_master").fetchall()
     )
     assert tables == [("texts",)]
-    assert folder.list_aside() == []
+    assert folder.list_quarantined() == []
 
 
 async def test_servers_that_start_at_once_share_the_file(services: ServiceBuilder) -> None:
@@ -262,6 +264,6 @@ async def test_servers_that_start_at_once_share_the_file(services: ServiceBuilde
         there = ServiceBuilder(services.folder / str(attempt))
         # Each of them has a thread and a connection of its own.
         servers = [there.build_database(schema=SCHEMA) for _ in range(4)]
-        await asyncio.gather(*[put(server, f"{n}") for n in range(5) for server in servers])
-        assert len(await texts(servers[0])) == 20
+        await asyncio.gather(*[write_text(server, f"{n}") for n in range(5) for server in servers])
+        assert len(await read_texts(servers[0])) == 20
         await there.close()

@@ -1,4 +1,4 @@
-"""The modes of a server and of its notebooks, kept in real files of SQLite."""
+"""The modes of a server and of its notebooks, in real SQLite files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.services import ServiceBuilder
 LATER_SECONDS = 10
 
 
-async def list_told(services: ServiceBuilder) -> list[tuple[str | None, str, str]]:
+async def list_mode_events(services: ServiceBuilder) -> list[tuple[str | None, str, str]]:
     """Return path, mode and user of all changes that were told."""
     events = await services.list_events(MODE_SCHEMA_ID)
     return [(event["path"], event["mode"], event["user"]) for event in events]
@@ -67,7 +67,7 @@ async def test_a_mode_is_renamed_and_deleted_with_its_notebook_or_folder(
 # If nobody knows the modes ------------------------------------------------------------------------
 
 
-def list_aside(services: ServiceBuilder) -> list[Path]:
+def list_quarantined(services: ServiceBuilder) -> list[Path]:
     """List the damaged files that were moved aside."""
     return list(services.database_file.parent.glob("*.corrupt-*"))
 
@@ -78,7 +78,7 @@ def damage(services: ServiceBuilder) -> None:
     file.write_bytes(b"\xff" * file.stat().st_size)
 
 
-async def damaged(services: ServiceBuilder, **options: Any) -> ModeManager:
+async def build_damaged(services: ServiceBuilder, **options: Any) -> ModeManager:
     """Give the modes of a server that finds the database damaged."""
     before = services.build_modes()
     await before.change("a.ipynb", "plan", "ada")
@@ -101,7 +101,7 @@ async def test_without_a_database_notebooks_have_no_mode_and_no_file_is_created(
 async def test_after_corruption_modes_are_unreadable_until_a_person_sets_one_for_all(
     services: ServiceBuilder,
 ) -> None:
-    modes = await damaged(services)
+    modes = await build_damaged(services)
     # Other servers of the user see it, and those that start later.
     for one in (modes, services.build_modes(), services.build_modes("/other root")):
         for path in ("a.ipynb", "b.ipynb"):
@@ -122,7 +122,7 @@ async def test_after_corruption_modes_are_unreadable_until_a_person_sets_one_for
 async def test_after_corruption_a_person_can_set_the_mode_of_one_notebook(
     services: ServiceBuilder, mode: Mode | None
 ) -> None:
-    modes = await damaged(services)
+    modes = await build_damaged(services)
     await modes.change("a.ipynb", mode, "ada")
     for one in (modes, services.build_modes()):
         assert await one.get_effective("a.ipynb") == (mode or "edit")
@@ -142,7 +142,7 @@ async def test_after_corruption_a_person_can_set_the_mode_of_one_notebook(
 async def test_a_decision_after_corruption_does_not_apply_after_the_next_corruption(
     services: ServiceBuilder,
 ) -> None:
-    modes = await damaged(services)
+    modes = await build_damaged(services)
     await modes.change_server("edit", "ada")
     await modes.database.close()
     damage(services)
@@ -153,45 +153,45 @@ async def test_a_decision_after_corruption_does_not_apply_after_the_next_corrupt
 async def test_a_quarantined_file_is_deleted_later_and_its_mark_stays(
     services: ServiceBuilder,
 ) -> None:
-    modes = await damaged(services)
+    modes = await build_damaged(services)
     assert await modes.explain_unreadable() is not None
     await modes.database.close()
     modes = services.build_modes(database=services.build_database(keep_days=-1))
     with pytest.raises(ModesUnreadable):
         await modes.get_effective("a.ipynb")
-    assert list_aside(services) == []
+    assert list_quarantined(services) == []
 
 
 async def test_the_quarantine_mark_is_written_before_the_file_is_moved(
     services: ServiceBuilder,
 ) -> None:
-    modes = await damaged(services)
+    modes = await build_damaged(services)
     # A folder where the mark belongs is a disk on which it cannot be written.
     mark = services.database_file.with_name(f"{services.database_file.name}.quarantined")
     mark.mkdir()
     with pytest.raises(ModesUnreadable):
         await modes.get_effective("a.ipynb")
-    assert list_aside(services) == []
+    assert list_quarantined(services) == []
     mark.rmdir()
     for one in (modes, services.build_modes()):
         await one.database.read(lambda _: None)
         with pytest.raises(ModesUnreadable):
             await one.get_effective("a.ipynb")
-    assert len(list_aside(services)) == 1
+    assert len(list_quarantined(services)) == 1
     assert mark.is_file()
 
 
-@pytest.mark.parametrize("written", ["edit", "damaged"])
+@pytest.mark.parametrize("value", ["edit", "damaged"])
 async def test_an_unknown_mode_in_the_database_is_not_guessed(
-    services: ServiceBuilder, written: str
+    services: ServiceBuilder, value: str
 ) -> None:
     modes = services.build_modes()
     await modes.change("a.ipynb", "plan", "ada")
     await modes.database.write(
-        lambda found: found.execute("UPDATE modes SET mode = ?", (written,)), forget=True
+        lambda found: found.execute("UPDATE modes SET mode = ?", (value,)), forget=True
     )
     other = services.build_modes()
-    if written == "edit":
+    if value == "edit":
         assert await other.get_effective("a.ipynb") == "edit"
         return
     with pytest.raises(ModesUnreadable):
@@ -212,7 +212,7 @@ async def test_unreadable_modes_are_unknown_until_they_can_be_read(
     await modes.database.close()
     modes = services.build_modes()
     file = services.database_file
-    kept = file.rename(file.with_name("kept"))
+    moved_file = file.rename(file.with_name("kept"))
     file.mkdir()
     for path in ("a.ipynb", "b.ipynb", "c.ipynb"):
         with pytest.raises(ModesUnreadable):
@@ -225,7 +225,7 @@ async def test_unreadable_modes_are_unknown_until_they_can_be_read(
     with pytest.raises(ModesUnreadable):
         await services.build_modes().get_effective("a.ipynb")
     file.rmdir()
-    kept.rename(file)
+    moved_file.rename(file)
     clock.advance(LATER_SECONDS)
     assert [await modes.get_effective(path) for path in ("a.ipynb", "b.ipynb", "c.ipynb")] == [
         "plan",
@@ -237,7 +237,7 @@ async def test_unreadable_modes_are_unknown_until_they_can_be_read(
 async def test_lost_modes_on_a_server_with_fixed_modes_are_left_to_its_operator(
     services: ServiceBuilder,
 ) -> None:
-    fixed = await damaged(services, configured="edit", is_fixed=True)
+    fixed = await build_damaged(services, configured="edit", is_fixed=True)
     with pytest.raises(ModesUnreadable):
         await fixed.get_effective("a.ipynb")
     with pytest.raises(Forbidden):
@@ -251,7 +251,7 @@ async def test_lost_modes_on_a_server_with_fixed_modes_are_left_to_its_operator(
 async def test_pages_are_notified_when_modes_are_lost_and_when_a_person_has_decided(
     services: ServiceBuilder, clock: Clock
 ) -> None:
-    modes = await damaged(services)
+    modes = await build_damaged(services)
     await asyncio.sleep(0)
     services.forget_events()
     for _ in range(2):
@@ -263,7 +263,7 @@ async def test_pages_are_notified_when_modes_are_lost_and_when_a_person_has_deci
         await modes.change("a.ipynb", None, "ada")
     clock.advance(LATER_SECONDS)
     await modes.explain_unreadable()
-    assert await list_told(services) == [(None, "edit", ""), (None, "edit", "ada")]
+    assert await list_mode_events(services) == [(None, "edit", ""), (None, "edit", "ada")]
 
 
 @pytest.mark.parametrize("mode", ["plan", "edit"])

@@ -1,4 +1,4 @@
-"""The service above any storage: what it does when others write, fail, or hand it odd notebooks."""
+"""The edit service above any storage: other writers, failures, odd notebooks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from jupyter_nbedit.reading.models import ReadOptions
 from jupyter_nbedit.storage.base import Content, WriteResult
 from tests.support import samples
 from tests.support.clock import Clock
-from tests.support.memory_storage import MemoryStorage, OneStorage
+from tests.support.memory_storage import MemoryStorage, SingleStorage
 from tests.support.services import EditingServices, ServiceBuilder
 from tests.support.waiting import wait_until_async
 
@@ -38,11 +38,13 @@ TEXT = samples.three_cells()
 REPLACE = Replace(cell="beta", source="ours")
 
 
-def build(services: ServiceBuilder, storage: MemoryStorage, **options: Any) -> EditingServices:
-    return services.build_editing(OneStorage(storage), **options)
+def build_service(
+    services: ServiceBuilder, storage: MemoryStorage, **options: Any
+) -> EditingServices:
+    return services.build_editing(SingleStorage(storage), **options)
 
 
-class Contested(MemoryStorage):
+class ConflictingStorage(MemoryStorage):
     """Somebody else writes right before each of our writes, as long as they have something."""
 
     def __init__(self, theirs: Sequence[bytes]) -> None:
@@ -56,7 +58,7 @@ class Contested(MemoryStorage):
         return await super().write(path, base, splices)
 
 
-def theirs(n: int) -> bytes:
+def build_theirs(n: int) -> bytes:
     return TEXT.replace(b"as is", b"theirs %d" % n)
 
 
@@ -68,28 +70,28 @@ def sources(text: bytes) -> list[str]:
 async def test_an_edit_is_computed_again_after_an_out_of_band_change(
     services: ServiceBuilder, times: int
 ) -> None:
-    storage = Contested([theirs(n) for n in range(times)])
-    service = build(services, storage)
+    storage = ConflictingStorage([build_theirs(n) for n in range(times)])
+    service = build_service(services, storage)
     reply = await service.edit(NAME, REPLACE)
     assert sources(storage.notebooks[NAME]) == ["x = 1\nx", "ours", f"theirs {times - 1}"]
-    assert reply.hash_before == hashlib.sha256(theirs(times - 1)).hexdigest()
+    assert reply.hash_before == hashlib.sha256(build_theirs(times - 1)).hexdigest()
     assert reply.hash == hashlib.sha256(storage.notebooks[NAME]).hexdigest()
     assert storage.writes == times + 1
     assert [event["seq"] for event in await services.list_events()] == [1]
-    assert len(storage.announced) == 1
+    assert len(storage.save_events) == 1
 
 
 async def test_an_edit_that_always_conflicts_is_refused_and_overwrites_no_change(
     services: ServiceBuilder,
 ) -> None:
-    storage = Contested([theirs(n) for n in range(1000)])
-    service = build(services, storage)
+    storage = ConflictingStorage([build_theirs(n) for n in range(1000)])
+    service = build_service(services, storage)
     with pytest.raises(Busy):
         await service.edit(NAME, REPLACE)
     assert storage.writes == 8
-    assert storage.notebooks[NAME] == theirs(7)
+    assert storage.notebooks[NAME] == build_theirs(7)
     assert await services.list_events() == []
-    assert storage.announced == []
+    assert storage.save_events == []
 
 
 VERSION = hashlib.sha256(TEXT).hexdigest()
@@ -98,7 +100,7 @@ VERSION = hashlib.sha256(TEXT).hexdigest()
 @pytest.mark.parametrize(
     ("other", "operation", "fields", "failure"),
     [
-        pytest.param(theirs(0), REPLACE, {"hash": VERSION}, HashMismatch, id="version"),
+        pytest.param(build_theirs(0), REPLACE, {"hash": VERSION}, HashMismatch, id="version"),
         pytest.param(
             TEXT.replace(b"# Title", b"# Theirs"),
             Replace(cell="beta", source="ours", expect=Expect(source="# Title")),
@@ -116,9 +118,9 @@ async def test_an_edit_that_does_not_fit_an_out_of_band_change_is_refused(
     fields: dict[str, str],
     failure: type[NbEditError],
 ) -> None:
-    storage = Contested([other])
+    storage = ConflictingStorage([other])
     with pytest.raises(failure):
-        await build(services, storage).edit(NAME, operation, **fields)
+        await build_service(services, storage).edit(NAME, operation, **fields)
     assert storage.notebooks[NAME] == other
     assert await services.list_events() == []
 
@@ -127,14 +129,14 @@ async def test_an_edit_that_an_out_of_band_change_already_made_succeeds(
     services: ServiceBuilder,
 ) -> None:
     other = TEXT.replace(b"# Title", b"ours")
-    storage = Contested([other])
-    service = build(services, storage)
+    storage = ConflictingStorage([other])
+    service = build_service(services, storage)
     reply = await service.edit(NAME, REPLACE)
     assert (reply.edit_id, reply.hash) == (None, hashlib.sha256(other).hexdigest())
     assert await services.list_events() == []
 
 
-class Full:
+class FailingHistoryWriter:
     """Has no room for anything."""
 
     async def add(self, entry: NewEntry, record: bytes | None) -> int:
@@ -146,7 +148,7 @@ async def test_an_edit_that_cannot_be_recorded_is_made_with_a_warning(
     services: ServiceBuilder,
 ) -> None:
     storage = MemoryStorage({NAME: TEXT})
-    service = build(services, storage, recorder=Full())
+    service = build_service(services, storage, recorder=FailingHistoryWriter())
     reply = await service.edit(NAME, REPLACE)
     assert b'"ours"' in storage.notebooks[NAME]
     assert reply.edit_id is None
@@ -159,7 +161,7 @@ async def test_an_edit_that_cannot_be_recorded_is_made_with_a_warning(
 # Half written notebooks --------------------------------------------------------------------------
 
 
-class Torn(MemoryStorage):
+class IncompleteStorage(MemoryStorage):
     """Is being written by somebody who takes their time."""
 
     def __init__(self, reads: int, age: timedelta = timedelta(0)) -> None:
@@ -178,10 +180,10 @@ class Torn(MemoryStorage):
 async def test_an_old_incomplete_notebook_is_not_waited_for(
     services: ServiceBuilder, age: timedelta
 ) -> None:
-    storage = Torn(1, age)
+    storage = IncompleteStorage(1, age)
     storage.notebooks[NAME] = b"{"
     with pytest.raises(InvalidNotebook):
-        await build(services, storage).read(NAME)
+        await build_service(services, storage).read(NAME)
     # It was read once, and not looked at again.
     assert storage.left == 0
     assert storage.notebooks[NAME] == b"{"
@@ -190,8 +192,8 @@ async def test_an_old_incomplete_notebook_is_not_waited_for(
 async def test_the_wait_for_a_notebook_that_is_always_incomplete_ends(
     services: ServiceBuilder, clock: Clock
 ) -> None:
-    storage = Torn(10**9)
-    waiting = asyncio.create_task(build(services, storage).edit(NAME, REPLACE))
+    storage = IncompleteStorage(10**9)
+    waiting = asyncio.create_task(build_service(services, storage).edit(NAME, REPLACE))
     await wait_until_async(lambda: storage.left < 10**9)
     # Longer than anybody waits.
     clock.advance(100)
@@ -206,7 +208,7 @@ async def test_the_wait_for_a_notebook_that_is_always_incomplete_ends(
 async def test_the_version_that_an_edit_made_from_a_known_version_is_remembered(
     services: ServiceBuilder,
 ) -> None:
-    service = build(services, MemoryStorage({NAME: TEXT}))
+    service = build_service(services, MemoryStorage({NAME: TEXT}))
     await service.read(NAME)
     first = await service.edit(NAME, REPLACE)
     await service.edit(NAME, Insert(source="y", cell_type="raw", at="end"))
@@ -215,20 +217,20 @@ async def test_the_version_that_an_edit_made_from_a_known_version_is_remembered(
 
 
 async def test_a_plan_is_computed_from_the_current_notebook(services: ServiceBuilder) -> None:
-    storage = Contested([theirs(1), theirs(2)])
+    storage = ConflictingStorage([build_theirs(1), build_theirs(2)])
     seen = []
 
     def plan(document: Document) -> list[Operation]:
         seen.append(document.get_cell(2).source)
         return [Replace(cell=len(document) - 1, source=f"after {seen[-1]}")]
 
-    reply = await build(services, storage).editor.edit(EditRequest(NAME, plan))
+    reply = await build_service(services, storage).editor.edit(EditRequest(NAME, plan))
     assert seen == ["as is", "theirs 1", "theirs 2"]
     assert reply.operations[0].index == 2
     assert b"after theirs 2" in storage.notebooks[NAME]
 
 
-class Changing:
+class ChangingModes:
     """Modes that a person changes while an edit is on its way."""
 
     server = "edit"
@@ -246,7 +248,7 @@ async def test_an_edit_is_refused_if_the_notebook_is_paused_meanwhile(
     services: ServiceBuilder, before: str
 ) -> None:
     storage = MemoryStorage({NAME: TEXT})
-    service = build(services, storage, modes=Changing(before, "plan"))
+    service = build_service(services, storage, modes=ChangingModes(before, "plan"))
     with pytest.raises(PlanMode):
         await service.edit(NAME, REPLACE)
     assert storage.notebooks[NAME] == TEXT

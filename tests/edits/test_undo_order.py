@@ -34,7 +34,7 @@ def cells(text: bytes) -> list[str]:
     ]
 
 
-class History:
+class UndoHistory:
     """The edits of one notebook, chosen by a number."""
 
     def __init__(self, served: ServedFolder, number: int, *, has_ids: bool, is_saved: bool) -> None:
@@ -101,7 +101,7 @@ class History:
             text = json.dumps(json.loads(self.path.read_bytes()), indent=self.random.choice([0, 2]))
             self.path.write_text(text)
         try:
-            reply = await self.served.services.undoing.undo(
+            reply = await self.served.services.undo_service.undo(
                 UndoRequest(self.path.name, edit_id, redo=redo)
             )
         except UndoConflict:
@@ -143,7 +143,7 @@ async def count_outcomes(*, has_ids: bool, is_saved: bool) -> Counter[str]:
     failed: dict[str, list[int]] = {}
     async with serve_folder() as served:
         for number in range(HISTORIES):
-            history = History(served, number, has_ids=has_ids, is_saved=is_saved)
+            history = UndoHistory(served, number, has_ids=has_ids, is_saved=is_saved)
             outcome = await history.undo_all()
             outcomes[outcome] += 1
             failed.setdefault(outcome, []).append(number)

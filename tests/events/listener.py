@@ -1,4 +1,4 @@
-"""Listen to what the server tells at its own socket."""
+"""Listen to the events of the server on its own socket."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ class Listener:
 
     async def wait_for(self, count: int, schema_id: str = SCHEMA_ID) -> list[dict[str, Any]]:
         """Listen until there were so many events of a schema; return all, also earlier ones."""
-        while len(found := self._heard_of(schema_id)) < count:
+        while len(found := self._filter_events(schema_id)) < count:
             message = await asyncio.wait_for(self._socket.read_message(), _LIMIT_SECONDS)
             self.heard.append(json.loads(message))
         return found
 
-    def _heard_of(self, schema_id: str) -> list[dict[str, Any]]:
+    def _filter_events(self, schema_id: str) -> list[dict[str, Any]]:
         return [event for event in self.heard if event["schema_id"] == schema_id]
 
 
 @asynccontextmanager
-async def listening(fetch: Any) -> AsyncIterator[Listener]:
+async def open_listener(fetch: Any) -> AsyncIterator[Listener]:
     """Listen while the block runs."""
     socket = await fetch("api", "events", "subscribe")
     try:

@@ -1,4 +1,4 @@
-"""What is told of an edit, to whoever listens at the server's own socket."""
+"""The events of an edit, as a listener on the server's own socket receives them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 from jupyter_events.schema import EventSchema
 
 from jupyter_nbedit.events.emitters import SCHEMA_ID, SCHEMA_PATH
-from tests.events.listener import listening
-from tests.handlers.error_checks import details
+from tests.events.listener import open_listener
+from tests.handlers.error_checks import get_error
 from tests.handlers.requests import replace, send_json_locally
 from tests.support import samples
 from tests.support.http import Local
@@ -39,15 +39,15 @@ class Hook:
         self.calls: list[dict[str, Any]] = []
         self.seen: list[bytes] = []
 
-    def __call__(self, **given: Any) -> None:
-        self.calls.append(given)
-        self.seen.append(Path(given["os_path"]).read_bytes())
+    def __call__(self, **options: Any) -> None:
+        self.calls.append(options)
+        self.seen.append(Path(options["os_path"]).read_bytes())
 
 
 async def test_an_edit_event_conforms_to_its_schema(
     local: Local, notebook: Path, jp_ws_fetch: Any
 ) -> None:
-    async with listening(jp_ws_fetch) as listener:
+    async with open_listener(jp_ws_fetch) as listener:
         answer = await local.patch(
             notebook.name,
             REPLACE,
@@ -89,22 +89,22 @@ async def test_an_edit_event_conforms_to_its_schema(
 async def test_no_event_contains_a_source_or_an_output(
     local: Local, notebook: Path, jp_ws_fetch: Any
 ) -> None:
-    async with listening(jp_ws_fetch) as listener:
+    async with open_listener(jp_ws_fetch) as listener:
         await local.patch(notebook.name, REPLACE, message=KEPT)
         await local.patch(notebook.name, {"op": "delete", "cell": "beta"})
         await local.patch(notebook.name, {"op": "move", "cell": "alpha", "at": "end"})
         await listener.wait_for(3)
-    told = json.dumps(listener.heard)
+    payload = json.dumps(listener.heard)
     for inside in (KEPT, "x = 1", "Title", "script"):
-        assert inside not in told
+        assert inside not in payload
 
 
 async def test_a_notebook_written_by_a_tool_emits_a_create_event(
     local: Local, jp_ws_fetch: Any
 ) -> None:
-    given = {"file_path": f"{local.root}/new.ipynb", "content": TEXT.decode()}
-    async with listening(jp_ws_fetch) as listener:
-        answer = await send_json_locally(local, "POST", "tools/claude_code/Write", given)
+    options = {"file_path": f"{local.root}/new.ipynb", "content": TEXT.decode()}
+    async with open_listener(jp_ws_fetch) as listener:
+        answer = await send_json_locally(local, "POST", "tools/claude_code/Write", options)
         assert answer.status == 200
         (event,) = await listener.wait_for(1)
     assert (event["path"], event["client"]) == ("new.ipynb", "claude_code/Write")
@@ -121,12 +121,12 @@ async def test_the_save_event_comes_before_the_edit_event_and_after_the_write(
         seen.append((data["hash"], samples.hash_of(notebook)))
 
     jp_serverapp.event_logger.add_listener(schema_id=SCHEMA_ID, listener=look)
-    async with listening(jp_ws_fetch) as listener:
+    async with open_listener(jp_ws_fetch) as listener:
         answer = await local.patch(notebook.name, REPLACE)
         await listener.wait_for(1)
-    written = [event for event in listener.heard if event.get("action") != "get"]
-    assert [event["schema_id"] for event in written] == [SAVE_ID, SCHEMA_ID]
-    assert written[0] == {"schema_id": SAVE_ID, "action": "save", "path": "a.ipynb"}
+    save_events = [event for event in listener.heard if event.get("action") != "get"]
+    assert [event["schema_id"] for event in save_events] == [SAVE_ID, SCHEMA_ID]
+    assert save_events[0] == {"schema_id": SAVE_ID, "action": "save", "path": "a.ipynb"}
     assert seen == [(answer.json["hash"], answer.json["hash"])]
 
 
@@ -135,11 +135,11 @@ async def test_a_request_that_writes_nothing_emits_no_event_and_runs_no_hook(
 ) -> None:
     hook = Hook()
     jp_serverapp.contents_manager.register_post_save_hook(hook)
-    async with listening(jp_ws_fetch) as listener:
+    async with open_listener(jp_ws_fetch) as listener:
         await local.patch(notebook.name, REPLACE, dry_run=True)
         await local.patch(notebook.name, {**REPLACE, "source": "# Title"})
-        details(await local.patch(notebook.name, {**REPLACE, "cell": "x"}), 404, "cell_not_found")
-        details(await local.patch(notebook.name, REPLACE, hash="0"), 412, "hash_mismatch")
+        get_error(await local.patch(notebook.name, {**REPLACE, "cell": "x"}), 404, "cell_not_found")
+        get_error(await local.patch(notebook.name, REPLACE, hash="0"), 412, "hash_mismatch")
         await local.read(notebook.name)
         assert hook.calls == []
         real = await local.patch(notebook.name, REPLACE)
@@ -154,7 +154,7 @@ async def test_events_of_all_notebooks_are_numbered_without_gaps(
 ) -> None:
     other = local.root / "b.ipynb"
     other.write_bytes(TEXT)
-    async with listening(jp_ws_fetch) as listener:
+    async with open_listener(jp_ws_fetch) as listener:
         replies = await asyncio.gather(
             *[
                 local.patch(path.name, {**REPLACE, "source": str(n)})
@@ -179,22 +179,22 @@ async def test_an_event_lists_the_first_20_operations(
     local: Local, notebook: Path, jp_ws_fetch: Any, count: int
 ) -> None:
     insert = {"op": "insert", "cell_type": "raw", "source": "", "at": "start"}
-    async with listening(jp_ws_fetch) as listener:
+    async with open_listener(jp_ws_fetch) as listener:
         answer = await local.patch(notebook.name, *[insert] * count)
         (event,) = await listener.wait_for(1)
     assert event["truncated"] is (count > 20)
-    told = [
-        {"op": done["op"], "cell_id": done["cell_id"], "index": done["index"]}
-        for done in answer.json["operations"][:20]
+    operations = [
+        {"op": result["op"], "cell_id": result["cell_id"], "index": result["index"]}
+        for result in answer.json["operations"][:20]
     ]
-    assert event["operations"] == told
+    assert event["operations"] == operations
 
 
 async def test_missing_cell_ids_and_client_names_are_null_in_events(
     local: Local, notebook: Path, jp_ws_fetch: Any
 ) -> None:
     (local.root / notebook.name).write_bytes(samples.notebook(samples.raw("x"), minor=4))
-    async with listening(jp_ws_fetch) as listener:
+    async with open_listener(jp_ws_fetch) as listener:
         await local.patch(notebook.name, {"op": "delete", "cell": 0})
         (event,) = await listener.wait_for(1)
     assert event["client"] is None
@@ -249,11 +249,11 @@ async def test_post_save_hooks_run_as_after_a_save_by_the_manager(
 async def test_a_failing_hook_is_a_warning_and_later_steps_still_run(
     local: Local, notebook: Path, jp_serverapp: Any, jp_ws_fetch: Any
 ) -> None:
-    def fail(**given: Any) -> None:
-        raise RuntimeError(f"cannot convert {given['os_path']}")
+    def fail(**options: Any) -> None:
+        raise RuntimeError(f"cannot convert {options['os_path']}")
 
     jp_serverapp.contents_manager.register_post_save_hook(fail)
-    async with listening(jp_ws_fetch) as listener:
+    async with open_listener(jp_ws_fetch) as listener:
         answer = await local.patch(notebook.name, REPLACE)
         await listener.wait_for(1)
     assert answer.status == 200
@@ -266,8 +266,8 @@ async def test_a_failing_hook_is_a_warning_and_later_steps_still_run(
 async def test_a_hook_that_removes_the_notebook_does_not_fail_the_edit(
     local: Local, notebook: Path, jp_serverapp: Any
 ) -> None:
-    def remove(**given: Any) -> None:
-        Path(given["os_path"]).unlink()
+    def remove(**options: Any) -> None:
+        Path(options["os_path"]).unlink()
 
     for _ in range(2):
         jp_serverapp.contents_manager.register_post_save_hook(remove)

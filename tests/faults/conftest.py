@@ -1,4 +1,4 @@
-"""The shim, and folders in memory to be quick in."""
+"""The shim, and fast folders in memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.requirements import NIGHTLY, built
+from tests.faults.requirements import NIGHTLY, build_shim
 
 MEMORY = Path("/dev/shm")  # noqa: S108 -- only to be quick; each test makes a folder of its own
 
@@ -18,7 +18,7 @@ MEMORY = Path("/dev/shm")  # noqa: S108 -- only to be quick; each test makes a f
 @pytest.fixture(scope="session")
 def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give the shim's library."""
-    return built(tmp_path_factory.mktemp("shim"))
+    return build_shim(tmp_path_factory.mktemp("shim"))
 
 
 @pytest.fixture

@@ -21,19 +21,19 @@ from typing import Any
 from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.models import EditRequest
 from jupyter_nbedit.notebook.operations import Replace
-from tests.faults.scenario import NAME, SMALL, Case, Place, Server
+from tests.faults.scenario import NAME, SMALL, Case, Scenario, Server
 
 NOBODY = 65534
 # More than is left on the small disk, and more than a file may have.
 EDIT = (Replace(cell="c7", source="y" * 30_000),)
 
 
-def ran(*command: str | Path) -> None:
+def run_command(*command: str | Path) -> None:
     subprocess.run(list(map(str, command)), check=True, capture_output=True)
 
 
 @contextmanager
-def full(root: Path) -> Iterator[None]:
+def fill_disk(root: Path) -> Iterator[None]:
     """Leave some pages less than another copy takes."""
     filling = root.parent / "filling"
     with filling.open("wb", buffering=0) as file, suppress(OSError):
@@ -45,7 +45,7 @@ def full(root: Path) -> Iterator[None]:
 
 
 @contextmanager
-def without_inodes(root: Path) -> Iterator[None]:
+def use_up_inodes(root: Path) -> Iterator[None]:
     """Use up all names that the disk has room for."""
     made: list[Path] = []
     with suppress(OSError):
@@ -58,15 +58,15 @@ def without_inodes(root: Path) -> Iterator[None]:
 
 
 @contextmanager
-def read_only(root: Path) -> Iterator[None]:
-    ran("mount", "--bind", root, root)
-    ran("mount", "-o", "remount,ro,bind", root)
+def mount_read_only(root: Path) -> Iterator[None]:
+    run_command("mount", "--bind", root, root)
+    run_command("mount", "-o", "remount,ro,bind", root)
     yield
-    ran("umount", root)
+    run_command("umount", root)
 
 
 @contextmanager
-def small_files(_root: Path) -> Iterator[None]:
+def limit_file_size(_root: Path) -> Iterator[None]:
     """Let no file become larger than the notebook is."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(SMALL), before[1]))
@@ -75,23 +75,23 @@ def small_files(_root: Path) -> Iterator[None]:
 
 
 @contextmanager
-def few_files(_root: Path) -> Iterator[None]:
+def limit_open_files(_root: Path) -> Iterator[None]:
     """Let this process open no more files."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     open_now = max(int(name) for name in os.listdir("/proc/self/fd"))  # noqa: PTH208
     resource.setrlimit(resource.RLIMIT_NOFILE, (open_now + 1, before[1]))
-    taken: list[int] = []
+    descriptors: list[int] = []
     with suppress(OSError):
         while True:
-            taken.append(os.open(os.devnull, os.O_RDONLY))
+            descriptors.append(os.open(os.devnull, os.O_RDONLY))
     yield
-    for descriptor in taken:
+    for descriptor in descriptors:
         os.close(descriptor)
     resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 @contextmanager
-def somebody_else(root: Path) -> Iterator[None]:
+def switch_user(root: Path) -> Iterator[None]:
     """Be a user who may read the notebook, and no more."""
     (root / NAME).chmod(0o644)
     os.setegid(NOBODY)
@@ -103,15 +103,15 @@ def somebody_else(root: Path) -> Iterator[None]:
 
 
 @contextmanager
-def unchangeable(root: Path) -> Iterator[None]:
+def make_immutable(root: Path) -> Iterator[None]:
     """Forbid even root to change what is in the folder."""
-    ran("chattr", "+i", root / NAME)
+    run_command("chattr", "+i", root / NAME)
     yield
-    ran("chattr", "-i", root / NAME)
+    run_command("chattr", "-i", root / NAME)
 
 
 @contextmanager
-def full_beside(root: Path) -> Iterator[None]:
+def fill_database_disk(root: Path) -> Iterator[None]:
     """Fill the disk that the ledger is on."""
     filling = root.parent.parent / "nbedit" / "filling"
     with filling.open("wb", buffering=0) as file, suppress(OSError):
@@ -122,49 +122,49 @@ def full_beside(root: Path) -> Iterator[None]:
 
 
 DISKS: dict[str, tuple[str, Callable[[Path], Any]]] = {
-    "full": ("size=128k", full),
-    "without inodes": ("nr_inodes=16", without_inodes),
-    "read-only": ("size=1m", read_only),
-    "of small files": ("size=1m", small_files),
-    "with few open files": ("size=1m", few_files),
-    "of somebody else": ("size=1m", somebody_else),
-    "unchangeable": ("size=1m", unchangeable),
-    "beside a full ledger": ("size=1m", full_beside),
+    "full": ("size=128k", fill_disk),
+    "without inodes": ("nr_inodes=16", use_up_inodes),
+    "read-only": ("size=1m", mount_read_only),
+    "of small files": ("size=1m", limit_file_size),
+    "with few open files": ("size=1m", limit_open_files),
+    "of somebody else": ("size=1m", switch_user),
+    "unchangeable": ("size=1m", make_immutable),
+    "beside a full ledger": ("size=1m", fill_database_disk),
 }
 
 
-async def edited(server: Server) -> str:
+async def try_edit(server: Server) -> str:
     try:
         reply = await server.services.editor.edit(EditRequest(NAME, EDIT))
-    except NbEditError as refusal:
-        return refusal.reason
+    except NbEditError as error:
+        return error.reason
     return "; ".join(["edited", *reply.warnings])
 
 
-async def tried(folder: Path, options: str, ill: Callable[[Path], Any]) -> dict[str, Any]:
+async def try_disk(folder: Path, options: str, ill: Callable[[Path], Any]) -> dict[str, Any]:
     for name, size in (("top", options), ("nbedit", "size=512k,mode=0700")):
         (folder / name).mkdir(parents=True)
-        ran("mount", "-t", "tmpfs", "-o", size, "tmpfs", folder / name)
+        run_command("mount", "-t", "tmpfs", "-o", size, "tmpfs", folder / name)
     (folder / "top" / "root").mkdir()
     (folder / "root").symlink_to(folder / "top" / "root")
-    place = Place(folder, Case(SMALL, EDIT))
-    server = place.server()
-    await place.put(server)
+    place = Scenario(folder, Case(SMALL, EDIT))
+    server = place.start_server()
+    await place.reset(server)
     # So that the ledger is open and all is imported.
     await server.services.editor.edit(EditRequest(NAME, (Replace(cell="c1", source="1"),)))
     await server.services.editor.edit(EditRequest(NAME, (Replace(cell="c1", source="2"),)))
-    before = place.found()
+    before = place.read_notebook()
     with ill((folder / "top" / "root").resolve()):
-        said = await edited(server)
+        outcome = await try_edit(server)
     found = {
-        "said": said,
-        "kept": place.found() == before and not place._wrongs_of_attributes(),
-        "left": place.strays(),
-        "then": await edited(server),
+        "said": outcome,
+        "kept": place.read_notebook() == before and not place._check_metadata(),
+        "left": place.list_stray_files(),
+        "then": await try_edit(server),
     }
     await server.close()
-    ran("umount", folder / "top")
-    ran("umount", folder / "nbedit")
+    run_command("umount", folder / "top")
+    run_command("umount", folder / "nbedit")
     return found
 
 
@@ -174,7 +174,7 @@ def main() -> None:
     top.chmod(0o755)
     found: dict[str, Any] = {}
     for number, (name, (options, ill)) in enumerate(DISKS.items()):
-        found[name] = asyncio.run(tried(top / str(number), options, ill))
+        found[name] = asyncio.run(try_disk(top / str(number), options, ill))
     print(json.dumps(found))
 
 

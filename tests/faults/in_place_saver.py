@@ -1,4 +1,4 @@
-"""Saves a notebook again and again as a Jupyter server does, in place, until its input ends.
+"""Save a notebook in a loop as a Jupyter server does, in place, until the input ends.
 
 python -m tests.faults.in_place_saver ROOT
 """
@@ -16,13 +16,13 @@ NAME = "a.ipynb"
 _FILLING = "x" * 300_000
 
 
-def version(number: int) -> str:
+def build_version(number: int) -> str:
     known = '"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5'
     return f'{{"n": {number}, "filling": "{_FILLING}", {known}, "again": {number}}}'
 
 
 async def save(manager: Any, number: int) -> None:
-    model = {"type": "file", "format": "text", "content": version(number)}
+    model = {"type": "file", "format": "text", "content": build_version(number)}
     await manager.save(model, NAME)
 
 

@@ -1,4 +1,4 @@
-"""Takes the power from a disk in the middle of edits, again and again, and looks what is left.
+"""Cut the power of a disk during edits, again and again, and check what is on it.
 
 The disk is an image with ext4, mounted where nobody else sees it. Shut down without flushing its
 log, it forgets what had not been made durable, as a disk does whose power goes.
@@ -33,7 +33,7 @@ _SHUT_DOWN, _WITHOUT_LOG = 0x8004587D, 2
 _FILLING = b" " * 20_000
 
 
-def version(number: int) -> bytes:
+def build_version(number: int) -> bytes:
     return b'{"n": %08d, "x": "%s"}' % (number, _FILLING)
 
 
@@ -47,16 +47,16 @@ class Disk:
         self._top.mkdir()
         with self._image.open("wb") as file:
             file.truncate(16 << 20)
-        ran("mkfs.ext4", "-q", "-E", "lazy_itable_init=0", self._image)
+        run_command("mkfs.ext4", "-q", "-E", "lazy_itable_init=0", self._image)
         self.mount()
         self.root.mkdir()
         os.sync()
 
     def mount(self) -> None:
-        ran("mount", "-o", "loop", self._image, self._top)
+        run_command("mount", "-o", "loop", self._image, self._top)
 
     def unmount(self) -> None:
-        ran("umount", self._top)
+        run_command("umount", self._top)
 
     def lose_power(self) -> None:
         descriptor = os.open(self._top, os.O_RDONLY)
@@ -66,11 +66,11 @@ class Disk:
             os.close(descriptor)
 
 
-def ran(*command: str | Path) -> None:
+def run_command(*command: str | Path) -> None:
     subprocess.run(list(map(str, command)), check=True, capture_output=True)
 
 
-class Writer:
+class NumberWriter:
     """Edits a notebook until that fails; each version has the number after the former's."""
 
     def __init__(self, root: Path, locks: Path) -> None:
@@ -84,13 +84,13 @@ class Writer:
         storage = await self._storages.resolve(NAME)
         base = await storage.read(NAME)
         number = self.acknowledged + 1
-        written = await storage.write(NAME, base, [Splice(0, len(base.text), version(number))])
-        if written.warnings:
+        result = await storage.write(NAME, base, [Splice(0, len(base.text), build_version(number))])
+        if result.warnings:
             # It says itself that a power failure may still undo it.
-            raise OSError(written.warnings[0])
+            raise OSError(result.warnings[0])
         self.acknowledged = number
 
-    async def go_on(self, lost: threading.Event) -> None:
+    async def edit_until_failure(self, lost: threading.Event) -> None:
         while not lost.is_set():
             try:
                 await self.edit()
@@ -98,12 +98,12 @@ class Writer:
                 return
 
 
-def cycles(folder: Path, count: int, seed: int) -> dict[str, Any]:
+def run_cycles(folder: Path, count: int, seed: int) -> dict[str, Any]:
     """Lose power as often as is said; after every other time right after an edit."""
     disk, chance = Disk(folder), random.Random(seed)  # noqa: S311 -- nothing secret
-    found: dict[str, Any] = {"cycles": 0, "acknowledged": 0, "in_flight": 0, "wrongs": []}
-    writer = Writer(disk.root, folder / "locks")
-    (disk.root / NAME).write_bytes(version(0))
+    found: dict[str, Any] = {"cycles": 0, "acknowledged": 0, "in_flight": 0, "problems": []}
+    writer = NumberWriter(disk.root, folder / "locks")
+    (disk.root / NAME).write_bytes(build_version(0))
     os.sync()
     for cycle in range(count):
         began = writer.acknowledged
@@ -118,7 +118,7 @@ def cycles(folder: Path, count: int, seed: int) -> dict[str, Any]:
 
             thread = threading.Thread(target=lose)
             thread.start()
-            asyncio.run(writer.go_on(lost))
+            asyncio.run(writer.edit_until_failure(lost))
             thread.join()
         else:
             disk.lose_power()
@@ -126,12 +126,12 @@ def cycles(folder: Path, count: int, seed: int) -> dict[str, Any]:
         disk.mount()
         text = (disk.root / NAME).read_bytes()
         number = int(text[6:14]) if len(text) > 14 else -1
-        if text != version(number) or not writer.acknowledged <= number:
-            found["wrongs"].append(
+        if text != build_version(number) or not writer.acknowledged <= number:
+            found["problems"].append(
                 f"cycle {cycle}: {writer.acknowledged} was acknowledged, and there are "
                 f"{len(text)} bytes of {number}"
             )
-            (disk.root / NAME).write_bytes(version(writer.acknowledged))
+            (disk.root / NAME).write_bytes(build_version(writer.acknowledged))
             os.sync()
         found["in_flight"] += number > writer.acknowledged
         writer.acknowledged = max(number, writer.acknowledged)
@@ -144,4 +144,4 @@ def cycles(folder: Path, count: int, seed: int) -> dict[str, Any]:
 if __name__ == "__main__":
     logging.disable()
     job = json.loads(sys.argv[1])
-    print(json.dumps(cycles(Path(job["folder"]), job["count"], job["seed"])))
+    print(json.dumps(run_cycles(Path(job["folder"]), job["count"], job["seed"])))

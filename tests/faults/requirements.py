@@ -1,4 +1,4 @@
-"""What the rigs need of the machine: in CI it must be there, elsewhere they are skipped."""
+"""Requirements of the rigs: in CI they must be met, elsewhere the rigs are skipped."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NIGHTLY = is_nightly()
 LIMIT_SECONDS = 3 * 3600.0 if NIGHTLY else 300.0
 
 
-def need(is_there: object, what: str) -> None:
+def require(is_there: object, what: str) -> None:
     """Go on only if it is there."""
     if is_there:
         return
@@ -30,27 +30,27 @@ def need(is_there: object, what: str) -> None:
     pytest.skip(what)
 
 
-def need_mounts(*tools: str) -> None:
+def require_mounts(*tools: str) -> None:
     """Go on only where file systems can be mounted with some tools."""
-    need(os.geteuid() == 0, "only root may do what this rig does")
+    require(os.geteuid() == 0, "only root may do what this rig does")
     for tool in ("unshare", "mount", *tools):
-        need(shutil.which(tool), f"{tool} is not installed")
+        require(shutil.which(tool), f"{tool} is not installed")
 
 
-def built(folder: Path) -> Path:
+def build_shim(folder: Path) -> Path:
     """Build the shim."""
-    need(sys.platform == "linux", "the shim stands before the libc of Linux")
-    need(shim.compiler(), "there is no C compiler for the shim")
+    require(sys.platform == "linux", "the shim stands before the libc of Linux")
+    require(shim.find_compiler(), "there is no C compiler for the shim")
     return shim.build(folder)
 
 
-def run(
+def run_module(
     module: str, argument: str, *, preload: Path | None = None, mounts: bool = False
 ) -> dict[str, Any]:
     """Run a module in a process of its own, where its mounts are nobody else's; return its JSON."""
     command = [sys.executable, "-m", f"tests.faults.{module}", argument]
     loaded = {} if preload is None else {"LD_PRELOAD": str(preload)}
-    done = subprocess.run(
+    process = subprocess.run(
         ["unshare", "--mount", *command] if mounts else command,
         cwd=ROOT,
         env={**os.environ, **loaded, "PYTHONPATH": str(ROOT)},
@@ -60,15 +60,15 @@ def run(
         timeout=LIMIT_SECONDS,
         check=False,
     )
-    need("failed to setup loop device" not in done.stderr, "no loop device is to be had")
-    assert done.returncode == 0, f"{module} failed at {argument}:\n{done.stderr[-4000:]}"
-    found: dict[str, Any] = json.loads(done.stdout)
+    require("failed to setup loop device" not in process.stderr, "no loop device is to be had")
+    assert process.returncode == 0, f"{module} failed at {argument}:\n{process.stderr[-4000:]}"
+    found: dict[str, Any] = json.loads(process.stdout)
     return found
 
 
-def work(library: Path, job: dict[str, Any]) -> dict[str, Any]:
+def run_worker(library: Path, job: dict[str, Any]) -> dict[str, Any]:
     """Do a job in a worker, see `tests.faults.worker`; return what it found, and show it."""
-    findings = run("worker", json.dumps(job), preload=library)
-    shown = {name: value for name, value in findings.items() if name != "wrongs"}
-    print(f"{job} found {shown}")
+    findings = run_module("worker", json.dumps(job), preload=library)
+    summary = {name: value for name, value in findings.items() if name != "problems"}
+    print(f"{job} found {summary}")
     return findings

@@ -61,7 +61,7 @@ class Case:
     text: bytes | None
     operations: tuple[Operation, ...]
     is_trusted: bool = False
-    takes_back: bool = False
+    is_undo: bool = False
 
 
 CASES: Mapping[str, Case] = {
@@ -69,10 +69,10 @@ CASES: Mapping[str, Case] = {
     "batch": Case(SMALL, tuple(BATCH)),
     "large": Case(LARGE, (Replace(cell="c150", source="x = 'ours'"),)),
     "create": Case(None, (Insert(cell_type="code", source="1", at="end", id="one"),)),
-    "undo": Case(SMALL, (Replace(cell="c7", source="x = 'ours'"),), takes_back=True),
+    "undo": Case(SMALL, (Replace(cell="c7", source="x = 'ours'"),), is_undo=True),
 }
 #: Those that are tried in this run.
-TRIED_CASES = tuple(CASES) if is_nightly() else ("replace", "create")
+SELECTED_CASES = tuple(CASES) if is_nightly() else ("replace", "create")
 
 
 @dataclass
@@ -80,7 +80,7 @@ class Outcome:
     """What the asker was told."""
 
     reply: EditReply | None = None
-    refusal: BaseException | None = None
+    error: BaseException | None = None
 
 
 @dataclass
@@ -95,16 +95,8 @@ class Server:
 
 
 @dataclass
-class Place:
-    """The folder, the case, and the bytes before and after it.
-
-    Parameters
-    ----------
-    folder
-        Empty, and for this alone.
-    case
-        What is asked for.
-    """
+class Scenario:
+    """An empty folder, the case, and the bytes before and after it."""
 
     folder: Path
     case: Case
@@ -119,7 +111,7 @@ class Place:
         # Faults of Jupyter's own database of signatures are its own business.
         self.notary = NotebookNotary(db_file=":memory:", data_dir=str(self.folder), log=_LOG)
 
-    def server(self) -> Server:
+    def start_server(self) -> Server:
         """Start a server, which opens its files when it needs them."""
         manager = AsyncLargeFileManager(root_dir=str(self.root))
         locks = PathLocks(self.folder / "locks", _LOG)
@@ -127,18 +119,18 @@ class Place:
         builder = ServiceBuilder(self.folder)
         return Server(storages, builder.build_editing(storages, notary=self.notary))
 
-    async def learn(self) -> None:
+    async def record_result(self) -> None:
         """Do the case once without faults, so that it is known what comes of it."""
-        server = self.server()
-        await self.put(server)
-        outcome = await self.act(server)
+        server = self.start_server()
+        await self.reset(server)
+        outcome = await self.run_case(server)
         if outcome.reply is None:
-            message = f"The case cannot be done at all: {outcome.refusal!r}"
-            raise RuntimeError(message) from outcome.refusal
+            message = f"The case cannot be done at all: {outcome.error!r}"
+            raise RuntimeError(message) from outcome.error
         self.after = self.notebook.read_bytes()
         await server.close()
 
-    async def put(self, server: Server) -> None:
+    async def reset(self, server: Server) -> None:
         """Put everything back as it was before the case."""
         for path in self.root.iterdir():
             path.unlink()
@@ -153,17 +145,17 @@ class Place:
             self.notary.sign(nbformat.reads(self.case.text.decode(), as_version=4))
             if hasattr(self, "after"):
                 self.notary.unsign(nbformat.reads(self.after.decode(), as_version=4))
-        if self.case.takes_back:
+        if self.case.is_undo:
             await server.services.editor.edit(EditRequest(NAME, self.case.operations))
             self.before = self.notebook.read_bytes()
 
-    async def act(self, server: Server) -> Outcome:
+    async def run_case(self, server: Server) -> Outcome:
         """Do the case."""
-        return await told(self._asked(server))
+        return await wait_for_outcome(self._start_case(server))
 
-    def _asked(self, server: Server) -> Awaitable[EditReply]:
-        if self.case.takes_back:
-            return server.services.undoing.undo(UndoRequest(NAME))
+    def _start_case(self, server: Server) -> Awaitable[EditReply]:
+        if self.case.is_undo:
+            return server.services.undo_service.undo(UndoRequest(NAME))
         editor = server.services.editor
         operations = self.case.operations
         if self.case.text is None:
@@ -173,60 +165,62 @@ class Place:
 
     # What must hold ----------------------------------------------------------------------------
 
-    def found(self) -> bytes | None:
+    def read_notebook(self) -> bytes | None:
         """Give what is there now."""
         return self.notebook.read_bytes() if self.notebook.exists() else None
 
-    def wrongs(self, outcome: Outcome | None) -> list[str]:
+    def check_file(self, outcome: Outcome | None) -> list[str]:
         """Say what is wrong with the file, and with what was told of it; None if nobody was."""
-        found, wrongs = self.found(), []
+        found, problems = self.read_notebook(), []
         is_new = found == self.after
         if not is_new and found != self.before:
             size = None if found is None else len(found)
-            wrongs.append(f"I1: neither the old nor the new bytes ({size} bytes)")
+            problems.append(f"I1: neither the old nor the new bytes ({size} bytes)")
         if outcome is not None and outcome.reply is not None:
             if not is_new:
-                wrongs.append("I2: told that it is written, and it is not")
+                problems.append("I2: told that it is written, and it is not")
             if outcome.reply.hash != hashlib.sha256(self.after).hexdigest():
-                wrongs.append("I2: told another hash")
-        if outcome is not None and outcome.refusal is not None:
-            wrongs.extend(self._wrongs_of(outcome.refusal, is_new=is_new))
+                problems.append("I2: told another hash")
+        if outcome is not None and outcome.error is not None:
+            problems.extend(self._check_error(outcome.error, is_new=is_new))
         if found is not None:
-            wrongs.extend(self._wrongs_of_attributes())
-        return wrongs
+            problems.extend(self._check_metadata())
+        return problems
 
-    def _wrongs_of(self, refusal: BaseException, *, is_new: bool) -> list[str]:
-        if not isinstance(refusal, NbEditError):
-            return [f"I3: no refusal but {refusal!r} at {_where(refusal)}"]
-        wrongs = []
-        applied = refusal.details.get("applied", False)
+    def _check_error(self, error: BaseException, *, is_new: bool) -> list[str]:
+        if not isinstance(error, NbEditError):
+            return [f"I3: no refusal but {error!r} at {_locate(error)}"]
+        problems = []
+        applied = error.details.get("applied", False)
         if applied is not None and is_new != applied:
-            wrongs.append(f"I3: untrue at {_where(refusal)}: {refusal.message}")
-        said = f"{refusal.message} {refusal.details}"
-        if str(self.folder) in said or any(secret in said for secret in SECRETS):
-            wrongs.append(f"I3: tells too much: {said}")
-        return wrongs
+            problems.append(f"I3: untrue at {_locate(error)}: {error.message}")
+        text = f"{error.message} {error.details}"
+        if str(self.folder) in text or any(secret in text for secret in SECRETS):
+            problems.append(f"I3: tells too much: {text}")
+        return problems
 
-    def _wrongs_of_attributes(self) -> list[str]:
+    def _check_metadata(self) -> list[str]:
         if self.case.text is None:
             return []
         status = self.notebook.stat()
-        kept = [stat.S_IMODE(status.st_mode)]
-        wanted = [MODE]
+        actual = [stat.S_IMODE(status.st_mode)]
+        expected = [MODE]
         if os.geteuid() == 0:
-            kept += [status.st_uid, status.st_gid]
-            wanted += [OWNER, OWNER]
-        wrongs = [] if kept == wanted else [f"I6: mode and owner are {kept}, not {wanted}"]
+            actual += [status.st_uid, status.st_gid]
+            expected += [OWNER, OWNER]
+        problems = (
+            [] if actual == expected else [f"I6: mode and owner are {actual}, not {expected}"]
+        )
         with suppress(OSError):
             if os.getxattr(self.notebook, ATTRIBUTE) == b"kept":
-                return wrongs
-        return [*wrongs, "I6: the extended attribute is lost"]
+                return problems
+        return [*problems, "I6: the extended attribute is lost"]
 
-    def strays(self) -> list[str]:
+    def list_stray_files(self) -> list[str]:
         """List what lies beside the notebook."""
         return [path.name for path in self.root.iterdir() if path.name != NAME]
 
-    def open_files(self) -> dict[str, str]:
+    def list_open_files(self) -> dict[str, str]:
         """List what of the root this process has open, by its descriptors."""
         targets = {}
         for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 -- names are enough
@@ -234,66 +228,66 @@ class Place:
                 targets[name] = os.readlink(f"/proc/self/fd/{name}")  # noqa: PTH115 -- as above
         return {at: path for at, path in targets.items() if path.startswith(str(self.root))}
 
-    def wrongs_of_trust(self, outcome: Outcome) -> list[str]:
+    def check_trust(self, outcome: Outcome) -> list[str]:
         """Say what is wrong with the notebook's trust, after an edit that was acknowledged."""
         if outcome.reply is None:
             return []
         is_trusted = self.notary.check_signature(nbformat.reads(self.after.decode(), as_version=4))
-        kept = not any("trust" in warning for warning in outcome.reply.warnings)
-        if self.case.is_trusted and kept and not is_trusted:
+        is_silent = not any("trust" in warning for warning in outcome.reply.warnings)
+        if self.case.is_trusted and is_silent and not is_trusted:
             return ["the notebook's trust is lost, and nothing is said of it"]
         if is_trusted and not self.case.is_trusted:
             return ["the notebook is trusted, and was not before"]
         return []
 
-    async def wrongs_of_going_on(self, server: Server, outcome: Outcome | None) -> list[str]:
+    async def check_next_edits(self, server: Server, outcome: Outcome | None) -> list[str]:
         """Take back what was acknowledged, and edit again; say what does not work."""
-        wrongs = []
+        problems = []
         reply = None if outcome is None else outcome.reply
         if reply is not None and reply.edit_id is None and not reply.warnings:
-            wrongs.append("I5: it is not in the history, and nothing is said of it")
+            problems.append("I5: it is not in the history, and nothing is said of it")
         if reply is not None and reply.edit_id is not None and self.case.text is not None:
-            back = await told(
-                server.services.undoing.undo(
-                    UndoRequest(NAME, edit_id=reply.edit_id, redo=self._redoes)
+            back = await wait_for_outcome(
+                server.services.undo_service.undo(
+                    UndoRequest(NAME, edit_id=reply.edit_id, redo=self._is_redo)
                 )
             )
             if back.reply is None:
-                wrongs.append(f"I5: it cannot be taken back: {back.refusal!r}")
-            elif self.found() != self.before:
-                wrongs.append("I5: taken back, it is not what it was before")
+                problems.append(f"I5: it cannot be taken back: {back.error!r}")
+            elif self.read_notebook() != self.before:
+                problems.append("I5: taken back, it is not what it was before")
             else:
-                return wrongs
+                return problems
         if self.notebook.exists():
             more = (Insert(cell_type="raw", source="more", at="end", id="more"),)
-            asked = server.services.editor.edit(EditRequest(NAME, more))
+            edit = server.services.editor.edit(EditRequest(NAME, more))
         else:
-            asked = server.services.editor.create(CreateRequest(NAME, []))
-        again = await told(asked)
+            edit = server.services.editor.create(CreateRequest(NAME, []))
+        again = await wait_for_outcome(edit)
         if again.reply is None:
-            wrongs.append(f"I7: the next edit fails: {again.refusal!r}")
-        elif self.found() is None or again.reply.hash != samples.hash_of(self.notebook):
-            wrongs.append("I7: the next edit is not in the file")
+            problems.append(f"I7: the next edit fails: {again.error!r}")
+        elif self.read_notebook() is None or again.reply.hash != samples.hash_of(self.notebook):
+            problems.append("I7: the next edit is not in the file")
         elif again.reply.warnings:
-            wrongs.append(f"I7: the next edit warns: {again.reply.warnings}")
-        return wrongs
+            problems.append(f"I7: the next edit warns: {again.reply.warnings}")
+        return problems
 
     @property
-    def _redoes(self) -> bool:
-        return self.case.takes_back
+    def _is_redo(self) -> bool:
+        return self.case.is_undo
 
 
-def _where(refusal: BaseException) -> str:
-    frames = traceback.extract_tb(refusal.__traceback__)
+def _locate(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
     ours = [at for at in frames if "jupyter_nbedit" in at.filename]
     return " ".join(f"{Path(at.filename).name}:{at.lineno}" for at in ours)
 
 
-async def told(asked: Awaitable[EditReply]) -> Outcome:
+async def wait_for_outcome(edit: Awaitable[EditReply]) -> Outcome:
     """Wait for an answer of any kind."""
     try:
-        return Outcome(reply=await asked)
+        return Outcome(reply=await edit)
     except asyncio.CancelledError:
         raise
-    except Exception as refusal:  # noqa: BLE001 -- what is none is what we are after
-        return Outcome(refusal=refusal)
+    except Exception as error:  # noqa: BLE001 -- what is none is what we are after
+        return Outcome(error=error)

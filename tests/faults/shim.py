@@ -1,4 +1,4 @@
-"""The shim between a process and libc: built by the system's compiler, told what to do here."""
+"""The shim between a process and libc: build it, and set what it does."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Mode(IntEnum):
     DELAY = 8
 
 
-def compiler() -> str | None:
+def find_compiler() -> str | None:
     """Find one."""
     return shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 
@@ -38,7 +38,7 @@ def compiler() -> str | None:
 def build(folder: Path) -> Path:
     """Build the shim, to be named in ``LD_PRELOAD``."""
     library = folder / "shim.so"
-    command = [compiler() or "cc", "-O1", "-shared", "-fPIC", "-o", str(library), str(SOURCE)]
+    command = [find_compiler() or "cc", "-O1", "-shared", "-fPIC", "-o", str(library), str(SOURCE)]
     subprocess.run([*command, "-ldl"], check=True)
     return library
 
@@ -58,16 +58,9 @@ class Shim:
         self._library.nbedit_arm.argtypes = [*numbers, ctypes.c_char_p]
 
     def arm(self, mode: Mode, first: int = 0, code: int = 0, inside: Path | None = None) -> None:
-        """Begin: at the call of that number, or from it on.
+        """Start at the call number `first`; `code` is the error, or the milliseconds of a delay.
 
-        Parameters
-        ----------
-        mode, first
-            What happens, and when.
-        code
-            The error, or the milliseconds of a delay.
-        inside
-            Only calls on files in this folder count; None for all.
+        Only calls on files in the folder `inside` count; None for all.
         """
         where = b"" if inside is None else str(inside).encode()
         self._library.nbedit_arm(mode, first, code, where)
@@ -76,7 +69,7 @@ class Shim:
         """End, and tell how many calls there were."""
         return int(self._library.nbedit_disarm())
 
-    def failed(self) -> int:
+    def count_failures(self) -> int:
         """Tell how many calls were refused."""
         return int(self._library.nbedit_failed())
 
@@ -84,10 +77,10 @@ class Shim:
         """Tell whether the main thread has made the call of a number."""
         return bool(self._library.nbedit_on_main_thread(call))
 
-    def name(self, call: int) -> str:
+    def get_call_name(self, call: int) -> str:
         """Tell what the call of a number was."""
         return (self._library.nbedit_name(call) or b"").decode()
 
-    def set_ahead(self, seconds: int) -> None:
+    def set_clock_ahead(self, seconds: int) -> None:
         """Let the clock be later than it is."""
         self._library.nbedit_set_ahead(seconds)

@@ -1,4 +1,4 @@
-"""Disks that are full, read-only, somebody else's or slow, and a ledger that has no room."""
+"""Disks that are full, read-only, owned by another user or slow, and a full database disk."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.faults.requirements import NIGHTLY, need_mounts, run, work
+from tests.faults.requirements import NIGHTLY, require_mounts, run_module, run_worker
 
-SAID = {
+REASONS = {
     "full": "no_space",
     "without inodes": "no_space",
     "read-only": "forbidden",
@@ -25,25 +25,23 @@ SAID = {
 @pytest.fixture(scope="module")
 def found() -> dict[str, Any]:
     """Try all disks once; others than root get into the folder, too."""
-    need_mounts("chattr")
+    require_mounts("chattr")
     folder = tempfile.mkdtemp(prefix="nbedit-")
     try:
-        return run("faulty_disks", folder, mounts=True)
+        return run_module("faulty_disks", folder, mounts=True)
     finally:
         shutil.rmtree(folder)
 
 
-@pytest.mark.parametrize("disk", SAID)
+@pytest.mark.parametrize("disk", REASONS)
 def test_an_edit_on_a_faulty_disk_is_refused_and_leaves_the_notebook_unchanged(
     found: dict[str, Any], disk: str
 ) -> None:
-    said = {"said": SAID[disk], "kept": True, "left": [], "then": "edited"}
-    assert found[disk] == said
+    expected = {"said": REASONS[disk], "kept": True, "left": [], "then": "edited"}
+    assert found[disk] == expected
 
 
-def test_an_edit_with_a_full_history_disk_is_made_with_a_warning(
-    found: dict[str, Any],
-) -> None:
+def test_an_edit_with_a_full_history_disk_is_made_with_a_warning(found: dict[str, Any]) -> None:
     outcome = found["beside a full ledger"]
     # It says why, as one of its warnings.
     assert outcome["said"].startswith("edited; ")
@@ -53,8 +51,8 @@ def test_an_edit_with_a_full_history_disk_is_made_with_a_warning(
 @pytest.mark.parametrize("case", ["replace", "create", "undo", "large"] if NIGHTLY else ["replace"])
 def test_a_slow_disk_does_not_block_the_event_loop(shim: Path, quick: Path, case: str) -> None:
     job = {"job": "slow", "case": case, "folder": str(quick), "milliseconds": 20 if NIGHTLY else 1}
-    slow = work(shim, job)
-    assert slow["wrongs"] == []
+    slow = run_worker(shim, job)
+    assert slow["problems"] == []
     assert slow["calls"] > 30
     # What is done on the loop's thread looks up where a path leads, and touches no file.
     assert slow["kinds"].pop("done") == 1

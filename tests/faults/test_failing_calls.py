@@ -1,4 +1,4 @@
-"""A server whose calls fail: what it says is true, nothing is left, and the next edit works."""
+"""Failing system calls: the reply is true, nothing is left, and the next edit works."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.faults.requirements import NIGHTLY, work
-from tests.faults.scenario import TRIED_CASES
-from tests.support.sampling import run_seed
+from tests.faults.requirements import NIGHTLY, run_worker
+from tests.faults.scenario import SELECTED_CASES
+from tests.support.sampling import get_seed
 
 MODES = ("FAIL_ONCE", "FAIL_ON")
 # Points for each case and mode by day, chosen by the seed; by night all there are. Those inside the
@@ -21,19 +21,19 @@ LIMIT, LIMIT_LARGE, LIMIT_INSIDE = (10**9, 10**9, 10**9) if NIGHTLY else (40, 10
 ONLY = json.loads(os.environ.get("NBEDIT_POINT", "null"))
 
 
-def failing(shim: Path, folder: Path, case: str, **more: Any) -> dict[str, Any]:
-    job = {"job": "errors", "case": case, "folder": str(folder), "seed": run_seed(), "only": ONLY}
-    return work(shim, {**job, "limit": LIMIT, **more})
+def run_failures(shim: Path, folder: Path, case: str, **more: Any) -> dict[str, Any]:
+    job = {"job": "errors", "case": case, "folder": str(folder), "seed": get_seed(), "only": ONLY}
+    return run_worker(shim, {**job, "limit": LIMIT, **more})
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("case", TRIED_CASES)
+@pytest.mark.parametrize("case", SELECTED_CASES)
 def test_after_any_failing_call_the_reply_is_true_and_the_next_edit_works(
     shim: Path, quick: Path, case: str, mode: str
 ) -> None:
     limit = LIMIT_LARGE if case == "large" else LIMIT
-    found = failing(shim, quick, case, modes=[mode], limit=limit)
-    assert found["wrongs"] == []
+    found = run_failures(shim, quick, case, modes=[mode], limit=limit)
+    assert found["problems"] == []
     if ONLY is None:
         assert found["points"] >= min(limit, 200)
         # Errors that nobody sees prove nothing. Of few points, some kinds may have none.
@@ -43,14 +43,14 @@ def test_after_any_failing_call_the_reply_is_true_and_the_next_edit_works(
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("case", TRIED_CASES if NIGHTLY else ["replace"])
+@pytest.mark.parametrize("case", SELECTED_CASES if NIGHTLY else ["replace"])
 def test_a_database_that_fails_to_open_is_opened_again(
     shim: Path, quick: Path, case: str, mode: str
 ) -> None:
     # Where locks fail from some call on, SQLite tries ten seconds long.
     limit = LIMIT if mode == "FAIL_ONCE" or NIGHTLY else 5
-    found = failing(shim, quick, case, modes=[mode], fresh=True, limit=limit)
-    assert found["wrongs"] == []
+    found = run_failures(shim, quick, case, modes=[mode], fresh=True, limit=limit)
+    assert found["problems"] == []
     assert found["kinds"]["warned"]
 
 
@@ -59,25 +59,25 @@ def test_a_database_that_is_read_only_at_first_is_written_afterwards(
 ) -> None:
     # SQLite opens it for reading then, and never for writing again.
     options: dict[str, Any] = {"errors": ["EACCES"], "calls": "open", "limit": 100}
-    found = failing(shim, quick, "replace", modes=["FAIL_ONCE"], fresh=True, **options)
-    assert found["wrongs"] == []
+    found = run_failures(shim, quick, "replace", modes=["FAIL_ONCE"], fresh=True, **options)
+    assert found["problems"] == []
 
 
-@pytest.mark.parametrize("case", TRIED_CASES)
+@pytest.mark.parametrize("case", SELECTED_CASES)
 def test_bytes_after_a_failed_fsync_are_not_reported_as_durable(
     shim: Path, quick: Path, case: str
 ) -> None:
-    found = failing(
+    found = run_failures(
         shim, quick, case, modes=["FAIL_ONCE"], inside=True, limit=LIMIT_INSIDE, errors=["EIO"]
     )
-    assert found["wrongs"] == []
+    assert found["problems"] == []
     assert found["kinds"]["io_error"]
 
 
-@pytest.mark.parametrize("case", TRIED_CASES)
+@pytest.mark.parametrize("case", SELECTED_CASES)
 def test_short_reads_and_writes_are_completed(shim: Path, quick: Path, case: str) -> None:
     # Seventeen bytes at a time from some call on make a large file slow.
     mode = "SHORT_ONCE" if case == "large" else "SHORT_ON"
-    found = failing(shim, quick, case, modes=[mode], limit=LIMIT_INSIDE)
-    assert found["wrongs"] == []
+    found = run_failures(shim, quick, case, modes=[mode], limit=LIMIT_INSIDE)
+    assert found["problems"] == []
     assert set(found["kinds"]) == {"done"}

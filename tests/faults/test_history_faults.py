@@ -1,4 +1,4 @@
-"""A ledger that is broken, locked or gone: notebooks are edited all the same, and it is said."""
+"""A database that is corrupt, locked or deleted: edits are made, with a warning."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 
 from jupyter_nbedit.db.database import NAME as LEDGER
 from tests.faults.requirements import NIGHTLY
-from tests.faults.scenario import CASES, Outcome, Place, Server
-from tests.support.sampling import run_seed, seeded_random
+from tests.faults.scenario import CASES, Outcome, Scenario, Server
+from tests.support.sampling import get_seed, seeded_random
 
 TIMES = 500 if NIGHTLY else 20
 # A file whose byte for who may write it is beyond what SQLite knows is one that it only reads, and
@@ -23,32 +23,32 @@ USER_VERSION = slice(60, 64)
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path, CASES["batch"])
+def place(tmp_path: Path) -> Scenario:
+    return Scenario(tmp_path, CASES["batch"])
 
 
-async def tried(place: Place, server: Server) -> tuple[Outcome, list[str]]:
+async def run_scenario(place: Scenario, server: Server) -> tuple[Outcome, list[str]]:
     """Edit and go on; give what was said, and what is wrong."""
-    outcome = await place.act(server)
-    wrongs = place.wrongs(outcome)
+    outcome = await place.run_case(server)
+    problems = place.check_file(outcome)
     if outcome.reply is None:
-        wrongs.append(f"refused: {outcome.refusal!r}")
-    return outcome, wrongs + await place.wrongs_of_going_on(server, outcome)
+        problems.append(f"refused: {outcome.error!r}")
+    return outcome, problems + await place.check_next_edits(server, outcome)
 
 
 async def test_edits_are_made_and_recorded_with_any_corrupt_bytes_in_the_database(
-    place: Place,
+    place: Scenario,
 ) -> None:
-    await place.learn()
+    await place.record_result()
     chance = seeded_random("bytes of the ledger")
     whole = place.folder / "whole"
-    wrongs = []
+    problems = []
     for time in range(TIMES):
-        server = place.server()
-        await place.put(server)
+        server = place.start_server()
+        await place.reset(server)
         if time == 0:
-            await place.act(server)
-            await place.put(server)
+            await place.run_case(server)
+            await place.reset(server)
             await server.close()
             shutil.copytree(place.folder / "nbedit", whole)
         else:
@@ -62,40 +62,40 @@ async def test_edits_are_made_and_recorded_with_any_corrupt_bytes_in_the_databas
         text[WRITE_VERSION] = 2
         text[USER_VERSION] = whole_version
         file.write_bytes(text)
-        server = place.server()
-        _, found = await tried(place, server)
-        wrongs += [f"{run_seed()} {time}: {wrong}" for wrong in found]
+        server = place.start_server()
+        _, found = await run_scenario(place, server)
+        problems += [f"{get_seed()} {time}: {wrong}" for wrong in found]
         await server.close()
-    assert wrongs == []
+    assert problems == []
 
 
-async def test_a_database_deleted_at_run_time_is_created_again(place: Place) -> None:
-    await place.learn()
-    server = place.server()
-    await place.put(server)
-    await place.act(server)
-    await place.put(server)
+async def test_a_database_deleted_at_run_time_is_created_again(place: Scenario) -> None:
+    await place.record_result()
+    server = place.start_server()
+    await place.reset(server)
+    await place.run_case(server)
+    await place.reset(server)
     shutil.rmtree(place.folder / "nbedit")
-    outcome, wrongs = await tried(place, server)
-    assert wrongs == []
+    outcome, problems = await run_scenario(place, server)
+    assert problems == []
     assert outcome.reply is not None
     assert outcome.reply.edit_id is not None
     await server.close()
 
 
 async def test_an_edit_waits_for_a_locked_database_and_then_continues_without_it(
-    place: Place,
+    place: Scenario,
 ) -> None:
-    await place.learn()
-    server = place.server()
-    await place.put(server)
+    await place.record_result()
+    server = place.start_server()
+    await place.reset(server)
     other = sqlite3.connect(place.folder / "nbedit" / LEDGER, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    outcome = await asyncio.wait_for(place.act(server), 60)
-    assert place.wrongs(outcome) == []
+    outcome = await asyncio.wait_for(place.run_case(server), 60)
+    assert place.check_file(outcome) == []
     assert outcome.reply is not None
     assert (outcome.reply.edit_id, len(outcome.reply.warnings)) == (None, 1)
     other.execute("ROLLBACK")
     other.close()
-    assert await place.wrongs_of_going_on(server, outcome) == []
+    assert await place.check_next_edits(server, outcome) == []
     await server.close()

@@ -1,4 +1,4 @@
-"""A server killed at every call it makes: the old or the new bytes, and the next one goes on."""
+"""A server killed at each system call: old or new bytes, and the next server works."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.requirements import NIGHTLY, work
-from tests.faults.scenario import TRIED_CASES
+from tests.faults.requirements import NIGHTLY, run_worker
+from tests.faults.scenario import SELECTED_CASES
 from tests.support.sampling import seeded_random
 
 # Every call is another point; by day every tenth of a case's.
@@ -15,14 +15,14 @@ STEP = 1 if NIGHTLY else 10
 FIRST = 1 + seeded_random("kills").randrange(STEP)
 
 
-@pytest.mark.parametrize("case", TRIED_CASES)
+@pytest.mark.parametrize("case", SELECTED_CASES)
 def test_a_kill_at_any_call_leaves_old_or_new_bytes_and_the_next_edit_works(
     shim: Path, quick: Path, case: str
 ) -> None:
-    found = work(
+    found = run_worker(
         shim, {"job": "kills", "case": case, "folder": str(quick), "step": STEP, "first": FIRST}
     )
-    assert found["wrongs"] == []
+    assert found["problems"] == []
     # A rig that kills nobody is none.
     assert found["kinds"]["killed"] > 60 // STEP
     assert found["kinds"]["done"] == 1

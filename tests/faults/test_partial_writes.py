@@ -1,4 +1,4 @@
-"""Another Jupyter server saves in place while we read: no half is taken for a notebook."""
+"""Another Jupyter server saves in place while a notebook is read."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 from jupyter_nbedit.errors import Busy
 from jupyter_nbedit.reading.loading import load_notebook
-from tests.faults.in_place_saver import version
+from tests.faults.in_place_saver import build_version
 from tests.faults.requirements import NIGHTLY
-from tests.faults.scenario import CASES, NAME, Place
+from tests.faults.scenario import CASES, NAME, Scenario
 from tests.support.paths import ROOT
 
 READS, HALVES = (20_000, 1_000) if NIGHTLY else (300, 10)
@@ -20,7 +20,7 @@ HANGING_SECONDS = 3600
 
 
 def test_a_partial_save_of_another_server_is_never_read(tmp_path: Path) -> None:
-    place = Place(tmp_path, CASES["create"])
+    place = Scenario(tmp_path, CASES["create"])
     command = [sys.executable, "-m", "tests.faults.in_place_saver", str(place.root)]
     with subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -28,7 +28,7 @@ def test_a_partial_save_of_another_server_is_never_read(tmp_path: Path) -> None:
         assert saver.stdin is not None
         assert saver.stdout is not None
         assert saver.stdout.readline() == "begun\n"
-        read, torn, busy = asyncio.run(asyncio.wait_for(reads(place), HANGING_SECONDS))
+        read, torn, busy = asyncio.run(asyncio.wait_for(read_versions(place), HANGING_SECONDS))
         saver.stdin.close()
         saves = int(saver.stdout.readline())
     print(f"{saves} saves; read {len(read)} versions, a bare look met {torn} halves, {busy} busy")
@@ -37,9 +37,9 @@ def test_a_partial_save_of_another_server_is_never_read(tmp_path: Path) -> None:
     assert torn >= HALVES
 
 
-async def reads(place: Place) -> tuple[list[int], int, int]:
+async def read_versions(place: Scenario) -> tuple[list[int], int, int]:
     """Read until halves were met; give the versions, how often a bare look met one, refusals."""
-    server, torn, busy = place.server(), 0, 0
+    server, torn, busy = place.start_server(), 0, 0
     found: list[int] = []
     while len(found) < READS or torn < HALVES:
         bare = place.notebook.read_bytes()
@@ -51,7 +51,7 @@ async def reads(place: Place) -> tuple[list[int], int, int]:
             busy += 1
             continue
         number = int(text.split(b'"n": ')[1].split(b",")[0])
-        assert text.decode() == version(number)
+        assert text.decode() == build_version(number)
         found.append(number)
     await server.close()
     return found, torn, busy

@@ -1,4 +1,4 @@
-"""The ways to the spans of a text, and what Python's ``json`` finds in it; all must agree.
+"""All scanners of a text, and Python's ``json``; all must agree.
 
 A text is scanned by msgspec, by counting brackets (the tolerant walk) or by small windows.
 """
@@ -14,7 +14,7 @@ from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.json_spans import Member, Span
 from jupyter_nbedit.notebook.lazy.scan import scan_cells
-from tests.notebook.lazy.recording_buffer import Parked
+from tests.notebook.lazy.fake_buffer import FakeBuffer
 from tests.notebook.strategies import BOM
 
 # msgspec refuses it, and with it whatever it stands in: so the tolerant walk has its turn.
@@ -25,7 +25,7 @@ _DEEPEST = 5
 _WINDOWS = (40, 100, 200)
 
 
-class Pairs(list[tuple[str, Any]]):
+class ObjectPairs(list[tuple[str, Any]]):
     """The members of an object, in order; other than a list."""
 
 
@@ -39,7 +39,7 @@ def _int(digits: str) -> int | str:
 
 #: Leaves each number as it is written, and each double member where it stands.
 EXACT = json.JSONDecoder(
-    object_pairs_hook=Pairs, parse_int=_token, parse_float=_token, parse_constant=_token
+    object_pairs_hook=ObjectPairs, parse_int=_token, parse_float=_token, parse_constant=_token
 )
 PLAIN = json.JSONDecoder(parse_int=_int)
 
@@ -56,7 +56,7 @@ def describe(document: Document) -> tuple[object, ...]:
     )
 
 
-def tolerant_members(text: bytes, span: Span) -> list[Member]:
+def list_members_tolerantly(text: bytes, span: Span) -> list[Member]:
     """Return an object's members by the tolerant walk, for which something odd is put into it."""
     odd, shift = _insert_odd(text, span, b'"odd":' + _ODD)
     return [
@@ -67,7 +67,7 @@ def tolerant_members(text: bytes, span: Span) -> list[Member]:
     ]
 
 
-def tolerant_elements(text: bytes, span: Span) -> list[Span]:
+def list_elements_tolerantly(text: bytes, span: Span) -> list[Span]:
     """Return an array's elements by the tolerant walk."""
     odd, shift = _insert_odd(text, span, _ODD)
     found = json_spans.list_elements(odd, Span(span.start, span.stop + shift))
@@ -85,12 +85,7 @@ def _shift_back(span: Span, shift: int) -> Span:
 
 
 def compare_json(text: bytes) -> bool | None:
-    """Compare the scanners with ``json``.
-
-    Returns
-    -------
-    Whether the text is one JSON object; None if ``json`` gives up on its depth.
-    """
+    """Return whether all scanners find one JSON object; None if ``json`` hits its depth limit."""
     try:
         expected = EXACT.decode(text.decode())
     except RecursionError:
@@ -100,10 +95,10 @@ def compare_json(text: bytes) -> bool | None:
     try:
         span, members = json_spans.parse_object(text)
     except json_spans.MalformedJSON as error:
-        if not isinstance(expected, Pairs):
+        if not isinstance(expected, ObjectPairs):
             return False
         raise AssertionError from error
-    assert isinstance(expected, Pairs), "taken for an object"
+    assert isinstance(expected, ObjectPairs), "taken for an object"
     assert text[span.start : span.start + 1] + text[span.stop - 1 : span.stop] == b"{}"
     assert text[: span.start].strip(b" \t\r\n") == b""
     assert text[span.stop :].strip(b" \t\r\n") == b""
@@ -122,10 +117,10 @@ def _compare_values(text: bytes, top: Span, expected: Any) -> None:
     meant: list[Any] = []
     while pending:
         at, value, depth = pending.pop()
-        if isinstance(value, Pairs):
+        if isinstance(value, ObjectPairs):
             assert json_spans.is_object(text, at)
             members = json_spans.list_members(text, at)
-            assert members == tolerant_members(text, at)
+            assert members == list_members_tolerantly(text, at)
             names = [name for name, _ in value]
             assert [one.name for one in members] == names
             tokens += [one.name_span for one in members]
@@ -134,7 +129,7 @@ def _compare_values(text: bytes, top: Span, expected: Any) -> None:
         else:
             assert json_spans.is_array(text, at)
             within, values = json_spans.list_elements(text, at), value
-            assert within == tolerant_elements(text, at)
+            assert within == list_elements_tolerantly(text, at)
         assert len(within) == len(values)
         tokens += within
         meant += values
@@ -149,7 +144,7 @@ def _compare_values(text: bytes, top: Span, expected: Any) -> None:
     assert EXACT.decode(f"[{read}]") == meant
 
 
-def compare_ways(text: bytes, *, is_brief: bool = False) -> Document | None:
+def compare_scanners(text: bytes, *, is_brief: bool = False) -> Document | None:
     """Check that all ways find the same; return the notebook, if it is one.
 
     Briefly, only one in four of the texts that are none is gone through by windows.
@@ -159,15 +154,15 @@ def compare_ways(text: bytes, *, is_brief: bool = False) -> Document | None:
     except InvalidNotebook:
         document = None
     if document is not None:
-        members = tolerant_members(text, document.span)
+        members = list_members_tolerantly(text, document.span)
         assert members == document.members
         cells = next(one.value for one in members if one.name == "cells")
         assert cells == document.cells_span
-        assert tolerant_elements(text, cells) == list(document.cell_spans)
+        assert list_elements_tolerantly(text, cells) == list(document.cell_spans)
     elif is_brief and zlib.crc32(text) % 4:
         return None
     start = len(BOM) if text.startswith(BOM) else 0
-    stored = Parked(text)
+    stored = FakeBuffer(text)
     seen = scan_cells(stored, start, _WINDOWS[len(text) % len(_WINDOWS)])
     if seen is not None:
         try:

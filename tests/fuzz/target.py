@@ -19,7 +19,7 @@ with atheris.instrument_imports(include=["jupyter_nbedit.notebook"], enable_load
     from jupyter_nbedit.notebook.splices import apply_splices, invert_splices
     from tests.fuzz import scanners
     from tests.notebook import model
-    from tests.notebook.oracle import check, edit
+    from tests.notebook.oracle import check_batch, edit
     from tests.support.sampling import is_nightly
 
 # An edit, and what it means to the model, costs thirty times what finding the spans does.
@@ -27,19 +27,19 @@ ONE_IN = 12
 SOURCES = ("", "x", 'a = "1"\n# \U0001f600 \\ \t\nb', "\x00\u2028")
 
 
-def one_input(text: bytes) -> None:
+def check_input(text: bytes) -> None:
     """Test one text."""
     scanners.compare_json(text)
-    document = scanners.compare_ways(text, is_brief=not is_nightly())
+    document = scanners.compare_scanners(text, is_brief=not is_nightly())
     if document is not None:
         chance = random.Random(zlib.crc32(text))
         if chance.randrange(ONE_IN) == 0:
-            edited(document, chance)
+            check_random_edit(document, chance)
 
 
-def edited(document: Document, chance: random.Random) -> None:
+def check_random_edit(document: Document, chance: random.Random) -> None:
     """Make one edit that fits the notebook, and check what it keeps and means."""
-    batch = [operation(document, chance) for _ in range(chance.choice((1, 1, 1, 2)))]
+    batch = [draw_operation(document, chance) for _ in range(chance.choice((1, 1, 1, 2)))]
     try:
         splices = edit(document, *batch).splices
     except NbEditError:
@@ -51,7 +51,7 @@ def edited(document: Document, chance: random.Random) -> None:
     assert apply_splices(text, invert_splices(document.text, splices)) == document.text
     # By day the model is held against notebooks that nbformat would take, in tests/notebook.
     if is_nightly() and all(is_regular(cell) for cell in model.loads(document.text)["cells"]):
-        check("fuzz", document, batch)
+        check_batch("fuzz", document, batch)
 
 
 def is_regular(cell: dict[str, Any]) -> bool:
@@ -71,7 +71,7 @@ def is_regular(cell: dict[str, Any]) -> bool:
     )
 
 
-def operation(document: Document, chance: random.Random) -> dict[str, Any]:
+def draw_operation(document: Document, chance: random.Random) -> dict[str, Any]:
     """Draw an operation."""
     count = len(document)
     new = {"source": chance.choice(SOURCES), "cell_type": chance.choice(("code", "markdown"))}
@@ -96,5 +96,5 @@ def operation(document: Document, chance: random.Random) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    atheris.Setup(sys.argv, one_input)
+    atheris.Setup(sys.argv, check_input)
     atheris.Fuzz()

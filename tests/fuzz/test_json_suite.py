@@ -1,4 +1,4 @@
-"""JSONTestSuite in six positions, over HTTP: what is JSON stays as it is, what is not is refused.
+"""JSONTestSuite in six positions: valid JSON is preserved, invalid JSON is refused.
 
 Python's ``json`` says what a file of the suite is: with the constants that it adds where a notebook
 has the text already, strictly where a request brings it.
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.handlers.error_checks import assert_says_nothing_of_this_machine, details, untouched
+from tests.handlers.error_checks import assert_no_local_names, get_error, no_changes
 from tests.notebook import model
 from tests.support import corpora, samples
 from tests.support.http import Client
@@ -123,16 +123,16 @@ def test_valid_json_in_a_notebook_is_preserved_and_invalid_json_is_refused(
             assert answer.status == 200, (case.name, answer.body)
             assert path.read_bytes() == text.replace(b'"as it was"', b'"changed"'), case.name
         else:
-            details(answer, 422, "invalid_notebook")
+            get_error(answer, 422, "invalid_notebook")
             assert path.read_bytes() == text, case.name
 
 
 def test_no_file_of_the_suite_is_a_notebook(live: Client) -> None:
     for case in choose_files("whole file"):
         write_old(live, case.read_bytes())
-        with untouched(live.root):
-            details(live.patch(NAME, EDIT), 422, "invalid_notebook")
-            details(live.read(NAME), 422, "invalid_notebook")
+        with no_changes(live.root):
+            get_error(live.patch(NAME, EDIT), 422, "invalid_notebook")
+            get_error(live.read(NAME), 422, "invalid_notebook")
 
 
 def test_valid_json_in_a_request_is_accepted_and_invalid_json_is_refused(live: Client) -> None:
@@ -149,5 +149,5 @@ def test_valid_json_in_a_request_is_accepted_and_invalid_json_is_refused(live: C
             assert json.loads(path.read_bytes())["metadata"] == expected, case.name
         else:
             assert answer.status == 400, (case.name, answer.status, answer.body)
-            assert_says_nothing_of_this_machine(answer.body)
+            assert_no_local_names(answer.body)
             assert path.read_bytes() == before, case.name

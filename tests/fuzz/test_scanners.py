@@ -1,4 +1,4 @@
-"""Whatever the bytes: all scanners find what Python's ``json`` finds, and edits keep their word."""
+"""For any bytes all scanners agree with Python's ``json``, and edits match the model."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ import pytest
 
 from jupyter_nbedit.notebook.lazy.scan import scan_cells
 from tests.fuzz import scanners
-from tests.notebook.lazy.recording_buffer import Parked
+from tests.notebook.lazy.fake_buffer import FakeBuffer
 from tests.notebook.strategies import BOM
 from tests.support.paths import CACHE, ROOT
-from tests.support.sampling import is_nightly, run_seed
+from tests.support.sampling import get_seed, is_nightly
 
 FOUND = CACHE / "fuzz"
 NIGHT_SECONDS = 60 * float(os.environ.get("NBEDIT_FUZZ_MINUTES", "3"))
@@ -74,7 +74,7 @@ def run_atheris(folder: Path, seed: int) -> str:
         "verbosity": 0,
     }
     command = [sys.executable, "-m", "tests.fuzz.target", str(folder)]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, *(f"-{name}={value}" for name, value in options.items())],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -85,16 +85,16 @@ def run_atheris(folder: Path, seed: int) -> str:
         timeout=LIMIT_SECONDS,
         check=False,
     )
-    assert done.returncode == 0, describe_crash(done.stdout)
-    return done.stdout
+    assert process.returncode == 0, describe_crash(process.stdout)
+    return process.stdout
 
 
 def describe_crash(output: str) -> str:
     """Return the end of the output, the text, and how to try it again."""
-    written = re.search(r"Test unit written to (\S+)", output)
-    if written is None:
+    match = re.search(r"Test unit written to (\S+)", output)
+    if match is None:
         return output[-4000:]
-    path = Path(written[1])
+    path = Path(match[1])
     again = f"python -m tests.fuzz.target {path.relative_to(ROOT)}"
     return f"{output[-4000:]}\n{path.read_bytes()!r}\nThe same again: {again}"
 
@@ -109,7 +109,7 @@ def test_generated_texts_find_no_difference_and_no_crash(tmp_path: Path) -> None
     corpus = FOUND / "corpus" if is_nightly() else tmp_path
     with ThreadPoolExecutor(PROCESSES) as pool:
         shares = range(PROCESSES)
-        outputs = pool.map(lambda n: run_atheris(corpus / str(n), run_seed() + n), shares)
+        outputs = pool.map(lambda n: run_atheris(corpus / str(n), get_seed() + n), shares)
         units = [
             re.search(r"^stat::number_of_executed_units:\s*(\d+)", output, re.MULTILINE)
             for output in outputs
@@ -124,7 +124,7 @@ def test_all_scanners_agree_on_the_seeds() -> None:
     for text in SEEDS:
         start = len(BOM) if text.startswith(BOM) else 0
         scanners.compare_json(text)
-        if scanners.compare_ways(text) is not None:
-            by_windows[scan_cells(Parked(text), start, 100) is not None] += 1
+        if scanners.compare_scanners(text) is not None:
+            by_windows[scan_cells(FakeBuffer(text), start, 100) is not None] += 1
     # Else the way of the windows would be that of the whole text, and agree with it always.
     assert by_windows[True] > by_windows[False] > 0, by_windows

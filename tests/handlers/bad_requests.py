@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jupyter_nbedit.tools import ADDRESSES
-from tests.handlers.error_checks import nested, with_operation
+from tests.handlers.error_checks import build_body, build_nested
 from tests.handlers.faults import (
     Fault,
     fail_reads,
@@ -118,13 +118,13 @@ def row(*operations: object, **details: Any) -> Case:
 def second(operation: object) -> Case:
     """Return the case of the second operation of a batch, with what Python's json has no way to."""
     body = json.dumps({"operations": [END, operation]}).encode()
-    body = body.replace(b'"@5000"', b"1" * 5000).replace(b'"@nested"', nested(500))
+    body = body.replace(b'"@5000"', b"1" * 5000).replace(b'"@nested"', build_nested(500))
     return Case(send_body(body), {"operation": 1})
 
 
 def surrogates(text: bytes, half: bytes) -> Case:
     """Return the case of a source with one half of a pair of surrogates."""
-    body = with_operation(**{**END, "source": "@"}).replace(b"@", text)
+    body = build_body(**{**END, "source": "@"}).replace(b"@", text)
     return Case(send_body(body), {"byte": body.index(half)})
 
 
@@ -158,21 +158,21 @@ BODIES: dict[str, bytes] = {
     "only white space": b"  \n",
     "not JSON": b"operations",
     "cut off": b'{"operations": [{"op": "delete"',
-    "followed by something": with_operation(**DELETE) + b"{}",
+    "followed by something": build_body(**DELETE) + b"{}",
     "single quotes": b"{'operations': []}",
-    "not UTF-8": with_operation(**END).replace(b"x", b"\xff"),
-    "a surrogate in UTF-8": with_operation(**END).replace(b"x", b"\xed\xa0\x80"),
-    "UTF-16": with_operation(**END).decode().encode("utf-16"),
-    "a byte order mark": b"\xef\xbb\xbf" + with_operation(**END),
-    "a lone surrogate in a name": with_operation(**END, metadata={"\udfff": 1}),
-    "NaN": with_operation(**END, metadata={"x": float("nan")}),
-    "a raw line feed in a string": with_operation(**END).replace(b"x", b"\n"),
-    "nested too deeply": nested(100_000),
-    "dry_run twice": with_operation(**END)[:-1] + b', "dry_run": true, "dry_run": false}',
-    "a key twice by another spelling": with_operation(**END)[:-1]
+    "not UTF-8": build_body(**END).replace(b"x", b"\xff"),
+    "a surrogate in UTF-8": build_body(**END).replace(b"x", b"\xed\xa0\x80"),
+    "UTF-16": build_body(**END).decode().encode("utf-16"),
+    "a byte order mark": b"\xef\xbb\xbf" + build_body(**END),
+    "a lone surrogate in a name": build_body(**END, metadata={"\udfff": 1}),
+    "NaN": build_body(**END, metadata={"x": float("nan")}),
+    "a raw line feed in a string": build_body(**END).replace(b"x", b"\n"),
+    "nested too deeply": build_nested(100_000),
+    "dry_run twice": build_body(**END)[:-1] + b', "dry_run": true, "dry_run": false}',
+    "a key twice by another spelling": build_body(**END)[:-1]
     + b', "client": "a", "cl\\u0069ent": "b"}',
     "a cell twice": b'{"operations": [{"op": "delete", "cell": 0, "cell": 1}]}',
-    "a key twice in metadata": with_operation(**END, metadata={"x": [{"a": 1, "b": 2}]}).replace(
+    "a key twice in metadata": build_body(**END, metadata={"x": [{"a": 1, "b": 2}]}).replace(
         b'"b"', b'"a"'
     ),
     "a list": b"[]",
@@ -224,7 +224,7 @@ NOT_NOTEBOOKS = {
     "UTF-16": GOOD.decode().encode("utf-16"),
     "a surrogate in UTF-8": GOOD.replace(b"# Title", b"\xed\xa0\x80"),
     "a list": b"[]",
-    "nested too deeply": GOOD.replace(b"{", b'{"x": ' + nested(100_000) + b", ", 1),
+    "nested too deeply": GOOD.replace(b"{", b'{"x": ' + build_nested(100_000) + b", ", 1),
     "without cells": b'{"metadata": {}, "nbformat": 4, "nbformat_minor": 5}',
     "cells are null": b'{"cells": null, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}',
     "cells twice": GOOD.replace(b'{\n "cells"', b'{\n "cells": [],\n "cells"'),
@@ -392,15 +392,15 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
         ),
     },
     "unsupported_media_type": {
-        "none": send_body(with_operation(**END), {}),
-        "another": send_body(with_operation(**END), {"Content-Type": "text/json"}),
-        "nearly": send_body(with_operation(**END), {"Content-Type": "application/jsonp"}),
-        "two": send_body(with_operation(**END), {"Content-Type": "application/json, text/plain"}),
+        "none": send_body(build_body(**END), {}),
+        "another": send_body(build_body(**END), {"Content-Type": "text/json"}),
+        "nearly": send_body(build_body(**END), {"Content-Type": "application/jsonp"}),
+        "two": send_body(build_body(**END), {"Content-Type": "application/json, text/plain"}),
         "a form": send_body(FORM, {"Content-Type": "multipart/form-data; boundary=x"}),
     },
     "too_large": {
         "a byte": Case(
-            send_body(with_operation(**END).ljust(LIMIT + 1)), {"bytes": LIMIT + 1, "limit": LIMIT}
+            send_body(build_body(**END).ljust(LIMIT + 1)), {"bytes": LIMIT + 1, "limit": LIMIT}
         ),
     },
     "forbidden": {

@@ -1,4 +1,4 @@
-"""Notebooks for one test each, servers with settings of their own, and the texts of refusals."""
+"""Notebooks for single tests, servers with other settings, and the messages of errors."""
 
 from __future__ import annotations
 

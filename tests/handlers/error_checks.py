@@ -1,4 +1,4 @@
-"""What every refusal must be like."""
+"""Checks for every error reply."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OF_FORM = re.compile(
 _SECRETS = (b"Traceback", b'File "', b"/tmp/", os.fsencode(Path.home()) + b"/")
 
 
-def details(answer: Answer, status: int, reason: str) -> dict[str, Any]:
+def get_error(answer: Answer, status: int, reason: str) -> dict[str, Any]:
     """Check a refusal's status and form, and give its details."""
     assert (answer.status, answer.json.get("reason")) == (status, reason), answer.body
     assert answer.headers["Content-Type"].startswith("application/json")
@@ -29,25 +29,25 @@ def details(answer: Answer, status: int, reason: str) -> dict[str, Any]:
     message = answer.json["message"]
     assert len(message) > len("Not a sentence.")
     assert message.endswith((".", ". "))
-    assert_says_nothing_of_this_machine(answer.body)
+    assert_no_local_names(answer.body)
     found: dict[str, Any] = answer.json["details"]
     return found
 
 
-def assert_says_nothing_of_this_machine(body: bytes) -> None:
+def assert_no_local_names(body: bytes) -> None:
     for secret in _SECRETS:
         assert secret not in body, body
 
 
 @contextmanager
-def untouched(*tops: Path) -> Iterator[None]:
+def no_changes(*tops: Path) -> Iterator[None]:
     """Check that nothing in folders changes: no byte, no time, no file more or less."""
-    before = _state(tops)
+    before = _read_state(tops)
     yield
-    assert _state(tops) == before
+    assert _read_state(tops) == before
 
 
-def _state(tops: Sequence[Path]) -> dict[str, tuple[int, ...] | bytes]:
+def _read_state(tops: Sequence[Path]) -> dict[str, tuple[int, ...] | bytes]:
     found: dict[str, tuple[int, ...] | bytes] = {}
     for path in sorted(path for top in tops for path in (top, *top.rglob("*"))):
         status = path.lstat()
@@ -57,11 +57,11 @@ def _state(tops: Sequence[Path]) -> dict[str, tuple[int, ...] | bytes]:
     return found
 
 
-def nested(depth: int) -> bytes:
+def build_nested(depth: int) -> bytes:
     """Write JSON so deep."""
     return b"[" * depth + b"]" * depth
 
 
-def with_operation(**members: Any) -> bytes:
+def build_body(**members: Any) -> bytes:
     """Write the body of a request with one operation."""
     return json.dumps({"operations": [members]}).encode()

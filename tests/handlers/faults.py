@@ -1,4 +1,4 @@
-"""What goes wrong around a server while a block runs: disks, other programs, the database."""
+"""Failures around a server while a block runs: disks, other programs, the database."""
 
 from __future__ import annotations
 

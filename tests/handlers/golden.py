@@ -1,4 +1,4 @@
-"""The file with the texts of all refusals that the tables of this folder cause."""
+"""The file with the messages of all errors that the tables of this folder cause."""
 
 from __future__ import annotations
 
@@ -24,13 +24,7 @@ def read() -> dict[str, str]:
 
 @dataclass
 class Messages:
-    """The texts in the file, which an update replaces.
-
-    Parameters
-    ----------
-    is_update
-        Whether what the server says is to be written into the file instead of compared.
-    """
+    """The messages in the file; an update writes them instead of comparing them."""
 
     is_update: bool
     texts: dict[str, str] = field(default_factory=read)

@@ -1,4 +1,4 @@
-"""An identity provider that knows its users, as JupyterHub's does."""
+"""An identity provider with named users, as JupyterHub has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operations, row by row: what is asked, and the cells afterwards or the refusal.
+"""The operations, row by row: the request, and the cells afterwards or the error.
 
 Cells are written as the type's first letter, the source, and what is said of outputs, metadata or
 ids behind it.
@@ -21,7 +21,7 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def shown(cell: dict[str, Any]) -> str:
+def build_view(cell: dict[str, Any]) -> str:
     """Write a cell as the rows do: `c: x = 1 [1 out] {tags: [a]}`."""
     outputs = f" [{len(cell['outputs'])} out]" if cell.get("outputs") else ""
     metadata = f" {json.dumps(cell['metadata'])}" if cell["metadata"] else ""

@@ -1,4 +1,4 @@
-"""What tests do to notebooks over HTTP, and what they find on disk afterwards."""
+"""Requests of tests, and what they find on disk afterwards."""
 
 from __future__ import annotations
 

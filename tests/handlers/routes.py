@@ -1,4 +1,4 @@
-"""Every verb of every route, as the application's own table and contracts have them."""
+"""Every verb of every route, from the route table and the OpenAPI specifications."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tornado.web import RequestHandler
 
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.openapi.schemas import DocumentedOperation, list_operations
-from tests.handlers.error_checks import with_operation
+from tests.handlers.error_checks import build_body
 from tests.handlers.tool_inputs import INPUTS
 from tests.support import samples
 from tests.support.http import JSON
@@ -24,18 +24,9 @@ NAME, MISSING = "a.ipynb", "b.ipynb"
 
 @dataclass(frozen=True)
 class Row:
-    """One verb of one route: an address of it, what is sent there, and the right it takes.
+    """One verb of one route: an address, its action on contents, a body, and the status.
 
-    Parameters
-    ----------
-    target
-        The address, from the base URL on.
-    action
-        What it does to the contents.
-    body
-        What is sent; ``~`` stands for the folder that the server serves.
-    status
-        Of the answer to who may do it, where all is as it should be.
+    In the body ``~`` is the root folder; the status is that of an authorized request.
     """
 
     target: str
@@ -43,7 +34,9 @@ class Row:
     body: bytes | None = None
     status: int = 200
 
-    def sent(self, root: Path, name: str = NAME) -> tuple[str, bytes | None, dict[str, str]]:
+    def build_request(
+        self, root: Path, name: str = NAME
+    ) -> tuple[str, bytes | None, dict[str, str]]:
         """Give target, body and headers of a request about a notebook of the root."""
         body = self.body
         if body is not None:
@@ -51,7 +44,7 @@ class Row:
         return self.target.replace(NAME, name), body, {} if body is None else JSON
 
 
-def lay_out(root: Path) -> None:
+def write_files(root: Path) -> None:
     """Put the files into the root that the rows are about."""
     (root / NAME).write_bytes(samples.three_cells())
     (root / "a.txt").write_text("as is")
@@ -59,7 +52,7 @@ def lay_out(root: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Sent:
+class RowOverrides:
     """What a row has that does not follow from its route; as in `Row`."""
 
     body: bytes | None = None
@@ -70,25 +63,25 @@ class Sent:
 
 _DRY = b'{"dry_run": true}'
 _CELL = b'{"cell_type": "code", "source": "x", "at": "end", "dry_run": true}'
-_EDIT = with_operation(op="replace", cell="alpha", source="changed")
+_EDIT = build_body(op="replace", cell="alpha", source="changed")
 #: By verb and address. A verb that takes a body and is not here fails a test.
-SENT = {
-    "PATCH /nbedit/notebooks/{path}": Sent(_EDIT),
-    "PUT /nbedit/notebooks/{path}": Sent(_DRY, target="nbedit/notebooks/new.ipynb"),
-    "POST /nbedit/notebooks/{path}/cells": Sent(_CELL),
-    "PATCH /nbedit/notebooks/{path}/cells/{cell}": Sent(b'{"source": "changed"}'),
+OVERRIDES = {
+    "PATCH /nbedit/notebooks/{path}": RowOverrides(_EDIT),
+    "PUT /nbedit/notebooks/{path}": RowOverrides(_DRY, target="nbedit/notebooks/new.ipynb"),
+    "POST /nbedit/notebooks/{path}/cells": RowOverrides(_CELL),
+    "PATCH /nbedit/notebooks/{path}/cells/{cell}": RowOverrides(b'{"source": "changed"}'),
     # The only edit there is has made the notebook; that is said behind the gate.
-    "POST /nbedit/notebooks/{path}/undo": Sent(b"{}", 409),
-    "POST /nbedit/notebooks/{path}/redo": Sent(b"{}", 409),
+    "POST /nbedit/notebooks/{path}/undo": RowOverrides(b"{}", 409),
+    "POST /nbedit/notebooks/{path}/redo": RowOverrides(b"{}", 409),
     # No edit and no proposal has the number: 404 is the route's own answer, said behind the gate.
-    "GET /nbedit/notebooks/{path}/history/{edit_id}": Sent(status=404),
-    "GET /nbedit/proposals/{proposal_id}": Sent(status=404),
-    "POST /nbedit/proposals/{proposal_id}/accept": Sent(b"{}", 404),
-    "POST /nbedit/proposals/{proposal_id}/reject": Sent(b"{}", 404),
-    "PUT /nbedit/mode": Sent(b'{"mode": "edit", "path": "a.ipynb"}'),
-    "POST /nbedit/search": Sent(b'{"query": "x"}', action="read"),
+    "GET /nbedit/notebooks/{path}/history/{edit_id}": RowOverrides(status=404),
+    "GET /nbedit/proposals/{proposal_id}": RowOverrides(status=404),
+    "POST /nbedit/proposals/{proposal_id}/accept": RowOverrides(b"{}", 404),
+    "POST /nbedit/proposals/{proposal_id}/reject": RowOverrides(b"{}", 404),
+    "PUT /nbedit/mode": RowOverrides(b'{"mode": "edit", "path": "a.ipynb"}'),
+    "POST /nbedit/search": RowOverrides(b'{"query": "x"}', action="read"),
     # Behind the gate a request that is no WebSocket's is told so.
-    "GET /nbedit/tabs": Sent(status=400),
+    "GET /nbedit/tabs": RowOverrides(status=400),
 }
 _PARAMETERS = {"path": NAME, "cell": "alpha", "edit_id": "999999", "proposal_id": "999999"}
 # Of the two tools that ask for reading first, `NotebookEdit` is about what the row of `Read` has
@@ -100,14 +93,14 @@ _TOOLS: dict[str, tuple[dict[str, Any], int]] = {
 }
 
 
-def _row(operation: DocumentedOperation) -> Row:
+def _build_row(operation: DocumentedOperation) -> Row:
     """Return the row of an operation; a tool that only reads takes the right to write, too."""
     tool = operation.path.removeprefix("/nbedit/tools/")
     if tool in INPUTS:
         more, status = _TOOLS.get(tool, ({}, 200))
-        sent = Sent(json.dumps({**INPUTS[tool], **more}).encode(), status)
+        sent = RowOverrides(json.dumps({**INPUTS[tool], **more}).encode(), status)
     else:
-        sent = SENT.get(f"{operation.verb} {operation.path}", Sent())
+        sent = OVERRIDES.get(f"{operation.verb} {operation.path}", RowOverrides())
     target = sent.target or operation.path.format(**_PARAMETERS).lstrip("/")
     action = sent.action or ("read" if operation.verb == "GET" else "write")
     return Row(target, action, sent.body, sent.status)
@@ -120,10 +113,10 @@ OPERATIONS = {
     )
     for operation in list_operations(default_handlers)
 }
-ROWS = {key: _row(operation) for key, operation in OPERATIONS.items()}
+ROWS = {key: _build_row(operation) for key, operation in OPERATIONS.items()}
 
 
-def verbs(handler: type[RequestHandler]) -> Iterator[str]:
+def list_verbs(handler: type[RequestHandler]) -> Iterator[str]:
     """List the verbs of a handler, but for OPTIONS, which only tells a browser what it may ask."""
     for verb in RequestHandler.SUPPORTED_METHODS:
         method = getattr(handler, verb.lower())
@@ -131,6 +124,6 @@ def verbs(handler: type[RequestHandler]) -> Iterator[str]:
             yield verb
 
 
-def is_row_of(pattern: str, row: Row) -> bool:
+def matches_route(pattern: str, row: Row) -> bool:
     """Tell whether a row's address is one of its route's."""
     return re.fullmatch(pattern, f"/{row.target}") is not None

@@ -9,38 +9,38 @@ from tests.support import samples
 from tests.support.http import Local
 
 
-class Archive(AsyncLargeFileManager):
+class ArchiveManager(AsyncLargeFileManager):
     """Keeps files in a way of its own."""
 
-    async def _read_notebook(self, *given: Any, **named: Any) -> Any:
-        return await super()._read_notebook(*given, **named)
+    async def _read_notebook(self, *arguments: Any, **named: Any) -> Any:
+        return await super()._read_notebook(*arguments, **named)
 
 
-async def ways(local: Local) -> tuple[list[str], str]:
+async def get_storage_kinds(local: Local) -> tuple[list[str], str]:
     """Give the ways that the server tells of, and the one in which it then edits."""
     (local.root / "a.ipynb").write_bytes(samples.three_cells())
-    told = (await local.request("GET", "nbedit")).json["storage"]
+    storage = (await local.request("GET", "nbedit")).json["storage"]
     edited = await local.patch("a.ipynb", {"op": "delete", "cell": "alpha"})
     assert edited.status == 200, edited.body
-    return told, edited.json["applied_via"]
+    return storage, edited.json["applied_via"]
 
 
 async def test_the_stock_manager_uses_file_storage(local: Local) -> None:
-    assert await ways(local) == (["file"], "file")
+    assert await get_storage_kinds(local) == (["file"], "file")
 
 
 @pytest.mark.parametrize(
-    "jp_server_config", [{"ServerApp": {"contents_manager_class": Archive}}], indirect=True
+    "jp_server_config", [{"ServerApp": {"contents_manager_class": ArchiveManager}}], indirect=True
 )
 async def test_another_manager_uses_contents_storage(local: Local) -> None:
-    assert await ways(local) == (["contents"], "contents")
+    assert await get_storage_kinds(local) == (["contents"], "contents")
 
 
 async def test_with_a_registered_hook_notebook_storage_is_used(
     local: Local, jp_serverapp: Any
 ) -> None:
-    assert await ways(local) == (["file"], "file")
+    assert await get_storage_kinds(local) == (["file"], "file")
 
     jp_serverapp.contents_manager.register_pre_save_hook(lambda **_: None)
 
-    assert await ways(local) == (["notebook"], "notebook")
+    assert await get_storage_kinds(local) == (["notebook"], "notebook")

@@ -1,4 +1,4 @@
-"""Who is nobody: requests without the token, of other sites, under other names."""
+"""Unauthenticated requests: without the token, from other sites, to other host names."""
 
 from __future__ import annotations
 
@@ -10,41 +10,43 @@ import pytest
 from jupyter_server.base.handlers import APIHandler
 
 from jupyter_nbedit.handlers import default_handlers
-from tests.handlers.error_checks import details, untouched
-from tests.handlers.routes import ROWS, lay_out
-from tests.handlers.tool_failures import failure
+from tests.handlers.error_checks import get_error, no_changes
+from tests.handlers.routes import ROWS, write_files
+from tests.handlers.tool_failures import parse_failure
 from tests.support.http import Answer, Client
 from tests.support.sampling import choose
 
 
 def test_no_handler_weakens_the_checks_of_jupyter_server() -> None:
     checks = "check_host check_origin check_referer check_xsrf_cookie get_login_url"
-    given = "current_user get_current_user options set_default_headers"
+    methods = "current_user get_current_user options set_default_headers"
     for _, handler in default_handlers:
-        for name in f"{checks} {given}".split():
+        for name in f"{checks} {methods}".split():
             assert getattr(handler, name) is getattr(APIHandler, name)
 
 
 @pytest.fixture
 def notebook(live: Client) -> Iterator[None]:
-    lay_out(live.root)
-    with untouched(live.root):
+    write_files(live.root)
+    with no_changes(live.root):
         yield
 
 
-def sent(live: Client, key: tuple[str, str], headers: dict[str, str], **options: Any) -> Answer:
-    target, body, content = ROWS[key].sent(live.root)
+def send_request(
+    live: Client, key: tuple[str, str], headers: dict[str, str], **options: Any
+) -> Answer:
+    target, body, content = ROWS[key].build_request(live.root)
     return live.request(key[1], target, body, {**content, **headers}, **options)
 
 
 def assert_refused(answer: Answer, key: tuple[str, str], status: int, reason: str) -> None:
     if "/tools/" in key[0]:
         assert answer.status == status, answer.body
-        failure(key[0].removeprefix("/nbedit/tools/"), answer)
+        parse_failure(key[0].removeprefix("/nbedit/tools/"), answer)
     else:
-        details(answer, status, reason)
-    for shown in (b"alpha", b"x = 1", b"a.ipynb", b"as is"):
-        assert shown not in answer.body
+        get_error(answer, status, reason)
+    for secret in (b"alpha", b"x = 1", b"a.ipynb", b"as is"):
+        assert secret not in answer.body
 
 
 NO_TOKENS = ("", "wrong", " ", "null")
@@ -58,9 +60,9 @@ def test_without_the_token_or_with_a_foreign_host_name_every_request_is_refused(
     live: Client, key: tuple[str, str]
 ) -> None:
     for token in choose(f"{key}", NO_TOKENS, 1):
-        assert_refused(sent(live, key, {}, token=token), key, 403, "forbidden")
+        assert_refused(send_request(live, key, {}, token=token), key, 403, "forbidden")
     for host in choose(f"{key}", FOREIGN_NAMES, 1):
-        assert_refused(sent(live, key, {"Host": host}), key, 403, "forbidden")
+        assert_refused(send_request(live, key, {"Host": host}), key, 403, "forbidden")
 
 
 class Visitor:
@@ -83,9 +85,9 @@ def visitor(live: Client) -> Visitor:
 def test_a_page_of_the_same_origin_may_read_and_edit(live: Client, visitor: Visitor) -> None:
     for origin in ({}, {"Origin": visitor.own_origin}):
         for key, row in ROWS.items():
-            lay_out(live.root)
+            write_files(live.root)
             headers = {**visitor.cookie, **origin, "X-XSRFToken": visitor.xsrf}
-            answer = sent(live, key, headers, token="")
+            answer = send_request(live, key, headers, token="")
             assert answer.status == row.status, (key, answer.body)
 
 
@@ -110,7 +112,7 @@ def test_a_page_of_another_site_changes_nothing_with_a_browsers_cookies(
     live: Client, visitor: Visitor, key: tuple[str, str]
 ) -> None:
     for headers in choose(f"{key}", FOREIGN.values(), 2):
-        answer = sent(live, key, {**visitor.cookie, **headers}, token="")
+        answer = send_request(live, key, {**visitor.cookie, **headers}, token="")
         assert answer.status in {403, 404}, answer.body
         assert_refused(answer, key, answer.status, answer.json.get("reason", ""))
 
@@ -121,7 +123,7 @@ def test_a_page_of_another_site_reads_nothing_with_a_browsers_cookies(
     live: Client, visitor: Visitor, key: tuple[str, str]
 ) -> None:
     for kind, headers in choose(f"{key}", FOREIGN.items(), 3):
-        answer = sent(live, key, {**visitor.cookie, **headers}, token="")
+        answer = send_request(live, key, {**visitor.cookie, **headers}, token="")
         # As in all of Jupyter: a GET without an Origin is answered, and browsers let only pages of
         # this origin read the answer.
         assert not [name for name in answer.headers if name.startswith("Access-Control")]
@@ -136,7 +138,7 @@ def test_another_origin_changes_nothing_even_with_the_xsrf_token(
     live: Client, visitor: Visitor, key: tuple[str, str]
 ) -> None:
     headers = {**visitor.cookie, "X-XSRFToken": visitor.xsrf, "Origin": "http://evil.example"}
-    answer = sent(live, key, headers, token="")
+    answer = send_request(live, key, headers, token="")
     assert_refused(answer, key, 404, "invalid_request")
 
 
@@ -148,7 +150,7 @@ def test_a_form_of_another_site_is_not_accepted_as_json(
 ) -> None:
     own = {**visitor.cookie, "X-XSRFToken": visitor.xsrf, "Origin": visitor.own_origin}
     for content_type in ("text/plain", "application/x-www-form-urlencoded"):
-        answer = sent(live, key, {**own, "Content-Type": content_type}, token="")
+        answer = send_request(live, key, {**own, "Content-Type": content_type}, token="")
         assert answer.status == 415, answer.body
 
 
@@ -168,7 +170,7 @@ def test_jupyter_server_finds_no_unauthenticated_route_of_the_extension(
 def test_an_address_without_a_route_is_answered_with_404_in_json(
     live: Client, verb: str, target: str
 ) -> None:
-    details(live.request(verb, target, b"" if verb != "GET" else None), 404, "invalid_request")
+    get_error(live.request(verb, target, b"" if verb != "GET" else None), 404, "invalid_request")
 
 
 def test_replies_cannot_be_rendered_as_pages(live: Client) -> None:

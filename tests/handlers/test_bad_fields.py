@@ -1,4 +1,4 @@
-"""Fields with values of every kind: the server takes what the published schema allows, only that.
+"""Fields with values of every kind: the server accepts exactly what the schema allows.
 
 The right requests are those of the table of operations and a few of other routes. What is refused
 changes no byte of any file. At night Schemathesis sends what it makes of the schemas, too.
@@ -17,7 +17,7 @@ import pytest
 
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.openapi.builder import build_document
-from tests.handlers.error_checks import details, untouched
+from tests.handlers.error_checks import get_error, no_changes
 from tests.handlers.operation_table import CELLS, ROWS, SECTION_ROWS, SECTIONS, op, sha256
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client
@@ -168,7 +168,7 @@ def assert_agreed(live: Client, form: Form, body: Any, *, is_legal: bool) -> Non
         assert is_legal, (body, answer.body)
         return
     assert {path: path.read_bytes() for path in live.root.iterdir()} == state
-    found = details(answer, answer.status, answer.json["reason"])
+    found = get_error(answer, answer.status, answer.json["reason"])
     if not is_legal:
         assert answer.status == 400, (body, answer.body)
         assert answer.json["reason"] in {"invalid_request", "invalid_operation"}
@@ -207,10 +207,10 @@ def test_an_unknown_field_is_refused_in_every_object(live: Client, name: str) ->
     form = FORMS[name]
     lay_out(live, form)
     objects = {place[:-1] for place in PLACES[name] if isinstance(place[-1], str)}
-    with untouched(live.root):
+    with no_changes(live.root):
         for place in objects:
             for unknown in choose(f"{name} {place}", ("force", "", "\0", "__proto__", "Cell"), 2):
                 body = copy.deepcopy(form.body)
                 find_object(body, place)[unknown] = 1
                 answer = send(live, form, body)
-                details(answer, 400, answer.json["reason"])
+                get_error(answer, 400, answer.json["reason"])

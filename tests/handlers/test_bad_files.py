@@ -1,4 +1,4 @@
-"""Files that are no notebooks, paths that lead to none: each is refused and left alone."""
+"""Invalid notebooks, and paths that lead to none: each is refused and unchanged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.handlers.bad_requests import BROKEN_CELLS
-from tests.handlers.error_checks import details, untouched
+from tests.handlers.error_checks import get_error, no_changes
 from tests.handlers.operation_table import op
 from tests.support import samples
 from tests.support.http import Answer, Client
@@ -57,11 +57,11 @@ def root(live: Client) -> Iterator[Path]:
         (root / name).unlink(missing_ok=True)
         (root / name).symlink_to(target)
     # The server keeps files of its own beside the root.
-    with untouched(root, root / "../outside.ipynb", root / "../notebooks-secret"):
+    with no_changes(root, root / "../outside.ipynb", root / "../notebooks-secret"):
         yield root
 
 
-def both(live: Client, path: str) -> list[Answer]:
+def read_and_edit(live: Client, path: str) -> list[Answer]:
     """Read and edit."""
     return [live.read(path), live.patch(path, REPLACE), live.patch(path, REPLACE, dry_run=True)]
 
@@ -80,8 +80,8 @@ def test_hidden_outside_and_missing_notebooks_get_the_same_error(live: Client, r
     assert all((root / path).is_file() for path in (*HIDDEN, *OUTSIDE))
     bodies = set()
     for path in (*HIDDEN, *OUTSIDE, *NOWHERE):
-        for answer in both(live, path):
-            assert details(answer, 404, "notebook_not_found") == {}, path
+        for answer in read_and_edit(live, path):
+            assert get_error(answer, 404, "notebook_not_found") == {}, path
             bodies.add(answer.body)
     assert len(bodies) == 1
 
@@ -106,6 +106,6 @@ def test_a_path_that_is_no_regular_file_is_refused_without_blocking(
                 pytest.skip("only root can make a device")
             os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(1, 5))
 
-    with untouched(live.root):
-        for answer in both(live, path.name):
-            details(answer, 409, "not_a_plain_file")
+    with no_changes(live.root):
+        for answer in read_and_edit(live, path.name):
+            get_error(answer, 409, "not_a_plain_file")

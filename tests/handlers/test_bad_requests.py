@@ -1,4 +1,4 @@
-"""What a request is made for: the version, the guarded and the protected cells, its size.
+"""Preconditions of a request: version, expected source, protected cells, size.
 
 The refusals themselves are rows of `bad_requests`.
 """
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.handlers.bad_requests import END, HASH, LIMIT
-from tests.handlers.error_checks import details, untouched, with_operation
+from tests.handlers.error_checks import build_body, get_error, no_changes
 from tests.support import samples
 from tests.support.http import Client
 
@@ -21,11 +21,11 @@ from tests.support.http import Client
 def test_any_spelling_of_the_json_media_type_is_accepted(
     live: Client, path: str, content_type: str
 ) -> None:
-    assert live.send(path, with_operation(**END), {"Content-Type": content_type}).status == 200
+    assert live.send(path, build_body(**END), {"Content-Type": content_type}).status == 200
 
 
 def test_a_body_of_exactly_the_limit_is_accepted(live: Client, path: str) -> None:
-    assert live.send(path, with_operation(**END).ljust(LIMIT)).status == 200
+    assert live.send(path, build_body(**END).ljust(LIMIT)).status == 200
 
 
 @pytest.mark.parametrize("is_current", [True, False])
@@ -43,15 +43,15 @@ def test_an_edit_applies_only_to_the_version_with_the_given_hash(
     if is_current:
         assert live.patch(path, END, headers=headers, **fields).status == 200
         return
-    with untouched(live.root):
+    with no_changes(live.root):
         answer = live.patch(path, END, headers=headers, **fields)
-        assert details(answer, 412, "hash_mismatch") == {"expected": HASH, "hash": current}
+        assert get_error(answer, 412, "hash_mismatch") == {"expected": HASH, "hash": current}
 
 
 def test_a_weak_etag_never_matches(live: Client, path: str) -> None:
     weak = f'W/"{live.read(path).json["hash"]}"'
-    with untouched(live.root):
-        found = details(live.patch(path, END, headers={"If-Match": weak}), 412, "hash_mismatch")
+    with no_changes(live.root):
+        found = get_error(live.patch(path, END, headers={"If-Match": weak}), 412, "hash_mismatch")
         assert (found["expected"], f'W/"{found["hash"]}"') == (weak, weak)
 
 
@@ -75,9 +75,9 @@ def test_a_failed_expect_is_answered_with_the_current_source(
     live: Client, path: str, operation: dict[str, Any], expect: dict[str, str]
 ) -> None:
     current = live.read(path).json["cells"][0]
-    with untouched(live.root):
+    with no_changes(live.root):
         answer = live.patch(path, {**operation, "cell": "alpha", "expect": expect})
-        found = details(answer, 409, "cell_changed")
+        found = get_error(answer, 409, "cell_changed")
     assert (found["cell"], found["operation"]) == ("alpha", 0)
     assert {name: found[name] for name in ("source", "source_hash")} == {
         name: current[name] for name in ("source", "source_hash")
@@ -90,10 +90,10 @@ def test_an_outdated_index_is_detected_after_an_insert(live: Client, path: str) 
     assert live.patch(path, {**END, "at": "start", "source": "theirs"}).status == 200
     mine = {"op": "replace", "cell": 1, "source": "mine"}
     expect = {"source_hash": read["cells"][1]["source_hash"]}
-    with untouched(live.root):
+    with no_changes(live.root):
         answer = live.patch(path, {**mine, "expect": expect})
-        assert details(answer, 409, "cell_changed")["source"] == "x = 1\nx"
-        details(live.patch(path, mine, hash=read["hash"]), 412, "hash_mismatch")
+        assert get_error(answer, 409, "cell_changed")["source"] == "x = 1\nx"
+        get_error(live.patch(path, mine, hash=read["hash"]), 412, "hash_mismatch")
 
 
 def test_a_matching_expect_passes_whatever_changed_in_other_cells(live: Client, path: str) -> None:
@@ -120,7 +120,7 @@ PATCHES = [{**FREE, "patch": patch} for patch in UNFREE]
 
 
 @pytest.mark.parametrize(
-    ("metadata", "refused", "allowed"),
+    ("metadata", "forbidden", "allowed"),
     [
         ({"editable": False, "tags": ["keep"]}, [REPLACE, RETYPE, *PATCHES], [DELETE]),
         ({"editable": False}, [], [FREE, LOCK]),
@@ -132,14 +132,14 @@ def test_a_protected_cell_allows_the_operations_that_its_metadata_permit(
     live: Client,
     path: str,
     metadata: dict[str, Any],
-    refused: list[dict[str, Any]],
+    forbidden: list[dict[str, Any]],
     allowed: list[dict[str, Any]],
 ) -> None:
     cell = samples.code("x", "locked", metadata=metadata)
     (live.root / path).write_bytes(samples.notebook(cell))
-    with untouched(live.root):
-        for operation in refused:
-            found = details(live.patch(path, operation), 403, "cell_protected")
+    with no_changes(live.root):
+        for operation in forbidden:
+            found = get_error(live.patch(path, operation), 403, "cell_protected")
             assert found == {"cell": "locked", "operation": 0}
     for operation in allowed:
         assert live.patch(path, operation).status == 200

@@ -1,4 +1,4 @@
-"""Below any base URL: what the server says of addresses leads to what it names."""
+"""Below any base URL the addresses in replies lead to the resources they name."""
 
 from __future__ import annotations
 

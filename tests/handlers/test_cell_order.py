@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.handlers import requests
-from tests.handlers.error_checks import details
+from tests.handlers.error_checks import get_error
 from tests.handlers.requests import decide, edit, list_sources, set_mode, undo
 from tests.support.http import Client
 from tests.support.samples import cells_of, notebook, raw
@@ -99,7 +99,7 @@ def test_a_cell_that_redo_did_not_move_is_a_conflict_for_undo(live: Client, path
     before = (live.root / path).read_bytes()
 
     answer = undo(live, path, edit_id=first)
-    found = details(answer, 409, "undo_conflict")
+    found = get_error(answer, 409, "undo_conflict")
     assert [cell["cell_id"] for cell in found["cells"]] == ["E"]
     assert (live.root / path).read_bytes() == before
 
@@ -123,7 +123,7 @@ def test_identical_cells_without_ids_are_not_restored_by_a_guess(live: Client, p
     moved = edit(live, path, {"op": "move", "cell": 6, "at": "start"})
 
     answer = undo(live, path, edit_id=deleted)
-    details(answer, 409, "undo_conflict")
+    get_error(answer, 409, "undo_conflict")
 
     for number in (moved, deleted):
         take_back(live, path, number)

@@ -1,4 +1,4 @@
-"""One cell at an address of its own."""
+"""Single cells, each at its own address."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.handlers.error_checks import details, untouched
+from tests.handlers.error_checks import get_error, no_changes
 from tests.handlers.requests import send_json
 from tests.support import samples
 from tests.support.http import Answer, Client
@@ -64,7 +64,7 @@ def test_ids_may_contain_characters_that_urls_escape(live: Client, path: str) ->
     assert send(live, "PATCH", path, odd, source="changed").status == 200
     assert cells(live, path)[0] == (odd, "raw", "changed")
     # What ends in .ipynb names a notebook; such a cell is reached by its index.
-    details(send(live, "PATCH", path, "x.ipynb", source="changed"), 400, "invalid_request")
+    get_error(send(live, "PATCH", path, "x.ipynb", source="changed"), 400, "invalid_request")
     assert send(live, "PATCH", path, "cell-1", source="changed").status == 200
 
 
@@ -76,7 +76,7 @@ def test_a_notebook_in_a_folder_named_like_a_route_is_found(live: Client) -> Non
 
 
 def test_a_dry_run_is_answered_and_writes_nothing(live: Client, path: str) -> None:
-    with untouched(live.root):
+    with no_changes(live.root):
         for answer in (
             send(live, "POST", path, **NEW, dry_run=True),
             send(live, "PATCH", path, "alpha", source="x = 2", dry_run=True),
@@ -90,15 +90,15 @@ def test_a_dry_run_is_answered_and_writes_nothing(live: Client, path: str) -> No
 def test_expect_and_if_match_apply_to_single_cells(live: Client, path: str) -> None:
     read = live.read(path).json
     digest, cell = read["hash"], read["cells"][0]["source_hash"]
-    with untouched(live.root):
+    with no_changes(live.root):
         wrong = "0" * 64
         target = f"nbedit/notebooks/{path}/cells/alpha"
         stale = {"If-Match": f'"{wrong}"'}
-        details(send(live, "PATCH", path, "alpha", source="", hash=wrong), 412, "hash_mismatch")
-        details(live.request("DELETE", target, headers=stale), 412, "hash_mismatch")
-        details(live.request("DELETE", f"{target}?source_hash={wrong}"), 409, "cell_changed")
+        get_error(send(live, "PATCH", path, "alpha", source="", hash=wrong), 412, "hash_mismatch")
+        get_error(live.request("DELETE", target, headers=stale), 412, "hash_mismatch")
+        get_error(live.request("DELETE", f"{target}?source_hash={wrong}"), 409, "cell_changed")
         expect = {"source": "not this"}
-        details(send(live, "PATCH", path, "alpha", source="", expect=expect), 409, "cell_changed")
+        get_error(send(live, "PATCH", path, "alpha", source="", expect=expect), 409, "cell_changed")
     assert live.request("DELETE", f"{target}?source_hash={cell}&client=me").status == 200
     assert live.read(path).json["hash"] != digest
 
@@ -107,7 +107,7 @@ def test_a_negative_number_may_be_a_cell_id(live: Client, path: str) -> None:
     (live.root / path).write_bytes(samples.notebook(samples.raw("a", "-1")))
     assert send(live, "PATCH", path, "-1", source="changed").status == 200
     answer = live.request("GET", f"nbedit/notebooks/{path}?cell=-2")
-    details(answer, 400, "invalid_request")
+    get_error(answer, 400, "invalid_request")
 
 
 def test_the_metadata_of_a_cell_is_changed_with_or_without_its_source(
@@ -118,6 +118,6 @@ def test_the_metadata_of_a_cell_is_changed_with_or_without_its_source(
     assert (alpha["metadata"], alpha["source"]) == ({"tags": ["a"], "x": 1}, "x = 1\nx")
     assert alpha["outputs"] == [samples.HTML_OUTPUT]
     answer = send(live, "PATCH", path, "alpha", metadata={"x": None}, source="y")
-    assert [done["op"] for done in answer.json["operations"]] == ["replace", "set_metadata"]
+    assert [result["op"] for result in answer.json["operations"]] == ["replace", "set_metadata"]
     (alpha, *_) = samples.cells_of((live.root / path).read_bytes())
     assert (alpha["metadata"], alpha["source"], alpha["outputs"]) == ({"tags": ["a"]}, "y", [])

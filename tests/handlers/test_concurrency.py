@@ -1,4 +1,4 @@
-"""Many at once: nothing is lost, nothing is torn, nobody is told that the server failed."""
+"""Concurrent requests: no change is lost, no file is incomplete, no server error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from tests.handlers.error_checks import details, untouched
+from tests.handlers.error_checks import get_error, no_changes
 from tests.handlers.requests import list_sources, replace
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client
@@ -19,19 +19,19 @@ from tests.support.http import JSON, Answer, Client
 MANY = 64
 
 
-def at_once(calls: Sequence[Callable[[], Answer]]) -> list[Answer]:
+def run_concurrently(calls: Sequence[Callable[[], Answer]]) -> list[Answer]:
     with ThreadPoolExecutor(len(calls)) as pool:
         return [future.result() for future in [pool.submit(call) for call in calls]]
 
 
-def patches(live: Client, path: str, operations: Sequence[dict[str, Any]]) -> list[Answer]:
+def build_edits(live: Client, path: str, operations: Sequence[dict[str, Any]]) -> list[Answer]:
     def call(operation: dict[str, Any]) -> Callable[[], Answer]:
         return lambda: live.patch(path, operation)
 
-    return at_once([call(operation) for operation in operations])
+    return run_concurrently([call(operation) for operation in operations])
 
 
-def assert_a_chain(before: bytes, replies: Sequence[dict[str, Any]], after: bytes) -> None:
+def assert_chain(before: bytes, replies: Sequence[dict[str, Any]], after: bytes) -> None:
     """Check that each edit was made on the outcome of another, none on the same."""
     steps = {reply["hash_before"]: reply for reply in replies}
     assert len(steps) == len(replies)
@@ -50,13 +50,13 @@ def test_64_concurrent_edits_of_different_cells_are_all_made(live: Client) -> No
     before = samples.notebook(*[samples.code("", f"id-{n}") for n in range(MANY)])
     path.write_bytes(before)
     operations = [replace(f"id-{n}", f"edited {n}") for n in range(MANY)]
-    answers = patches(live, path.name, operations)
+    answers = build_edits(live, path.name, operations)
     assert [answer.status for answer in answers] == [200] * MANY
     after = path.read_bytes()
     assert [cell["source"] for cell in samples.cells_of(after)] == [
         f"edited {n}" for n in range(MANY)
     ]
-    assert_a_chain(before, [answer.json for answer in answers], after)
+    assert_chain(before, [answer.json for answer in answers], after)
 
 
 @pytest.mark.parametrize("knows", ["version", "cell"])
@@ -69,7 +69,7 @@ def test_one_of_many_concurrent_edits_of_a_version_or_cell_succeeds(
     def call(n: int) -> Callable[[], Answer]:
         return lambda: live.patch(path, replace("beta", f"by {n}", **expect), **fields)
 
-    answers = at_once([call(n) for n in range(16)])
+    answers = run_concurrently([call(n) for n in range(16)])
     winners = [n for n, answer in enumerate(answers) if answer.status == 200]
     reasons = {answer.json["reason"] for answer in answers if answer.status != 200}
     assert len(winners) == 1
@@ -84,9 +84,9 @@ def test_concurrent_edits_and_saves_never_corrupt_a_notebook(live: Client) -> No
 
     def save(n: int) -> Callable[[], Answer]:
         # Longer and shorter by turns, which shows where one is written over another.
-        kept = [samples.code(f"saved {n}", f"id-{at}") for at in range(200 if n % 2 else 50)]
+        saved_cells = [samples.code(f"saved {n}", f"id-{at}") for at in range(200 if n % 2 else 50)]
         model = {"type": "notebook", "format": "json"}
-        content = json.loads(samples.notebook(*kept))
+        content = json.loads(samples.notebook(*saved_cells))
         body = json.dumps({**model, "content": content}).encode()
         return lambda: live.request("PUT", f"api/contents/{path.name}", body, JSON)
 
@@ -97,7 +97,7 @@ def test_concurrent_edits_and_saves_never_corrupt_a_notebook(live: Client) -> No
     def read(_: int) -> Callable[[], Answer]:
         return lambda: live.read(path.name, view="outline")
 
-    answers = at_once([kind(n) for n in range(20) for kind in (save, edit, read)])
+    answers = run_concurrently([kind(n) for n in range(20) for kind in (save, edit, read)])
     assert [answer.status for answer in answers] == [200] * 60
     nbformat.validate(json.loads(path.read_bytes()))
     replies = [answer.json for answer in answers[1::3]]
@@ -118,7 +118,7 @@ def test_concurrent_edits_and_renames_leave_one_notebook(live: Client) -> None:
         operation = replace("beta", f"edited {n}")
         return lambda: live.patch(names[n % 2], operation)
 
-    answers = at_once([kind(n) for n in range(12) for kind in (rename, edit)])
+    answers = run_concurrently([kind(n) for n in range(12) for kind in (rename, edit)])
     # Who comes when the notebook is elsewhere finds none.
     assert {answer.status for answer in answers[1::2]} <= {200, 404}
     left = [name for name in names if (live.root / name).exists()]
@@ -147,5 +147,5 @@ def test_a_notebook_that_stays_incomplete_is_refused_after_the_wait(
 ) -> None:
     file = live.root / path
     file.write_bytes(samples.three_cells()[:100])
-    with untouched(file):
-        details(live.patch(path, {"op": "delete", "cell": 0}), 422, "invalid_notebook")
+    with no_changes(file):
+        get_error(live.patch(path, {"op": "delete", "cell": 0}), 422, "invalid_notebook")

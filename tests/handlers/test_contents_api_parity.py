@@ -1,4 +1,4 @@
-"""What may be read and edited is what the Contents API shows, and nothing more."""
+"""A notebook can be read and edited exactly if the Contents API shows it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.handlers.error_checks import untouched, with_operation
+from tests.handlers.error_checks import build_body, no_changes
 from tests.support import samples
 from tests.support.http import Client
 
 GOOD = samples.three_cells()
-EDIT = with_operation(op="replace", cell="alpha", source="changed")
+EDIT = build_body(op="replace", cell="alpha", source="changed")
 NFC = unicodedata.normalize("NFC", "café.ipynb")
 NFD = unicodedata.normalize("NFD", "café.ipynb")
 
@@ -91,7 +91,7 @@ def place(live: Client) -> Client:
     return live
 
 
-def shown(client: Client, spelling: str) -> bool:
+def is_shown(client: Client, spelling: str) -> bool:
     """Tell whether the Contents API shows a notebook there."""
     answer = client.request("GET", f"api/contents/{spelling}?content=0")
     return answer.status == 200 and answer.json["type"] == "notebook"
@@ -103,12 +103,12 @@ def test_only_notebooks_that_the_contents_api_shows_are_read_and_edited(
     place: Client, spelling: str
 ) -> None:
     target = f"nbedit/notebooks/{spelling}"
-    theirs = shown(place, spelling)
+    theirs = is_shown(place, spelling)
     if theirs:
         ours = place.request("GET", target)
         assert ours.status in {200, 400, 404}, ours.body
         return
-    with untouched(place.root):
+    with no_changes(place.root):
         for verb, body in (("GET", None), ("PATCH", EDIT), ("PUT", b"")):
             ours = place.request(verb, target, body, {"Content-Type": "application/json"})
             assert ours.status in {400, 404, 405, 409}, (verb, ours.body)
@@ -121,7 +121,7 @@ def test_every_valid_notebook_name_is_read_and_edited(place: Client, name: str) 
     if name == "sub/plain.ipynb":
         # It has a second name in this folder.
         (place.root / "linked.ipynb").unlink(missing_ok=True)
-    assert shown(place, spelling)
+    assert is_shown(place, spelling)
     assert place.request("GET", f"nbedit/notebooks/{spelling}").status == 200
     answer = place.send(name, EDIT)
     assert answer.status == 200, answer.body
@@ -132,7 +132,7 @@ def test_a_notebook_is_found_in_folders_of_any_depth(place: Client) -> None:
     folder = "d/" * 900
     (place.root / folder).mkdir(parents=True)
     (place.root / folder / "a.ipynb").write_bytes(GOOD)
-    assert shown(place, f"{folder}a.ipynb")
+    assert is_shown(place, f"{folder}a.ipynb")
     assert place.send(f"{folder}a.ipynb", EDIT).status == 200
 
 
@@ -146,5 +146,5 @@ def test_names_in_different_unicode_forms_are_different_notebooks(place: Client)
         assert samples.cells_of((place.root / name).read_bytes())[0]["source"] == source
     (place.root / NFC).unlink()
     assert place.read(NFC).status == 404
-    assert not shown(place, quote(NFC))
+    assert not is_shown(place, quote(NFC))
     assert place.read(NFD).status == 200

@@ -1,4 +1,4 @@
-"""Creating a notebook over HTTP: what is answered, what is on disk, what is left alone."""
+"""Create notebooks over HTTP: the reply, the file, and existing files."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from urllib.parse import quote
 import nbformat
 import pytest
 
-from tests.events.listener import listening
-from tests.handlers.error_checks import details, untouched
+from tests.events.listener import open_listener
+from tests.handlers.error_checks import get_error, no_changes
 from tests.handlers.requests import send_json, send_json_locally
 from tests.support import samples
 from tests.support.http import Answer, Client, Local
@@ -48,12 +48,12 @@ def test_a_notebook_is_created_as_nbformat_would_write_it(live: Client) -> None:
 def test_the_reply_to_create_has_the_form_of_an_edit_without_previous_hash(live: Client) -> None:
     answer = put(live, "answered.ipynb", cells=CELLS)
     digest = hashlib.sha256((live.root / "answered.ipynb").read_bytes()).hexdigest()
-    said = answer.json
-    assert (said["hash"], said["hash_before"]) == (digest, None)
-    assert (said["total_cells"], said["cells_delta"], said["persisted"]) == (3, 3, True)
-    assert [done["op"] for done in said["operations"]] == ["insert"] * 3
-    assert said["operations"][0]["cell_id"] == "title"
-    assert isinstance(said["edit_id"], int)
+    reply = answer.json
+    assert (reply["hash"], reply["hash_before"]) == (digest, None)
+    assert (reply["total_cells"], reply["cells_delta"], reply["persisted"]) == (3, 3, True)
+    assert [result["op"] for result in reply["operations"]] == ["insert"] * 3
+    assert reply["operations"][0]["cell_id"] == "title"
+    assert isinstance(reply["edit_id"], int)
     assert answer.headers["ETag"] == f'"{digest}"'
     read = live.request("GET", answer.headers["Location"].removeprefix("/"))
     assert (read.status, read.json["hash"]) == (200, digest)
@@ -76,27 +76,27 @@ def test_a_notebook_may_have_no_cells_and_minimal_metadata(
 def test_create_never_overwrites_an_existing_path(live: Client) -> None:
     (live.root / "there.ipynb").write_bytes(samples.three_cells())
     (live.root / "folder.ipynb").mkdir(exist_ok=True)
-    with untouched(live.root):
+    with no_changes(live.root):
         for name in ("there.ipynb", "folder.ipynb"):
             for headers in ({}, {"If-None-Match": "*"}):
-                details(put(live, name, headers, cells=CELLS), 409, "notebook_exists")
-            details(put(live, name, dry_run=True), 409, "notebook_exists")
+                get_error(put(live, name, headers, cells=CELLS), 409, "notebook_exists")
+            get_error(put(live, name, dry_run=True), 409, "notebook_exists")
 
 
 @pytest.mark.parametrize("path", ["no/such/folder.ipynb", ".hidden.ipynb", "../out.ipynb"])
 def test_create_makes_no_folder_and_reports_nothing_about_missing_ones(
     live: Client, path: str
 ) -> None:
-    with untouched(live.root):
+    with no_changes(live.root):
         bodies = {put(live, path, dry_run=dry).body for dry in (False, True)}
         missing = live.request("GET", "nbedit/notebooks/missing.ipynb")
-        details(missing, 404, "notebook_not_found")
+        get_error(missing, 404, "notebook_not_found")
     assert bodies == {missing.body}
     assert not (live.root.parent / "out.ipynb").exists()
 
 
 def test_a_dry_run_creates_nothing_and_returns_the_hash(live: Client) -> None:
-    with untouched(live.root):
+    with no_changes(live.root):
         answer = put(live, "dry.ipynb", cells=CELLS[:1], dry_run=True)
         assert answer.status == 200
         assert (answer.json["edit_id"], answer.json["persisted"]) == (None, False)
@@ -107,7 +107,7 @@ def test_a_dry_run_creates_nothing_and_returns_the_hash(live: Client) -> None:
 async def test_all_listeners_get_the_event_of_a_new_notebook(
     local: Local, jp_ws_fetch: Any
 ) -> None:
-    async with listening(jp_ws_fetch) as listener:
+    async with open_listener(jp_ws_fetch) as listener:
         body = {"cells": CELLS, "client": "me"}
         answer = await send_json_locally(local, "PUT", "notebooks/a.ipynb", body)
         (edit,) = await listener.wait_for(1)

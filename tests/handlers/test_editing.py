@@ -1,4 +1,4 @@
-"""Editing a notebook over HTTP: what is answered, and what is on disk."""
+"""Edit notebooks over HTTP: the reply and the file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from tests.handlers.error_checks import details, untouched
+from tests.handlers.error_checks import get_error, no_changes
 from tests.handlers.requests import replace
 from tests.support import samples
 from tests.support.http import JSON, Client, Local
@@ -95,8 +95,14 @@ def test_each_operation_of_a_batch_has_its_result_in_order(live: Client, path: s
     reply = answer.json
     assert (reply["total_cells"], reply["cells_delta"]) == (4, 1)
     assert [
-        (done["op"], done["cell_id"], done["index"], done["cell_type"], done["source_hash"])
-        for done in reply["operations"]
+        (
+            result["op"],
+            result["cell_id"],
+            result["index"],
+            result["cell_type"],
+            result["source_hash"],
+        )
+        for result in reply["operations"]
     ] == [
         ("insert", "new", 3, "markdown", sha256("a")),
         ("move", "gamma", 0, "raw", sha256("as is")),
@@ -105,9 +111,9 @@ def test_each_operation_of_a_batch_has_its_result_in_order(live: Client, path: s
         ("insert", fresh, 2, "raw", sha256("b")),
         ("replace", "alpha", 1, "code", sha256("x")),
     ]
-    removed = [done.get("source") for done in reply["operations"]]
+    removed = [result.get("source") for result in reply["operations"]]
     assert removed == [None, None, "# Title", None, None, None]
-    cleared = [done.get("outputs_cleared") for done in reply["operations"]]
+    cleared = [result.get("outputs_cleared") for result in reply["operations"]]
     assert cleared == [None, None, None, False, None, False]
 
 
@@ -117,7 +123,7 @@ def test_a_dry_run_returns_the_result_and_writes_nothing(live: Client, path: str
         {"op": "insert", "cell_type": "code", "source": "a", "at": "end", "id": "new"},
         {"op": "delete", "cell": "alpha"},
     ]
-    with untouched(live.root):
+    with no_changes(live.root):
         dry = live.patch(path, *operations, dry_run=True)
     real = live.patch(path, *operations)
     assert (dry.status, real.status) == (200, 200)
@@ -148,7 +154,7 @@ NOTHING: dict[str, list[dict[str, Any]]] = {
 
 @pytest.mark.parametrize("kind", NOTHING)
 def test_a_batch_that_changes_nothing_writes_nothing(live: Client, path: str, kind: str) -> None:
-    with untouched(live.root):
+    with no_changes(live.root):
         answer = live.patch(path, *NOTHING[kind])
     assert answer.status == 200, answer.body
     reply = answer.json
@@ -186,9 +192,9 @@ def test_any_unicode_source_is_stored(live: Client, path: str) -> None:
 async def test_the_size_limit_of_requests_is_configurable(local: Local) -> None:
     body = json.dumps({"operations": [REPLACE]}).encode()
     target = ("nbedit", "notebooks", "a.ipynb")
-    with untouched(local.root):
+    with no_changes(local.root):
         answer = await local.request("PATCH", *target, body=body.ljust(2001), headers=JSON)
-        assert details(answer, 413, "too_large") == {"bytes": 2001, "limit": 2000}
+        assert get_error(answer, 413, "too_large") == {"bytes": 2001, "limit": 2000}
     assert (await local.request("GET", "nbedit")).json["limits"]["max_request_bytes"] == 2000
     answer = await local.request("PATCH", *target, body=body.ljust(2000), headers=JSON)
     assert answer.status == 200

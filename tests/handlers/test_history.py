@@ -1,4 +1,4 @@
-"""The history over HTTP, of edits that were made."""
+"""The history over HTTP."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from jupyter_nbedit.db.database import NAME
 from jupyter_nbedit.history.models import NewEntry
-from tests.handlers.error_checks import details
+from tests.handlers.error_checks import get_error
 from tests.handlers.requests import find_app, replace, send_json_locally
 from tests.support import samples
 from tests.support.http import Answer, Local
@@ -34,11 +34,11 @@ async def edit(local: Local, path: str = PATH, *operations: Any, **fields: Any) 
     return number
 
 
-async def history(local: Local, path: str = PATH, *more: str, **query: Any) -> Answer:
+async def get_history(local: Local, path: str = PATH, *more: str, **query: Any) -> Answer:
     return await local.request("GET", "nbedit", "notebooks", path, "history", *more, params=query)
 
 
-async def of_all(local: Local, **query: Any) -> Any:
+async def list_all_edits(local: Local, **query: Any) -> Any:
     answer = await local.request("GET", "nbedit", "history", params=query)
     assert answer.status == 200, answer.body
     return answer.json
@@ -55,7 +55,7 @@ async def test_an_entry_has_the_documented_form(local: Local) -> None:
             message="m",
         )
     ).json
-    answer = await history(local)
+    answer = await get_history(local)
     assert answer.status == 200
     assert list(answer.json) == ["path", "edits", "next"]
     assert (answer.json["path"], answer.json["next"]) == (PATH, None)
@@ -86,7 +86,7 @@ async def test_an_entry_has_the_documented_form(local: Local) -> None:
     }
     assert found["time"].endswith("Z")
     assert found["user"]
-    assert await of_all(local) == {"edits": [found], "next": None}
+    assert await list_all_edits(local) == {"edits": [found], "next": None}
 
 
 async def test_a_single_edit_is_returned_with_the_cells_before_and_after(local: Local) -> None:
@@ -98,8 +98,8 @@ async def test_a_single_edit_is_returned_with_the_cells_before_and_after(local: 
         {"op": "insert", "cell_type": "code", "source": "new", "at": "start", "id": "new"},
         {"op": "set_metadata", "patch": {"x": 1}},
     )
-    answer = await history(local, PATH, str(number))
-    (listed,) = (await history(local)).json["edits"]
+    answer = await get_history(local, PATH, str(number))
+    (listed,) = (await get_history(local)).json["edits"]
     assert answer.status == 200
     assert {name: value for name, value in answer.json.items() if name != "parts"} == listed
     parts = answer.json["parts"]
@@ -116,21 +116,19 @@ async def test_a_single_edit_is_returned_with_the_cells_before_and_after(local: 
     assert by_id[None]["after"]["cell_type"] is None
 
 
-async def test_nan_in_json_is_shown_and_a_created_notebook_has_an_entry(
-    local: Local,
-) -> None:
+async def test_nan_in_json_is_shown_and_a_created_notebook_has_an_entry(local: Local) -> None:
     big, nan = '"x": 123456789012345678901234567890', '"y": NaN'
     text = samples.notebook(samples.code("x", "beta", metadata={"k": "v"}))
     text = text.replace(b'"k": "v"', f'{big}, {nan}, "z": "\\ud800"'.encode())
-    given = {"file_path": str(local.root / PATH), "content": text.decode()}
-    created = await send_json_locally(local, "POST", "tools/claude_code/Write", given)
+    arguments = {"file_path": str(local.root / PATH), "content": text.decode()}
+    created = await send_json_locally(local, "POST", "tools/claude_code/Write", arguments)
     assert created.status == 200, created.body
-    (found,) = (await history(local)).json["edits"]
+    (found,) = (await get_history(local)).json["edits"]
     assert (found["kind"], found["undoable"], found["hash_before"]) == ("create", False, None)
-    (part,) = (await history(local, PATH, str(found["edit_id"]))).json["parts"]
+    (part,) = (await get_history(local, PATH, str(found["edit_id"]))).json["parts"]
     assert (part["before"], part["after"]["source"]) == (None, "x")
     number = await edit(local, PATH, replace("beta", "changed"))
-    answer = await history(local, PATH, str(number))
+    answer = await get_history(local, PATH, str(number))
     assert answer.status == 200, answer.body
     (part,) = answer.json["parts"]
     assert part["before"]["source"] == "x"
@@ -142,19 +140,19 @@ async def test_nan_in_json_is_shown_and_a_created_notebook_has_an_entry(
 async def test_a_history_is_paged(local: Local) -> None:
     made = [await edit(local, path) for path in (PATH, "b.ipynb", PATH, PATH)]
     numbers = [made[3], made[2], made[0]]
-    first = (await history(local, limit=2)).json
+    first = (await get_history(local, limit=2)).json
     assert [found["edit_id"] for found in first["edits"]] == numbers[:2]
-    last = (await history(local, limit=2, before=first["next"])).json
+    last = (await get_history(local, limit=2, before=first["next"])).json
     assert [found["edit_id"] for found in last["edits"]] == numbers[2:]
     # The last page is one though it is full.
-    assert last["next"] is (await history(local, limit=3)).json["next"] is None
+    assert last["next"] is (await get_history(local, limit=3)).json["next"] is None
 
 
 async def test_a_dry_run_and_an_empty_edit_are_not_recorded(local: Local) -> None:
     (local.root / PATH).write_bytes(TEXT)
     await local.patch(PATH, replace("beta", "changed"), dry_run=True)
     await local.patch(PATH, {"op": "move", "cell": "alpha", "at": "start"})
-    assert (await history(local)).json["edits"] == []
+    assert (await get_history(local)).json["edits"] == []
 
 
 async def test_a_folder_may_have_any_name(local: Local) -> None:
@@ -167,19 +165,19 @@ async def test_a_folder_may_have_any_name(local: Local) -> None:
         "ü b%2F.ipynb",
     ):
         number = await edit(local, path)
-        (found,) = (await history(local, path)).json["edits"]
+        (found,) = (await get_history(local, path)).json["edits"]
         assert found["edit_id"] == number
-        assert (await history(local, path, str(number))).json["path"] == path
+        assert (await get_history(local, path, str(number))).json["path"] == path
         assert (await local.read(path)).json["path"] == path
 
 
 async def test_an_edit_of_another_notebook_or_number_is_not_found(local: Local) -> None:
     number = await edit(local)
     await edit(local, "b.ipynb")
-    for path, wanted in ((PATH, number + 1), ("b.ipynb", number), (PATH, 0), (PATH, 10**30)):
-        details(await history(local, path, str(wanted)), 404, "edit_not_found")
+    for path, edit_id in ((PATH, number + 1), ("b.ipynb", number), (PATH, 0), (PATH, 10**30)):
+        get_error(await get_history(local, path, str(edit_id)), 404, "edit_not_found")
     for odd in ("x", "-1", "1.0", "٣", "%20", "1 "):
-        details(await history(local, PATH, odd), 404, "edit_not_found")
+        get_error(await get_history(local, PATH, odd), 404, "edit_not_found")
 
 
 @pytest.mark.threat("S18")
@@ -187,7 +185,7 @@ async def test_an_edit_of_another_notebook_or_number_is_not_found(local: Local) 
     "jp_server_config", [{"NbEditApp": {"links_outside_root": False}}], indirect=True
 )
 async def test_a_notebook_that_cannot_be_read_has_no_history(local: Local, tmp_path: Path) -> None:
-    missing = await history(local, "missing.ipynb")
+    missing = await get_history(local, "missing.ipynb")
     for name in ("gone", "hidden", "moved", "folder", "way/out"):
         await edit(local, f"{name}.ipynb")
     number = await edit(local)
@@ -200,18 +198,18 @@ async def test_a_notebook_that_cannot_be_read_has_no_history(local: Local, tmp_p
     (local.root / "way").symlink_to(tmp_path / "outside")
     for name in ("gone", "hidden", ".hidden", "moved", "../outside", "x/../a", "way/out"):
         for more in ((), ("1",)):
-            answer = await history(local, f"{name}.ipynb", *more)
+            answer = await get_history(local, f"{name}.ipynb", *more)
             assert (answer.status, answer.body) == (404, missing.body)
         target = ("nbedit", "notebooks", f"{name}.ipynb", "history")
         answer = await local.request("DELETE", *target)
         assert (answer.status, answer.body) == (404, missing.body)
-    details(await history(local, "folder.ipynb"), 409, "not_a_plain_file")
+    get_error(await get_history(local, "folder.ipynb"), 409, "not_a_plain_file")
     # What was moved behind the server's back has begun anew.
-    assert (await history(local, "elsewhere.ipynb")).json["edits"] == []
-    assert [found["edit_id"] for found in (await of_all(local))["edits"]] == [number]
+    assert (await get_history(local, "elsewhere.ipynb")).json["edits"] == []
+    assert [found["edit_id"] for found in (await list_all_edits(local))["edits"]] == [number]
     # Nobody has lost anything: it is there again as soon as it can be read.
     (local.root / ".hidden.ipynb").rename(local.root / "hidden.ipynb")
-    assert len((await history(local, "hidden.ipynb")).json["edits"]) == 1
+    assert len((await get_history(local, "hidden.ipynb")).json["edits"]) == 1
 
 
 async def test_an_unreadable_history_is_an_error_and_the_notebook_stays_editable(
@@ -223,12 +221,12 @@ async def test_an_unreadable_history_is_an_error_and_the_notebook_stays_editable
         newer.execute("PRAGMA user_version = 99")
         newer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     for answer in (
-        await history(local),
-        await history(local, PATH, "1"),
+        await get_history(local),
+        await get_history(local, PATH, "1"),
         await local.request("GET", "nbedit", "history"),
         await local.request("DELETE", "nbedit", "notebooks", PATH, "history"),
     ):
-        details(answer, 503, "history_unavailable")
+        get_error(answer, 503, "history_unavailable")
     reply = await local.patch(PATH, replace("beta", "changed"))
     assert (reply.status, reply.json["edit_id"]) == (200, None)
     assert reply.json["warnings"]
@@ -238,8 +236,8 @@ async def test_a_damaged_record_is_reported(local: Local, jp_serverapp: Any) -> 
     number = await edit(local)
     database = find_app(jp_serverapp).database
     await database.write(lambda base: base.execute("UPDATE edits SET record = x'0102'"))
-    details(await history(local, PATH, str(number)), 503, "history_unavailable")
-    assert (await history(local)).status == 200
+    get_error(await get_history(local, PATH, str(number)), 503, "history_unavailable")
+    assert (await get_history(local)).status == 200
 
 
 async def test_pages_over_all_notebooks_omit_only_deleted_ones(
@@ -256,7 +254,7 @@ async def test_pages_over_all_notebooks_omit_only_deleted_ones(
     seen: list[int] = []
     before: dict[str, int] = {}
     for _ in range(100):
-        reply = await of_all(local, limit=30, **before)
+        reply = await list_all_edits(local, limit=30, **before)
         seen += [found["edit_id"] for found in reply["edits"]]
         assert len(reply["edits"]) <= 30
         if reply["next"] is None:

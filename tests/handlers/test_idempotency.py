@@ -1,4 +1,4 @@
-"""Requests that are sent again, because nobody knew whether the first was heard."""
+"""Repeated requests of clients that did not get a reply."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from jupyter_nbedit.errors import IdempotencyMismatch
 from jupyter_nbedit.handlers.idempotency import IdempotencyCache, StoredResponse
-from tests.handlers.error_checks import details, untouched
+from tests.handlers.error_checks import get_error, no_changes
 from tests.handlers.requests import list_sources, send_json
 from tests.support import samples
 from tests.support.http import JSON, Client
@@ -18,29 +18,29 @@ from tests.support.http import JSON, Client
 INSERT = {"op": "insert", "cell_type": "code", "source": "x", "at": "end"}
 
 
-def key(name: str) -> dict[str, str]:
+def name_key(name: str) -> dict[str, str]:
     return {"Idempotency-Key": name}
 
 
 @pytest.mark.threat("S28")
 def test_a_repeated_request_gets_the_first_reply_and_runs_once(live: Client, path: str) -> None:
-    first = live.patch(path, INSERT, headers=key("again"))
-    with untouched(live.root):
-        second = live.patch(path, INSERT, headers=key("again"))
+    first = live.patch(path, INSERT, headers=name_key("again"))
+    with no_changes(live.root):
+        second = live.patch(path, INSERT, headers=name_key("again"))
     assert (second.status, second.body) == (first.status, first.body)
     assert second.headers["ETag"] == first.headers["ETag"]
     assert len(list_sources(live, path)) == 4
-    assert live.patch(path, INSERT, headers=key("another")).json["total_cells"] == 5
+    assert live.patch(path, INSERT, headers=name_key("another")).json["total_cells"] == 5
 
 
 def test_another_request_with_the_same_key_is_refused(live: Client, path: str) -> None:
-    assert live.patch(path, INSERT, headers=key("mine")).status == 200
-    with untouched(live.root):
-        other = live.patch(path, {**INSERT, "source": "y"}, headers=key("mine"))
-        details(other, 422, "idempotency_mismatch")
-        conditional = live.patch(path, INSERT, headers={**key("mine"), "If-Match": "*"})
-        details(conditional, 422, "idempotency_mismatch")
-        elsewhere = send_json(live, "POST", f"notebooks/{path}/cells", {}, key("mine"))
+    assert live.patch(path, INSERT, headers=name_key("mine")).status == 200
+    with no_changes(live.root):
+        other = live.patch(path, {**INSERT, "source": "y"}, headers=name_key("mine"))
+        get_error(other, 422, "idempotency_mismatch")
+        conditional = live.patch(path, INSERT, headers={**name_key("mine"), "If-Match": "*"})
+        get_error(conditional, 422, "idempotency_mismatch")
+        elsewhere = send_json(live, "POST", f"notebooks/{path}/cells", {}, name_key("mine"))
         assert elsewhere.status == 400
 
 
@@ -53,7 +53,9 @@ def test_create_insert_and_delete_are_idempotent_with_a_key(live: Client, path: 
         ("PATCH", f"{cells}/alpha", b'{"source": "x"}', 200),
         ("DELETE", f"{cells}/beta", None, 200),
     ):
-        first, second = (live.request(verb, target, body, {**JSON, **key(verb)}) for _ in range(2))
+        first, second = (
+            live.request(verb, target, body, {**JSON, **name_key(verb)}) for _ in range(2)
+        )
         assert first.status == second.status == status
         assert first.body == second.body
         assert first.headers.get("Location") == second.headers.get("Location")
@@ -66,15 +68,16 @@ def test_create_insert_and_delete_are_idempotent_with_a_key(live: Client, path: 
 
 def test_an_error_is_not_remembered(live: Client, path: str) -> None:
     edit = {"op": "replace", "cell": "later", "source": "x"}
-    details(live.patch(path, edit, headers=key("late")), 404, "cell_not_found")
+    get_error(live.patch(path, edit, headers=name_key("late")), 404, "cell_not_found")
     (live.root / path).write_bytes(samples.notebook(samples.raw("a", "later")))
-    assert live.patch(path, edit, headers=key("late")).status == 200
+    assert live.patch(path, edit, headers=name_key("late")).status == 200
 
 
 def test_concurrent_copies_of_a_request_run_once(live: Client, path: str) -> None:
     async def send() -> list[bytes]:
         copies = [
-            asyncio.to_thread(live.patch, path, INSERT, headers=key("at once")) for _ in range(12)
+            asyncio.to_thread(live.patch, path, INSERT, headers=name_key("at once"))
+            for _ in range(12)
         ]
         return [answer.body for answer in await asyncio.gather(*copies)]
 
@@ -82,7 +85,7 @@ def test_concurrent_copies_of_a_request_run_once(live: Client, path: str) -> Non
     assert len(list_sources(live, path)) == 4
 
 
-class Work:
+class CountedWork:
     """Work that waits to be let go on, and counts."""
 
     def __init__(self, body: bytes = b"done", failures: int = 0) -> None:
@@ -99,25 +102,25 @@ class Work:
         return self._answer
 
 
-async def twice(
+async def run_twice(
     seen: IdempotencyCache, work: Callable[[], Awaitable[StoredResponse]]
 ) -> list[object]:
     calls = [asyncio.ensure_future(seen.run("ann", "k", "r", work)) for _ in range(2)]
     await asyncio.sleep(0)
-    if isinstance(work, Work):
+    if isinstance(work, CountedWork):
         work.go.set()
     return list(await asyncio.gather(*calls, return_exceptions=True))
 
 
 async def test_a_waiting_copy_runs_if_the_first_fails() -> None:
-    work = Work(failures=1)
-    first, second = await twice(IdempotencyCache(), work)
+    work = CountedWork(failures=1)
+    first, second = await run_twice(IdempotencyCache(), work)
     assert isinstance(first, ConnectionError)
     assert (work.times, second) == (2, StoredResponse(b"done"))
 
 
 async def test_a_cancelled_waiting_copy_does_not_cancel_the_first() -> None:
-    seen, work = IdempotencyCache(), Work()
+    seen, work = IdempotencyCache(), CountedWork()
     first, second = (asyncio.ensure_future(seen.run("ann", "k", "r", work)) for _ in range(2))
     await asyncio.sleep(0)
     second.cancel()
@@ -128,7 +131,7 @@ async def test_a_cancelled_waiting_copy_does_not_cancel_the_first() -> None:
 
 
 async def test_keys_are_separate_for_each_user() -> None:
-    seen, ann, bob = IdempotencyCache(), Work(b"ann"), Work(b"bob")
+    seen, ann, bob = IdempotencyCache(), CountedWork(b"ann"), CountedWork(b"bob")
     ann.go.set()
     bob.go.set()
     assert (await seen.run("ann", "k", "r", ann)).body == b"ann"
@@ -138,7 +141,7 @@ async def test_keys_are_separate_for_each_user() -> None:
 
 
 async def test_remembered_replies_have_a_limit() -> None:
-    seen, work = IdempotencyCache(), Work(bytes(2**20))
+    seen, work = IdempotencyCache(), CountedWork(bytes(2**20))
     work.go.set()
     for number in range(100):
         await seen.run("ann", str(number), "r", work)

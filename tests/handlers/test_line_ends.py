@@ -1,4 +1,4 @@
-"""No way into a notebook brings carriage returns into it, unless the cell has CR LF already."""
+"""No request stores carriage returns, unless the cell has CR LF already."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def write(live: Client, name: str, *sources: str) -> Path:
     return path
 
 
-def call(live: Client, tool: str, **given: Any) -> Any:
-    answer = send_json(live, "POST", f"tools/{tool}", given)
+def call(live: Client, tool: str, **arguments: Any) -> Any:
+    answer = send_json(live, "POST", f"tools/{tool}", arguments)
     assert answer.status == 200, answer.body
     return answer.json
 
@@ -54,8 +54,8 @@ def test_every_route_stores_line_feeds(
 
     assert answer.status == status, answer.body
     assert list_sources(live, path.name)[0] == STORED
-    shown = live.read(path.name).json["cells"][0]
-    assert answer.json["operations"][0]["source_hash"] == shown["source_hash"]
+    cell = live.read(path.name).json["cells"][0]
+    assert answer.json["operations"][0]["source_hash"] == cell["source_hash"]
 
 
 BY_ID = {"cell_id": "x0", "new_source": SENT, "cell_type": "code"}
@@ -70,14 +70,14 @@ TOOLS: list[tuple[str, dict[str, Any], int]] = [
 ]
 
 
-@pytest.mark.parametrize(("tool", "given", "at"), TOOLS)
+@pytest.mark.parametrize(("tool", "arguments", "at"), TOOLS)
 def test_every_tool_stores_line_feeds_and_reports_the_stored_text(
-    live: Client, tool: str, given: dict[str, Any], at: int
+    live: Client, tool: str, arguments: dict[str, Any], at: int
 ) -> None:
     path = write(live, "tools", "x")
     call(live, "claude_code/Read", file_path=str(path))
 
-    answer = call(live, tool, notebook_path=str(path), **given)
+    answer = call(live, tool, notebook_path=str(path), **arguments)
 
     assert list_sources(live, path.name)[at] == STORED
     assert answer.get("details", {}).get("cellSource", STORED) == STORED
@@ -85,9 +85,9 @@ def test_every_tool_stores_line_feeds_and_reports_the_stored_text(
 
 def test_a_cell_with_crlf_keeps_its_line_ends(live: Client) -> None:
     path = write(live, "with_crlf", "x\r\ny")
-    given = {"action": "edit", "notebook_path": path.name, "cell_index": 0, "content": "1\r\n2"}
+    arguments = {"action": "edit", "notebook_path": path.name, "cell_index": 0, "content": "1\r\n2"}
 
-    answer = call(live, "omp/notebook", **given)
+    answer = call(live, "omp/notebook", **arguments)
 
     assert answer["details"]["cellSource"] == "1\r\n2"
     assert list_sources(live, path.name) == ["1\r\n2"]
@@ -97,9 +97,9 @@ def test_a_cell_with_crlf_keeps_its_line_ends(live: Client) -> None:
 def test_the_section_tool_stores_line_feeds(live: Client, action: str) -> None:
     path = live.root / "by_section.ipynb"
     path.write_bytes(samples.notebook(samples.markdown("# A\n", "a"), samples.code("x", "b")))
-    given = {"file": path.name, "action": action, "section": "A", "content": SENT}
+    arguments = {"file": path.name, "action": action, "section": "A", "content": SENT}
 
-    call(live, "sections/notebook_edit", **given)
+    call(live, "sections/notebook_edit", **arguments)
 
     assert "\r" not in "".join(list_sources(live, path.name))
     assert STORED in "".join(list_sources(live, path.name))

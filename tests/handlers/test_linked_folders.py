@@ -1,4 +1,4 @@
-"""What is kept of notebooks in a folder to which a link leads, by whatever path they are called."""
+"""Data about notebooks in a linked folder, under each of their paths."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.history.rename_listener import CONTENTS
-from tests.handlers.error_checks import details
+from tests.handlers.error_checks import get_error
 from tests.handlers.requests import (
     decide,
     get_json,
@@ -32,7 +32,7 @@ REPLACE = replace("beta", "# Proposed")
 
 
 @dataclass(frozen=True)
-class Linked:
+class LinkedServer:
     """A folder of a server in which ``link`` leads to ``real``; paths are relative to it."""
 
     client: Client
@@ -60,14 +60,14 @@ class Linked:
         set_mode(self.client, mode, f"{self.top}/{path}")
         return number
 
-    def own(self, path: str) -> Any:
+    def get_own_mode(self, path: str) -> Any:
         return get_json(self.client, f"mode?path={self.top}/{path}")["own"]
 
-    def listed(self, path: str) -> list[int]:
+    def list_proposals(self, path: str) -> list[int]:
         found = get_json(self.client, f"proposals?path={self.top}/{path}")["proposals"]
         return [proposal["proposal_id"] for proposal in found]
 
-    def edits(self, path: str) -> int:
+    def list_edits(self, path: str) -> int:
         return len(get_json(self.client, f"notebooks/{self.top}/{path}/history")["edits"])
 
     def wait_for_events(self) -> None:
@@ -75,8 +75,8 @@ class Linked:
 
 
 @pytest.fixture
-def linked(live: Client) -> Iterator[Linked]:
-    found = Linked(live, f"linked-{next(_NUMBERS)}")
+def linked(live: Client) -> Iterator[LinkedServer]:
+    found = LinkedServer(live, f"linked-{next(_NUMBERS)}")
     (found.root / "real").mkdir(parents=True)
     (found.root / "link").symlink_to("real")
     yield found
@@ -86,37 +86,39 @@ def linked(live: Client) -> Iterator[Linked]:
 @pytest.mark.parametrize("made", ["real", "link"])
 @pytest.mark.parametrize("renamed", ["real", "link"])
 def test_modes_proposals_and_history_follow_a_rename_through_any_path(
-    linked: Linked, made: str, renamed: str
+    linked: LinkedServer, made: str, renamed: str
 ) -> None:
     number = linked.put(f"{made}/a.ipynb", mode="plan")
     linked.rename(f"{renamed}/a.ipynb", f"{renamed}/b.ipynb")
     linked.wait_for_events()
-    assert linked.own("real/b.ipynb") == "plan"
+    assert linked.get_own_mode("real/b.ipynb") == "plan"
     for path in ("real/b.ipynb", "link/b.ipynb"):
-        assert (linked.own(path), linked.listed(path)) == ("plan", [number])
-        assert linked.edits(path) == 1
-        details(linked.patch(path, REPLACE), 403, "plan_mode")
+        assert (linked.get_own_mode(path), linked.list_proposals(path)) == ("plan", [number])
+        assert linked.list_edits(path) == 1
+        get_error(linked.patch(path, REPLACE), 403, "plan_mode")
     linked.accept(number)
     assert "# Proposed" in (linked.root / "real" / "b.ipynb").read_text()
 
 
 @pytest.mark.parametrize("made", ["real", "link"])
-def test_data_of_a_notebook_deleted_through_a_link_is_removed(linked: Linked, made: str) -> None:
+def test_data_of_a_notebook_deleted_through_a_link_is_removed(
+    linked: LinkedServer, made: str
+) -> None:
     number = linked.put(f"{made}/a.ipynb")
     target = f"api/contents/{linked.top}/link/a.ipynb"
     assert linked.client.request("DELETE", target).status == 204
     linked.wait_for_events()
     (linked.root / "real" / "a.ipynb").write_bytes(TEXT)
-    assert linked.own("link/a.ipynb") is None
-    assert linked.listed("real/a.ipynb") == []
+    assert linked.get_own_mode("link/a.ipynb") is None
+    assert linked.list_proposals("real/a.ipynb") == []
     assert linked.client.request("GET", f"nbedit/proposals/{number}").status == 404
-    assert linked.edits("real/a.ipynb") == 0
+    assert linked.list_edits("real/a.ipynb") == 0
 
 
 @pytest.mark.parametrize("made", ["real", "link"])
 @pytest.mark.parametrize("how", ["renamed", "deleted"])
 def test_renaming_or_deleting_a_link_moves_or_removes_no_data(
-    linked: Linked, made: str, how: str
+    linked: LinkedServer, made: str, how: str
 ) -> None:
     number = linked.put(f"{made}/a.ipynb")
     if how == "renamed":
@@ -128,18 +130,18 @@ def test_renaming_or_deleting_a_link_moves_or_removes_no_data(
         assert linked.client.request("POST", "api/events", body, JSON).status == 204
     linked.wait_for_events()
     for path in ("real/a.ipynb", *(["link2/a.ipynb"] if how == "renamed" else [])):
-        assert (linked.own(path), linked.listed(path)) == ("review", [number])
-        assert linked.edits(path) == 1
+        assert (linked.get_own_mode(path), linked.list_proposals(path)) == ("review", [number])
+        assert linked.list_edits(path) == 1
     linked.accept(number)
     assert "# Proposed" in (linked.root / "real" / "a.ipynb").read_text()
 
 
 @pytest.mark.parametrize("made", ["real", "link"])
-def test_data_follows_the_folder_behind_a_link(linked: Linked, made: str) -> None:
+def test_data_follows_the_folder_behind_a_link(linked: LinkedServer, made: str) -> None:
     number = linked.put(f"{made}/a.ipynb")
     linked.rename("real", "moved")
     linked.wait_for_events()
-    assert linked.own("moved/a.ipynb") == "review"
-    assert linked.listed("moved/a.ipynb") == [number]
+    assert linked.get_own_mode("moved/a.ipynb") == "review"
+    assert linked.list_proposals("moved/a.ipynb") == [number]
     linked.accept(number)
     assert "# Proposed" in (linked.root / "moved" / "a.ipynb").read_text()

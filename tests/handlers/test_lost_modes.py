@@ -1,4 +1,4 @@
-"""A destroyed database over HTTP: no notebook is changed until a person has decided."""
+"""A corrupt database over HTTP: no notebook changes until a person has decided."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.db.database import NAME as DATABASE
-from tests.handlers.error_checks import details
+from tests.handlers.error_checks import get_error
 from tests.handlers.requests import get_json, propose, replace, send_json, set_mode
 from tests.support import samples
 from tests.support.http import Answer, Client
@@ -29,7 +29,7 @@ def write_nonsense(file: Path) -> None:
     file.write_bytes(b"nonsense" * (file.stat().st_size // 8))
 
 
-def empty(file: Path) -> None:
+def truncate(file: Path) -> None:
     file.write_bytes(b"")
 
 
@@ -44,10 +44,10 @@ def damage_schema(file: Path) -> None:
         raw.write(b"\xff" * 3996)
 
 
-DAMAGES = (write_nonsense, empty, cut_in_half, damage_schema)
+DAMAGES = (write_nonsense, truncate, cut_in_half, damage_schema)
 
 
-def why(client: Client, path: str | None = None) -> Any:
+def get_error_reason(client: Client, path: str | None = None) -> Any:
     return get_json(client, "mode" if path is None else f"mode?path={path}")["unreadable"]
 
 
@@ -95,16 +95,16 @@ def test_after_corruption_while_stopped_nothing_changes_until_a_person_decides(
     damage(tmp_path / "data" / "nbedit" / DATABASE)
     before = {name: (running.root / name).read_bytes() for name in NAMES}
     with run_server(tmp_path) as client:
-        assert why(client) is not None
-        assert why(client, "paused.ipynb") is not None
+        assert get_error_reason(client) is not None
+        assert get_error_reason(client, "paused.ipynb") is not None
         for how, answer in try_changes(client, number).items():
             if how == "accept":
                 # The proposal was in the database.
-                details(answer, 404, "proposal_not_found")
+                get_error(answer, 404, "proposal_not_found")
             elif how == "tool":
                 assert answer.status == 503, answer.body
             else:
-                details(answer, 503, "modes_unreadable")
+                get_error(answer, 503, "modes_unreadable")
         assert not (client.root / "new.ipynb").exists()
         assert {name: (client.root / name).read_bytes() for name in NAMES} == before
         # What changes nothing works.
@@ -113,12 +113,12 @@ def test_after_corruption_while_stopped_nothing_changes_until_a_person_decides(
         assert get_json(client, "history")["edits"] == []
         # A person decides for one notebook, and then for all.
         assert set_mode(client, "plan", "paused.ipynb")["unreadable"] is None
-        details(client.patch("paused.ipynb", REPLACE), 403, "plan_mode")
-        details(client.patch("free.ipynb", REPLACE), 503, "modes_unreadable")
+        get_error(client.patch("paused.ipynb", REPLACE), 403, "plan_mode")
+        get_error(client.patch("free.ipynb", REPLACE), 503, "modes_unreadable")
         assert set_mode(client, None)["unreadable"] is None
         assert client.patch("free.ipynb", REPLACE).status == 200
-        details(client.patch("paused.ipynb", REPLACE), 403, "plan_mode")
-        assert why(client) is None
+        get_error(client.patch("paused.ipynb", REPLACE), 403, "plan_mode")
+        assert get_error_reason(client) is None
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -138,13 +138,15 @@ def test_after_corruption_while_running_no_paused_notebook_is_changed(
     unreadable = {"modes_unreadable", "history_unavailable"}
     assert reviewed.status == 202 or reviewed.json["reason"] in unreadable
     assert (running.root / "paused.ipynb").read_bytes() == TEXT
-    if damage in {write_nonsense, empty}:
-        wait_until(lambda: running.request("GET", "nbedit/history").status and why(running))
+    if damage in {write_nonsense, truncate}:
+        wait_until(
+            lambda: running.request("GET", "nbedit/history").status and get_error_reason(running)
+        )
         answers = try_changes(running, number)
         assert {answers[how].json["reason"] for how in ("edit", "create", "undo", "redo")} == {
             "modes_unreadable"
         }
     assert (running.root / "paused.ipynb").read_bytes() == TEXT
     assert set_mode(running, None)["unreadable"] is None
-    assert why(running) is None
+    assert get_error_reason(running) is None
     assert running.patch("free.ipynb", REPLACE).status == 200

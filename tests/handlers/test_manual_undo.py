@@ -1,4 +1,4 @@
-"""Undo over HTTP when somebody has undone an edit by hand, all of it or in part."""
+"""Undo over HTTP after a person has undone an edit by hand, in whole or in part."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.handlers.error_checks import details
+from tests.handlers.error_checks import get_error
 from tests.handlers.requests import edit, get_json, list_sources, replace, undo
 from tests.support.http import Client
 from tests.support.samples import notebook, raw
@@ -123,7 +123,7 @@ def test_a_cell_that_is_neither_old_nor_new_is_a_conflict(live: Client, path: st
 
     answer = undo(live, path)
 
-    assert details(answer, 409, "undo_conflict")["edit_id"] == newest
+    assert get_error(answer, 409, "undo_conflict")["edit_id"] == newest
     assert undo(live, path, edit_id=older).status == 200
     assert join_sources(live, path) == "a mine c d"
 
@@ -134,7 +134,7 @@ def test_a_change_that_a_later_edit_reverted_is_not_undone_again(live: Client, p
 
     answer = undo(live, path, edit_id=older)
 
-    details(answer, 409, "undo_conflict")
+    get_error(answer, 409, "undo_conflict")
     assert undo(live, path, edit_id=later).status == 200
     assert undo(live, path, edit_id=older).status == 200
     assert join_sources(live, path) == "a b c d"
@@ -150,6 +150,6 @@ def test_undo_skips_at_most_100_manually_undone_edits(live: Client, path: str) -
 
     answer = undo(live, path)
 
-    details(answer, 409, "nothing_to_undo")
+    get_error(answer, 409, "nothing_to_undo")
     assert undo(live, path, edit_id=first).status == 200
     assert join_sources(live, path) == " ".join(names)

@@ -18,7 +18,7 @@ from jupyter_nbedit.errors import FileNotFound, NbEditError
 from jupyter_nbedit.handlers.errors import STATUS, build_error_body, get_status
 from tests.handlers.bad_requests import CASES, Case, Send
 from tests.handlers.conftest import Servers
-from tests.handlers.error_checks import details, untouched
+from tests.handlers.error_checks import get_error, no_changes
 from tests.handlers.golden import Messages
 from tests.handlers.tool_table import ROWS
 from tests.support.http import JSON, Answer, Client
@@ -26,7 +26,7 @@ from tests.support.http import JSON, Answer, Client
 _YESTERDAY = 86_400
 
 
-def names() -> set[str]:
+def list_case_names() -> set[str]:
     """Return the names of all cases whose texts are in the file."""
     return set(CASES) | {row.name for row in ROWS if row.status >= 400}
 
@@ -52,7 +52,7 @@ def send(client: Client, request: Send, numbers: list[int], token: str | None = 
     return client.request(request.verb, target, body, request.headers, token=token)
 
 
-def do_first(client: Client, case: Case) -> list[int]:
+def send_setup_requests(client: Client, case: Case) -> list[int]:
     """Do what is done before; return the numbers of the edits and proposals that it made."""
     numbers: list[int] = []
     for step in case.first:
@@ -67,7 +67,7 @@ def do_first(client: Client, case: Case) -> list[int]:
 
 
 @contextmanager
-def prepared(client: Client, case: Case) -> Iterator[list[int]]:
+def prepare_case(client: Client, case: Case) -> Iterator[list[int]]:
     """Prepare a server for a case; what it then remembers is forgotten again."""
 
     lay_out(client.root, case.notebook)
@@ -78,7 +78,7 @@ def prepared(client: Client, case: Case) -> Iterator[list[int]]:
         assert client.request("PUT", "nbedit/mode", body, JSON).status == 200
     try:
         with case.fault(client, "a.ipynb") if case.fault else nullcontext():
-            yield do_first(client, case)
+            yield send_setup_requests(client, case)
     finally:
         if case.mode != "edit" or case.first:
             client.reset_modes("a.ipynb")
@@ -104,9 +104,9 @@ def test_an_error_has_the_expected_status_reason_details_and_message(
     client = servers(case.server)
     # What is tried and given up, as on a full disk, changes the time of the folder.
     watched = client.root / "a.ipynb" if reason == "no_space" else client.root
-    with prepared(client, case) as numbers, untouched(watched):
+    with prepare_case(client, case) as numbers, no_changes(watched):
         answer = send(client, case.request, numbers, case.token)
-        found = details(answer, answer.status, reason)
+        found = get_error(answer, answer.status, reason)
         for request in case.same:
             assert send(client, request, numbers).body == answer.body
     assert {name: found[name] for name in case.details} == case.details
@@ -119,19 +119,23 @@ def test_an_error_has_the_expected_status_reason_details_and_message(
 
 
 def test_the_golden_file_has_exactly_the_messages_of_the_cases(messages: Messages) -> None:
-    messages.check_names(names())
+    messages.check_names(list_case_names())
 
 
-def kinds(of: type[NbEditError] = NbEditError) -> Iterator[type[NbEditError]]:
+def list_error_classes(of: type[NbEditError] = NbEditError) -> Iterator[type[NbEditError]]:
     for kind in of.__subclasses__():
         yield kind
-        yield from kinds(kind)
+        yield from list_error_classes(kind)
 
 
 def test_every_reason_has_a_case_and_one_status(messages: Messages) -> None:
-    assert set(kinds()) == set(STATUS), "add the status to jupyter_nbedit/handlers/errors.py"
+    assert set(list_error_classes()) == set(STATUS), (
+        "add the status to jupyter_nbedit/handlers/errors.py"
+    )
     # Only tools look for files; they have no reasons in their own forms.
-    expected = {(kind.reason, int(STATUS[kind])) for kind in set(kinds()) - {FileNotFound}}
+    expected = {
+        (kind.reason, int(STATUS[kind])) for kind in set(list_error_classes()) - {FileNotFound}
+    }
     no_route, no_verb = ("invalid_request", 404), ("invalid_request", 405)
     assert messages.reasons() == expected | {no_route, no_verb}, "add a case to bad_requests.py"
 

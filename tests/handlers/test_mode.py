@@ -1,4 +1,4 @@
-"""The modes over HTTP: told, changed, and what edits then may do.
+"""The modes over HTTP: read them, change them, and their effect on edits.
 
 That they follow renames and go with their notebooks is tested in `test_linked_folders.py`.
 """
@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.events.emitters import MODE_SCHEMA_ID
-from tests.events.listener import listening
-from tests.handlers.error_checks import details
+from tests.events.listener import open_listener
+from tests.handlers.error_checks import get_error
 from tests.handlers.requests import get_json, replace, send_json, send_json_locally, set_mode
 from tests.support import samples
 from tests.support.http import Client, Local
@@ -41,7 +41,7 @@ def test_the_mode_of_the_server_is_read_and_changed(live: Client, path: str) -> 
     planning = {**EDITING, "mode": "plan", "server": "plan"}
     assert set_mode(live, "plan") == get_json(live, "mode") == planning
     assert get_json(live, "")["mode"] == "plan"
-    details(live.patch(path, REPLACE), 403, "plan_mode")
+    get_error(live.patch(path, REPLACE), 403, "plan_mode")
     set_mode(live, "edit", path)
     assert get_json(live, f"mode?path={path}")["mode"] == "edit"
     assert live.patch(path, REPLACE).status == 200
@@ -51,12 +51,12 @@ def test_the_mode_of_the_server_is_read_and_changed(live: Client, path: str) -> 
 def test_the_mode_of_a_notebook_is_read_and_changed_and_links_do_not_bypass_it(
     live: Client, path: str
 ) -> None:
-    told = set_mode(live, "plan", path)
-    assert told == {**EDITING, "path": path, "mode": "plan", "own": "plan"}
-    assert get_json(live, f"mode?path={path}") == told
+    state = set_mode(live, "plan", path)
+    assert state == {**EDITING, "path": path, "mode": "plan", "own": "plan"}
+    assert get_json(live, f"mode?path={path}") == state
     (live.root / "link.ipynb").symlink_to(path)
     for name in (path, "link.ipynb"):
-        details(live.patch(name, REPLACE), 403, "plan_mode")
+        get_error(live.patch(name, REPLACE), 403, "plan_mode")
         tool = {"notebook_path": str(live.root / name), "cell_id": "beta", "new_source": "x"}
         assert send_json(live, "POST", "tools/nexo/NotebookEdit", tool).status == 403
     assert live.patch(path, REPLACE, dry_run=True).status == 200
@@ -69,9 +69,9 @@ def test_the_mode_of_a_notebook_is_read_and_changed_and_links_do_not_bypass_it(
 def test_only_a_visible_notebook_has_a_mode(live: Client, name: str) -> None:
     for hidden in ("notes.md", ".hidden.ipynb"):
         (live.root / hidden).write_bytes(TEXT)
-    details(live.request("GET", f"nbedit/mode?path={name}"), 404, "notebook_not_found")
+    get_error(live.request("GET", f"nbedit/mode?path={name}"), 404, "notebook_not_found")
     answer = send_json(live, "PUT", "mode", {"mode": "plan", "path": name})
-    details(answer, 404, "notebook_not_found")
+    get_error(answer, 404, "notebook_not_found")
 
 
 @pytest.mark.usefixtures("notebook")
@@ -82,17 +82,17 @@ def test_only_a_visible_notebook_has_a_mode(live: Client, name: str) -> None:
 )
 async def test_fixed_modes_are_reported_and_cannot_be_changed(local: Local) -> None:
     for body in ({"mode": "edit"}, {"mode": "edit", "path": "a.ipynb"}):
-        details(await send_json_locally(local, "PUT", "mode", body), 403, "forbidden")
-    told = (await local.request("GET", "nbedit", "mode")).json
-    assert (told["mode"], told["fixed"]) == ("review", True)
+        get_error(await send_json_locally(local, "PUT", "mode", body), 403, "forbidden")
+    state = (await local.request("GET", "nbedit", "mode")).json
+    assert (state["mode"], state["fixed"]) == ("review", True)
     assert (await local.patch("a.ipynb", REPLACE)).status == 202
 
 
 @pytest.mark.usefixtures("notebook")
 async def test_every_page_gets_the_event_of_a_mode_change(local: Local, jp_ws_fetch: Any) -> None:
-    async with listening(jp_ws_fetch) as listener:
+    async with open_listener(jp_ws_fetch) as listener:
         for body in ({"mode": "plan", "path": "a.ipynb"}, {"mode": "review"}, {"mode": "edit"}):
             assert (await send_json_locally(local, "PUT", "mode", body)).status == 200
         events = await listener.wait_for(3, MODE_SCHEMA_ID)
-    told = [(event["path"], event["mode"]) for event in events]
-    assert told == [("a.ipynb", "plan"), (None, "review"), (None, "edit")]
+    changes = [(event["path"], event["mode"]) for event in events]
+    assert changes == [("a.ipynb", "plan"), (None, "review"), (None, "edit")]

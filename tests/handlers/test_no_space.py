@@ -1,4 +1,4 @@
-"""New files where there is no room for them: 507, and nothing is left.
+"""New files on a full disk: 507, and nothing is left.
 
 A limit to the size of the process's files stands for a disk that is full: a write beyond it takes
 what fits, and then fails.
@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
-from tests.handlers.error_checks import details
+from tests.handlers.error_checks import get_error
 from tests.handlers.requests import send_json_locally
 from tests.support import samples
 from tests.support.http import Answer, Local
@@ -26,7 +26,7 @@ LONG_NOTEBOOK = samples.notebook(samples.code(LONG, "x")).decode()
 
 
 @contextmanager
-def room(size: int = ROOM) -> Iterator[None]:
+def limit_space(size: int = ROOM) -> Iterator[None]:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -35,16 +35,16 @@ def room(size: int = ROOM) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def files(root: Path) -> dict[str, bytes]:
+def list_files(root: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in root.iterdir() if path.is_file()}
 
 
-async def call(local: Local, tool: str, **given: Any) -> Answer:
-    return await send_json_locally(local, "POST", f"tools/{tool}", given)
+async def call(local: Local, tool: str, **arguments: Any) -> Answer:
+    return await send_json_locally(local, "POST", f"tools/{tool}", arguments)
 
 
 @pytest.mark.parametrize(
-    ("tool", "name", "given"),
+    ("tool", "name", "arguments"),
     [
         ("claude_code/Write", "new.txt", {"content": LONG}),
         ("claude_code/Write", "new.md", {"content": "\N{SNOWMAN}" * ROOM}),
@@ -53,16 +53,16 @@ async def call(local: Local, tool: str, **given: Any) -> Answer:
     ],
 )
 async def test_a_new_file_without_disk_space_is_refused_and_leaves_nothing(
-    local: Local, tool: str, name: str, given: dict[str, str]
+    local: Local, tool: str, name: str, arguments: dict[str, str]
 ) -> None:
-    with room():
-        answer = await call(local, tool, file_path=str(local.root / name), **given)
+    with limit_space():
+        answer = await call(local, tool, file_path=str(local.root / name), **arguments)
 
     assert answer.status == 507, answer.body
-    assert files(local.root) == {}
+    assert list_files(local.root) == {}
 
 
-class Own(AsyncLargeFileManager):
+class CustomSaveManager(AsyncLargeFileManager):
     """Has a way of its own to write notebooks."""
 
     async def _save_file(self, *arguments: Any, **named: Any) -> None:
@@ -78,14 +78,14 @@ async def test_a_new_notebook_without_disk_space_is_refused_and_leaves_nothing(
         jp_serverapp.contents_manager.register_pre_save_hook(lambda **_: None)
     if way == "contents":
         # A manager that overrides anything is given the notebook as a text.
-        jp_serverapp.web_app.settings["contents_manager"] = Own(parent=jp_serverapp)
+        jp_serverapp.web_app.settings["contents_manager"] = CustomSaveManager(parent=jp_serverapp)
     body = {"cells": [{"source": LONG, "cell_type": "code"}]}
 
-    with room():
+    with limit_space():
         answer = await send_json_locally(local, "PUT", "notebooks/new.ipynb", body)
 
-    details(answer, 507, "no_space")
-    assert files(local.root) == {}
+    get_error(answer, 507, "no_space")
+    assert list_files(local.root) == {}
     answer = await send_json_locally(local, "PUT", "notebooks/new.ipynb", body)
     assert answer.json["applied_via"] == way
 
@@ -93,13 +93,13 @@ async def test_a_new_notebook_without_disk_space_is_refused_and_leaves_nothing(
 async def test_a_backup_without_disk_space_leaves_the_notebook_and_no_copy(local: Local) -> None:
     notebook = local.root / "a.ipynb"
     notebook.write_text(LONG_NOTEBOOK)
-    given = {"notebook_path": "a.ipynb", "cell_id": "x", "new_source": "short", "backup": True}
+    arguments = {"notebook_path": "a.ipynb", "cell_id": "x", "new_source": "short", "backup": True}
 
-    with room():
-        answer = await call(local, "mycode/NotebookEdit", **given)
+    with limit_space():
+        answer = await call(local, "mycode/NotebookEdit", **arguments)
 
     assert answer.status == 507, answer.body
-    assert files(local.root) == {"a.ipynb": LONG_NOTEBOOK.encode()}
+    assert list_files(local.root) == {"a.ipynb": LONG_NOTEBOOK.encode()}
 
 
 async def test_an_existing_file_is_unchanged_without_disk_space(local: Local) -> None:
@@ -107,8 +107,8 @@ async def test_an_existing_file_is_unchanged_without_disk_space(local: Local) ->
     text.write_text("short\n")
     assert (await call(local, "claude_code/Read", file_path=str(text))).status == 200
 
-    with room():
+    with limit_space():
         answer = await call(local, "claude_code/Write", file_path=str(text), content=LONG)
 
     assert answer.status == 507, answer.body
-    assert files(local.root) == {"a.txt": b"short\n"}
+    assert list_files(local.root) == {"a.txt": b"short\n"}

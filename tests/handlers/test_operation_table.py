@@ -11,8 +11,16 @@ import nbformat
 import pytest
 
 from jupyter_nbedit.notebook.operations import Operation
-from tests.handlers.error_checks import details
-from tests.handlers.operation_table import ANSWERS, CELLS, ROWS, SECTION_ROWS, SECTIONS, op, shown
+from tests.handlers.error_checks import get_error
+from tests.handlers.operation_table import (
+    ANSWERS,
+    CELLS,
+    ROWS,
+    SECTION_ROWS,
+    SECTIONS,
+    build_view,
+    op,
+)
 from tests.support import samples
 from tests.support.http import Client
 
@@ -41,14 +49,14 @@ def edit(live: Client, cells: Cells, operations: Cells) -> tuple[dict[str, Any],
 def test_an_operation_has_the_result_of_its_row(live: Client, row: str) -> None:
     operations, expected = ROWS[row]
     _, cells = edit(live, CELLS, operations)
-    assert [shown(cell) for cell in cells] == expected
+    assert [build_view(cell) for cell in cells] == expected
 
 
 @pytest.mark.parametrize("row", SECTION_ROWS)
 def test_a_section_operation_has_the_result_of_its_row(live: Client, row: str) -> None:
     operations, expected = SECTION_ROWS[row]
     _, cells = edit(live, SECTIONS, operations)
-    assert [shown(cell) for cell in cells] == expected
+    assert [build_view(cell) for cell in cells] == expected
 
 
 @pytest.mark.parametrize("row", ANSWERS)
@@ -60,9 +68,9 @@ def test_the_reply_describes_each_operation(live: Client, row: str) -> None:
 
 def test_the_rows_cover_every_operation() -> None:
     rows = [*ROWS.values(), *SECTION_ROWS.values()]
-    done = {one["op"] for operations, _ in rows for one in operations}
+    covered_operations = {one["op"] for operations, _ in rows for one in operations}
     known = {struct.__struct_config__.tag for struct in get_args(Operation)}
-    assert done == known, "add a row to tests/handlers/operation_table.py"
+    assert covered_operations == known, "add a row to tests/handlers/operation_table.py"
 
 
 def test_a_split_keeps_the_id_in_the_first_part_and_creates_one_for_the_second(
@@ -87,4 +95,4 @@ def test_a_batch_has_at_most_a_thousand_operations(live: Client) -> None:
     batch += [op("replace", cell=f"n{n}", source="done") for n in range(500)]
     _, cells = edit(live, CELLS, batch)
     assert [cell["source"] for cell in cells[5:]] == ["done"] * 500
-    details(live.patch("a.ipynb", *batch, op("delete", cell=0)), 400, "invalid_request")
+    get_error(live.patch("a.ipynb", *batch, op("delete", cell=0)), 400, "invalid_request")

@@ -1,4 +1,4 @@
-"""Reading parts of a notebook: outputs, sections, what has changed, what fits a budget."""
+"""Read parts of a notebook: outputs, sections, changes, and pages within a budget."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.notebook.sections import Outline
-from tests.handlers.error_checks import details
+from tests.handlers.error_checks import get_error
 from tests.support import samples
 from tests.support.http import Client, Local
 
@@ -28,7 +28,7 @@ TEXT = samples.notebook(
 )
 
 
-def ids(read: Any) -> list[str]:
+def list_ids(read: Any) -> list[str]:
     return [cell["id"] for cell in read["cells"]]
 
 
@@ -49,7 +49,7 @@ def test_outputs_are_returned_as_requested(live: Client, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "shown"),
+    ("query", "expected"),
     [
         ({"section": "One"}, ["one", "x", "within"]),
         ({"section": "Within"}, ["within"]),
@@ -59,17 +59,17 @@ def test_outputs_are_returned_as_requested(live: Client, path: str) -> None:
     ],
 )
 def test_a_section_returns_its_cells(
-    live: Client, path: str, query: dict[str, Any], shown: list[str]
+    live: Client, path: str, query: dict[str, Any], expected: list[str]
 ) -> None:
-    assert ids(live.read(path, **query).json) == shown
+    assert list_ids(live.read(path, **query).json) == expected
 
 
 def test_a_missing_or_ambiguous_section_is_refused(live: Client, path: str) -> None:
-    found = details(live.read(path, section="three"), 404, "section_not_found")
+    found = get_error(live.read(path, section="three"), 404, "section_not_found")
     assert [heading["text"] for heading in found["outline"]] == ["One", "Within", "Two"]
     twins = samples.notebook(samples.markdown("# A", "a"), samples.markdown("# A", "b"))
     (live.root / path).write_bytes(twins)
-    details(live.read(path, section="A"), 409, "ambiguous_section")
+    get_error(live.read(path, section="A"), 409, "ambiguous_section")
 
 
 def test_since_a_version_only_changed_cells_are_returned(live: Client, path: str) -> None:
@@ -118,7 +118,7 @@ def test_pages_within_a_budget_cover_every_cell(live: Client, path: str) -> None
             page = live.read(path, start=start, max_chars=budget, limit=30).json
             texts = [cell.get("source", cell.get("summary")) for cell in page["cells"]]
             assert 0 < sum(map(len, texts)) <= budget
-            seen += ids(page)
+            seen += list_ids(page)
             left_out = page["omitted"]
             assert len(texts) + left_out["cells"] == min(30, 40 - start)
             omitted = [cell.get("omitted", {}).get("source", 0) for cell in page["cells"]]
@@ -141,8 +141,8 @@ def test_a_single_cell_has_its_own_address(live: Client, path: str) -> None:
     assert live.request("GET", f"{address}/x?max_chars=2").json["cells"][0]["source"] == "x "
     tag = {"If-None-Match": answer.headers["ETag"]}
     assert live.request("GET", f"{address}/x", headers=tag).status == 304
-    details(live.request("GET", f"{address}/nobody"), 404, "cell_not_found")
-    details(live.request("GET", f"{address}/x?start=1"), 400, "invalid_request")
+    get_error(live.request("GET", f"{address}/nobody"), 404, "cell_not_found")
+    get_error(live.request("GET", f"{address}/x?start=1"), 400, "invalid_request")
 
 
 @pytest.mark.parametrize("size", [2**20 - 1, 2**20, 2**20 + 1, 5 * 2**20])
@@ -166,7 +166,7 @@ def test_paging_returns_each_cell_once(live: Client, path: str) -> None:
             page = live.read(path, start=start, limit=limit).json
             assert len(page["cells"]) <= limit
             assert page["total_cells"] == 1000
-            seen += ids(page)
+            seen += list_ids(page)
             start = page["next"]
         assert seen == [f"id-{n}" for n in range(1000)]
     beyond = live.read(path, start=1000).json

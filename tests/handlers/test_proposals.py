@@ -1,4 +1,4 @@
-"""Deciding first, over HTTP: what is proposed, what a person then does, and what is on disk."""
+"""Proposals over HTTP: propose, decide, and the file afterwards."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from uuid import uuid4
 import pytest
 
 from jupyter_nbedit.events.emitters import PROPOSAL_SCHEMA_ID
-from tests.events.listener import listening
-from tests.handlers.error_checks import details
+from tests.events.listener import open_listener
+from tests.handlers.error_checks import get_error
 from tests.handlers.requests import (
     ODD,
     decide,
@@ -90,8 +90,8 @@ def test_a_change_in_review_mode_is_proposed_and_not_written(
     proposal = live.request("GET", answer.headers["Location"].lstrip("/")).json
     assert (proposal["status"], proposal["path"]) == ("pending", path)
     assert proposal["diff"] == reply["diff"]
-    told = ["op", "cell_id", "index"]
-    assert proposal["operations"] == [{n: one[n] for n in told} for one in reply["operations"]]
+    members = ["op", "cell_id", "index"]
+    assert proposal["operations"] == [{n: one[n] for n in members} for one in reply["operations"]]
     assert proposal["hash_before"] == now
 
 
@@ -108,7 +108,7 @@ def test_a_proposal_shows_every_cell_before_and_after(live: Client, path: str) -
     )
     proposal = get(live, number)
     assert (proposal["client"], proposal["message"]) == ("an agent", "why")
-    shown = [
+    parts = [
         (
             part["part"],
             part["cell_id"],
@@ -121,7 +121,7 @@ def test_a_proposal_shows_every_cell_before_and_after(live: Client, path: str) -
         )
         for part in proposal["parts"]
     ]
-    assert shown == [
+    assert parts == [
         (0, "alpha", 0, 0, True, "x = 1\nx", "ours", "pending"),
         (1, "new", None, 1, False, None, "new", "pending"),
         (2, "gamma", 2, None, False, "as is", None, "pending"),
@@ -141,10 +141,10 @@ def test_an_empty_change_and_a_dry_run_are_no_proposals(live: Client, path: str)
 
 def test_a_proposal_is_validated_like_an_edit(live: Client, path: str) -> None:
     guarded = {**ALPHA, "expect": {"source": "another"}}
-    details(live.patch(path, guarded), 409, "cell_changed")
-    details(live.patch(path, ALPHA, hash="0" * 64), 412, "hash_mismatch")
-    details(live.patch(path, {"op": "delete", "cell": "nobody"}), 404, "cell_not_found")
-    details(live.patch("missing.ipynb", ALPHA), 404, "notebook_not_found")
+    get_error(live.patch(path, guarded), 409, "cell_changed")
+    get_error(live.patch(path, ALPHA, hash="0" * 64), 412, "hash_mismatch")
+    get_error(live.patch(path, {"op": "delete", "cell": "nobody"}), 404, "cell_not_found")
+    get_error(live.patch("missing.ipynb", ALPHA), 404, "notebook_not_found")
     assert get_json(live, f"proposals?path={path}") == {"proposals": []}
 
 
@@ -220,7 +220,7 @@ def test_a_cell_changed_since_is_not_overwritten(live: Client, path: str) -> Non
     set_mode(live, "edit", path)
     live.patch(path, {"op": "replace", "cell": "alpha", "source": "theirs"})
     before = (live.root / path).read_bytes()
-    facts = details(decide(live, number), 409, "cell_changed")
+    facts = get_error(decide(live, number), 409, "cell_changed")
     assert facts["proposal_id"] == number
     (cell,) = facts["cells"]
     assert (cell["cell_id"], cell["why"], cell["source"]) == ("alpha", "changed", "theirs")
@@ -237,9 +237,9 @@ def test_accept_has_a_dry_run_and_applies_to_the_given_version(live: Client, pat
     would = decide(live, number, dry_run=True)
     assert (would.status, would.json["edit_id"]) == (200, None)
     assert "+ours" in would.json["diff"]
-    details(decide(live, number, hash="0" * 64), 412, "hash_mismatch")
+    get_error(decide(live, number, hash="0" * 64), 412, "hash_mismatch")
     stale = {"If-Match": f'"{"0" * 64}"'}
-    details(decide(live, number, headers=stale), 412, "hash_mismatch")
+    get_error(decide(live, number, headers=stale), 412, "hash_mismatch")
     assert (live.root / path).read_bytes() == ODD
     assert get(live, number)["status"] == "pending"
     assert decide(live, number, hash=hashlib.sha256(ODD).hexdigest()).status == 200
@@ -269,11 +269,11 @@ def test_one_of_many_concurrent_accepts_succeeds(live: Client, path: str) -> Non
 def test_a_decision_is_final(live: Client, path: str) -> None:
     number = propose(live, path, ALPHA, BETA)
     decide(live, number, "reject", parts=[1])
-    facts = details(decide(live, number, parts=[0, 1]), 409, "proposal_closed")
+    facts = get_error(decide(live, number, parts=[0, 1]), 409, "proposal_closed")
     assert facts == {"proposal_id": number, "status": "pending", "parts": [1]}
     decide(live, number, "reject")
     for verb in ("accept", "reject"):
-        facts = details(decide(live, number, verb), 409, "proposal_closed")
+        facts = get_error(decide(live, number, verb), 409, "proposal_closed")
         assert facts == {"proposal_id": number, "status": "rejected"}
     assert (live.root / path).read_bytes() == ODD
 
@@ -309,10 +309,10 @@ def test_a_proposed_notebook_is_decided_whole_and_overwrites_nothing(
     name = f"new-{path}"
     number = create(live, name).json["proposal_id"]
     for verb in ("accept", "reject"):
-        details(decide(live, number, verb, parts=[0]), 400, "invalid_request")
-    details(decide(live, number, hash="0" * 64), 400, "invalid_request")
+        get_error(decide(live, number, verb, parts=[0]), 400, "invalid_request")
+    get_error(decide(live, number, hash="0" * 64), 400, "invalid_request")
     (live.root / name).write_bytes(TEXT)
-    details(decide(live, number), 409, "notebook_exists")
+    get_error(decide(live, number), 409, "notebook_exists")
     assert (live.root / name).read_bytes() == TEXT
     assert get(live, number)["status"] == "pending"
     assert decide(live, number, "reject").json["status"] == "rejected"
@@ -339,7 +339,7 @@ def test_a_trusted_notebook_stays_trusted_and_no_other_becomes_trusted(
 def test_a_paused_notebook_accepts_proposals_by_a_person(live: Client, path: str) -> None:
     number = propose(live, path, ALPHA)
     set_mode(live, "plan", path)
-    details(live.patch(path, BETA), 403, "plan_mode")
+    get_error(live.patch(path, BETA), 403, "plan_mode")
     assert decide(live, number, parts=[0]).status == 200
 
 
@@ -347,7 +347,7 @@ def test_in_plan_mode_proposals_can_only_be_rejected(live: Client, path: str) ->
     number, other = propose(live, path, ALPHA), propose(live, path, BETA)
     set_mode(live, None, path)
     set_mode(live, "plan")
-    details(decide(live, number), 403, "plan_mode")
+    get_error(decide(live, number), 403, "plan_mode")
     assert decide(live, other, "reject").json["status"] == "rejected"
     assert (live.root / path).read_bytes() == ODD
 
@@ -382,7 +382,7 @@ def test_proposals_are_listed_for_one_notebook_or_for_all(live: Client, path: st
     assert listed("")[0] == second
     assert listed("path=missing.ipynb") == []
     for query in ("status=rejected", "limit=0", "limit=201", "sort=up"):
-        details(live.request("GET", f"nbedit/proposals?{query}"), 400, "invalid_request")
+        get_error(live.request("GET", f"nbedit/proposals?{query}"), 400, "invalid_request")
 
 
 @pytest.mark.usefixtures("notebook")
@@ -390,9 +390,9 @@ def test_proposals_are_listed_for_one_notebook_or_for_all(live: Client, path: st
 async def test_every_page_gets_the_events_of_the_proposal_and_the_edit(
     local: Local, jp_ws_fetch: Any
 ) -> None:
-    async with listening(jp_ws_fetch) as listener:
-        said = {"client": "an agent", "message": "why"}
-        number = (await local.patch("a.ipynb", ALPHA, BETA, **said)).json["proposal_id"]
+    async with open_listener(jp_ws_fetch) as listener:
+        author = {"client": "an agent", "message": "why"}
+        number = (await local.patch("a.ipynb", ALPHA, BETA, **author)).json["proposal_id"]
         target = f"proposals/{number}"
         body = {"parts": [1], "client": "JupyterLab"}
         accepted = await send_json_locally(local, "POST", f"{target}/accept", body)
@@ -400,10 +400,10 @@ async def test_every_page_gets_the_events_of_the_proposal_and_the_edit(
         await send_json_locally(local, "POST", f"{target}/reject")
         events = await listener.wait_for(3, PROPOSAL_SCHEMA_ID)
         (edit,) = await listener.wait_for(1)
-    told = [
+    changes = [
         (event["status"], event["client"], event["parts"], event["pending"]) for event in events
     ]
-    assert told == [
+    assert changes == [
         ("pending", "an agent", 2, 2),
         ("pending", "JupyterLab", 2, 1),
         ("partly_accepted", None, 2, 0),
@@ -414,5 +414,5 @@ async def test_every_page_gets_the_events_of_the_proposal_and_the_edit(
     history = await local.request("GET", "nbedit", "notebooks", "a.ipynb", "history")
     (entry,) = history.json["edits"]
     assert entry["kind"] == "edit"
-    assert {name: entry[name] for name in ("user", *said)} == {"user": proposal["user"], **said}
+    assert {name: entry[name] for name in ("user", *author)} == {"user": proposal["user"], **author}
     assert entry["accepted_by"] == proposal["decided_by"] != entry["user"]

@@ -1,4 +1,4 @@
-"""Query arguments that no route knows: those that helpers of JupyterLab add, and all others."""
+"""Unknown query arguments: the timestamp that JupyterLab adds, and all others."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.handlers.error_checks import details, untouched
-from tests.handlers.routes import NAME, ROWS, Row, lay_out
+from tests.handlers.error_checks import get_error, no_changes
+from tests.handlers.routes import NAME, ROWS, Row, write_files
 from tests.handlers.tool_inputs import call
 from tests.support.http import JSON, Answer, Client
 from tests.support.sampling import choose
@@ -20,15 +20,15 @@ INSERT = {"operations": [{"op": "insert", "cell_type": "code", "source": "x", "a
 
 @pytest.fixture
 def fresh(live: Client) -> Iterator[Client]:
-    lay_out(live.root)
+    write_files(live.root)
     yield live
     for path in live.root.iterdir():
         path.unlink()
 
 
 def request(live: Client, row: Row, verb: str, query: str) -> Answer:
-    target, body, headers = row.sent(live.root)
-    lay_out(live.root)
+    target, body, headers = row.build_request(live.root)
+    write_files(live.root)
     assert call(live, "claude_code/Read", {"file_path": f"~{NAME}"}).status == 200
     return live.request(verb, f"{target}?{query}" if query else target, body, headers)
 
@@ -59,10 +59,10 @@ def test_a_retry_with_another_timestamp_is_the_same_request(fresh: Client) -> No
     target = f"nbedit/notebooks/{NAME}"
 
     first = fresh.request("PATCH", f"{target}?1700000000000", body, headers)
-    with untouched(fresh.root):
+    with no_changes(fresh.root):
         again = fresh.request("PATCH", f"{target}?1700000000001&_=2", body, headers)
     other = fresh.request("PATCH", f"{target}?wait_tabs=1", body, headers)
 
     assert (again.status, again.body) == (first.status, first.body)
     assert first.status == 200
-    details(other, 422, "idempotency_mismatch")
+    get_error(other, 422, "idempotency_mismatch")

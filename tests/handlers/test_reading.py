@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.handlers.error_checks import details, untouched
+from tests.handlers.error_checks import get_error, no_changes
 from tests.handlers.operation_table import sha256
 from tests.support import samples
 from tests.support.http import Client, Local
@@ -32,7 +32,7 @@ def cell(index: int, cell_id: str, cell_type: str, source: str, lines: int) -> d
 
 
 def test_a_notebook_is_returned_as_documented(live: Client, path: str) -> None:
-    with untouched(live.root):
+    with no_changes(live.root):
         answer = live.read(path)
     assert answer.status == 200
     assert answer.headers["Content-Type"].startswith("application/json")
@@ -89,14 +89,14 @@ def test_an_outline_has_first_lines_instead_of_sources(live: Client, path: str) 
 
 
 def test_requested_cells_come_once_each_in_notebook_order(live: Client, path: str) -> None:
-    for asked, shown in (
+    for addresses, indices in (
         (["gamma"], [2]),
         (["gamma", "alpha"], [0, 2]),
         (["1", "beta", "cell-1"], [1]),
         (["cell-2", "0"], [0, 2]),
     ):
-        found = live.read(path, cell=asked).json
-        assert [cell["index"] for cell in found["cells"]] == shown
+        found = live.read(path, cell=addresses).json
+        assert [cell["index"] for cell in found["cells"]] == indices
         assert found["total_cells"] == 3
     page = live.read(path, cell=["alpha", "beta", "gamma"], limit=1, start=1).json
     assert ([cell["id"] for cell in page["cells"]], page["next"]) == (["beta"], 2)
@@ -107,14 +107,14 @@ def test_requested_cells_come_once_each_in_notebook_order(live: Client, path: st
     ["nobody", "", " alpha", "alpha ", "3", "--1", "-01", "+1", "01", "1.0", "٣", "1" * 5000],
 )
 def test_a_missing_cell_is_refused(live: Client, path: str, cell: str) -> None:
-    for asked in ([cell], ["alpha", cell]):
-        found = details(live.read(path, cell=asked), 404, "cell_not_found")
+    for addresses in ([cell], ["alpha", cell]):
+        found = get_error(live.read(path, cell=addresses), 404, "cell_not_found")
         assert found["available_ids"] == ["alpha", "beta", "gamma"]
 
 
 def test_an_ambiguous_cell_is_refused(live: Client, path: str) -> None:
     (live.root / path).write_bytes(samples.notebook(*[samples.raw("a", "twin")] * 2))
-    assert details(live.read(path, cell="twin"), 409, "ambiguous_cell")["indexes"] == [0, 1]
+    assert get_error(live.read(path, cell="twin"), 409, "ambiguous_cell")["indexes"] == [0, 1]
     assert [cell["id"] for cell in live.read(path).json["cells"]] == ["twin", "twin"]
 
 
@@ -143,7 +143,7 @@ def test_cells_without_ids_have_no_ids_in_the_reply(live: Client, path: str) -> 
     for minor in (0, 4, 5):
         text = samples.notebook(samples.code("x"), samples.markdown("y"), minor=minor)
         (live.root / path).write_bytes(text)
-        with untouched(live.root):
+        with no_changes(live.root):
             read = live.read(path).json
         assert [cell["id"] for cell in read["cells"]] == [None, None]
         assert read["nbformat_minor"] == minor
@@ -185,7 +185,7 @@ async def test_hidden_files_are_read_if_the_server_allows_them(local: Local) -> 
     assert (await local.read(".hidden/.a.ipynb")).json["hash"] == HASH
     answer = await local.patch(".hidden/.a.ipynb", {"op": "delete", "cell": "alpha"})
     assert answer.status == 200
-    details(await local.read("../outside.ipynb"), 404, "notebook_not_found")
+    get_error(await local.read("../outside.ipynb"), 404, "notebook_not_found")
 
 
 async def test_the_about_route_returns_version_mode_limits_and_links(local: Local) -> None:
@@ -226,8 +226,8 @@ async def test_the_about_route_returns_version_mode_limits_and_links(local: Loca
 def test_a_missing_cell_is_reported_even_for_a_matching_etag(live: Client, path: str) -> None:
     tag = {"If-None-Match": live.read(path).headers["ETag"]}
     assert live.read(path, tag).status == 304
-    details(live.read(path, tag, cell="nobody"), 404, "cell_not_found")
-    details(live.read(path, tag, since="0" * 64), 410, "version_unknown")
+    get_error(live.read(path, tag, cell="nobody"), 404, "cell_not_found")
+    get_error(live.read(path, tag, since="0" * 64), 410, "version_unknown")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Who may do what: each kind of user, each verb, each route, with no cell of the table left out.
+"""Permissions: each kind of user, each verb, each route.
 
 The routes and verbs are the application's own; what each of them takes is said in `routes.py`. What
 a kind of user may do is a rule on actions and resources, as an authorizer has it, so that for every
@@ -13,8 +13,16 @@ import pytest
 from jupyter_server.auth import Authorizer
 
 from jupyter_nbedit.handlers import default_handlers
-from tests.handlers.error_checks import assert_says_nothing_of_this_machine, untouched
-from tests.handlers.routes import MISSING, NAME, OPERATIONS, ROWS, is_row_of, lay_out, verbs
+from tests.handlers.error_checks import assert_no_local_names, no_changes
+from tests.handlers.routes import (
+    MISSING,
+    NAME,
+    OPERATIONS,
+    ROWS,
+    list_verbs,
+    matches_route,
+    write_files,
+)
 from tests.support.http import Answer, Client, Local
 from tests.support.sampling import is_nightly
 
@@ -46,12 +54,12 @@ BY_DAY = [
 ]
 
 
-def may(user: str, action: str, resource: str) -> bool:
+def is_allowed(user: str, action: str, resource: str) -> bool:
     allowed = USERS[user]
     return action in allowed.get(resource, allowed.get("else", "")).split()
 
 
-class Gate(Authorizer):
+class SpyAuthorizer(Authorizer):
     """Knows one user, whose turn it is."""
 
     user: ClassVar[str]
@@ -59,10 +67,10 @@ class Gate(Authorizer):
 
     def is_authorized(self, _handler: Any, _user: Any, action: str, resource: str) -> bool:
         self.asked.add((action, resource))
-        return may(self.user, action, resource)
+        return is_allowed(self.user, action, resource)
 
 
-class SlowGate(Gate):
+class SlowAuthorizer(SpyAuthorizer):
     """Has to look it up first."""
 
     async def is_authorized(  # type: ignore[override] # both are allowed
@@ -71,7 +79,7 @@ class SlowGate(Gate):
         return super().is_authorized(handler, user, action, resource)
 
 
-class BrokenGate(Authorizer):
+class FailingAuthorizer(Authorizer):
     """Fails, as one whose directory of users is away."""
 
     def is_authorized(self, *_: Any) -> bool:
@@ -79,9 +87,9 @@ class BrokenGate(Authorizer):
         raise OSError(message)
 
 
-@pytest.fixture(params=[Gate, SlowGate] if is_nightly() else [SlowGate])
-def gate(request: pytest.FixtureRequest, jp_server_config: Any) -> type[Gate]:
-    kind: type[Gate] = request.param
+@pytest.fixture(params=[SpyAuthorizer, SlowAuthorizer] if is_nightly() else [SlowAuthorizer])
+def gate(request: pytest.FixtureRequest, jp_server_config: Any) -> type[SpyAuthorizer]:
+    kind: type[SpyAuthorizer] = request.param
     kind.asked = set()
     jp_server_config["ServerApp"]["authorizer_class"] = kind
     return kind
@@ -89,7 +97,7 @@ def gate(request: pytest.FixtureRequest, jp_server_config: Any) -> type[Gate]:
 
 def test_every_route_and_verb_has_a_row_and_a_body_if_needed() -> None:
     described = {(operation.pattern, operation.verb) for operation in OPERATIONS.values()}
-    mounted = {(route, verb) for route, handler in default_handlers for verb in verbs(handler)}
+    mounted = {(route, verb) for route, handler in default_handlers for verb in list_verbs(handler)}
     assert described == mounted, "put a @Contract above each verb"
     for key, operation in OPERATIONS.items():
         if operation.contract.body is not None:
@@ -100,93 +108,95 @@ def test_every_verb_is_authorized_in_the_class_of_its_route() -> None:
     # A decorated method that classes share asks for the right of whichever was called first.
     for _, handler in default_handlers:
         assert handler.auth_resource == "nbedit"
-        for verb in verbs(handler):
+        for verb in list_verbs(handler):
             assert verb.lower() in vars(handler)
 
 
-async def ask(local: Local, key: tuple[str, str], name: str = NAME) -> Answer:
-    target, body, headers = ROWS[key].sent(local.root, name)
+async def send_request(local: Local, key: tuple[str, str], name: str = NAME) -> Answer:
+    target, body, headers = ROWS[key].build_request(local.root, name)
     return await local.request(key[1], *target.split("/"), body=body, headers=headers)
 
 
 def assert_refused(answer: Answer) -> None:
     assert answer.status == 403, answer.body
-    assert_says_nothing_of_this_machine(answer.body)
-    for shown in (b"alpha", b"x = 1", b"Title", NAME.encode(), MISSING.encode()):
-        assert shown not in answer.body
+    assert_no_local_names(answer.body)
+    for secret in (b"alpha", b"x = 1", b"Title", NAME.encode(), MISSING.encode()):
+        assert secret not in answer.body
 
 
 @pytest.mark.threat("S18")
 @pytest.mark.threat("S19")
 async def test_each_user_may_do_exactly_what_both_permissions_allow(
-    gate: type[Gate], local: Local
+    gate: type[SpyAuthorizer], local: Local
 ) -> None:
     cells = 0
     users = list(USERS) if is_nightly() else BY_DAY
     for user in users:
         gate.user = user
         for key, row in ROWS.items():
-            lay_out(local.root)
+            write_files(local.root)
             cells += 1
-            if may(user, row.action, "nbedit") and may(user, row.action, "contents"):
-                answer = await ask(local, key)
+            if is_allowed(user, row.action, "nbedit") and is_allowed(user, row.action, "contents"):
+                answer = await send_request(local, key)
                 assert answer.status == row.status, (user, key, answer.body)
                 continue
-            with untouched(local.root):
-                answer = await ask(local, key)
+            with no_changes(local.root):
+                answer = await send_request(local, key)
                 assert_refused(answer)
                 # Whether a notebook is there is not for them to learn.
-                assert (await ask(local, key, MISSING)).body == answer.body
+                assert (await send_request(local, key, MISSING)).body == answer.body
     print(f"{cells} cells of the table, {gate.__name__}")
     assert cells == len(users) * len(ROWS)
-    asked = {(action, resource) for action, resource in gate.asked if resource == "nbedit"}
-    assert asked == {("read", "nbedit"), ("write", "nbedit")}
+    requested_rights = {
+        (action, resource) for action, resource in gate.asked if resource == "nbedit"
+    }
+    assert requested_rights == {("read", "nbedit"), ("write", "nbedit")}
     assert {("read", "contents"), ("write", "contents")} <= gate.asked
 
 
 @pytest.mark.parametrize(
-    "jp_server_config", [{"ServerApp": {"authorizer_class": BrokenGate}}], indirect=True
+    "jp_server_config", [{"ServerApp": {"authorizer_class": FailingAuthorizer}}], indirect=True
 )
 async def test_a_failing_authorizer_refuses_every_request(
     local: Local, caplog: pytest.LogCaptureFixture
 ) -> None:
-    lay_out(local.root)
-    with untouched(local.root):
+    write_files(local.root)
+    with no_changes(local.root):
         for key in ROWS:
-            answer = await ask(local, key)
+            answer = await send_request(local, key)
             assert answer.status == 500
             assert b"secret" not in answer.body
-            assert_says_nothing_of_this_machine(answer.body)
+            assert_no_local_names(answer.body)
     assert "the directory of users is away" in caplog.text
 
 
 def test_an_unsupported_verb_does_and_shows_nothing(live: Client) -> None:
-    lay_out(live.root)
-    asked = 0
-    with untouched(live.root):
+    write_files(live.root)
+    count = 0
+    with no_changes(live.root):
         for key, row in ROWS.items():
-            known = {verb for route, verb in ROWS if is_row_of(route, row)}
+            known = {verb for route, verb in ROWS if matches_route(route, row)}
             for verb in {"HEAD", "GET", "POST", "PUT", "PATCH", "DELETE"} - known:
                 # Each has a body, for what is sent to a verb that is not is read by nobody.
                 for token, status in (("", {403}), (None, {405})):
                     answer = live.request(verb, row.target, b"{}", token=token)
                     assert answer.status in status, (verb, key, answer.body)
                     assert b"alpha" not in answer.body
-                    asked += 1
-    assert asked >= 2 * len(ROWS)
+                    count += 1
+    assert count >= 2 * len(ROWS)
 
 
 def test_options_requests_have_no_body_and_allow_no_other_origin(live: Client) -> None:
-    lay_out(live.root)
+    write_files(live.root)
     foreign = {"Origin": "http://evil.example"}
-    with untouched(live.root):
+    with no_changes(live.root):
         for row in ROWS.values():
-            said = set()
+            responses = set()
             for name in (NAME, MISSING):
-                target, _, _ = row.sent(live.root, name)
+                target, _, _ = row.build_request(live.root, name)
                 answer = live.request("OPTIONS", target, headers=foreign, token="")
                 assert answer.body == b""
                 # A browser lets no page of another origin ask further.
                 assert "Access-Control-Allow-Origin" not in answer.headers
-                said.add((answer.status, frozenset(answer.headers)))
-            assert len(said) == 1
+                responses.add((answer.status, frozenset(answer.headers)))
+            assert len(responses) == 1

@@ -1,4 +1,4 @@
-"""Searching over HTTP."""
+"""Search over HTTP."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.storage.base import NotebookFile, Walker
-from tests.handlers.error_checks import assert_says_nothing_of_this_machine, details, untouched
+from tests.handlers.error_checks import assert_no_local_names, get_error, no_changes
 from tests.handlers.requests import find_app, send_json, send_json_locally
 from tests.support import corpora, samples
 from tests.support.http import Answer, Client, Local
-from tests.support.memory_storage import MemoryStorage, OneStorage
+from tests.support.memory_storage import MemoryStorage, SingleStorage
 
 STREAM = {"output_type": "stream", "name": "stdout", "text": "needle in a stream\n"}
 TEXT = samples.notebook(
@@ -44,7 +44,7 @@ def search(live: Client, **body: Any) -> Answer:
 
 
 def test_a_search_is_answered_as_documented(live: Client, folder: str) -> None:
-    with untouched(live.root):
+    with no_changes(live.root):
         answer = search(live, query="needle", path=folder)
     assert answer.status == 200
     assert answer.headers["Content-Type"].startswith("application/json")
@@ -92,7 +92,7 @@ def test_skipped_notebooks_are_reported_with_a_reason(live: Client, folder: str)
     assert (answer.json["files"], answer.json["hidden"]) == (1, 2)
     assert b"secret" not in answer.body
     assert b".hidden" not in answer.body
-    assert_says_nothing_of_this_machine(answer.body)
+    assert_no_local_names(answer.body)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_skipped_notebooks_are_reported_with_a_reason(live: Client, folder: str)
 def test_outside_hidden_and_missing_folders_get_the_same_error(live: Client, path: str) -> None:
     (live.root / ".hidden").mkdir(exist_ok=True)
     answer = search(live, query="x", path=path)
-    assert details(answer, 404, "notebook_not_found") == {}
+    assert get_error(answer, 404, "notebook_not_found") == {}
     assert answer.body == search(live, query="x", path="nobody at all").body
 
 
@@ -114,7 +114,7 @@ def corpus(live: Client) -> Iterator[str]:
     shutil.rmtree(live.root / folder)
 
 
-def naive(top: Path, pattern: re.Pattern[str]) -> list[tuple[str, int, int, int]]:
+def scan_notebooks(top: Path, pattern: re.Pattern[str]) -> list[tuple[str, int, int, int]]:
     """Search as anybody would, with Python's own means."""
     hits = []
     paths = [path for path in top.rglob("*.ipynb") if not path.is_symlink()]
@@ -155,7 +155,7 @@ def test_matches_in_real_notebooks_equal_those_of_a_plain_scan(
         skipped += page["skipped"]
         cursor = page["cursor"]
     left_out = {one["path"].removeprefix(f"{corpus}/") for one in skipped}
-    plain = naive(live.root / corpus, re.compile(pattern))
+    plain = scan_notebooks(live.root / corpus, re.compile(pattern))
     assert [
         (hit["path"].removeprefix(f"{corpus}/"), hit["index"], hit["line"], hit["column"])
         for hit in hits
@@ -165,7 +165,7 @@ def test_matches_in_real_notebooks_equal_those_of_a_plain_scan(
     assert {one["reason"] for one in skipped} <= {"invalid_notebook"}
 
 
-class Held(MemoryStorage):
+class BlockingStorage(MemoryStorage):
     """A storage whose notebooks can be read when a test says so."""
 
     def __init__(self) -> None:
@@ -185,16 +185,16 @@ class Held(MemoryStorage):
 
 
 @pytest.fixture
-def held(jp_serverapp: Any) -> Iterator[Held]:
+def held(jp_serverapp: Any) -> Iterator[BlockingStorage]:
     """Let searches of the server wait until the test lets them go."""
-    storage = Held()
-    find_app(jp_serverapp).search.storages = OneStorage(storage)
+    storage = BlockingStorage()
+    find_app(jp_serverapp).search.storages = SingleStorage(storage)
     yield storage
     storage.go.set()
 
 
 async def test_a_disconnected_client_cancels_its_search_and_others_are_served(
-    local: Local, held: Held, jp_serverapp: Any
+    local: Local, held: BlockingStorage, jp_serverapp: Any
 ) -> None:
     body = b'{"query": "needle"}'
     connection = socket.create_connection(("127.0.0.1", jp_serverapp.port))

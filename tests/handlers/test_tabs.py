@@ -1,4 +1,4 @@
-"""The socket of the tabs, and what the reply to an edit says of them."""
+"""The socket of the tabs, and what the reply to an edit reports about them."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ NAME = "a.ipynb"
 NOBODY = {"open": 0, "shown": 0, "merged": 0, "waiting": 0}
 
 
-class Window:
+class PageSocket:
     """A page of JupyterLab, as far as the server sees it."""
 
     def __init__(self, socket: WebSocketClientConnection) -> None:
         self.socket = socket
 
-    async def say(self, **message: Any) -> None:
+    async def send(self, **message: Any) -> None:
         await self.socket.write_message(json.dumps(message))
 
-    async def opens(self, *paths: str) -> None:
-        await self.say(tabs=dict.fromkeys(paths, 1))
+    async def open_notebooks(self, *paths: str) -> None:
+        await self.send(tabs=dict.fromkeys(paths, 1))
 
-    async def saw(self, edit: Answer, state: str = "shown", **fields: Any) -> None:
-        said = {"path": NAME, "state": state, "hash": edit.json["hash"], **fields}
-        await self.say(saw={"edit_id": edit.json["edit_id"], **said})
+    async def report(self, edit: Answer, state: str = "shown", **fields: Any) -> None:
+        message = {"path": NAME, "state": state, "hash": edit.json["hash"], **fields}
+        await self.send(saw={"edit_id": edit.json["edit_id"], **message})
 
     async def close_code(self) -> tuple[int | None, str | None]:
         """Wait until the server closes."""
@@ -47,10 +47,10 @@ class Window:
 
 
 @asynccontextmanager
-async def window(fetch: Any, *paths: str) -> AsyncIterator[Window]:
-    found = Window(await fetch("nbedit", "tabs"))
+async def open_page_socket(fetch: Any, *paths: str) -> AsyncIterator[PageSocket]:
+    found = PageSocket(await fetch("nbedit", "tabs"))
     try:
-        await found.opens(*paths)
+        await found.open_notebooks(*paths)
         yield found
     finally:
         found.socket.close()
@@ -67,7 +67,7 @@ async def edit(
     )
 
 
-async def counted(local: Local, **counts: int) -> None:
+async def wait_for_count(local: Local, **counts: int) -> None:
     """Edit until the tabs are counted so: what a page says takes a moment to arrive."""
 
     async def is_counted() -> bool:
@@ -82,36 +82,36 @@ async def test_every_reply_to_an_edit_has_the_number_of_open_tabs(
     local: Local, jp_ws_fetch: Any
 ) -> None:
     assert (await edit(local, "1")).json["tabs"] == NOBODY
-    async with window(jp_ws_fetch, NAME, "b.ipynb"):
-        await counted(local, open=1)
-        async with window(jp_ws_fetch, NAME) as other:
-            await counted(local, open=2)
-            await other.opens("b.ipynb")
-            await counted(local, open=1)
+    async with open_page_socket(jp_ws_fetch, NAME, "b.ipynb"):
+        await wait_for_count(local, open=1)
+        async with open_page_socket(jp_ws_fetch, NAME) as other:
+            await wait_for_count(local, open=2)
+            await other.open_notebooks("b.ipynb")
+            await wait_for_count(local, open=1)
         cells = ("nbedit", "notebooks", NAME, "cells")
         insert = b'{"cell_type": "code", "source": "x", "at": "end", "id": "new"}'
-        asked: list[tuple[str, tuple[str, ...], bytes | None]] = [
+        requests: list[tuple[str, tuple[str, ...], bytes | None]] = [
             ("POST", cells, insert),
             ("PATCH", (*cells, "new"), b'{"source": "y"}'),
             ("DELETE", (*cells, "new"), None),
         ]
-        for verb, parts, body in asked:
+        for verb, parts, body in requests:
             headers = {} if body is None else JSON
             answer = await local.request(verb, *parts, body=body, headers=headers)
             assert answer.json["tabs"] == {**NOBODY, "open": 1}, answer.body
-    await counted(local, open=0)
+    await wait_for_count(local, open=0)
 
 
 @pytest.mark.usefixtures("notebook")
 async def test_an_edit_waits_for_the_report_of_the_tab(local: Local, jp_ws_fetch: Any) -> None:
     for state in ("shown", "merged", "waiting"):
-        async with window(jp_ws_fetch, NAME) as page:
-            await counted(local, open=1)
-            await edit_while_others_do(local, page, state)
-        await counted(local, open=0)
+        async with open_page_socket(jp_ws_fetch, NAME) as page:
+            await wait_for_count(local, open=1)
+            await edit_concurrently(local, page, state)
+        await wait_for_count(local, open=0)
 
 
-async def edit_while_others_do(local: Local, page: Window, state: str) -> None:
+async def edit_concurrently(local: Local, page: PageSocket, state: str) -> None:
     file = local.root / NAME
     before = file.read_bytes()
     waiting = asyncio.create_task(edit(local, f"now {state}", wait=10_000))
@@ -120,7 +120,7 @@ async def edit_while_others_do(local: Local, page: Window, state: str) -> None:
     second = await edit(local, f"later {state}")
     assert not waiting.done()
     assert second.json["hash_before"] != hashlib.sha256(before).hexdigest()
-    await page.saw(second, state)
+    await page.report(second, state)
     answer = await waiting
     assert answer.json["tabs"] == {**NOBODY, "open": 1, state: 1}
     assert answer.json["edit_id"] < second.json["edit_id"]
@@ -128,8 +128,8 @@ async def edit_while_others_do(local: Local, page: Window, state: str) -> None:
 
 @pytest.mark.usefixtures("notebook")
 async def test_the_wait_for_reports_ends_after_its_timeout(local: Local, jp_ws_fetch: Any) -> None:
-    async with window(jp_ws_fetch, NAME):
-        await counted(local, open=1)
+    async with open_page_socket(jp_ws_fetch, NAME):
+        await wait_for_count(local, open=1)
         answer = await edit(local, wait=100)
         assert answer.json["tabs"] == {**NOBODY, "open": 1}
 
@@ -140,8 +140,8 @@ async def test_a_retry_gets_the_first_reply_without_another_wait(
 ) -> None:
     body = b'{"operations": [{"op": "delete", "cell": "beta"}]}'
     sent = {"body": body, "headers": {**JSON, "Idempotency-Key": "k"}, "params": {"wait_tabs": 100}}
-    async with window(jp_ws_fetch, NAME):
-        await counted(local, open=1)
+    async with open_page_socket(jp_ws_fetch, NAME):
+        await wait_for_count(local, open=1)
         first = await local.request("PATCH", "nbedit", "notebooks", NAME, **sent)  # type: ignore[arg-type]
     again = await local.request("PATCH", "nbedit", "notebooks", NAME, **sent)  # type: ignore[arg-type]
     assert again.body == first.body
@@ -171,31 +171,31 @@ async def test_an_invalid_message_closes_the_socket_with_a_reason(
     local: Local, jp_ws_fetch: Any
 ) -> None:
     for message in NONSENSE:
-        async with window(jp_ws_fetch, NAME) as page:
+        async with open_page_socket(jp_ws_fetch, NAME) as page:
             await page.socket.write_message(message)
             code, reason = await page.close_code()
             assert (code, bool(reason)) == (1007, True), message
-    async with window(jp_ws_fetch, NAME) as page:
+    async with open_page_socket(jp_ws_fetch, NAME) as page:
         await page.socket.write_message(b"{}", binary=True)
         assert (await page.close_code())[0] == 1003
-    async with window(jp_ws_fetch, NAME) as page:
-        await page.say(tabs={"x" * 300_000: 1})
+    async with open_page_socket(jp_ws_fetch, NAME) as page:
+        await page.send(tabs={"x" * 300_000: 1})
         assert (await page.close_code())[0] in {1009, 1006}
-    await counted(local, open=0)
+    await wait_for_count(local, open=0)
 
 
 @pytest.mark.usefixtures("notebook")
 async def test_a_page_that_sends_too_much_is_throttled_and_blocks_no_other(
     local: Local, jp_ws_fetch: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with window(jp_ws_fetch) as page:
+    async with open_page_socket(jp_ws_fetch) as page:
         begin = int(time.monotonic()) + 1.25
         seconds = [begin, begin + 500]
         # No second ends before it is told to.
         monkeypatch.setattr(time, "monotonic", lambda: seconds[0])
         for _ in range(250):
-            await page.opens()
-        await page.opens(NAME)
+            await page.open_notebooks()
+        await page.open_notebooks(NAME)
         for _ in range(50):
             assert (await edit(local)).json["tabs"]["open"] == 0
         counts = set[int]()
@@ -208,11 +208,11 @@ async def test_a_page_that_sends_too_much_is_throttled_and_blocks_no_other(
 @pytest.mark.usefixtures("notebook")
 async def test_invalid_paths_in_messages_cause_no_failure(local: Local, jp_ws_fetch: Any) -> None:
     odd = ["\0", "../a.ipynb", "/etc/passwd", "x" * 5000, "a\\b", "\ud83d\ude00", "a.ipynb/b"]
-    async with window(jp_ws_fetch, *odd) as page:
+    async with open_page_socket(jp_ws_fetch, *odd) as page:
         for path in odd:
-            await page.say(saw={"path": path, "state": "shown"})
-        await page.opens(NAME)
-        await counted(local, open=1)
+            await page.send(saw={"path": path, "state": "shown"})
+        await page.open_notebooks(NAME)
+        await wait_for_count(local, open=1)
 
 
 @pytest.mark.usefixtures("notebook")
@@ -235,7 +235,7 @@ async def test_a_disconnected_page_is_not_counted_for_long(
     text = json.dumps({"tabs": {NAME: 1}}).encode()
     mask = bytes(4)
     writer.write(bytes([0x81, 0x80 | len(text)]) + mask + text)
-    await counted(local, open=1)
+    await wait_for_count(local, open=1)
     clock = Clock()
     clock.install(monkeypatch)
     # Tornado waits for some seconds until it closes the connection.

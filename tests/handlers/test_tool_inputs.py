@@ -1,4 +1,4 @@
-"""Every field of every tool: refused in the tool's own form, or taken as models mean it.
+"""Every field of every tool: refused in the form of the tool, or accepted as meant.
 
 Of what is refused, not a byte of any file changes.
 """
@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tests.handlers.bad_requests import LIMIT
-from tests.handlers.error_checks import nested, untouched
-from tests.handlers.tool_failures import failure
+from tests.handlers.error_checks import build_nested, no_changes
+from tests.handlers.tool_failures import parse_failure
 from tests.handlers.tool_inputs import (
     FIELDS,
     INPUTS,
@@ -22,8 +22,8 @@ from tests.handlers.tool_inputs import (
     SCHEMAS,
     TEXT,
     call,
+    list_required,
     post,
-    required,
 )
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client
@@ -76,12 +76,12 @@ def write_files(live: Client) -> None:
 
 def assert_refused(files: Client, tool: str, answer: Answer, *statuses: int) -> None:
     assert answer.status in statuses, answer.body
-    failure(tool, answer, f"{files.root}/")
+    parse_failure(tool, answer, f"{files.root}/")
 
 
-def types_of(schema: dict[str, Any]) -> set[str]:
+def list_types(schema: dict[str, Any]) -> set[str]:
     """Return the types that a schema allows."""
-    found = {kind for part in schema.get("anyOf", []) for kind in types_of(part)}
+    found = {kind for part in schema.get("anyOf", []) for kind in list_types(part)}
     if "enum" in schema:
         found.add("string")
     if "type" in schema:
@@ -96,15 +96,15 @@ def test_an_input_with_all_fields_is_accepted(files: Client, tool: str) -> None:
 
 @EACH_FIELD
 def test_a_value_outside_the_schema_is_refused(files: Client, tool: str, name: str) -> None:
-    allowed = types_of(SCHEMAS[tool]["properties"][name])
+    allowed = list_types(SCHEMAS[tool]["properties"][name])
     assert allowed
     assert allowed <= set(VALUES)
     # Models also send null for what they leave out, and integers as texts.
-    is_optional, is_integer = name not in required(tool), "integer" in allowed
+    is_optional, is_integer = name not in list_required(tool), "integer" in allowed
     allowed |= ({"null"} if is_optional else set()) | ({"string"} if is_integer else set())
     values = [value for kind, value in VALUES.items() if kind not in allowed]
     values += ["\ud800", "a\udfffb", *([-1, 10**30, 2**53] if is_integer else [])]
-    with untouched(files.root):
+    with no_changes(files.root):
         for value in choose(f"{tool} {name}", values, 4):
             answer = call(files, tool, {**INPUTS[tool], name: value})
             assert_refused(files, tool, answer, 400)
@@ -114,30 +114,30 @@ def test_a_value_outside_the_schema_is_refused(files: Client, tool: str, name: s
 def test_an_input_with_missing_or_unknown_fields_is_refused(files: Client, tool: str) -> None:
     fewer = [
         {other: value for other, value in INPUTS[tool].items() if other != name}
-        for name in required(tool)
+        for name in list_required(tool)
     ]
     more = [{**INPUTS[tool], name: 1} for name in ("nonsense", "", "Cell_Id", "outputs", "\0")]
-    with untouched(files.root):
-        for given in (*fewer, *more):
-            assert_refused(files, tool, call(files, tool, given), 400)
+    with no_changes(files.root):
+        for arguments in (*fewer, *more):
+            assert_refused(files, tool, call(files, tool, arguments), 400)
 
 
 @EACH_FIELD
 def test_an_odd_text_is_refused_or_stored_unchanged(files: Client, tool: str, name: str) -> None:
-    if "string" not in types_of(SCHEMAS[tool]["properties"][name]):
+    if "string" not in list_types(SCHEMAS[tool]["properties"][name]):
         return
     allowed = ALLOWED.get(f"{tool} {name}", ALLOWED.get(name, ()))
     for kind, text in choose(f"{tool} {name}", TEXTS.items(), 2):
         value = f"~{text}{INPUTS[tool][name][-6:]}" if name in PATHS and text else text
-        given = {**INPUTS[tool], **MORE.get((tool, name), {}), name: value}
+        arguments = {**INPUTS[tool], **MORE.get((tool, name), {}), name: value}
         if kind in allowed:
-            answer = call(files, tool, given)
+            answer = call(files, tool, arguments)
             assert answer.status == 200, answer.body
             assert has_text(files, text)
             write_files(files)
         else:
-            with untouched(files.root):
-                assert_refused(files, tool, call(files, tool, given), 400, 404, 409)
+            with no_changes(files.root):
+                assert_refused(files, tool, call(files, tool, arguments), 400, 404, 409)
 
 
 def has_text(files: Client, text: str) -> bool:
@@ -158,14 +158,14 @@ BODIES = {
     "null": b"null",
     "a text": b'"alpha"',
     "NaN": b'{"notebook_path": NaN}',
-    "nested too deeply": nested(100_000),
+    "nested too deeply": build_nested(100_000),
 }
 
 
 @EACH_TOOL
 def test_a_malformed_request_is_refused_in_the_form_of_the_tool(files: Client, tool: str) -> None:
     good = json.dumps(INPUTS[tool]).replace("~", f"{files.root}/").encode()
-    with untouched(files.root):
+    with no_changes(files.root):
         for body in choose(tool, BODIES.values(), 4):
             assert_refused(files, tool, post(files, tool, body), 400)
         assert_refused(files, tool, post(files, tool, good.ljust(LIMIT + 1)), 413)
@@ -177,36 +177,36 @@ def test_a_malformed_request_is_refused_in_the_form_of_the_tool(files: Client, t
                 assert_refused(files, tool, answer, 400)
 
 
-def outcome(files: Client, tool: str, given: dict[str, Any]) -> tuple[int, bytes, bytes]:
+def get_outcome(files: Client, tool: str, arguments: dict[str, Any]) -> tuple[int, bytes, bytes]:
     """Call a tool on files as they were; return the status and what the files then hold."""
     write_files(files)
-    answer = call(files, tool, given)
+    answer = call(files, tool, arguments)
     notebook, file = ((files.root / name).read_bytes() for name in FILES)
     return answer.status, notebook, file
 
 
 @EACH_TOOL
 def test_null_equals_an_omitted_optional_field(files: Client, tool: str) -> None:
-    optional = [name for name in INPUTS[tool] if name not in required(tool)]
+    optional = [name for name in INPUTS[tool] if name not in list_required(tool)]
     for names in (*([name] for name in optional), optional):
         rest = {name: value for name, value in INPUTS[tool].items() if name not in names}
         nulls = {**rest, **dict.fromkeys(names)}
-        assert outcome(files, tool, nulls) == outcome(files, tool, rest)
+        assert get_outcome(files, tool, nulls) == get_outcome(files, tool, rest)
 
 
 def test_an_index_may_be_a_string_or_an_integral_float(files: Client) -> None:
-    given = {**INPUTS["omp/notebook"], "cell_type": None}
-    expected = outcome(files, "omp/notebook", {**given, "cell_index": 2})
+    arguments = {**INPUTS["omp/notebook"], "cell_type": None}
+    expected = get_outcome(files, "omp/notebook", {**arguments, "cell_index": 2})
     assert expected[0] == 200
     for number in ("2", 2.0, "2.0"):
-        assert outcome(files, "omp/notebook", {**given, "cell_index": number}) == expected
+        assert get_outcome(files, "omp/notebook", {**arguments, "cell_index": number}) == expected
 
 
 @pytest.mark.parametrize("number", ["2", 2.0])
 def test_line_numbers_may_be_strings(files: Client, number: object) -> None:
-    given = {"file_path": TEXT, "offset": number, "limit": number}
+    arguments = {"file_path": TEXT, "offset": number, "limit": number}
 
-    (block,) = call(files, "claude_code/Read", given).json["content"]
+    (block,) = call(files, "claude_code/Read", arguments).json["content"]
 
     assert [line.split("\t")[0].strip() for line in block["text"].splitlines()[:2]] == ["2", "3"]
 
@@ -215,20 +215,20 @@ def test_a_cell_id_of_digits_has_priority_over_an_index(files: Client) -> None:
     cells = samples.code("a", "1"), samples.code("b", "x")
     (files.root / "a.ipynb").write_bytes(samples.notebook(*cells))
     for cell_id in ("1", 1.0, "0"):
-        given = {**INPUTS["mycode/NotebookEdit"], "cell_id": cell_id}
-        assert call(files, "mycode/NotebookEdit", given).json["cell_index"] == 0
+        arguments = {**INPUTS["mycode/NotebookEdit"], "cell_id": cell_id}
+        assert call(files, "mycode/NotebookEdit", arguments).json["cell_index"] == 0
 
 
 def test_a_string_that_is_not_clearly_a_number_is_refused(files: Client) -> None:
-    with untouched(files.root):
+    with no_changes(files.root):
         for number in ("two", "", " 2", "2.5", 2.5, "-1", "1e400", True, [2], "2" * 99):
-            given = {**INPUTS["omp/notebook"], "cell_index": number}
-            assert_refused(files, "omp/notebook", call(files, "omp/notebook", given), 400)
+            arguments = {**INPUTS["omp/notebook"], "cell_index": number}
+            assert_refused(files, "omp/notebook", call(files, "omp/notebook", arguments), 400)
 
 
 def test_other_routes_stay_strict(files: Client) -> None:
     replace = {"op": "replace", "cell": 0, "source": "x"}
-    with untouched(files.root):
+    with no_changes(files.root):
         assert files.patch("a.ipynb", {**replace, "cell_type": None}).status == 400
         move = {"op": "move", "cell": 0, "index": "2"}
         assert files.patch("a.ipynb", move).status == 400

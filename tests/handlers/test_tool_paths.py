@@ -1,4 +1,4 @@
-"""No tool reads, writes or tells of anything outside the folder that the server serves."""
+"""No tool reads, writes or reports anything outside the root folder."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.handlers.error_checks import assert_says_nothing_of_this_machine, untouched
-from tests.handlers.tool_failures import failure
+from tests.handlers.error_checks import assert_no_local_names, no_changes
+from tests.handlers.tool_failures import parse_failure
 from tests.handlers.tool_inputs import post
 from tests.handlers.traversal_requests import CALLS, MARK, SECRET, TEXTS
 from tests.support import samples
@@ -46,7 +46,7 @@ def root(live: Client) -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
-def around(root: Path) -> list[Path]:
+def list_outside_paths(root: Path) -> list[Path]:
     """List the folders in which nothing may change; the server's own log is in another."""
     return [root, root.parent / "notebooks-evil", root.parent / "elsewhere"]
 
@@ -80,7 +80,7 @@ def test_outside_hidden_and_missing_paths_get_the_same_error_from_every_tool(
     suffixes = [".ipynb"] if tool not in TEXTS else [".ipynb", ".md"]
     suffixes = [".ipynb", ".md"] if tool == "sections/notebook_edit" else suffixes
     for suffix in suffixes:
-        said = set()
+        responses = set()
         if tool in {"claude_code/Write", "claude_code/Edit"} and suffix == ".ipynb":
             # The one refuses what is no notebook, the other every one, before it looks.
             continue
@@ -88,11 +88,11 @@ def test_outside_hidden_and_missing_paths_get_the_same_error_from_every_tool(
             path = f"{root}/{name}{suffix}"
             if tool == "claude_code/Write" and is_new(root, path):
                 continue
-            with untouched(*around(root)):
+            with no_changes(*list_outside_paths(root)):
                 answer = send(live, tool, path)
             assert answer.status == 404, (path, answer.body)
-            said.add(failure(tool, answer, f"{root}/").replace(path, "it"))
-        assert len(said) == 1, said
+            responses.add(parse_failure(tool, answer, f"{root}/").replace(path, "it"))
+        assert len(responses) == 1, responses
 
 
 def is_new(root: Path, path: str) -> bool:
@@ -106,16 +106,16 @@ def is_new(root: Path, path: str) -> bool:
 @pytest.mark.parametrize("tool", [tool for tool, (_, _, relative) in CALLS.items() if relative])
 def test_relative_paths_do_not_leave_the_root(live: Client, tool: str) -> None:
     for name in OUTSIDE:
-        with untouched(*around(live.root)):
+        with no_changes(*list_outside_paths(live.root)):
             answer = send(live, tool, f"{name}.ipynb")
         assert answer.status == 404, (name, answer.body)
-        failure(tool, answer)
+        parse_failure(tool, answer)
 
 
 def test_names_in_different_unicode_forms_are_different_files(live: Client, root: Path) -> None:
     composed, decomposed = (unicodedata.normalize(form, "é.ipynb") for form in ("NFC", "NFD"))
     (root / composed).write_bytes(samples.three_cells())
-    with untouched(root):
+    with no_changes(root):
         assert send(live, "nexo/NotebookEdit", f"{root}/{decomposed}").status == 404
     assert send(live, "nexo/NotebookEdit", f"{root}/{composed}").status == 200
     assert samples.cells_of((root / composed).read_bytes())[0]["source"] == "new"
@@ -144,6 +144,6 @@ def test_no_reply_contains_a_path_that_the_request_did_not_contain(
         assert answer.status == 200, answer.body
         # The copy is beside the notebook, and is named as the notebook was.
         mine = answer.body.replace(f"{root}/sub/../".encode(), b"")
-        assert_says_nothing_of_this_machine(mine)
+        assert_no_local_names(mine)
     finally:
         (root / "sub").rmdir()

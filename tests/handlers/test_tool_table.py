@@ -1,4 +1,4 @@
-"""Hold every row of the table of tools against a real server."""
+"""Compare every row of the table of tools with a real server."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import pytest
 
 from jupyter_nbedit.tools import ADDRESSES
 from tests.handlers.conftest import Servers
-from tests.handlers.error_checks import assert_says_nothing_of_this_machine
+from tests.handlers.error_checks import assert_no_local_names
 from tests.handlers.golden import Messages
-from tests.handlers.tool_failures import failure
+from tests.handlers.tool_failures import parse_failure
 from tests.handlers.tool_table import FILES, NEW8, NEW12, NOTEBOOKS, NUMBER, ROWS, SAME, Call, Row
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client
@@ -45,20 +45,20 @@ def client(servers: Servers, request: pytest.FixtureRequest) -> Iterator[Client]
 def tree(client: Client) -> Iterator[Path]:
     """Put all files into the root of the row's server, and nothing else."""
     root = client.root
-    empty(root)
+    clear_folder(root)
     for name, text in {**NOTEBOOKS, **FILES}.items():
         (root / name).parent.mkdir(exist_ok=True)
         (root / name).write_bytes(text)
     yield root
-    empty(root)
+    clear_folder(root)
 
 
-def empty(folder: Path) -> None:
+def clear_folder(folder: Path) -> None:
     for path in folder.iterdir():
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def state(root: Path) -> dict[str, bytes]:
+def read_state(root: Path) -> dict[str, bytes]:
     return {
         path.relative_to(root).as_posix(): path.read_bytes()
         for path in root.rglob("*")
@@ -66,16 +66,16 @@ def state(root: Path) -> dict[str, bytes]:
     }
 
 
-def spelled(value: Any, root: Path) -> Any:
+def expand_paths(value: Any, root: Path) -> Any:
     """Put the server's folder in the place of ``~``."""
     if isinstance(value, dict):
-        return {name: spelled(item, root) for name, item in value.items()}
+        return {name: expand_paths(item, root) for name, item in value.items()}
     if isinstance(value, list):
-        return [spelled(item, root) for item in value]
+        return [expand_paths(item, root) for item in value]
     return value.replace("~", f"{root}/") if isinstance(value, str) else value
 
 
-def has(found: Any, expected: Any, root: Path) -> bool:
+def matches(found: Any, expected: Any, root: Path) -> bool:
     """Tell whether an answer has all that is expected of it."""
     if isinstance(expected, re.Pattern):
         text = found.replace(f"{root}/", "~") if isinstance(found, str) else ""
@@ -84,22 +84,22 @@ def has(found: Any, expected: Any, root: Path) -> bool:
         return isinstance(found, int)
     if isinstance(expected, dict):
         return isinstance(found, dict) and all(
-            has(found.get(name), value, root) for name, value in expected.items()
+            matches(found.get(name), value, root) for name, value in expected.items()
         )
     if isinstance(expected, list) and expected and isinstance(expected[0], dict | re.Pattern):
         return len(found) == len(expected) and all(
-            has(one, other, root) for one, other in zip(found, expected, strict=True)
+            matches(one, other, root) for one, other in zip(found, expected, strict=True)
         )
-    return bool(found == spelled(expected, root))
+    return bool(found == expand_paths(expected, root))
 
 
 def cells_left(before: bytes | None, after: bytes) -> str:
     """Tell the cells as a row does."""
     known = [] if before is None else samples.cells_of(before)
-    return " ".join(map(partial(told, known=known), samples.cells_of(after)))
+    return " ".join(map(partial(describe_cell, known=known), samples.cells_of(after)))
 
 
-def told(cell: dict[str, Any], *, known: Sequence[dict[str, Any]]) -> str:
+def describe_cell(cell: dict[str, Any], *, known: Sequence[dict[str, Any]]) -> str:
     cell_id = cell.get("id", "-")
     if cell in known:
         return str(cell_id)
@@ -113,8 +113,8 @@ def told(cell: dict[str, Any], *, known: Sequence[dict[str, Any]]) -> str:
 
 
 def call(client: Client, call: Call, session: str) -> Answer:
-    tool, given, *other = call
-    body = json.dumps(spelled(given, client.root)).encode()
+    tool, arguments, *other = call
+    body = json.dumps(expand_paths(arguments, client.root)).encode()
     headers = {**JSON, "X-NbEdit-Session": "".join([session, *other])}
     return client.request("POST", f"nbedit/tools/{tool}", body, headers)
 
@@ -126,17 +126,17 @@ def test_every_row_of_the_table_is_true(
     session = f"row {next(SESSIONS)}"
     for earlier in case.first:
         assert call(client, earlier, session).status == 200
-    between = state(tree)
+    between = read_state(tree)
 
     answer = call(client, (case.tool, case.input), session)
 
     assert answer.status == case.status, answer.body
-    assert has(answer.json, case.answer, tree), answer.body
+    assert matches(answer.json, case.answer, tree), answer.body
     if case.status >= 400:
-        message = failure(case.tool, answer, f"{tree}/").replace(f"{tree}/", "~")
+        message = parse_failure(case.tool, answer, f"{tree}/").replace(f"{tree}/", "~")
         messages.check(case.name, case.status, "-", message)
-    assert_says_nothing_of_this_machine(answer.body.replace(str(tree).encode(), b""))
-    assert_left(case, {**NOTEBOOKS, **FILES}, between, state(tree))
+    assert_no_local_names(answer.body.replace(str(tree).encode(), b""))
+    assert_left(case, {**NOTEBOOKS, **FILES}, between, read_state(tree))
 
 
 def assert_left(

@@ -1,4 +1,4 @@
-"""Tools beside their contracts: what there are, sessions, retries, rights, others at work."""
+"""Tools beyond their table: the list, sessions, retries, permissions, concurrency."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from jupyter_server.services.contents.manager import AsyncContentsManager
 
 from jupyter_nbedit.tools import ADDRESSES
 from tests.handlers.conftest import Servers
-from tests.handlers.error_checks import untouched
-from tests.handlers.tool_failures import failure
-from tests.handlers.tool_inputs import INPUTS, path_field, spelled
+from tests.handlers.error_checks import no_changes
+from tests.handlers.tool_failures import parse_failure
+from tests.handlers.tool_inputs import INPUTS, expand_paths, find_path_field
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client, Local
 
@@ -27,13 +27,13 @@ CC, NEXO, MYCODE = "claude_code/NotebookEdit", "nexo/NotebookEdit", "mycode/Note
 SECTIONS = "sections/notebook_edit"
 
 
-def send(live: Client, tool: str, headers: Mapping[str, str] = {}, /, **given: Any) -> Answer:
-    body = json.dumps(given).encode()
+def send(live: Client, tool: str, headers: Mapping[str, str] = {}, /, **arguments: Any) -> Answer:
+    body = json.dumps(arguments).encode()
     return live.request("POST", f"nbedit/tools/{tool}", body, {**JSON, **headers})
 
 
-async def post(local: Local, tool: str, **given: Any) -> Answer:
-    body = json.dumps(given).encode()
+async def post(local: Local, tool: str, **arguments: Any) -> Answer:
+    body = json.dumps(arguments).encode()
     return await local.request("POST", "nbedit", "tools", *tool.split("/"), body=body, headers=JSON)
 
 
@@ -76,12 +76,12 @@ def test_a_read_by_one_session_does_not_count_for_another(live: Client, notebook
     one, other = ({"X-NbEdit-Session": f"one or other {n}"} for n in range(2))
     edit = {"notebook_path": str(notebook), "cell_id": "alpha", "new_source": "x"}
     assert send(live, READ, one, file_path=str(notebook)).status == 200
-    with untouched(notebook.parent):
+    with no_changes(notebook.parent):
         assert send(live, CC, other, **edit).status == 428
     assert send(live, CC, one, **edit).status == 200
     assert send(live, READ, other, file_path=str(notebook)).status == 200
     assert send(live, CC, other, **edit, edit_mode="delete").status == 200
-    with untouched(notebook.parent):
+    with no_changes(notebook.parent):
         assert send(live, CC, one, **{**edit, "cell_id": "beta"}).status == 412
 
 
@@ -102,7 +102,7 @@ def test_a_repeated_call_with_an_idempotency_key_runs_once(live: Client, noteboo
         "edit_mode": "insert",
     }
     first = send(live, NEXO, key, **insert)
-    with untouched(notebook.parent):
+    with no_changes(notebook.parent):
         again = send(live, NEXO, key, **insert)
         assert (again.status, again.body) == (200, first.body)
         other = send(live, NEXO, key, **{**insert, "new_source": "twice"})
@@ -132,23 +132,23 @@ def test_concurrent_edits_of_cells_that_were_read_are_made_or_refused(
 
     def edit(n: int) -> int:
         session = {"X-NbEdit-Session": f"many {n}"}
-        given = {"old_string": f"<{n}>", "new_string": f"[{n}]"}
-        return send(live, EDIT, session, file_path=str(text), **given).status
+        arguments = {"old_string": f"<{n}>", "new_string": f"[{n}]"}
+        return send(live, EDIT, session, file_path=str(text), **arguments).status
 
     with ThreadPoolExecutor(8) as pool:
         statuses = list(pool.map(edit, range(8)))
     assert sorted(statuses) == [200] + [412] * 7
-    done = statuses.index(200)
-    assert text.read_text() == "".join(f"[{n}]\n" if n == done else f"<{n}>\n" for n in range(8))
+    index = statuses.index(200)
+    assert text.read_text() == "".join(f"[{n}]\n" if n == index else f"<{n}>\n" for n in range(8))
 
 
 def test_a_tool_preserves_what_tools_must_not_change(live: Client, notebook: Path) -> None:
     cell = samples.code("x", "locked", metadata={"editable": False, "deletable": False})
     notebook.write_bytes(samples.notebook(cell))
-    with untouched(notebook.parent):
+    with no_changes(notebook.parent):
         for mode in ("replace", "delete"):
-            given = {"cell_id": "locked", "new_source": "y", "edit_mode": mode}
-            answer = send(live, NEXO, notebook_path=str(notebook), **given)
+            arguments = {"cell_id": "locked", "new_source": "y", "edit_mode": mode}
+            answer = send(live, NEXO, notebook_path=str(notebook), **arguments)
             assert (answer.status, answer.json["error"]) == (403, "CellProtected")
 
 
@@ -159,18 +159,18 @@ def test_a_notebook_written_by_a_tool_is_not_trusted(live: Client, notebook: Pat
     assert live.read(notebook.name).json["trusted"] is False
 
 
-@pytest.mark.parametrize("tool", [tool for tool in INPUTS if path_field(tool) != "file_path"])
+@pytest.mark.parametrize("tool", [tool for tool in INPUTS if find_path_field(tool) != "file_path"])
 def test_with_read_before_edit_every_tool_requires_a_read(servers: Servers, tool: str) -> None:
     client = servers("owners")
     path = client.root / f"read first by {tool.replace('/', ' ')}.ipynb"
     path.write_bytes(samples.three_cells())
-    given = {**INPUTS[tool], path_field(tool): str(path)}
-    with untouched(client.root):
-        answer = send(client, tool, **given)
+    arguments = {**INPUTS[tool], find_path_field(tool): str(path)}
+    with no_changes(client.root):
+        answer = send(client, tool, **arguments)
         assert answer.status == 428, answer.body
-        failure(tool, answer, f"{client.root}/")
+        parse_failure(tool, answer, f"{client.root}/")
     assert client.read(path.name).status == 200
-    assert send(client, tool, **given).status == 200
+    assert send(client, tool, **arguments).status == 200
 
 
 async def test_an_open_tab_of_a_text_file_gets_an_event_for_every_tool_change(
@@ -209,7 +209,7 @@ async def test_a_notebook_that_changes_during_its_backup_is_not_edited(
     jp_serverapp.contents_manager.register_post_save_hook(interfere)
     answer = await post(local, MYCODE, notebook_path="a.ipynb", **BACKUP)
     assert answer.status == 412
-    assert "a.ipynb.bak" in failure(MYCODE, answer)
+    assert "a.ipynb.bak" in parse_failure(MYCODE, answer)
     assert notebook.read_bytes() == theirs
     assert (local.root / "a.ipynb.bak").read_bytes() == samples.three_cells()
 
@@ -230,13 +230,13 @@ def test_a_backup_has_every_byte_and_overwrites_nothing(live: Client, notebook: 
 
 def test_outputs_of_every_kind_are_shown_as_text(live: Client, notebook: Path) -> None:
     error = {"output_type": "error", "ename": "E", "evalue": "why"}
-    shown: dict[str, Any] = {"output_type": "display_data", "metadata": {}}
+    output: dict[str, Any] = {"output_type": "display_data", "metadata": {}}
     outputs = [
         {"output_type": "stream", "name": "stdout", "text": ["one\n", "\x1b[31mtwo\x1b[0m\n"]},
         {**error, "traceback": ["\x1b[1mline\x1b[0m"]},
         {**error, "ename": "Bare", "evalue": "because"},
-        {**shown, "data": {"image/jpeg": ["YW\n", "Jj\n"], "text/plain": ["<Figure>"]}},
-        {**shown, "data": {"image/svg+xml": "<svg/>", "application/json": {"a": 1}}},
+        {**output, "data": {"image/jpeg": ["YW\n", "Jj\n"], "text/plain": ["<Figure>"]}},
+        {**output, "data": {"image/svg+xml": "<svg/>", "application/json": {"a": 1}}},
         "odd",
     ]
     cell = samples.code("x", "one", execution_count=7, outputs=outputs)
@@ -269,7 +269,7 @@ def test_a_notebook_too_large_to_show_is_truncated_with_a_note(
     assert "x" * 3_000_000 in block["text"]
 
 
-class Elsewhere(AsyncContentsManager):
+class FolderlessManager(AsyncContentsManager):
     """Keeps its files in no folder."""
 
     async def is_hidden(self, path: str) -> bool:
@@ -283,10 +283,12 @@ class Elsewhere(AsyncContentsManager):
 
 
 @pytest.mark.parametrize(
-    "jp_server_config", [{"ServerApp": {"contents_manager_class": Elsewhere}}], indirect=True
+    "jp_server_config",
+    [{"ServerApp": {"contents_manager_class": FolderlessManager}}],
+    indirect=True,
 )
 async def test_a_server_without_a_folder_refuses_absolute_paths(local: Local) -> None:
     for tool in (NEXO, CC, READ, WRITE, EDIT):
-        answer = await post(local, tool, **spelled(INPUTS[tool], "/home/ada"))
+        answer = await post(local, tool, **expand_paths(INPUTS[tool], "/home/ada"))
         assert answer.status == 409, answer.body
-        failure(tool, answer)
+        parse_failure(tool, answer)

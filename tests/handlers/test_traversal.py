@@ -1,4 +1,4 @@
-"""Every spelling of a path out of the root that anybody has collected: none leads anywhere.
+"""Every collected spelling of a path out of the root: none leads anywhere.
 
 Each of the 23,058 lines is sent as the path of a URL, as the path in a body and as the path of each
 tool at night; by day a tenth of the lines, the same each time, in one of the three.
@@ -16,7 +16,7 @@ from urllib.parse import unquote_to_bytes
 
 import pytest
 
-from tests.handlers.error_checks import assert_says_nothing_of_this_machine, untouched
+from tests.handlers.error_checks import assert_no_local_names, no_changes
 from tests.handlers.traversal_requests import (
     CALLS,
     DEPTH,
@@ -26,12 +26,12 @@ from tests.handlers.traversal_requests import (
     SECRET,
     TEXT,
     TEXTS,
-    Answered,
-    Request,
-    aimed,
-    aimed_at,
-    asked,
-    collected,
+    RawAnswer,
+    RawRequest,
+    aim_at_file,
+    list_spellings,
+    list_targets,
+    send_requests,
 )
 from tests.support import samples
 from tests.support.http import Client
@@ -59,17 +59,17 @@ def deep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 @pytest.fixture(scope="module")
 def lines() -> list[str]:
-    found = collected()
+    found = list_spellings()
     assert len(found) == LINES
     return sorted(set(found))
 
 
-def share(name: str, lines: list[str]) -> list[str]:
+def select_share(name: str, lines: list[str]) -> list[str]:
     """Return the lines that are sent by a test in this run."""
     return lines if NIGHTLY else seeded_random(name).sample(lines, len(lines) // 30)
 
 
-def canaries(deep: Client) -> list[Path]:
+def read_canaries(deep: Client) -> list[Path]:
     """List what nobody may read or change: beside the root and in each folder above it."""
     top = deep.root.parents[DEPTH]
     found = [path for path in top.rglob("secret.*") if deep.root not in path.parents]
@@ -77,39 +77,39 @@ def canaries(deep: Client) -> list[Path]:
     return found
 
 
-def all_answers(deep: Client, requests: Iterable[Request], what: str) -> list[Answered]:
+def send_all(deep: Client, requests: Iterable[RawRequest], what: str) -> list[RawAnswer]:
     """Send requests, none of which may show, do or break anything outside the root."""
-    wanted = list(requests)
-    secrets = canaries(deep)
-    with untouched(*secrets):
-        answers = list(asked(deep, wanted))
+    pending = list(requests)
+    secrets = read_canaries(deep)
+    with no_changes(*secrets):
+        answers = list(send_requests(deep, pending))
     print(f"{len(answers)} {what}: {dict(Counter(answer.status for answer in answers))}")
-    assert len(answers) == len(wanted)
+    assert len(answers) == len(pending)
     for answer in answers:
         assert answer.status < 500, answer
         assert MARK.encode() not in (answer.body or b""), answer
-    assert canaries(deep) == secrets
+    assert read_canaries(deep) == secrets
     return answers
 
 
-def assert_nothing_there(deep: Client, answers: Iterable[Answered]) -> None:
+def assert_nothing_there(deep: Client, answers: Iterable[RawAnswer]) -> None:
     """Check that outside, hidden and missing look the same, and only what is no notebook else."""
-    said = set()
+    responses = set()
     for answer in answers:
         if answer.body is None:
             # The request line is no HTTP.
             assert answer.status == 400, answer
             continue
-        assert_says_nothing_of_this_machine(answer.body)
+        assert_no_local_names(answer.body)
         assert os.fsencode(deep.root) not in answer.body
         assert REASON.search(answer.body), answer
         assert answer.status in {400, 404}, answer
         if answer.status == 404:
-            said.add(answer.body)
+            responses.add(answer.body)
         else:
             path = unquote_to_bytes(re.split("[?#]", answer.request.target)[0])
             assert not path.endswith(b".ipynb") or not _is_utf_8(path), answer
-    assert len(said) == 1, said
+    assert len(responses) == 1, responses
 
 
 def _is_utf_8(path: bytes) -> bool:
@@ -122,72 +122,76 @@ def _is_utf_8(path: bytes) -> bool:
 
 @pytest.mark.threat("S1")
 def test_no_path_in_a_url_writes_outside_the_root(deep: Client, lines: list[str]) -> None:
-    assert len(aimed()) > 5_000
-    ways = share("edit", aimed())
-    requests = [Request("GET", f"notebooks/{line}") for line in share("address", lines)]
-    requests += [Request("PATCH", f"notebooks/{way}", EDIT) for way in ways]
-    with untouched(deep.root):
-        answers = all_answers(deep, requests, "addresses out of the root")
+    assert len(list_targets()) > 5_000
+    ways = select_share("edit", list_targets())
+    requests = [RawRequest("GET", f"notebooks/{line}") for line in select_share("address", lines)]
+    requests += [RawRequest("PATCH", f"notebooks/{way}", EDIT) for way in ways]
+    with no_changes(deep.root):
+        answers = send_all(deep, requests, "addresses out of the root")
     assert_nothing_there(deep, answers)
 
 
 def test_no_path_in_a_url_shows_a_file_outside_the_root(deep: Client) -> None:
-    requests = [Request("GET", f"notebooks/{way}") for way in share("read", aimed())]
-    assert_nothing_there(deep, all_answers(deep, requests, "reads out of the root"))
+    requests = [
+        RawRequest("GET", f"notebooks/{way}") for way in select_share("read", list_targets())
+    ]
+    assert_nothing_there(deep, send_all(deep, requests, "reads out of the root"))
 
 
 def test_no_path_in_a_body_makes_a_search_leave_the_root(deep: Client, lines: list[str]) -> None:
-    spellings = dict.fromkeys(share("search", lines))
+    spellings = dict.fromkeys(select_share("search", lines))
     if NIGHTLY:
         spellings |= dict.fromkeys(
             unquote_to_bytes(line).decode("utf-8", "replace") for line in lines
         )
     requests = [
-        Request("POST", "search", json.dumps({"query": MARK, "path": path}).encode())
+        RawRequest("POST", "search", json.dumps({"query": MARK, "path": path}).encode())
         for path in spellings
     ]
-    with untouched(deep.root):
-        answers = all_answers(deep, requests, "searches out of the root")
+    with no_changes(deep.root):
+        answers = send_all(deep, requests, "searches out of the root")
     assert {answer.status for answer in answers} == {404}
     (body,) = {answer.body for answer in answers}
     assert b'"notebook_not_found"' in (body or b"")
 
 
-def called(deep: Client, tool: str, number: int, line: str) -> Request:
+def build_tool_call(deep: Client, tool: str, number: int, line: str) -> RawRequest:
     """Call a tool with a path of a notebook or a text: absolute, or relative where it may be."""
     name, rest, relative = CALLS[tool]
-    way = aimed_at(line, TEXT if tool in TEXTS and number % 2 else NAME)
+    way = aim_at_file(line, TEXT if tool in TEXTS and number % 2 else NAME)
     before = ["/", f"{deep.root}/"] + [""] * relative
     path = before[number // len(CALLS) % len(before)] + way
-    return Request("POST", f"tools/{tool}", json.dumps({**rest, name: path}).encode())
+    return RawRequest("POST", f"tools/{tool}", json.dumps({**rest, name: path}).encode())
 
 
 def test_no_path_makes_a_tool_leave_the_root(deep: Client, lines: list[str]) -> None:
     tools = list(CALLS)
     turns = len(tools) if NIGHTLY else 1
     requests = [
-        called(deep, tools[(number + turn) % len(tools)], number, line)
+        build_tool_call(deep, tools[(number + turn) % len(tools)], number, line)
         for turn in range(turns)
-        for number, line in enumerate(share("tool", lines))
+        for number, line in enumerate(select_share("tool", lines))
     ]
     top = deep.root.parents[DEPTH]
-    beside = sorted(path for path in top.rglob("*.*") if deep.root not in path.parents)
-    for answer in all_answers(deep, requests, "calls of tools out of the root"):
+    outside_files = sorted(path for path in top.rglob("*.*") if deep.root not in path.parents)
+    for answer in send_all(deep, requests, "calls of tools out of the root"):
         tool = answer.request.target.removeprefix("tools/")
         # A name may look like a way out and be none: a new file of that name is inside the root,
         # and is then there to be read.
         if answer.status != 200 or tool not in TEXTS:
             assert 400 <= answer.status < 500, answer
             sent = json.loads(answer.request.body)[CALLS[tool][0]]
-            said = (
+            text = (
                 (answer.body or b"")
                 .decode()
                 .replace(json.dumps(sent, ensure_ascii=False)[1:-1], "")
             )
-            assert str(deep.root) not in said, answer
+            assert str(deep.root) not in text, answer
     # Nothing was made outside either, but for the server's own files.
     after = sorted(path for path in top.rglob("*.*") if deep.root not in path.parents)
-    assert {path for path in after if path not in beside and "runtime" not in path.parts} == set()
+    assert {
+        path for path in after if path not in outside_files and "runtime" not in path.parts
+    } == set()
     for path in deep.root.rglob("*"):
         assert path.resolve().is_relative_to(deep.root)
 
@@ -198,11 +202,11 @@ def test_the_same_requests_reach_files_inside_the_root(deep: Client) -> None:
     inside = folder / NAME
     inside.write_bytes(SECRET)
     requests = [
-        Request("GET", f"notebooks/inside/{NAME}"),
-        Request("PATCH", f"notebooks/inside/{NAME}", EDIT),
-        Request("POST", "search", b'{"query": "changed", "path": "inside"}'),
+        RawRequest("GET", f"notebooks/inside/{NAME}"),
+        RawRequest("PATCH", f"notebooks/inside/{NAME}", EDIT),
+        RawRequest("POST", "search", b'{"query": "changed", "path": "inside"}'),
         *(
-            Request(
+            RawRequest(
                 "POST",
                 f"tools/{tool}",
                 json.dumps({**CALLS[tool][1], CALLS[tool][0]: str(inside)}).encode(),
@@ -210,7 +214,7 @@ def test_the_same_requests_reach_files_inside_the_root(deep: Client) -> None:
             for tool in ("claude_code/Read", "nexo/NotebookEdit")
         ),
     ]
-    answers = list(asked(deep, requests))
+    answers = list(send_requests(deep, requests))
     assert [answer.status for answer in answers] == [200] * len(requests)
     assert MARK.encode() in (answers[0].body or b"")
     assert b'"files":1' in (answers[2].body or b"")

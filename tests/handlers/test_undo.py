@@ -1,4 +1,4 @@
-"""Taking edits back over HTTP, and making them again: what is answered, and what is on disk."""
+"""Undo and redo over HTTP: the reply and the file."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 from jupyter_nbedit.models import UndoRequest
 from jupyter_nbedit.notebook.operations import Replace
-from tests.events.listener import listening
-from tests.handlers.error_checks import details
+from tests.events.listener import open_listener
+from tests.handlers.error_checks import get_error
 from tests.handlers.requests import (
     ODD,
     edit,
@@ -39,12 +39,12 @@ def test_undo_of_the_newest_edit_restores_all_bytes_and_redo_repeats_it(
     assert file.read_bytes() == ODD
     assert answer.json["hash"] == samples.hash_of(file) == answer.headers["ETag"].strip('"')
     assert answer.json["edit_id"] > number
-    assert {done["op"] for done in answer.json["operations"]} == {"undo"}
+    assert {result["op"] for result in answer.json["operations"]} == {"undo"}
     assert answer.json["total_cells"] == 3
     again = undo(live, path, "redo")
     assert again.status == 200
     assert file.read_bytes() == after
-    assert {done["op"] for done in again.json["operations"]} == {"redo"}
+    assert {result["op"] for result in again.json["operations"]} == {"redo"}
     # And it is an edit like any other.
     assert undo(live, path).status == 200
     assert file.read_bytes() == ODD
@@ -61,11 +61,11 @@ def test_repeated_undo_reverts_one_edit_after_the_other_to_the_first(
     for version in reversed(versions):
         assert undo(live, path).status == 200
         assert (live.root / path).read_bytes() == version
-    details(undo(live, path), 409, "nothing_to_undo")
+    get_error(undo(live, path), 409, "nothing_to_undo")
     for version in [*versions[1:], newest]:
         assert undo(live, path, "redo").status == 200
         assert (live.root / path).read_bytes() == version
-    details(undo(live, path, "redo"), 409, "nothing_to_undo")
+    get_error(undo(live, path, "redo"), 409, "nothing_to_undo")
 
 
 def test_undo_of_an_older_edit_reverts_only_its_cells(live: Client, path: str) -> None:
@@ -85,7 +85,7 @@ def test_undo_is_refused_for_cells_changed_since(live: Client, path: str) -> Non
     older = edit(live, path, replace("alpha", "x = 2"), replace("beta", "# Other"))
     edit(live, path, replace("alpha", "x = 3"))
     before = (live.root / path).read_bytes()
-    found = details(undo(live, path, edit_id=older), 409, "undo_conflict")
+    found = get_error(undo(live, path, edit_id=older), 409, "undo_conflict")
     assert found["edit_id"] == older
     (cell,) = found["cells"]
     assert (cell["cell_id"], cell["why"], cell["source"]) == ("alpha", "changed", "x = 3")
@@ -109,13 +109,13 @@ def test_a_save_by_a_tab_and_a_run_of_the_cell_do_not_prevent_undo(live: Client,
 
 def test_an_edit_is_undone_once(live: Client, path: str) -> None:
     number = edit(live, path, replace("alpha", "x = 2"))
-    details(undo(live, path, "redo", edit_id=number), 409, "nothing_to_undo")
+    get_error(undo(live, path, "redo", edit_id=number), 409, "nothing_to_undo")
     by = undo(live, path, edit_id=number).json["edit_id"]
-    found = details(undo(live, path, edit_id=number), 409, "nothing_to_undo")
+    found = get_error(undo(live, path, edit_id=number), 409, "nothing_to_undo")
     assert found == {"edit_id": number, "undone_by": by}
     # Making it again may be said of the edit, or of what took it back.
     assert undo(live, path, "redo", edit_id=number).status == 200
-    details(undo(live, path, "redo", edit_id=by), 409, "nothing_to_undo")
+    get_error(undo(live, path, "redo", edit_id=by), 409, "nothing_to_undo")
     assert list_sources(live, path)[0] == "x = 2"
 
 
@@ -133,12 +133,12 @@ def test_a_dry_run_shows_the_result_of_undo(live: Client, path: str) -> None:
 
 def test_version_key_and_message_mean_the_same_as_for_an_edit(live: Client, path: str) -> None:
     edit(live, path, replace("alpha", "x = 2"))
-    details(undo(live, path, hash="0" * 64), 412, "hash_mismatch")
-    details(undo(live, path, headers={"If-Match": f'"{"0" * 64}"'}), 412, "hash_mismatch")
-    said = {"message": "a mistake", "client": "ada's script"}
-    first = undo(live, path, **said, headers={"Idempotency-Key": path})
+    get_error(undo(live, path, hash="0" * 64), 412, "hash_mismatch")
+    get_error(undo(live, path, headers={"If-Match": f'"{"0" * 64}"'}), 412, "hash_mismatch")
+    author = {"message": "a mistake", "client": "ada's script"}
+    first = undo(live, path, **author, headers={"Idempotency-Key": path})
     assert first.status == 200
-    assert undo(live, path, **said, headers={"Idempotency-Key": path}).json == first.json
+    assert undo(live, path, **author, headers={"Idempotency-Key": path}).json == first.json
     assert (live.root / path).read_bytes() == ODD
 
 
@@ -149,7 +149,7 @@ def test_concurrent_undos_each_revert_another_edit(live: Client, path: str) -> N
         answers = list(pool.map(lambda _: undo(live, path), range(6)))
     assert [answer.status for answer in answers] == [200] * 6
     assert (live.root / path).read_bytes() == ODD
-    details(undo(live, path), 409, "nothing_to_undo")
+    get_error(undo(live, path), 409, "nothing_to_undo")
 
 
 async def test_an_edit_is_undone_after_a_restart(services: ServiceBuilder) -> None:
@@ -158,13 +158,13 @@ async def test_an_edit_is_undone_after_a_restart(services: ServiceBuilder) -> No
     await before.edit("a.ipynb", Replace(cell="alpha", source="x = 2"))
     await before.close()
     after = services.build_editing()
-    await after.undoing.undo(UndoRequest("a.ipynb"))
+    await after.undo_service.undo(UndoRequest("a.ipynb"))
     assert services.storage.notebooks["a.ipynb"] == ODD
 
 
 @pytest.mark.usefixtures("notebook")
 async def test_undo_emits_the_events_of_an_edit(local: Local, jp_ws_fetch: Any) -> None:
-    async with listening(jp_ws_fetch) as listener:
+    async with open_listener(jp_ws_fetch) as listener:
         await local.patch("a.ipynb", replace("alpha", "x = 2"), client="one")
         answer = await send_json_locally(local, "POST", "notebooks/a.ipynb/undo", {"client": "two"})
         edit, back = await listener.wait_for(2)
@@ -186,9 +186,9 @@ def test_a_notebook_stays_trusted_after_undo(live: Client, path: str) -> None:
     assert live.read(path).json["trusted"]
     assert undo(live, path, edit_id=first).json["warnings"] == []
     # The output that came back was in a notebook that was trusted.
-    shown = live.read(path, outputs="full").json
-    assert shown["trusted"]
-    assert shown["cells"][0]["outputs"] != []
+    reply = live.read(path, outputs="full").json
+    assert reply["trusted"]
+    assert reply["cells"][0]["outputs"] != []
 
 
 @pytest.mark.threat("S21")
@@ -202,8 +202,8 @@ def test_untrusted_outputs_are_restored_untrusted(live: Client, path: str) -> No
     assert live.read(path).json["trusted"]
     assert undo(live, path, edit_id=number).status == 200
     assert not live.read(path).json["trusted"]
-    shown = live.request("GET", f"api/contents/{path}").json["content"]
-    assert not shown["cells"][0]["metadata"]["trusted"]
+    content = live.request("GET", f"api/contents/{path}").json["content"]
+    assert not content["cells"][0]["metadata"]["trusted"]
 
 
 @pytest.mark.parametrize(("mode", "status"), [("review", 202), ("plan", 403)])

@@ -1,4 +1,4 @@
-"""An input for every tool, with all the fields of its form; the one place to add to for a tool."""
+"""One input for every tool, with all fields; add an input here for a new tool."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _VALUES: dict[str, Any] = {
 PATHS = ("notebook_path", "file_path", "file")
 
 
-def _value(tool: str, name: str) -> Any:
+def _choose_value(tool: str, name: str) -> Any:
     for key in (f"{tool} {name}", name):
         if key in _VALUES:
             return _VALUES[key]
@@ -51,18 +51,18 @@ SCHEMAS: Mapping[str, Any] = {
     tool: build_input_schema(found.arguments_type) for tool, found in ADDRESSES.items()
 }
 INPUTS: Mapping[str, dict[str, Any]] = {
-    tool: {name: _value(tool, name) for name in schema["properties"]}
+    tool: {name: _choose_value(tool, name) for name in schema["properties"]}
     for tool, schema in SCHEMAS.items()
 }
 FIELDS = [(tool, name) for tool, given in INPUTS.items() for name in given]
 
 
-def path_field(tool: str) -> str:
+def find_path_field(tool: str) -> str:
     """Return the name of the field that says which file a call is about."""
     return next(name for name in PATHS if name in INPUTS[tool])
 
 
-def required(tool: str) -> dict[str, Any]:
+def list_required(tool: str) -> dict[str, Any]:
     """Return the tool's input with the fields alone that it must have."""
     return {name: INPUTS[tool][name] for name in SCHEMAS[tool]["required"]}
 
@@ -71,17 +71,20 @@ def post(client: Client, tool: str, body: bytes, headers: Mapping[str, str] = JS
     return client.request("POST", f"nbedit/tools/{tool}", body, headers)
 
 
-def spelled(given: Mapping[str, Any], folder: object) -> dict[str, Any]:
+def expand_paths(arguments: Mapping[str, Any], folder: object) -> dict[str, Any]:
     """Return an input in which a folder replaces ``~``."""
     return {
         name: value.replace("~", f"{folder}/") if isinstance(value, str) else value
-        for name, value in given.items()
+        for name, value in arguments.items()
     }
 
 
 def call(
-    client: Client, tool: str, given: Mapping[str, Any], headers: Mapping[str, str] | None = None
+    client: Client,
+    tool: str,
+    arguments: Mapping[str, Any],
+    headers: Mapping[str, str] | None = None,
 ) -> Answer:
     """Call a tool with an input that is about files of the server's folder."""
-    body = json.dumps(spelled(given, client.root)).encode()
+    body = json.dumps(expand_paths(arguments, client.root)).encode()
     return post(client, tool, body, {**JSON, **(headers or {})})

@@ -1,4 +1,4 @@
-"""Every collected spelling of a way out of a folder, and how to send it as it is."""
+"""Every collected spelling of a path out of a folder, and how to send it unchanged."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
-from tests.handlers.error_checks import with_operation
-from tests.handlers.tool_inputs import INPUTS, PATHS, path_field
+from tests.handlers.error_checks import build_body
+from tests.handlers.tool_inputs import INPUTS, PATHS, find_path_field
 from tests.support import corpora, samples
 from tests.support.http import Client
 
@@ -17,7 +17,7 @@ MARK = "for nobody's eyes"
 SECRET = samples.notebook(samples.markdown(MARK, "alpha"))
 NAME = "secret.ipynb"
 TEXT = "secret.md"
-EDIT = with_operation(op="replace", cell="alpha", source="changed")
+EDIT = build_body(op="replace", cell="alpha", source="changed")
 # Deeper than the longest ways up, so that each ends in a folder with a notebook to be found.
 DEPTH = 24
 _AT_A_TIME = 100
@@ -42,7 +42,7 @@ _RELATIVE = {"mycode/NotebookEdit", "omp/notebook", "sections/notebook_edit"}
 #: may be relative.
 CALLS: dict[str, tuple[str, dict[str, Any], bool]] = {
     tool: (
-        path_field(tool),
+        find_path_field(tool),
         {name: value for name, value in INPUTS[tool].items() if name not in PATHS}
         | _MORE.get(tool, {}),
         tool in _RELATIVE,
@@ -50,29 +50,29 @@ CALLS: dict[str, tuple[str, dict[str, Any], bool]] = {
     for tool in INPUTS
 }
 #: The tools that take files which are no notebooks.
-TEXTS = {tool for tool in CALLS if path_field(tool) == "file_path"}
+TEXTS = {tool for tool in CALLS if find_path_field(tool) == "file_path"}
 
 
-def collected() -> list[str]:
+def list_spellings() -> list[str]:
     """List all lines there are, as they are."""
     lists = sorted(corpora.corpus("traversal").glob("*.txt"))
     return [line for path in lists for line in path.read_text().splitlines()]
 
 
-def aimed_at(line: str, name: str = NAME) -> str:
+def aim_at_file(line: str, name: str = NAME) -> str:
     """Lead a line to a file of ours rather than to a file of some system."""
     way = _SOUGHT.sub(name, line)
     # What does not end in .ipynb gets nowhere, whatever comes before.
     return way if way.endswith(name) else f"{way}{name}"
 
 
-def aimed() -> list[str]:
+def list_targets() -> list[str]:
     """List all ways out, each leading to a notebook."""
-    return sorted({*OWN, *map(aimed_at, collected())})
+    return sorted({*OWN, *map(aim_at_file, list_spellings())})
 
 
 @dataclass(frozen=True)
-class Request:
+class RawRequest:
     """A request whose target goes out as it is."""
 
     verb: str
@@ -81,24 +81,24 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Answered:
+class RawAnswer:
     """What came back; without a body if the request was none."""
 
-    request: Request
+    request: RawRequest
     status: int
     body: bytes | None
 
 
-def asked(client: Client, requests: Iterable[Request]) -> Iterator[Answered]:
+def send_requests(client: Client, requests: Iterable[RawRequest]) -> Iterator[RawAnswer]:
     """Send request lines as they are, which no HTTP library would, many at a time."""
     pending = list(requests)
     while pending:
         batch, pending = pending[:_AT_A_TIME], pending[_AT_A_TIME:]
         with socket.create_connection(("127.0.0.1", client.port), timeout=60) as connection:
-            connection.sendall(b"".join(_written(client, request) for request in batch))
+            connection.sendall(b"".join(_encode(client, request) for request in batch))
             stream = connection.makefile("rb")
             for number, request in enumerate(batch):
-                answer = Answered(request, *_answer(stream))
+                answer = RawAnswer(request, *_read_answer(stream))
                 yield answer
                 if answer.body is None:
                     # What is no HTTP ends the connection, and what came behind it is not read.
@@ -106,7 +106,7 @@ def asked(client: Client, requests: Iterable[Request]) -> Iterator[Answered]:
                     break
 
 
-def _written(client: Client, request: Request) -> bytes:
+def _encode(client: Client, request: RawRequest) -> bytes:
     head = (
         f"{request.verb} /nbedit/{request.target} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
         f"Authorization: token {client.token}\r\n"
@@ -115,7 +115,7 @@ def _written(client: Client, request: Request) -> bytes:
     return head.encode() + request.body
 
 
-def _answer(stream: IO[bytes]) -> tuple[int, bytes | None]:
+def _read_answer(stream: IO[bytes]) -> tuple[int, bytes | None]:
     status = int(stream.readline().split()[1])
     length = None
     while (header := stream.readline().strip()) != b"":

@@ -1,4 +1,4 @@
-"""What is kept of notebooks goes where they go, and nowhere because somebody says so."""
+"""Data about notebooks follows verified renames only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jupyter_nbedit.history.rename_listener import CONTENTS, ContentsEventListen
 from tests.support.services import ServiceBuilder
 
 
-class Told:
+class RecordingObserver:
     """Remembers what it was told."""
 
     def __init__(self, failure: Exception | None = None) -> None:
@@ -35,7 +35,7 @@ def rename(old: str, new: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("event", "there", "told"),
+    ("event", "there", "expected"),
     [
         ({"action": "delete", "path": "a"}, [], [("gone", "a")]),
         (rename("/a/", "b/c"), ["b/c"], [("renamed", "a", "b/c")]),
@@ -60,13 +60,13 @@ async def test_only_verified_renames_are_passed_on_even_if_one_observer_fails(
     services: ServiceBuilder,
     event: dict[str, str],
     there: list[str],
-    told: list[tuple[str, ...]],
+    expected: list[tuple[str, ...]],
 ) -> None:
     storages = services.build_storages()
     for name in there:
         (services.root / name).parent.mkdir(exist_ok=True)
         (services.root / name).touch()
-    followers = [Told(LedgerError("The disk is full.")), Told()]
+    followers = [RecordingObserver(LedgerError("The disk is full.")), RecordingObserver()]
     following = ContentsEventListener(storages, followers, logging.getLogger("tests"))
     await following.on_event(services.event_logger, CONTENTS, event)
-    assert [follower.heard for follower in followers] == [told, told]
+    assert [follower.heard for follower in followers] == [expected, expected]

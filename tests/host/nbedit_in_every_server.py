@@ -1,4 +1,4 @@
-"""A pytest plugin: every test server has this extension, every contents manager its locks at once.
+"""A pytest plugin that enables the extension and its locks in every test server.
 
 Without it the extension guards a contents manager when the first request needs that, so that a test
 of Jupyter Server, which asks nothing of the extension, would never meet a guarded one.

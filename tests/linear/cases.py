@@ -1,4 +1,4 @@
-"""What is counted: run by `test_linear_time.py`, in processes of their own with the plugin.
+"""Counted work: `test_linear_time.py` runs it in other processes, with the plugin.
 
 Each case is done for some size and for twice that size. A quadratic part of it would make four
 times as many steps of twice the size; up to 2.3 times leaves room for logarithms. The nightly run
@@ -32,14 +32,14 @@ NIGHTLY = is_nightly()
 MOST = 2.3
 
 
-def steps(work: Callable[[], object]) -> int:
+def count_steps(work: Callable[[], object]) -> int:
     before = counting.taken
     work()
     return counting.taken - before
 
 
 def assert_linear(work: Callable[[int], object], size: int) -> None:
-    once, twice = steps(partial(work, size)), steps(partial(work, 2 * size))
+    once, twice = count_steps(partial(work, size)), count_steps(partial(work, 2 * size))
     assert once > 100, "nothing was counted"
     assert twice <= MOST * once, f"{once} steps, and {twice} of twice the size"
 
@@ -59,7 +59,9 @@ def test_invalid_json_is_refused_in_linear_time(name: str) -> None:
     assert_linear(lambda size: attempt(Document.parse, BROKEN_JSON[name](size)), 5000)
 
 
-def batch(cells: list[dict[str, Any]], operations: list[dict[str, Any]]) -> Callable[[], object]:
+def apply_batch(
+    cells: list[dict[str, Any]], operations: list[dict[str, Any]]
+) -> Callable[[], object]:
     document = Document.parse(samples.notebook(*cells))
     return lambda: edit(document, *operations)
 
@@ -81,7 +83,7 @@ def test_edits_of_the_sections_of_a_cell_are_one_pass(
     def work(size: int) -> int:
         source = "".join(f"## a{n}\n\n- item {n} \n" for n in range(size))
         cell = samples.markdown(f"# all\n{source}# end\n", "a")
-        return steps(batch([cell], [operation(n) for n in range(most or size // 4)]))
+        return count_steps(apply_batch([cell], [operation(n) for n in range(most or size // 4)]))
 
     once, twice = work(60), work(120)
 
@@ -167,9 +169,9 @@ HTTP: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("verb", "parts", "given"), HTTP if NIGHTLY else HTTP[:4] + HTTP[-1:])
+@pytest.mark.parametrize(("verb", "parts", "arguments"), HTTP if NIGHTLY else HTTP[:4] + HTTP[-1:])
 async def test_routes_on_sections_take_linear_time(
-    verb: str, parts: tuple[str, ...], given: dict[str, Any], local: Local
+    verb: str, parts: tuple[str, ...], arguments: dict[str, Any], local: Local
 ) -> None:
     counts = []
     for size in (250, 500) if NIGHTLY else (60, 120):
@@ -180,10 +182,10 @@ async def test_routes_on_sections_take_linear_time(
         (local.root / "a.md").write_text("# ok\n\n- x\n\n" + "\n\n".join(texts), newline="")
         before = counting.taken
         if verb == "GET":
-            answer = await local.request(verb, *parts, params=given)
+            answer = await local.request(verb, *parts, params=arguments)
         else:
             answer = await local.request(
-                verb, *parts, body=json.dumps(given).encode(), headers=JSON
+                verb, *parts, body=json.dumps(arguments).encode(), headers=JSON
             )
         assert answer.status in {200, 404}, answer.body
         counts.append(counting.taken - before)

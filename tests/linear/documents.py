@@ -1,4 +1,4 @@
-"""Markdown that is meant to take long, which grows with its size, and what is done with it."""
+"""Markdown that could take long, in any size, and operations on it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from jupyter_nbedit.notebook import sections
 from jupyter_nbedit.notebook.markdown import blocks
 
 
-def _repeated(unit: str, before: str = "", after: str = "") -> Callable[[int], str]:
+def _repeat(unit: str, before: str = "", after: str = "") -> Callable[[int], str]:
     return lambda size: before + unit * (size // len(unit)) + after
 
 
-def _numbered(unit: str) -> Callable[[int], str]:
+def _number(unit: str) -> Callable[[int], str]:
     """Repeat a unit with a number in it."""
     return lambda size: "".join(unit.format(n) for n in range(size // (len(unit) + 2)))
 
@@ -36,55 +36,55 @@ def _steps(size: int) -> str:
 
 #: Each by what it is made of.
 DOCUMENTS: Mapping[str, Callable[[int], str]] = {
-    "emphasis": _repeated("*a ", "# "),
-    "emphasis without space": _repeated("a**b*", "# "),
-    "emphasis of three kinds": _repeated("*a _b ~~c ", "# "),
-    "emphasis that another mark closes": _repeated("*a_ ", "# "),
-    "a run of asterisks": _repeated("*", "# a", "b"),
-    "closed emphasis": _repeated("*a* **b** ", "# "),
-    "spaces": _repeated(" ", "# a", "b"),
-    "closing sequences": _repeated(" #", "# a", " b"),
-    "number signs": _repeated("#", "# a ", " b"),
-    "opening brackets": _repeated("[", "# "),
-    "closing brackets": _repeated("[]", "# [["),
-    "targets without end": _repeated("[a](b", "# "),
-    "targets with parentheses": _repeated("](a)", "# [[[[["),
-    "targets with escapes": _repeated("](\\a", "# " + "[" * 40),
-    "images": _repeated("![a][", "# "),
-    "tags": _repeated("<a ", "# "),
-    "a tag without end": _repeated(" b", "# <a"),
+    "emphasis": _repeat("*a ", "# "),
+    "emphasis without space": _repeat("a**b*", "# "),
+    "emphasis of three kinds": _repeat("*a _b ~~c ", "# "),
+    "emphasis that another mark closes": _repeat("*a_ ", "# "),
+    "a run of asterisks": _repeat("*", "# a", "b"),
+    "closed emphasis": _repeat("*a* **b** ", "# "),
+    "spaces": _repeat(" ", "# a", "b"),
+    "closing sequences": _repeat(" #", "# a", " b"),
+    "number signs": _repeat("#", "# a ", " b"),
+    "opening brackets": _repeat("[", "# "),
+    "closing brackets": _repeat("[]", "# [["),
+    "targets without end": _repeat("[a](b", "# "),
+    "targets with parentheses": _repeat("](a)", "# [[[[["),
+    "targets with escapes": _repeat("](\\a", "# " + "[" * 40),
+    "images": _repeat("![a][", "# "),
+    "tags": _repeat("<a ", "# "),
+    "a tag without end": _repeat(" b", "# <a"),
     "backticks": _runs("`"),
     "tildes": _runs("~"),
-    "escapes": _repeated("\\*", "# "),
-    "headings": _repeated("# a\n"),
-    "named headings": _numbered("# a{}\n"),
-    "levels": _repeated("# a\n## b\n### c\n"),
-    "underlines": _repeated("a\n=\n"),
-    "a paragraph": _repeated("a\n", "", "==="),
-    "definitions": _repeated("[a]: b\n", "", "c\n==="),
-    "definitions with a title": _repeated("[a]: b '\n", "", "c\n==="),
-    "a label": _repeated("[a\n", "", "===\n"),
-    "items": _repeated("- a\n"),
-    "items with blank lines": _repeated("- a\n\n"),
-    "numbers": _numbered("{}. a\n"),
+    "escapes": _repeat("\\*", "# "),
+    "headings": _repeat("# a\n"),
+    "named headings": _number("# a{}\n"),
+    "levels": _repeat("# a\n## b\n### c\n"),
+    "underlines": _repeat("a\n=\n"),
+    "a paragraph": _repeat("a\n", "", "==="),
+    "definitions": _repeat("[a]: b\n", "", "c\n==="),
+    "definitions with a title": _repeat("[a]: b '\n", "", "c\n==="),
+    "a label": _repeat("[a\n", "", "===\n"),
+    "items": _repeat("- a\n"),
+    "items with blank lines": _repeat("- a\n\n"),
+    "numbers": _number("{}. a\n"),
     "nested items": _steps,
-    "items on a line": _repeated("- ", "", "a\n\n\n"),
-    "items and lines that go on": _repeated("a\n", "- " * 40 + "a\n"),
-    "items and blank lines": _repeated("\n", "- " * 200 + "a\n", "a"),
-    "quotes on a line": _repeated(">", "", " a\na\n"),
-    "quotes and lines that go on": _repeated("a\n", "> " * 40 + "a\n"),
-    "quotes and items": _repeated("> - ", "", "a\n\n"),
-    "breaks": _repeated("- - a\n* * *\n"),
-    "marks that are no break": _repeated("* ", "", "a\n\n"),
-    "tabs": _repeated("-\ta\n\t"),
-    "attributes": _repeated(" b='c'", "<a", " <\n\n"),
-    "attributes with spaces": _repeated(" b ", "<a", " =\n\n"),
-    "tags on lines": _repeated("<a b='c'>\n\n"),
-    "comments": _repeated("<!-- a -->\n"),
-    "verbatim HTML": _repeated("</b>", "<pre>", "</pre>\n"),
-    "fences": _repeated("```\na\n```\n"),
-    "white space": _repeated(" \t", "a", "b\n\n"),
-    "front matter": _repeated("a\r\n", "---\r\n", "a\r\n\r\n"),
+    "items on a line": _repeat("- ", "", "a\n\n\n"),
+    "items and lines that go on": _repeat("a\n", "- " * 40 + "a\n"),
+    "items and blank lines": _repeat("\n", "- " * 200 + "a\n", "a"),
+    "quotes on a line": _repeat(">", "", " a\na\n"),
+    "quotes and lines that go on": _repeat("a\n", "> " * 40 + "a\n"),
+    "quotes and items": _repeat("> - ", "", "a\n\n"),
+    "breaks": _repeat("- - a\n* * *\n"),
+    "marks that are no break": _repeat("* ", "", "a\n\n"),
+    "tabs": _repeat("-\ta\n\t"),
+    "attributes": _repeat(" b='c'", "<a", " <\n\n"),
+    "attributes with spaces": _repeat(" b ", "<a", " =\n\n"),
+    "tags on lines": _repeat("<a b='c'>\n\n"),
+    "comments": _repeat("<!-- a -->\n"),
+    "verbatim HTML": _repeat("</b>", "<pre>", "</pre>\n"),
+    "fences": _repeat("```\na\n```\n"),
+    "white space": _repeat(" \t", "a", "b\n\n"),
+    "front matter": _repeat("a\r\n", "---\r\n", "a\r\n\r\n"),
 }
 BROKEN_JSON: Mapping[str, Callable[[int], bytes]] = {
     "a string without end": lambda size: b'{"a": "' + b"\\n" * (size // 2),

@@ -24,10 +24,8 @@ LONG = 3_000_000 if is_nightly() else 100_000
 
 
 @pytest.mark.parametrize("group", GROUPS if is_nightly() else [" or ".join(GROUPS)])
-def test_no_request_and_no_notebook_takes_more_than_linear_time(
-    group: str,
-) -> None:
-    done = subprocess.run(
+def test_no_request_and_no_notebook_takes_more_than_linear_time(group: str) -> None:
+    process = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-q", "-x", "--tb=short", "-p", "no:cacheprovider"),
             *("-p", "tests.linear.counting", "tests/linear/cases.py", "-k", group),
@@ -40,7 +38,7 @@ def test_no_request_and_no_notebook_takes_more_than_linear_time(
         check=False,
     )
 
-    assert done.returncode == 0, done.stdout
+    assert process.returncode == 0, process.stdout
 
 
 @pytest.mark.timeout(LIMIT_OF_ONE)

@@ -1,4 +1,4 @@
-"""Change the core in small ways and see whether a test notices: `python -m tests.mutation`.
+"""Change the core in small ways and check whether a test fails: `python -m tests.mutation`.
 
 Some mutants of mutmut, chosen by NBEDIT_SEED, are tried. The survivors are shown; each of them is
 a missing test or a change that makes no difference. Nothing is compared with an earlier run. The
@@ -20,7 +20,7 @@ from nox.project import load_toml
 
 from tests.support.corpora import CORPORA
 from tests.support.paths import CACHE, ROOT
-from tests.support.sampling import run_seed
+from tests.support.sampling import get_seed
 
 FOLDER = CACHE / "mutation"
 # A guard against hanging only: of a mutant that waits for ever.
@@ -33,13 +33,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
     parser.add_argument("--count", type=int, default=200)
     count = parser.parse_args().count
-    chosen = random.Random(run_seed()).sample(make_mutants(), count)  # noqa: S311
+    chosen = random.Random(get_seed()).sample(make_mutants(), count)  # noqa: S311
     outcomes = try_mutants(chosen)
     survivors = [name for name in chosen if outcomes[name] == 0]
     for name in survivors:
         print(run("mutmut", "show", name))
     noticed = f"{count - len(survivors)} of {count} mutants noticed"
-    print(f"{noticed}: {1 - len(survivors) / count:.1%}. Again: NBEDIT_SEED={run_seed()}")
+    print(f"{noticed}: {1 - len(survivors) / count:.1%}. Again: NBEDIT_SEED={get_seed()}")
 
 
 def make_mutants() -> list[str]:
@@ -68,7 +68,7 @@ def try_mutants(names: list[str]) -> dict[str, int]:
 
 def run(module: str, *arguments: str, folder: Path = FOLDER) -> str:
     """Return what a module prints; raise SystemExit if it is mutmut, which may not fail."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", module, *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(folder)},
@@ -77,9 +77,9 @@ def run(module: str, *arguments: str, folder: Path = FOLDER) -> str:
         text=True,
         check=False,
     )
-    if done.returncode and module == "mutmut":
-        raise SystemExit(f"mutmut {arguments[0]} failed:\n{done.stdout[-4000:]}")
-    return done.stdout
+    if process.returncode and module == "mutmut":
+        raise SystemExit(f"mutmut {arguments[0]} failed:\n{process.stdout[-4000:]}")
+    return process.stdout
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from tests.notebook import model_sections as sections
 JSON = Any
 
 
-class Refused(Exception):
+class RefusedByModel(Exception):
     """What the operation is refused for."""
 
 
@@ -43,24 +43,24 @@ def number(token: str) -> Number:
     return Number(f"number {token}")
 
 
-def with_numbers(value: JSON) -> JSON:
+def wrap_numbers(value: JSON) -> JSON:
     """Return the value with its numbers as Python has them."""
     if isinstance(value, Number):
         token = value.removeprefix("number ")
         return int(token) if re.fullmatch(r"-?\d{1,4300}", token) else float(token)
     if isinstance(value, dict):
-        return {name: with_numbers(item) for name, item in value.items()}
-    return [with_numbers(item) for item in value] if isinstance(value, list) else value
+        return {name: wrap_numbers(item) for name, item in value.items()}
+    return [wrap_numbers(item) for item in value] if isinstance(value, list) else value
 
 
-def source(cell: JSON) -> str:
+def get_source(cell: JSON) -> str:
     value = cell.get("source", "")
     return value if isinstance(value, str) else "".join(value)
 
 
-def joined(cell: JSON) -> JSON:
+def join_source(cell: JSON) -> JSON:
     """A cell whose source is one string, as nbformat reads it."""
-    return {**cell, "source": source(cell)}
+    return {**cell, "source": get_source(cell)}
 
 
 def merge_patch(target: JSON, patch: JSON) -> JSON:
@@ -76,7 +76,7 @@ def merge_patch(target: JSON, patch: JSON) -> JSON:
     return target
 
 
-def with_line_feeds(text: str) -> str:
+def normalize_line_ends(text: str) -> str:
     return re.sub("\r\n?", "\n", text)
 
 
@@ -86,11 +86,11 @@ def replace_text(source: str, old: str, new: str, *, everywhere: bool) -> str:
     ends = [at for at, one in enumerate(row) if one in {"\n", "\r\n"}]
     text, old = "".join(one[-1] for one in row), old.replace("\r\n", "\n")
     if "\r\n" not in row:
-        new = with_line_feeds(new)
-        old = old if old in text else with_line_feeds(old)
+        new = normalize_line_ends(new)
+        old = old if old in text else normalize_line_ends(old)
     count = sum(text.startswith(old, at) for at in range(len(text)))
     if count == 0 or (count > 1 and not everywhere):
-        raise Refused("text_mismatch")
+        raise RefusedByModel("text_mismatch")
     at = 0
     while (at := text.find(old, at)) != -1:
         # The next line end, or the first one if none follows, is that of the new text.
@@ -124,7 +124,7 @@ def is_valid_metadata(owner: str, minor: int, metadata: JSON) -> bool:
     return bool(nbformat.validator.isvalid(value, version=4))
 
 
-class Batch:
+class ModelBatch:
     """A notebook while operations are done to it.
 
     ``row`` holds the cells with a mark before and behind each; what goes beside a cell goes before
@@ -133,9 +133,9 @@ class Batch:
 
     def __init__(self, notebook: JSON, fresh: Iterator[str]) -> None:
         self.top = {name: value for name, value in notebook.items() if name != "cells"}
-        self.was = [joined(cell) for cell in notebook["cells"]]
+        self.was = [join_source(cell) for cell in notebook["cells"]]
         self.cells = copy.deepcopy(self.was)
-        self.minor = int(with_numbers(self.top.get("nbformat_minor", 0)))
+        self.minor = int(wrap_numbers(self.top.get("nbformat_minor", 0)))
         self.has_ids = self.minor >= 5
         self.fresh = fresh
         marks = [object() for _ in range(len(self.cells) + 1)]
@@ -148,7 +148,7 @@ class Batch:
         self.gone: list[JSON] = []
         self.inserted: dict[str, JSON] = {}
 
-    def do(self, operation: JSON) -> None:
+    def apply(self, operation: JSON) -> None:
         fields = {name: value for name, value in operation.items() if name != "op"}
         marked = {id(cell): (cell, cell["source"]) for cell in self.now}
         if "section" not in fields:
@@ -197,44 +197,44 @@ class Batch:
         if isinstance(address, str):
             same = [at for at, cell in enumerate(self.was) if cell.get("id") == address]
             if len(same) > 1:
-                raise Refused("ambiguous_cell")
+                raise RefusedByModel("ambiguous_cell")
             known = {f"cell-{at}": at for at in range(len(self.was))}
             address = same[0] if same else known.get(address, -1)
         if not 0 <= address < len(self.was):
-            raise Refused("cell_not_found")
+            raise RefusedByModel("cell_not_found")
         return self.cells[address]
 
     def cell(self, address: str | int, expect: JSON = None) -> JSON:
         cell = self.find(address)
         if any(cell is other for other in self.gone):
-            raise Refused("invalid_operation")
+            raise RefusedByModel("invalid_operation")
         if expect is not None:
             before = next((w for w, c in zip(self.was, self.cells, strict=True) if c is cell), cell)
             if (
                 expect["source_hash"]
                 != hashlib.sha256(before["source"].encode("utf-8", "surrogatepass")).hexdigest()
             ):
-                raise Refused("cell_changed")
+                raise RefusedByModel("cell_changed")
         return cell
 
-    def several(self, cell: Any, cells: Any, expect: JSON = None) -> list[JSON]:
+    def find_cells(self, cell: Any, cells: Any, expect: JSON = None) -> list[JSON]:
         found = [self.cell(cell, expect)] if cells is None else [self.cell(one) for one in cells]
         if len({id(one) for one in found}) < len(found):
-            raise Refused("invalid_operation")
+            raise RefusedByModel("invalid_operation")
         return found
 
     def protected(self, cell: JSON, flag: str) -> None:
         metadata = cell.get("metadata")
         if isinstance(metadata, dict) and metadata.get(flag) is False:
-            raise Refused("cell_protected")
+            raise RefusedByModel("cell_protected")
 
     def judge(self, metadata: JSON, names: Collection[str], owner: str) -> None:
         """Refuse those of some members that nbformat defines and refuses."""
         if isinstance(metadata, dict):
             chosen = defined_members(owner, self.minor) & set(names) & set(metadata)
-            judged = {name: with_numbers(metadata[name]) for name in chosen}
+            judged = {name: wrap_numbers(metadata[name]) for name in chosen}
             if judged and not is_valid_metadata(owner, self.minor, judged):
-                raise Refused("invalid_operation")
+                raise RefusedByModel("invalid_operation")
 
     def clear(self, cell: JSON) -> None:
         for name, value in (("outputs", []), ("execution_count", None)):
@@ -242,8 +242,8 @@ class Batch:
                 cell[name] = value
 
     def new_id(self) -> dict[str, str]:
-        taken = {cell.get("id") for cell in self.was} | set(self.inserted)
-        return {"id": next(i for i in self.fresh if i not in taken)} if self.has_ids else {}
+        used_ids = {cell.get("id") for cell in self.was} | set(self.inserted)
+        return {"id": next(i for i in self.fresh if i not in used_ids)} if self.has_ids else {}
 
     def put(self, cell: JSON, mark: object) -> JSON:
         self.marks[id(cell)] = marks = (object(), object())
@@ -258,7 +258,7 @@ class Batch:
             self.inserted[cell["id"]] = cell
         return self.put(cell, mark)
 
-    def take(self, cell: JSON) -> None:
+    def remove(self, cell: JSON) -> None:
         del self.row[self.at(cell)]
 
     def mark(self, place: JSON) -> object:
@@ -266,7 +266,7 @@ class Batch:
             return self.ends[place["at"] == "end"]
         if "index" in place:
             if place["index"] > len(self.was):
-                raise Refused("invalid_operation")
+                raise RefusedByModel("invalid_operation")
             return self.gaps[place["index"]]
         side = "after" if "after" in place else "before"
         return self.marks[id(self.find(place[side]))][side == "after"]
@@ -286,7 +286,7 @@ class Batch:
         if source is not None:
             was = found["source"]
             is_kept = "\r\n" in was or source == was
-            found["source"] = source if is_kept else with_line_feeds(source)
+            found["source"] = source if is_kept else normalize_line_ends(source)
         if cell_type is not None and cell_type != found["cell_type"]:
             known = defined_members(found["cell_type"], self.minor)
             only_new = defined_members(cell_type, self.minor) - known
@@ -314,29 +314,29 @@ class Batch:
             self.clear(found)
 
     def insert(self, source: str, cell_type: str, metadata: JSON = None, **place: Any) -> None:
-        wanted = place.pop("id", None)
-        if wanted is not None:
-            taken = {cell.get("id") for cell in self.was} | set(self.inserted)
-            if wanted in taken or not self.has_ids:
-                raise Refused("invalid_operation")
-        named = self.new_id() if wanted is None else {"id": wanted}
+        cell_id = place.pop("id", None)
+        if cell_id is not None:
+            used_ids = {cell.get("id") for cell in self.was} | set(self.inserted)
+            if cell_id in used_ids or not self.has_ids:
+                raise RefusedByModel("invalid_operation")
+        named = self.new_id() if cell_id is None else {"id": cell_id}
         mark = self.mark(place)
         metadata = loads(json.dumps(metadata or {}).encode())
         self.judge(metadata, metadata, cell_type)
         cell = {"cell_type": cell_type, "metadata": metadata, **named}
-        self.new(mark, {**cell, "source": with_line_feeds(source)})
+        self.new(mark, {**cell, "source": normalize_line_ends(source)})
 
     def delete(self, cell: Any = None, cells: Any = None, expect: JSON = None) -> None:
-        for one in self.several(cell, cells, expect):
+        for one in self.find_cells(cell, cells, expect):
             self.protected(one, "deletable")
-            self.take(one)
+            self.remove(one)
             self.gone.append(one)
 
     def move(self, cell: Any = None, cells: Any = None, expect: JSON = None, **place: Any) -> None:
         mark = None
-        for one in self.several(cell, cells, expect):
+        for one in self.find_cells(cell, cells, expect):
             before = self.mark(place) if mark is None else mark
-            self.take(one)
+            self.remove(one)
             self.put(one, before)
             mark = mark or self.marks[id(one)][1]
 
@@ -345,43 +345,49 @@ class Batch:
         self.protected(found, "editable")
         lines = found["source"].split("\n")
         if at_line > len(lines) - (lines[-1] == ""):
-            raise Refused("invalid_operation")
+            raise RefusedByModel("invalid_operation")
         first, rest = "\n".join(lines[: at_line - 1]), "\n".join(lines[at_line - 1 :])
         found["source"] = first.removesuffix("\r")
         self.clear(found)
-        kept = {name: found[name] for name in ("metadata", "attachments") if name in found}
-        kept = {**copy.deepcopy(kept), "cell_type": found["cell_type"], "source": rest}
-        if kept["cell_type"] == "code":
-            kept.pop("attachments", None)
-        self.new(self.marks[id(found)][1], {**kept, **self.new_id()})
+        copied_members = {
+            name: found[name] for name in ("metadata", "attachments") if name in found
+        }
+        copied_members = {
+            **copy.deepcopy(copied_members),
+            "cell_type": found["cell_type"],
+            "source": rest,
+        }
+        if copied_members["cell_type"] == "code":
+            copied_members.pop("attachments", None)
+        self.new(self.marks[id(found)][1], {**copied_members, **self.new_id()})
 
     def merge(self, cells: Any) -> None:
-        found = self.several(None, cells)
+        found = self.find_cells(None, cells)
         now = [id(cell) for cell in self.now]
         first = now.index(id(found[0]))
         if now[first : first + len(found)] != [id(cell) for cell in found]:
-            raise Refused("invalid_operation")
+            raise RefusedByModel("invalid_operation")
         if len({cell["cell_type"] for cell in found}) > 1:
-            raise Refused("invalid_operation")
+            raise RefusedByModel("invalid_operation")
         for one in found:
             self.protected(one, "editable")
         gathered = [cell["attachments"] for cell in found if "attachments" in cell]
         for one, other in itertools.combinations(gathered, 2):
             if any(one[name] != other[name] for name in one.keys() & other.keys()):
-                raise Refused("invalid_operation")
+                raise RefusedByModel("invalid_operation")
         if gathered:
             found[0]["attachments"] = dict(itertools.chain(*(one.items() for one in gathered)))
         found[0]["source"] = "\n".join(cell["source"] for cell in found)
         self.clear(found[0])
         for one in found[1:]:
             self.protected(one, "deletable")
-            self.take(one)
+            self.remove(one)
             self.gone.append(one)
 
     def clear_outputs(
         self, cell: Any = None, cells: Any = None, expect: JSON = None, **everything: bool
     ) -> None:
-        chosen = self.now if everything else self.several(cell, cells, expect)
+        chosen = self.now if everything else self.find_cells(cell, cells, expect)
         for one in chosen:
             shows = one.get("outputs") or one.get("execution_count") is not None
             if not everything or (one["cell_type"] == "code" and shows):
@@ -403,8 +409,8 @@ class Batch:
             return
         last = self.part(found.stop - 1)
         if cell_type != "markdown":
-            raise Refused("invalid_operation")
-        new = sections.inserted(source)
+            raise RefusedByModel("invalid_operation")
+        new = sections.build_insertion(source)
         self.change(last, sections.append(*self.cut(found, last), new))
 
     def replace_section(self, section: str, source: str, cell_type: str = "markdown") -> None:
@@ -413,8 +419,8 @@ class Batch:
         before, part, after = self.cut(found, head)
         if found.stop == found.cell + 1 and (found.within or cell_type == "markdown"):
             if cell_type != "markdown":
-                raise Refused("invalid_operation")
-            new = sections.inserted(source)
+                raise RefusedByModel("invalid_operation")
+            new = sections.build_insertion(source)
             self.change(head, sections.replace(before, part, after, new))
             return
         self.change(head, sections.replace(before, part, after, ""))
@@ -424,7 +430,7 @@ class Batch:
                 self.change(last, "\n".join(self.cut(found, last)[2]))
             elif not any(self.cells[at] is other for other in self.gone):
                 self.protected(self.cells[at], "deletable")
-                self.take(self.cells[at])
+                self.remove(self.cells[at])
                 self.gone.append(self.cells[at])
         self.new_in_section(self.marks[id(head)][1], source, cell_type)
 
@@ -438,11 +444,11 @@ class Batch:
                     self.change(cell, text)
                     removed = True
         if not removed:
-            raise Refused("text_mismatch")
+            raise RefusedByModel("text_mismatch")
 
     def new_in_section(self, mark: object, source: str, cell_type: str) -> None:
         named = self.new_id()
-        cell = {"cell_type": cell_type, "metadata": {}, "source": with_line_feeds(source)}
+        cell = {"cell_type": cell_type, "metadata": {}, "source": normalize_line_ends(source)}
         self.new(mark, {**cell, **named})
 
     def change(self, cell: JSON, text: str) -> None:
@@ -454,13 +460,13 @@ class Batch:
         sources = [cell["source"] if cell["cell_type"] == "markdown" else "" for cell in self.was]
         found = sections.find(sources, name)
         if len(found) != 1:
-            raise Refused("ambiguous_section" if found else "section_not_found")
+            raise RefusedByModel("ambiguous_section" if found else "section_not_found")
         return found[0]
 
     def part(self, at: int) -> JSON:
         cell = self.cells[at]
         if cell["cell_type"] != "markdown" or any(cell is other for other in self.gone):
-            raise Refused("invalid_operation")
+            raise RefusedByModel("invalid_operation")
         return cell
 
     def cut(self, found: sections.Section, cell: JSON) -> tuple[list[str], list[str], list[str]]:
@@ -470,7 +476,7 @@ class Batch:
         if cell is self.cells[found.cell]:
             heads = [at for at, line in enumerate(lines) if line == found.line]
             if len(heads) != 1:
-                raise Refused("invalid_operation")
+                raise RefusedByModel("invalid_operation")
             start = heads[0] + 1
-        stop = sections.end(lines, found.level, start)
+        stop = sections.find_end(lines, found.level, start)
         return lines[:start], lines[start:stop], lines[stop:]

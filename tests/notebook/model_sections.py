@@ -45,13 +45,13 @@ def find(sources: list[str], name: str) -> list[Section]:
     return chosen
 
 
-def inserted(content: str) -> str:
+def build_insertion(content: str) -> str:
     """Mark the headings of what a batch inserts."""
     lines = content.split("\n")
     return "\n".join(line + INSERTED if HEADING.fullmatch(line) else line for line in lines)
 
 
-def end(lines: list[str], level: int, start: int) -> int:
+def find_end(lines: list[str], level: int, start: int) -> int:
     """The number of the first line that ends a section of a level."""
     for at in range(start, len(lines)):
         found = HEADING.fullmatch(lines[at])
@@ -60,7 +60,7 @@ def end(lines: list[str], level: int, start: int) -> int:
     return len(lines)
 
 
-def items(lines: list[str]) -> list[int | None]:
+def list_items(lines: list[str]) -> list[int | None]:
     """For each line the number of the first line of the list item it is in."""
     owners: list[int | None] = []
     owner: int | None = None
@@ -84,20 +84,20 @@ def items(lines: list[str]) -> list[int | None]:
 
 def append(before: list[str], part: list[str], after: list[str], content: str) -> str:
     """Put content behind the last line that says something."""
-    said = before + part
+    lines = before + part
     new = content.strip("\n").split("\n") if content.strip() else []
     if not new:
-        return "\n".join(said + after)
+        return "\n".join(lines + after)
     blanks = []
-    while said and not said[-1]:
-        blanks.append(said.pop())
+    while lines and not lines[-1]:
+        blanks.append(lines.pop())
     # The heading, which is the last line before, begins the section.
-    scope = said[max(0, len(before) - 1) :]
-    listed = bool(scope) and items(scope)[-1] is not None and new[0].startswith("- ")
-    gap = [""] if said and not listed else []
+    scope = lines[max(0, len(before) - 1) :]
+    listed = bool(scope) and list_items(scope)[-1] is not None and new[0].startswith("- ")
+    gap = [""] if lines and not listed else []
     if after and not blanks:
         blanks = [""]
-    return "\n".join([*said, *gap, *new, *blanks, *after])
+    return "\n".join([*lines, *gap, *new, *blanks, *after])
 
 
 def replace(before: list[str], part: list[str], after: list[str], content: str) -> str:
@@ -122,7 +122,7 @@ def replace(before: list[str], part: list[str], after: list[str], content: str) 
 
 def remove(before: list[str], part: list[str], after: list[str], match: str) -> str | None:
     """Take out the list items that contain a text; None if there are none."""
-    owners = items(part)
+    owners = list_items(part)
     texts: dict[int, str] = {}
     for line, owner in zip(part, owners, strict=True):
         if owner is not None:
@@ -131,18 +131,18 @@ def remove(before: list[str], part: list[str], after: list[str], match: str) -> 
     chosen = [owner for owner, text in texts.items() if match.lower() in text.lower()]
     if not chosen:
         return None
-    gone = {at for at, owner in enumerate(owners) if owner in chosen}
+    removed_lines = {at for at, owner in enumerate(owners) if owner in chosen}
     for owner in chosen:
         above, below = owner - 1, max(at for at, one in enumerate(owners) if one == owner) + 1
-        while above in gone:
+        while above in removed_lines:
             above -= 1
         if above >= 0 and not part[above]:
             # The last of all lines is only what is behind the last line break.
             while below < len(part) - (not after) and not part[below]:
-                gone.add(below)
+                removed_lines.add(below)
                 below += 1
-    rest = [*before, *(line for at, line in enumerate(part) if at not in gone)]
-    if not after and len(part) - 1 in gone:
+    rest = [*before, *(line for at, line in enumerate(part) if at not in removed_lines)]
+    if not after and len(part) - 1 in removed_lines:
         while rest and not rest[-1]:
             rest.pop()
     return "\n".join([*rest, *after])

@@ -1,4 +1,4 @@
-"""What every edit must keep and must mean, whatever notebook it is made on."""
+"""What every edit must preserve and must mean, for any notebook."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.splices import apply_splices, invert_splices
 from tests.notebook import model
-from tests.notebook.lazy.recording_buffer import Parked
+from tests.notebook.lazy.fake_buffer import FakeBuffer
 
 SOURCE = 'a = "1"\n# ünïcödé \U0001f600 \\ \t\nb'
 NEW_ID = "fresh-id"
@@ -24,23 +24,23 @@ NEW_ID = "fresh-id"
 _DECODER = msgspec.json.Decoder(list[Operation])
 
 
-def fresh_ids() -> Iterator[str]:
+def generate_ids() -> Iterator[str]:
     """The ids that new cells get, in order."""
     return (f"{NEW_ID}-{n}" if n else NEW_ID for n in itertools.count())
 
 
 def edit(document: Document, *operations: dict[str, Any]) -> EditPlan:
     batch = _DECODER.decode(json.dumps(operations).encode())
-    return apply_operations(document, batch, fresh_id=fresh_ids().__next__)
+    return apply_operations(document, batch, fresh_id=generate_ids().__next__)
 
 
-def bytes_of(document: Document, cells: Iterable[int]) -> Counter[bytes]:
+def count_cell_bytes(document: Document, cells: Iterable[int]) -> Counter[bytes]:
     """The bytes of cells."""
     spans = (document.cell_spans[at] for at in cells)
     return Counter(document.text[span.start : span.stop] for span in spans)
 
 
-def around(document: Document) -> list[bytes]:
+def list_rest(document: Document) -> list[bytes]:
     """The bytes before and after the array of cells, without the notebook's metadata."""
     text, cells, metadata = document.text, document.cells_span, document.metadata_span
     parts = [(0, cells.start + 1), (cells.stop - 1, len(text))]
@@ -53,30 +53,36 @@ def around(document: Document) -> list[bytes]:
     return [text[start:stop] for start, stop in parts]
 
 
-def check_results(label: str, applied: EditPlan, after: Document, expected: model.Batch) -> None:
+def check_results(
+    label: str, applied: EditPlan, after: Document, expected: model.ModelBatch
+) -> None:
     """Check that the cells of an answer are where it says."""
     for result in applied.results:
-        for told in [result] if result.cells is msgspec.UNSET else result.cells:
-            if told.cell_id is not None and told.index is not None and told.source is msgspec.UNSET:
-                gone = any(cell.get("id") == told.cell_id for cell in expected.gone)
-                assert gone or after.heads[told.index][0] == told.cell_id, label
+        for cell_result in [result] if result.cells is msgspec.UNSET else result.cells:
+            if (
+                cell_result.cell_id is not None
+                and cell_result.index is not None
+                and cell_result.source is msgspec.UNSET
+            ):
+                is_deleted = any(cell.get("id") == cell_result.cell_id for cell in expected.gone)
+                assert is_deleted or after.heads[cell_result.index][0] == cell_result.cell_id, label
 
 
-def check(label: str, document: Document, operations: list[dict[str, Any]]) -> bytes | None:
+def check_batch(label: str, document: Document, operations: list[dict[str, Any]]) -> bytes | None:
     """Check a batch against the model; give the notebook after it, or None if it is refused."""
     label = f"{label}: {operations}"
     before_value = model.loads(document.text[:])
-    expected = model.Batch(before_value, fresh_ids())
+    expected = model.ModelBatch(before_value, generate_ids())
     try:
         for operation in operations:
-            expected.do(operation)
-    except model.Refused as refused:
+            expected.apply(operation)
+    except model.RefusedByModel as error:
         try:
             edit(document, *operations)
-        except NbEditError as refusal:
-            assert refusal.reason == str(refused), label  # noqa: PT017 -- the other way round below
+        except NbEditError as raised_error:
+            assert raised_error.reason == str(error), label  # noqa: PT017 -- the other way round below
             return None
-        raise AssertionError(label) from refused
+        raise AssertionError(label) from error
     applied = edit(document, *operations)
     text = apply_splices(document.text, applied.splices)
     after = Document.parse(text)
@@ -85,21 +91,21 @@ def check(label: str, document: Document, operations: list[dict[str, Any]]) -> b
         assert getattr(renewed, part) == getattr(after, part), (label, part)
 
     if document.metadata_span is not None:
-        assert around(after) == around(document), label
-    kept = bytes_of(document, expected.untouched())
-    assert not kept - bytes_of(after, range(len(after))), label
+        assert list_rest(after) == list_rest(document), label
+    untouched_bytes = count_cell_bytes(document, expected.untouched())
+    assert not untouched_bytes - count_cell_bytes(after, range(len(after))), label
     if expected.top.get("metadata") == before_value.get("metadata"):
         assert after.written_metadata == document.written_metadata, label
 
     after_value = model.loads(text)
-    assert [model.joined(cell) for cell in after_value.pop("cells")] == expected.result, label
+    assert [model.join_source(cell) for cell in after_value.pop("cells")] == expected.result, label
     assert after_value == expected.top, label
     assert applied.total_cells == len(after), label
     check_results(label, applied, after, expected)
     assert apply_splices(text, invert_splices(document.text, applied.splices)) == document.text, (
         label
     )
-    parked = edit(Document.parse(Parked(document.text[:])), *operations)
+    parked = edit(Document.parse(FakeBuffer(document.text[:])), *operations)
     assert (parked.splices, parked.results) == (applied.splices, applied.results), label
     assert parked.build_record().encode() == applied.build_record().encode(), label
     if expected.is_unchanged(before_value):

@@ -1,4 +1,4 @@
-"""Notebooks as Hypothesis makes them up: every layout, every oddity that Jupyter or we can read."""
+"""Hypothesis strategies for notebooks: all layouts and oddities that are readable."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Layout:
     slashes: bool
 
     def string(self, value: str) -> str:
-        written = json.dumps(value, ensure_ascii=self.ascii)
-        return written.replace("/", "\\/") if self.slashes else written
+        text = json.dumps(value, ensure_ascii=self.ascii)
+        return text.replace("/", "\\/") if self.slashes else text
 
     def write(self, value: Any, depth: int = 0) -> str:
         if isinstance(value, Token):

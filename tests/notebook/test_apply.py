@@ -1,4 +1,4 @@
-"""What a batch does to bytes, what it answers and shows, and what the model does not know.
+"""Batches: bytes, results and diffs, and what the model does not cover.
 
 What the operations mean is held against the model, in `test_properties`, `test_stateful` and
 `test_corpus`, and stands in a table in `tests/handlers/test_operation_table.py`.
@@ -12,12 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from jupyter_nbedit.errors import (
-    CellChanged,
-    CellProtected,
-    InvalidNotebook,
-    InvalidOperation,
-)
+from jupyter_nbedit.errors import CellChanged, CellProtected, InvalidNotebook, InvalidOperation
 from jupyter_nbedit.notebook.actions import apply_operation
 from jupyter_nbedit.notebook.diff import render_unified_diff
 from jupyter_nbedit.notebook.document import Document, compute_source_hash
@@ -270,9 +265,9 @@ def test_cells_with_different_attachments_of_the_same_name_are_not_merged() -> N
         samples.markdown("x", f"c{n}", attachments={"p": one}) for n, one in ((1, ONE), (2, OTHER))
     ]
 
-    with pytest.raises(InvalidOperation) as refusal:
+    with pytest.raises(InvalidOperation) as error:
         edit(notebook(*cells), {"op": "merge", "cells": ["c1", "c2"]})
-    assert refusal.value.details == {"cell": "c2", "operation": 0}
+    assert error.value.details == {"cell": "c2", "operation": 0}
 
 
 # Refusals ----------------------------------------------------------------------------------------
@@ -312,9 +307,9 @@ def test_expect_compares_the_cell_before_the_batch() -> None:
 def test_a_protected_cell_can_be_edited_after_it_is_made_editable(
     operations: list[dict[str, Any]],
 ) -> None:
-    with pytest.raises(CellProtected) as refusal:
+    with pytest.raises(CellProtected) as error:
         edit(NOTEBOOK, *operations)
-    assert refusal.value.details["operation"] == len(operations) - 1
+    assert error.value.details["operation"] == len(operations) - 1
 
     free = [set_metadata("d", editable=None, k=3), set_metadata("e", deletable=True)]
     assert edit(NOTEBOOK, *free, *operations[:1]).splices

@@ -1,4 +1,4 @@
-"""A script does to cells what the edit did to the bytes, and mentions nothing else."""
+"""A cell patch does to cells what the edit did to the bytes, and nothing else."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def notebook(cells: Cells, metadata: dict[str, Any] | None = None, minor: int = 
     return Document.parse(json.dumps(value).encode())
 
 
-def played(cells: Cells, steps: CellPatch) -> Cells:
+def apply_patch(cells: Cells, steps: CellPatch) -> Cells:
     """Do the steps as their description says."""
     now = [dict(cell) for cell in cells]
     for change in steps.changes:
@@ -90,8 +90,8 @@ def edits(draw: st.DrawFn) -> tuple[Cells, Cells]:
         elif how == "move":
             after.insert(draw(st.integers(0, len(after) - 1)), after.pop(at))
         elif how == "change":
-            kept = {"id": after[at]["id"]} if ids else {}
-            after[at] = {**kept, **draw(cell)}
+            cell_id = {"id": after[at]["id"]} if ids else {}
+            after[at] = {**cell_id, **draw(cell)}
         elif after[at]["cell_type"] == "code":
             after[at] = {**after[at], "outputs": [], "execution_count": None}
     return before, after
@@ -99,15 +99,15 @@ def edits(draw: st.DrawFn) -> tuple[Cells, Cells]:
 
 @given(edits(), st.sets(st.integers(0, 6)))
 def test_a_patch_turns_the_cells_before_into_the_cells_after(
-    edit: tuple[Cells, Cells], taken: set[int]
+    edit: tuple[Cells, Cells], moved_cells: set[int]
 ) -> None:
     before, after = edit
     for steps in (
         compute_patch(notebook(before), notebook(after)),
         # Whichever cells the edit took, too.
-        compute_patch(notebook(before), notebook(after), taken),
+        compute_patch(notebook(before), notebook(after), moved_cells),
     ):
-        assert played(before, steps) == after
+        assert apply_patch(before, steps) == after
         assert is_applied(steps, notebook(after))
 
 
@@ -124,15 +124,13 @@ def test_a_patch_does_not_mention_unchanged_cells_that_do_not_move(
         assert before[change.index] not in after
     then, now = [one["id"] for one in before], [one["id"] for one in after]
     if [one for one in now if one in then] == [one for one in then if one in now]:
-        gone = {step.index for step in steps.removed}
-        assert not any(before[index] in after for index in gone)
+        removed_indices = {step.index for step in steps.removed}
+        assert not any(before[index] in after for index in removed_indices)
         assert not any(isinstance(step, MovedCell) for step in steps.placed)
 
 
 @given(st.lists(code, min_size=1, max_size=5))
-def test_notebooks_are_compared_by_value_and_not_by_formatting(
-    cells: Cells,
-) -> None:
+def test_notebooks_are_compared_by_value_and_not_by_formatting(cells: Cells) -> None:
     cells = [{"id": f"c{n}", **one} for n, one in enumerate(cells)]
     lines = [{**one, "source": one["source"].splitlines(keepends=True)} for one in cells]
     steps = compute_patch(notebook(cells), notebook(lines))
@@ -144,7 +142,7 @@ def raw(*ids: str) -> Cells:
 
 
 @pytest.mark.parametrize(
-    ("after", "taken", "moved"),
+    ("after", "moved_cells", "moved"),
     [
         ("bcdefghia", set(), "a"),
         ("ba", {0}, "a"),
@@ -153,10 +151,10 @@ def raw(*ids: str) -> Cells:
     ],
 )
 def test_a_patch_moves_the_fewest_cells_and_those_of_the_edit(
-    after: str, taken: set[int], moved: str
+    after: str, moved_cells: set[int], moved: str
 ) -> None:
     before = raw(*sorted(after))
-    steps = compute_patch(notebook(before), notebook(raw(*after)), taken)
+    steps = compute_patch(notebook(before), notebook(raw(*after)), moved_cells)
     assert [step.cell_id for step in steps.placed] == list(moved)
     assert all(after[step.index] == step.cell_id for step in steps.placed)
 

@@ -1,4 +1,4 @@
-"""Real notebooks, every operation: all other bytes stay, and every edit can be taken back.
+"""Real notebooks, every operation: all other bytes stay, and every edit can be undone.
 
 By day a part of the notebooks is taken, others for each test, and an operation is tried at one
 place of each; the nightly run takes all notebooks and several places.
@@ -22,7 +22,7 @@ from jupyter_nbedit.notebook.markdown.blocks import list_headings
 from jupyter_nbedit.notebook.sections import Outline
 from jupyter_nbedit.notebook.splices import apply_splices, invert_splices
 from jupyter_nbedit.notebook.undo.record import UndoRecord
-from tests.notebook.oracle import SOURCE, around, bytes_of, check, edit
+from tests.notebook.oracle import SOURCE, check_batch, count_cell_bytes, edit, list_rest
 from tests.notebook.undo.oracle import Batch, check_newest, check_older
 from tests.support import corpora
 from tests.support.sampling import is_nightly
@@ -210,7 +210,7 @@ def test_an_operation_preserves_all_other_bytes_and_matches_the_model(
     edits = 0
     for path, document in documents(cases.__name__):
         for case in cases(document):
-            edits += check(str(path), document, case) is not None
+            edits += check_batch(str(path), document, case) is not None
     assert edits > 150 // STEP
 
 
@@ -228,7 +228,7 @@ def worked_on(left: Document, record: UndoRecord) -> bytes | None:
         return None
 
 
-def saved(text: bytes) -> bytes:
+def save(text: bytes) -> bytes:
     """Return what a save by a tab makes of a notebook: Jupyter writes all of it anew."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -239,7 +239,7 @@ def saved(text: bytes) -> bytes:
 def can_be_saved(text: bytes) -> bool:
     """Return whether nbformat can read it, and makes up no ids, which would be others each time."""
     try:
-        return Document.parse(text).ids.keys() == Document.parse(saved(text)).ids.keys()
+        return Document.parse(text).ids.keys() == Document.parse(save(text)).ids.keys()
     except Exception:  # noqa: BLE001 -- whatever it raises, no tab can save it
         return False
 
@@ -260,11 +260,11 @@ def test_undo_restores_all_bytes_or_those_of_the_cells_of_an_older_edit(
             text = worked_on(*found)
             if text is None:
                 continue
-            refused = check_older(before, *found, text)
-            count["older" if refused is None else "alike"] += 1
+            reasons = check_older(before, *found, text)
+            count["older" if reasons is None else "alike"] += 1
             if can_be_saved(text) and can_be_saved(before.text[:]):
-                refused = check_older(before, *found, saved(text), saved)
-                count["older" if refused is None else "alike"] += 1
+                reasons = check_older(before, *found, save(text), save)
+                count["older" if reasons is None else "alike"] += 1
     # Few notebooks would prove little, and are too few for a share.
     assert count["newest"] > (10 if NIGHTLY else 2)
     # Cells without ids that look alike cannot be told apart.
@@ -316,7 +316,7 @@ def test_headings_equal_those_of_a_markdown_parser() -> None:
 
 
 def test_section_operations_preserve_all_other_bytes() -> None:
-    done: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for path, document in documents("sections of notebooks"):
         was_valid = validates(document.text[:])
         for [operation] in sections(document):
@@ -328,14 +328,16 @@ def test_section_operations_preserve_all_other_bytes() -> None:
             text = apply_splices(document.text, splices)
             now = Document.parse(text)
             others = set(range(len(document))) - set(Outline(document).find_section(name).cells)
-            assert around(now) == around(document), f"{path}: {operation}"
-            kept = bytes_of(document, others)
-            assert not kept - bytes_of(now, range(len(now))), f"{path}: {operation}"
+            assert list_rest(now) == list_rest(document), f"{path}: {operation}"
+            untouched_bytes = count_cell_bytes(document, others)
+            assert not untouched_bytes - count_cell_bytes(now, range(len(now))), (
+                f"{path}: {operation}"
+            )
             assert apply_splices(text, invert_splices(document.text, splices)) == document.text
             if operation["op"] != "remove_entry":
                 held = [now.get_cell(at).source for at in Outline(now).find_section(name).cells]
                 assert SOURCE in "\n".join(held), f"{path}: {operation}"
             assert not was_valid or validates(text), f"{path}: {operation}"
-            done[operation["op"]] += 1
-    assert len(done) == 3
-    assert min(done.values()) >= 25 // STEP
+            counts[operation["op"]] += 1
+    assert len(counts) == 3
+    assert min(counts.values()) >= 25 // STEP

@@ -1,4 +1,4 @@
-"""What changes in a text is little, and fits beside what others change in it."""
+"""Differences of texts are small, and can be applied beside other changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ texts = st.text(st.sampled_from("ab \n(😀é\ŕx"), max_size=40)
 sources = st.one_of(texts, st.lists(texts, max_size=6).map("\n".join), st.text(max_size=30))
 
 
-def changed(text: str, changes: list[Hunk]) -> str:
+def apply_changes(text: str, changes: list[Hunk]) -> str:
     for start, stop, new in reversed(changes):
         text = text[:start] + new + text[stop:]
     return text
@@ -25,7 +25,7 @@ def test_hunks_turn_one_text_into_the_other_and_each_changes_something(
     before: str, after: str
 ) -> None:
     found = list_hunks(before, after)
-    assert changed(before, found) == after
+    assert apply_changes(before, found) == after
     assert all(one.stop <= next_.start for one, next_ in pairwise(found))
     assert all(before[one.start : one.stop] != one.text for one in found)
     assert is_still_applied(before, after, after)
@@ -50,7 +50,7 @@ def test_text_that_a_user_typed_elsewhere_and_the_change_are_both_kept(
     before, now = left + middle + right, left + middle + typed
     found = rebase_hunks(list_hunks(left, edited), before, now)
     if found is not None:
-        assert changed(now, found) == edited + middle + typed
+        assert apply_changes(now, found) == edited + middle + typed
     # It may touch what is typed only if the common middle repeats itself there.
     assert found is not None or "\n" in typed + right or "#" in typed + right
 

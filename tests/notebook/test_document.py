@@ -1,4 +1,4 @@
-"""A document: what its cells are and say, and how they are addressed."""
+"""Documents: their cells, and the addresses of cells."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jupyter_nbedit.notebook.document import (
     write_new_notebook,
 )
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
-from tests.notebook.lazy.recording_buffer import Parked
+from tests.notebook.lazy.fake_buffer import FakeBuffer
 from tests.support import samples
 from tests.support.sampling import is_nightly, seeded_random
 
@@ -34,9 +34,9 @@ def raw(**members: Any) -> dict[str, Any]:
     return {"cell_type": "raw", "metadata": {}, "source": "", **members}
 
 
-@pytest.mark.parametrize("kept", [bytes, Parked], ids=["in memory", "not in memory"])
-def test_a_document_has_the_spans_of_its_parts(kept: Callable[[bytes], Any]) -> None:
-    found = Document.parse(kept(THREE))
+@pytest.mark.parametrize("buffer_type", [bytes, FakeBuffer], ids=["in memory", "not in memory"])
+def test_a_document_has_the_spans_of_its_parts(buffer_type: Callable[[bytes], Any]) -> None:
+    found = Document.parse(buffer_type(THREE))
 
     assert found.text[:] == THREE
     assert found.hash == hashlib.sha256(THREE).hexdigest()
@@ -88,9 +88,9 @@ def test_a_source_is_a_string_or_a_list_of_strings() -> None:
     assert document({"cell_type": "raw"}).get_cell(0).source == ""
     odds: tuple[Any, ...] = (1, None, {}, ["a", 1], [None])
     for odd in odds:
-        with pytest.raises(InvalidNotebook) as refusal:
+        with pytest.raises(InvalidNotebook) as error:
             _ = document(raw(), raw(source=odd)).get_cell(1).source
-        assert refusal.value.details == {"index": 1}
+        assert error.value.details == {"index": 1}
 
 
 def test_a_source_with_a_lone_surrogate_has_a_hash() -> None:
@@ -110,9 +110,9 @@ def test_a_cell_with_a_duplicate_essential_name_is_refused(name: str) -> None:
     if name == "x":
         assert found.read_value("x") == "raw"
         return
-    with pytest.raises(InvalidNotebook) as refusal:
+    with pytest.raises(InvalidNotebook) as error:
         _ = found.members
-    assert refusal.value.details == {"index": 1, "member": name}
+    assert error.value.details == {"index": 1, "member": name}
 
 
 @pytest.mark.parametrize("name", ["cells", "metadata", "nbformat", "nbformat_minor", "x"])
@@ -121,9 +121,9 @@ def test_a_notebook_with_a_duplicate_essential_name_is_refused(name: str) -> Non
     if name == "x":
         assert len(Document.parse(b"{" + twice + THREE[1:])) == 3
         return
-    with pytest.raises(InvalidNotebook) as refusal:
+    with pytest.raises(InvalidNotebook) as error:
         Document.parse(b"{" + twice + THREE[1:])
-    assert refusal.value.details == {"member": name}
+    assert error.value.details == {"member": name}
 
 
 @pytest.mark.parametrize(
@@ -146,13 +146,13 @@ def test_a_notebook_with_a_duplicate_essential_name_is_refused(name: str) -> Non
         (b'{"nbformat":4,"cells":[{"cell_type":NaN}]}', {"index": 0}),
     ],
 )
-@pytest.mark.parametrize("kept", [bytes, Parked], ids=["in memory", "not in memory"])
+@pytest.mark.parametrize("buffer_type", [bytes, FakeBuffer], ids=["in memory", "not in memory"])
 def test_an_invalid_notebook_is_refused_with_the_missing_part(
-    text: bytes, details: dict[str, Any], kept: Callable[[bytes], Any]
+    text: bytes, details: dict[str, Any], buffer_type: Callable[[bytes], Any]
 ) -> None:
-    with pytest.raises(InvalidNotebook) as refusal:
-        Document.parse(kept(text))
-    assert refusal.value.details == details
+    with pytest.raises(InvalidNotebook) as error:
+        Document.parse(buffer_type(text))
+    assert error.value.details == details
 
 
 def test_a_cell_header_that_msgspec_refuses_is_read_like_json_loads() -> None:
@@ -182,9 +182,9 @@ def test_an_address_is_an_id_or_an_index(address: str | int, index: int) -> None
     ["b", "", "cell-6", "cell-", "cell-01", "Cell-1", "cell-x", "1", 6, "cell-" + "1" * 10],
 )
 def test_an_unknown_address_is_refused_with_the_existing_ones(address: str | int) -> None:
-    with pytest.raises(CellNotFound) as refusal:
+    with pytest.raises(CellNotFound) as error:
         NAMED.locate(address)
-    assert refusal.value.details == {
+    assert error.value.details == {
         "cell": address,
         "available_ids": ["a", "7", "twice", "twice", "cell-4", "cell-0"],
         "total_cells": 6,
@@ -192,15 +192,15 @@ def test_an_unknown_address_is_refused_with_the_existing_ones(address: str | int
 
 
 def test_at_most_ten_ids_are_listed() -> None:
-    with pytest.raises(CellNotFound) as refusal:
+    with pytest.raises(CellNotFound) as error:
         document(*[raw(id=f"x{n}") for n in range(11)]).locate("b")
-    assert refusal.value.details["available_ids"] == [f"x{n}" for n in range(10)]
+    assert error.value.details["available_ids"] == [f"x{n}" for n in range(10)]
 
 
 def test_an_id_of_two_cells_is_refused_with_both() -> None:
-    with pytest.raises(AmbiguousCell) as refusal:
+    with pytest.raises(AmbiguousCell) as error:
         NAMED.locate("twice")
-    assert refusal.value.details == {"cell": "twice", "indexes": [2, 3]}
+    assert error.value.details == {"cell": "twice", "indexes": [2, 3]}
 
 
 def test_a_string_of_digits_is_an_index_unless_it_is_an_id() -> None:
@@ -262,7 +262,7 @@ def test_a_document_after_splices_equals_the_parsed_spliced_text(before: Documen
         ]
         whole = parts(partial(Document.parse, apply_splices(before.text, splices)))
         assert parts(partial(before.apply_splices, splices)) == whole, splices
-        parked = Document.parse(Parked(before.text[:]))
+        parked = Document.parse(FakeBuffer(before.text[:]))
         assert parts(partial(parked.apply_splices, splices)) == whole, splices
         outcomes[whole == "refused"] += 1
     assert min(outcomes.values()) > 30

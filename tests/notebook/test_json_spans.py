@@ -4,7 +4,7 @@ import pytest
 
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.json_spans import MalformedJSON, Span
-from tests.notebook.lazy.recording_buffer import Parked
+from tests.notebook.lazy.fake_buffer import FakeBuffer
 
 DEEP = 100_000
 
@@ -91,13 +91,13 @@ def test_a_truncated_character_at_the_end_is_refused_at_any_length() -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 63, 64, 65, 200])
 def test_a_container_of_only_white_space_is_empty(size: int) -> None:
-    for kept in (bytes, Parked):
+    for buffer_type in (bytes, FakeBuffer):
         for brackets in (b"[]", b"{}"):
             blank = b" \t\r\n"[size % 4 :][:1] * size
             text = b"x" + brackets[:1] + blank + brackets[1:] + b"y"
-            assert json_spans.is_empty(kept(text), Span(1, len(text) - 1))
+            assert json_spans.is_empty(buffer_type(text), Span(1, len(text) - 1))
             full = b"x" + brackets[:1] + blank + b"0" + blank + brackets[1:] + b"y"
-            assert not json_spans.is_empty(kept(full), Span(1, len(full) - 1))
+            assert not json_spans.is_empty(buffer_type(full), Span(1, len(full) - 1))
 
 
 @pytest.mark.parametrize("text", [b'[NaN, [[], "]"', b'[NaN, "a'])

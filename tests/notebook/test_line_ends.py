@@ -1,4 +1,4 @@
-"""Line ends in the texts of a request, and those of the cells that they come into."""
+"""Line ends of texts in a request, and of the cells that receive them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jupyter_nbedit.errors import CellChanged, TextMismatch
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.splices import apply_splices
-from tests.notebook.oracle import check, edit
+from tests.notebook.oracle import check_batch, edit
 from tests.support import samples
 
 CRLF = "a = 1\r\nb = 2\r\nc = 3"
@@ -63,7 +63,7 @@ operations = st.one_of(
 def test_texts_get_the_line_ends_of_the_cell_like_in_the_model(
     current: str, operation: JSON
 ) -> None:
-    check("line ends", document(current), [operation])
+    check_batch("line ends", document(current), [operation])
 
 
 @pytest.mark.parametrize(
@@ -104,10 +104,10 @@ def test_a_section_within_a_cell_keeps_the_line_ends_of_the_cell(op: str, newlin
 
 
 def test_a_missing_or_ambiguous_text_is_refused_with_its_lines_in_a_crlf_cell() -> None:
-    with pytest.raises(TextMismatch) as refused:
+    with pytest.raises(TextMismatch) as error:
         sources("a\r\nb\r\na\r\n", replace_text("a\n", "c"))
 
-    assert (refused.value.details["count"], refused.value.details["lines"]) == (2, [1, 3])
+    assert (error.value.details["count"], error.value.details["lines"]) == (2, [1, 3])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Metadata of requests, judged as nbformat's own schema does, which the model asks."""
+"""Metadata in requests, validated like in nbformat's own schema, which the model uses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from jupyter_nbedit.notebook.document import Document
 from tests.notebook.model import defined_members
-from tests.notebook.oracle import check
+from tests.notebook.oracle import check_batch
 from tests.support import samples
 
 OWNERS = ("notebook", "code", "markdown", "raw")
@@ -71,10 +71,10 @@ def test_a_value_is_refused_if_and_only_if_nbformat_refuses_it(
     where: tuple[str, int, str], value: Any
 ) -> None:
     owner, minor, name = where
-    check("metadata", document(owner, minor, {}), [set_metadata(owner, {name: value})])
+    check_batch("metadata", document(owner, minor, {}), [set_metadata(owner, {name: value})])
     if owner != "notebook":
         insert = {"op": "insert", "at": "end", "source": "x", "cell_type": owner}
-        check("metadata", document(owner, minor, {}), [{**insert, "metadata": {name: value}}])
+        check_batch("metadata", document(owner, minor, {}), [{**insert, "metadata": {name: value}}])
 
 
 @pytest.mark.parametrize("owner", OWNERS)
@@ -83,14 +83,14 @@ def test_a_member_is_validated_in_the_versions_that_define_it(owner: str) -> Non
         for minor in range(7):
             for value in (1, {"a": 1}):
                 operation = set_metadata(owner, {name: value})
-                check("metadata", document(owner, minor, {}), [operation])
+                check_batch("metadata", document(owner, minor, {}), [operation])
 
 
 def test_the_result_of_a_metadata_patch_is_validated() -> None:
     before = document("notebook", 5, {"kernelspec": {"name": "x", "display_name": "X"}})
 
-    assert not check("", before, [set_metadata("notebook", {"kernelspec": {"name": None}})])
-    assert check("", before, [set_metadata("notebook", {"kernelspec": {"name": "y"}})])
+    assert not check_batch("", before, [set_metadata("notebook", {"kernelspec": {"name": None}})])
+    assert check_batch("", before, [set_metadata("notebook", {"kernelspec": {"name": "y"}})])
 
 
 @pytest.mark.parametrize("owner", OWNERS)
@@ -98,16 +98,16 @@ def test_a_notebook_with_other_invalid_parts_stays_editable(owner: str) -> None:
     invalid = {"tags": "slow", "name": "", "kernelspec": {}, "title": 1, "format": 1}
     before = document(owner, 5, invalid)
 
-    assert check("", before, [set_metadata(owner, {"mine": 1})])
-    assert check("", before, [set_metadata(owner, dict.fromkeys(invalid))])
+    assert check_batch("", before, [set_metadata(owner, {"mine": 1})])
+    assert check_batch("", before, [set_metadata(owner, dict.fromkeys(invalid))])
     if owner != "notebook":
-        assert check("", before, [{"op": "replace", "cell": 0, "source": "y"}])
+        assert check_batch("", before, [{"op": "replace", "cell": 0, "source": "y"}])
 
 
 def test_a_member_of_another_cell_type_is_validated_after_a_change_of_type() -> None:
     before = document("markdown", 5, {"collapsed": "yes", "tags": "slow"})
     change = {"op": "replace", "cell": 0, "cell_type": "code"}
 
-    assert check("", before, [set_metadata("markdown", {"scrolled": 5})])
-    assert not check("", before, [change])
-    assert check("", before, [set_metadata("markdown", {"collapsed": None}), change])
+    assert check_batch("", before, [set_metadata("markdown", {"scrolled": 5})])
+    assert not check_batch("", before, [change])
+    assert check_batch("", before, [set_metadata("markdown", {"collapsed": None}), change])

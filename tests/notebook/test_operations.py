@@ -1,4 +1,4 @@
-"""What is refused before any notebook is looked at, because of its form.
+"""Operations that are refused before any notebook is read.
 
 `tests/handlers/test_bad_fields.py` holds the server against its own schema; what the limits of the
 schema are stands here.
@@ -19,7 +19,7 @@ from jupyter_nbedit.notebook.operations import (
     validate_metadata,
     validate_operation,
 )
-from tests.handlers.error_checks import nested
+from tests.handlers.error_checks import build_nested
 
 DECODER = msgspec.json.Decoder(Operation)
 LARGEST = 2**53 - 1
@@ -100,7 +100,7 @@ BAD: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def written(op: str, changes: dict[str, Any]) -> bytes:
+def encode_operation(op: str, changes: dict[str, Any]) -> bytes:
     """Write an operation with changes to what it has at least; `...` takes a field out."""
     fields = {"op": op, **LEAST.get(op, {}), **changes}
     return json.dumps({name: value for name, value in fields.items() if value is not ...}).encode()
@@ -112,17 +112,17 @@ def test_every_limit_of_an_operation_has_a_case() -> None:
 
 @pytest.mark.parametrize(("op", "changes"), GOOD)
 def test_a_valid_operation_is_decoded_unchanged(op: str, changes: dict[str, Any]) -> None:
-    decoded = DECODER.decode(written(op, changes))
+    decoded = DECODER.decode(encode_operation(op, changes))
     validate_operation(decoded)
     assert get_name(decoded) == op
     read = msgspec.to_builtins(decoded)
-    assert {**read, **json.loads(written(op, changes))} == read
+    assert {**read, **json.loads(encode_operation(op, changes))} == read
 
 
 @pytest.mark.parametrize(("op", "changes"), BAD)
 def test_an_invalid_operation_is_refused(op: str, changes: dict[str, Any]) -> None:
     with pytest.raises((InvalidOperation, msgspec.ValidationError)):
-        validate_operation(DECODER.decode(written(op, changes)))
+        validate_operation(DECODER.decode(encode_operation(op, changes)))
 
 
 @pytest.mark.parametrize("opening", [b"[", b'{"a": '])
@@ -134,13 +134,13 @@ def test_metadata_may_have_at_most_100_levels(opening: bytes) -> None:
         return json.loads(opening * (levels - 1) + b"1" + closing * (levels - 1))
 
     validate_metadata("metadata", deep(100))
-    for too_deep in (deep(101), json.loads(nested(500))):
+    for too_deep in (deep(101), json.loads(build_nested(500))):
         with pytest.raises(InvalidOperation):
             validate_metadata("metadata", too_deep)
 
 
 def test_omitted_fields_have_the_expected_defaults() -> None:
-    defaults = {op: msgspec.to_builtins(DECODER.decode(written(op, {}))) for op in LEAST}
+    defaults = {op: msgspec.to_builtins(DECODER.decode(encode_operation(op, {}))) for op in LEAST}
     for op in ("replace", "replace_text"):
         assert defaults[op]["outputs"] == "clear"
     for op in ("append_to_section", "replace_section"):

@@ -1,4 +1,4 @@
-"""Any notebook, any operation: the same promises as for the real ones."""
+"""Any notebook, any operation: the same guarantees as for real notebooks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
-from tests.notebook.oracle import check
+from tests.notebook.oracle import check_batch
 from tests.notebook.strategies import notebooks, texts
 
 # All other tests build on this.
@@ -88,7 +88,7 @@ def cases(draw: st.DrawFn) -> tuple[Document, list[dict[str, Any]]]:
 def test_a_batch_preserves_all_other_bytes_and_matches_the_model(
     case: tuple[Document, list[dict[str, Any]]],
 ) -> None:
-    check("generated", *case)
+    check_batch("generated", *case)
 
 
 @thoroughly

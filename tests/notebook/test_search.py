@@ -1,4 +1,4 @@
-"""Finding lines in a notebook."""
+"""Find lines in a notebook."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def two(**more: Any) -> Any:
     return compile_literal("two", ignore_case=False, **more)
 
 
-def lines_of(pattern: Any, source: str) -> list[tuple[int, int, int, str]]:
+def find_lines(pattern: Any, source: str) -> list[tuple[int, int, int, str]]:
     found = hits(pattern, samples.raw(source, "a"))
     return [(hit.line, hit.column, hit.length, hit.text) for hit in found]
 
@@ -74,10 +74,10 @@ def test_a_match_has_its_position_and_its_line() -> None:
 
 def test_outputs_are_searched_as_text() -> None:
     cell = samples.code("", "a", outputs=[STREAM, RESULT, ERROR, BARE_ERROR])
-    shown = hits(compile_literal("two two", ignore_case=False), cell)
-    assert [(hit.output, hit.line, hit.column) for hit in shown] == [(0, 2, 1)]
-    shown = hits(compile_literal("Two: ", ignore_case=False), cell)
-    assert [(hit.output, hit.line, hit.text) for hit in shown] == [
+    matches = hits(compile_literal("two two", ignore_case=False), cell)
+    assert [(hit.output, hit.line, hit.column) for hit in matches] == [(0, 2, 1)]
+    matches = hits(compile_literal("Two: ", ignore_case=False), cell)
+    assert [(hit.output, hit.line, hit.text) for hit in matches] == [
         (2, 1, "Two: two"),
         (3, 1, "Two: two"),
     ]
@@ -107,15 +107,15 @@ def test_outputs_are_searched_as_text() -> None:
 def test_a_regular_expression_is_matched_line_by_line(
     expression: str, source: str, found: list[tuple[int, int, int, str]]
 ) -> None:
-    assert lines_of(compile_regex(expression, ignore_case=False), source) == found
+    assert find_lines(compile_regex(expression, ignore_case=False), source) == found
 
 
 def test_a_literal_query_is_not_a_regular_expression() -> None:
     for text in ("a.b", "[x", "(", "\\", "^", "a|b", "$", "é\u0301", '"', "\0", "\t"):
-        assert lines_of(compile_literal(text, ignore_case=False), f"-\n-{text}-") == [
+        assert find_lines(compile_literal(text, ignore_case=False), f"-\n-{text}-") == [
             (2, 2, len(text), f"-{text}-")
         ]
-    assert lines_of(compile_literal("a.b", ignore_case=False), "axb") == []
+    assert find_lines(compile_literal("a.b", ignore_case=False), "axb") == []
 
 
 def test_case_is_ignored_in_every_alphabet_on_request() -> None:
@@ -123,8 +123,8 @@ def test_case_is_ignored_in_every_alphabet_on_request() -> None:
         compile_literal("StraßE é", ignore_case=True),
         compile_regex("straß[e] É", ignore_case=True),
     ):
-        assert len(lines_of(pattern, "STRAßE É\nstraße é\nstrasse e")) == 2
-    assert len(lines_of(compile_regex("É", ignore_case=False), "é\nÉ")) == 1
+        assert len(find_lines(pattern, "STRAßE É\nstraße é\nstrasse e")) == 2
+    assert len(find_lines(compile_regex("É", ignore_case=False), "é\nÉ")) == 1
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ SOURCES = st.builds(
 )
 
 
-def naive(source: str, wanted: str) -> list[tuple[int, int]]:
+def scan_lines(source: str, wanted: str) -> list[tuple[int, int]]:
     if not source:
         return []
     lines = source.replace("\r\n", "\n").removesuffix("\n").split("\n")
@@ -191,10 +191,12 @@ def naive(source: str, wanted: str) -> list[tuple[int, int]]:
 
 
 @given(sources=st.lists(SOURCES, max_size=3), wanted=st.sampled_from(["two", "x", "é"]))
-def test_matches_equal_those_of_a_plain_scan(sources: list[str], wanted: str) -> None:
-    found = hits(compile_literal(wanted, ignore_case=False), *map(samples.raw, sources))
+def test_matches_equal_those_of_a_plain_scan(sources: list[str], query: str) -> None:
+    found = hits(compile_literal(query, ignore_case=False), *map(samples.raw, sources))
     assert [(hit.index, hit.line, hit.column) for hit in found] == [
-        (index, *place) for index, source in enumerate(sources) for place in naive(source, wanted)
+        (index, *place)
+        for index, source in enumerate(sources)
+        for place in scan_lines(source, query)
     ]
 
 

@@ -1,4 +1,4 @@
-"""Sections of texts, where the model of sections does not look: lines that are not plain."""
+"""Sections in texts that the model of sections does not cover."""
 
 from __future__ import annotations
 
@@ -122,9 +122,7 @@ def test_a_text_in_no_list_item_is_refused() -> None:
         {"op": "replace", "cell": "a", "source": "# Z"},
     ],
 )
-def test_a_heading_removed_by_an_earlier_operation_is_refused(
-    earlier: dict[str, Any],
-) -> None:
+def test_a_heading_removed_by_an_earlier_operation_is_refused(earlier: dict[str, Any]) -> None:
     document = Document.parse(samples.notebook(samples.markdown("# A\n# B", "a")))
 
     with pytest.raises(InvalidOperation) as raised:

@@ -1,4 +1,4 @@
-"""A notebook's life: all operations, undo, outside changes and reads, against the model.
+"""Random histories of a notebook: operations, undo, other writers; against the model.
 
 A failure prints the steps that lead to it.
 """
@@ -21,7 +21,7 @@ from jupyter_nbedit.notebook.document import Document, compute_source_hash
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.splices import apply_splices, invert_splices
 from tests.notebook import model
-from tests.notebook.oracle import check, edit
+from tests.notebook.oracle import check_batch, edit
 from tests.notebook.strategies import Layout, Members, Token, layouts, notebooks
 from tests.support.sampling import is_nightly
 
@@ -49,7 +49,7 @@ PATCHES: list[dict[str, Any]] = [
 ]
 
 
-class Drawn:
+class RandomOperations:
     """The choices of one step, all made from one number, which is much faster to draw."""
 
     def __init__(self, seed: int, total: int) -> None:
@@ -99,9 +99,9 @@ class Drawn:
 
     def replace(self) -> dict[str, Any]:
         fields = {"source": self.source(), "cell_type": self.random.choice(TYPES)}
-        given = self.random.choice([["source"], ["source"], ["cell_type"], list(fields)])
+        members = self.random.choice([["source"], ["source"], ["cell_type"], list(fields)])
         outputs = self.random.choice(["clear", "keep"])
-        return {"cell": self.cell(), "outputs": outputs, **{name: fields[name] for name in given}}
+        return {"cell": self.cell(), "outputs": outputs, **{name: fields[name] for name in members}}
 
     def replace_text(self) -> dict[str, Any]:
         def one() -> dict[str, Any]:
@@ -165,7 +165,7 @@ def plain(document: Document) -> bool:
     )
 
 
-def rewritten(text: bytes, layout: Layout, change: Callable[[list[Any]], None]) -> bytes:
+def rewrite(text: bytes, layout: Layout, change: Callable[[list[Any]], None]) -> bytes:
     """What another program makes of the file: another layout, and a change to its cells."""
     notebook = json.loads(
         text.decode("utf-8-sig"),
@@ -181,7 +181,7 @@ def rewritten(text: bytes, layout: Layout, change: Callable[[list[Any]], None]) 
         return replace(layout, ascii=True).write(notebook).encode()
 
 
-class Life(RuleBasedStateMachine):
+class NotebookMachine(RuleBasedStateMachine):
     """One notebook, from whatever it is at first."""
 
     done: ClassVar[Counter[str]] = Counter()
@@ -193,12 +193,12 @@ class Life(RuleBasedStateMachine):
         usual=st.sampled_from([1, 1, 0]),
     )
     def begin(self, text: bytes, layout: Layout, seed: int, usual: int) -> None:
-        self.text = Drawn(seed, 0).notebook(layout) if usual else text
+        self.text = RandomOperations(seed, 0).notebook(layout) if usual else text
         self.undo: list[tuple[bytes, bytes, list[Any]]] = []
 
     def apply(self, operations: list[dict[str, Any]]) -> None:
         document = Document.parse(self.text)
-        after = check("stateful", document, operations)
+        after = check_batch("stateful", document, operations)
         self.done["refused" if after is None else "edits"] += 1
         self.done.update(operation["op"] for operation in operations if after is not None)
         if after is not None and after != self.text:
@@ -212,13 +212,13 @@ class Life(RuleBasedStateMachine):
     )
     def edit_cells(self, seed: int, kinds: list[str]) -> None:
         self.done["steps"] += 1
-        drawn = Drawn(seed, len(Document.parse(self.text)))
+        drawn = RandomOperations(seed, len(Document.parse(self.text)))
         self.apply([drawn.operation(kind) for kind in kinds])
 
     @rule(seed=st.integers(0, 2**32), kind=st.sampled_from(CELL_OPERATIONS))
     def edit_one_cell(self, seed: int, kind: str) -> None:
         self.done["steps"] += 1
-        self.apply([Drawn(seed, len(Document.parse(self.text))).operation(kind)])
+        self.apply([RandomOperations(seed, len(Document.parse(self.text))).operation(kind)])
 
     @rule(
         seed=st.integers(0, 2**32),
@@ -227,7 +227,7 @@ class Life(RuleBasedStateMachine):
     def edit_sections(self, seed: int, kinds: list[str]) -> None:
         self.done["steps"] += 1
         document = Document.parse(self.text)
-        drawn = Drawn(seed, len(document))
+        drawn = RandomOperations(seed, len(document))
         if plain(document):
             self.apply([drawn.operation(kind) for kind in kinds])
         else:
@@ -248,7 +248,7 @@ class Life(RuleBasedStateMachine):
     @rule(layout=layouts, seed=st.integers(0, 2**32))
     def somebody_else_writes(self, layout: Layout, seed: int) -> None:
         self.done["steps"] += 1
-        drawn = Drawn(seed, 0)
+        drawn = RandomOperations(seed, 0)
 
         def change(cells: list[Any]) -> None:
             kind = drawn.random.choice(["none", "more", "fewer", "turned"])
@@ -265,7 +265,7 @@ class Life(RuleBasedStateMachine):
                 cells.reverse()
 
         before = model.loads(self.text)
-        self.text = rewritten(self.text, layout, change)
+        self.text = rewrite(self.text, layout, change)
         assert model.loads(self.text).keys() == before.keys()
         # What was undone on the old bytes cannot be undone on the new ones.
         self.undo.clear()
@@ -280,15 +280,15 @@ class Life(RuleBasedStateMachine):
         for at, cell in enumerate(cells):
             found = document.get_cell(at)
             assert (found.id, found.cell_type) == (cell.get("id"), cell["cell_type"])
-            assert found.source == model.source(cell)
-            assert found.source_hash == compute_source_hash(model.source(cell))
+            assert found.source == model.get_source(cell)
+            assert found.source_hash == compute_source_hash(model.get_source(cell))
         self.done["read"] += 1
 
 
 def test_a_random_history_of_a_notebook_matches_the_model() -> None:
-    Life.done.clear()
+    NotebookMachine.done.clear()
     run_state_machine_as_test(
-        Life,
+        NotebookMachine,
         settings=settings(
             # Hypothesis ends some lives early.
             max_examples=STEPS // STEPS_OF_A_LIFE * 2,
@@ -297,9 +297,9 @@ def test_a_random_history_of_a_notebook_matches_the_model() -> None:
             phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
         ),
     )
-    print(dict(Life.done.most_common()))
+    print(dict(NotebookMachine.done.most_common()))
     # Few steps would prove little.
-    assert Life.done["steps"] >= STEPS / 2
-    assert Life.done["edits"] > STEPS / 20
+    assert NotebookMachine.done["steps"] >= STEPS / 2
+    assert NotebookMachine.done["edits"] > STEPS / 20
     if is_nightly():
-        assert set(Life.done) >= {*OPERATIONS, "undone", "outside", "read"}
+        assert set(NotebookMachine.done) >= {*OPERATIONS, "undone", "outside", "read"}

@@ -1,4 +1,4 @@
-"""A file that one writer wrote is edited to what that writer would have written."""
+"""A file that one writer wrote is edited to the bytes that this writer would write."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ DUMPS = [
 ]
 
 
-def written(cells: list[Any], *, ascii: bool, crlf: bool, kind: type, **dumps: Any) -> bytes:  # noqa: A002
+def write_notebook(cells: list[Any], *, ascii: bool, crlf: bool, kind: type, **dumps: Any) -> bytes:  # noqa: A002
     """Write a notebook as a writer of this habit does."""
-    cells = [{**cell, "source": sourced(model.source(cell), kind)} for cell in cells]
+    cells = [{**cell, "source": sourced(model.get_source(cell), kind)} for cell in cells]
     notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     text = json.dumps(notebook, ensure_ascii=ascii, **dumps) + "\n"
     return text.replace("\n", "\r\n" if crlf else "\n").encode()
@@ -68,43 +68,43 @@ def test_an_edit_writes_the_bytes_that_the_original_writer_would_write(
     new = {name: new[name] for name in arranged[0]}
 
     def edited(*operations: dict[str, Any]) -> bytes:
-        document = Document.parse(written(arranged, **habit))
+        document = Document.parse(write_notebook(arranged, **habit))
         return apply_splices(document.text, edit(document, *operations).splices)
 
     put = {"op": "insert", "cell_type": "code", "source": SOURCE, "metadata": metadata}
     for at in range(4):
         more = [*arranged[:at], new, *arranged[at:]]
-        assert edited({**put, "index": at}) == written(more, **habit)
+        assert edited({**put, "index": at}) == write_notebook(more, **habit)
     for at in range(3):
         cleared = CLEARED if arranged[at]["cell_type"] == "code" else {}
         changed = {**arranged[at], "source": SOURCE, **cleared}
         others = [*arranged[:at], *arranged[at + 1 :]]
-        assert edited({"op": "replace", "cell": at, "source": SOURCE}) == written(
+        assert edited({"op": "replace", "cell": at, "source": SOURCE}) == write_notebook(
             [*arranged[:at], changed, *arranged[at + 1 :]], **habit
         )
-        assert edited({"op": "delete", "cell": at}) == written(others, **habit)
+        assert edited({"op": "delete", "cell": at}) == write_notebook(others, **habit)
         for gap in range(4):
             now = gap - (gap > at)
-            assert edited({"op": "move", "cell": at, "index": gap}) == written(
+            assert edited({"op": "move", "cell": at, "index": gap}) == write_notebook(
                 [*others[:now], arranged[at], *others[now:]], **habit
             )
-    assert edited({"op": "replace", "cell": 1, "cell_type": "raw", "source": "x\n"}) == written(
+    assert edited(
+        {"op": "replace", "cell": 1, "cell_type": "raw", "source": "x\n"}
+    ) == write_notebook(
         [arranged[0], arranged[1] | {"cell_type": "raw", "source": "x\n"}, arranged[2]], **habit
     )
 
 
 @pytest.mark.parametrize("dumps", DUMPS)
-def test_the_first_cell_has_the_formatting_of_the_file(
-    dumps: dict[str, Any],
-) -> None:
+def test_the_first_cell_has_the_formatting_of_the_file(dumps: dict[str, Any]) -> None:
     habit = {"ascii": False, "crlf": False, "kind": list, **dumps}
-    document = Document.parse(written([], **habit))
+    document = Document.parse(write_notebook([], **habit))
 
     applied = edit(document, {"op": "insert", "at": "end", "cell_type": "code", "source": SOURCE})
 
     new = {**CODE, "source": SOURCE, "id": NEW_ID, "metadata": {}, **CLEARED}
     new = {name: new[name] for name in sorted(new)}
-    assert apply_splices(document.text, applied.splices) == written([new], **habit)
+    assert apply_splices(document.text, applied.splices) == write_notebook([new], **habit)
 
 
 @pytest.mark.parametrize("value", ["\x1b", "\\u00e9"])

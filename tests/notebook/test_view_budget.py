@@ -1,4 +1,4 @@
-"""Reading within a budget: never over it, never within a character, and nothing left unsaid."""
+"""Reading within a budget: never above it, whole characters, all omissions reported."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def dumped(value: Any) -> int:
     return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
-def texts_of(output: dict[str, Any]) -> list[str]:
+def list_texts(output: dict[str, Any]) -> list[str]:
     """List the texts of an output as `outputs=text` has it."""
     names = ("text", "ename", "evalue", "traceback")
     found = [output[name] for name in names if name in output]
@@ -72,21 +72,21 @@ def texts_of(output: dict[str, Any]) -> list[str]:
     return found if plain is None else [*found, plain]
 
 
-def spent(cell: dict[str, Any], *, full: bool) -> int:
+def count_characters(cell: dict[str, Any], *, full: bool) -> int:
     """Count the characters of a cell that a budget pays for."""
     line = cell.get("source", cell.get("summary", ""))
     count = max(1, len(line))
     count += sum(dumped(cell[name]) for name in ("metadata", "attachments") if name in cell)
     if isinstance(cell.get("outputs"), list):
         for output in cell["outputs"]:
-            texts = [] if full else texts_of(output)
+            texts = [] if full else list_texts(output)
             # Escapes within a text are the reply's, not the text's.
             count += dumped(output) - sum(dumped(text) - 2 - len(text) for text in texts)
     return count
 
 
 def amount(outputs: list[dict[str, Any]], *, full: bool) -> int:
-    return sum(dumped(output) if full else sum(map(len, texts_of(output))) for output in outputs)
+    return sum(dumped(output) if full else sum(map(len, list_texts(output))) for output in outputs)
 
 
 @given(cells(), SHOWS, st.integers(1, 400))
@@ -97,7 +97,7 @@ def test_no_budget_is_exceeded_and_omitted_amounts_add_up(
     found = as_json(render_within_budget(cells, show, budget))
     full = show.of_outputs == "full"
     assert bool(found) == bool(cells)
-    assert sum(spent(cell, full=full) for cell in found) <= max(budget, 0)
+    assert sum(count_characters(cell, full=full) for cell in found) <= max(budget, 0)
     for cell, complete in zip(found, everything, strict=False):
         omitted = cell.pop("omitted", {})
         assert all(count > 0 for count in omitted.values())
@@ -119,7 +119,7 @@ def test_no_budget_is_exceeded_and_omitted_amounts_add_up(
             left_out = amount(all_outputs, full=full) - amount(outputs, full=full)
             assert omitted.get("outputs", 0) == left_out
             for some, of_all in zip(outputs, all_outputs, strict=False):
-                for text, of_text in zip(texts_of(some), texts_of(of_all), strict=True):
+                for text, of_text in zip(list_texts(some), list_texts(of_all), strict=True):
                     if not full:
                         assert of_text.startswith(text)
                         assert find_grapheme_boundary(of_text, len(text)) == len(text)
@@ -132,7 +132,9 @@ def test_no_budget_is_exceeded_and_omitted_amounts_add_up(
 @given(cells(), SHOWS)
 def test_a_sufficient_budget_omits_nothing(cells: list[Cell], show: Show) -> None:
     everything = render_cells(cells, show)
-    enough = sum(spent(cell, full=show.of_outputs == "full") for cell in as_json(everything))
+    enough = sum(
+        count_characters(cell, full=show.of_outputs == "full") for cell in as_json(everything)
+    )
     lines = render_cells(cells, Show("outline", "none"))
     enough = max(enough, sum(max(1, len(str(line.summary))) for line in lines), 1)
     assert render_within_budget(cells, show, enough) == everything
@@ -141,9 +143,9 @@ def test_a_sufficient_budget_omits_nothing(cells: list[Cell], show: Show) -> Non
 def sources(*texts: str, budget: int, view: Any = "source", **more: Any) -> list[dict[str, Any]]:
     document = Document.parse(samples.notebook(*(samples.code(text, **more) for text in texts)))
     cells = [document.get_cell(index) for index in range(len(document))]
-    shown = as_json(render_within_budget(cells, Show(view), budget))
+    views = as_json(render_within_budget(cells, Show(view), budget))
     names = ("summary", "source", "outputs", "metadata", "omitted")
-    return [{name: cell[name] for name in names if name in cell} for cell in shown]
+    return [{name: cell[name] for name in names if name in cell} for cell in views]
 
 
 def test_the_outline_comes_first_then_sources_then_the_rest() -> None:
@@ -175,8 +177,8 @@ def test_the_outline_comes_first_then_sources_then_the_rest() -> None:
 def test_a_page_ends_before_the_first_line_that_does_not_fit() -> None:
     assert [cell["source"] for cell in sources("a", "b", "c", budget=2)] == ["a", "b"]
     assert [cell["source"] for cell in sources("", "", "", budget=2)] == ["", ""]
-    shown = sources("a" * 5, "b" * 5, "c", budget=9)
-    assert shown == [{**shown[0], "source": "a" * 5}]
+    pages = sources("a" * 5, "b" * 5, "c", budget=9)
+    assert pages == [{**pages[0], "source": "a" * 5}]
 
 
 @pytest.mark.parametrize("budget", [1, 2, 9])

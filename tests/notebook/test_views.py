@@ -1,4 +1,4 @@
-"""What a reader is shown of a cell."""
+"""Views of a cell for readers."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def shown(*cells: dict[str, Any], **how: Any) -> list[dict[str, Any]]:
     return found
 
 
-def outputs(how: str | None, *given: Any, view: str = "source") -> Any:
-    cell = samples.code("x", "a", outputs=list(given or OUTPUTS))
+def outputs(how: str | None, *options: Any, view: str = "source") -> Any:
+    cell = samples.code("x", "a", outputs=list(options or OUTPUTS))
     return shown(cell, view=view, outputs=how)[0].get("outputs")
 
 

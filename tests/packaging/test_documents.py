@@ -1,4 +1,4 @@
-"""What the documents show is what there is and what a server answers."""
+"""Examples in the documentation match the package and the replies of a server."""
 
 from __future__ import annotations
 
@@ -76,13 +76,11 @@ def test_every_request_in_the_readme_has_the_printed_answer(client: Client) -> N
 
 
 def test_the_error_in_the_readme_is_the_printed_one(client: Client) -> None:
-    (refusal,) = (
-        found for block in find_blocks("json") if "reason" in (found := json.loads(block))
-    )
-    operation = {"op": "delete", "cell": refusal["details"]["cell"]}
+    (error,) = (found for block in find_blocks("json") if "reason" in (found := json.loads(block)))
+    operation = {"op": "delete", "cell": error["details"]["cell"]}
     body = {"operations": [operation]}
 
-    assert send(client, "PATCH", "nbedit/notebooks/rainfall.ipynb", body) == (404, refusal)
+    assert send(client, "PATCH", "nbedit/notebooks/rainfall.ipynb", body) == (404, error)
 
 
 def test_every_linked_file_of_the_documentation_exists() -> None:

@@ -1,4 +1,4 @@
-"""What is in the sdist and the wheel and, at night, what installing the wheel does."""
+"""Contents of the sdist and the wheel and, at night, installs of the wheel."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run(
     *command: str | Path, status: int = 0, env: dict[str, str] | None = None, cwd: Path = ROOT
 ) -> str:
     """Run a program that must end with a status; return what it printed."""
-    done = subprocess.run(
+    process = subprocess.run(
         command,
         env={**os.environ, **(env or {})},
         cwd=cwd,
@@ -41,8 +41,8 @@ def run(
         timeout=LIMIT,
         check=False,
     )
-    assert done.returncode == status, done.stdout
-    return done.stdout
+    assert process.returncode == status, process.stdout
+    return process.stdout
 
 
 def make_environment(folder: Path, *requirements: str | Path) -> Path:
@@ -123,9 +123,7 @@ def test_the_sdist_has_the_lab_sources_and_no_npm_files(sdist: Path) -> None:
     assert [path for path in paths if "node_modules" in path.parts] == []
 
 
-def test_the_wheel_has_no_lab_sources_and_no_npm_files(
-    members: list[str],
-) -> None:
+def test_the_wheel_has_no_lab_sources_and_no_npm_files(members: list[str]) -> None:
     inside = [PurePosixPath(name) for name in members]
 
     assert [path for path in inside if path.is_relative_to("jupyter_nbedit/lab")] == []
@@ -203,10 +201,10 @@ def test_the_server_extension_works_without_jupyterlab(
 def test_the_demo_without_jupyterlab_names_what_to_install(
     without_jupyterlab: Path, own_home: dict[str, str]
 ) -> None:
-    refusal = run(without_jupyterlab / "jupyter", "nbedit", "demo", status=1, env=own_home)
+    error = run(without_jupyterlab / "jupyter", "nbedit", "demo", status=1, env=own_home)
 
-    assert "-m pip install 'jupyter_nbedit[lab]'" in refusal
-    assert "--no-browser --once" in refusal
+    assert "-m pip install 'jupyter_nbedit[lab]'" in error
+    assert "--no-browser --once" in error
 
 
 @installs
@@ -217,11 +215,11 @@ def test_the_demo_with_a_disabled_extension_names_what_to_check(
     run(*extension, "disable", "jupyter_nbedit", "--sys-prefix", env=own_home)
 
     demo = (without_jupyterlab / "jupyter", "nbedit", "demo", "--no-browser", "--once")
-    refusal = run(*demo, status=1, env=own_home)
+    error = run(*demo, status=1, env=own_home)
 
     run(*extension, "enable", "jupyter_nbedit", "--sys-prefix", env=own_home)
-    assert "the extension is not on" in refusal
-    assert "jupyter server extension list" in refusal
+    assert "the extension is not on" in error
+    assert "jupyter server extension list" in error
 
 
 def without_colours(terminal: str) -> str:

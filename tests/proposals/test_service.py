@@ -1,4 +1,4 @@
-"""Proposals: kept, bounded, told of, waited for, and over in time; in real files of SQLite."""
+"""Proposals: stored, limited, reported, awaited and expired; in real SQLite files."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def services(services: ServiceBuilder) -> ServiceBuilder:
     return services
 
 
-def part(number: int, source: str = "x") -> CellDiff:
-    said = CellState(cell_type="code", source=source, metadata={})
+def build_part(number: int, source: str = "x") -> CellDiff:
+    state = CellState(cell_type="code", source=source, metadata={})
     return CellDiff(
         part=number,
         cell_id="alpha",
@@ -38,12 +38,12 @@ def part(number: int, source: str = "x") -> CellDiff:
         index=number,
         moved=False,
         outputs_cleared=False,
-        before=said,
-        after=said,
+        before=state,
+        after=state,
     )
 
 
-async def put(
+async def add_proposal(
     board: ProposalService,
     path: str = "a.ipynb",
     parts: int = 2,
@@ -51,7 +51,7 @@ async def put(
     source: str = "x",
     work: bytes = b"work",
 ) -> Proposal:
-    said = ProposalContent(
+    content = ProposalContent(
         kind="create" if path == "new.ipynb" else "edit",
         user="agent",
         client="a client",
@@ -61,15 +61,15 @@ async def put(
         truncated=False,
         diff="",
     )
-    return await board.add(path, said, [part(n, source) for n in range(parts)], work)
+    return await board.add(path, content, [build_part(n, source) for n in range(parts)], work)
 
 
-async def listed(board: ProposalService, path: str | None = None, **more: Any) -> list[int]:
+async def list_proposals(board: ProposalService, path: str | None = None, **more: Any) -> list[int]:
     found = await board.list_newest(path, **{"limit": 50, **more})
     return [proposal.proposal_id for proposal in found]
 
 
-async def list_told(services: ServiceBuilder) -> list[tuple[int, str, str | None, int]]:
+async def list_proposal_events(services: ServiceBuilder) -> list[tuple[int, str, str | None, int]]:
     return [
         (event["proposal_id"], event["status"], event["user"], event["pending"])
         for event in await services.list_events(PROPOSAL_SCHEMA_ID)
@@ -84,8 +84,10 @@ async def decide(board: ProposalService, number: int, verdict: Verdict, *parts: 
 
 
 async def test_a_proposal_is_unchanged_after_a_restart(services: ServiceBuilder) -> None:
-    before = await put(services.build_board(), source="lone surrogate \ud800, \u2028 and ü")
-    after = services.build_board()
+    before = await add_proposal(
+        services.build_proposals(), source="lone surrogate \ud800, \u2028 and ü"
+    )
+    after = services.build_proposals()
     assert await after.get(before.proposal_id) == before
     assert await after.store.get_payload(before.proposal_id) == b"work"
     assert before.status == "pending"
@@ -93,31 +95,29 @@ async def test_a_proposal_is_unchanged_after_a_restart(services: ServiceBuilder)
 
 
 async def test_proposals_are_separate_for_each_root(services: ServiceBuilder) -> None:
-    number = (await put(services.build_board())).proposal_id
-    other = services.build_board(root=lambda: "/other")
-    assert await listed(other) == []
+    number = (await add_proposal(services.build_proposals())).proposal_id
+    other = services.build_proposals(root=lambda: "/other")
+    assert await list_proposals(other) == []
     await other.on_deleted("a.ipynb")
     with pytest.raises(ProposalNotFound):
         await other.get(number)
-    assert await listed(services.build_board()) == [number]
+    assert await list_proposals(services.build_proposals()) == [number]
 
 
 # Which are shown ----------------------------------------------------------------------------------
 
 
-async def test_a_notebook_that_cannot_be_read_shows_no_proposals(
-    services: ServiceBuilder,
-) -> None:
-    board = services.build_board()
-    number = (await put(board)).proposal_id
-    others = [(await put(board, "b.ipynb")).proposal_id for _ in range(3)]
+async def test_a_notebook_that_cannot_be_read_shows_no_proposals(services: ServiceBuilder) -> None:
+    board = services.build_proposals()
+    number = (await add_proposal(board)).proposal_id
+    others = [(await add_proposal(board, "b.ipynb")).proposal_id for _ in range(3)]
     for _ in range(2):
-        await put(board)
+        await add_proposal(board)
     text = services.storage.notebooks.pop("a.ipynb")
     with pytest.raises(ProposalNotFound):
         await board.get(number)
     # What is not shown takes nobody's place on a page.
-    assert await listed(board, limit=2) == others[:0:-1]
+    assert await list_proposals(board, limit=2) == others[:0:-1]
     services.storage.notebooks["a.ipynb"] = text
     assert (await board.get(number)).proposal_id == number
 
@@ -125,47 +125,43 @@ async def test_a_notebook_that_cannot_be_read_shows_no_proposals(
 # How many there are -------------------------------------------------------------------------------
 
 
-async def test_pending_proposals_have_a_limit_and_none_is_dropped(
-    services: ServiceBuilder,
-) -> None:
-    board = services.build_board(most=2)
-    numbers = [(await put(board)).proposal_id for _ in range(2)]
-    with pytest.raises(TooManyProposals) as refused:
-        await put(board)
-    assert refused.value.details == {"pending": 2}
-    assert sorted(await listed(board)) == numbers
+async def test_pending_proposals_have_a_limit_and_none_is_dropped(services: ServiceBuilder) -> None:
+    board = services.build_proposals(most=2)
+    numbers = [(await add_proposal(board)).proposal_id for _ in range(2)]
+    with pytest.raises(TooManyProposals) as error:
+        await add_proposal(board)
+    assert error.value.details == {"pending": 2}
+    assert sorted(await list_proposals(board)) == numbers
     await decide(board, numbers[0], "rejected", 0, 1)
-    await put(board)
+    await add_proposal(board)
 
 
 @pytest.mark.skipif(not is_nightly(), reason="writes 256 MiB: nightly")
 async def test_pending_proposals_have_at_most_256_mib(services: ServiceBuilder) -> None:
-    board = services.build_board()
-    await put(board, work=bytes(129 * 1024 * 1024))
+    board = services.build_proposals()
+    await add_proposal(board, work=bytes(129 * 1024 * 1024))
     with pytest.raises(TooManyProposals):
-        await put(board, work=bytes(129 * 1024 * 1024))
-    await put(board, work=b"w")
+        await add_proposal(board, work=bytes(129 * 1024 * 1024))
+    await add_proposal(board, work=b"w")
 
 
 @pytest.mark.skipif(not is_nightly(), reason="decides a thousand proposals: nightly")
-async def test_the_oldest_decided_proposals_are_deleted(
-    services: ServiceBuilder,
-) -> None:
-    board = services.build_board()
+async def test_the_oldest_decided_proposals_are_deleted(services: ServiceBuilder) -> None:
+    board = services.build_proposals()
     numbers = []
     for _ in range(1002):
-        numbers.append((await put(board, parts=1)).proposal_id)
+        numbers.append((await add_proposal(board, parts=1)).proposal_id)
         await board.store.decide(numbers[-1], DecisionRecord("accepted", [0], "ada"))
     await board.store.expire()
-    assert await listed(board, only_pending=False, limit=2000) == numbers[:1:-1]
+    assert await list_proposals(board, only_pending=False, limit=2000) == numbers[:1:-1]
 
 
 # Time ---------------------------------------------------------------------------------------------
 
 
 async def test_a_proposal_expires_and_is_deleted_later(services: ServiceBuilder) -> None:
-    board = services.build_board(hours=2)
-    number, decided = [(await put(board)).proposal_id for _ in range(2)]
+    board = services.build_proposals(hours=2)
+    number, decided = [(await add_proposal(board)).proposal_id for _ in range(2)]
     await decide(board, number, "accepted", 0)
     await decide(board, decided, "rejected", 0, 1)
     services.now = START + timedelta(hours=1.99)
@@ -177,8 +173,8 @@ async def test_a_proposal_expires_and_is_deleted_later(services: ServiceBuilder)
     assert (await board.get(decided)).status == "rejected"
     with pytest.raises(ProposalClosed):
         await board.store.get_payload(number)
-    assert await listed(board) == []
-    assert (await list_told(services))[-1] == (number, "expired", None, 1)
+    assert await list_proposals(board) == []
+    assert (await list_proposal_events(services))[-1] == (number, "expired", None, 1)
     services.now = START + timedelta(hours=4)
     for each in (number, decided):
         with pytest.raises(ProposalNotFound):
@@ -186,11 +182,11 @@ async def test_a_proposal_expires_and_is_deleted_later(services: ServiceBuilder)
 
 
 async def test_a_proposal_expires_without_a_request(services: ServiceBuilder) -> None:
-    board = services.build_board(hours=0.05 / 3600, clock=lambda: datetime.now(tz=timezone.utc))
-    number = (await put(board)).proposal_id
+    board = services.build_proposals(hours=0.05 / 3600, clock=lambda: datetime.now(tz=timezone.utc))
+    number = (await add_proposal(board)).proposal_id
 
     async def is_expired() -> bool:
-        return (number, "expired", None, 2) in await list_told(services)
+        return (number, "expired", None, 2) in await list_proposal_events(services)
 
     await wait_until_async(is_expired)
 
@@ -198,11 +194,11 @@ async def test_a_proposal_expires_without_a_request(services: ServiceBuilder) ->
 async def test_the_first_request_after_a_restart_finds_expired_proposals(
     services: ServiceBuilder,
 ) -> None:
-    number = (await put(services.build_board())).proposal_id
+    number = (await add_proposal(services.build_proposals())).proposal_id
     services.now = START + timedelta(hours=24)
-    after = services.build_board()
+    after = services.build_proposals()
     assert (await after.get(number)).status == "expired"
-    assert await list_told(services) == [
+    assert await list_proposal_events(services) == [
         (number, "pending", "agent", 2),
         (number, "expired", None, 2),
     ]
@@ -214,8 +210,8 @@ async def test_the_first_request_after_a_restart_finds_expired_proposals(
 async def test_a_waiting_request_is_notified_of_the_end_of_the_notebook(
     services: ServiceBuilder,
 ) -> None:
-    board = services.build_board()
-    number = (await put(board)).proposal_id
+    board = services.build_proposals()
+    number = (await add_proposal(board)).proposal_id
     # Without being told, it would wait for ever.
     waiting = asyncio.create_task(board.wait(number, 1e6))
     await asyncio.sleep(0)
@@ -232,23 +228,26 @@ async def test_a_waiting_request_is_notified_of_the_end_of_the_notebook(
 async def test_proposals_are_deleted_with_their_notebook_and_leave_no_bytes(
     services: ServiceBuilder,
 ) -> None:
-    board = services.build_board()
-    number = (await put(board, "f/c.ipynb", source=CANARY, work=CANARY.encode())).proposal_id
-    other = (await put(board)).proposal_id
+    board = services.build_proposals()
+    number = (
+        await add_proposal(board, "f/c.ipynb", source=CANARY, work=CANARY.encode())
+    ).proposal_id
+    other = (await add_proposal(board)).proposal_id
     assert CANARY.encode() in services.read_database_files()
     await board.on_deleted("f")
-    assert await listed(board, only_pending=False) == [other]
-    assert (await list_told(services))[-1] == (number, "expired", None, 0)
+    assert await list_proposals(board, only_pending=False) == [other]
+    assert (await list_proposal_events(services))[-1] == (number, "expired", None, 0)
     assert CANARY.encode() not in services.read_database_files()
 
 
-async def test_a_purge_leaves_only_the_bytes_of_pending_proposals(
-    services: ServiceBuilder,
-) -> None:
-    board = services.build_board()
-    number = (await put(board, source=CANARY, parts=1)).proposal_id
-    waits, other = (await put(board)).proposal_id, (await put(board, "b.ipynb")).proposal_id
+async def test_a_purge_leaves_only_the_bytes_of_pending_proposals(services: ServiceBuilder) -> None:
+    board = services.build_proposals()
+    number = (await add_proposal(board, source=CANARY, parts=1)).proposal_id
+    waits, other = (
+        (await add_proposal(board)).proposal_id,
+        (await add_proposal(board, "b.ipynb")).proposal_id,
+    )
     await decide(board, number, "rejected", 0)
     await board.purge("a.ipynb")
-    assert await listed(board, only_pending=False) == [other, waits]
+    assert await list_proposals(board, only_pending=False) == [other, waits]
     assert CANARY.encode() not in services.read_database_files()

@@ -1,4 +1,4 @@
-"""A connection to a server that costs little, so that a machine of two cores can have many.
+"""A cheap connection to a server, so that a machine of two cores can have many.
 
 It speaks what the servers of these tests do of HTTP/1.1, keeps the connection open, and says when
 it broke.
@@ -17,7 +17,7 @@ SECONDS = 60.0
 
 
 @dataclass(frozen=True)
-class Answer:
+class AsyncAnswer:
     """What a server answered."""
 
     status: int
@@ -28,7 +28,7 @@ class Answer:
         return msgspec.json.decode(self.body)
 
 
-class Connection:
+class AsyncConnection:
     """One connection, for one request at a time."""
 
     def __init__(
@@ -39,18 +39,18 @@ class Connection:
         self._token = token
 
     @classmethod
-    async def open(cls, port: int, token: str) -> Connection:
+    async def open(cls, port: int, token: str) -> AsyncConnection:
         """Open a connection to a server of this machine."""
         reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 24)
         return cls(reader, writer, token)
 
     async def request(
         self, verb: str, target: str, body: bytes = b"", headers: Mapping[str, str] | None = None
-    ) -> Answer:
+    ) -> AsyncAnswer:
         """Send a request and wait for its answer; without one, an `OSError` is raised."""
         await self.send(verb, target, body, headers)
         try:
-            return await asyncio.wait_for(self._answer(), SECONDS)
+            return await asyncio.wait_for(self._read_answer(), SECONDS)
         except (asyncio.IncompleteReadError, asyncio.TimeoutError) as error:
             message = "The connection broke before the answer came."
             raise ConnectionError(message) from error
@@ -70,7 +70,7 @@ class Connection:
         self._writer.write("\r\n".join([*lines, "", ""]).encode() + body)
         await self._writer.drain()
 
-    async def _answer(self) -> Answer:
+    async def _read_answer(self) -> AsyncAnswer:
         head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         status, *lines = head.splitlines()
         headers = {
@@ -78,7 +78,7 @@ class Connection:
             for name, _, value in (line.partition(":") for line in lines)
         }
         body = await self._reader.readexactly(int(headers.get("content-length", "0")))
-        return Answer(int(status.split(" ", 2)[1]), body)
+        return AsyncAnswer(int(status.split(" ", 2)[1]), body)
 
     def close(self) -> None:
         """Leave, whatever is under way."""

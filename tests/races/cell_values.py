@@ -1,4 +1,4 @@
-"""What each cell has read like, one value after the other, and what must have been made for that.
+"""The values of each cell, one after the other, and the edits that they require.
 
 Where an edit finds a value that no known edit has left, one without an answer must have left it. It
 was made in a gap of the chain, between the last known edit of that cell and this one.
@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tests.races.chain import Chain
-from tests.races.history import Edit, Refusal, Step
+from tests.races.history import Edit, RefusedEdit, Step
 
 
 @dataclass(frozen=True)
-class _Placed:
+class _PlacedEdit:
     """An edit without an answer that was made; the first and last position where it can be."""
 
     edit: Edit
@@ -31,7 +31,7 @@ class _Value:
     edit: Edit | None
 
 
-class Lineages:
+class CellHistories:
     """The values of all cells of a notebook.
 
     They follow from those of the first version's cells, the chain of known edits, and edits of
@@ -59,19 +59,19 @@ class Lineages:
                     self._removing[step.cell].append(edit)
                 else:
                     self._leaving[step.cell, step.after] = edit
-        self._placed: dict[str, _Placed] = {}
-        self._wrong = list(self._followed())
+        self._placed: dict[str, _PlacedEdit] = {}
+        self._wrong = list(self._follow_chain())
 
-    def violations(self, final: Sequence[tuple[str, str]]) -> Iterator[str]:
+    def find_violations(self, final: Sequence[tuple[str, str]]) -> Iterator[str]:
         """List what cannot be, in view of the last version's cells."""
         yield from self._wrong
-        yield from self._of_final(final)
-        yield from self._of_gaps()
+        yield from self._check_final(final)
+        yield from self._check_gaps()
 
-    def _followed(self) -> Iterator[str]:
+    def _follow_chain(self) -> Iterator[str]:
         for position, edit in enumerate(self._chain.edits):
             for step in edit.steps:
-                yield from self._found(edit, step, position)
+                yield from self._check_value(edit, step, position)
                 self._set(step, edit, position + 1)
 
     def _set(self, step: Step, edit: Edit, position: int) -> None:
@@ -85,34 +85,34 @@ class Lineages:
             self._touched[step.cell] = position
             self._lines[step.cell].append(_Value(step.after, edit))
 
-    def _found(self, edit: Edit, step: Step, position: int) -> Iterator[str]:
+    def _check_value(self, edit: Edit, step: Step, position: int) -> Iterator[str]:
         """See to it that the cell has the value which the edit has found."""
-        cell, wanted = step.cell, step.before
+        cell, expected = step.cell, step.before
         if cell is None:
             return
         had = self._now.get(cell)
         way: list[Edit] = []
-        value = wanted
+        value = expected
         while value is not None and value != had and (cell, value) in self._leaving:
             way.append(self._leaving[cell, value])
             (value,) = (other.before for other in way[-1].steps if other.cell == cell)
         if value != had:
             then = "nothing" if had is None else had[:8]
-            yield f"{edit.name} found {str(wanted)[:8]} in {cell}, which then had {then}"
+            yield f"{edit.name} found {str(expected)[:8]} in {cell}, which then had {then}"
             return
         since = self._touched.get(cell, 0)
         for unanswered in reversed(way):
-            self._placed_at(unanswered, since, position)
+            self._narrow_position(unanswered, since, position)
             for other in unanswered.steps:
                 self._set(other, unanswered, position)
 
-    def _placed_at(self, edit: Edit, first: int, last: int) -> None:
+    def _narrow_position(self, edit: Edit, first: int, last: int) -> None:
         known = self._placed.get(edit.name)
         if known is not None:
             first, last = max(first, known.first), min(last, known.last)
-        self._placed[edit.name] = _Placed(edit, first, last)
+        self._placed[edit.name] = _PlacedEdit(edit, first, last)
 
-    def _of_final(self, final: Sequence[tuple[str, str]]) -> Iterator[str]:
+    def _check_final(self, final: Sequence[tuple[str, str]]) -> Iterator[str]:
         """Compare what the edits have left with what there is."""
         end = len(self._chain.edits)
         looking = Edit("the last reader", (), 0.0)
@@ -120,13 +120,13 @@ class Lineages:
         came: set[str] = set()
         for cell, value in final:
             if cell in left:
-                yield from self._found(looking, Step(cell, value, value), end)
+                yield from self._check_value(looking, Step(cell, value, value), end)
                 del left[cell]
             elif value in self._new and value not in came:
                 came.add(value)
                 edit = self._new[value]
                 if edit.hash is None:
-                    self._placed_at(edit, 0, end)
+                    self._narrow_position(edit, 0, end)
             else:
                 yield f"the file has {cell} with {value[:8]}, and twice or from nowhere"
         for cell in left:
@@ -137,14 +137,14 @@ class Lineages:
             if edit.hash is not None and value not in came:
                 yield f"{edit.name} has brought {value[:8]}, which the file does not have"
 
-    def _of_gaps(self) -> Iterator[str]:
+    def _check_gaps(self) -> Iterator[str]:
         """See to it that each gap is filled, and that whatever was made fits into one."""
         chain = self._chain
-        begun, answered = chain.begun_before(), chain.answered_after()
+        begun, answered = chain.list_latest_calls(), chain.list_first_replies()
 
-        def fits(placed: _Placed, gap: int) -> bool:
+        def fits(placed: _PlacedEdit, gap: int) -> bool:
             edit = placed.edit
-            in_time = edit.called <= answered[gap] and begun[gap] <= edit.returned
+            in_time = edit.called_at <= answered[gap] and begun[gap] <= edit.returned_at
             return placed.first <= gap <= placed.last and in_time
 
         # Of those that fit into a gap the one fills it that fits into none so late.
@@ -166,23 +166,23 @@ class Lineages:
             else:
                 waiting.remove(filling)
 
-    def of_refusals(self, refusals: Iterable[Refusal]) -> Iterator[str]:
+    def check_refusals(self, refusals: Iterable[RefusedEdit]) -> Iterator[str]:
         """Compare the values that refusals have told with those that the cells had then."""
         places = {
             (cell, entry.value): place
             for cell, line in self._lines.items()
             for place, entry in enumerate(line)
         }
-        for refusal in refusals:
-            place = places.get((refusal.cell, refusal.value))
-            what = f"a refusal told {refusal.value[:8]} of {refusal.cell}"
+        for error in refusals:
+            place = places.get((error.cell, error.value))
+            what = f"a refusal told {error.value[:8]} of {error.cell}"
             if place is None:
                 yield f"{what}, which it never had"
                 continue
-            line = self._lines[refusal.cell]
+            line = self._lines[error.cell]
             by = line[place].edit
             later = line[place + 1].edit if place + 1 < len(line) else None
-            if by is not None and by.called > refusal.returned:
+            if by is not None and by.called_at > error.returned_at:
                 yield f"{what} before anybody asked for that"
-            if later is not None and later.returned < refusal.called:
+            if later is not None and later.returned_at < error.called_at:
                 yield f"{what} when that had been replaced"

@@ -1,4 +1,4 @@
-"""The order in which edits were made, found by the versions that they name."""
+"""The order of edits, computed from the versions that they name."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ class Chain:
     #: How many known edits have led to a version.
     positions: dict[str, int]
 
-    def begun_before(self) -> list[float]:
+    def list_latest_calls(self) -> list[float]:
         """Give for each position when the latest of the edits before it was called."""
-        return list(accumulate((edit.called for edit in self.edits), max, initial=-1.0))
+        return list(accumulate((edit.called_at for edit in self.edits), max, initial=-1.0))
 
-    def answered_after(self) -> list[float]:
+    def list_first_replies(self) -> list[float]:
         """Give for each position when the first of the edits after it was answered."""
-        returned = (edit.returned for edit in reversed(self.edits))
+        returned = (edit.returned_at for edit in reversed(self.edits))
         return list(accumulate(returned, min, initial=NEVER))[::-1]
 
-    def has_gap_for(self, called: float, returned: float) -> bool:
+    def has_gap_during(self, called: float, returned: float) -> bool:
         """Tell whether a version that was seen meanwhile can be one that nobody has recorded."""
-        begun, answered = self.begun_before(), self.answered_after()
+        begun, answered = self.list_latest_calls(), self.list_first_replies()
         return any(begun[gap] <= returned and called <= answered[gap] for gap in self.gaps)
 
 
-def chained(start: str, edits: Sequence[Edit], final: str) -> tuple[Chain, list[str]]:
+def build_chain(start: str, edits: Sequence[Edit], final: str) -> tuple[Chain, list[str]]:
     """Put edits in order from the first to the last version; tell which cannot be in one."""
     wrong = []
     children: dict[str | None, Edit] = {}
@@ -50,9 +50,11 @@ def chained(start: str, edits: Sequence[Edit], final: str) -> tuple[Chain, list[
         if edit.hash in made or edit.hash == start:
             wrong.append(f"{edit.name} has led to {str(edit.hash)[:8]}, as another edit before")
         children[edit.parent] = made[edit.hash] = edit
-    runs = [_run(children, head) for head in {start, *children} if head not in made]
+    runs = [_follow(children, head) for head in {start, *children} if head not in made]
     # Where nobody knows what was made between two runs, their numbers tell which was first.
-    runs.sort(key=lambda run: (run[0].parent != start, _number(run)) if run else (False, -1))
+    runs.sort(
+        key=lambda run: (run[0].parent != start, _get_first_number(run)) if run else (False, -1)
+    )
     ordered: list[Edit] = []
     gaps = []
     for run in runs:
@@ -67,7 +69,7 @@ def chained(start: str, edits: Sequence[Edit], final: str) -> tuple[Chain, list[
     return Chain(start, ordered, gaps, positions), wrong
 
 
-def _run(children: dict[str | None, Edit], head: str | None) -> list[Edit]:
+def _follow(children: dict[str | None, Edit], head: str | None) -> list[Edit]:
     run: list[Edit] = []
     while head in children and len(run) < len(children):
         run.append(children[head])
@@ -75,5 +77,5 @@ def _run(children: dict[str | None, Edit], head: str | None) -> list[Edit]:
     return run
 
 
-def _number(run: Sequence[Edit]) -> float:
+def _get_first_number(run: Sequence[Edit]) -> float:
     return min((edit.edit_id for edit in run if edit.edit_id is not None), default=NEVER)

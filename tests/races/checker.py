@@ -1,4 +1,4 @@
-"""Tell whether what many clients have seen could be: one edit after the other, each made once.
+"""Check whether the observations of many clients are possible: each edit once, in one order.
 
 `violations` lists what could not be, in sentences:
 
@@ -20,72 +20,74 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tests.races.cell_values import Lineages
-from tests.races.chain import Chain, chained
-from tests.races.history import Edit, Feed, History, Read, Row
+from tests.races.cell_values import CellHistories
+from tests.races.chain import Chain, build_chain
+from tests.races.history import Edit, Feed, HistoryRow, ObservedHistory, Read
 
 # The refusals that a client of a busy notebook must be ready for.
-_HONEST = {(200, ""), (409, "cell_changed"), (503, "busy")}
+_EXPECTED_ANSWERS = {(200, ""), (409, "cell_changed"), (503, "busy")}
 
 
-def violations(history: History) -> list[str]:
+def find_violations(history: ObservedHistory) -> list[str]:
     """List what cannot be in a history; nothing, if all can."""
-    return list(_violations(history))
+    return list(_iter_violations(history))
 
 
-def _violations(history: History) -> Iterator[str]:
+def _iter_violations(history: ObservedHistory) -> Iterator[str]:
     for (status, reason), count in history.answers.items():
-        if (status, reason) not in _HONEST:
+        if (status, reason) not in _EXPECTED_ANSWERS:
             yield f"{count} requests were answered with {status} {reason}"
-    yield from _of_ledger(history)
-    edits = _completed(history)
+    yield from _check_rows(history)
+    edits = _complete_edits(history)
     known = [edit for edit in edits if edit.hash is not None]
-    chain, wrong = chained(history.start, known, history.final)
+    chain, wrong = build_chain(history.start, known, history.final)
     yield from wrong
     if wrong:
         # Nothing of what follows means anything without one order.
         return
-    lineages = Lineages(history.start_cells, chain, [edit for edit in edits if edit.hash is None])
-    yield from lineages.violations(history.final_cells)
+    lineages = CellHistories(
+        history.start_cells, chain, [edit for edit in edits if edit.hash is None]
+    )
+    yield from lineages.find_violations(history.final_cells)
     if history.is_locked:
-        yield from _of_numbers(chain)
-    yield from _of_times(history, chain)
-    yield from lineages.of_refusals(history.refusals)
+        yield from _check_numbers(chain)
+    yield from _check_times(history, chain)
+    yield from lineages.check_refusals(history.refusals)
     for feed in history.feeds:
-        yield from _of_feed(feed, chain)
-    yield from _told_twice(history)
+        yield from _check_feed(feed, chain)
+    yield from _check_duplicates(history)
 
 
-def _of_ledger(history: History) -> Iterator[str]:
-    """Compare the ledger with what was asked and answered."""
-    asked = {edit.name: edit for edit in history.edits}
-    if len(asked) < len(history.edits):
+def _check_rows(history: ObservedHistory) -> Iterator[str]:
+    """Compare the history with what was asked and answered."""
+    edits = {edit.name: edit for edit in history.edits}
+    if len(edits) < len(history.edits):
         yield "the history itself names two edits alike"
-    kept: dict[str, Row] = {}
-    for entry in history.ledger:
-        if entry.name not in asked:
-            yield f"the ledger has edit {entry.edit_id}, which was refused or never asked for"
-        elif entry.name in kept:
-            first = kept[entry.name].edit_id
+    rows: dict[str, HistoryRow] = {}
+    for entry in history.rows:
+        if entry.name not in edits:
+            yield f"the history has edit {entry.edit_id}, which was refused or never asked for"
+        elif entry.name in rows:
+            first = rows[entry.name].edit_id
             yield f"{entry.name} was made twice, as edits {first} and {entry.edit_id}"
-        kept[entry.name] = entry
+        rows[entry.name] = entry
     for edit in history.edits:
         if not edit.is_acknowledged:
             continue
-        found = kept.get(edit.name)
-        said = (edit.edit_id, edit.parent, edit.hash)
+        found = rows.get(edit.name)
+        acknowledged_row = (edit.edit_id, edit.parent, edit.hash)
         if found is None:
-            yield f"{edit.name} was acknowledged as edit {edit.edit_id} and is not in the ledger"
-        elif (found.edit_id, found.parent, found.hash) != said:
-            yield f"{edit.name} was acknowledged as another edit than the ledger has"
+            yield f"{edit.name} was acknowledged as edit {edit.edit_id} and is not in the history"
+        elif (found.edit_id, found.parent, found.hash) != acknowledged_row:
+            yield f"{edit.name} was acknowledged as another edit than the history has"
 
 
-def _completed(history: History) -> list[Edit]:
-    """Add to edits without an answer what the ledger knows of them."""
-    kept = {entry.name: entry for entry in history.ledger}
+def _complete_edits(history: ObservedHistory) -> list[Edit]:
+    """Add to edits without an answer what the history knows of them."""
+    rows = {entry.name: entry for entry in history.rows}
 
     def completed(edit: Edit) -> Edit:
-        entry = None if edit.is_acknowledged else kept.get(edit.name)
+        entry = None if edit.is_acknowledged else rows.get(edit.name)
         if entry is None:
             return edit
         return replace(edit, parent=entry.parent, hash=entry.hash, edit_id=entry.edit_id)
@@ -93,7 +95,7 @@ def _completed(history: History) -> list[Edit]:
     return [completed(edit) for edit in history.edits]
 
 
-def _of_numbers(chain: Chain) -> Iterator[str]:
+def _check_numbers(chain: Chain) -> Iterator[str]:
     number = 0
     for edit in chain.edits:
         if edit.edit_id is not None:
@@ -102,31 +104,31 @@ def _of_numbers(chain: Chain) -> Iterator[str]:
             number = edit.edit_id
 
 
-def _of_times(history: History, chain: Chain) -> Iterator[str]:
+def _check_times(history: ObservedHistory, chain: Chain) -> Iterator[str]:
     """Go along the chain, each version's readers after its edit, and look for who was too early."""
     seen: list[list[Read]] = [[] for _ in range(len(chain.edits) + 1)]
     for read in history.reads:
         position = chain.positions.get(read.hash)
         if position is not None:
             seen[position].append(read)
-        elif not chain.has_gap_for(read.called, read.returned):
+        elif not chain.has_gap_during(read.called_at, read.returned_at):
             yield f"a read was shown {read.hash[:12]}, a version that never was"
     latest = -math.inf
     for position, readers in enumerate(seen):
         if position:
             edit = chain.edits[position - 1]
-            if edit.returned < latest:
+            if edit.returned_at < latest:
                 yield f"{edit.name} comes after an edit or a read that began when it was answered"
-            latest = max(latest, edit.called)
+            latest = max(latest, edit.called_at)
         for read in readers:
-            if read.returned < latest:
+            if read.returned_at < latest:
                 yield f"a read of {read.hash[:12]} comes after what began when it was answered"
-        latest = max([latest, *(read.called for read in readers)])
+        latest = max([latest, *(read.called_at for read in readers)])
 
 
-def _of_feed(feed: Feed, chain: Chain) -> Iterator[str]:
+def _check_feed(feed: Feed, chain: Chain) -> Iterator[str]:
     last = 0
-    told = set()
+    positions = set()
     for before, event in zip([None, *feed.events], feed.events, strict=False):
         if before is not None and event.seq != before.seq + 1:
             yield f"{feed.server} told event {event.seq} after event {before.seq}"
@@ -138,18 +140,18 @@ def _of_feed(feed: Feed, chain: Chain) -> Iterator[str]:
         if position <= last:
             yield f"{feed.server} told of edit {event.edit_id} after one that comes later"
         last = position
-        told.add(position)
+        positions.add(position)
     for position, edit in enumerate(chain.edits, 1):
-        if edit.server != feed.server or edit.called < feed.since or position in told:
+        if edit.server != feed.server or edit.called_at < feed.since or position in positions:
             continue
-        if position < last or not feed.was_cut:
+        if position < last or not feed.is_truncated:
             yield f"{feed.server} did not tell of edit {edit.edit_id}, which it acknowledged"
 
 
-def _told_twice(history: History) -> Iterator[str]:
-    told: dict[str, str] = {}
+def _check_duplicates(history: ObservedHistory) -> Iterator[str]:
+    servers: dict[str, str] = {}
     for feed in history.feeds:
         for event in feed.events:
-            if event.hash in told:
-                yield f"edit {event.edit_id} was told by {told[event.hash]} and {feed.server}"
-            told[event.hash] = feed.server
+            if event.hash in servers:
+                yield f"edit {event.edit_id} was told by {servers[event.hash]} and {feed.server}"
+            servers[event.hash] = feed.server

@@ -1,4 +1,4 @@
-"""We, who edit a notebook that somebody else writes as well.
+"""Edit a notebook in a loop while another program writes it as well.
 
     python -m tests.races.edit_loop ROOT LOCKS USER
 
@@ -26,19 +26,19 @@ from jupyter_nbedit.reading.loading import load_notebook
 from jupyter_nbedit.storage.base import StaleContent
 from jupyter_nbedit.storage.files.storage import FileStorage
 from jupyter_nbedit.storage.locks import PathLocks
-from tests.races.users import become
+from tests.races.users import switch_user
 
 NAME = "a.ipynb"
 _MARK = re.compile(rb"theirs \d{9}")
 
 
-def storage_in(root: Path, locks: Path) -> FileStorage:
+def build_storage(root: Path, locks: Path) -> FileStorage:
     """Give the storage that a server has."""
     manager = AsyncLargeFileManager(root_dir=str(root))
     return FileStorage(manager, PathLocks(locks, logging.getLogger()))
 
 
-class Insider:
+class EditLoop:
     """Edits one cell of a notebook again and again."""
 
     def __init__(self, storage: FileStorage, path: Path) -> None:
@@ -57,22 +57,22 @@ class Insider:
             text = bytes(read.content.text)
             operation = Replace(cell="ours", source=ours)
             applied = apply_operations(read.document, [operation], fresh_id=lambda: "none")
-            written = await self._storage.write(NAME, read.content, applied.splices)
+            result = await self._storage.write(NAME, read.content, applied.splices)
         except StaleContent:
             self.counts["conflicts"] += 1
             return
-        except NbEditError as refusal:
-            self.counts[refusal.reason] += 1
+        except NbEditError as error:
+            self.counts[error.reason] += 1
             return
         self.counts["edits"] += 1
-        self.counts[f"by {written.guard}"] += 1
+        self.counts[f"by {result.guard}"] += 1
         now = self._path.read_bytes()
         # What was written over ours has another mark; what is being written has none yet.
         if ours.encode() not in now and _MARK.findall(now) == _MARK.findall(text):
             self.lost.append(self._number)
 
 
-async def work(insider: Insider, ended: threading.Event) -> None:
+async def run_loop(insider: EditLoop, ended: threading.Event) -> None:
     """Edit until somebody says that it is enough."""
     while not ended.is_set():
         await insider.edit()
@@ -80,9 +80,9 @@ async def work(insider: Insider, ended: threading.Event) -> None:
 
 def main() -> None:
     root, locks, user = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
-    storage = storage_in(root, locks)
-    become(user)
-    insider = Insider(storage, root / NAME)
+    storage = build_storage(root, locks)
+    switch_user(user)
+    insider = EditLoop(storage, root / NAME)
     ended = threading.Event()
 
     def wait() -> None:
@@ -93,7 +93,7 @@ def main() -> None:
     # What is imported late must be there before the race begins.
     asyncio.run(insider.edit())
     print("begun", flush=True)
-    asyncio.run(work(insider, ended))
+    asyncio.run(run_loop(insider, ended))
     print(json.dumps({**insider.counts, "lost": insider.lost}), flush=True)
 
 

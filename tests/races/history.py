@@ -1,4 +1,4 @@
-"""What many clients have seen while they edited one notebook at once: what a checker goes by.
+"""The observations of many clients that edited one notebook: the input of the checker.
 
 A history is data alone. Times are those of one clock that never steps back, in seconds; values are
 the hashes of cells' sources, each of which is written only once, so that a value names its edit.
@@ -33,9 +33,9 @@ class Edit:
     name: str
     steps: tuple[Step, ...]
     #: When it was sent first.
-    called: float
+    called_at: float
     #: When it had its answer. Without one: the time from which on nobody makes it any more.
-    returned: float = NEVER
+    returned_at: float = NEVER
     #: The notebook's versions before and after it, of its answer.
     parent: str | None = None
     hash: str | None = None
@@ -53,23 +53,23 @@ class Read:
     """A version that somebody was shown."""
 
     hash: str
-    called: float
-    returned: float
+    called_at: float
+    returned_at: float
 
 
 @dataclass(frozen=True)
-class Refusal:
+class RefusedEdit:
     """An edit that was refused because a cell had another value, which the answer told."""
 
     cell: str
     value: str
-    called: float
-    returned: float
+    called_at: float
+    returned_at: float
 
 
 @dataclass(frozen=True)
-class Row:
-    """An edit as the ledger has it."""
+class HistoryRow:
+    """An edit as the history has it."""
 
     edit_id: int
     name: str
@@ -96,11 +96,11 @@ class Feed:
     since: float
     events: Sequence[Event]
     #: Whether the server was killed, so that what it said last may not have come.
-    was_cut: bool = False
+    is_truncated: bool = False
 
 
 @dataclass(frozen=True)
-class History:
+class ObservedHistory:
     """All that was seen of one notebook."""
 
     #: The notebook's first and last version, and the ids and values of their cells.
@@ -111,9 +111,9 @@ class History:
     #: Those that were acknowledged, and those of which nobody knows; none that was refused.
     edits: Sequence[Edit]
     reads: Sequence[Read] = ()
-    refusals: Sequence[Refusal] = ()
-    #: What the ledger has when all is over, in any order.
-    ledger: Sequence[Row] = ()
+    refusals: Sequence[RefusedEdit] = ()
+    #: What the history has when all is over, in any order.
+    rows: Sequence[HistoryRow] = ()
     feeds: Sequence[Feed] = ()
     #: How often which status and reason was answered.
     answers: Mapping[tuple[int, str], int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Sixty-four who edit one notebook, sixteen who edit one cell of it, and servers that die."""
+"""Sixty-four clients that edit one notebook, sixteen that share a cell, and killed servers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 from jupyter_nbedit.events.emitters import SCHEMA_ID
-from tests.races.history import Edit, Event, Feed, History, Row
-from tests.races.servers import Run, Servers, run_servers
-from tests.races.writers import NOTEBOOK, Notes, Writer, value_of
+from tests.races.history import Edit, Event, Feed, HistoryRow, ObservedHistory
+from tests.races.servers import RaceServers, ServerRun, run_servers
+from tests.races.writers import NOTEBOOK, Observations, Writer, hash_source
 from tests.support import samples
 from tests.support.waiting import wait_until_async
 
@@ -27,15 +27,15 @@ SHARED = "shared"
 
 
 @dataclass(frozen=True)
-class Load:
+class RaceLoad:
     """How many clients edit how often."""
 
     #: How many have a cell of their own, and how many edits each of them makes.
-    alone: int
-    times: int
+    separate_writers: int
+    edits_of_separate: int
     #: How many edit one cell, and how often each of them gets an edit in.
-    together: int
-    times_together: int
+    shared_writers: int
+    edits_of_shared: int
     #: How many times a server is killed and started again meanwhile.
     kills: int = 0
     #: Whether the servers share the locks of one user. Without, nothing but looking at what they
@@ -44,15 +44,18 @@ class Load:
 
     @property
     def edits(self) -> int:
-        return self.alone * self.times + self.together * self.times_together
+        return (
+            self.separate_writers * self.edits_of_separate
+            + self.shared_writers * self.edits_of_shared
+        )
 
 
 @dataclass
-class Outcome:
+class LoadResult:
     """What the clients saw."""
 
-    history: History
-    notes: Notes
+    history: ObservedHistory
+    notes: Observations
     seconds: float
     kills: int
 
@@ -66,7 +69,8 @@ class Outcome:
         return (
             f"{self.acknowledged} of {len(history.edits)} edits acknowledged "
             f"in {self.seconds:.1f} s, {len(history.reads)} reads, {events} events, "
-            f"{self.kills} kills, {notes.cut} connections cut, {notes.broken} broken; "
+            f"{self.kills} kills, {notes.cut_connections} connections cut, "
+            f"{notes.broken_connections} broken; "
             f"answers: {dict(history.answers)}"
         )
 
@@ -75,13 +79,13 @@ class Outcome:
 class _Subscriber:
     """Listens to one run of a server."""
 
-    run: Run
+    run: ServerRun
     socket: WebSocketClientConnection
     since: float
     events: list[Event] = field(default_factory=list)
 
     @classmethod
-    async def join(cls, run: Run) -> _Subscriber:
+    async def join(cls, run: ServerRun) -> _Subscriber:
         client = run.server.client
         url = f"ws://127.0.0.1:{client.port}/api/events/subscribe"
         headers = {"Authorization": f"token {client.token}"}
@@ -92,7 +96,7 @@ class _Subscriber:
         connection.close()
         return cls(run, socket, time.monotonic())
 
-    def is_done(self, expected: set[str | None]) -> bool:
+    def has_all(self, expected: set[str | None]) -> bool:
         return self.run.ended is not None or expected <= {event.hash for event in self.events}
 
     async def listen(self) -> None:
@@ -110,23 +114,23 @@ class Subscribers:
     def __init__(self) -> None:
         self._all: list[tuple[_Subscriber, asyncio.Task[None]]] = []
 
-    async def join(self, run: Run) -> None:
+    async def join(self, run: ServerRun) -> None:
         """Listen to a run of a server from now on."""
         subscriber = await _Subscriber.join(run)
         self._all.append((subscriber, asyncio.create_task(subscriber.listen())))
 
-    async def feeds(self, edits: Sequence[Edit]) -> list[Feed]:
+    async def collect_feeds(self, edits: Sequence[Edit]) -> list[Feed]:
         """Wait for what the living have still to tell, and give all that was told."""
         for subscriber, task in self._all:
             run = subscriber.run
             expected = {
                 edit.hash
                 for edit in edits
-                if edit.server == run.name and edit.called >= subscriber.since
+                if edit.server == run.name and edit.called_at >= subscriber.since
             }
             with suppress(AssertionError):
                 # What never comes is for the checker to report.
-                await wait_until_async(partial(subscriber.is_done, expected))
+                await wait_until_async(partial(subscriber.has_all, expected))
             subscriber.socket.close()
             await task
         return [
@@ -137,58 +141,64 @@ class Subscribers:
         ]
 
 
-async def run_load(load: Load, folder: Path, chance: random.Random) -> Outcome:
+async def run_load(load: RaceLoad, folder: Path, chance: random.Random) -> LoadResult:
     """Let all clients work, and return what they have seen."""
-    cells = [*(f"own-{n}" for n in range(load.alone)), SHARED]
+    cells = [*(f"own-{n}" for n in range(load.separate_writers)), SHARED]
     before = samples.notebook(*[samples.code(cell, cell) for cell in cells])
-    notes = Notes()
-    servers = Servers(folder, shares_locks=load.is_locked)
+    notes = Observations()
+    servers = RaceServers(folder, shares_locks=load.is_locked)
     with run_servers(servers):
         path = servers.root / NOTEBOOK
         path.write_bytes(before)
         subscribers = Subscribers()
-        for run in servers.alive:
+        for run in servers.live_runs:
             await subscribers.join(run)
         work = [
             (
                 Writer(
-                    f"alone-{n}" if n < load.alone else f"together-{n - load.alone}",
+                    f"alone-{n}"
+                    if n < load.separate_writers
+                    else f"together-{n - load.separate_writers}",
                     servers,
                     notes,
-                    cells[min(n, load.alone)],
-                    n < load.alone,
+                    cells[min(n, load.separate_writers)],
+                    n < load.separate_writers,
                     random.Random(chance.random()),  # noqa: S311 -- no secret
                 ),
-                load.times if n < load.alone else load.times_together,
+                load.edits_of_separate if n < load.separate_writers else load.edits_of_shared,
             )
-            for n in range(load.alone + load.together)
+            for n in range(load.separate_writers + load.shared_writers)
         ]
         began = time.monotonic()
-        async with _killing(servers, subscribers, load, notes, chance) as killed:
-            await asyncio.gather(*[writer.work(times) for writer, times in work])
+        async with _kill_servers(servers, subscribers, load, notes, chance) as killed:
+            await asyncio.gather(*[writer.run(times) for writer, times in work])
             seconds = time.monotonic() - began
-        ledger = await _ledger(servers.alive[0])
-        feeds = await subscribers.feeds(notes.edits)
+        rows = await _read_history(servers.live_runs[0])
+        feeds = await subscribers.collect_feeds(notes.edits)
         after = path.read_bytes()
-    history = History(
+    history = ObservedHistory(
         start=hashlib.sha256(before).hexdigest(),
         final=hashlib.sha256(after).hexdigest(),
-        start_cells=_cells(before),
-        final_cells=_cells(after),
+        start_cells=_list_cells(before),
+        final_cells=_list_cells(after),
         edits=notes.edits,
         reads=notes.reads,
         refusals=notes.refusals,
-        ledger=ledger,
+        rows=rows,
         feeds=feeds,
         answers=notes.answers,
         is_locked=load.is_locked,
     )
-    return Outcome(history, notes, seconds, len(killed))
+    return LoadResult(history, notes, seconds, len(killed))
 
 
 @asynccontextmanager
-async def _killing(
-    servers: Servers, subscribers: Subscribers, load: Load, notes: Notes, chance: random.Random
+async def _kill_servers(
+    servers: RaceServers,
+    subscribers: Subscribers,
+    load: RaceLoad,
+    notes: Observations,
+    chance: random.Random,
 ) -> AsyncIterator[list[str]]:
     """Kill a server now and then while the block runs, never all of them at once."""
     killed: list[str] = []
@@ -212,19 +222,19 @@ async def _killing(
         task.cancel()
 
 
-def _cells(text: bytes) -> list[tuple[str, str]]:
-    return [(cell["id"], value_of("".join(cell["source"]))) for cell in samples.cells_of(text)]
+def _list_cells(text: bytes) -> list[tuple[str, str]]:
+    return [(cell["id"], hash_source("".join(cell["source"]))) for cell in samples.cells_of(text)]
 
 
-async def _ledger(run: Run) -> list[Row]:
+async def _read_history(run: ServerRun) -> list[HistoryRow]:
     connection = await run.connect()
-    rows: list[Row] = []
+    rows: list[HistoryRow] = []
     before = ""
     while True:
         target = f"/nbedit/notebooks/{NOTEBOOK}/history?limit=200{before}"
         page = (await connection.request("GET", target)).json
         rows.extend(
-            Row(edit["edit_id"], edit["client"], edit["hash_before"], edit["hash"])
+            HistoryRow(edit["edit_id"], edit["client"], edit["hash_before"], edit["hash"])
             for edit in page["edits"]
         )
         if page["next"] is None:

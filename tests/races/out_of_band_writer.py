@@ -1,4 +1,4 @@
-"""Somebody who writes a notebook and has never heard of us, and looks whether it lasts.
+"""Write a notebook without this package, and check that each version lasts.
 
     python -m tests.races.out_of_band_writer KIND PATH USER WRITES SEED
 
@@ -19,35 +19,35 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from tests.races.users import become
+from tests.races.users import switch_user
 from tests.support import samples
 from tests.support.waiting import wait_until
 
 _LONGEST_HALF = 0.001
 
 
-def mark(number: int) -> str:
+def build_mark(number: int) -> str:
     """Give what a version has that no other one has."""
     return f"theirs {number:09d}"
 
 
-def version(number: int) -> bytes:
+def build_version(number: int) -> bytes:
     """Write a notebook with a cell for us to edit, and the mark."""
     filling = "# theirs\n" * (number % 200)
     return samples.notebook(
         samples.code("ours at first", "ours"),
-        samples.code(filling + mark(number), "theirs"),
+        samples.code(filling + build_mark(number), "theirs"),
     )
 
 
-def renamed(path: Path, text: bytes, _pause: Callable[[float], None]) -> None:
+def replace_by_rename(path: Path, text: bytes, _pause: Callable[[float], None]) -> None:
     """Write beside the file and rename over it, as careful programs do."""
-    beside = path.with_name(".theirs")
-    beside.write_bytes(text)
-    beside.replace(path)
+    temporary = path.with_name(".theirs")
+    temporary.write_bytes(text)
+    temporary.replace(path)
 
 
-def in_place(path: Path, text: bytes, pause: Callable[[float], None]) -> None:
+def write_in_place(path: Path, text: bytes, pause: Callable[[float], None]) -> None:
     """Empty the file and write it in two halves, as Jupyter does."""
     half = len(text) // 2
     with path.open("wb", buffering=0) as file:
@@ -57,10 +57,10 @@ def in_place(path: Path, text: bytes, pause: Callable[[float], None]) -> None:
 
 
 #: How somebody writes, and how long they wait between two versions, in seconds at most.
-KINDS = {"renamed": (renamed, 0.003), "in_place": (in_place, 0.02)}
+KINDS = {"renamed": (replace_by_rename, 0.003), "in_place": (write_in_place, 0.02)}
 
 
-class Waiting:
+class RandomPause:
     """Waits for times that nobody can foresee, without sleeping: that takes longer."""
 
     def __init__(self, seed: int) -> None:
@@ -73,9 +73,9 @@ class Waiting:
             pass
 
 
-def is_there(path: Path, number: int) -> bool:
+def has_mark(path: Path, number: int) -> bool:
     """Look for a mark; it may be out of sight for a moment, when we are about to put it back."""
-    sought = mark(number).encode()
+    sought = build_mark(number).encode()
     with suppress(AssertionError):
         return wait_until(lambda: sought in path.read_bytes())
     return False
@@ -83,13 +83,13 @@ def is_there(path: Path, number: int) -> bool:
 
 def main() -> None:
     (write, longest), path = KINDS[sys.argv[1]], Path(sys.argv[2])
-    become(int(sys.argv[3]))
-    writes, pause = int(sys.argv[4]), Waiting(int(sys.argv[5]))
+    switch_user(int(sys.argv[3]))
+    writes, pause = int(sys.argv[4]), RandomPause(int(sys.argv[5]))
     lost: list[int] = []
     for number in range(1, writes + 1):
-        write(path, version(number), pause)
+        write(path, build_version(number), pause)
         pause(longest)
-        if not is_there(path, number):
+        if not has_mark(path, number):
             lost.append(number)
             break
     os.write(1, json.dumps({"writes": number, "lost": lost}).encode())

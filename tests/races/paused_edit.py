@@ -1,4 +1,4 @@
-"""An edit that is stopped at a chosen call to the system, so that somebody else can act there.
+"""An edit that stops at a chosen system call, so that another program can act there.
 
     LD_PRELOAD=shim.so python -m tests.races.paused_edit ROOT LOCKS USER
 
@@ -21,8 +21,8 @@ from jupyter_nbedit.reading.loading import load_notebook
 from jupyter_nbedit.storage.base import StaleContent
 from jupyter_nbedit.storage.files.storage import FileStorage
 from tests.faults.shim import Mode, Shim
-from tests.races.edit_loop import NAME, storage_in
-from tests.races.users import become
+from tests.races.edit_loop import NAME, build_storage
+from tests.races.users import switch_user
 
 OURS = "ours at last"
 
@@ -34,19 +34,19 @@ async def edit(storage: FileStorage, root: Path, shim: Shim, number: int) -> tup
     applied = apply_operations(read.document, [operation], fresh_id=lambda: "none")
     shim.arm(Mode.STOP, number, inside=root)
     try:
-        written = await storage.write(NAME, read.content, applied.splices)
-        outcome = f"written by {written.guard}"
+        result = await storage.write(NAME, read.content, applied.splices)
+        outcome = f"written by {result.guard}"
     except StaleContent:
         outcome = "changed"
-    except NbEditError as refusal:
-        outcome = refusal.reason
+    except NbEditError as error:
+        outcome = error.reason
     return shim.disarm(), outcome
 
 
 def main() -> None:
     root, locks, user = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
-    storage, shim = storage_in(root, locks), Shim()
-    become(user)
+    storage, shim = build_storage(root, locks), Shim()
+    switch_user(user)
     for line in sys.stdin:
         print(json.dumps(asyncio.run(edit(storage, root, shim, int(line)))), flush=True)
 

@@ -1,4 +1,4 @@
-"""An edit of another process, and somebody who acts before a chosen call of it to the system."""
+"""An edit in another process, and an act of another program before a chosen system call."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from pathlib import Path
 from threading import Event
 
 from tests.faults import shim
-from tests.faults.requirements import need
+from tests.faults.requirements import require
 from tests.races.edit_loop import NAME
-from tests.races.out_of_band_writer import version
+from tests.races.out_of_band_writer import build_version
 from tests.support.paths import ROOT
 from tests.support.waiting import LIMIT_SECONDS, wait_until
 
-BEFORE, THEIRS = version(1), version(201)
+BEFORE, THEIRS = build_version(1), build_version(201)
 AWAY = "away.ipynb"
 #: So often the edit has slept before somebody who has the file open writes into it.
 _NAPS = 5
 
 
 def renamed(path: Path, _rig: Rig) -> None:
-    beside = path.with_name(".theirs")
-    beside.write_bytes(THEIRS)
-    beside.replace(path)
+    temporary = path.with_name(".theirs")
+    temporary.write_bytes(THEIRS)
+    temporary.replace(path)
 
 
 def in_place(path: Path, _rig: Rig) -> None:
@@ -76,7 +76,7 @@ class Rig:
     """
 
     def __init__(
-        self, top: Path, user: int, libraries: Sequence[Path], refused: Sequence[str]
+        self, top: Path, user: int, libraries: Sequence[Path], refused_calls: Sequence[str]
     ) -> None:
         self.root, self.path, locks = top / "root", top / "root" / NAME, top / "locks"
         for folder in (self.root, locks):
@@ -90,7 +90,7 @@ class Rig:
             env={
                 **os.environ,
                 "LD_PRELOAD": " ".join(map(str, libraries)),
-                "NBEDIT_REFUSED": " ".join(refused),
+                "NBEDIT_REFUSED": " ".join(refused_calls),
             },
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -116,7 +116,7 @@ class Rig:
             _, status = os.waitpid(process.pid, os.WUNTRACED)
             assert os.WIFSTOPPED(status)
             acting = self._pool.submit(act, self.path, self)
-            self._wait(acting)
+            self._wait_for_act(acting)
             process.send_signal(signal.SIGCONT)
         calls, outcome = json.loads(process.stdout.readline())
         self.has_ended.set()
@@ -125,7 +125,7 @@ class Rig:
                 acting.result(LIMIT_SECONDS)
         return calls, outcome
 
-    def _wait(self, acting: Future[None]) -> None:
+    def _wait_for_act(self, acting: Future[None]) -> None:
         """Wait until somebody has acted, has opened the file, or is kept from that by a lease."""
         lease = f" {self._process.pid} "
         wait_until(
@@ -149,7 +149,7 @@ class Rig:
                 naps += int(file.read_text().split("\nvoluntary_ctxt_switches:")[1].split()[0])
         return naps
 
-    def left(self) -> dict[str, bytes]:
+    def read_folder(self) -> dict[str, bytes]:
         """Return what is in the folder."""
         return {path.name: path.read_bytes() for path in self.root.iterdir()}
 
@@ -163,11 +163,11 @@ class Rig:
 
 
 @contextmanager
-def build_rig(user: int, *, refused: Sequence[str] = ()) -> Iterator[Rig]:
+def build_rig(user: int, *, refused_calls: Sequence[str] = ()) -> Iterator[Rig]:
     """Have a rig while the block runs, whose system refuses ``exchange`` or ``lease``."""
-    need_system()
-    with shared_folder() as top:
-        rig = Rig(top, user, [shim.build(top), build_refusing(top)], refused)
+    require_system()
+    with make_shared_folder() as top:
+        rig = Rig(top, user, [shim.build(top), build_refusing_library(top)], refused_calls)
         try:
             yield rig
         finally:
@@ -175,7 +175,7 @@ def build_rig(user: int, *, refused: Sequence[str] = ()) -> Iterator[Rig]:
 
 
 @contextmanager
-def shared_folder() -> Iterator[Path]:
+def make_shared_folder() -> Iterator[Path]:
     """Make a folder that other users can get to, which those of pytest are not."""
     top = Path(tempfile.mkdtemp(prefix="nbedit-"))
     top.chmod(0o755)
@@ -185,14 +185,24 @@ def shared_folder() -> Iterator[Path]:
         shutil.rmtree(top)
 
 
-def need_system() -> None:
+def require_system() -> None:
     """Go on only where there are leases, and a compiler; in CI there must be."""
-    need(sys.platform == "linux" and shim.compiler(), "this rig needs Linux and a C compiler")
+    require(
+        sys.platform == "linux" and shim.find_compiler(), "this rig needs Linux and a C compiler"
+    )
 
 
-def build_refusing(folder: Path) -> Path:
+def build_refusing_library(folder: Path) -> Path:
     """Build what lets the system refuse things, to be named in ``LD_PRELOAD``."""
     library, source = folder / "refusing.so", Path(__file__).with_name("refusing.c")
-    command = [shim.compiler() or "cc", "-O1", "-shared", "-fPIC", "-o", str(library), str(source)]
+    command = [
+        shim.find_compiler() or "cc",
+        "-O1",
+        "-shared",
+        "-fPIC",
+        "-o",
+        str(library),
+        str(source),
+    ]
     subprocess.run([*command, "-ldl"], check=True)
     return library

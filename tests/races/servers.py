@@ -1,4 +1,4 @@
-"""Several servers of one user on one folder, which are killed and started again."""
+"""Several servers of one user on one folder, which are killed and restarted."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.races.async_connection import Connection
+from tests.races.async_connection import AsyncConnection
 from tests.support.servers import ServerProcess, start_server
 
 
 @dataclass
-class Run:
+class ServerRun:
     """One run of a server, from its start to its end."""
 
     name: str
@@ -24,18 +24,13 @@ class Run:
         """When nothing it was sent can happen any more; None as long as it lives."""
         return self.server.ended
 
-    async def connect(self) -> Connection:
-        """Open a connection.
-
-        Raises
-        ------
-        OSError
-        """
-        return await Connection.open(self.server.client.port, self.server.client.token)
+    async def connect(self) -> AsyncConnection:
+        """Open a connection; raise OSError if that fails."""
+        return await AsyncConnection.open(self.server.client.port, self.server.client.token)
 
 
 @dataclass
-class Servers:
+class RaceServers:
     """Servers that share a root folder and all that Jupyter keeps of a user."""
 
     #: Everything they write goes in here; they serve the folder `notebooks` in it.
@@ -44,7 +39,7 @@ class Servers:
     environment: Mapping[str, str] = field(default_factory=dict)
     #: Whether they have the folder in common in which a user's servers keep their locks.
     shares_locks: bool = True
-    runs: dict[str, Run] = field(default_factory=dict)
+    runs: dict[str, ServerRun] = field(default_factory=dict)
     _count: int = 0
 
     @property
@@ -52,27 +47,27 @@ class Servers:
         return self.folder / "notebooks"
 
     @property
-    def alive(self) -> list[Run]:
+    def live_runs(self) -> list[ServerRun]:
         return [run for run in self.runs.values() if run.ended is None]
 
-    def start(self, name: str) -> Run:
+    def start(self, name: str) -> ServerRun:
         """Start a server that does not run, and wait until it answers."""
         self._count += 1
         run_name = f"{name}/{self._count}"
         runtime = self.folder / f"runtime-{name}"
         own = {} if self.shares_locks else {"JUPYTER_RUNTIME_DIR": str(runtime)}
         server = start_server(self.folder, environment={**own, **self.environment}, name=name)
-        self.runs[name] = Run(run_name, server)
+        self.runs[name] = ServerRun(run_name, server)
         return self.runs[name]
 
 
 @contextmanager
-def run_servers(servers: Servers) -> Iterator[Servers]:
+def run_servers(servers: RaceServers) -> Iterator[RaceServers]:
     """Run servers while the block does."""
     try:
         with ThreadPoolExecutor() as pool:
             list(pool.map(servers.start, servers.names))
         yield servers
     finally:
-        for run in servers.alive:
+        for run in servers.live_runs:
             run.server.stop()

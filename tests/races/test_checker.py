@@ -1,4 +1,4 @@
-"""The checker of histories itself: what can be passes, and each forgery is found for what it is."""
+"""Test the checker: possible histories pass, and each forgery is found."""
 
 from __future__ import annotations
 
@@ -9,12 +9,23 @@ from typing import Any
 
 import pytest
 
-from tests.races.checker import violations
-from tests.races.history import Edit, Event, Feed, History, Read, Refusal, Row, Step
+from tests.races.checker import find_violations
+from tests.races.history import (
+    Edit,
+    Event,
+    Feed,
+    HistoryRow,
+    ObservedHistory,
+    Read,
+    RefusedEdit,
+    Step,
+)
 from tests.support.sampling import is_nightly
 
 
-def build_history(seed: int = 0, *, edits: int = 60, cells: int = 8, killed: int = 3) -> History:
+def build_history(
+    seed: int = 0, *, edits: int = 60, cells: int = 8, killed: int = 3
+) -> ObservedHistory:
     """Make a history that can be, with edits and reads that overlap and some without an answer.
 
     At each time 10 * n the n-th edit is made; it was called before and is answered after that.
@@ -24,8 +35,8 @@ def build_history(seed: int = 0, *, edits: int = 60, cells: int = 8, killed: int
     values = dict(start_cells)
     lost = set(chance.sample(range(2, edits - 2), killed))
     versions = ["version-start"]
-    asked: list[Edit] = []
-    ledger, reads, refusals = [], [], []
+    edits_asked: list[Edit] = []
+    rows, reads, refusals = [], [], []
     events: dict[str, list[Event]] = {"a/1": [], "b/1": []}
     for n in range(1, edits + 1):
         time_made = 10.0 * n
@@ -34,31 +45,31 @@ def build_history(seed: int = 0, *, edits: int = 60, cells: int = 8, killed: int
         version = f"version-{n}"
         edit = Edit(f"edit-{n}", steps, called, returned, versions[-1], version, n, "a/1")
         if n in lost:
-            # Half of them have got as far as the ledger.
+            # Half of them have got as far as the history.
             edit = Edit(f"edit-{n}", steps, called, time_made + 5)
         elif chance.random() < 0.5:
             edit = replace(edit, server="b/1")
         if n not in lost or n % 2:
-            ledger.append(Row(n, edit.name, versions[-1], version))
+            rows.append(HistoryRow(n, edit.name, versions[-1], version))
         if edit.server is not None:
-            told = events[edit.server]
-            told.append(Event(len(told) + 1, n, versions[-1], version))
-        asked.append(edit)
+            server_events = events[edit.server]
+            server_events.append(Event(len(server_events) + 1, n, versions[-1], version))
+        edits_asked.append(edit)
         versions.append(version)
         reads.append(Read(version, time_made + chance.uniform(-20, 4), time_made + 5))
         cell = chance.choice(sorted(values))
-        refusals.append(Refusal(cell, values[cell], time_made + 1, time_made + 2))
-    chance.shuffle(asked)
-    return History(
+        refusals.append(RefusedEdit(cell, values[cell], time_made + 1, time_made + 2))
+    chance.shuffle(edits_asked)
+    return ObservedHistory(
         start=versions[0],
         final=versions[-1],
         start_cells=start_cells,
         final_cells=list(values.items()),
-        edits=asked,
+        edits=edits_asked,
         reads=reads,
         refusals=refusals,
-        ledger=ledger,
-        feeds=[Feed(server, 0.0, told) for server, told in events.items()],
+        rows=rows,
+        feeds=[Feed(server, 0.0, server_events) for server, server_events in events.items()],
         answers={(200, ""): edits - killed, (503, "busy"): 2, (409, "cell_changed"): 7},
     )
 
@@ -79,31 +90,31 @@ def _steps(chance: random.Random, n: int, values: dict[str, str]) -> tuple[Step,
 
 @pytest.mark.parametrize("seed", range(50 if is_nightly() else 5))
 def test_a_possible_history_is_accepted(seed: int) -> None:
-    assert violations(build_history(seed)) == []
+    assert find_violations(build_history(seed)) == []
 
 
 def test_a_request_that_was_never_executed_is_accepted() -> None:
     history = build_history()
     never = Edit("never", (Step("cell-0", "value-0-start", "never"),), 300.0, 310.0)
-    assert violations(replace(history, edits=[*history.edits, never])) == []
+    assert find_violations(replace(history, edits=[*history.edits, never])) == []
 
 
 def test_a_lost_reply_of_a_killed_server_is_accepted() -> None:
     history = build_history()
     first, *others = history.feeds
-    cut = replace(first, events=first.events[:-2], was_cut=True)
-    assert violations(replace(history, feeds=[cut, *others])) == []
+    cut = replace(first, events=first.events[:-2], is_truncated=True)
+    assert find_violations(replace(history, feeds=[cut, *others])) == []
 
 
-def change(history: History, edit: Edit, **members: Any) -> History:
-    """Change an edit, and the ledger along with it."""
+def change(history: ObservedHistory, edit: Edit, **members: Any) -> ObservedHistory:
+    """Change an edit, and the history along with it."""
     edits = [replace(one, **members) if one.name == edit.name else one for one in history.edits]
     row = {name: members[name] for name in ("edit_id", "parent", "hash") if name in members}
-    ledger = [replace(one, **row) if one.name == edit.name else one for one in history.ledger]
-    return replace(history, edits=edits, ledger=ledger)
+    rows = [replace(one, **row) if one.name == edit.name else one for one in history.rows]
+    return replace(history, edits=edits, rows=rows)
 
 
-def find(history: History, number: int) -> Edit:
+def find(history: ObservedHistory, number: int) -> Edit:
     """Return the first edit from the n-th on that has an answer and replaces a cell's source."""
     edits = {edit.edit_id: edit for edit in history.edits if edit.is_acknowledged}
     found = (edits[n] for n in range(number, number + 30) if n in edits)
@@ -115,53 +126,55 @@ def number_of(edit: Edit) -> int:
     return edit.edit_id
 
 
-def change_final(history: History, **values: str) -> History:
+def change_final(history: ObservedHistory, **values: str) -> ObservedHistory:
     cells = {**dict(history.final_cells), **values}
     return replace(history, final_cells=list(cells.items()))
 
 
-def change_events(history: History, forge: Callable[[list[Event]], list[Event]]) -> History:
+def change_events(
+    history: ObservedHistory, forge: Callable[[list[Event]], list[Event]]
+) -> ObservedHistory:
     """Change what a server, which was then killed, has sent to its subscriber."""
     first, *others = history.feeds
-    forged = replace(first, events=forge(list(first.events)), was_cut=True)
+    forged = replace(first, events=forge(list(first.events)), is_truncated=True)
     return replace(history, feeds=[forged, *others])
 
 
-def overwrite_edit(history: History) -> History:
+def overwrite_edit(history: ObservedHistory) -> ObservedHistory:
     edit = find(history, 30)
     return change(history, edit, parent=f"version-{number_of(edit) - 2}")
 
 
-def make_twice(history: History) -> History:
-    again = Row(1000, find(history, 30).name, history.final, "version-again")
-    return replace(history, ledger=[*history.ledger, again], final="version-again")
+def make_twice(history: ObservedHistory) -> ObservedHistory:
+    again = HistoryRow(1000, find(history, 30).name, history.final, "version-again")
+    return replace(history, rows=[*history.rows, again], final="version-again")
 
 
-def double_cell(history: History) -> History:
+def double_cell(history: ObservedHistory) -> ObservedHistory:
     value = history.final_cells[-1][1]
     return replace(history, final_cells=[*history.final_cells, ("elsewhere", value)])
 
 
-def ignore_guard(history: History) -> History:
+def ignore_guard(history: ObservedHistory) -> ObservedHistory:
     edit = find(history, 30)
     step = replace(edit.steps[0], before="value-of-somebody")
     return change(history, edit, steps=(step, *edit.steps[1:]))
 
 
-def leave_old_value(history: History) -> History:
+def leave_old_value(history: ObservedHistory) -> ObservedHistory:
     cells = dict(history.final_cells)
     steps = [edit.steps[0] for edit in history.edits if edit.is_acknowledged]
     step = next(one for one in steps if one.before and cells.get(str(one.cell)) == one.after)
     return change_final(history, **{str(step.cell): str(step.before)})
 
 
-def exchange_numbers(history: History) -> History:
+def exchange_numbers(history: ObservedHistory) -> ObservedHistory:
     one, other = find(history, 20), find(history, 40)
     exchanged = change(history, one, edit_id=other.edit_id)
     return change(exchanged, other, edit_id=one.edit_id)
 
 
-def step_back(history: History) -> History:
+def step_back(history: ObservedHistory) -> ObservedHistory:
     edit = find(history, 30)
     at = 10.0 * number_of(edit)
     history = change(history, edit, called=at - 60, returned=at + 100)
@@ -169,7 +182,7 @@ def step_back(history: History) -> History:
     return replace(history, reads=seen)
 
 
-def make_after_death(history: History) -> History:
+def make_after_death(history: ObservedHistory) -> ObservedHistory:
     # Its version would have to be before the last edit's: the file is that.
     value = dict(history.final_cells)["cell-0"]
     late = Edit("late", (Step("cell-0", value, "late"),), 5000.0, 5001.0)
@@ -177,12 +190,12 @@ def make_after_death(history: History) -> History:
     return replace(history, edits=[*history.edits, late])
 
 
-def forget_edit(history: History) -> History:
+def forget_edit(history: ObservedHistory) -> ObservedHistory:
     name = find(history, 30).name
-    return replace(history, ledger=[row for row in history.ledger if row.name != name])
+    return replace(history, rows=[row for row in history.rows if row.name != name])
 
 
-def hide_missing_event(history: History) -> History:
+def hide_missing_event(history: ObservedHistory) -> ObservedHistory:
     return change_events(
         history,
         lambda events: [
@@ -191,12 +204,12 @@ def hide_missing_event(history: History) -> History:
     )
 
 
-def miss_last_event(history: History) -> History:
+def miss_last_event(history: ObservedHistory) -> ObservedHistory:
     first, *others = history.feeds
     return replace(history, feeds=[replace(first, events=first.events[:-1]), *others])
 
 
-def exchange_events(history: History) -> History:
+def exchange_events(history: ObservedHistory) -> ObservedHistory:
     def forge(events: list[Event]) -> list[Event]:
         one, other = events[5], events[6]
         exchanged = [replace(other, seq=one.seq), replace(one, seq=other.seq)]
@@ -205,21 +218,21 @@ def exchange_events(history: History) -> History:
     return change_events(history, forge)
 
 
-def send_event_twice(history: History) -> History:
+def send_event_twice(history: ObservedHistory) -> ObservedHistory:
     first, second = history.feeds
     sent = replace(second, events=[*second.events, first.events[-1]])
     return replace(history, feeds=[first, sent])
 
 
-def read_also(history: History, version: str, called: float) -> History:
+def read_also(history: ObservedHistory, version: str, called: float) -> ObservedHistory:
     return replace(history, reads=[*history.reads, Read(version, called, called + 1)])
 
 
-def refuse(history: History, value: str, called: float) -> History:
-    return replace(history, refusals=[Refusal("cell-0", value, called, called + 1)])
+def refuse(history: ObservedHistory, value: str, called: float) -> ObservedHistory:
+    return replace(history, refusals=[RefusedEdit("cell-0", value, called, called + 1)])
 
 
-Forge = Callable[[History], History]
+Forge = Callable[[ObservedHistory], ObservedHistory]
 NOTHING = "comes from nothing that was asked for"
 BEGAN = "comes after what began when it was answered"
 FORGERIES: dict[str, tuple[Forge, str]] = {
@@ -247,7 +260,7 @@ FORGERIES: dict[str, tuple[Forge, str]] = {
         lambda history: change(history, find(history, 30), called=500.0, returned=501.0),
         "comes after an edit or a read that began when it was answered",
     ),
-    "the ledger counts in another order": (exchange_numbers, "comes after edit"),
+    "the history counts in another order": (exchange_numbers, "comes after edit"),
     "a read is stale": (lambda history: read_also(history, "version-5", 400.0), BEGAN),
     "a read is ahead": (
         lambda history: read_also(history, str(find(history, 50).hash), 100.0),
@@ -270,9 +283,11 @@ FORGERIES: dict[str, tuple[Forge, str]] = {
         make_after_death,
         "there is no version that it has led to",
     ),
-    "the ledger forgets an edit": (forget_edit, "is not in the ledger"),
-    "the ledger has what was refused": (
-        lambda history: replace(history, ledger=[*history.ledger, Row(1000, "refused", "", "x")]),
+    "the history forgets an edit": (forget_edit, "is not in the history"),
+    "the history has what was refused": (
+        lambda history: replace(
+            history, rows=[*history.rows, HistoryRow(1000, "refused", "", "x")]
+        ),
         "which was refused or never asked for",
     ),
     "an event is missing": (
@@ -300,5 +315,5 @@ FORGERIES: dict[str, tuple[Forge, str]] = {
 @pytest.mark.parametrize("name", FORGERIES)
 def test_an_impossible_history_is_found(name: str, seed: int) -> None:
     forge, sentence = FORGERIES[name]
-    found = violations(forge(build_history(seed)))
+    found = find_violations(forge(build_history(seed)))
     assert any(sentence in violation for violation in found), found

@@ -1,4 +1,4 @@
-"""Two servers of one user decide on the same proposal: exactly one does, and the other says so."""
+"""Two servers decide on the same proposal: one succeeds, the other reports it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.db.database import NAME as DATABASE
-from tests.races.async_connection import Answer, Connection
-from tests.races.servers import Servers, run_servers
+from tests.races.async_connection import AsyncAnswer, AsyncConnection
+from tests.races.servers import RaceServers, run_servers
 from tests.support import samples
 from tests.support.sampling import is_nightly, seeded_random
 
@@ -26,11 +26,11 @@ INSERT = {"op": "insert", "cell_type": "code", "source": NEW, "at": "end"}
 
 
 @dataclass
-class Pair:
+class ServerPair:
     """Two servers on one folder, each with a connection, and a notebook in review mode."""
 
-    servers: Servers
-    connections: dict[str, Connection] = field(default_factory=dict)
+    servers: RaceServers
+    connections: dict[str, AsyncConnection] = field(default_factory=dict)
 
     async def connect(self, name: str) -> None:
         self.connections[name] = await self.servers.runs[name].connect()
@@ -40,7 +40,7 @@ class Pair:
         await asyncio.to_thread(self.servers.start, name)
         await self.connect(name)
 
-    async def send(self, name: str, verb: str, target: str, body: Any = None) -> Answer:
+    async def send(self, name: str, verb: str, target: str, body: Any = None) -> AsyncAnswer:
         sent = json.dumps({} if body is None else body).encode()
         return await self.connections[name].request(verb, f"/nbedit/{target}", sent)
 
@@ -56,10 +56,12 @@ class Pair:
         number: int = answer.json["proposal_id"]
         return number
 
-    async def decide(self, name: str, number: int, verb: str = "accept", **body: Any) -> Answer:
+    async def decide(
+        self, name: str, number: int, verb: str = "accept", **body: Any
+    ) -> AsyncAnswer:
         return await self.send(name, "POST", f"proposals/{number}/{verb}", body)
 
-    async def look(self, name: str, number: int) -> Any:
+    async def get_proposal(self, name: str, number: int) -> Any:
         answer = await self.send(name, "GET", f"proposals/{number}")
         assert answer.status == 200, answer.body
         return answer.json
@@ -69,7 +71,7 @@ class Pair:
         return ["".join(cell["source"]) for cell in found["cells"]]
 
     @contextmanager
-    def failing(self, *whats: str) -> Iterator[None]:
+    def fail_statements(self, *whats: str) -> Iterator[None]:
         """Let some statements fail in the database, as on a disk that cannot be written."""
         file = self.servers.folder / "data" / "nbedit" / DATABASE
         names = [f"failing_{number}" for number in range(len(whats))]
@@ -86,14 +88,14 @@ class Pair:
 
 
 @pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
-    with run_servers(Servers(tmp_path_factory.mktemp("servers"))) as running:
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RaceServers]:
+    with run_servers(RaceServers(tmp_path_factory.mktemp("servers"))) as running:
         yield running
 
 
 @asynccontextmanager
-async def connect(servers: Servers) -> AsyncIterator[Pair]:
-    pair = Pair(servers)
+async def connect(servers: RaceServers) -> AsyncIterator[ServerPair]:
+    pair = ServerPair(servers)
     for name in servers.names:
         await pair.connect(name)
     try:
@@ -103,11 +105,11 @@ async def connect(servers: Servers) -> AsyncIterator[Pair]:
             connection.close()
 
 
-def assert_closed(answer: Answer) -> None:
+def assert_closed(answer: AsyncAnswer) -> None:
     assert (answer.status, answer.json["reason"]) == (409, "proposal_closed"), answer.body
 
 
-async def test_one_of_two_servers_decides(servers: Servers) -> None:
+async def test_one_of_two_servers_decides(servers: RaceServers) -> None:
     async with connect(servers) as both:
         for trial in range(TRIALS):
             for minor in (4, 5):
@@ -115,7 +117,7 @@ async def test_one_of_two_servers_decides(servers: Servers) -> None:
                 await _accept_and_reject(both, minor, ("one", "two")[trial % 2])
 
 
-async def _accept_twice(both: Pair, minor: int) -> None:
+async def _accept_twice(both: ServerPair, minor: int) -> None:
     number = await both.propose(minor)
     answers = await asyncio.gather(*[both.decide(name, number) for name in ("one", "two")])
     won, lost = sorted(answers, key=lambda answer: answer.status)
@@ -123,11 +125,11 @@ async def _accept_twice(both: Pair, minor: int) -> None:
     assert_closed(lost)
     assert both.sources().count(NEW) == 1
     for name in ("one", "two"):
-        after = await both.look(name, number)
+        after = await both.get_proposal(name, number)
         assert (after["status"], after["edit_ids"]) == ("accepted", [won.json["edit_id"]])
 
 
-async def _accept_and_reject(both: Pair, minor: int, accepting: str) -> None:
+async def _accept_and_reject(both: ServerPair, minor: int, accepting: str) -> None:
     rejecting = "two" if accepting == "one" else "one"
     number = await both.propose(minor)
     accepted, rejected = await asyncio.gather(
@@ -137,10 +139,14 @@ async def _accept_and_reject(both: Pair, minor: int, accepting: str) -> None:
     assert_closed(accepted if accepted.status == 409 else rejected)
     assert both.sources().count(NEW) == (accepted.status == 200)
     status = "accepted" if accepted.status == 200 else "rejected"
-    assert {(await both.look(name, number))["status"] for name in ("one", "two")} == {status}
+    assert {(await both.get_proposal(name, number))["status"] for name in ("one", "two")} == {
+        status
+    }
 
 
-async def test_parts_accepted_concurrently_by_two_servers_are_all_made(servers: Servers) -> None:
+async def test_parts_accepted_concurrently_by_two_servers_are_all_made(
+    servers: RaceServers,
+) -> None:
     async with connect(servers) as both:
         operations = [{"op": "replace", "cell": f"i{n}", "source": f"new {n}"} for n in range(3)]
         for _ in range(TRIALS):
@@ -151,11 +157,11 @@ async def test_parts_accepted_concurrently_by_two_servers_are_all_made(servers: 
             )
             assert [answer.status for answer in answers] == [200, 200], answers
             assert both.sources() == ["new 0", "new 1", "new 2"]
-            assert (await both.look("one", number))["status"] == "accepted"
+            assert (await both.get_proposal("one", number))["status"] == "accepted"
 
 
 async def test_an_interrupted_accept_is_finished_or_can_be_decided_again(
-    servers: Servers,
+    servers: RaceServers,
 ) -> None:
     chance = seeded_random("deciding")
     async with connect(servers) as both:
@@ -165,38 +171,38 @@ async def test_an_interrupted_accept_is_finished_or_can_be_decided_again(
             # By then it may not have arrived, or be under way, or done.
             await asyncio.sleep(chance.uniform(0, 0.06))
             both.servers.runs["one"].server.kill()
-            first: Answer | None = None
+            first: AsyncAnswer | None = None
             with suppress(OSError):
                 first = await accepting
             verb = chance.choice(["accept", "accept", "reject"])
             second = await both.decide("two", number, verb)
-            after = await both.look("two", number)
-            said = f"{trial}: {first} {verb} {second} {after['status']}"
+            after = await both.get_proposal("two", number)
+            description = f"{trial}: {first} {verb} {second} {after['status']}"
             if second.status == 200:
-                assert first is None, said
+                assert first is None, description
                 expected = "accepted" if verb == "accept" else "rejected"
             else:
                 assert_closed(second)
                 expected = "accepted"
-            assert after["status"] == expected, said
-            assert both.sources().count(NEW) == (expected == "accepted"), said
+            assert after["status"] == expected, description
+            assert both.sources().count(NEW) == (expected == "accepted"), description
             await both.restart("one")
 
 
 @pytest.mark.parametrize("minor", [4, 5] if is_nightly() else [5])
 async def test_a_claim_of_a_killed_server_is_resolved_from_the_notebook(
-    servers: Servers, minor: int
+    servers: RaceServers, minor: int
 ) -> None:
     async with connect(servers) as both:
         # It was killed before it wrote.
         number = await both.propose(minor)
-        with both.failing("UPDATE ON claims", "DELETE ON claims"):
+        with both.fail_statements("UPDATE ON claims", "DELETE ON claims"):
             answer = await both.decide("one", number)
             assert (answer.status, answer.json["reason"]) == (503, "history_unavailable")
             # As long as it runs, it may be at it.
             assert_closed(await both.decide("two", number))
             both.servers.runs["one"].server.kill()
-        assert (await both.look("two", number))["status"] == "pending"
+        assert (await both.get_proposal("two", number))["status"] == "pending"
         assert (await both.decide("two", number)).status == 200
         assert both.sources().count(NEW) == 1
         await both.restart("one")
@@ -204,7 +210,7 @@ async def test_a_claim_of_a_killed_server_is_resolved_from_the_notebook(
         # It had written, and was killed before anything of that was stored.
         for is_changed in (False, True) if is_nightly() else (True,):
             number = await both.propose(minor)
-            with both.failing("INSERT ON edits", "UPDATE ON proposals"):
+            with both.fail_statements("INSERT ON edits", "UPDATE ON proposals"):
                 answer = await both.decide("one", number)
                 assert (answer.status, len(answer.json["warnings"])) == (200, 2)
                 assert_closed(await both.decide("two", number, "reject"))
@@ -213,16 +219,16 @@ async def test_a_claim_of_a_killed_server_is_resolved_from_the_notebook(
                 file = both.servers.root / NAME
                 file.write_bytes(file.read_bytes().replace(b'"c0"', b'"changed by hand"'))
             assert_closed(await both.decide("two", number))
-            assert (await both.look("two", number))["status"] == "accepted"
+            assert (await both.get_proposal("two", number))["status"] == "accepted"
             assert both.sources().count(NEW) == 1
             await both.restart("one")
 
 
-async def test_a_request_that_cannot_be_stored_is_refused(servers: Servers) -> None:
+async def test_a_request_that_cannot_be_stored_is_refused(servers: RaceServers) -> None:
     async with connect(servers) as both:
         number = await both.propose()
         body = {"operations": [INSERT]}
-        with both.failing("INSERT ON proposals", "UPDATE ON proposals", "INSERT ON modes"):
+        with both.fail_statements("INSERT ON proposals", "UPDATE ON proposals", "INSERT ON modes"):
             for verb, target, sent in (
                 ("PATCH", f"notebooks/{NAME}", body),
                 ("POST", f"proposals/{number}/reject", {}),
@@ -230,22 +236,20 @@ async def test_a_request_that_cannot_be_stored_is_refused(servers: Servers) -> N
             ):
                 answer = await both.send("one", verb, target, sent)
                 assert (answer.status, answer.json["reason"]) == (503, "history_unavailable")
-        assert (await both.look("two", number))["status"] == "pending"
+        assert (await both.get_proposal("two", number))["status"] == "pending"
 
 
-async def test_an_unstored_decision_is_stored_by_the_next_request(
-    servers: Servers,
-) -> None:
+async def test_an_unstored_decision_is_stored_by_the_next_request(servers: RaceServers) -> None:
     async with connect(servers) as both:
         number = await both.propose()
-        with both.failing("UPDATE ON proposals"):
+        with both.fail_statements("UPDATE ON proposals"):
             answer = await both.decide("one", number)
             assert answer.status == 200, answer.body
             assert len(answer.json["warnings"]) == 1
             # Nobody decides otherwise meanwhile.
             for name in ("one", "two"):
                 assert (await both.decide(name, number, "reject")).status in {409, 503}
-        after = await both.look("one", number)
+        after = await both.get_proposal("one", number)
         assert (after["status"], after["edit_ids"]) == ("accepted", [answer.json["edit_id"]])
         assert_closed(await both.decide("two", number))
         assert both.sources().count(NEW) == 1

@@ -1,4 +1,4 @@
-"""With each edit is said how others are kept from losing what they write."""
+"""Each reply to an edit names the guard against other writers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.races.rig import build_refusing, need_system
+from tests.races.rig import build_refusing_library, require_system
 from tests.support import samples
 from tests.support.sampling import is_nightly
 from tests.support.servers import run_server
@@ -16,13 +16,17 @@ GUARDS = {"": "lease", "lease": "exchange", "exchange lease": "compare"}
 
 
 @pytest.mark.parametrize(
-    ("refused", "guard"), list(GUARDS.items()) if is_nightly() else [("exchange lease", "compare")]
+    ("refused_calls", "guard"),
+    list(GUARDS.items()) if is_nightly() else [("exchange lease", "compare")],
 )
 def test_a_reply_has_the_guard_against_other_writers(
-    tmp_path: Path, refused: str, guard: str
+    tmp_path: Path, refused_calls: str, guard: str
 ) -> None:
-    need_system()
-    environment = {"LD_PRELOAD": str(build_refusing(tmp_path)), "NBEDIT_REFUSED": refused}
+    require_system()
+    environment = {
+        "LD_PRELOAD": str(build_refusing_library(tmp_path)),
+        "NBEDIT_REFUSED": refused_calls,
+    }
     with run_server(tmp_path, environment=environment) as client:
         (client.root / "a.ipynb").write_bytes(samples.three_cells())
         about = client.request("GET", "nbedit").json

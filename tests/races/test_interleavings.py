@@ -1,4 +1,4 @@
-"""Somebody else acts between any two calls of an edit to the system, once between each."""
+"""Another program acts between any two system calls of an edit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.races import rig as acts
 from tests.races.edit_loop import NAME
 from tests.races.paused_edit import OURS
 from tests.races.rig import AWAY, BEFORE, THEIRS, Rig, build_rig
-from tests.races.users import all_kinds, called
+from tests.races.users import list_users, name_user
 from tests.support.sampling import is_nightly
 
 Act = Callable[[Path, Rig], None]
@@ -28,7 +28,7 @@ ACTS = [
 only_at_night = pytest.mark.skipif(not is_nightly(), reason="a way of few systems: nightly")
 
 
-@pytest.fixture(scope="module", params=all_kinds(), ids=called)
+@pytest.fixture(scope="module", params=list_users(), ids=name_user)
 def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
     with build_rig(request.param) as found:
         yield found
@@ -49,22 +49,22 @@ def assert_little_is_lost(rig: Rig, act: Act, guard: str, allowed: int = 0) -> N
     """Let somebody act at each place, and count where something of theirs is lost."""
     calls, outcome = rig.edit(0)
     assert outcome == f"written by {guard}"
-    ours = rig.left()[NAME]
+    ours = rig.read_folder()[NAME]
     assert OURS.encode() in ours
-    lost, written = [], 0
+    lost, write_count = [], 0
     for number in range(1, calls + 1):
         _, outcome = rig.edit(number, act)
-        left = rig.left()
-        written += outcome.startswith("written")
+        left = rig.read_folder()
+        write_count += outcome.startswith("written")
         if not may_be_left(act, left, ours):
-            shown = {name: f"{len(text)} bytes" for name, text in left.items()}
-            lost.append(f"before call {number} of {calls}: {outcome}, and there is {shown}")
+            sizes = {name: f"{len(text)} bytes" for name, text in left.items()}
+            lost.append(f"before call {number} of {calls}: {outcome}, and there is {sizes}")
         # Whatever else, nobody ever finds half of anything.
         assert set(left.values()) <= {BEFORE, THEIRS, ours, BEFORE + b"\n", ours + b"\n"}
-    print(f"{act.__name__}: {calls} places, {written} edits made, {len(lost)} times lost")
+    print(f"{act.__name__}: {calls} places, {write_count} edits made, {len(lost)} times lost")
     assert len(lost) <= allowed, "\n".join(lost)
     # When they act first there is no edit, and when they act last there is.
-    assert 0 < written < calls
+    assert 0 < write_count < calls
 
 
 @pytest.mark.parametrize("act", ACTS)
@@ -75,12 +75,12 @@ def test_a_write_between_any_two_calls_of_an_edit_is_not_lost(rig: Rig, act: Act
 @only_at_night
 @pytest.mark.parametrize("act", [acts.renamed, acts.removed, acts.moved])
 def test_without_leases_replacing_or_removing_the_file_loses_nothing(act: Act) -> None:
-    with build_rig(all_kinds()[0], refused=["lease"]) as rig:
+    with build_rig(list_users()[0], refused_calls=["lease"]) as rig:
         assert_little_is_lost(rig, act, "exchange")
 
 
 @only_at_night
 def test_without_exchange_only_a_write_between_last_check_and_rename_is_lost() -> None:
-    with build_rig(all_kinds()[0], refused=["exchange"]) as rig:
+    with build_rig(list_users()[0], refused_calls=["exchange"]) as rig:
         # To look again is to open, to read and to close.
         assert_little_is_lost(rig, acts.renamed, "compare", allowed=6)

@@ -1,4 +1,4 @@
-"""Others who write a notebook while we edit it: what they wrote is there, or we have told of it.
+"""Out-of-band writes during edits: each is in the file, or was reported.
 
 A version of theirs is lost if it is neither in the file nor in what we have made of it, when
 nobody else writes. See `tests.races.out_of_band_writer`.
@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from tests.races.edit_loop import NAME
-from tests.races.out_of_band_writer import version
-from tests.races.rig import need_system, shared_folder
-from tests.races.users import all_kinds, called
+from tests.races.out_of_band_writer import build_version
+from tests.races.rig import make_shared_folder, require_system
+from tests.races.users import list_users, name_user
 from tests.support.paths import ROOT
 from tests.support.sampling import is_nightly, seeded_random
 
@@ -27,7 +27,7 @@ WRITES = 10_000 if is_nightly() else 20
 
 
 @dataclass(frozen=True)
-class Race:
+class RaceResult:
     """What came of a race: what they wrote, what we did, and what of both is lost."""
 
     theirs: dict[str, Any]
@@ -42,13 +42,13 @@ class Race:
         return f"theirs: {self.theirs['writes']}, lost {len(self.theirs['lost'])}; ours: {counts}"
 
 
-def run_race(top: Path, kind: str, user: int) -> Race:
+def run_race(top: Path, kind: str, user: int) -> RaceResult:
     """Let somebody write a notebook, and us edit it, as one user."""
     root, locks = top / "root", top / "locks"
     path = root / NAME
     for place in (root, locks):
         place.mkdir()
-    path.write_bytes(version(0))
+    path.write_bytes(build_version(0))
     for place in (root, path, locks):
         os.chown(place, user, user)
     insider = [sys.executable, "-m", "tests.races.edit_loop", str(root), str(locks), str(user)]
@@ -65,14 +65,14 @@ def run_race(top: Path, kind: str, user: int) -> Race:
         )
         us.stdin.close()
         ours = us.stdout.readline()
-    return Race(json.loads(them.stdout), json.loads(ours))
+    return RaceResult(json.loads(them.stdout), json.loads(ours))
 
 
-@pytest.mark.parametrize("user", all_kinds(), ids=called)
+@pytest.mark.parametrize("user", list_users(), ids=name_user)
 @pytest.mark.parametrize("kind", ["renamed", "in_place"])
 def test_no_out_of_band_write_during_edits_is_lost(kind: str, user: int) -> None:
-    need_system()
-    with shared_folder() as top:
+    require_system()
+    with make_shared_folder() as top:
         race = run_race(top, kind, user)
     print(f"{kind}, as user {user}, {WRITES} writes: {race}")
     assert race.lost == 0, race

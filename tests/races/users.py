@@ -1,4 +1,4 @@
-"""Processes that go on as somebody else: whom a test starts must first be able to run Python."""
+"""Processes that switch to another user."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.sampling import is_nightly
 NOBODY = 65534
 
 
-def become(user: int) -> None:
+def switch_user(user: int) -> None:
     """Go on as another user."""
     if user != os.geteuid():
         os.setgroups([])
@@ -17,13 +17,13 @@ def become(user: int) -> None:
         os.setresuid(user, user, user)
 
 
-def all_kinds() -> list[int]:
+def list_users() -> list[int]:
     """List as whom to do something: for root, modes and leases mean not what they do for others."""
     if os.geteuid() != 0:
         return [os.geteuid()]
     return [os.geteuid(), NOBODY] if is_nightly() else [NOBODY]
 
 
-def called(user: int) -> str:
+def name_user(user: int) -> str:
     """Name a user in the names of tests."""
     return "us" if user == os.geteuid() else "nobody"

@@ -1,4 +1,4 @@
-"""Clients that edit one notebook at once, and note all that they are told."""
+"""Clients that edit one notebook concurrently, and record their observations."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.races.async_connection import Connection
-from tests.races.history import Edit, Read, Refusal, Step
-from tests.races.servers import Run, Servers
+from tests.races.async_connection import AsyncConnection
+from tests.races.history import Edit, Read, RefusedEdit, Step
+from tests.races.servers import RaceServers, ServerRun
 
 NOTEBOOK = "shared.ipynb"
 _TARGET = f"/nbedit/notebooks/{NOTEBOOK}"
@@ -25,26 +25,26 @@ _LONGEST_PAUSE_SECONDS = 0.1
 _LONGEST_CUT_SECONDS = (0.0, 0.02, 0.5)
 
 
-def value_of(source: str) -> str:
+def hash_source(source: str) -> str:
     """Give the hash by which a guard goes."""
     return hashlib.sha256(source.encode()).hexdigest()
 
 
 @dataclass
-class Notes:
+class Observations:
     """What all clients together have seen."""
 
     edits: list[Edit] = field(default_factory=list)
     reads: list[Read] = field(default_factory=list)
-    refusals: list[Refusal] = field(default_factory=list)
+    refusals: list[RefusedEdit] = field(default_factory=list)
     answers: Counter[tuple[int, str]] = field(default_factory=Counter)
     #: How often a connection broke before the answer came, and how often a client has cut it.
-    broken: int = 0
-    cut: int = 0
+    broken_connections: int = 0
+    cut_connections: int = 0
 
 
 @dataclass
-class _Asked:
+class _WriterRequest:
     """One intention: what is sent, again and again until it is known what came of it."""
 
     name: str
@@ -68,8 +68,8 @@ class Writer:
     """One client, which makes one edit after the other at any of some servers, and notes all."""
 
     _name: str
-    _servers: Servers
-    _notes: Notes
+    _servers: RaceServers
+    _notes: Observations
     #: The id of the cell that it edits, and its source at first.
     _cell: str
     #: Whether nobody else edits that cell. Then it inserts and removes other cells as well.
@@ -77,108 +77,110 @@ class Writer:
     _chance: random.Random
     _inserted: list[tuple[str, str]] = field(default_factory=list)
     _count: int = 0
-    _run: Run | None = None
-    _connection: Connection | None = None
+    _run: ServerRun | None = None
+    _connection: AsyncConnection | None = None
 
     def __post_init__(self) -> None:
-        self._value = value_of(self._cell)
+        self._value = hash_source(self._cell)
 
-    async def work(self, times: int) -> None:
+    async def run(self, times: int) -> None:
         """Make so many edits; one that is refused counts for nothing."""
-        done = 0
-        while done < times:
+        count = 0
+        while count < times:
             kind = self._chance.random() if self._is_alone else 1.0
             if kind < 0.1:
-                done += await self._insert()
+                count += await self._insert()
             elif kind < 0.2 and self._inserted:
-                done += await self._remove()
+                count += await self._remove()
             else:
-                done += await self._replace()
+                count += await self._replace()
             if self._chance.random() < 0.1:
                 await self._read()
-        self._leave()
+        self._disconnect()
 
     async def _replace(self) -> int:
-        name, step, operation = self._replacing()
-        return await self._made(_Asked(name, (step,), [operation]))
+        name, step, operation = self._build_replace()
+        return await self._send_until_decided(_WriterRequest(name, (step,), [operation]))
 
     async def _remove(self) -> int:
         """Remove a cell, and say so in another, which makes a version of it that never was."""
-        name, own, replacing = self._replacing()
+        name, own, replacing = self._build_replace()
         cell, value = self._inserted.pop()
         removing = {"op": "delete", "cell": cell, "expect": {"source_hash": value}}
-        return await self._made(_Asked(name, (own, Step(cell, value, None)), [replacing, removing]))
+        return await self._send_until_decided(
+            _WriterRequest(name, (own, Step(cell, value, None)), [replacing, removing])
+        )
 
     async def _insert(self) -> int:
         """Insert a cell: nothing but the key of the request keeps a retry from doing it again."""
         name, source = self._new_source()
         operation = {"op": "insert", "cell_type": "code", "source": source, "after": self._cell}
-        value = value_of(source)
-        run = await self._connected()
-        asked = _Asked(name, (Step(None, None, value),), [operation])
+        value = hash_source(source)
+        run = await self._connect()
+        request = _WriterRequest(name, (Step(None, None, value),), [operation])
         if self._chance.random() < 0.5:
-            await self._cut(asked)
+            await self._send_and_disconnect(request)
         while run.ended is None:
             try:
-                await self._connected(run)
-                answer = await self._answer(asked)
+                await self._connect(run)
+                answer = await self._send(request)
             except OSError:
-                self._broken()
+                self._record_broken_connection()
                 await asyncio.sleep(_PAUSE_SECONDS)
                 continue
             if answer is not None:
                 cell = answer["operations"][0]["cell_id"]
                 self._inserted.append((cell, value))
-                self._acknowledged(replace(asked, steps=(Step(cell, None, value),)), answer)
+                self._record_reply(replace(request, steps=(Step(cell, None, value),)), answer)
                 if self._chance.random() < 0.5:
-                    await self._repeat(asked, run)
+                    await self._send_again(request, run)
                 return 1
         # The keys that a server knows die with it.
-        self._notes.edits.append(Edit(asked.name, asked.steps, asked.called, run.ended))
+        self._notes.edits.append(Edit(request.name, request.steps, request.called, run.ended))
         return 1
 
-    async def _repeat(self, asked: _Asked, run: Run) -> None:
+    async def _send_again(self, request: _WriterRequest, run: ServerRun) -> None:
         """Send what was answered once more, as who sits between client and server may do."""
         if self._run is run:
             try:
-                await self._answer(asked)
+                await self._send(request)
             except OSError:
-                self._broken()
+                self._record_broken_connection()
 
-    async def _made(self, asked: _Asked) -> int:
+    async def _send_until_decided(self, request: _WriterRequest) -> int:
         """Send a guarded edit to whoever is there until it is made or refused; count it if made."""
         while True:
             try:
-                await self._connected()
-                answer = await self._answer(asked)
+                await self._connect()
+                answer = await self._send(request)
             except OSError:
-                self._broken()
-                asked.is_doubtful = True
+                self._record_broken_connection()
+                request.is_doubtful = True
                 await asyncio.sleep(_PAUSE_SECONDS)
                 continue
             if answer is None:
-                is_late = time.monotonic() > asked.called + _GIVEN_UP_SECONDS
-                assert not is_late, f"{asked.name} had no answer but that the servers are busy."
+                is_late = time.monotonic() > request.called + _GIVEN_UP_SECONDS
+                assert not is_late, f"{request.name} had no answer but that the servers are busy."
                 continue
-            own = asked.steps[0]
+            own = request.steps[0]
             if "source_hash" not in answer:
                 self._value = str(own.after)
-                self._acknowledged(asked, answer)
+                self._record_reply(request, answer)
                 return 1
             self._value = answer["source_hash"]
-            if asked.is_doubtful:
+            if request.is_doubtful:
                 # It may be that the first attempt has changed what the next one went by.
-                edit = Edit(asked.name, asked.steps, asked.called, time.monotonic())
+                edit = Edit(request.name, request.steps, request.called, time.monotonic())
                 self._notes.edits.append(edit)
             # All who were refused would else be back at once, for one of them to get in.
             await asyncio.sleep(self._chance.uniform(0, _LONGEST_PAUSE_SECONDS))
             return 0
 
-    async def _answer(self, asked: _Asked) -> dict[str, Any] | None:
+    async def _send(self, request: _WriterRequest) -> dict[str, Any] | None:
         """Send an edit and give its reply, or what its refusal tells; None to try again."""
         assert self._connection is not None
         called = time.monotonic()
-        answer = await self._connection.request("PATCH", _TARGET, asked.body, asked.headers)
+        answer = await self._connection.request("PATCH", _TARGET, request.body, request.headers)
         reply: dict[str, Any] = answer.json
         reason = "" if answer.status == 200 else reply["reason"]
         self._notes.answers[answer.status, reason] += 1
@@ -186,21 +188,21 @@ class Writer:
             return reply
         if reason == "cell_changed":
             details: dict[str, Any] = reply["details"]
-            refusal = Refusal(details["cell"], details["source_hash"], called, time.monotonic())
-            self._notes.refusals.append(refusal)
+            error = RefusedEdit(details["cell"], details["source_hash"], called, time.monotonic())
+            self._notes.refusals.append(error)
             return details
-        assert answer.status >= 500, f"{asked.name}: {answer}"
+        assert answer.status >= 500, f"{request.name}: {answer}"
         await asyncio.sleep(_PAUSE_SECONDS)
         return None
 
-    def _acknowledged(self, asked: _Asked, reply: Mapping[str, Any]) -> None:
+    def _record_reply(self, request: _WriterRequest, reply: Mapping[str, Any]) -> None:
         assert self._run is not None
         self._notes.edits.append(
             Edit(
-                name=asked.name,
-                steps=asked.steps,
-                called=asked.called,
-                returned=time.monotonic(),
+                name=request.name,
+                steps=request.steps,
+                called_at=request.called,
+                returned_at=time.monotonic(),
                 parent=reply["hash_before"],
                 hash=reply["hash"],
                 edit_id=reply["edit_id"],
@@ -211,40 +213,40 @@ class Writer:
     async def _read(self) -> None:
         called = time.monotonic()
         with suppress(OSError):
-            await self._connected()
+            await self._connect()
             assert self._connection is not None
             answer = await self._connection.request("GET", f"{_TARGET}?view=outline&limit=1")
             self._notes.answers[answer.status, ""] += 1
             if answer.status == 200:
                 self._notes.reads.append(Read(answer.json["hash"], called, time.monotonic()))
             return
-        self._broken()
+        self._record_broken_connection()
 
-    async def _cut(self, asked: _Asked) -> None:
+    async def _send_and_disconnect(self, request: _WriterRequest) -> None:
         """Send an edit, and be gone before it is answered."""
         assert self._connection is not None
-        self._notes.cut += 1
+        self._notes.cut_connections += 1
         with suppress(OSError):
-            await self._connection.send("PATCH", _TARGET, asked.body, asked.headers)
+            await self._connection.send("PATCH", _TARGET, request.body, request.headers)
             # By then it may not have arrived, or be under way, or done.
             longest = self._chance.choice(_LONGEST_CUT_SECONDS)
             await asyncio.sleep(self._chance.uniform(0, longest))
-        self._leave()
+        self._disconnect()
 
-    async def _connected(self, run: Run | None = None) -> Run:
+    async def _connect(self, run: ServerRun | None = None) -> ServerRun:
         """Have a connection: to the server that it is, or to any."""
         if self._connection is not None and self._run is not None:
             return self._run
-        run = run or self._chance.choice(self._servers.alive)
+        run = run or self._chance.choice(self._servers.live_runs)
         self._connection = await run.connect()
         self._run = run
         return run
 
-    def _broken(self) -> None:
-        self._notes.broken += 1
-        self._leave()
+    def _record_broken_connection(self) -> None:
+        self._notes.broken_connections += 1
+        self._disconnect()
 
-    def _leave(self) -> None:
+    def _disconnect(self) -> None:
         if self._connection is not None:
             self._connection.close()
         self._connection = None
@@ -256,8 +258,8 @@ class Writer:
         lines = self._chance.choice((1, 1, 1, 3))
         return name, "\n".join([f"by = '{name}'", *(f"# {n}" for n in range(1, lines))])
 
-    def _replacing(self) -> tuple[str, Step, dict[str, Any]]:
+    def _build_replace(self) -> tuple[str, Step, dict[str, Any]]:
         name, source = self._new_source()
         guard = {"source_hash": self._value}
         operation = {"op": "replace", "cell": self._cell, "source": source, "expect": guard}
-        return name, Step(self._cell, self._value, value_of(source)), operation
+        return name, Step(self._cell, self._value, hash_source(source)), operation

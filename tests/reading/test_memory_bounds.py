@@ -1,4 +1,4 @@
-"""What a server remembers of notebooks has a bound, and the oldest goes first."""
+"""The caches about notebooks have limits, and drop the oldest entry first."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def test_tracked_reads_of_files_and_sessions_have_a_limit() -> None:
     for path in paths:
         readings.record("ann", path, "1")
         readings.record("ann", paths[0], "1")
-    kept = [path for path in paths if has_read(readings, "ann", path)]
-    assert kept[0] == paths[0]
-    assert kept[1:] == paths[-len(kept) + 1 :]
-    assert len(kept) <= 1000
+    remembered_paths = [path for path in paths if has_read(readings, "ann", path)]
+    assert remembered_paths[0] == paths[0]
+    assert remembered_paths[1:] == paths[-len(remembered_paths) + 1 :]
+    assert len(remembered_paths) <= 1000
     sessions = [f"session {n}" for n in range(3000)]
     for session in sessions:
         readings.record(session, "a.ipynb", "1")
@@ -52,9 +52,9 @@ def test_the_least_recently_used_version_is_dropped_first() -> None:
     versions.remember(documents[1].hash, documents[1])
     versions.remember(documents[4].hash, documents[4])
     assert [versions.is_known(one.hash) for one in documents] == [True, True, False, True, True]
-    with pytest.raises(VersionUnknown) as refused:
+    with pytest.raises(VersionUnknown) as error:
         versions.compare(documents[2].hash, documents[0])
-    assert refused.value.details == {"since": documents[2].hash}
+    assert error.value.details == {"since": documents[2].hash}
 
 
 def test_versions_have_a_limit_in_number_and_size() -> None:
@@ -69,9 +69,11 @@ def test_versions_have_a_limit_in_number_and_size() -> None:
 
 
 @pytest.mark.parametrize(
-    ("most_cells", "kept"), [(1, [False, False, True]), (5, [True, False, True])]
+    ("most_cells", "is_cached"), [(1, [False, False, True]), (5, [True, False, True])]
 )
-def test_documents_have_a_limit_and_the_last_one_is_kept(most_cells: int, kept: list[bool]) -> None:
+def test_documents_have_a_limit_and_the_last_one_is_kept(
+    most_cells: int, is_cached: list[bool]
+) -> None:
     documents = DocumentCache(most_cells=most_cells)
     two = build_document(0, cells=2)
     for name in "ab":
@@ -79,5 +81,5 @@ def test_documents_have_a_limit_and_the_last_one_is_kept(most_cells: int, kept: 
     assert documents.get("b", two.text) == two
     documents.get("a", two.text)
     documents.put("c", two)
-    assert [documents.get(name, two.text) is not None for name in "abc"] == kept
+    assert [documents.get(name, two.text) is not None for name in "abc"] == is_cached
     assert documents.get("other", two.text) is None

@@ -1,4 +1,4 @@
-"""What has changed since a version that somebody has read."""
+"""Changes since a version that was read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an older release has written is there after the upgrade, and works."""
+"""Data of an older release is readable after the upgrade."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 from jupyter_nbedit.cli.demo import server
 from jupyter_nbedit.db.database import NAME
 from jupyter_nbedit.db.schema import SCHEMA
-from tests.handlers.error_checks import details
+from tests.handlers.error_checks import get_error
 from tests.support.http import JSON, Answer, Client
 
 #: One folder for each release that has changed the schema; `write.py` says how they are made.
@@ -25,7 +25,7 @@ RELEASES = sorted(Path(__file__).parent.glob("schema-*"))
 
 
 @contextmanager
-def upgraded(folder: Path, release: Path) -> Iterator[tuple[Client, dict[str, Any]]]:
+def run_upgraded_server(folder: Path, release: Path) -> Iterator[tuple[Client, dict[str, Any]]]:
     """Start a server of today on what a release has left, as if that had been a moment ago."""
     (folder / "notebooks").mkdir()
     (folder / "data" / "nbedit").mkdir(parents=True)
@@ -53,7 +53,7 @@ def post(client: Client, target: str, body: dict[str, Any]) -> Answer:
     return client.request("POST", f"nbedit/{target}", json.dumps(body).encode(), JSON)
 
 
-def without_times(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def remove_times(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [
         {name: value for name, value in one.items() if name not in {"time", "expires"}}
         for one in found
@@ -69,21 +69,21 @@ def test_every_earlier_schema_version_has_a_database_file() -> None:
 def test_history_modes_and_proposals_of_an_older_release_are_kept(
     tmp_path: Path, release: Path
 ) -> None:
-    with upgraded(tmp_path, release) as (client, expected):
+    with run_upgraded_server(tmp_path, release) as (client, expected):
         for name, mode in expected["modes"].items():
-            told = client.request("GET", f"nbedit/mode?path={name}.ipynb").json
-            assert (told["own"], told["unreadable"]) == (mode, None)
+            reply = client.request("GET", f"nbedit/mode?path={name}.ipynb").json
+            assert (reply["own"], reply["unreadable"]) == (mode, None)
         for name, edits in expected["history"].items():
             found = client.request("GET", f"nbedit/notebooks/{name}.ipynb/history").json["edits"]
-            assert without_times(found) == without_times(edits)
+            assert remove_times(found) == remove_times(edits)
         found = client.request("GET", "nbedit/proposals?status=all").json["proposals"]
         # Which language the code has was not stored then.
         proposals = [{**one, "language": None} for one in expected["proposals"]]
-        assert without_times(found) == without_times(proposals)
+        assert remove_times(found) == remove_times(proposals)
 
         # A notebook that was paused stays so.
         replace = {"op": "replace", "cell": "beta", "source": "# Changed"}
-        details(client.patch("paused.ipynb", replace), 403, "plan_mode")
+        get_error(client.patch("paused.ipynb", replace), 403, "plan_mode")
         assert client.patch("reviewed.ipynb", replace).status == 202
         assert client.patch("free.ipynb", replace).status == 200
 
@@ -102,7 +102,7 @@ def test_history_modes_and_proposals_of_an_older_release_are_kept(
         closed = [one for one in expected["proposals"] if one["status"] == "rejected"]
         for one in closed:
             again = post(client, f"proposals/{one['proposal_id']}/accept", {})
-            details(again, 409, "proposal_closed")
+            get_error(again, 409, "proposal_closed")
     assert not list((tmp_path / "data" / "nbedit").glob("*.corrupt-*"))
 
 
@@ -110,7 +110,7 @@ def test_history_modes_and_proposals_of_an_older_release_are_kept(
 def test_an_upgraded_file_has_its_version_where_older_releases_check_it(
     tmp_path: Path, release: Path
 ) -> None:
-    with upgraded(tmp_path, release) as (client, _):
+    with run_upgraded_server(tmp_path, release) as (client, _):
         assert client.request("GET", "nbedit/mode").status == 200
         client.patch("free.ipynb", {"op": "delete", "cell": "beta"})
     with closing(sqlite3.connect(tmp_path / "data" / "nbedit" / NAME)) as found:

@@ -31,7 +31,7 @@ def write(folder: Path) -> None:
             (work / "notebooks" / f"{name}.ipynb").write_bytes(samples.three_cells())
         with server.run_server("jupyter_server", work) as running:
             client = Client(running.port, running.token, running.root)
-            expected = _use(client)
+            expected = _make_changes(client)
         expected["root"] = str((work / "notebooks").resolve())
         folder.mkdir(parents=True)
         for name in NAMES:
@@ -41,12 +41,12 @@ def write(folder: Path) -> None:
     (folder / "expected.json").write_text(json.dumps(expected, indent=1, sort_keys=True) + "\n")
 
 
-def _use(client: Client) -> dict[str, Any]:
+def _make_changes(client: Client) -> dict[str, Any]:
     for number in (1, 2, 3):
         client.patch("edited.ipynb", _replace("beta", f"# Edit {number}"), client="a client")
-    _sent(client, "POST", "nbedit/notebooks/edited.ipynb/undo", {})
-    _sent(client, "PUT", "nbedit/mode", {"mode": "plan", "path": "paused.ipynb"})
-    _sent(client, "PUT", "nbedit/mode", {"mode": "review", "path": "reviewed.ipynb"})
+    _send(client, "POST", "nbedit/notebooks/edited.ipynb/undo", {})
+    _send(client, "PUT", "nbedit/mode", {"mode": "plan", "path": "paused.ipynb"})
+    _send(client, "PUT", "nbedit/mode", {"mode": "review", "path": "reviewed.ipynb"})
     proposals = [
         client.patch("reviewed.ipynb", *operations).json["proposal_id"]
         for operations in (
@@ -54,8 +54,8 @@ def _use(client: Client) -> dict[str, Any]:
             (_replace("gamma", "rejected"),),
         )
     ]
-    _sent(client, "POST", f"nbedit/proposals/{proposals[0]}/accept", {"parts": [0]})
-    _sent(client, "POST", f"nbedit/proposals/{proposals[1]}/reject", {})
+    _send(client, "POST", f"nbedit/proposals/{proposals[0]}/accept", {"parts": [0]})
+    _send(client, "POST", f"nbedit/proposals/{proposals[1]}/reject", {})
     return {
         "history": {
             name: client.request("GET", f"nbedit/notebooks/{name}.ipynb/history").json["edits"]
@@ -73,7 +73,7 @@ def _replace(cell: str, source: str) -> dict[str, Any]:
     return {"op": "replace", "cell": cell, "source": source}
 
 
-def _sent(client: Client, verb: str, target: str, body: dict[str, Any]) -> None:
+def _send(client: Client, verb: str, target: str, body: dict[str, Any]) -> None:
     answer = client.request(verb, target, json.dumps(body).encode(), JSON)
     if answer.status != 200:
         message = f"{verb} {target}: {answer.status} {answer.body!r}"

@@ -1,4 +1,4 @@
-"""The search service on notebooks in memory: limits, going on, who waits for whom."""
+"""The search service on notebooks in memory: limits, pages, skipped paths."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from jupyter_nbedit.search.models import SearchReply, SearchRequest
 from jupyter_nbedit.search.service import SearchService
 from jupyter_nbedit.storage.base import NotebookFile, SkippedPath, Walker
 from tests.support import samples
-from tests.support.memory_storage import MemoryStorage, OneStorage
+from tests.support.memory_storage import MemoryStorage, SingleStorage
 
 
-def book(*sources: str) -> bytes:
+def build_notebook(*sources: str) -> bytes:
     return samples.notebook(*(samples.raw(source) for source in sources))
 
 
 NOTEBOOKS = {
-    "a.ipynb": book("two\ntwo", "one", "two"),
-    "b/a.ipynb": book("one"),
-    "b/b.ipynb": book("two"),
-    "b-c.ipynb": book("two", "two"),
-    "c.ipynb": book("two"),
+    "a.ipynb": build_notebook("two\ntwo", "one", "two"),
+    "b/a.ipynb": build_notebook("one"),
+    "b/b.ipynb": build_notebook("two"),
+    "b-c.ipynb": build_notebook("two", "two"),
+    "c.ipynb": build_notebook("two"),
 }
 
 
 def search(storage: MemoryStorage, *, seconds: float = 60, **fields: Any) -> SearchReply:
     fields = {"query": "two", **fields}
     request = SearchRequest(**{name: value for name, value in fields.items() if value is not None})
-    service = SearchService(storages=OneStorage(storage), seconds=seconds)
+    service = SearchService(storages=SingleStorage(storage), seconds=seconds)
     return asyncio.run(service.search(request, gone=lambda: False))
 
 
-def places(*replies: SearchReply) -> list[tuple[str, int, int]]:
+def list_positions(*replies: SearchReply) -> list[tuple[str, int, int]]:
     return [(hit.path, hit.index, hit.line) for reply in replies for hit in reply.hits]
 
 
-def pages(storage: MemoryStorage, **fields: Any) -> list[SearchReply]:
+def search_all(storage: MemoryStorage, **fields: Any) -> list[SearchReply]:
     """Search to the end, page by page."""
     replies = [search(storage, **fields)]
     while replies[-1].cursor is not None:
@@ -54,7 +54,7 @@ def pages(storage: MemoryStorage, **fields: Any) -> list[SearchReply]:
     return replies
 
 
-ALL = places(search(MemoryStorage(NOTEBOOKS)))
+ALL = list_positions(search(MemoryStorage(NOTEBOOKS)))
 
 
 def test_matches_come_in_the_order_of_paths_and_cells() -> None:
@@ -72,8 +72,8 @@ def test_matches_come_in_the_order_of_paths_and_cells() -> None:
 
 
 def test_a_search_without_time_progresses_page_by_page_to_its_end() -> None:
-    replies = pages(MemoryStorage(NOTEBOOKS), seconds=0)
-    assert places(*replies) == ALL
+    replies = search_all(MemoryStorage(NOTEBOOKS), seconds=0)
+    assert list_positions(*replies) == ALL
     assert len(replies) > 5
     assert {reply.ended_by for reply in replies[:-1]} == {"time"}
 
@@ -88,7 +88,7 @@ def test_limits_may_change_from_page_to_page(limits: list[tuple[int, int]]) -> N
         reply = search(storage, cursor=cursor, limit=limit, max_files=most)
         assert (len(reply.hits) <= limit, reply.files <= most) == (True, True)
         assert reply.ended_by in {"limit", "max_files", None}
-        found += places(reply)
+        found += list_positions(reply)
         cursor, turn = reply.cursor, turn + 1
         assert turn < 100
     assert found == ALL
@@ -97,23 +97,23 @@ def test_limits_may_change_from_page_to_page(limits: list[tuple[int, int]]) -> N
 def test_changes_between_pages_repeat_and_hide_no_other_match() -> None:
     storage = MemoryStorage(dict(NOTEBOOKS))
     first = search(storage, limit=4)
-    assert places(first)[-1] == ("b/b.ipynb", 0, 1)
-    storage.notebooks["a0.ipynb"] = book("two")
-    storage.notebooks["d.ipynb"] = book("two")
+    assert list_positions(first)[-1] == ("b/b.ipynb", 0, 1)
+    storage.notebooks["a0.ipynb"] = build_notebook("two")
+    storage.notebooks["d.ipynb"] = build_notebook("two")
     del storage.notebooks["b/b.ipynb"]
     rest = search(storage, cursor=first.cursor)
-    assert places(rest) == [*ALL[4:], ("d.ipynb", 0, 1)]
+    assert list_positions(rest) == [*ALL[4:], ("d.ipynb", 0, 1)]
 
 
 def test_a_notebook_that_changed_between_pages_is_searched_again() -> None:
     storage = MemoryStorage(dict(NOTEBOOKS))
     first = search(storage, limit=2)
-    storage.notebooks["a.ipynb"] = book("new two", "two", "two", "two")
+    storage.notebooks["a.ipynb"] = build_notebook("new two", "two", "two", "two")
     rest = search(storage, cursor=first.cursor)
-    assert places(rest) == [("a.ipynb", index, 1) for index in range(4)] + ALL[3:]
+    assert list_positions(rest) == [("a.ipynb", index, 1) for index in range(4)] + ALL[3:]
 
 
-def tampered(cursor: str, **changed: Any) -> str:
+def tamper_with(cursor: str, **changed: Any) -> str:
     names = ("search", "path", "version", "place")
     fields = dict(zip(names, json.loads(base64.urlsafe_b64decode(cursor)), strict=True))
     return base64.urlsafe_b64encode(json.dumps([*{**fields, **changed}.values()]).encode()).decode()
@@ -137,10 +137,10 @@ def test_a_cursor_of_another_search_is_refused() -> None:
             search(storage, cursor=cursor, **other)
     for broken in (
         *("", "x", cursor[:-1], cursor[1:], f"{cursor}AAAA", "é", "\ud800", "bnVsbA=="),
-        tampered(cursor, place=[-1, 0, 0, 0]),
-        tampered(cursor, place=[0, 0]),
-        tampered(cursor, path=3),
-        tampered(cursor, search=""),
+        tamper_with(cursor, place=[-1, 0, 0, 0]),
+        tamper_with(cursor, place=[0, 0]),
+        tamper_with(cursor, path=3),
+        tamper_with(cursor, search=""),
     ):
         with pytest.raises(InvalidRequest):
             search(storage, cursor=broken)
@@ -151,8 +151,8 @@ def test_a_cursor_does_not_reach_paths_outside_the_search() -> None:
     cursor = search(storage, path="b", max_files=1).cursor
     assert cursor is not None
     for path in ("", "a.ipynb", "../outside.ipynb", "/etc", "b"):
-        found = search(storage, path="b", cursor=tampered(cursor, path=path, place=None))
-        assert set(places(found)) <= {("b/b.ipynb", 0, 1)}
+        found = search(storage, path="b", cursor=tamper_with(cursor, path=path, place=None))
+        assert set(list_positions(found)) <= {("b/b.ipynb", 0, 1)}
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_glob_matches_names_or_paths(glob: str, found: set[str]) -> None:
     assert {hit.path for hit in inside.hits} == {"b/b.ipynb"}
 
 
-class Strange(MemoryStorage):
+class SkippingStorage(MemoryStorage):
     """A storage whose walk brings what a test wants."""
 
     def __init__(self, *entries: NotebookFile | SkippedPath) -> None:
@@ -183,7 +183,7 @@ class Strange(MemoryStorage):
         return lambda _: iter(self.entries)
 
 
-def refusing(error: Exception) -> Callable[[], bytes]:
+def build_failing_read(error: Exception) -> Callable[[], bytes]:
     def read() -> bytes:
         raise error
 
@@ -192,17 +192,17 @@ def refusing(error: Exception) -> Callable[[], bytes]:
 
 def test_unsearchable_notebooks_are_reported_and_hidden_ones_counted() -> None:
     reply = search(
-        Strange(
+        SkippingStorage(
             SkippedPath(".x", "hidden", "It is hidden."),
             SkippedPath("link", "link", "It is a link."),
-            NotebookFile("forbidden.ipynb", refusing(Forbidden("You may not."))),
-            NotebookFile("gone.ipynb", refusing(NotebookNotFound())),
+            NotebookFile("forbidden.ipynb", build_failing_read(Forbidden("You may not."))),
+            NotebookFile("gone.ipynb", build_failing_read(NotebookNotFound())),
             NotebookFile("not.ipynb", lambda: b"not a notebook"),
-            NotebookFile("half.ipynb", lambda: book("two", "@").replace(b'"@"', b"3")),
-            NotebookFile("good.ipynb", lambda: book("two")),
+            NotebookFile("half.ipynb", lambda: build_notebook("two", "@").replace(b'"@"', b"3")),
+            NotebookFile("good.ipynb", lambda: build_notebook("two")),
         )
     )
-    assert places(reply) == [("half.ipynb", 0, 1), ("good.ipynb", 0, 1)]
+    assert list_positions(reply) == [("half.ipynb", 0, 1), ("good.ipynb", 0, 1)]
     assert [(one.path, one.reason) for one in reply.skipped] == [
         ("link", "link"),
         ("forbidden.ipynb", "forbidden"),
@@ -214,5 +214,7 @@ def test_unsearchable_notebooks_are_reported_and_hidden_ones_counted() -> None:
 
 
 def test_a_hundred_skipped_paths_are_listed_and_all_are_counted() -> None:
-    reply = search(Strange(*(SkippedPath(f"{n}", "link", "It is a link.") for n in range(150))))
+    reply = search(
+        SkippingStorage(*(SkippedPath(f"{n}", "link", "It is a link.") for n in range(150)))
+    )
     assert (len(reply.skipped), reply.skipped_count) == (100, 150)

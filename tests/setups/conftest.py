@@ -1,4 +1,4 @@
-"""Servers with rooms, for all who test what people do in them."""
+"""Servers with rooms."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.setups.needs import needs
-from tests.setups.room_clients import Collaboration, Documents, RoomServer, run_rooms
+from tests.setups.room_clients import (
+    CollaborationBackend,
+    DocumentsBackend,
+    RoomServer,
+    run_room_server,
+)
 
 KINDS = ["collaboration", "documents"]
 # A room of jupyter-collaboration that closes in the middle of a write leaves the database of all
@@ -28,7 +33,7 @@ def rooms(
 ) -> Iterator[RoomServer]:
     """Give a server of its own process with one kind of rooms."""
     folder = tmp_path_factory.mktemp(request.param)
-    with run_rooms(_backend(request.param), folder, *_SAVING[request.param]) as running:
+    with run_room_server(_backend(request.param), folder, *_SAVING[request.param]) as running:
         yield running
 
 
@@ -36,16 +41,16 @@ def rooms(
 def closing_rooms(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RoomServer]:
     """Give a server for one test, whose rooms close as soon as everybody has left."""
     options = (*_SAVING[request.param], *_CLOSING[request.param])
-    with run_rooms(_backend(request.param), tmp_path, *options) as running:
+    with run_room_server(_backend(request.param), tmp_path, *options) as running:
         yield running
 
 
-def _backend(kind: str) -> Collaboration | Documents:
+def _backend(kind: str) -> CollaborationBackend | DocumentsBackend:
     if kind == "collaboration":
         needs("jupyter_server_ydoc", "setups")
-        return Collaboration()
+        return CollaborationBackend()
     needs("jupyter_server_documents", "documents")
-    return Documents()
+    return DocumentsBackend()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What a browser and an agent ask of a server, and what is promised of every edit."""
+"""Requests of a browser and an agent, and checks of every edit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from tests.support.http import JSON, Answer, Client
 
 
-def contents(client: Client, path: str, query: str = "") -> dict[str, Any]:
+def get_contents(client: Client, path: str, query: str = "") -> dict[str, Any]:
     """GET from the Contents API, as a browser does that opens a file."""
     answer = client.request("GET", f"api/contents/{path}?{query}")
     assert answer.status == 200, answer.body
@@ -22,12 +22,12 @@ def save(client: Client, path: str, model: dict[str, Any]) -> None:
     assert answer.status in {200, 201}, answer.body
 
 
-def keep(client: Client, path: str, text: bytes) -> None:
+def write_file(client: Client, path: str, text: bytes) -> None:
     """Upload a file, which is kept as it is."""
     save(client, path, {"type": "file", "format": "text", "content": text.decode()})
 
 
-def tool(client: Client, name: str, **fields: Any) -> Answer:
+def call_tool(client: Client, name: str, **fields: Any) -> Answer:
     """Call an agent's tool."""
     return client.request("POST", f"nbedit/tools/{name}", json.dumps(fields).encode(), JSON)
 

@@ -1,4 +1,4 @@
-"""A JupyterHub of the tests' own: on loopback, in a scratch folder, with real servers behind it."""
+"""A JupyterHub of the tests: on loopback, in a scratch folder, with real servers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Hub:
             assert status in {201, 202}, answer
         wait_until(lambda: all(self._server(name).get("ready") for name in names), "all servers")
 
-    def token_of(self, name: str, scopes: Sequence[str], **more: Any) -> str:
+    def create_token(self, name: str, scopes: Sequence[str], **more: Any) -> str:
         """Make a token for what a user has the right to."""
         body = {"scopes": scopes, **more}
         status, answer = self.request("POST", f"/users/{quote(name)}/tokens", body)
@@ -65,15 +65,15 @@ class Hub:
     def client(self, server: str, token: str) -> Client:
         """Speak to a user's server through the proxy, with a token of whoever's."""
         base_url = urlsplit(self._server(server)["url"]).path
-        return Client(self.port, token, self.root(server), base_url)
+        return Client(self.port, token, self.get_root(server), base_url)
 
-    def root(self, name: str) -> Path:
+    def get_root(self, name: str) -> Path:
         """Name the folder that a user's server serves."""
         return self.homes / name / "work"
 
     def configure(self, name: str, config: str) -> None:
         """Lay out a user's home, with a configuration for the server."""
-        self.root(name).mkdir(parents=True)
+        self.get_root(name).mkdir(parents=True)
         settings = self.homes / name / ".jupyter" / "jupyter_server_config.py"
         settings.parent.mkdir()
         settings.write_text(config)
@@ -91,16 +91,8 @@ class Hub:
 
 
 @contextlib.contextmanager
-def running(folder: Path, rights: Mapping[str, Sequence[str]]) -> Iterator[Hub]:
-    """Run a hub while the block does.
-
-    Parameters
-    ----------
-    folder
-        Everything that the hub and the servers write goes in here.
-    rights
-        The users, and what each of them may do beyond what everybody may.
-    """
+def run_hub(folder: Path, rights: Mapping[str, Sequence[str]]) -> Iterator[Hub]:
+    """Run a hub in a folder while the block runs; `rights` are the extra scopes of each user."""
     public, internal, proxied = (find_free_port() for _ in range(3))
     hub = Hub(public, secrets.token_hex(16), folder / "homes")
     settings = {
@@ -156,16 +148,16 @@ def running(folder: Path, rights: Mapping[str, Sequence[str]]) -> Iterator[Hub]:
             stderr=subprocess.STDOUT,
         )
         try:
-            wait_until(lambda: answers(hub, process), "an answer of the hub")
+            wait_until(lambda: is_answering(hub, process), "an answer of the hub")
             yield hub
         except BaseException:
             print(f"The end of the hub's log:\n{log.read_text()[-4000:]}")
             raise
         finally:
-            end(hub, process)
+            stop_hub(hub, process)
 
 
-def answers(hub: Hub, process: subprocess.Popen[bytes]) -> bool:
+def is_answering(hub: Hub, process: subprocess.Popen[bytes]) -> bool:
     """Return whether the hub answers through the proxy."""
     assert process.poll() is None, "The hub has ended."
     with contextlib.suppress(OSError, json.JSONDecodeError):
@@ -173,7 +165,7 @@ def answers(hub: Hub, process: subprocess.Popen[bytes]) -> bool:
     return False
 
 
-def end(hub: Hub, process: subprocess.Popen[bytes]) -> None:
+def stop_hub(hub: Hub, process: subprocess.Popen[bytes]) -> None:
     """End the hub, which ends its proxy and its servers, and what it has left."""
     servers = hub.processes() if process.poll() is None else []
     process.terminate()

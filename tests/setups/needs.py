@@ -1,4 +1,4 @@
-"""Say what a test needs that is not there after `pip install -e '.[dev]'`."""
+"""Declare that a test needs a package that `pip install -e '.[dev]'` does not install."""
 
 from __future__ import annotations
 
@@ -17,14 +17,9 @@ def is_available(module: str, stage: str = "setups") -> bool:
 
 
 def needs(module: str, stage: str = "setups") -> None:
-    """Skip the test, or the module that calls this while it is imported, where it cannot run.
+    """Skip the test, or the importing module, unless a module can be imported.
 
-    Parameters
-    ----------
-    module
-        What the test imports.
-    stage
-        The environment that has it: ``setups`` or ``documents``. There it must not be missing.
+    In the environment `stage` (``setups`` or ``documents``) it must not be missing.
     """
     if is_available(module, stage):
         return

@@ -1,4 +1,4 @@
-"""People in rooms: servers with real-time collaboration, and clients that speak its protocol."""
+"""Servers with real-time collaboration, and clients that speak its protocol."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ _SYNC = 0
 
 
 @dataclass(frozen=True)
-class Collaboration:
+class CollaborationBackend:
     """jupyter-collaboration."""
 
     extensions = ("jupyter_server_ydoc", "jupyter_server_fileid")
 
-    def options(self, folder: Path) -> list[str]:
+    def build_options(self, folder: Path) -> list[str]:
         return [f"--SQLiteYStore.db_path={folder / 'ystore.db'}"]
 
-    def room(self, client: Client, path: str, contents: str) -> str:
+    def build_room_address(self, client: Client, path: str, contents: str) -> str:
         kept_as, kind = contents.split(":")
         body = json.dumps({"format": kept_as, "type": kind}).encode()
         answer = client.request("PUT", f"api/collaboration/session/{path}", body, JSON)
-        told = answer.json
-        return f"{contents}:{told['fileId']}?sessionId={told['sessionId']}"
+        reply = answer.json
+        return f"{contents}:{reply['fileId']}?sessionId={reply['sessionId']}"
 
 
 @dataclass(frozen=True)
-class Documents:
+class DocumentsBackend:
     """jupyter-server-documents."""
 
     extensions = ("jupyter_server_documents", "jupyter_server_fileid")
 
-    def options(self, _folder: Path) -> list[str]:
+    def build_options(self, _folder: Path) -> list[str]:
         return []
 
-    def room(self, client: Client, path: str, contents: str) -> str:
+    def build_room_address(self, client: Client, path: str, contents: str) -> str:
         answer = client.request("POST", f"api/fileid/index?path={path}", b"")
         return f"{contents}:{answer.json['id']}"
 
@@ -58,16 +58,16 @@ class RoomServer:
     """A server with rooms in a process of its own."""
 
     client: Client
-    backend: Collaboration | Documents
+    backend: CollaborationBackend | DocumentsBackend
     folder: Path
 
     @property
     def root(self) -> Path:
         return self.client.root
 
-    async def enter(self, path: str, contents: str = "json:notebook") -> Person:
+    async def enter(self, path: str, contents: str = "json:notebook") -> RoomClient:
         """Open a file as a browser does."""
-        return await Person.enter(self, path, contents)
+        return await RoomClient.enter(self, path, contents)
 
     async def request(self, verb: str, target: str, body: Any = None) -> Answer:
         """Send one request, with JSON if there is a body."""
@@ -83,7 +83,7 @@ class RoomServer:
         assert answer.status == 200, answer.body
         return answer.json
 
-    async def contents(self, path: str) -> Any:
+    async def get_contents(self, path: str) -> Any:
         """GET a notebook from the Contents API."""
         answer = await self.request("GET", f"api/contents/{path}?hash=1")
         assert answer.status == 200, answer.body
@@ -97,7 +97,7 @@ class RoomServer:
 
         await wait_until_async(is_closed, f"the end of the room of {path}")
 
-    def ids(self) -> set[str]:
+    def list_file_ids(self) -> set[str]:
         """Give the paths of the files that have an id."""
         found: set[str] = set()
         for file in self.folder.rglob("file_id_manager.db"):
@@ -105,51 +105,54 @@ class RoomServer:
                 found |= {path for (path,) in database.execute("SELECT path FROM Files")}
         return found
 
-    def log(self) -> str:
+    def read_log(self) -> str:
         return (self.folder / "server.log").read_text()
 
 
 @contextlib.contextmanager
-def run_rooms(
-    backend: Collaboration | Documents, folder: Path, *options: str, pairs: bool = False
+def run_room_server(
+    backend: CollaborationBackend | DocumentsBackend,
+    folder: Path,
+    *options: str,
+    pairs: bool = False,
 ) -> Iterator[RoomServer]:
     """Run a server with rooms while the block does."""
     extensions = (*backend.extensions, *(("jupytext", "jupyterlab_jupytext") if pairs else ()))
-    options = (*backend.options(folder), *options)
+    options = (*backend.build_options(folder), *options)
     with run_server(folder, *options, extensions=extensions) as client:
         yield RoomServer(client, backend, folder)
 
 
-class Person:
+class RoomClient:
     """Somebody who has a file open in a browser, and shares what they do."""
 
     def __init__(self, document: Any, socket: WebSocketClientConnection) -> None:
         self.document = document
         self._socket = socket
-        self._told = document.ydoc.observe(self._tell)
-        self._hearing = False
-        self._task = asyncio.create_task(self._listen())
+        self._subscription = document.ydoc.observe(self._send_update)
+        self._is_receiving = False
+        self._task = asyncio.create_task(self._receive())
 
     @classmethod
-    async def enter(cls, rooms: RoomServer, path: str, contents: str) -> Person:
+    async def enter(cls, rooms: RoomServer, path: str, contents: str) -> RoomClient:
         # Not everywhere there are.
         import jupyter_ydoc  # noqa: PLC0415
         from pycrdt import create_sync_message  # noqa: PLC0415
 
         client = rooms.client
-        room = await asyncio.to_thread(rooms.backend.room, client, path, contents)
+        room = await asyncio.to_thread(rooms.backend.build_room_address, client, path, contents)
         url = f"ws://127.0.0.1:{client.port}{client.base_url}api/collaboration/room/{room}"
         headers = {"Authorization": f"token {client.token}"}
         socket = await websocket_connect(HTTPRequest(url, headers=headers))
         person = cls(jupyter_ydoc.ydocs[contents.split(":")[1]](), socket)
         await socket.write_message(create_sync_message(person.document.ydoc), binary=True)
         kind = person.document
-        await person.until(
+        await person.wait_until(
             lambda: bool(len(kind.ycells) if hasattr(kind, "ycells") else kind.get())
         )
         return person
 
-    async def __aenter__(self) -> Person:  # noqa: PYI034 -- Python 3.10 has no Self
+    async def __aenter__(self) -> RoomClient:  # noqa: PYI034 -- Python 3.10 has no Self
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -157,13 +160,13 @@ class Person:
 
     async def leave(self) -> None:
         """Close the browser."""
-        self.document.ydoc.unobserve(self._told)
+        self.document.ydoc.unobserve(self._subscription)
         self._socket.close()
         self._task.cancel()
         with suppress(asyncio.CancelledError):
             await self._task
 
-    async def until(self, condition: Callable[[], bool]) -> None:
+    async def wait_until(self, condition: Callable[[], bool]) -> None:
         """Wait until what is seen fulfils a condition."""
         await wait_until_async(condition)
 
@@ -173,7 +176,7 @@ class Person:
     def sources(self) -> list[str]:
         return [str(cell["source"]) for cell in self.document.ycells]
 
-    async def say(self, **state: Any) -> None:
+    async def set_awareness(self, **state: Any) -> None:
         """Tell the others something about oneself, as JupyterLab tells whether autosave is on."""
         from pycrdt import Awareness, create_awareness_message  # noqa: PLC0415
 
@@ -182,23 +185,23 @@ class Person:
         update = awareness.encode_awareness_update([awareness.client_id])
         await self._socket.write_message(create_awareness_message(update), binary=True)
 
-    def _tell(self, event: Any) -> None:
+    def _send_update(self, event: Any) -> None:
         from pycrdt import create_update_message  # noqa: PLC0415
 
-        if not self._hearing:
+        if not self._is_receiving:
             message = create_update_message(event.update)
             _ = self._socket.write_message(message, binary=True)
 
-    async def _listen(self) -> None:
+    async def _receive(self) -> None:
         from pycrdt import handle_sync_message  # noqa: PLC0415
 
         while (message := await self._socket.read_message()) is not None:
             if not isinstance(message, bytes) or message[0] != _SYNC:
                 continue
-            self._hearing = True
+            self._is_receiving = True
             try:
                 reply = handle_sync_message(message[1:], self.document.ydoc)
             finally:
-                self._hearing = False
+                self._is_receiving = False
             if reply is not None:
                 await self._socket.write_message(reply, binary=True)

@@ -1,4 +1,4 @@
-"""Rooms without browsers, for the contract of all storages: made and filled by the tests."""
+"""Rooms without browsers, for the contract of all storages."""
 
 from __future__ import annotations
 
@@ -22,32 +22,20 @@ from jupyter_nbedit.storage.resolver import StorageResolver
 from tests.setups.needs import needs
 
 #: Opens the room of a notebook and gives its shared document.
-Open = Callable[[str], Awaitable[Any]]
+OpenRoom = Callable[[str], Awaitable[Any]]
 
 
 @dataclass
-class LiveNotebook:
-    """One notebook in a folder, and the room that somebody has it open in.
-
-    Parameters
-    ----------
-    path
-        Its API path.
-    file
-        The file.
-    storages
-        The ways of the server.
-    open
-        Opens the room.
-    """
+class RoomNotebook:
+    """One notebook file and its room; `open` opens the room."""
 
     path: str
     file: Path
     storages: StorageResolver
-    open: Open
+    open: OpenRoom
     document: Any = None
 
-    async def put(self, text: bytes) -> None:
+    async def write(self, text: bytes) -> None:
         """Open the room, or be somebody who types a whole notebook in it, and saves."""
         if self.document is None:
             self.file.write_bytes(text)
@@ -57,12 +45,12 @@ class LiveNotebook:
         storage: Any = await self.storages.resolve(self.path)
         await storage.room.save()
 
-    def storage(self) -> Storage:
-        return _Chosen(self.storages)
+    def build_storage(self) -> Storage:
+        return _CurrentStorage(self.storages)
 
 
 @dataclass
-class _Chosen:
+class _CurrentStorage:
     """The storage there is at any time: before the room is opened, and after it is gone."""
 
     storages: StorageResolver
@@ -91,11 +79,11 @@ class _Chosen:
     async def create(self, path: str, text: bytes) -> WriteResult:
         return await (await self.storages.resolve(path)).create(path, text)
 
-    async def notify_saved(self, path: str, written: WriteResult) -> list[str]:
-        return await (await self.storages.resolve(path)).notify_saved(path, written)
+    async def notify_saved(self, path: str, result: WriteResult) -> list[str]:
+        return await (await self.storages.resolve(path)).notify_saved(path, result)
 
 
-def _settings(root: Path, folder: Path) -> dict[str, Any]:
+def _build_settings(root: Path, folder: Path) -> dict[str, Any]:
     from jupyter_server_fileid.manager import ArbitraryFileIdManager  # noqa: PLC0415
 
     ids = ArbitraryFileIdManager(root_dir=str(root), db_path=str(folder / "ids.db"))
@@ -103,19 +91,21 @@ def _settings(root: Path, folder: Path) -> dict[str, Any]:
     return {"contents_manager": manager, "file_id_manager": ids}
 
 
-def _storages(settings: dict[str, Any], folder: Path) -> StorageResolver:
+def _build_resolver(settings: dict[str, Any], folder: Path) -> StorageResolver:
     return StorageResolver(settings, PathLocks(folder / "locks", logging.getLogger(__name__)))
 
 
 @asynccontextmanager
-async def collaboration(folder: Path, root: Path, path: str) -> AsyncIterator[LiveNotebook]:
+async def open_collaboration_room(
+    folder: Path, root: Path, path: str
+) -> AsyncIterator[RoomNotebook]:
     """A room of jupyter-collaboration."""
     needs("jupyter_server_ydoc")
     from jupyter_server_ydoc.loaders import FileLoaderMapping  # noqa: PLC0415
     from jupyter_server_ydoc.rooms import DocumentRoom  # noqa: PLC0415
     from jupyter_server_ydoc.websocketserver import JupyterWebsocketServer  # noqa: PLC0415
 
-    settings = _settings(root, folder)
+    settings = _build_settings(root, folder)
     log = logging.getLogger(__name__)
     loaders = FileLoaderMapping(settings, log, 0.1)
     server = JupyterWebsocketServer(lambda **_: None, rooms_ready=False, auto_clean_rooms=False)
@@ -135,7 +125,7 @@ async def collaboration(folder: Path, root: Path, path: str) -> AsyncIterator[Li
     serving = asyncio.create_task(server.start())
     await server.started.wait()
     try:
-        yield LiveNotebook(path, root / path, _storages(settings, folder), opened)
+        yield RoomNotebook(path, root / path, _build_resolver(settings, folder), opened)
     finally:
         await loaders.clear()
         await server.stop()
@@ -144,13 +134,13 @@ async def collaboration(folder: Path, root: Path, path: str) -> AsyncIterator[Li
 
 
 @asynccontextmanager
-async def documents(folder: Path, root: Path, path: str) -> AsyncIterator[LiveNotebook]:
+async def open_documents_room(folder: Path, root: Path, path: str) -> AsyncIterator[RoomNotebook]:
     """A room of jupyter-server-documents."""
     needs("jupyter_server_documents", "documents")
     from jupyter_server_documents.app import ServerDocsApp  # noqa: PLC0415
     from jupyter_server_documents.rooms.yroom_manager import YRoomManager  # noqa: PLC0415
 
-    settings = _settings(root, folder)
+    settings = _build_settings(root, folder)
     app = ServerDocsApp()
     app.serverapp = SimpleNamespace(
         web_app=SimpleNamespace(settings=settings),
@@ -165,14 +155,14 @@ async def documents(folder: Path, root: Path, path: str) -> AsyncIterator[LiveNo
         return await manager.get_room(f"json:notebook:{file_id}").get_jupyter_ydoc()
 
     try:
-        yield LiveNotebook(path, root / path, _storages(settings, folder), opened)
+        yield RoomNotebook(path, root / path, _build_resolver(settings, folder), opened)
     finally:
         await manager.stop()
         settings["file_id_manager"].con.close()
 
 
 #: The kinds of rooms there are.
-ROOMS: dict[str, Callable[[Path, Path, str], AbstractAsyncContextManager[LiveNotebook]]] = {
-    "collaboration": collaboration,
-    "documents": documents,
+ROOMS: dict[str, Callable[[Path, Path, str], AbstractAsyncContextManager[RoomNotebook]]] = {
+    "collaboration": open_collaboration_room,
+    "documents": open_documents_room,
 }

@@ -1,4 +1,4 @@
-"""A bucket on an S3 server of the test's own."""
+"""A bucket on an S3 server of the tests."""
 
 from __future__ import annotations
 
@@ -19,15 +19,7 @@ _servers: list[Any] = []
 
 @dataclass(frozen=True)
 class Bucket:
-    """A bucket, which anybody can write to.
-
-    Parameters
-    ----------
-    client
-        Of boto3, for what somebody else does.
-    options
-        The traits of the contents manager.
-    """
+    """A bucket: a client of boto3 for other writers, and the traits of the contents manager."""
 
     client: Any
     options: dict[str, str]
@@ -44,14 +36,14 @@ class Bucket:
 
 
 @contextmanager
-def bucket() -> Iterator[Bucket]:
+def make_bucket() -> Iterator[Bucket]:
     """Make a new bucket; the server runs as long as the process."""
     for module in ("s3contents", "moto"):
         needs(module)
     import boto3  # noqa: PLC0415 -- is not always there
 
     options = {
-        "endpoint_url": _server(),
+        "endpoint_url": _start_server(),
         "bucket": f"bucket-{next(_numbers)}",
         "access_key_id": "nobody",
         "secret_access_key": "nothing",
@@ -70,7 +62,7 @@ def bucket() -> Iterator[Bucket]:
         client.close()
 
 
-def _server() -> str:
+def _start_server() -> str:
     from moto.server import ThreadedMotoServer  # noqa: PLC0415
 
     with _lock:

@@ -1,4 +1,4 @@
-"""Notebooks that no file of the server's own holds: on drives of jupyter-fs and in a bucket."""
+"""Notebooks that are not files of the server: drives of jupyter-fs, and a bucket."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ import pytest
 from jupyter_server.utils import ensure_async
 
 from jupyter_nbedit.errors import NotebookNotFound, StorageFailure
-from tests.handlers.error_checks import details, untouched
-from tests.setups.contents_requests import assert_edited, contents, keep, save, tool
+from tests.handlers.error_checks import get_error, no_changes
+from tests.setups.contents_requests import assert_edited, call_tool, get_contents, save, write_file
 from tests.setups.needs import needs
-from tests.setups.s3_bucket import bucket
-from tests.storage.storage_cases import PATH, s3
+from tests.setups.s3_bucket import make_bucket
+from tests.storage.storage_cases import PATH, open_s3
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client
 from tests.support.servers import run_server
@@ -37,28 +37,18 @@ _names = (f"{number}.ipynb" for number in itertools.count())
 
 
 @dataclass(frozen=True)
-class Place:
-    """A server, and where it keeps notebooks that are in no file of its own.
-
-    Parameters
-    ----------
-    client
-        Of the server.
-    prefix
-        What stands before the paths in the place.
-    get, put
-        Read or write there past the server.
-    """
+class RemoteFolder:
+    """A server with remote notebooks; `get` and `put` bypass it, `prefix` begins their paths."""
 
     client: Client
     prefix: str
     get: Callable[[str], bytes]
     put: Callable[[str, bytes], object]
 
-    def keep(self, text: bytes = TEXT, folder: str = "") -> str:
+    def write(self, text: bytes = TEXT, folder: str = "") -> str:
         """Have the server keep a notebook; what comes into a bucket past it, it may not see."""
         path = self.prefix + folder + next(_names)
-        keep(self.client, path, text)
+        write_file(self.client, path, text)
         assert self.get(path) == text
         return path
 
@@ -70,7 +60,7 @@ class Place:
 
 
 @contextmanager
-def serve_drive(top: Path) -> Iterator[Place]:
+def serve_drive(top: Path) -> Iterator[RemoteFolder]:
     """Serve a folder as a drive, whose name stands in paths before a colon."""
     folder = top / "drive"
     folder.mkdir()
@@ -87,7 +77,7 @@ def serve_drive(top: Path) -> Iterator[Place]:
         def locate(path: str) -> Path:
             return folder / path.partition(":")[2]
 
-        yield Place(
+        yield RemoteFolder(
             client,
             f"{found['drive']}:",
             lambda path: locate(path).read_bytes(),
@@ -96,52 +86,52 @@ def serve_drive(top: Path) -> Iterator[Place]:
 
 
 @contextmanager
-def serve_bucket(top: Path) -> Iterator[Place]:
+def serve_bucket(top: Path) -> Iterator[RemoteFolder]:
     """Serve a bucket of an S3 server of the test's own."""
-    with bucket() as store:
+    with make_bucket() as store:
         traits = "".join(
             f"c.S3ContentsManager.{name} = {value!r}\n" for name, value in store.options.items()
         )
         manager = 'c.ServerApp.contents_manager_class = "s3contents.S3ContentsManager"\n'
         with run_server(top, configuration=manager + traits) as client:
-            yield Place(client, "", store.get, store.put)
+            yield RemoteFolder(client, "", store.get, store.put)
 
 
 @pytest.fixture(scope="module")
-def drive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def drive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RemoteFolder]:
     with serve_drive(tmp_path_factory.mktemp("fs")) as place:
         yield place
 
 
 @pytest.fixture(scope="module")
-def s3_bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def s3_bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RemoteFolder]:
     with serve_bucket(tmp_path_factory.mktemp("s3")) as place:
         yield place
 
 
 @pytest.fixture(params=["drive", "s3_bucket"])
-def place(request: pytest.FixtureRequest) -> Place:
-    found: Place = request.getfixturevalue(request.param)
+def place(request: pytest.FixtureRequest) -> RemoteFolder:
+    found: RemoteFolder = request.getfixturevalue(request.param)
     return found
 
 
-def make_folder(place: Place, path: str) -> None:
+def make_folder(place: RemoteFolder, path: str) -> None:
     save(place.client, f"{place.prefix}{path}", {"type": "directory"})
 
 
-def test_an_edit_preserves_all_other_bytes(place: Place) -> None:
+def test_an_edit_preserves_all_other_bytes(place: RemoteFolder) -> None:
     make_folder(place, "sub")
     for folder in ("", "sub/"):
-        path = place.keep(folder=folder)
+        path = place.write(folder=folder)
         reply = assert_edited(place.client.patch(path, REPLACE), "contents", preserved=True)
         assert place.get(path) == CHANGED
         assert reply["hash"] == hashlib.sha256(CHANGED).hexdigest()
         assert place.client.read(path).json["hash"] == reply["hash"]
-        assert contents(place.client, path)["content"]["cells"][1]["source"] == "# Changed"
+        assert get_contents(place.client, path)["content"]["cells"][1]["source"] == "# Changed"
 
 
 def test_an_edit_in_the_root_of_a_server_with_drives_preserves_all_other_bytes(
-    drive: Place,
+    drive: RemoteFolder,
 ) -> None:
     file = drive.client.root / next(_names)
     file.write_bytes(TEXT)
@@ -149,63 +139,65 @@ def test_an_edit_in_the_root_of_a_server_with_drives_preserves_all_other_bytes(
     assert file.read_bytes() == CHANGED
 
 
-def test_a_notebook_is_created_and_never_overwrites_another(place: Place) -> None:
+def test_a_notebook_is_created_and_never_overwrites_another(place: RemoteFolder) -> None:
     make_folder(place, "made")
     for folder in ("", "made/"):
         path = place.prefix + folder + next(_names)
         reply = assert_edited(place.create(path), "contents", preserved=True)
         assert reply["hash"] == hashlib.sha256(place.get(path)).hexdigest()
-        details(place.create(path), 409, "notebook_exists")
-    details(place.create(f"{place.prefix}nowhere/a.ipynb"), 404, "notebook_not_found")
+        get_error(place.create(path), 409, "notebook_exists")
+    get_error(place.create(f"{place.prefix}nowhere/a.ipynb"), 404, "notebook_not_found")
 
 
-def test_hidden_outside_and_missing_paths_get_the_same_error_on_a_drive(drive: Place) -> None:
+def test_hidden_outside_and_missing_paths_get_the_same_error_on_a_drive(
+    drive: RemoteFolder,
+) -> None:
     folder = drive.client.root.parents[1] / "drive"
     outside = folder.parent / "outside.ipynb"
     for file in (outside, folder / ".hidden.ipynb", folder / ".git" / "a.ipynb"):
         file.parent.mkdir(exist_ok=True)
         file.write_bytes(TEXT)
     bodies = set()
-    with untouched(folder):
+    with no_changes(folder):
         for name in (
             *("none.ipynb", ".hidden.ipynb", ".git/a.ipynb", "../outside.ipynb", "no/a.ipynb"),
             *("a/../../outside.ipynb", "/../outside.ipynb", "./none.ipynb", "//none.ipynb"),
         ):
             target = f"nbedit/notebooks/{drive.prefix}{name}"
             answer = drive.client.request("GET", target)
-            details(answer, 404, "notebook_not_found")
+            get_error(answer, 404, "notebook_not_found")
             bodies.add(answer.body)
             assert drive.client.patch(f"{drive.prefix}{name}", REPLACE).status == 404
             if name != "none.ipynb":
                 assert drive.client.request("PUT", target, b"{}", JSON).status == 404
         for path in ("nobody:a.ipynb", "a:b:c.ipynb", ":a.ipynb"):
             answer = drive.client.read(path)
-            details(answer, 404, "notebook_not_found")
+            get_error(answer, 404, "notebook_not_found")
             bodies.add(answer.body)
     assert len(bodies) == 1
     assert outside.read_bytes() == TEXT
-    seen = drive.keep()
+    seen = drive.write()
     hits = drive.search(query="x = 1", path=drive.prefix, limit=1000).json["hits"]
     paths = {hit["path"] for hit in hits}
     assert seen in paths
     assert not [path for path in paths if "hidden" in path or ".git" in path]
 
 
-def test_missing_and_oddly_spelled_paths_are_not_found_in_a_bucket(s3_bucket: Place) -> None:
+def test_missing_and_oddly_spelled_paths_are_not_found_in_a_bucket(s3_bucket: RemoteFolder) -> None:
     bodies = set()
     for path in ("none.ipynb", "../a.ipynb", "a/../b.ipynb", "a//b.ipynb", "a%00.ipynb"):
         target = f"nbedit/notebooks/{path if '%' in path else quote(path)}"
         answer = s3_bucket.client.request("GET", target)
-        details(answer, 404, "notebook_not_found")
+        get_error(answer, 404, "notebook_not_found")
         bodies.add(answer.body)
     assert len(bodies) == 1
 
 
-def test_a_search_of_the_storage_continues_with_a_cursor(place: Place) -> None:
+def test_a_search_of_the_storage_continues_with_a_cursor(place: RemoteFolder) -> None:
     for folder in ("search", "search/in"):
         make_folder(place, folder)
-    expected = {place.keep(CHANGED, "search/in/") for _ in range(5)}
-    place.keep(TEXT, "search/in/")
+    expected = {place.write(CHANGED, "search/in/") for _ in range(5)}
+    place.write(TEXT, "search/in/")
     found: list[str] = []
     request = {"query": "# Changed", "path": f"{place.prefix}search", "max_files": 2}
     while True:
@@ -218,41 +210,39 @@ def test_a_search_of_the_storage_continues_with_a_cursor(place: Place) -> None:
     assert len(found) == 5
     assert set(found) == expected
     nowhere = place.search(query="x", path=f"{place.prefix}nowhere")
-    details(nowhere, 404, "notebook_not_found")
+    get_error(nowhere, 404, "notebook_not_found")
 
 
-def test_tools_accept_relative_paths(place: Place) -> None:
-    path = place.keep()
+def test_tools_accept_relative_paths(place: RemoteFolder) -> None:
+    path = place.write()
     fields = {"cell_id": "beta", "new_source": "# Tool"}
-    answer = tool(place.client, "mycode/NotebookEdit", notebook_path=path, **fields)
+    answer = call_tool(place.client, "mycode/NotebookEdit", notebook_path=path, **fields)
     assert answer.status == 200, answer.body
     assert b"# Tool" in place.get(path)
-    answer = tool(place.client, "nexo/NotebookEdit", notebook_path=f"/{path}", **fields)
+    answer = call_tool(place.client, "nexo/NotebookEdit", notebook_path=f"/{path}", **fields)
     assert answer.status == 409, answer.body
 
 
-def test_trust_is_kept_and_never_added(place: Place) -> None:
-    path = place.keep()
+def test_trust_is_kept_and_never_added(place: RemoteFolder) -> None:
+    path = place.write()
     assert not place.client.read(path).json["trusted"]
     assert_edited(place.client.patch(path, REPLACE), "contents", preserved=True)
     assert not place.client.read(path).json["trusted"]
-    model = contents(place.client, path)
+    model = get_contents(place.client, path)
     model["content"]["cells"][0]["metadata"]["trusted"] = True
     save(place.client, path, model)
     assert place.client.read(path).json["trusted"]
     again = {**REPLACE, "source": "# Again"}
     assert_edited(place.client.patch(path, again), "contents", preserved=True)
     assert place.client.read(path).json["trusted"]
-    assert contents(place.client, path)["content"]["cells"][0]["metadata"]["trusted"]
+    assert get_contents(place.client, path)["content"]["cells"][0]["metadata"]["trusted"]
 
 
-async def test_an_unreachable_store_is_reported_without_its_address_or_keys(
-    tmp_path: Path,
-) -> None:
+async def test_an_unreachable_store_is_reported_without_its_address_or_keys(tmp_path: Path) -> None:
     from s3fs import S3FileSystem  # noqa: PLC0415 -- is not always there
 
-    async with s3(tmp_path) as kept:
-        await ensure_async(kept.put(TEXT))
+    async with open_s3(tmp_path) as kept:
+        await ensure_async(kept.write(TEXT))
         base = await kept.storage.read(PATH)
         secrets = {"key": "nobody", "secret": "nothing"}
         # Nobody listens there.
@@ -263,7 +253,7 @@ async def test_an_unreachable_store_is_reported_without_its_address_or_keys(
             **secrets,
         )
         for attempt in (kept.storage.read(PATH), kept.storage.write(PATH, base, [])):
-            with pytest.raises((NotebookNotFound, StorageFailure)) as refused:
+            with pytest.raises((NotebookNotFound, StorageFailure)) as error:
                 await attempt
-            said = f"{refused.value} {refused.value.details}"
-            assert not [secret for secret in (address, *secrets.values()) if secret in said]
+            text = f"{error.value} {error.value.details}"
+            assert not [secret for secret in (address, *secrets.values()) if secret in text]

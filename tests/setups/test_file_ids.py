@@ -1,4 +1,4 @@
-"""The ids by which jupyter_server_fileid knows files: an edit leaves a notebook its id."""
+"""File ids of jupyter_server_fileid: an edit keeps the id of a notebook."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ TIMES = 20
 
 
 @dataclass(frozen=True)
-class Ids:
+class FileIdServer:
     """A server with one of the managers of file ids, and its database."""
 
     client: Client
     database: Path
     by_inode: bool
 
-    def known(self, path: str) -> str:
+    def has_id(self, path: str) -> str:
         """Make a notebook that has an id, and give it; the manager is told of copies."""
         (self.client.root / "seed.ipynb").write_bytes(GOOD)
         body = json.dumps({"copy_from": "seed.ipynb"}).encode()
         answer = self.client.request("POST", "api/contents", body, JSON)
         assert answer.status == 201, answer.body
         self.rename(answer.json["path"], path)
-        return self.of(path)
+        return self.get_id(path)
 
-    def of(self, path: str) -> str:
-        return self._asked("id", path=path)
+    def get_id(self, path: str) -> str:
+        return self._query("id", path=path)
 
-    def path_of(self, number: str) -> str:
-        return self._asked("path", id=number)
+    def get_path(self, number: str) -> str:
+        return self._query("path", id=number)
 
-    def _asked(self, what: str, **query: str) -> str:
+    def _query(self, what: str, **query: str) -> str:
         answer = self.client.request("GET", f"api/fileid/{what}?{urlencode(query)}")
         assert answer.status == 200, answer.body
         return str(answer.json[what])
@@ -68,7 +68,9 @@ class Ids:
 
 
 @pytest.fixture(scope="module", params=["ArbitraryFileIdManager", LOCAL])
-def ids(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ids]:
+def ids(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[FileIdServer]:
     folder = tmp_path_factory.mktemp("ids")
     database = folder / "ids.db"
     options = (
@@ -76,49 +78,49 @@ def ids(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         f"--BaseFileIdManager.db_path={database}",
     )
     with run_server(folder, *options, extensions=("jupyter_server_fileid",)) as client:
-        yield Ids(client, database, by_inode=request.param == LOCAL)
+        yield FileIdServer(client, database, by_inode=request.param == LOCAL)
 
 
-def test_the_file_id_survives_edits_and_a_rename(ids: Ids) -> None:
-    number = ids.known("b.ipynb")
+def test_the_file_id_survives_edits_and_a_rename(ids: FileIdServer) -> None:
+    number = ids.has_id("b.ipynb")
     ids.edit("b.ipynb", "before")
     ids.rename("b.ipynb", "c.ipynb")
-    assert (ids.of("c.ipynb"), ids.path_of(number)) == (number, "c.ipynb")
+    assert (ids.get_id("c.ipynb"), ids.get_path(number)) == (number, "c.ipynb")
     ids.edit("c.ipynb", "after")
-    assert (ids.of("c.ipynb"), ids.path_of(number)) == (number, "c.ipynb")
+    assert (ids.get_id("c.ipynb"), ids.get_path(number)) == (number, "c.ipynb")
 
 
-def test_an_edited_and_moved_notebook_is_found_by_its_inode(ids: Ids) -> None:
-    number = ids.known("d.ipynb")
+def test_an_edited_and_moved_notebook_is_found_by_its_inode(ids: FileIdServer) -> None:
+    number = ids.has_id("d.ipynb")
     ids.edit("d.ipynb", "edited")
     (ids.client.root / "far").mkdir()
     (ids.client.root / "d.ipynb").rename(ids.client.root / "far" / "e.ipynb")
     # Who goes by path is told of no move that was made behind the server's back.
-    assert ids.path_of(number) == ("far/e.ipynb" if ids.by_inode else "d.ipynb")
+    assert ids.get_path(number) == ("far/e.ipynb" if ids.by_inode else "d.ipynb")
 
 
-def test_an_edit_through_a_link_keeps_the_file_id(ids: Ids) -> None:
-    number = ids.known("target.ipynb")
+def test_an_edit_through_a_link_keeps_the_file_id(ids: FileIdServer) -> None:
+    number = ids.has_id("target.ipynb")
     (ids.client.root / "link.ipynb").symlink_to("target.ipynb")
     ids.edit("link.ipynb", "edited")
-    assert ids.of("target.ipynb") == number
+    assert ids.get_id("target.ipynb") == number
 
 
-def test_the_file_id_survives_the_reuse_of_inodes(ids: Ids) -> None:
-    number = ids.known("known.ipynb")
+def test_the_file_id_survives_the_reuse_of_inodes(ids: FileIdServer) -> None:
+    number = ids.has_id("known.ipynb")
     for name in ("f.ipynb", "g.ipynb", "h.ipynb"):
-        ids.known(name)
+        ids.has_id(name)
         (ids.client.root / name).unlink()
     inodes = set()
     for turn in range(TIMES):
         ids.edit("known.ipynb", f"turn = {turn}")
         inodes.add((ids.client.root / "known.ipynb").stat().st_ino)
-        assert (ids.of("known.ipynb"), ids.path_of(number)) == (number, "known.ipynb")
+        assert (ids.get_id("known.ipynb"), ids.get_path(number)) == (number, "known.ipynb")
     # Else the test would prove nothing.
     assert len(inodes) > 1
 
 
-def test_reads_edits_and_searches_leave_no_rows_behind(ids: Ids) -> None:
+def test_reads_edits_and_searches_leave_no_rows_behind(ids: FileIdServer) -> None:
     (ids.client.root / "unknown.ipynb").write_bytes(GOOD)
     before = ids.rows()
     assert ids.client.read("unknown.ipynb").status == 200

@@ -1,4 +1,4 @@
-"""Hooks of the contents manager, in a server as a user would set it up."""
+"""Hooks of the contents manager, in a configured server."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.handlers.error_checks import details, untouched
-from tests.setups.contents_requests import assert_edited, contents, save
+from tests.handlers.error_checks import get_error, no_changes
+from tests.setups.contents_requests import assert_edited, get_contents, save
 from tests.support import samples
 from tests.support.http import JSON, Client
 from tests.support.sampling import is_nightly
@@ -65,7 +65,7 @@ def hooked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         yield client
 
 
-def keep(client: Client, folder: str, text: bytes = TEXT) -> tuple[str, Path]:
+def write_notebook(client: Client, folder: str, text: bytes = TEXT) -> tuple[str, Path]:
     path = f"{folder}/{next(_names)}"
     file = client.root / path
     file.parent.mkdir(exist_ok=True)
@@ -73,7 +73,7 @@ def keep(client: Client, folder: str, text: bytes = TEXT) -> tuple[str, Path]:
     return path, file
 
 
-def ran(client: Client, path: str) -> list[str]:
+def list_hook_runs(client: Client, path: str) -> list[str]:
     """List which hooks ran for a path, and on what."""
     log = client.root.parent / "config" / "hooks.log"
     lines = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
@@ -81,23 +81,23 @@ def ran(client: Client, path: str) -> list[str]:
 
 
 def test_hooks_run_once_each_and_the_file_matches_the_reply(hooked: Client) -> None:
-    path, file = keep(hooked, "any")
+    path, file = write_notebook(hooked, "any")
     reply = assert_edited(hooked.patch(path, REPLACE), "notebook", preserved=False)
-    assert ran(hooked, path) == ["before notebook", "after notebook"]
+    assert list_hook_runs(hooked, path) == ["before notebook", "after notebook"]
     assert reply["hash"] == samples.hash_of(file)
     assert hooked.read(path).json["hash"] == reply["hash"]
-    assert contents(hooked, path, "hash=1")["hash"] == reply["hash"]
+    assert get_contents(hooked, path, "hash=1")["hash"] == reply["hash"]
     assert samples.cells_of(file.read_bytes())[1]["source"] == ["# Changed"]
 
 
 def test_a_failing_hook_does_not_prevent_the_save(hooked: Client) -> None:
-    path, file = keep(hooked, "broken")
+    path, file = write_notebook(hooked, "broken")
     assert_edited(hooked.patch(path, REPLACE), "notebook", preserved=False)
     assert b"# Changed" in file.read_bytes()
 
 
 def test_changes_by_a_hook_are_written_and_reported(hooked: Client) -> None:
-    path, file = keep(hooked, "strip")
+    path, file = write_notebook(hooked, "strip")
     answer = hooked.patch(path, REPLACE)
     assert answer.status == 200, answer.body
     assert len(answer.json["warnings"]) == 1
@@ -111,24 +111,24 @@ def test_changes_by_a_hook_are_written_and_reported(hooked: Client) -> None:
 
 @pytest.mark.parametrize("folder", ["veto", "secret"])
 def test_an_edit_that_a_hook_refuses_is_not_written(hooked: Client, folder: str) -> None:
-    path, file = keep(hooked, folder)
-    with untouched(file.parent):
+    path, file = write_notebook(hooked, folder)
+    with no_changes(file.parent):
         answer = hooked.patch(path, REPLACE)
-        details(answer, 403, "forbidden")
+        get_error(answer, 403, "forbidden")
         # The hook's own words are told unless they tell of this machine.
         assert (b"Cells must be short, says the rule." in answer.body) is (folder == "veto")
         assert str(hooked.root).encode() not in answer.body
         target = f"nbedit/notebooks/{folder}/new.ipynb"
-        details(hooked.request("PUT", target, b"{}", JSON), 403, "forbidden")
-    assert ran(hooked, path) == ["before notebook"]
+        get_error(hooked.request("PUT", target, b"{}", JSON), 403, "forbidden")
+    assert list_hook_runs(hooked, path) == ["before notebook"]
 
 
 def test_a_dry_run_runs_no_hook(hooked: Client) -> None:
-    path, file = keep(hooked, "veto")
-    with untouched(file.parent):
+    path, file = write_notebook(hooked, "veto")
+    with no_changes(file.parent):
         reply = hooked.patch(path, REPLACE, dry_run=True).json
     assert (reply["dry_run"], reply["persisted"]) == (True, False)
-    assert ran(hooked, path) == []
+    assert list_hook_runs(hooked, path) == []
 
 
 def test_a_notebook_is_created_through_the_hooks(hooked: Client) -> None:
@@ -138,25 +138,25 @@ def test_a_notebook_is_created_through_the_hooks(hooked: Client) -> None:
         hooked.request("PUT", f"nbedit/notebooks/{path}", b"{}", JSON), "notebook", preserved=False
     )
     assert reply["hash"] == samples.hash_of(hooked.root / path)
-    assert ran(hooked, path) == ["before notebook", "after notebook"]
-    refused = hooked.request("PUT", f"nbedit/notebooks/{path}", b"{}", JSON)
-    details(refused, 409, "notebook_exists")
+    assert list_hook_runs(hooked, path) == ["before notebook", "after notebook"]
+    error = hooked.request("PUT", f"nbedit/notebooks/{path}", b"{}", JSON)
+    get_error(error, 409, "notebook_exists")
 
 
 def test_a_failing_post_save_hook_is_a_warning_and_the_edit_is_kept(hooked: Client) -> None:
-    path, file = keep(hooked, "late")
+    path, file = write_notebook(hooked, "late")
     answer = hooked.patch(path, REPLACE)
     assert answer.status == 200, answer.body
     assert len(answer.json["warnings"]) == 1
     assert str(hooked.root) not in answer.body.decode()
     assert answer.json["hash"] == samples.hash_of(file)
-    assert ran(hooked, path).count("after notebook") == 1
+    assert list_hook_runs(hooked, path).count("after notebook") == 1
     # As with the server's own save, which answers 500 but has saved.
     assert b"# Changed" in file.read_bytes()
 
 
 def test_revert_restores_the_checkpoint_of_the_user(hooked: Client) -> None:
-    path, _ = keep(hooked, "checkpoints")
+    path, _ = write_notebook(hooked, "checkpoints")
     target = f"api/contents/{path}/checkpoints"
     point = hooked.request("POST", target, b"").json
     for title in ("# One", "# Two"):
@@ -164,7 +164,7 @@ def test_revert_restores_the_checkpoint_of_the_user(hooked: Client) -> None:
     (now,) = hooked.request("GET", target).json
     assert now == point
     assert hooked.request("POST", f"{target}/{point['id']}", b"").status == 204
-    assert contents(hooked, path)["content"]["cells"][1]["source"] == "# Title"
+    assert get_contents(hooked, path)["content"]["cells"][1]["source"] == "# Title"
 
 
 #: How often two readers open the notebook.
@@ -173,7 +173,7 @@ OPENINGS = 100 if is_nightly() else 15
 
 def test_opening_a_notebook_during_edits_never_fails(hooked: Client) -> None:
     cells = [samples.code(f"x = {n}\n" * 50, f"c{n}") for n in range(60)]
-    path, file = keep(hooked, "busy", samples.notebook(*cells))
+    path, file = write_notebook(hooked, "busy", samples.notebook(*cells))
 
     def opens() -> set[int]:
         return {hooked.request("GET", f"api/contents/{path}").status for _ in range(OPENINGS)}
@@ -193,9 +193,9 @@ def test_opening_a_notebook_during_edits_never_fails(hooked: Client) -> None:
 @pytest.mark.parametrize("trusted", [True, False])
 def test_trust_is_kept_and_never_added(hooked: Client, trusted: bool) -> None:  # noqa: FBT001
     # Signatures go by what a notebook holds.
-    path, _ = keep(hooked, "any", TEXT.replace(b"as is", b"%d" % trusted))
+    path, _ = write_notebook(hooked, "any", TEXT.replace(b"as is", b"%d" % trusted))
     if trusted:
-        model = contents(hooked, path)
+        model = get_contents(hooked, path)
         model["content"]["cells"][0]["metadata"]["trusted"] = True
         save(hooked, path, model)
     assert hooked.read(path).json["trusted"] is trusted
@@ -209,16 +209,18 @@ def test_trust_is_kept_and_never_added(hooked: Client, trusted: bool) -> None:  
 
 def test_a_trust_mark_in_the_file_is_ignored(hooked: Client) -> None:
     smuggled = samples.code("1", "alpha", outputs=[samples.HTML_OUTPUT], metadata={"trusted": True})
-    path, _ = keep(hooked, "any", samples.notebook(smuggled, samples.markdown("# Title", "beta")))
+    path, _ = write_notebook(
+        hooked, "any", samples.notebook(smuggled, samples.markdown("# Title", "beta"))
+    )
     assert_edited(hooked.patch(path, REPLACE), "notebook", preserved=False)
     assert not hooked.read(path).json["trusted"]
-    shown: Any = contents(hooked, path)["content"]["cells"][0]
-    assert shown["metadata"]["trusted"] is False
+    cell: Any = get_contents(hooked, path)["content"]["cells"][0]
+    assert cell["metadata"]["trusted"] is False
 
 
 def test_a_notebook_without_ids_is_edited_by_index_and_gets_ids(hooked: Client) -> None:
     text = samples.notebook(samples.raw("one"), samples.raw("two"))
-    path, _ = keep(hooked, "any", text)
+    path, _ = write_notebook(hooked, "any", text)
     answer = hooked.read(path)
     assert [cell["id"] for cell in answer.json["cells"]] == [None, None]
     edit = {"op": "replace", "cell": "cell-1", "source": "2"}

@@ -1,4 +1,4 @@
-"""Edits through a JupyterHub: each in the name that the hub knows, none without the right."""
+"""Edits through a JupyterHub: user names and permissions of the hub apply."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 from jupyter_nbedit.events.emitters import SCHEMA_ID
-from tests.handlers.error_checks import details, untouched
+from tests.handlers.error_checks import get_error, no_changes
 from tests.handlers.routes import ROWS
-from tests.setups.hub import WRITE, Hub, running
+from tests.setups.hub import WRITE, Hub, run_hub
 from tests.setups.needs import needs
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client
@@ -52,8 +52,8 @@ c.ServerApp.authorizer_class = Writers
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     """A hub where Cleo may use Ada's server, too, and Bob's lets only some requests write."""
-    rights = {"ada": [], "bob": [WRITE], "cleo": [access("ada")], ODD: []}
-    with running(tmp_path_factory.mktemp("hub"), rights) as started:
+    rights = {"ada": [], "bob": [WRITE], "cleo": [build_scope("ada")], ODD: []}
+    with run_hub(tmp_path_factory.mktemp("hub"), rights) as started:
         for name, config in (("ada", OWNERS), ("bob", READ_ONLY), (ODD, "")):
             started.configure(name, config)
         started.spawn("ada", "bob", ODD)
@@ -63,30 +63,30 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
 @pytest.fixture(autouse=True)
 def _fresh(hub: Hub) -> None:
     for name in ("ada", "bob", ODD):
-        (hub.root(name) / "a.ipynb").write_bytes(samples.three_cells())
-        (hub.root(name) / "a.txt").write_text("as is")
+        (hub.get_root(name) / "a.ipynb").write_bytes(samples.three_cells())
+        (hub.get_root(name) / "a.txt").write_text("as is")
 
 
-def access(server: str) -> str:
+def build_scope(server: str) -> str:
     return f"access:servers!user={server}"
 
 
-def of(hub: Hub, user: str, server: str, *more: str) -> Client:
+def get_client(hub: Hub, user: str, server: str, *more: str) -> Client:
     """Speak to a server with a user's token for it."""
-    return hub.client(server, hub.token_of(user, [access(server), *more]))
+    return hub.client(server, hub.create_token(user, [build_scope(server), *more]))
 
 
-def replaced(client: Client, source: str, **more: Any) -> Answer:
+def send_replace(client: Client, source: str, **more: Any) -> Answer:
     return client.patch("a.ipynb", {"op": "replace", "cell": "alpha", "source": source}, **more)
 
 
-def alpha(hub: Hub, server: str) -> Any:
+def read_alpha(hub: Hub, server: str) -> Any:
     """Give the source of the first cell as the file has it."""
-    cells = json.loads((hub.root(server) / "a.ipynb").read_bytes())["cells"]
+    cells = json.loads((hub.get_root(server) / "a.ipynb").read_bytes())["cells"]
     return "".join(cells[0]["source"])
 
 
-async def subscribed(client: Client) -> WebSocketClientConnection:
+async def subscribe(client: Client) -> WebSocketClientConnection:
     url = f"ws://127.0.0.1:{client.port}{client.base_url}api/events/subscribe"
     return await websocket_connect(
         HTTPRequest(url, headers={"Authorization": f"token {client.token}"})
@@ -103,29 +103,29 @@ async def next_edit(socket: WebSocketClientConnection) -> Any:
 
 @pytest.mark.parametrize(("user", "server"), [("ada", "ada"), ("cleo", "ada"), (ODD, ODD)])
 async def test_an_edit_has_the_user_name_of_the_hub(hub: Hub, user: str, server: str) -> None:
-    client = of(hub, user, server)
-    socket = await subscribed(client)
+    client = get_client(hub, user, server)
+    socket = await subscribe(client)
 
-    answer = await asyncio.to_thread(replaced, client, "by name")
+    answer = await asyncio.to_thread(send_replace, client, "by name")
 
     event = await next_edit(socket)
     socket.close()
     assert answer.status == 200, answer.body
     assert (event["user"], event["path"], event["hash"]) == (user, "a.ipynb", answer.json["hash"])
-    assert alpha(hub, server) == "by name"
+    assert read_alpha(hub, server) == "by name"
 
 
-def stranger(hub: Hub, kind: str) -> Client:
+def make_stranger(hub: Hub, kind: str) -> Client:
     """Speak to Ada's server with a token that is not for it."""
     if kind == "no token":
         return hub.client("ada", "")
     if kind == "made up":
         return hub.client("ada", "0" * 32)
     if kind == "other user":
-        return hub.client("ada", hub.token_of("bob", [access("bob")]))
+        return hub.client("ada", hub.create_token("bob", [build_scope("bob")]))
     if kind == "wrong scope":
-        return hub.client("ada", hub.token_of("ada", ["read:users!user=ada"]))
-    token = hub.token_of("ada", [access("ada")], expires_in=1)
+        return hub.client("ada", hub.create_token("ada", ["read:users!user=ada"]))
+    token = hub.create_token("ada", [build_scope("ada")], expires_in=1)
     # Asked by a server, the hub's answer would be remembered there.
     asker = replace(hub, token=token)
     wait_until(lambda: asker.request("GET", "/user")[0] == 403, "the token to expire")
@@ -134,11 +134,11 @@ def stranger(hub: Hub, kind: str) -> Client:
 
 @pytest.mark.parametrize("kind", ["no token", "made up", "other user", "wrong scope", "expired"])
 def test_a_user_without_permission_is_refused_on_every_route(hub: Hub, kind: str) -> None:
-    client = stranger(hub, kind)
+    client = make_stranger(hub, kind)
 
-    with untouched(hub.root("ada")):
+    with no_changes(hub.get_root("ada")):
         for (_, verb), row in ROWS.items():
-            target, body, headers = row.sent(client.root)
+            target, body, headers = row.build_request(client.root)
             answer = client.request(verb, target, body, headers)
 
             assert answer.status == 403, (verb, target, answer.body)
@@ -146,11 +146,11 @@ def test_a_user_without_permission_is_refused_on_every_route(hub: Hub, kind: str
 
 
 def test_every_route_works_below_the_prefix_of_the_user(hub: Hub) -> None:
-    client = of(hub, ODD, ODD)
+    client = get_client(hub, ODD, ODD)
 
     for (_, verb), row in ROWS.items():
         (client.root / "a.ipynb").write_bytes(samples.three_cells())
-        target, body, headers = row.sent(client.root)
+        target, body, headers = row.build_request(client.root)
         answer = client.request(verb, target, body, headers)
 
         assert answer.status == row.status, (verb, target, answer.body)
@@ -158,28 +158,28 @@ def test_every_route_works_below_the_prefix_of_the_user(hub: Hub) -> None:
 
 @pytest.mark.parametrize(("name", "ways"), [("ada", ["file"]), (ODD, ["file", "notebook", "room"])])
 def test_a_server_reports_its_storage_kinds(hub: Hub, name: str, ways: list[str]) -> None:
-    client = of(hub, name, name)
+    client = get_client(hub, name, name)
 
     assert client.request("GET", "nbedit").json["storage"] == ways
-    assert replaced(client, "by file").json["applied_via"] == "file"
+    assert send_replace(client, "by file").json["applied_via"] == "file"
 
 
 def test_idempotency_keys_are_separate_for_each_user(hub: Hub) -> None:
     key = {"Idempotency-Key": "once"}
-    ada, cleo = of(hub, "ada", "ada"), of(hub, "cleo", "ada")
+    ada, cleo = get_client(hub, "ada", "ada"), get_client(hub, "cleo", "ada")
 
-    first = replaced(ada, "ada's", headers=key)
-    others = replaced(cleo, "cleo's", headers=key)
-    again = replaced(of(hub, "ada", "ada"), "ada's", headers=key)
+    first = send_replace(ada, "ada's", headers=key)
+    others = send_replace(cleo, "cleo's", headers=key)
+    again = send_replace(get_client(hub, "ada", "ada"), "ada's", headers=key)
 
     assert (first.status, others.status, again.status) == (200, 200, 200)
     assert first.json["edit_id"] != others.json["edit_id"]
     assert again.body == first.body
-    assert alpha(hub, "ada") == "cleo's"
+    assert read_alpha(hub, "ada") == "cleo's"
 
 
 def test_a_read_by_one_user_does_not_count_for_another(hub: Hub) -> None:
-    ada, cleo = of(hub, "ada", "ada"), of(hub, "cleo", "ada")
+    ada, cleo = get_client(hub, "ada", "ada"), get_client(hub, "cleo", "ada")
     path = str(ada.root / "read.ipynb")
     (ada.root / "read.ipynb").write_bytes(samples.three_cells())
     edit = json.dumps({"notebook_path": path, "cell_id": "alpha", "new_source": "read"}).encode()
@@ -189,34 +189,34 @@ def test_a_read_by_one_user_does_not_count_for_another(hub: Hub) -> None:
     assert ada.request("POST", "nbedit/tools/claude_code/Read", read, JSON).status == 200
     assert cleo.request("POST", tool, edit, JSON).status == 428
     # Another token of the same user's is the same user.
-    assert of(hub, "ada", "ada").request("POST", tool, edit, JSON).status == 200
+    assert get_client(hub, "ada", "ada").request("POST", tool, edit, JSON).status == 200
 
 
 def test_owners_have_the_names_of_the_hub(hub: Hub) -> None:
-    runtime = hub.root("ada") / "runtime"
+    runtime = hub.get_root("ada") / "runtime"
     runtime.mkdir(exist_ok=True)
     (runtime / "reminders.md").write_text("# Today\n\n- Rest\n")
     body = b'{"file": "reminders", "action": "read"}'
     tool = "nbedit/tools/sections/notebook_edit"
 
-    assert of(hub, "ada", "ada").request("POST", tool, body, JSON).status == 200
-    assert of(hub, "cleo", "ada").request("POST", tool, body, JSON).status == 403
+    assert get_client(hub, "ada", "ada").request("POST", tool, body, JSON).status == 200
+    assert get_client(hub, "cleo", "ada").request("POST", tool, body, JSON).status == 403
 
 
 def test_a_read_only_authorizer_applies_on_every_route(hub: Hub) -> None:
-    reader, writer = of(hub, "bob", "bob"), of(hub, "bob", "bob", WRITE)
+    reader, writer = get_client(hub, "bob", "bob"), get_client(hub, "bob", "bob", WRITE)
 
-    with untouched(reader.root):
+    with no_changes(reader.root):
         for (_, verb), row in ROWS.items():
-            target, body, headers = row.sent(reader.root)
+            target, body, headers = row.build_request(reader.root)
             answer = reader.request(verb, target, body, headers)
 
             expected = row.status if row.action == "read" else 403
             assert answer.status == expected, (verb, target, answer.body)
-    assert replaced(writer, "may").status == 200
+    assert send_replace(writer, "may").status == 200
 
 
-class Browser:
+class HubBrowser:
     """Somebody who has signed in at the hub and has cookies, and no token."""
 
     def __init__(self, hub: Hub, name: str) -> None:
@@ -242,21 +242,21 @@ class Browser:
     def replace(self, source: str, headers: dict[str, str]) -> Answer:
         own = [cookie for cookie in self.jar if self.client.base_url.startswith(cookie.path)]
         cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in own)
-        return replaced(self.client, source, headers={"Cookie": cookies, **headers})
+        return send_replace(self.client, source, headers={"Cookie": cookies, **headers})
 
 
 async def test_a_logged_in_browser_may_edit_with_the_xsrf_token(hub: Hub) -> None:
-    browser = await asyncio.to_thread(Browser, hub, "ada")
-    socket = await subscribed(of(hub, "ada", "ada"))
+    browser = await asyncio.to_thread(HubBrowser, hub, "ada")
+    socket = await subscribe(get_client(hub, "ada", "ada"))
 
-    with untouched(hub.root("ada")):
+    with no_changes(hub.get_root("ada")):
         forged = await asyncio.to_thread(browser.replace, "forged", {})
     token = browser.cookie("_xsrf", browser.client.base_url)
     answer = await asyncio.to_thread(browser.replace, "signed in", {"X-XSRFToken": token})
 
     event = await next_edit(socket)
     socket.close()
-    details(forged, 403, "forbidden")
+    get_error(forged, 403, "forbidden")
     assert answer.status == 200, answer.body
     assert event["user"] == "ada"
-    assert alpha(hub, "ada") == "signed in"
+    assert read_alpha(hub, "ada") == "signed in"

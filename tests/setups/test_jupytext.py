@@ -1,4 +1,4 @@
-"""Pairs of Jupytext: after an edit both halves agree and open without an error."""
+"""Pairs of Jupytext: after an edit both files agree and open without an error."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pathlib import Path
 import nbformat.reader
 import pytest
 
-from tests.handlers.error_checks import details, untouched
-from tests.setups.contents_requests import assert_edited, contents, save, tool
+from tests.handlers.error_checks import get_error, no_changes
+from tests.setups.contents_requests import assert_edited, call_tool, get_contents, save
 from tests.setups.needs import needs
 from tests.support import samples
 from tests.support.http import JSON, Client
@@ -53,16 +53,8 @@ _names = (f"n{number}" for number in itertools.count())
 
 
 @dataclass(frozen=True)
-class Pair:
-    """A notebook and its text.
-
-    Parameters
-    ----------
-    client
-        Of its server.
-    path, twin
-        The API paths of both halves.
-    """
+class JupytextPair:
+    """A notebook and its text file, by their API paths."""
 
     client: Client
     path: str
@@ -81,7 +73,7 @@ class Pair:
         found = [
             [
                 cell["source"]
-                for cell in contents(self.client, path, "type=notebook")["content"]["cells"]
+                for cell in get_contents(self.client, path, "type=notebook")["content"]["cells"]
             ]
             for path in (self.path, self.twin)
         ]
@@ -98,7 +90,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         yield found
 
 
-def text_of(name: str, metadata: object = None) -> bytes:
+def build_text(name: str, metadata: object = None) -> bytes:
     return samples.notebook(
         samples.code(f"x = '{name}'", "alpha", execution_count=3, outputs=[samples.HTML_OUTPUT]),
         samples.markdown("# Title", "beta"),
@@ -110,19 +102,21 @@ def text_of(name: str, metadata: object = None) -> bytes:
     )
 
 
-def pair(client: Client, kind: str = "metadata") -> Pair:
+def pair(client: Client, kind: str = "metadata") -> JupytextPair:
     """Make a pair as a user does: have JupyterLab save a notebook."""
     folder, name = kind, next(_names)
-    configuration, said = CONFIGURATIONS[kind]
+    configuration, metadata = CONFIGURATIONS[kind]
     (client.root / folder).mkdir(exist_ok=True)
     if configuration:
-        (client.root / folder / configuration).write_text(said)
+        (client.root / folder / configuration).write_text(metadata)
     inner, outer = ("notebooks/", "scripts/") if kind == "apart" else ("", "")
     suffix = "md" if kind == "markdown" else "py"
-    found = Pair(client, f"{folder}/{inner}{name}.ipynb", f"{folder}/{outer}{name}.{suffix}")
+    found = JupytextPair(
+        client, f"{folder}/{inner}{name}.ipynb", f"{folder}/{outer}{name}.{suffix}"
+    )
     for half in (found.file, found.text):
         half.parent.mkdir(exist_ok=True)
-    notebook = json.loads(text_of(name, PERCENT if kind == "metadata" else None))
+    notebook = json.loads(build_text(name, PERCENT if kind == "metadata" else None))
     save(client, found.path, {"type": "notebook", "format": "json", "content": notebook})
     assert found.text.exists() is (kind != "single")
     return found
@@ -156,8 +150,8 @@ def test_a_change_in_the_text_file_is_read_and_kept(client: Client, age: float) 
     assert read["hash"] != seen
     assert read["cells"][2]["source"] == "y = 'by hand'"
     assert client.read(found.path).json == read
-    refused = client.patch(found.path, REPLACE, hash=seen)
-    assert details(refused, 412, "hash_mismatch")["hash"] == read["hash"]
+    error = client.patch(found.path, REPLACE, hash=seen)
+    assert get_error(error, 412, "hash_mismatch")["hash"] == read["hash"]
     # What was read, ids included, holds in the next request.
     edits = [REPLACE, {"op": "replace", "cell": read["cells"][2]["id"], "source": "y = 3"}]
     assert_edited(client.patch(found.path, *edits, hash=read["hash"]), "notebook", preserved=False)
@@ -185,9 +179,9 @@ def test_a_pair_with_conflicting_files_is_refused(client: Client) -> None:
     later = time.time() + 5
     os.utime(found.file, (later, later))
     assert client.request("GET", f"api/contents/{found.path}").status == 400
-    with untouched(found.file.parent):
+    with no_changes(found.file.parent):
         for answer in (client.read(found.path), client.patch(found.path, REPLACE)):
-            details(answer, 409, "not_a_plain_file")
+            get_error(answer, 409, "not_a_plain_file")
 
 
 @pytest.mark.parametrize("kind", ["metadata", "single"])
@@ -199,16 +193,16 @@ def test_trust_is_kept_and_never_added(
 ) -> None:
     found = pair(client, kind)
     if trusted:
-        model = contents(client, found.path)
+        model = get_contents(client, found.path)
         model["content"]["cells"][0]["metadata"]["trusted"] = True
         save(client, found.path, model)
     assert client.read(found.path).json["trusted"] is trusted
     assert client.patch(found.path, REPLACE).status == 200
     assert client.read(found.path).json["trusted"] is trusted
-    cell = contents(client, found.path)["content"]["cells"][0]
+    cell = get_contents(client, found.path)["content"]["cells"][0]
     assert cell["metadata"]["trusted"] is trusted
     assert client.patch(found.path, {"op": "clear_outputs", "all": True}).status == 200
-    last = contents(client, found.path)["content"]["cells"][0]
+    last = get_contents(client, found.path)["content"]["cells"][0]
     assert last["metadata"]["trusted"] is trusted
 
 
@@ -223,8 +217,8 @@ def test_a_new_notebook_is_paired_as_configured(client: Client) -> None:
         via = ("notebook", False) if kind == "toml" else ("file", True)
         assert_edited(answer, via[0], preserved=via[1])
         assert {path.suffix for path in (client.root / kind).glob(f"{name}.*")} == halves
-        details(client.request("PUT", target, body, JSON), 409, "notebook_exists")
-        assert contents(client, f"{kind}/{name}.ipynb")["content"]["cells"][0]["source"] == "1"
+        get_error(client.request("PUT", target, body, JSON), 409, "notebook_exists")
+        assert get_contents(client, f"{kind}/{name}.ipynb")["content"]["cells"][0]["source"] == "1"
     assert model.sources()
 
 
@@ -238,36 +232,36 @@ def test_creating_a_notebook_does_not_overwrite_the_script_of_its_pair(
     name = next(_names)
     (client.root / script.format(name)).write_text("print('mine')\n")
     path = made.path.rpartition("/")[0] + f"/{name}.ipynb"
-    with untouched(client.root / kind):
+    with no_changes(client.root / kind):
         for body in (b"{}", b'{"dry_run": true}'):
             answer = client.request("PUT", f"nbedit/notebooks/{path}", body, JSON)
-            details(answer, 409, "notebook_exists")
+            get_error(answer, 409, "notebook_exists")
             assert script.format(name) in answer.json["message"]
 
 
 def test_a_pair_whose_other_file_is_impossible_is_refused(client: Client) -> None:
     path = client.root / "astray" / "a.ipynb"
     path.parent.mkdir()
-    path.write_bytes(text_of("a", {"jupytext": {"formats": "ipynb,../../x//py"}}))
-    with untouched(client.root):
+    path.write_bytes(build_text("a", {"jupytext": {"formats": "ipynb,../../x//py"}}))
+    with no_changes(client.root):
         answer = client.patch("astray/a.ipynb", REPLACE)
-        details(answer, 409, "not_a_plain_file")
+        get_error(answer, 409, "not_a_plain_file")
 
 
-@pytest.mark.parametrize("said", ["words", {"formats": 5}])
+@pytest.mark.parametrize("message", ["words", {"formats": 5}])
 def test_a_failure_of_jupytext_is_reported_as_an_error_of_the_extension(
-    client: Client, said: object
+    client: Client, message: object
 ) -> None:
     path = client.root / "faulty" / f"{next(_names)}.ipynb"
     path.parent.mkdir(exist_ok=True)
-    path.write_bytes(text_of("a", {"jupytext": said}))
-    with untouched(path.parent):
-        details(client.patch(f"faulty/{path.name}", REPLACE), 500, "io_error")
+    path.write_bytes(build_text("a", {"jupytext": message}))
+    with no_changes(path.parent):
+        get_error(client.patch(f"faulty/{path.name}", REPLACE), 500, "io_error")
 
 
 def test_saves_of_an_open_tab_and_edits_do_not_mix(client: Client) -> None:
     found = pair(client)
-    model = contents(client, found.path)
+    model = get_contents(client, found.path)
 
     def saves() -> None:
         for n in range(15):
@@ -291,7 +285,7 @@ def test_saves_of_an_open_tab_and_edits_do_not_mix(client: Client) -> None:
 def test_tools_and_search_work_with_pairs(client: Client) -> None:
     found = pair(client)
     for path in (found.path, str(found.file)):
-        answer = tool(
+        answer = call_tool(
             client,
             "mycode/NotebookEdit",
             notebook_path=path,
@@ -319,12 +313,12 @@ def test_a_hook_that_fails_for_one_file_leaves_both_unchanged(
     hooked: Client, folder: str, status: int, reason: str
 ) -> None:
     made = pair(hooked)
-    found = Pair(hooked, f"{folder}/a.ipynb", f"{folder}/a.py")
+    found = JupytextPair(hooked, f"{folder}/a.ipynb", f"{folder}/a.py")
     found.file.parent.mkdir()
     for half, copy in ((made.file, found.file), (made.text, found.text)):
         copy.write_bytes(half.read_bytes())
         time.sleep(0.01)
     before = found.file.read_bytes(), found.text.read_bytes()
-    details(hooked.patch(found.path, REPLACE), status, reason)
+    get_error(hooked.patch(found.path, REPLACE), status, reason)
     assert (found.file.read_bytes(), found.text.read_bytes()) == before
     assert found.sources()[1] == "# Title"

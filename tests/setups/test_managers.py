@@ -1,4 +1,4 @@
-"""In which way the managers of other packages keep their notebooks."""
+"""The storage kinds of the managers of other packages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jupyter_nbedit.storage.kinds import StorageKind, detect_kind
 from jupyter_nbedit.storage.locks import PathLocks
 from tests.setups.needs import needs
 from tests.storage.conftest import NAME
-from tests.storage.test_resolver import DECISIVE, Informative, anything
+from tests.storage.test_resolver import DECISIVE, InformativeManager, anything
 from tests.support import samples
 
 TEXT = samples.three_cells()
@@ -29,27 +29,25 @@ def locks(tmp_path: Path) -> PathLocks:
     return PathLocks(tmp_path / "locks", logging.getLogger(__name__))
 
 
-def way(manager: Any, locks: PathLocks, path: str = NAME) -> StorageKind:
+def get_kind(manager: Any, locks: PathLocks, path: str = NAME) -> StorageKind:
     return asyncio.run(detect_kind(manager, locks, path))
 
 
 def test_jupytext_changes_nothing_for_unpaired_notebooks(tmp_path: Path, locks: PathLocks) -> None:
     needs("jupytext")
-    from jupytext.async_contentsmanager import (  # noqa: PLC0415 -- is not always there
-        build_async_jupytext_contents_manager_class as derive,
-    )
+    from jupytext.async_contentsmanager import build_async_jupytext_contents_manager_class as derive  # noqa: PLC0415 -- is not always there
 
     (tmp_path / NAME).write_bytes(TEXT)
-    for base in (AsyncLargeFileManager, AsyncFileContentsManager, Informative):
+    for base in (AsyncLargeFileManager, AsyncFileContentsManager, InformativeManager):
         manager = derive(base)(root_dir=str(tmp_path))
         for _ in range(2):
-            assert way(manager, locks) is StorageKind.FILE
-            assert way(manager, locks, "new.ipynb") is StorageKind.FILE
+            assert get_kind(manager, locks) is StorageKind.FILE
+            assert get_kind(manager, locks, "new.ipynb") is StorageKind.FILE
             install_locks(manager, locks)
         manager.register_pre_save_hook(anything)
-        assert way(manager, locks) is StorageKind.HOOKED
+        assert get_kind(manager, locks) is StorageKind.HOOKED
     (tmp_path / "torn.ipynb").write_bytes(TEXT[:50])
-    assert way(derive(AsyncLargeFileManager)(root_dir=str(tmp_path)), locks, "torn.ipynb") is (
+    assert get_kind(derive(AsyncLargeFileManager)(root_dir=str(tmp_path)), locks, "torn.ipynb") is (
         StorageKind.FILE
     )
 
@@ -58,15 +56,16 @@ def test_a_pair_stays_a_pair_while_its_configuration_is_unreadable(
     tmp_path: Path, locks: PathLocks
 ) -> None:
     needs("jupytext")
-    from jupytext.async_contentsmanager import (  # noqa: PLC0415 -- is not always there
-        build_async_jupytext_contents_manager_class as derive,
-    )
+    from jupytext.async_contentsmanager import build_async_jupytext_contents_manager_class as derive  # noqa: PLC0415 -- is not always there
 
     (tmp_path / NAME).write_bytes(TEXT)
-    for said in ('formats = "ipynb,py:percent"\n', "formats = [\n"):
-        (tmp_path / "jupytext.toml").write_text(said)
+    for configuration in ('formats = "ipynb,py:percent"\n', "formats = [\n"):
+        (tmp_path / "jupytext.toml").write_text(configuration)
         # As after a restart, it has seen nothing before.
-        assert way(derive(AsyncLargeFileManager)(root_dir=str(tmp_path)), locks) is StorageKind.PAIR
+        assert (
+            get_kind(derive(AsyncLargeFileManager)(root_dir=str(tmp_path)), locks)
+            is StorageKind.PAIR
+        )
 
 
 @pytest.mark.parametrize("name", [*DECISIVE, "save "])
@@ -74,9 +73,7 @@ def test_a_manager_that_overrides_more_than_jupytext_uses_contents_storage(
     tmp_path: Path, locks: PathLocks, name: str
 ) -> None:
     needs("jupytext")
-    from jupytext.async_contentsmanager import (  # noqa: PLC0415
-        build_async_jupytext_contents_manager_class as derive,
-    )
+    from jupytext.async_contentsmanager import build_async_jupytext_contents_manager_class as derive  # noqa: PLC0415
 
     (tmp_path / NAME).write_bytes(TEXT)
     if name == "save ":
@@ -87,7 +84,7 @@ def test_a_manager_that_overrides_more_than_jupytext_uses_contents_storage(
     manager = heir(root_dir=str(tmp_path))
     # Jupytext's own methods are in front of these.
     hidden = name in {"get", "save", "rename_file"}
-    assert way(manager, locks) is (StorageKind.FILE if hidden else StorageKind.TEXT)
+    assert get_kind(manager, locks) is (StorageKind.FILE if hidden else StorageKind.TEXT)
 
 
 def test_jupytext_over_a_synchronous_manager_uses_contents_storage(
@@ -97,7 +94,7 @@ def test_jupytext_over_a_synchronous_manager_uses_contents_storage(
     from jupytext.sync_contentsmanager import TextFileContentsManager  # noqa: PLC0415
 
     (tmp_path / NAME).write_bytes(TEXT)
-    assert way(TextFileContentsManager(root_dir=str(tmp_path)), locks) is StorageKind.TEXT
+    assert get_kind(TextFileContentsManager(root_dir=str(tmp_path)), locks) is StorageKind.TEXT
 
 
 def test_a_hook_of_a_drive_is_not_bypassed(tmp_path: Path, locks: PathLocks) -> None:
@@ -108,4 +105,4 @@ def test_a_hook_of_a_drive_is_not_bypassed(tmp_path: Path, locks: PathLocks) -> 
     drive = {"url": f"file://{tmp_path}", "name": "here", "type": "fsspec", "auth": "none"}
     (found,) = manager.initResource(drive)
     manager._managers[found["drive"]].pre_save_hook = anything
-    assert way(manager, locks, f"{found['drive']}:{NAME}") is StorageKind.HOOKED
+    assert get_kind(manager, locks, f"{found['drive']}:{NAME}") is StorageKind.HOOKED

@@ -1,4 +1,4 @@
-"""Rooms that open while an edit is on its way, that do not save, and that are not known."""
+"""Rooms that open during an edit, that do not save, and that are unknown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jupyter_nbedit.errors import Busy, NotAPlainFile
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage.base import StaleContent
 from jupyter_nbedit.storage.rtc.rooms import find_room
-from tests.setups.room_storages import ROOMS, LiveNotebook
+from tests.setups.room_storages import ROOMS, RoomNotebook
 from tests.support import samples
 from tests.support.waiting import wait_until_async
 
@@ -31,7 +31,7 @@ def _splices(text: bytes) -> list[Splice]:
 @pytest.fixture(params=ROOMS)
 def live(
     request: pytest.FixtureRequest, jp_asyncio_loop: asyncio.AbstractEventLoop, tmp_path: Path
-) -> Iterator[LiveNotebook]:
+) -> Iterator[RoomNotebook]:
     root = tmp_path / "root"
     root.mkdir()
     (root / _PATH).write_bytes(_TEXT)
@@ -41,7 +41,7 @@ def live(
     jp_asyncio_loop.run_until_complete(store.__aexit__(None, None, None))
 
 
-async def _begin_to_open(live: LiveNotebook, path: str) -> asyncio.Future[Any]:
+async def _begin_to_open(live: RoomNotebook, path: str) -> asyncio.Future[Any]:
     """Open a room, which can read the file only when nobody writes it."""
     opening = asyncio.ensure_future(live.open(path))
     settings = live.storages.settings
@@ -49,7 +49,7 @@ async def _begin_to_open(live: LiveNotebook, path: str) -> asyncio.Future[Any]:
     return opening
 
 
-async def test_a_file_is_not_written_if_a_room_has_just_opened(live: LiveNotebook) -> None:
+async def test_a_file_is_not_written_if_a_room_has_just_opened(live: RoomNotebook) -> None:
     async with live.storages.lock(_PATH) as storage:
         assert storage.kind == "file"
         base = await storage.read(_PATH)
@@ -62,7 +62,7 @@ async def test_a_file_is_not_written_if_a_room_has_just_opened(live: LiveNoteboo
         assert storage.kind == "room"
 
 
-async def test_a_room_of_another_notebook_only_delays_an_edit(live: LiveNotebook) -> None:
+async def test_a_room_of_another_notebook_only_delays_an_edit(live: RoomNotebook) -> None:
     async with live.storages.lock(_PATH) as storage:
         base = await storage.read(_PATH)
         opening = await _begin_to_open(live, "b.ipynb")
@@ -70,13 +70,13 @@ async def test_a_room_of_another_notebook_only_delays_an_edit(live: LiveNotebook
             await storage.write(_PATH, base, _splices(_TEXT))
     await opening
     async with live.storages.lock(_PATH) as storage:
-        written = await storage.write(_PATH, await storage.read(_PATH), _splices(_TEXT))
-    assert (storage.kind, written.persisted) == ("file", True)
+        result = await storage.write(_PATH, await storage.read(_PATH), _splices(_TEXT))
+    assert (storage.kind, result.persisted) == ("file", True)
     assert b"Topic" in live.file.read_bytes()
 
 
 async def test_a_room_that_never_loads_does_not_block_reads(
-    live: LiveNotebook, monkeypatch: pytest.MonkeyPatch
+    live: RoomNotebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await live.open(_PATH)
     room = (await live.storages.resolve(_PATH)).room  # type: ignore[attr-defined]
@@ -90,13 +90,13 @@ async def test_a_room_that_never_loads_does_not_block_reads(
     async with live.storages.lock(_PATH) as storage:
         with pytest.raises(StaleContent):
             await storage.write(_PATH, base, _splices(_TEXT))
-        written = await storage.write(_PATH, now := await storage.read(_PATH), _splices(now.text))
-    assert written.persisted
-    assert live.file.read_bytes() == written.text
+        result = await storage.write(_PATH, now := await storage.read(_PATH), _splices(now.text))
+    assert result.persisted
+    assert live.file.read_bytes() == result.text
 
 
 async def test_a_lock_that_waited_for_a_file_returns_the_room_that_opened(
-    live: LiveNotebook,
+    live: RoomNotebook,
 ) -> None:
     async def kind() -> str:
         async with live.storages.lock(_PATH) as storage:
@@ -110,7 +110,7 @@ async def test_a_lock_that_waited_for_a_file_returns_the_room_that_opened(
     await opening
 
 
-async def test_a_room_with_an_unreachable_document_is_refused(live: LiveNotebook) -> None:
+async def test_a_room_with_an_unreachable_document_is_refused(live: RoomNotebook) -> None:
     await live.open(_PATH)
     settings = live.storages.settings
     manager = settings["contents_manager"]
@@ -119,25 +119,25 @@ async def test_a_room_with_an_unreachable_document_is_refused(live: LiveNotebook
     room = found.room  # type: ignore[attr-defined]
     for name in ("_document", "_jupyter_ydoc"):
         if hasattr(room, name):
-            kept, held = name, getattr(room, name)
+            method_name, held = name, getattr(room, name)
             delattr(room, name)
     with pytest.raises(NotAPlainFile):
         await live.storages.resolve(_PATH)
-    setattr(room, kept, held)
+    setattr(room, method_name, held)
     assert (await live.storages.resolve(_PATH)).kind == "room"
 
 
-async def test_unsaved_changes_of_a_room_are_reported(live: LiveNotebook) -> None:
+async def test_unsaved_changes_of_a_room_are_reported(live: RoomNotebook) -> None:
     def refuse(**_: object) -> None:
         raise HTTPError(403, "No more.")
 
     document = await live.open(_PATH)
     live.storages.settings["contents_manager"].register_pre_save_hook(refuse)
     async with live.storages.lock(_PATH) as storage:
-        written = await storage.write(_PATH, base := await storage.read(_PATH), _splices(base.text))
+        result = await storage.write(_PATH, base := await storage.read(_PATH), _splices(base.text))
         after = await storage.read(_PATH)
-    assert (storage.kind, written.persisted) == ("room", False)
-    assert len(written.warnings) == 1
-    assert written.text == after.text
+    assert (storage.kind, result.persisted) == ("room", False)
+    assert len(result.warnings) == 1
+    assert result.text == after.text
     assert str(document.ycells[0]["source"]) == "# Topic"
     assert live.file.read_bytes() == _TEXT

@@ -1,4 +1,4 @@
-"""Notebooks with another half, open in a room."""
+"""Paired notebooks that are open in a room."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.setups.needs import needs
-from tests.setups.room_clients import Collaboration, RoomServer, run_rooms
+from tests.setups.room_clients import CollaborationBackend, RoomServer, run_room_server
 from tests.support import samples
 
 
@@ -17,8 +17,8 @@ def rooms(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RoomServer]:
     needs("jupyter_server_ydoc")
     needs("jupytext")
     formats = "--ContentsManager.formats=ipynb,py:percent"
-    with run_rooms(
-        Collaboration(), tmp_path_factory.mktemp("pairs"), formats, pairs=True
+    with run_room_server(
+        CollaborationBackend(), tmp_path_factory.mktemp("pairs"), formats, pairs=True
     ) as running:
         yield running
 
@@ -30,10 +30,10 @@ async def test_both_files_of_a_pair_get_an_edit_in_the_room(rooms: RoomServer) -
         for n in range(3):
             edit = {"op": "replace", "cell": "b", "source": f"# no. {n} 😀"}
             answer = await rooms.edit("pair.ipynb", edit)
-            told = answer.json
-            assert (answer.status, told["applied_via"], told["persisted"]) == (200, "room", True)
+            reply = answer.json
+            assert (answer.status, reply["applied_via"], reply["persisted"]) == (200, "room", True)
             assert f"# no. {n} 😀" in file.read_text()
             assert f"# # no. {n} 😀" in file.with_suffix(".py").read_text()
-        await person.until(lambda: person.source(1) == "# no. 2 😀")
-    cells = (await rooms.contents("pair.ipynb"))["content"]["cells"]
+        await person.wait_until(lambda: person.source(1) == "# no. 2 😀")
+    cells = (await rooms.get_contents("pair.ipynb"))["content"]["cells"]
     assert cells[1]["source"] == "# no. 2 😀"

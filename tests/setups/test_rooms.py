@@ -1,4 +1,4 @@
-"""Edits of notebooks that people have open together, with both kinds of rooms there are."""
+"""Edits of notebooks that are open in a room, for both kinds of rooms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.setups.room_clients import Documents, RoomServer
+from tests.setups.room_clients import DocumentsBackend, RoomServer
 from tests.support import samples
 from tests.support.http import Answer
 from tests.support.waiting import wait_until, wait_until_async
@@ -26,11 +26,11 @@ def markdown(name: str, source: str) -> dict[str, Any]:
     return samples.markdown(source, name)
 
 
-def put(rooms: RoomServer, path: str, *cells: dict[str, Any], minor: int = 5) -> None:
+def write_notebook(rooms: RoomServer, path: str, *cells: dict[str, Any], minor: int = 5) -> None:
     (rooms.root / path).write_bytes(samples.notebook(*cells, minor=minor))
 
 
-def on_disk(rooms: RoomServer, path: str) -> Any:
+def read_from_disk(rooms: RoomServer, path: str) -> Any:
     """Read a file that the room may be writing, in place, at this moment."""
 
     def read() -> Any:
@@ -47,7 +47,7 @@ def sources(notebook: Any) -> list[str]:
 async def test_an_edit_reaches_all_clients_and_is_on_disk_with_the_reply(
     rooms: RoomServer, path: str
 ) -> None:
-    put(
+    write_notebook(
         rooms,
         path,
         code("a", "x = 1\ny = '😀'\n", samples.HTML_OUTPUT),
@@ -70,16 +70,16 @@ async def test_an_edit_reaches_all_clients_and_is_on_disk_with_the_reply(
         inode = (rooms.root / path).stat().st_ino
         for edit in edits:
             answer = await rooms.edit(path, edit)
-            kept = (rooms.root / path).read_bytes()
-            told = answer.json
-            assert (answer.status, told["applied_via"], told["persisted"]) == (200, "room", True)
-            assert told["bytes_preserved"] is False
-            assert told["warnings"] == []
-            assert hashlib.sha256(kept).hexdigest() == told["hash"]
-            assert (await rooms.read(path))["hash"] == told["hash"]
-            notebook = json.loads(kept)
-            await person.until(lambda kept=notebook: person.sources() == sources(kept))  # type: ignore[misc]
-        assert (await rooms.contents(path))["hash"] == told["hash"]
+            content = (rooms.root / path).read_bytes()
+            reply = answer.json
+            assert (answer.status, reply["applied_via"], reply["persisted"]) == (200, "room", True)
+            assert reply["bytes_preserved"] is False
+            assert reply["warnings"] == []
+            assert hashlib.sha256(content).hexdigest() == reply["hash"]
+            assert (await rooms.read(path))["hash"] == reply["hash"]
+            notebook = json.loads(content)
+            await person.wait_until(lambda content=notebook: person.sources() == sources(content))  # type: ignore[misc]
+        assert (await rooms.get_contents(path))["hash"] == reply["hash"]
         # The room writes in place; a file that we had put there would be another one.
         assert (rooms.root / path).stat().st_ino == inode
         assert sources(notebook) == ["x = '☃'", "y = '😀'\n", "new 😀"]
@@ -92,10 +92,10 @@ async def test_an_edit_reaches_all_clients_and_is_on_disk_with_the_reply(
 async def test_an_edit_is_one_change_that_leaves_other_cells_alone(
     rooms: RoomServer, path: str
 ) -> None:
-    put(rooms, path, *[code(f"c{n}", f"x = {n}") for n in range(5)])
+    write_notebook(rooms, path, *[code(f"c{n}", f"x = {n}") for n in range(5)])
     async with await rooms.enter(path) as person:
         watched: list[Any] = []
-        kept = person.document.ycells.observe_deep(
+        subscription = person.document.ycells.observe_deep(
             lambda events: watched.append([event.path for event in events])
         )
         edits = [
@@ -103,13 +103,15 @@ async def test_an_edit_is_one_change_that_leaves_other_cells_alone(
         ]
         answer = await rooms.edit(path, *edits)
         assert answer.json["applied_via"] == "room"
-        await person.until(lambda: person.source(3) == "longer = 3")
+        await person.wait_until(lambda: person.source(3) == "longer = 3")
         assert [sorted(paths) for paths in watched] == [[[1, "source"], [3, "source"]]]
-        person.document.ycells.unobserve(kept)
+        person.document.ycells.unobserve(subscription)
 
 
 async def test_no_typed_text_is_lost_while_edits_arrive(rooms: RoomServer, path: str) -> None:
-    put(rooms, path, code("typed", "# top\n\n\n# 0 😀\n"), *[code(f"c{n}", "") for n in range(10)])
+    write_notebook(
+        rooms, path, code("typed", "# top\n\n\n# 0 😀\n"), *[code(f"c{n}", "") for n in range(10)]
+    )
     characters = "".join(chr(ord("a") + n % 26) if n % 10 else "é" for n in range(200))
     async with await rooms.enter(path) as person, await rooms.enter(path) as other:
         typed = 0
@@ -139,15 +141,15 @@ async def test_no_typed_text_is_lost_while_edits_arrive(rooms: RoomServer, path:
             # Every fifth edit went into the other cell, so the last one of a cell may be older.
             last = max(k for k in range(n, 50, 10) if k % 5) if n % 5 else None
             expected[n + 1] = "" if last is None else f"y = {last}"
-        await person.until(lambda: person.sources() == expected)
-        await other.until(lambda: other.sources() == expected)
-        await person.until(lambda: sources(on_disk(rooms, path)) == expected)
+        await person.wait_until(lambda: person.sources() == expected)
+        await other.wait_until(lambda: other.sources() == expected)
+        await person.wait_until(lambda: sources(read_from_disk(rooms, path)) == expected)
 
 
 async def test_trust_is_kept_on_disk_and_never_added(rooms: RoomServer, path: str) -> None:
     for trusted in (True, False):
         name = f"{trusted}-{path}"
-        put(rooms, name, code("a", "x", samples.HTML_OUTPUT), code("b", f"{trusted}"))
+        write_notebook(rooms, name, code("a", "x", samples.HTML_OUTPUT), code("b", f"{trusted}"))
         if trusted:
             answer = await rooms.request("POST", f"api/contents/{name}/trust", {})
             assert answer.status == 201
@@ -161,7 +163,7 @@ async def test_trust_is_kept_on_disk_and_never_added(rooms: RoomServer, path: st
             ):
                 answer = await rooms.edit(name, edit)
                 assert (answer.status, answer.json["persisted"]) == (200, True)
-                cells = (await rooms.contents(name))["content"]["cells"]
+                cells = (await rooms.get_contents(name))["content"]["cells"]
                 by_id = {cell["id"]: cell["metadata"].get("trusted") for cell in cells}
                 assert by_id["a"] is trusted
                 assert (await rooms.read(name))["trusted"] is trusted
@@ -172,18 +174,18 @@ async def test_trust_is_kept_on_disk_and_never_added(rooms: RoomServer, path: st
 async def test_a_notebook_that_is_not_open_gets_no_room_and_no_id(
     rooms: RoomServer, path: str
 ) -> None:
-    put(rooms, path, code("a", "x = 'needle'"))
-    log = rooms.log()
+    write_notebook(rooms, path, code("a", "x = 'needle'"))
+    log = rooms.read_log()
     assert (await rooms.read(path))["live"] is False
     answer = await rooms.edit(path, {"op": "replace", "cell": "a", "source": "'needle'"})
     assert (answer.status, answer.json["applied_via"]) == (200, "file")
     edit = {"op": "replace", "cell": "a", "source": "y"}
     assert (await rooms.edit(path, edit, dry_run=True)).json["dry_run"] is True
     assert [hit["path"] for hit in await _search(rooms, "'needle'")] == [path]
-    assert not any(name.endswith(path) for name in rooms.ids())
-    said = rooms.log().removeprefix(log)
-    assert "nitializing room" not in said
-    assert "Creating FileLoader" not in said
+    assert not any(name.endswith(path) for name in rooms.list_file_ids())
+    log_lines = rooms.read_log().removeprefix(log)
+    assert "nitializing room" not in log_lines
+    assert "Creating FileLoader" not in log_lines
 
 
 async def _search(rooms: RoomServer, query: str) -> list[dict[str, Any]]:
@@ -196,7 +198,7 @@ async def _search(rooms: RoomServer, query: str) -> list[dict[str, Any]]:
 async def test_a_room_closes_after_the_last_client_although_edits_use_it(
     closing_rooms: RoomServer, path: str
 ) -> None:
-    put(closing_rooms, path, code("a", "x"))
+    write_notebook(closing_rooms, path, code("a", "x"))
     async with await closing_rooms.enter(path):
         edit = {"op": "replace", "cell": "a", "source": "y"}
         assert (await closing_rooms.edit(path, edit)).json["applied_via"] == "room"
@@ -208,7 +210,7 @@ async def test_a_room_closes_after_the_last_client_although_edits_use_it(
 
 
 async def test_edits_succeed_while_a_room_closes(closing_rooms: RoomServer, path: str) -> None:
-    put(closing_rooms, path, markdown("a", ""))
+    write_notebook(closing_rooms, path, markdown("a", ""))
     ways: list[str] = []
     turns = itertools.count()
     async with await closing_rooms.enter(path):
@@ -218,9 +220,9 @@ async def test_edits_succeed_while_a_room_closes(closing_rooms: RoomServer, path
         source = f"turn {next(turns)}"
         answer = await closing_rooms.edit(path, {"op": "replace", "cell": "a", "source": source})
         assert answer.status == 200, answer.body
-        assert sources(on_disk(closing_rooms, path)) == [source]
+        assert sources(read_from_disk(closing_rooms, path)) == [source]
         ways.append(answer.json["applied_via"])
-        if isinstance(closing_rooms.backend, Documents):
+        if isinstance(closing_rooms.backend, DocumentsBackend):
             # There each edit counts as activity.
             await asyncio.sleep(0.8 + len(ways) / 2)
         return "file" in ways
@@ -232,7 +234,7 @@ async def test_a_notebook_without_ids_is_edited_and_gets_none(rooms: RoomServer,
     cells = [code("", "one"), markdown("", "two"), code("", "three")]
     for cell in cells:
         del cell["id"]
-    put(rooms, path, *cells, minor=4)
+    write_notebook(rooms, path, *cells, minor=4)
     async with await rooms.enter(path) as person:
         for edits in (
             [{"op": "replace_text", "cell": 1, "old": "two", "new": "TWO"}],
@@ -241,8 +243,8 @@ async def test_a_notebook_without_ids_is_edited_and_gets_none(rooms: RoomServer,
         ):
             answer = await rooms.edit(path, *edits)
             assert (answer.status, answer.json["persisted"]) == (200, True), answer.body
-        await person.until(lambda: person.sources() == ["three", "zero", "TWO"])
-    notebook = on_disk(rooms, path)
+        await person.wait_until(lambda: person.sources() == ["three", "zero", "TWO"])
+    notebook = read_from_disk(rooms, path)
     assert sources(notebook) == ["three", "zero", "TWO"]
     assert not any("id" in cell for cell in notebook["cells"])
 
@@ -250,7 +252,7 @@ async def test_a_notebook_without_ids_is_edited_and_gets_none(rooms: RoomServer,
 async def test_a_room_is_found_by_every_name_of_its_file(
     closing_rooms: RoomServer, path: str
 ) -> None:
-    put(closing_rooms, path, code("a", "x"))
+    write_notebook(closing_rooms, path, code("a", "x"))
     link = f"link-{path}"
     (closing_rooms.root / link).symlink_to(path)
     for opened, named in ((path, link), (link, path)):
@@ -258,7 +260,7 @@ async def test_a_room_is_found_by_every_name_of_its_file(
             new = f"through {named}"
             answer = await closing_rooms.edit(named, {"op": "replace", "cell": "a", "source": new})
             assert (answer.status, answer.json["applied_via"]) == (200, "room")
-            await person.until(lambda new=new: person.sources() == [new])  # type: ignore[misc]
+            await person.wait_until(lambda new=new: person.sources() == [new])  # type: ignore[misc]
         await closing_rooms.wait_until_closed(path)
     assert (closing_rooms.root / link).is_symlink()
 
@@ -266,43 +268,43 @@ async def test_a_room_is_found_by_every_name_of_its_file(
 async def test_an_out_of_band_change_and_an_edit_are_both_kept(
     rooms: RoomServer, path: str
 ) -> None:
-    put(rooms, path, code("a", "x"), code("b", "y"))
+    write_notebook(rooms, path, code("a", "x"), code("b", "y"))
     async with await rooms.enter(path) as person:
-        put(rooms, path, code("a", "x"), code("b", "from outside"))
+        write_notebook(rooms, path, code("a", "x"), code("b", "from outside"))
         answer = await rooms.edit(path, {"op": "replace", "cell": "a", "source": "z"})
         assert (answer.status, answer.json["persisted"]) == (200, True), answer.body
-        assert sources(on_disk(rooms, path)) == ["z", "from outside"]
-        await person.until(lambda: person.sources() == ["z", "from outside"])
+        assert sources(read_from_disk(rooms, path)) == ["z", "from outside"]
+        await person.wait_until(lambda: person.sources() == ["z", "from outside"])
 
 
 async def test_a_deleted_notebook_is_not_found_although_its_room_exists(
     rooms: RoomServer, path: str
 ) -> None:
-    for gone in ("deleted", "unlinked", "renamed"):
-        name = f"{gone}-{path}"
-        put(rooms, name, code("a", "x"))
+    for way in ("deleted", "unlinked", "renamed"):
+        name = f"{way}-{path}"
+        write_notebook(rooms, name, code("a", "x"))
         async with await rooms.enter(name):
-            if gone == "unlinked":
+            if way == "unlinked":
                 (rooms.root / name).unlink()
             else:
-                body = {"path": f"to-{name}"} if gone == "renamed" else None
-                verb = "PATCH" if gone == "renamed" else "DELETE"
+                body = {"path": f"to-{name}"} if way == "renamed" else None
+                verb = "PATCH" if way == "renamed" else "DELETE"
                 await rooms.request(verb, f"api/contents/{name}", body)
             answer = await rooms.edit(name, {"op": "replace", "cell": "a", "source": "y"})
             assert (answer.status, answer.json["reason"]) == (404, "notebook_not_found")
             assert not (rooms.root / name).exists()
-            if gone == "renamed":
+            if way == "renamed":
                 edit = {"op": "replace", "cell": "a", "source": "z"}
                 answer = await rooms.edit(f"to-{name}", edit)
                 assert (answer.status, answer.json["applied_via"]) == (200, "room")
-                assert sources(on_disk(rooms, f"to-{name}")) == ["z"]
+                assert sources(read_from_disk(rooms, f"to-{name}")) == ["z"]
 
 
 async def test_reads_and_searches_see_unsaved_text(rooms: RoomServer, path: str) -> None:
-    put(rooms, path, code("a", "x"))
+    write_notebook(rooms, path, code("a", "x"))
     async with await rooms.enter(path) as person:
         # Until somebody saves by hand; the other kind of rooms saves after a while in any case.
-        await person.say(autosave=False)
+        await person.set_awareness(autosave=False)
         word = f"typed{path.partition('.')[0]}"
         person.document.ycells[0]["source"].insert(1, word)
 
@@ -312,12 +314,12 @@ async def test_reads_and_searches_see_unsaved_text(rooms: RoomServer, path: str)
 
         assert (await wait_until_async(read_typed))["live"] is True
         assert [hit["path"] for hit in await _search(rooms, word)] == [path]
-        if not isinstance(rooms.backend, Documents):
-            assert sources(on_disk(rooms, path)) == ["x"]
+        if not isinstance(rooms.backend, DocumentsBackend):
+            assert sources(read_from_disk(rooms, path)) == ["x"]
 
 
 async def test_an_edit_waits_for_a_room_that_is_loading(rooms: RoomServer, path: str) -> None:
-    put(rooms, path, *[code(f"c{n}", f"x = {n}") for n in range(400)])
+    write_notebook(rooms, path, *[code(f"c{n}", f"x = {n}") for n in range(400)])
     entering = asyncio.create_task(rooms.enter(path))
     ways = []
     for n in range(400):
@@ -330,14 +332,14 @@ async def test_an_edit_waits_for_a_room_that_is_loading(rooms: RoomServer, path:
     person = await entering
     async with person:
         expected = [f"{'y' if n < len(ways) else 'x'} = {n}" for n in range(400)]
-        await person.until(lambda: person.sources() == expected)
+        await person.wait_until(lambda: person.sources() == expected)
     assert ways[-1] == "room"
 
 
 async def test_duplicate_cells_of_a_room_are_repaired_by_an_edit(
     rooms: RoomServer, path: str
 ) -> None:
-    put(rooms, path, code("a", "x"), code("b", "y"))
+    write_notebook(rooms, path, code("a", "x"), code("b", "y"))
     async with await rooms.enter(path) as person:
         document = person.document
         same = document.create_ycell(document.get_cell(1))
@@ -352,17 +354,17 @@ async def test_duplicate_cells_of_a_room_are_repaired_by_an_edit(
 
         answer = await wait_until_async(edit)
         assert (answer.status, answer.json["persisted"]) == (200, True)
-        assert sources(on_disk(rooms, path))[1:] == ["y", "another"]
+        assert sources(read_from_disk(rooms, path))[1:] == ["y", "another"]
 
 
 async def test_a_room_with_manual_save_is_not_saved_by_an_edit(
     rooms: RoomServer, path: str
 ) -> None:
-    if isinstance(rooms.backend, Documents):
+    if isinstance(rooms.backend, DocumentsBackend):
         pytest.skip("jupyter-server-documents always saves")
-    put(rooms, path, code("a", "x"))
+    write_notebook(rooms, path, code("a", "x"))
     async with await rooms.enter(path) as person:
-        await person.say(autosave=False)
+        await person.set_awareness(autosave=False)
         turns = itertools.count()
 
         async def edit() -> Any:
@@ -371,8 +373,8 @@ async def test_a_room_with_manual_save_is_not_saved_by_an_edit(
             assert (answer.status, answer.json["applied_via"]) == (200, "room")
             return None if answer.json["persisted"] else (operation["source"], answer.json)
 
-        source, told = await wait_until_async(edit, "the server to hear that nobody saves")
-        assert len(told["warnings"]) == 1
+        source, reply = await wait_until_async(edit, "the server to hear that nobody saves")
+        assert len(reply["warnings"]) == 1
         read = await rooms.read(path)
-        assert (read["hash"], read["cells"][0]["source"]) == (told["hash"], source)
-        assert sources(on_disk(rooms, path)) != [source]
+        assert (read["hash"], read["cells"][0]["source"]) == (reply["hash"], source)
+        assert sources(read_from_disk(rooms, path)) != [source]

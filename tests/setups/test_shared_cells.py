@@ -1,4 +1,4 @@
-"""Scripts done to real shared documents, alone and while others change them."""
+"""Cell patches applied to real shared documents, alone and with concurrent changes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.notebook.test_cell_patch import Cells, edits, notebook
 from tests.setups.needs import needs
 
 
-def shared(cells: Cells) -> tuple[Any, list[str]]:
+def build_shared(cells: Cells) -> tuple[Any, list[str]]:
     """Share cells; a room never has none."""
     import jupyter_ydoc  # noqa: PLC0415 -- not everywhere
 
@@ -38,7 +38,7 @@ def _rooms() -> None:
 def test_applying_a_patch_gives_the_expected_shared_cells(edit_: tuple[Cells, Cells]) -> None:
     before, after = edit_
     if before:
-        document, ids = shared(before)
+        document, ids = build_shared(before)
         edit(document, compute_patch(notebook(before), notebook(after)), ids)
         assert document.get()["cells"] == after
 
@@ -50,7 +50,7 @@ def test_a_concurrently_inserted_cell_stops_the_edit(
     before, after = edit_
     steps = compute_patch(notebook(before), notebook(after))
     if before and steps != compute_patch(notebook(before), notebook(before)):
-        document, ids = shared(before)
+        document, ids = build_shared(before)
         at = data.draw(st.integers(0, len(before)))
         fresh = {"cell_type": "raw", "source": "mine", "metadata": {}, "id": "mine"}
         document.ycells.insert(at, document.create_ycell(fresh))
@@ -79,7 +79,7 @@ _EDITS: dict[str, Cells] = {
 
 @pytest.mark.parametrize("name", _EDITS)
 def test_concurrently_reordered_cells_stop_the_edit(name: str) -> None:
-    document, ids = shared(_CELLS)
+    document, ids = build_shared(_CELLS)
     swapped = document.get_cell(1)
     del document.ycells[1]
     document.ycells.insert(2, document.create_ycell(swapped))
@@ -91,7 +91,7 @@ def test_concurrently_reordered_cells_stop_the_edit(name: str) -> None:
     [("change", "source"), ("delete", "source"), ("delete", "metadata"), ("metadata", "metadata")],
 )
 def test_a_concurrent_change_of_the_edited_cell_stops_the_edit(name: str, what: str) -> None:
-    document, ids = shared(_CELLS)
+    document, ids = build_shared(_CELLS)
     if what == "source":
         document.ycells[1]["source"].insert(2, "typed")
     else:
@@ -101,7 +101,7 @@ def test_a_concurrent_change_of_the_edited_cell_stops_the_edit(name: str, what: 
 
 @pytest.mark.parametrize("name", _EDITS)
 def test_text_typed_elsewhere_stays(name: str) -> None:
-    document, ids = shared(_CELLS)
+    document, ids = build_shared(_CELLS)
     document.ycells[0]["source"].insert(0, "typed")
     document.ycells[3]["metadata"]["trusted"] = True
     edit(document, compute_patch(notebook(_CELLS), notebook(_EDITS[name])), ids)
@@ -115,7 +115,7 @@ def test_text_typed_elsewhere_stays(name: str) -> None:
 
 
 def test_text_typed_at_the_end_of_the_edited_cell_stays() -> None:
-    document, ids = shared(_CELLS)
+    document, ids = build_shared(_CELLS)
     text = document.ycells[1]["source"]
     text += "typed 😀"
     edit(document, compute_patch(notebook(_CELLS), notebook(_EDITS["change"])), ids)

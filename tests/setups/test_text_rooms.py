@@ -1,4 +1,4 @@
-"""Edits of texts that people have open together: of other files, and of notebooks as texts."""
+"""Edits of texts that are open in a room: other files, and notebooks as text."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ async def test_a_text_open_in_a_room_is_edited_there(rooms: RoomServer, path: st
     inode = file.stat().st_ino
     async with await rooms.enter(file.name, "text:file") as person:
         person.document.ydoc["source"].insert(0, "typed\n")
-        await person.until(lambda: "typed" in file.read_text())
+        await person.wait_until(lambda: "typed" in file.read_text())
         assert (await call(rooms, "Read", file_path=str(file))).status == 200
         for old, new in (("two", "2 ☃"), ("one", "1 é")):
             answer = await call(rooms, "Edit", file_path=str(file), old_string=old, new_string=new)
             assert answer.status == 200, answer.body
             assert new in file.read_text()
         expected = "typed\n# Title 😀\n\n- 1 é\n- 2 ☃\n"
-        await person.until(lambda: person.document.get() == expected)
+        await person.wait_until(lambda: person.document.get() == expected)
         assert (file.read_text(), file.stat().st_ino) == (expected, inode)
         answer = await call(rooms, "Write", file_path=str(file), content="all\nnew\n")
         assert answer.status == 200, answer.body
-        await person.until(lambda: person.document.get() == "all\nnew\n")
+        await person.wait_until(lambda: person.document.get() == "all\nnew\n")
         assert file.read_text() == "all\nnew\n"
 
 
@@ -67,8 +67,8 @@ async def test_no_typed_text_is_lost_while_a_text_file_is_edited(
 
         await asyncio.gather(typing(), editing())
         expected = f"{typed}\n\n# 10\n"
-        await person.until(lambda: person.document.get() == expected)
-        await person.until(lambda: file.read_text() == expected)
+        await person.wait_until(lambda: person.document.get() == expected)
+        await person.wait_until(lambda: file.read_text() == expected)
 
 
 async def test_a_file_open_as_a_notebook_is_not_written_as_text(
@@ -76,13 +76,13 @@ async def test_a_file_open_as_a_notebook_is_not_written_as_text(
 ) -> None:
     # Jupytext opens texts as notebooks; without it, what is in the text decides.
     file = named(rooms, path, samples.notebook(samples.markdown("one", "a")).decode())
-    kept = file.read_bytes()
+    content = file.read_bytes()
     assert (await call(rooms, "Read", file_path=str(file))).status == 200
     async with await rooms.enter(file.name):
         fields = {"old_string": "one", "new_string": "two"}
         answer = await call(rooms, "Edit", file_path=str(file), **fields)
         assert "open as a notebook" in answer.json["content"][0]["text"], answer.body
-        assert file.read_bytes() == kept
+        assert file.read_bytes() == content
 
 
 async def test_a_notebook_open_as_text_is_edited_there(rooms: RoomServer, path: str) -> None:
@@ -97,10 +97,10 @@ async def test_a_notebook_open_as_text_is_edited_there(rooms: RoomServer, path: 
         assert (read["live"], read["hash"]) == (True, hashlib.sha256(text).hexdigest())
         edit = {"op": "replace", "cell": "b", "source": "😀"}
         answer = await rooms.edit(path, edit)
-        told = answer.json
-        assert (answer.status, told["applied_via"], told["persisted"]) == (200, "room", True)
+        reply = answer.json
+        assert (answer.status, reply["applied_via"], reply["persisted"]) == (200, "room", True)
         assert file.read_bytes() == text.replace("ü".encode(), "😀".encode())
-        assert hashlib.sha256(file.read_bytes()).hexdigest() == told["hash"]
-        await person.until(lambda: person.document.get() == file.read_text())
-        cells = (await rooms.contents(path))["content"]["cells"]
+        assert hashlib.sha256(file.read_bytes()).hexdigest() == reply["hash"]
+        await person.wait_until(lambda: person.document.get() == file.read_text())
+        cells = (await rooms.get_contents(path))["content"]["cells"]
         assert cells[0]["metadata"]["trusted"] is True

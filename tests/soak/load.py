@@ -1,4 +1,4 @@
-"""A mixed load: what agents and pages ask of a server."""
+"""A mixed load: requests of agents and pages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALLOWED = {("undo", 409), ("edit", 409)}
 
 
 @dataclass
-class Load:
+class MixedLoad:
     """Requests to one server, from several clients; the seed decides what they ask."""
 
     client: Client
@@ -36,9 +36,9 @@ class Load:
     def make_notebooks(self) -> None:
         """Write what is edited: many small notebooks, and some that are not."""
         for number in range(10):
-            (self.client.root / f"small-{number}.ipynb").write_bytes(notebooks.mixed(20_000))
-        (self.client.root / "cells.ipynb").write_bytes(notebooks.many(CELLS))
-        (self.client.root / "large.ipynb").write_bytes(notebooks.mixed(3_000_000))
+            (self.client.root / f"small-{number}.ipynb").write_bytes(notebooks.build_mixed(20_000))
+        (self.client.root / "cells.ipynb").write_bytes(notebooks.build_many_cells(CELLS))
+        (self.client.root / "large.ipynb").write_bytes(notebooks.build_mixed(3_000_000))
 
     def fill_memory(self) -> None:
         """Make the server remember as many documents as it ever will."""
@@ -47,7 +47,7 @@ class Load:
             assert answer.status == 200, answer.body
 
     @contextmanager
-    def running(self) -> Iterator[None]:
+    def run(self) -> Iterator[None]:
         """Send requests while the block runs."""
         self._ended.clear()
         threads = [

@@ -1,4 +1,4 @@
-"""Pages of JupyterLab that come and go: each with its socket for events, and one for its tabs."""
+"""Pages of JupyterLab that open and close: each with a socket for events and one for tabs."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class Pages:
     failures: list[str] = field(default_factory=list)
 
     @contextmanager
-    def running(self) -> Iterator[None]:
+    def run(self) -> Iterator[None]:
         """Come and go while the block runs; in the end all are gone."""
         ended = threading.Event()
-        thread = threading.Thread(target=lambda: asyncio.run(self._all(ended)))
+        thread = threading.Thread(target=lambda: asyncio.run(self._run_pages(ended)))
         thread.start()
         try:
             yield
@@ -45,11 +45,11 @@ class Pages:
             ended.set()
             thread.join()
 
-    async def _all(self, ended: threading.Event) -> None:
+    async def _run_pages(self, ended: threading.Event) -> None:
         chances = (random.Random(self.seed + number) for number in range(PAGES))  # noqa: S311 - not secret
-        await asyncio.gather(*(self._one(chance, ended) for chance in chances))
+        await asyncio.gather(*(self._run_page(chance, ended) for chance in chances))
 
-    async def _one(self, chance: random.Random, ended: threading.Event) -> None:
+    async def _run_page(self, chance: random.Random, ended: threading.Event) -> None:
         while not ended.is_set():
             try:
                 await self._visit(chance)

@@ -1,4 +1,4 @@
-"""A server under a mixed load: whatever it takes it gives back.
+"""A server under a mixed load releases all its resources.
 
 `NBEDIT_SOAK_REQUESTS` says how many requests a nightly run has; only a run of 75,000 or more tells
 slow growth of memory from caches that still fill.
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.soak.load import Load
+from tests.soak.load import MixedLoad
 from tests.soak.pages import PAGES, Pages
 from tests.support.sampling import is_nightly, seeded_random
 from tests.support.servers import start_server
@@ -64,7 +64,7 @@ class Vitals:
 class Soak:
     """One run: its load, and what the server held."""
 
-    load: Load
+    load: MixedLoad
     pages: Pages
     pid: int
 
@@ -73,13 +73,13 @@ class Soak:
         visits = self.pages.visits + max(PAGES, requests // REQUESTS_PER_VISIT)
         requests += self.load.counts.total()
         seen = []
-        with self.load.running(), self.pages.running():
+        with self.load.run(), self.pages.run():
             while self.load.counts.total() < requests or self.pages.visits < visits:
                 time.sleep(SAMPLE_SECONDS)
-                seen.append(self.look())
+                seen.append(self.measure())
         return seen
 
-    def look(self) -> Vitals:
+    def measure(self) -> Vitals:
         process = Path("/proc", str(self.pid))
         status = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines())
         return Vitals(
@@ -91,11 +91,11 @@ class Soak:
 
     def wait_until_quiet(self, is_quiet: Callable[[list[Vitals]], bool]) -> Vitals:
         """Return what the server holds once it has noticed that all clients have left."""
-        seen = [self.look()]
+        seen = [self.measure()]
 
         def look_again() -> bool:
             time.sleep(SAMPLE_SECONDS)
-            seen.append(self.look())
+            seen.append(self.measure())
             return is_quiet(seen)
 
         wait_until(look_again, what="a server that gives back what it took")
@@ -110,7 +110,7 @@ def run_soak(folder: Path, longest_stay: float) -> Iterator[Soak]:
     chance = seeded_random("soak")
     server = start_server(folder)
     try:
-        load = Load(server.client, chance.getrandbits(32))
+        load = MixedLoad(server.client, chance.getrandbits(32))
         load.make_notebooks()
         pages = Pages(server.client, chance.getrandbits(32), longest_stay)
         yield Soak(load, pages, server.process.pid)

@@ -36,7 +36,7 @@ HANGING_SECONDS = 60
 
 
 @dataclass(frozen=True)
-class Place:
+class Root:
     """A root folder, its contents manager, the locks and the storages over them."""
 
     root: Path
@@ -59,8 +59,8 @@ class Place:
     def create(self, path: str = NAME, text: bytes = TEXT) -> WriteResult:
         return asyncio.run(self._create(path, text))
 
-    def check_vacant(self, path: str = NAME) -> None:
-        asyncio.run(self._check_vacant(path))
+    def ensure_absent(self, path: str = NAME) -> None:
+        asyncio.run(self._ensure_absent(path))
 
     async def _read(self, path: str) -> Content:
         return await (await self.storages.resolve(path)).read(path)
@@ -71,13 +71,13 @@ class Place:
     async def _create(self, path: str, text: bytes) -> WriteResult:
         return await (await self.storages.resolve(path)).create(path, text)
 
-    async def _check_vacant(self, path: str) -> None:
+    async def _ensure_absent(self, path: str) -> None:
         await (await self.storages.resolve(path)).ensure_absent(path)
 
 
-def build_place(
+def build_root(
     folder: Path, manager_class: Callable[..., Any] = AsyncLargeFileManager, **options: Any
-) -> Place:
+) -> Root:
     """Build the storages over a folder `root`, with more settings of the server as keywords."""
     root = folder / "root"
     root.mkdir(exist_ok=True)
@@ -85,7 +85,7 @@ def build_place(
     locks = PathLocks(folder / "locks", logging.getLogger(__name__))
     links_outside_root = options.pop("links_outside_root", True)
     settings = {"contents_manager": manager, **options}
-    return Place(
+    return Root(
         root,
         manager,
         locks,
@@ -94,8 +94,8 @@ def build_place(
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return build_place(tmp_path)
+def place(tmp_path: Path) -> Root:
+    return build_root(tmp_path)
 
 
 @pytest.fixture(autouse=True)
@@ -178,7 +178,7 @@ def fast_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def notebook(place: Place) -> Path:
+def notebook(place: Root) -> Path:
     path = place.root / NAME
     path.write_bytes(TEXT)
     return path
@@ -190,43 +190,43 @@ async def run_other_tasks() -> None:
         await asyncio.sleep(0)
 
 
-def left_in(folder: Path) -> list[str]:
+def list_names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def assert_as_it_was(path: Path) -> None:
+def assert_unchanged(path: Path) -> None:
     assert path.read_bytes() == TEXT
-    assert left_in(path.parent) == [path.name]
+    assert list_names(path.parent) == [path.name]
 
 
 @dataclass
-class Others:
+class OtherProcesses:
     """Other processes, which start quickly: see `tests.storage.other_processes`."""
 
     process: subprocess.Popen[str]
     _ids: Iterator[int] = field(default_factory=itertools.count)
     _outcomes: dict[int, Any] = field(default_factory=dict)
 
-    def begin(self, what: str, **arguments: Any) -> int:
+    def start(self, what: str, **arguments: Any) -> int:
         """Start a process that does something; `outcome` waits for it."""
         number = next(self._ids)
         assert self.process.stdin is not None
         print(json.dumps([number, what, arguments]), file=self.process.stdin, flush=True)
         return number
 
-    def outcome(self, number: int) -> Any:
+    def wait_for(self, number: int) -> Any:
         assert self.process.stdout is not None
         while number not in self._outcomes:
             found, outcome = json.loads(self.process.stdout.readline())
             self._outcomes[found] = outcome
         return self._outcomes.pop(number)
 
-    def do(self, what: str, **arguments: Any) -> Any:
-        return self.outcome(self.begin(what, **arguments))
+    def run(self, what: str, **arguments: Any) -> Any:
+        return self.wait_for(self.start(what, **arguments))
 
 
 @pytest.fixture(scope="session")
-def others() -> Iterator[Others]:
+def others() -> Iterator[OtherProcesses]:
     command = [sys.executable, "-m", "tests.storage.other_processes"]
     # In a space of its own for mounts, which end with it.
     own_space = os.geteuid() == 0 and shutil.which("unshare") is not None
@@ -238,7 +238,7 @@ def others() -> Iterator[Others]:
         cwd=Path(__file__).parents[2],
     )
     with process:
-        yield Others(process)
+        yield OtherProcesses(process)
 
 
 @pytest.fixture

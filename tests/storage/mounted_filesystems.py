@@ -1,4 +1,4 @@
-"""Edits on file systems that are not like most: each in an image of its own, mounted for a moment.
+"""Edits on unusual file systems, each mounted from an image for a moment.
 
 Runs in a process of `tests.storage.other_processes`, whose mounts nobody else sees.
 """
@@ -53,7 +53,7 @@ KINDS = {
 }
 
 
-def edits_on(
+def edit_on_file_system(
     kind: str, folder: str, storage_in: Callable[[str, str], FileStorage]
 ) -> dict[str, Any] | str:
     """Edit notebooks on a file system; give what happened, or why there is none of the kind."""
@@ -65,27 +65,27 @@ def edits_on(
     root = top / "root"
     places = {"image": image, "top": top, "root": root}
     for command in (system.make, system.mount, "mkdir {root}", system.folding):
-        said = _ran([part.format_map(places) for part in command.split()])
-        if said is not None:
-            return said
+        failure = _run_command([part.format_map(places) for part in command.split()])
+        if failure is not None:
+            return failure
     try:
-        return asyncio.run(_edited(root, storage_in(str(root), folder)))
+        return asyncio.run(_edit_notebooks(root, storage_in(str(root), folder)))
     finally:
-        _ran(["umount", str(top)])
+        _run_command(["umount", str(top)])
 
 
-def _ran(command: Sequence[str]) -> str | None:
+def _run_command(command: Sequence[str]) -> str | None:
     if not command:
         return None
     if shutil.which(command[0]) is None:
         return f"{command[0]} is not installed"
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode == 0:
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    if process.returncode == 0:
         return None
-    return f"{command[0]} failed: {done.stderr.strip().splitlines()[:1]}"
+    return f"{command[0]} failed: {process.stderr.strip().splitlines()[:1]}"
 
 
-async def _edited(root: Path, storage: FileStorage) -> dict[str, Any]:
+async def _edit_notebooks(root: Path, storage: FileStorage) -> dict[str, Any]:
     manager = AsyncLargeFileManager(root_dir=str(root))
     facts: dict[str, Any] = {"newer": [], "texts": [], "ours": {}, "theirs": {}}
     path = root / "a.ipynb"
@@ -102,15 +102,15 @@ async def _edited(root: Path, storage: FileStorage) -> dict[str, Any]:
     facts["created"] = (root / "new.ipynb").read_bytes().decode()
     for name in NAMES:
         facts["theirs"][name] = bool(await manager.file_exists(name))
-        facts["ours"][name] = await _outcome(storage, name)
+        facts["ours"][name] = await _try_edit(storage, name)
     facts["left"] = sorted(os.listdir(root))  # noqa: PTH208 -- names, as they are
     return facts
 
 
-async def _outcome(storage: FileStorage, name: str) -> str:
+async def _try_edit(storage: FileStorage, name: str) -> str:
     """Edit a notebook, and tell how it went."""
     try:
         await storage.write(name, await storage.read(name), [Splice(1, 1, b" ")])
-    except NbEditError as refusal:
-        return refusal.reason
+    except NbEditError as error:
+        return error.reason
     return "edited"

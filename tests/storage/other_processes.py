@@ -1,4 +1,4 @@
-"""Does things in processes of their own: as other users, on other disks, many at once.
+"""Run jobs in other processes: as other users, on other disks, concurrently.
 
 Reads jobs from its input, one to a line, and does each in a copy of itself, for starting Python and
 importing a server takes longer than all that the tests do with it.
@@ -32,34 +32,28 @@ from tests.storage import mounted_filesystems
 NAME = "a.ipynb"
 
 
-def storage_in(root: str, locks: str | None = None) -> FileStorage:
+def build_storage(root: str, locks: str | None = None) -> FileStorage:
     folder = Path(locks or Path(root).parent)
     manager = AsyncLargeFileManager(root_dir=root)
     return FileStorage(manager, PathLocks(folder, logging.getLogger()))
 
 
-async def _edited(storage: FileStorage, text: bytes) -> None:
+async def _insert_text(storage: FileStorage, text: bytes) -> None:
     base = await storage.read(NAME)
     await storage.write(NAME, base, [Splice(1, 1, text)])
 
 
 def edit(root: str) -> None:
     """Edit the notebook in a folder."""
-    asyncio.run(_edited(storage_in(root), b" "))
+    asyncio.run(_insert_text(build_storage(root), b" "))
 
 
-def rights(root: str, user: int, paths: list[str]) -> dict[str, list[str | None]]:
-    """Read and write notebooks as another user, as we do it and as the contents manager does.
-
-    Returns
-    -------
-    For each why we could not read, the manager could not read, we could not edit, the manager
-    could not save; None if they could.
-    """
+def check_permissions(root: str, user: int, paths: list[str]) -> dict[str, list[str | None]]:
+    """Return why another user could not read, get, edit or save each notebook; None if allowed."""
     os.setgroups([])
     os.setresgid(user, user, user)
     os.setresuid(user, user, user)
-    storage = storage_in(root)
+    storage = build_storage(root)
     manager = AsyncLargeFileManager(root_dir=root)
 
     async def refusal(doing: Awaitable[Any]) -> str | None:
@@ -90,11 +84,9 @@ def rights(root: str, user: int, paths: list[str]) -> dict[str, list[str | None]
 
 
 def edit_mounted(root: str) -> list[Any]:
-    """Edit a notebook that is mounted by itself, and the one whose folder is mounted.
+    """Edit a mounted notebook, and one in a mounted folder.
 
-    Returns
-    -------
-    For each the outcome, the notebooks and the hidden files in its folder, and its text.
+    Return for each the outcome, the files in its folder, and its text.
     """
     outside, folder = Path(root, "outside"), Path(root, "folder")
     for path in (outside / NAME, Path(root, NAME), folder / NAME):
@@ -107,10 +99,10 @@ def edit_mounted(root: str) -> list[Any]:
     try:
         for place in (Path(root), folder):
             try:
-                asyncio.run(_edited(storage_in(str(place), root), b" "))
+                asyncio.run(_insert_text(build_storage(str(place), root), b" "))
                 outcome = "edited"
-            except NbEditError as refusal:
-                outcome = refusal.reason
+            except NbEditError as error:
+                outcome = error.reason
             names = sorted(path.name for path in place.glob("*.ipynb"))
             hidden = [path.name for path in place.glob(".*")]
             found.append([outcome, names + hidden, (place / NAME).read_bytes().decode()])
@@ -122,7 +114,7 @@ def edit_mounted(root: str) -> list[Any]:
 
 def count(root: str, locks: str, times: int) -> int:
     """Add one to the number in a notebook, again and again; return how often others interfered."""
-    storage = storage_in(root, locks)
+    storage = build_storage(root, locks)
 
     async def add() -> int:
         async with storage.lock(NAME):
@@ -140,16 +132,16 @@ def count(root: str, locks: str, times: int) -> int:
     return asyncio.run(main())
 
 
-def edits_on(kind: str, folder: str) -> dict[str, Any] | str:
+def edit_on_file_system(kind: str, folder: str) -> dict[str, Any] | str:
     """Edit notebooks on a file system of some kind."""
-    return mounted_filesystems.edits_on(kind, folder, storage_in)
+    return mounted_filesystems.edit_on_file_system(kind, folder, build_storage)
 
 
-def _do(number: int, what: Callable[..., Any], arguments: dict[str, Any]) -> None:
+def _run_job(number: int, what: Callable[..., Any], arguments: dict[str, Any]) -> None:
     try:
         outcome = what(**arguments)
-    except NbEditError as refusal:
-        outcome = refusal.reason
+    except NbEditError as error:
+        outcome = error.reason
     except BaseException:  # noqa: BLE001 -- whatever it is, the test shall see it
         outcome = traceback.format_exc()
     print(json.dumps([number, outcome]), flush=True)
@@ -162,12 +154,14 @@ def main() -> None:
         Path(folder, NAME).write_text("0")
         count(folder, folder, 1)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    jobs = {job.__name__: job for job in (rights, edit_mounted, count, edits_on)}
+    jobs = {
+        job.__name__: job for job in (check_permissions, edit_mounted, count, edit_on_file_system)
+    }
     for line in sys.stdin:
         number, what, arguments = json.loads(line)
         if os.fork() == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            _do(number, jobs[what], arguments)
+            _run_job(number, jobs[what], arguments)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""System calls that Linux refuses to one thread, as containers refuse them to a process."""
+"""System calls that Linux refuses in one thread, as containers refuse them in a process."""
 
 from __future__ import annotations
 
@@ -24,15 +24,7 @@ _ALLOW, _FAIL = 0x7FFF0000, 0x00050000
 
 
 def run_without(calls: Mapping[str, int], function: Callable[[], object]) -> None:
-    """Run a function in a thread whose calls fail, and those of the threads that it starts.
-
-    Parameters
-    ----------
-    calls
-        The error code of each call that is refused.
-    function
-        What to run; what it raises is raised.
-    """
+    """Run a function in a thread whose `calls` fail with the given error codes."""
     if sys.platform != "linux" or not CALLS:
         pytest.skip("the numbers of the system calls are not known here")
     raised: list[BaseException] = []

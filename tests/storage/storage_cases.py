@@ -1,4 +1,4 @@
-"""The ways of keeping notebooks that one contract holds for, each with its real store behind it."""
+"""The storages that one contract applies to, each with its real store."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.resolver import StorageResolver
 from tests.setups import room_storages
 from tests.setups.needs import is_available
-from tests.setups.s3_bucket import bucket
+from tests.setups.s3_bucket import make_bucket
 from tests.support import samples
 from tests.support.memory_storage import MemoryStorage
 
@@ -29,48 +29,38 @@ METADATA = {
 }
 
 
-def written(*cells: dict[str, Any]) -> bytes:
+def build_notebook(*cells: dict[str, Any]) -> bytes:
     """Write a notebook as nbformat does, which is how rooms do."""
     text = samples.notebook(*cells, metadata=METADATA).decode()
     return f"{nbformat.writes(nbformat.reads(text, as_version=4))}\n".encode()
 
 
-TEXT = written(
+TEXT = build_notebook(
     samples.code("x = 1\nx", "alpha", execution_count=3, outputs=[samples.HTML_OUTPUT]),
     samples.markdown("# Title", "beta"),
 )
 
 
 @dataclass(frozen=True)
-class Kept:
-    """A storage, and what somebody else can do to what it keeps at `PATH`.
-
-    Parameters
-    ----------
-    storage
-        The storage.
-    put, now, remove
-        Write, read or remove it, in a way that is none of ours.
-    ticks
-        Whether each write has a newer time than the one before.
-    """
+class StorageCase:
+    """A storage, and functions that bypass it to write, read and remove the file at `PATH`."""
 
     storage: Storage
-    put: Callable[[bytes], Awaitable[object] | object]
-    now: Callable[[], Awaitable[bytes] | bytes]
+    write: Callable[[bytes], Awaitable[object] | object]
+    read: Callable[[], Awaitable[bytes] | bytes]
     remove: Callable[[], Awaitable[object] | object]
-    ticks: bool = True
+    has_increasing_times: bool = True
 
 
 #: Opens an empty store in a folder.
-Kind = Callable[[Path], AbstractAsyncContextManager[Kept]]
+OpenCase = Callable[[Path], AbstractAsyncContextManager[StorageCase]]
 
 
 @asynccontextmanager
-async def memory(_folder: Path) -> AsyncIterator[Kept]:
+async def open_memory(_folder: Path) -> AsyncIterator[StorageCase]:
     """The twin: what it did not keep to, would prove nothing above it."""
     notebooks: dict[str, bytes] = {}
-    yield Kept(
+    yield StorageCase(
         MemoryStorage(notebooks),
         lambda text: notebooks.update({PATH: text}),
         lambda: notebooks[PATH],
@@ -79,43 +69,41 @@ async def memory(_folder: Path) -> AsyncIterator[Kept]:
 
 
 @asynccontextmanager
-async def file(folder: Path) -> AsyncIterator[Kept]:
+async def open_file(folder: Path) -> AsyncIterator[StorageCase]:
     """Plain files of the stock manager."""
-    manager = AsyncLargeFileManager(root_dir=str(_root(folder)))
-    yield _on_disk(folder, await _storage(manager, folder))
+    manager = AsyncLargeFileManager(root_dir=str(_make_root(folder)))
+    yield _build_disk_case(folder, await _build_storage(manager, folder))
 
 
 @asynccontextmanager
-async def hook(folder: Path) -> AsyncIterator[Kept]:
+async def open_hook(folder: Path) -> AsyncIterator[StorageCase]:
     """The stock manager with a pre-save hook."""
-    manager = AsyncLargeFileManager(root_dir=str(_root(folder)))
+    manager = AsyncLargeFileManager(root_dir=str(_make_root(folder)))
     manager.register_pre_save_hook(lambda **_: None)
-    yield _on_disk(folder, await _storage(manager, folder))
+    yield _build_disk_case(folder, await _build_storage(manager, folder))
 
 
 @asynccontextmanager
-async def pair(folder: Path) -> AsyncIterator[Kept]:
+async def open_pair(folder: Path) -> AsyncIterator[StorageCase]:
     """A pair of Jupytext, by its configuration."""
-    from jupytext.async_contentsmanager import (  # noqa: PLC0415 -- is not always there
-        build_async_jupytext_contents_manager_class as derive,
-    )
+    from jupytext.async_contentsmanager import build_async_jupytext_contents_manager_class as derive  # noqa: PLC0415 -- is not always there
 
-    yield await _paired(folder, derive(AsyncLargeFileManager))
+    yield await _build_pair_case(folder, derive(AsyncLargeFileManager))
 
 
 @asynccontextmanager
-async def pair_at_once(folder: Path) -> AsyncIterator[Kept]:
+async def open_synchronous_pair(folder: Path) -> AsyncIterator[StorageCase]:
     """The same of a manager that is not asynchronous."""
     from jupytext.sync_contentsmanager import TextFileContentsManager  # noqa: PLC0415
 
-    yield await _paired(folder, TextFileContentsManager)
+    yield await _build_pair_case(folder, TextFileContentsManager)
 
 
-async def _paired(folder: Path, manager_class: Callable[..., Any]) -> Kept:
-    (_root(folder) / "jupytext.toml").write_text('formats = "ipynb,py:percent"\n')
-    manager = manager_class(root_dir=str(_root(folder)), delete_to_trash=False)
-    kept = _on_disk(folder, await _storage(manager, folder))
-    path = _root(folder) / PATH
+async def _build_pair_case(folder: Path, manager_class: Callable[..., Any]) -> StorageCase:
+    (_make_root(folder) / "jupytext.toml").write_text('formats = "ipynb,py:percent"\n')
+    manager = manager_class(root_dir=str(_make_root(folder)), delete_to_trash=False)
+    disk_case = _build_disk_case(folder, await _build_storage(manager, folder))
+    path = _make_root(folder) / PATH
 
     def put(text: bytes) -> None:
         """Write the one half; the other one is out of date, and gone."""
@@ -126,64 +114,64 @@ async def _paired(folder: Path, manager_class: Callable[..., Any]) -> Kept:
         path.unlink()
         path.with_suffix(".py").unlink(missing_ok=True)
 
-    return Kept(kept.storage, put, kept.now, remove)
+    return StorageCase(disk_case.storage, put, disk_case.read, remove)
 
 
 @asynccontextmanager
-async def drive(folder: Path) -> AsyncIterator[Kept]:
+async def open_drive(folder: Path) -> AsyncIterator[StorageCase]:
     """A local drive of jupyter-fs."""
     from jupyterfs.manager import FSSpecManager  # noqa: PLC0415
 
-    manager = FSSpecManager(f"file://{_root(folder)}")
-    yield _on_disk(folder, await _storage(manager, folder))
+    manager = FSSpecManager(f"file://{_make_root(folder)}")
+    yield _build_disk_case(folder, await _build_storage(manager, folder))
 
 
 @asynccontextmanager
-async def s3(folder: Path) -> AsyncIterator[Kept]:
+async def open_s3(folder: Path) -> AsyncIterator[StorageCase]:
     """A bucket, on a server of the test's own."""
-    with bucket() as store:
+    with make_bucket() as store:
         from s3contents import S3ContentsManager  # noqa: PLC0415
 
         manager = S3ContentsManager(**store.options)
         manager.save({"type": "directory"}, "folder")
-        yield Kept(
-            await _storage(manager, folder),
+        yield StorageCase(
+            await _build_storage(manager, folder),
             lambda text: store.put(PATH, text),
             lambda: store.get(PATH),
             lambda: store.remove(PATH),
-            ticks=False,
+            has_increasing_times=False,
         )
 
 
 @asynccontextmanager
-async def collaboration(folder: Path) -> AsyncIterator[Kept]:
+async def open_collaboration(folder: Path) -> AsyncIterator[StorageCase]:
     """A live room of jupyter-collaboration."""
-    async with room_storages.collaboration(folder, _root(folder), PATH) as live:
-        yield _live(live)
+    async with room_storages.open_collaboration_room(folder, _make_root(folder), PATH) as live:
+        yield _build_room_case(live)
 
 
 @asynccontextmanager
-async def documents(folder: Path) -> AsyncIterator[Kept]:
+async def open_documents(folder: Path) -> AsyncIterator[StorageCase]:
     """A live room of jupyter-server-documents."""
-    async with room_storages.documents(folder, _root(folder), PATH) as live:
-        yield _live(live)
+    async with room_storages.open_documents_room(folder, _make_root(folder), PATH) as live:
+        yield _build_room_case(live)
 
 
-def _live(live: room_storages.LiveNotebook) -> Kept:
-    return Kept(live.storage(), live.put, live.file.read_bytes, live.file.unlink)
+def _build_room_case(live: room_storages.RoomNotebook) -> StorageCase:
+    return StorageCase(live.build_storage(), live.write, live.file.read_bytes, live.file.unlink)
 
 
 #: All of them.
-KINDS: dict[str, Kind] = {
-    "memory": memory,
-    "file": file,
-    "hook": hook,
-    "pair": pair,
-    "pair at once": pair_at_once,
-    "drive": drive,
-    "s3": s3,
-    "collaboration": collaboration,
-    "documents": documents,
+KINDS: dict[str, OpenCase] = {
+    "memory": open_memory,
+    "file": open_file,
+    "hook": open_hook,
+    "pair": open_pair,
+    "pair at once": open_synchronous_pair,
+    "drive": open_drive,
+    "s3": open_s3,
+    "collaboration": open_collaboration,
+    "documents": open_documents,
 }
 #: The packages that they need, each with the environment that has it.
 PACKAGES = {
@@ -214,19 +202,19 @@ WHOLE = ("memory", "file", "hook", "pair", "pair at once", "drive", "s3")
 EXACT = ("memory", "file", "drive", "s3")
 
 
-async def _storage(manager: Any, folder: Path) -> Storage:
-    return await StorageResolver({"contents_manager": manager}, _locks(folder)).resolve(PATH)
+async def _build_storage(manager: Any, folder: Path) -> Storage:
+    return await StorageResolver({"contents_manager": manager}, _build_locks(folder)).resolve(PATH)
 
 
-def _locks(folder: Path) -> PathLocks:
+def _build_locks(folder: Path) -> PathLocks:
     return PathLocks(folder / "locks", logging.getLogger(__name__))
 
 
-def _root(folder: Path) -> Path:
+def _make_root(folder: Path) -> Path:
     (folder / "root" / PATH).parent.mkdir(parents=True, exist_ok=True)
     return folder / "root"
 
 
-def _on_disk(folder: Path, storage: Storage) -> Kept:
-    path = _root(folder) / PATH
-    return Kept(storage, path.write_bytes, path.read_bytes, path.unlink)
+def _build_disk_case(folder: Path, storage: Storage) -> StorageCase:
+    path = _make_root(folder) / PATH
+    return StorageCase(storage, path.write_bytes, path.read_bytes, path.unlink)

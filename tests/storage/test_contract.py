@@ -1,4 +1,4 @@
-"""What every storage keeps to, whatever is behind it; the one in memory, too."""
+"""The contract of every storage, including the one in memory."""
 
 from __future__ import annotations
 
@@ -30,30 +30,30 @@ from tests.storage.storage_cases import (
     PATH,
     TEXT,
     WHOLE,
-    Kept,
-    written,
+    StorageCase,
+    build_notebook,
 )
 from tests.support import samples
-from tests.support.memory_storage import OneStorage
+from tests.support.memory_storage import SingleStorage
 from tests.support.services import ServiceBuilder
 
-OTHER = written(samples.markdown("# Other", "gamma"))
+OTHER = build_notebook(samples.markdown("# Other", "gamma"))
 # What other packages still use is their business.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
 @pytest.fixture(params=AVAILABLE)
-def kept(
+def case(
     request: pytest.FixtureRequest, jp_asyncio_loop: asyncio.AbstractEventLoop, tmp_path: Path
-) -> Iterator[Kept]:
+) -> Iterator[StorageCase]:
     store = KINDS[request.param](tmp_path)
     yield jp_asyncio_loop.run_until_complete(store.__aenter__())
     jp_asyncio_loop.run_until_complete(store.__aexit__(None, None, None))
 
 
-def only(kinds: Sequence[str]) -> pytest.MarkDecorator:
+def keep_kinds(kinds: Sequence[str]) -> pytest.MarkDecorator:
     available = [kind for kind in kinds if kind in AVAILABLE]
-    return pytest.mark.parametrize("kept", available, indirect=True)
+    return pytest.mark.parametrize("case", available, indirect=True)
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -67,17 +67,17 @@ def title(new: bytes, text: bytes = TEXT) -> list[Splice]:
     return [Splice(start, text.index(b'"', start), new)]
 
 
-async def put(kept: Kept, text: bytes) -> None:
-    await ensure_async(kept.put(text))
+async def put(case: StorageCase, text: bytes) -> None:
+    await ensure_async(case.write(text))
 
 
-async def assert_kept(kept: Kept, text: bytes) -> None:
+async def assert_stored(case: StorageCase, text: bytes) -> None:
     """Check what is there, by the byte or as nbformat reads it."""
-    now = await ensure_async(kept.now())
-    if kept.storage.preserves_bytes:
+    now = await ensure_async(case.read())
+    if case.storage.preserves_bytes:
         assert now == text
     assert _cells(now) == _cells(text)
-    assert (await kept.storage.read(PATH)).text in {now, text}
+    assert (await case.storage.read(PATH)).text in {now, text}
 
 
 def _cells(text: bytes) -> Any:
@@ -89,139 +89,141 @@ async def write(storage: Storage, splices: Sequence[Splice]) -> WriteResult:
         return await storage.write(PATH, await storage.read(PATH), splices)
 
 
-async def test_a_stored_notebook_is_read_unchanged(kept: Kept) -> None:
+async def test_a_stored_notebook_is_read_unchanged(case: StorageCase) -> None:
     for text in (TEXT, OTHER):
-        await put(kept, text)
-        assert (await kept.storage.read(PATH)).text == text
+        await put(case, text)
+        assert (await case.storage.read(PATH)).text == text
 
 
-@only(EXACT)
-async def test_any_bytes_are_read_unchanged(kept: Kept) -> None:
+@keep_kinds(EXACT)
+async def test_any_bytes_are_read_unchanged(case: StorageCase) -> None:
     for text in (b"", b"\x00\xff", b"\xef\xbb\xbf{}\r\n", b"x" * 3_000_000):
-        await put(kept, text)
-        assert (await kept.storage.read(PATH)).text == text
+        await put(case, text)
+        assert (await case.storage.read(PATH)).text == text
 
 
-async def test_a_missing_notebook_is_not_found(kept: Kept) -> None:
+async def test_a_missing_notebook_is_not_found(case: StorageCase) -> None:
     with pytest.raises(NotebookNotFound):
-        await kept.storage.read(PATH)
+        await case.storage.read(PATH)
 
 
-async def test_splices_are_written_and_the_hash_is_that_of_the_result(kept: Kept) -> None:
-    await put(kept, TEXT)
+async def test_splices_are_written_and_the_hash_is_that_of_the_result(case: StorageCase) -> None:
+    await put(case, TEXT)
     splices = [Splice(at, at + 1, b"y") for at in range(len(TEXT)) if TEXT[at : at + 3] == b"x ="]
     splices += title(b"## Sub")
-    written = await write(kept.storage, splices)
-    await assert_kept(kept, apply_splices(TEXT, splices))
-    after = await kept.storage.read(PATH)
-    assert written.hash == hashlib.sha256(after.text).hexdigest()
-    assert written.text in {None, after.text}
-    assert written.persisted
-    assert written.warnings == []
+    result = await write(case.storage, splices)
+    await assert_stored(case, apply_splices(TEXT, splices))
+    after = await case.storage.read(PATH)
+    assert result.hash == hashlib.sha256(after.text).hexdigest()
+    assert result.text in {None, after.text}
+    assert result.persisted
+    assert result.warnings == []
 
 
-@only(EXACT)
-async def test_bytes_outside_the_splices_are_unchanged(kept: Kept) -> None:
+@keep_kinds(EXACT)
+async def test_bytes_outside_the_splices_are_unchanged(case: StorageCase) -> None:
     odd = TEXT.replace(b"\n ", b"\r\n\t").replace(b'"# Title"', b'"# T\\u00eftle \\/"')[:-1]
-    await put(kept, odd)
+    await put(case, odd)
     splices = [*title(b"# One", odd), Splice(len(odd), len(odd), b" ")]
-    written = await write(kept.storage, splices)
-    now = await ensure_async(kept.now())
+    result = await write(case.storage, splices)
+    now = await ensure_async(case.read())
     assert now == apply_splices(odd, splices)
-    assert written.hash == hashlib.sha256(now).hexdigest()
+    assert result.hash == hashlib.sha256(now).hexdigest()
 
 
-async def test_each_write_has_a_later_timestamp(kept: Kept) -> None:
-    await put(kept, TEXT)
-    before = await kept.storage.read(PATH)
+async def test_each_write_has_a_later_timestamp(case: StorageCase) -> None:
+    await put(case, TEXT)
+    before = await case.storage.read(PATH)
     for n in range(10):
-        written = await write(kept.storage, title(b"# %d" % n, before.text))
-        after = await kept.storage.read(PATH)
-        assert written.last_modified == after.last_modified
+        result = await write(case.storage, title(b"# %d" % n, before.text))
+        after = await case.storage.read(PATH)
+        assert result.last_modified == after.last_modified
         assert before.last_modified <= after.last_modified
-        assert not kept.ticks or before.last_modified < after.last_modified
+        assert not case.has_increasing_times or before.last_modified < after.last_modified
         before = after
 
 
-@only(WHOLE)
+@keep_kinds(WHOLE)
 @pytest.mark.parametrize("now", [OTHER, TEXT + b"\n", TEXT.replace(b"x = 1", b"x = 2")])
-async def test_a_version_changed_since_the_read_is_not_overwritten(kept: Kept, now: bytes) -> None:
-    await put(kept, TEXT)
-    base = await kept.storage.read(PATH)
-    await put(kept, now)
-    async with kept.storage.lock(PATH):
+async def test_a_version_changed_since_the_read_is_not_overwritten(
+    case: StorageCase, now: bytes
+) -> None:
+    await put(case, TEXT)
+    base = await case.storage.read(PATH)
+    await put(case, now)
+    async with case.storage.lock(PATH):
         with pytest.raises(StaleContent):
-            await kept.storage.write(PATH, base, title(b"# Mine"))
-    assert await ensure_async(kept.now()) == now
+            await case.storage.write(PATH, base, title(b"# Mine"))
+    assert await ensure_async(case.read()) == now
 
 
-async def test_a_notebook_removed_since_the_read_does_not_reappear(kept: Kept) -> None:
-    await put(kept, TEXT)
-    base = await kept.storage.read(PATH)
-    await ensure_async(kept.remove())
-    async with kept.storage.lock(PATH):
+async def test_a_notebook_removed_since_the_read_does_not_reappear(case: StorageCase) -> None:
+    await put(case, TEXT)
+    base = await case.storage.read(PATH)
+    await ensure_async(case.remove())
+    async with case.storage.lock(PATH):
         # It was gone before, or went just now.
         with pytest.raises((NotebookNotFound, StaleContent)):
-            await kept.storage.write(PATH, base, title(b"# Mine"))
+            await case.storage.write(PATH, base, title(b"# Mine"))
     with pytest.raises(NotebookNotFound):
-        await kept.storage.read(PATH)
+        await case.storage.read(PATH)
 
 
-async def test_a_notebook_is_created_at_a_free_path(kept: Kept) -> None:
-    async with kept.storage.lock(PATH):
-        await kept.storage.ensure_absent(PATH)
-        written = await kept.storage.create(PATH, TEXT)
-    await assert_kept(kept, TEXT)
-    read = await kept.storage.read(PATH)
-    assert written.hash == hashlib.sha256(read.text).hexdigest()
-    assert (written.last_modified, written.warnings) == (read.last_modified, [])
+async def test_a_notebook_is_created_at_a_free_path(case: StorageCase) -> None:
+    async with case.storage.lock(PATH):
+        await case.storage.ensure_absent(PATH)
+        result = await case.storage.create(PATH, TEXT)
+    await assert_stored(case, TEXT)
+    read = await case.storage.read(PATH)
+    assert result.hash == hashlib.sha256(read.text).hexdigest()
+    assert (result.last_modified, result.warnings) == (read.last_modified, [])
 
 
-async def test_create_does_not_overwrite_an_existing_notebook(kept: Kept) -> None:
-    await put(kept, OTHER)
-    async with kept.storage.lock(PATH):
+async def test_create_does_not_overwrite_an_existing_notebook(case: StorageCase) -> None:
+    await put(case, OTHER)
+    async with case.storage.lock(PATH):
         with pytest.raises(NotebookExists):
-            await kept.storage.ensure_absent(PATH)
+            await case.storage.ensure_absent(PATH)
         with pytest.raises(NotebookExists):
-            await kept.storage.create(PATH, TEXT)
-    assert await ensure_async(kept.now()) == OTHER
+            await case.storage.create(PATH, TEXT)
+    assert await ensure_async(case.read()) == OTHER
 
 
-async def test_one_of_many_concurrent_creates_succeeds(kept: Kept) -> None:
+async def test_one_of_many_concurrent_creates_succeeds(case: StorageCase) -> None:
     texts = [apply_splices(TEXT, title(b"# %d" % n)) for n in range(20)]
 
     async def create(text: bytes) -> WriteResult:
-        async with kept.storage.lock(PATH):
-            return await kept.storage.create(PATH, text)
+        async with case.storage.lock(PATH):
+            return await case.storage.create(PATH, text)
 
-    done = await asyncio.gather(*map(create, texts), return_exceptions=True)
+    results = await asyncio.gather(*map(create, texts), return_exceptions=True)
     (winner,) = [
-        text for text, how in zip(texts, done, strict=True) if isinstance(how, WriteResult)
+        text for text, how in zip(texts, results, strict=True) if isinstance(how, WriteResult)
     ]
-    await assert_kept(kept, winner)
-    assert sum(isinstance(how, NotebookExists) for how in done) == len(texts) - 1
+    await assert_stored(case, winner)
+    assert sum(isinstance(how, NotebookExists) for how in results) == len(texts) - 1
 
 
-async def test_no_concurrent_edit_of_a_notebook_is_lost(kept: Kept) -> None:
-    await put(kept, TEXT)
+async def test_no_concurrent_edit_of_a_notebook_is_lost(case: StorageCase) -> None:
+    await put(case, TEXT)
 
     async def add(name: bytes) -> None:
-        async with kept.storage.lock(PATH):
-            base = await kept.storage.read(PATH)
+        async with case.storage.lock(PATH):
+            base = await case.storage.read(PATH)
             at = base.text.index(b'"# ') + 3
-            await kept.storage.write(PATH, base, [Splice(at, at, name)])
+            await case.storage.write(PATH, base, [Splice(at, at, name)])
 
     await asyncio.gather(*[add(name.encode()) for name in "abcdef"])
-    source = _cells((await kept.storage.read(PATH)).text)[1]["source"]
+    source = _cells((await case.storage.read(PATH)).text)[1]["source"]
     assert sorted(source) == sorted("# abcdefTitle")
 
 
-async def test_a_notebook_is_locked_by_one_task_at_a_time_in_order(kept: Kept) -> None:
-    await put(kept, TEXT)
+async def test_a_notebook_is_locked_by_one_task_at_a_time_in_order(case: StorageCase) -> None:
+    await put(case, TEXT)
     order: list[str] = []
 
     async def work(name: str) -> None:
-        async with kept.storage.lock(PATH):
+        async with case.storage.lock(PATH):
             order.append(f"{name} in")
             await run_other_tasks()
             order.append(f"{name} out")
@@ -230,45 +232,45 @@ async def test_a_notebook_is_locked_by_one_task_at_a_time_in_order(kept: Kept) -
     assert order == [f"{name} {step}" for name in "abc" for step in ("in", "out")]
 
 
-async def test_a_failure_with_the_lock_held_releases_it(kept: Kept) -> None:
-    await put(kept, TEXT)
+async def test_a_failure_with_the_lock_held_releases_it(case: StorageCase) -> None:
+    await put(case, TEXT)
     with pytest.raises(ZeroDivisionError):
-        async with kept.storage.lock(PATH):
+        async with case.storage.lock(PATH):
             raise ZeroDivisionError
-    async with kept.storage.lock(PATH):
-        assert (await kept.storage.read(PATH)).text == TEXT
+    async with case.storage.lock(PATH):
+        assert (await case.storage.read(PATH)).text == TEXT
 
 
-async def test_notify_saved_raises_nothing(kept: Kept) -> None:
-    await put(kept, TEXT)
-    written = await write(kept.storage, title(b"# New"))
-    assert await kept.storage.notify_saved(PATH, written) == []
+async def test_notify_saved_raises_nothing(case: StorageCase) -> None:
+    await put(case, TEXT)
+    result = await write(case.storage, title(b"# New"))
+    assert await case.storage.notify_saved(PATH, result) == []
 
 
-@only([kind for kind in WHOLE if kind != "memory"])
-async def test_a_write_emits_one_save_event(kept: Kept) -> None:
-    await put(kept, TEXT)
-    manager = vars(kept.storage)["_manager"]
-    told: list[str] = []
+@keep_kinds([kind for kind in WHOLE if kind != "memory"])
+async def test_a_write_emits_one_save_event(case: StorageCase) -> None:
+    await put(case, TEXT)
+    manager = vars(case.storage)["_manager"]
+    events: list[str] = []
 
     async def hear(logger: Any, schema_id: str, data: dict[str, str]) -> None:
         assert (logger, schema_id) == (manager.event_logger, manager.event_schema_id)
         if data["action"] == "save" and data["path"] == PATH:
-            told.append(data["path"])
+            events.append(data["path"])
 
     manager.event_logger.add_listener(schema_id=manager.event_schema_id, listener=hear)
     for turn in range(1, 3):
-        outcome = await write(kept.storage, title(b"# %d" % turn, await ensure_async(kept.now())))
-        await kept.storage.notify_saved(PATH, outcome)
+        outcome = await write(case.storage, title(b"# %d" % turn, await ensure_async(case.read())))
+        await case.storage.notify_saved(PATH, outcome)
         await asyncio.sleep(0)
-        assert told == [PATH] * turn
+        assert events == [PATH] * turn
 
 
 @pytest.fixture
-def taking_back(kept: Kept, tmp_path: Path) -> Iterator[UndoService]:
+def taking_back(case: StorageCase, tmp_path: Path) -> Iterator[UndoService]:
     notary = NotebookNotary(db_file=":memory:", data_dir=str(tmp_path))
     services = ServiceBuilder(tmp_path)
-    yield services.build_editing(OneStorage(kept.storage), notary=notary).undoing
+    yield services.build_editing(SingleStorage(case.storage), notary=notary).undo_service
     notary.store.close()
 
 
@@ -282,50 +284,50 @@ def edits(taking_back: UndoService) -> Callable[..., Awaitable[EditReply]]:
 
 
 async def test_an_edit_is_undone_and_redone(
-    kept: Kept, taking_back: UndoService, edits: Callable[..., Awaitable[EditReply]]
+    case: StorageCase, taking_back: UndoService, edits: Callable[..., Awaitable[EditReply]]
 ) -> None:
-    await put(kept, TEXT)
+    await put(case, TEXT)
     reply = await edits(op="replace", cell="alpha", source="x = 2")
-    after = await ensure_async(kept.now())
+    after = await ensure_async(case.read())
     assert _cells(after) != _cells(TEXT)
     back = await taking_back.undo(UndoRequest(PATH))
     assert (back.hash_before, back.warnings) == (reply.hash, [])
-    await assert_kept(kept, TEXT)
+    await assert_stored(case, TEXT)
     await taking_back.undo(UndoRequest(PATH, redo=True))
-    await assert_kept(kept, after)
+    await assert_stored(case, after)
 
 
 async def test_undo_restores_deleted_and_moved_cells_and_removes_inserted_ones(
-    kept: Kept, taking_back: UndoService, edits: Callable[..., Awaitable[EditReply]]
+    case: StorageCase, taking_back: UndoService, edits: Callable[..., Awaitable[EditReply]]
 ) -> None:
-    await put(kept, TEXT)
+    await put(case, TEXT)
     await edits(op="delete", cell="alpha")
     await edits(op="insert", cell_type="code", source="1", at="start")
     await edits(op="move", cell="beta", at="start")
     for _ in range(3):
         await taking_back.undo(UndoRequest(PATH))
-    await assert_kept(kept, TEXT)
+    await assert_stored(case, TEXT)
 
 
 async def test_undo_of_an_older_edit_reverts_only_its_cells(
-    kept: Kept, taking_back: UndoService, edits: Callable[..., Awaitable[EditReply]]
+    case: StorageCase, taking_back: UndoService, edits: Callable[..., Awaitable[EditReply]]
 ) -> None:
-    await put(kept, TEXT)
+    await put(case, TEXT)
     older = await edits(op="replace", cell="alpha", source="x = 2")
     await edits(op="replace", cell="beta", source="# Other")
     await taking_back.undo(UndoRequest(PATH, older.edit_id))
-    alpha, beta = _cells(await ensure_async(kept.now()))
+    alpha, beta = _cells(await ensure_async(case.read()))
     assert beta["source"] == "# Other"
     assert alpha == _cells(TEXT)[0]
 
 
 async def test_a_cell_changed_since_is_not_undone(
-    kept: Kept, taking_back: UndoService, edits: Callable[..., Awaitable[EditReply]]
+    case: StorageCase, taking_back: UndoService, edits: Callable[..., Awaitable[EditReply]]
 ) -> None:
-    await put(kept, TEXT)
+    await put(case, TEXT)
     older = await edits(op="replace", cell="alpha", source="x = 2")
     await edits(op="replace", cell="alpha", source="x = 3")
-    before = await ensure_async(kept.now())
+    before = await ensure_async(case.read())
     with pytest.raises(UndoConflict):
         await taking_back.undo(UndoRequest(PATH, older.edit_id))
-    assert await ensure_async(kept.now()) == before
+    assert await ensure_async(case.read()) == before

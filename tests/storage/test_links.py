@@ -1,4 +1,4 @@
-"""Links: followed as the contents manager follows them, or not out of the root."""
+"""Links are followed like in the contents manager, or not out of the root."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 
 from jupyter_nbedit.errors import NotebookExists, NotebookNotFound
-from tests.storage.conftest import EDITED, NAME, TEXT, Place, build_place, left_in
+from tests.storage.conftest import EDITED, NAME, TEXT, Root, build_root, list_names
 
 
 @pytest.fixture
-def strict(tmp_path: Path) -> Place:
+def strict(tmp_path: Path) -> Root:
     """Build storages that follow no link out of the root."""
     for folder in ("root", "root-secret", "outside"):
         (tmp_path / folder).mkdir(exist_ok=True)
         (tmp_path / folder / NAME).write_bytes(TEXT)
-    return build_place(tmp_path, links_outside_root=False)
+    return build_root(tmp_path, links_outside_root=False)
 
 
-def test_links_stay_links_and_their_targets_are_edited(place: Place) -> None:
+def test_links_stay_links_and_their_targets_are_edited(place: Root) -> None:
     target = place.root.parent / "far" / "away.ipynb"
     target.parent.mkdir()
     target.write_bytes(TEXT)
@@ -34,13 +34,13 @@ def test_links_stay_links_and_their_targets_are_edited(place: Place) -> None:
     place.edit("door/away.ipynb")
     assert target.read_bytes() == b'{  "cells": []}'
     place.create("door/new.ipynb")
-    assert left_in(place.root) == [NAME, "door", "near.ipynb"]
-    assert left_in(target.parent) == ["away.ipynb", "new.ipynb"]
+    assert list_names(place.root) == [NAME, "door", "near.ipynb"]
+    assert list_names(target.parent) == ["away.ipynb", "new.ipynb"]
 
 
 @pytest.mark.parametrize("target", ["../outside", "../root-secret", "..", "/"])
 def test_nothing_outside_the_root_is_read_written_or_created_through_a_link(
-    strict: Place, target: str
+    strict: Root, target: str
 ) -> None:
     (strict.root / "door").symlink_to(target)
     top = strict.root.parent
@@ -49,7 +49,7 @@ def test_nothing_outside_the_root_is_read_written_or_created_through_a_link(
     new = path.replace(NAME, "new.ipynb")
     attempts: list[tuple[Callable[[str], object], str]] = [
         (strict.read, path),
-        (strict.check_vacant, new),
+        (strict.ensure_absent, new),
         (strict.create, new),
         # What is there is told as little as what is not.
         (strict.create, path),
@@ -57,7 +57,7 @@ def test_nothing_outside_the_root_is_read_written_or_created_through_a_link(
     for attempt, of in attempts:
         with pytest.raises(NotebookNotFound):
             attempt(of)
-    assert left_in(top / "outside") == [NAME]
+    assert list_names(top / "outside") == [NAME]
     base = strict.read()
     (strict.root / "door").unlink()
     (strict.root / NAME).unlink()
@@ -67,18 +67,18 @@ def test_nothing_outside_the_root_is_read_written_or_created_through_a_link(
     assert (top / "outside" / NAME).read_bytes() == TEXT
 
 
-def test_create_does_not_follow_a_dangling_link_out_of_the_root(strict: Place) -> None:
+def test_create_does_not_follow_a_dangling_link_out_of_the_root(strict: Root) -> None:
     (strict.root / "out.ipynb").symlink_to("../outside/new.ipynb")
     (strict.root / "in.ipynb").symlink_to("new.ipynb")
     with pytest.raises(NotebookNotFound):
         strict.create("out.ipynb")
     with pytest.raises(NotebookExists):
         strict.create("in.ipynb")
-    assert left_in(strict.root.parent / "outside") == [NAME]
+    assert list_names(strict.root.parent / "outside") == [NAME]
 
 
 @pytest.mark.parametrize("root", ["link", "/"])
-def test_the_root_may_be_a_link(strict: Place, root: str) -> None:
+def test_the_root_may_be_a_link(strict: Root, root: str) -> None:
     link = strict.root.parent / "link"
     link.symlink_to(strict.root)
     strict.manager.root_dir = "/" if root == "/" else str(link)

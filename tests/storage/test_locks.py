@@ -1,4 +1,4 @@
-"""One writer at a time: in one process, among servers, and between the server's saves and ours."""
+"""One writer at a time: in a process, among servers, and between saves and edits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 from jupyter_nbedit.errors import Busy
 from jupyter_nbedit.storage.locks import PathLocks
-from tests.storage.conftest import NAME, Others, Place, left_in, run_other_tasks
+from tests.storage.conftest import NAME, OtherProcesses, Root, list_names, run_other_tasks
 
 LOG = logging.getLogger(__name__)
 
@@ -140,7 +140,7 @@ async def test_lock_files_are_private_few_and_not_next_to_the_notebooks(tmp_path
     assert 0 < len(files) <= 256
     assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
     assert folder.stat().st_mode & 0o777 == 0o700
-    assert left_in(tmp_path) == ["deep"]
+    assert list_names(tmp_path) == ["deep"]
 
 
 @pytest.mark.parametrize("obstacle", ["a file", "nothing to make it in"])
@@ -172,13 +172,13 @@ async def test_without_locks_of_the_file_system_the_server_continues_with_a_warn
 
 
 def test_three_processes_that_count_in_one_notebook_lose_no_update(
-    others: Others, place: Place, tmp_path: Path
+    others: OtherProcesses, place: Root, tmp_path: Path
 ) -> None:
     (place.root / NAME).write_bytes(b"0")
     arguments = {"root": str(place.root), "locks": str(tmp_path / "locks"), "times": 30}
-    counting = [others.begin("count", **arguments) for _ in range(3)]
+    counting = [others.start("count", **arguments) for _ in range(3)]
     # With the lock, none ever finds that another wrote meanwhile.
-    assert [others.outcome(number) for number in counting] == [0, 0, 0]
+    assert [others.wait_for(number) for number in counting] == [0, 0, 0]
     assert (place.root / NAME).read_bytes() == b"90"
 
 

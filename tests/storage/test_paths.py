@@ -1,4 +1,4 @@
-"""Which paths are notebooks, by whatever name, on a file system with every trap there is."""
+"""Paths of notebooks, on a file system with every trap."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from jupyter_nbedit.errors import Forbidden, InvalidRequest, NotAPlainFile, Note
 from jupyter_nbedit.storage.api_paths import to_api_path
 from jupyter_nbedit.storage.files.storage import FileStorage
 from jupyter_nbedit.storage.resolver import StorageResolver
-from tests.storage.conftest import NAME, TEXT, Place
+from tests.storage.conftest import NAME, TEXT, Root
 
 # Of API paths ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", ["", "a", "a.IPYNB", "a.ipynb/", "a.ipynb.txt", "x" * 300])
-def test_a_path_that_is_no_notebook_is_refused(place: Place, path: str) -> None:
-    for act in (place.read, place.create, place.check_vacant):
+def test_a_path_that_is_no_notebook_is_refused(place: Root, path: str) -> None:
+    for act in (place.read, place.create, place.ensure_absent):
         with pytest.raises(InvalidRequest):
             act(path)
 
@@ -48,7 +48,7 @@ def test_a_path_that_is_no_notebook_is_refused(place: Place, path: str) -> None:
     ],
 )
 def test_oddly_spelled_hidden_and_missing_paths_are_not_found(
-    place: Place, notebook: Path, folder: str
+    place: Root, notebook: Path, folder: str
 ) -> None:
     for name in ("b", ".b"):
         (place.root / name).mkdir()
@@ -59,14 +59,14 @@ def test_oddly_spelled_hidden_and_missing_paths_are_not_found(
             act(f"{folder}{NAME}")
 
 
-def test_an_odd_but_valid_name_is_a_name(place: Place) -> None:
+def test_an_odd_but_valid_name_is_a_name(place: Root) -> None:
     for path in ("a.ipynb", "b/c d.ipynb", "b..a/c...ipynb"):
         (place.root / path).parent.mkdir(exist_ok=True)
         place.create(path)
         assert (place.root / path).read_bytes() == place.read(path).text == TEXT
 
 
-def test_a_hidden_path_is_found_if_the_manager_shows_it(place: Place) -> None:
+def test_a_hidden_path_is_found_if_the_manager_shows_it(place: Root) -> None:
     (place.root / ".b").mkdir()
     place.manager.allow_hidden = True
     place.create(".b/a.ipynb")
@@ -76,7 +76,7 @@ def test_a_hidden_path_is_found_if_the_manager_shows_it(place: Place) -> None:
 @pytest.mark.parametrize("error", [HTTPError(404), NotADirectoryError(), PermissionError()])
 @pytest.mark.parametrize("name", ["is_hidden", "_get_os_path"])
 def test_a_path_that_the_manager_cannot_inspect_is_not_found(
-    place: Place, notebook: Path, name: str, error: Exception
+    place: Root, notebook: Path, name: str, error: Exception
 ) -> None:
     def fail(*_: object) -> Any:
         raise error
@@ -90,16 +90,16 @@ def test_a_path_that_the_manager_cannot_inspect_is_not_found(
 
 
 @pytest.mark.parametrize(
-    ("code", "times", "refusal"),
+    ("code", "times", "error"),
     [(errno.EINVAL, 19, None), (errno.EINVAL, 20, NotebookNotFound), (errno.EACCES, 1, Forbidden)],
 )
 def test_a_link_that_changes_meanwhile_is_resolved_again(  # noqa: PLR0913, PLR0917 -- its cases
-    place: Place,
+    place: Root,
     notebook: Path,
     monkeypatch: pytest.MonkeyPatch,
     code: int,
     times: int,
-    refusal: type[Exception] | None,
+    error: type[Exception] | None,
 ) -> None:
     follow, left = os.path.realpath, [code] * times
 
@@ -109,10 +109,10 @@ def test_a_link_that_changes_meanwhile_is_resolved_again(  # noqa: PLR0913, PLR0
         return follow(path, strict=strict)
 
     monkeypatch.setattr(os.path, "realpath", realpath)
-    if refusal is None:
+    if error is None:
         assert place.read().text == notebook.read_bytes()
         return
-    with pytest.raises(refusal):
+    with pytest.raises(error):
         place.read()
     assert not left
 
@@ -182,28 +182,28 @@ OUTSIDE = [
 ]
 
 
-@pytest.mark.parametrize("given", INSIDE, ids=lambda given: given[:30])
+@pytest.mark.parametrize("spelling", INSIDE, ids=lambda spelling: spelling[:30])
 def test_a_path_inside_the_root_becomes_its_api_path(
-    manager: AsyncLargeFileManager, root: Path, given: str
+    manager: AsyncLargeFileManager, root: Path, spelling: str
 ) -> None:
-    assert to_api_path(manager, f"{root}/{given}", relative=False) == INSIDE[given]
-    assert to_api_path(manager, given, relative=True) == INSIDE[given]
+    assert to_api_path(manager, f"{root}/{spelling}", relative=False) == INSIDE[spelling]
+    assert to_api_path(manager, spelling, relative=True) == INSIDE[spelling]
 
 
-@pytest.mark.parametrize("given", OUTSIDE, ids=lambda given: given[:30])
+@pytest.mark.parametrize("spelling", OUTSIDE, ids=lambda spelling: spelling[:30])
 def test_a_path_outside_the_root_becomes_none_in_any_spelling(
-    manager: AsyncLargeFileManager, root: Path, given: str
+    manager: AsyncLargeFileManager, root: Path, spelling: str
 ) -> None:
-    assert to_api_path(manager, f"{root}/{given}", relative=False) is None
-    assert to_api_path(manager, given, relative=True) is None
+    assert to_api_path(manager, f"{root}/{spelling}", relative=False) is None
+    assert to_api_path(manager, spelling, relative=True) is None
 
 
 def test_a_folder_whose_name_starts_like_the_root_is_not_the_root(
     manager: AsyncLargeFileManager, root: Path
 ) -> None:
     # The server's own mapping makes `_evil/a.ipynb` of this, another file inside the root.
-    for given in (f"{root}_evil/a.ipynb", f"{root}é/a.ipynb", str(root.parent), "/"):
-        assert to_api_path(manager, given, relative=False) is None
+    for spelling in (f"{root}_evil/a.ipynb", f"{root}é/a.ipynb", str(root.parent), "/"):
+        assert to_api_path(manager, spelling, relative=False) is None
 
 
 @pytest.mark.parametrize("drive", ["//server/share", "//root"])
@@ -225,29 +225,29 @@ def test_a_relative_path_is_refused_where_an_absolute_one_is_required(
 # Of the root -------------------------------------------------------------------------------------
 
 
-class Elsewhere(AsyncContentsManager):
+class BucketManager(AsyncContentsManager):
     """Keeps its files in no folder."""
 
     bucket = "one"
 
 
-class Inherits(AsyncFileContentsManager):
+class InheritingManager(AsyncFileContentsManager):
     """Has a root folder of its parent that means nothing."""
 
     async def file_exists(self, path: str) -> bool:
         return bool(path)
 
 
-def storages(place: Place, manager: Any) -> StorageResolver:
+def storages(place: Root, manager: Any) -> StorageResolver:
     return StorageResolver({"contents_manager": manager}, place.locks)
 
 
 @pytest.mark.parametrize("top", ["alias", "alias/", "root/sub/.."])
-def test_a_linked_root_is_the_same_root(place: Place, root: Path, top: str) -> None:
+def test_a_linked_root_is_the_same_root(place: Root, root: Path, top: str) -> None:
     manager = AsyncLargeFileManager(root_dir=str(root.parent / top))
     for name in ("alias", "root"):
-        given = f"{root.parent}/{name}/sub/a.ipynb"
-        assert to_api_path(manager, given, relative=False) == "sub/a.ipynb"
+        spelling = f"{root.parent}/{name}/sub/a.ipynb"
+        assert to_api_path(manager, spelling, relative=False) == "sub/a.ipynb"
     assert storages(place, manager).get_root_name() == str(root)
 
 
@@ -258,31 +258,29 @@ def test_the_root_may_be_the_root_of_the_file_system(root: Path) -> None:
     assert to_api_path(manager, "/", relative=False) == ""
 
 
-def test_without_a_folder_the_root_is_identified_by_class_and_location(place: Place) -> None:
-    other = Elsewhere()
+def test_without_a_folder_the_root_is_identified_by_class_and_location(place: Root) -> None:
+    other = BucketManager()
     other.bucket = "other"
     names = [
         storages(place, one).get_root_name()
-        for one in (Elsewhere(), Elsewhere(), other, Inherits())
+        for one in (BucketManager(), BucketManager(), other, InheritingManager())
     ]
     assert names[0] == names[1]
     assert len({*names, storages(place, AsyncContentsManager()).get_root_name()}) == 4
 
 
-@pytest.mark.parametrize("kind", [Elsewhere, Inherits])
+@pytest.mark.parametrize("kind", [BucketManager, InheritingManager])
 def test_a_manager_without_a_folder_accepts_no_absolute_path(kind: type) -> None:
     manager = kind()
-    with pytest.raises(NotAPlainFile) as refused:
+    with pytest.raises(NotAPlainFile) as error:
         to_api_path(manager, "/home/ada/a.ipynb", relative=True)
-    assert "/home" not in str(refused.value)
+    assert "/home" not in str(error.value)
     assert to_api_path(manager, "sub/a.ipynb", relative=True) == "sub/a.ipynb"
-    for given in ("../a.ipynb", "sub/../a.ipynb", "./a.ipynb", "a\0.ipynb", "sub//a.ipynb", ""):
-        assert to_api_path(manager, given, relative=True) is None
+    for spelling in ("../a.ipynb", "sub/../a.ipynb", "./a.ipynb", "a\0.ipynb", "sub//a.ipynb", ""):
+        assert to_api_path(manager, spelling, relative=True) is None
 
 
-def test_a_folder_is_served_if_it_is_below_the_root_and_not_hidden(
-    place: Place, root: Path
-) -> None:
+def test_a_folder_is_served_if_it_is_below_the_root_and_not_hidden(place: Root, root: Path) -> None:
     for folder in ("sub", "not/there/yet", "in", ".", "../alias/sub"):
         assert place.storages.is_served(root / folder), folder
     for folder in (".hidden", "sub/.data/nbedit", "..", "../rooté", "../root_evil", "out"):

@@ -1,4 +1,4 @@
-"""In which way each contents manager keeps its notebooks, and what happens when that changes."""
+"""The storage kind of each contents manager, and changes of it at run time."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from jupyter_nbedit.storage.base import StaleContent
 from jupyter_nbedit.storage.contents.locks import install_locks
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.resolver import StorageResolver
-from tests.handlers.error_checks import details, untouched
-from tests.storage.conftest import NAME, build_place, run_other_tasks
+from tests.handlers.error_checks import get_error, no_changes
+from tests.storage.conftest import NAME, build_root, run_other_tasks
 from tests.support import samples
 from tests.support.http import Answer, Local
 from tests.support.sampling import is_nightly
@@ -61,7 +61,7 @@ def test_the_stock_managers_use_file_storage(
         install_locks(manager, locks)
 
 
-class Informative(AsyncLargeFileManager):
+class InformativeManager(AsyncLargeFileManager):
     """Differs in nothing that is written."""
 
     def info_string(self) -> str:
@@ -74,7 +74,7 @@ class Informative(AsyncLargeFileManager):
 def test_a_manager_with_irrelevant_overrides_uses_file_storage(
     tmp_path: Path, locks: PathLocks
 ) -> None:
-    assert kind_of(Informative(root_dir=str(tmp_path)), locks) == "file"
+    assert kind_of(InformativeManager(root_dir=str(tmp_path)), locks) == "file"
 
 
 DECISIVE = (
@@ -128,7 +128,7 @@ def test_an_object_that_is_no_contents_manager_is_refused(locks: PathLocks) -> N
             kind_of(manager, locks)
 
 
-@pytest.mark.parametrize("kind", [AsyncLargeFileManager, LargeFileManager, Informative])
+@pytest.mark.parametrize("kind", [AsyncLargeFileManager, LargeFileManager, InformativeManager])
 @pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
 def test_a_pre_save_hook_is_not_bypassed(
     tmp_path: Path, locks: PathLocks, kind: type[FileContentsManager]
@@ -151,14 +151,14 @@ def notebook(local: Local) -> Path:
     return path
 
 
-class Lenient(AsyncLargeFileManager):
+class LenientManager(AsyncLargeFileManager):
     """Keeps notebooks in its own way, as Jupytext and others do."""
 
     async def save(self, model: Any, path: str = "") -> Any:
         return await super().save(model, path)  # type: ignore[no-untyped-call]
 
 
-def changed(text: bytes) -> bytes:
+def change_text(text: bytes) -> bytes:
     return text.replace(b'"# Title"', b'"# Changed"')
 
 
@@ -168,7 +168,7 @@ async def test_a_manager_replaced_at_run_time_is_detected(
     assert_edited(await local.patch(NAME, REPLACE), "file", preserved=True)
     settings = jp_serverapp.web_app.settings
     stock = settings["contents_manager"]
-    settings["contents_manager"] = Lenient(parent=jp_serverapp)
+    settings["contents_manager"] = LenientManager(parent=jp_serverapp)
     answer = await local.patch(NAME, {**REPLACE, "source": "# 2"})
     assert_edited(answer, "contents", preserved=True)
     assert notebook.read_bytes() == TEXT.replace(b"# Title", b"# 2")  # noqa: ASYNC240 -- as below
@@ -179,12 +179,12 @@ async def test_a_manager_replaced_at_run_time_is_detected(
     settings["contents_manager"] = AsyncLargeFileManager(
         parent=jp_serverapp, root_dir=str(elsewhere)
     )
-    with untouched(local.root):
+    with no_changes(local.root):
         assert_edited(await local.patch(NAME, REPLACE), "file", preserved=True)
-    assert (elsewhere / NAME).read_bytes() == changed(TEXT)
+    assert (elsewhere / NAME).read_bytes() == change_text(TEXT)
     settings["contents_manager"] = object()
-    with untouched(local.root):
-        details(await local.patch(NAME, REPLACE), 409, "not_a_plain_file")
+    with no_changes(local.root):
+        get_error(await local.patch(NAME, REPLACE), 409, "not_a_plain_file")
     stock.register_pre_save_hook(anything)
     settings["contents_manager"] = stock
     assert_edited(await local.patch(NAME, REPLACE), "notebook", preserved=False)
@@ -279,7 +279,7 @@ async def test_an_out_of_band_change_while_a_hook_refuses_is_kept(
         assert (tmp_path / name).read_bytes() == theirs
 
 
-class Tired(AsyncLargeFileManager):
+class UnreadableAfterSaveManager(AsyncLargeFileManager):
     """A manager that gives nothing any more once it has saved, as stores in a network may."""
 
     has_saved = False
@@ -299,11 +299,11 @@ class Tired(AsyncLargeFileManager):
 def test_a_write_that_cannot_be_read_back_is_reported_as_written(
     tmp_path: Path, *, hooked: bool
 ) -> None:
-    place = build_place(tmp_path, Tired)
+    place = build_root(tmp_path, UnreadableAfterSaveManager)
     (place.root / NAME).write_bytes(TEXT)
     if hooked:
         place.manager.register_pre_save_hook(anything)
     start = TEXT.index(b"# Title")
-    written = place.write(place.read(), splices=[Splice(start, start + 7, b"# Changed")])
-    assert written.warnings
+    result = place.write(place.read(), splices=[Splice(start, start + 7, b"# Changed")])
+    assert result.warnings
     assert b"# Changed" in (place.root / NAME).read_bytes()

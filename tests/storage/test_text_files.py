@@ -1,4 +1,4 @@
-"""Files that are no notebooks: through the contents manager, and never over what was not read."""
+"""Text files that are no notebooks, through the contents manager."""
 
 from __future__ import annotations
 
@@ -13,18 +13,12 @@ from jupyter_events import EventLogger
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 from tornado.web import HTTPError
 
-from jupyter_nbedit.errors import (
-    Busy,
-    FileNotFound,
-    Forbidden,
-    NotAPlainFile,
-    TooLarge,
-)
+from jupyter_nbedit.errors import Busy, FileNotFound, Forbidden, NotAPlainFile, TooLarge
 from jupyter_nbedit.storage import text_files
 from jupyter_nbedit.storage.base import Content, StaleContent
 from jupyter_nbedit.storage.text_files import TextFileService
-from tests.handlers.error_checks import untouched
-from tests.storage.conftest import Place
+from tests.handlers.error_checks import no_changes
+from tests.storage.conftest import Root
 from tests.support.sampling import is_nightly
 
 NAME = "a.md"
@@ -39,7 +33,7 @@ ODD = {
 }
 
 
-class Own(AsyncLargeFileManager):
+class SavingManager(AsyncLargeFileManager):
     """A manager with a save of its own, which our guard leaves alone."""
 
     async def save(self, model: dict[str, Any], path: str = "") -> dict[str, Any]:
@@ -47,7 +41,7 @@ class Own(AsyncLargeFileManager):
         return saved
 
 
-class Older(Own):
+class OlderManager(SavingManager):
     """A manager from before there were hashes."""
 
     async def get(  # type: ignore[override] # as older managers have it
@@ -62,22 +56,24 @@ class Older(Own):
 
 
 @pytest.fixture
-def root(place: Place) -> Path:
+def root(place: Root) -> Path:
     return place.root
 
 
-@pytest.fixture(params=[AsyncLargeFileManager, *([Own] if is_nightly() else []), Older])
+@pytest.fixture(
+    params=[AsyncLargeFileManager, *([SavingManager] if is_nightly() else []), OlderManager]
+)
 def manager(request: pytest.FixtureRequest, root: Path) -> AsyncLargeFileManager:
     return request.param(root_dir=str(root))  # type: ignore[no-any-return] # a kind of manager
 
 
 @pytest.fixture
-def files(manager: AsyncLargeFileManager, place: Place) -> TextFileService:
+def files(manager: AsyncLargeFileManager, place: Root) -> TextFileService:
     return TextFileService(lambda: manager, place.locks)
 
 
 @pytest.fixture
-def stock(place: Place) -> TextFileService:
+def stock(place: Root) -> TextFileService:
     """Take the stock manager, whose own saves wait for ours."""
     return TextFileService(lambda: place.manager, place.locks)
 
@@ -90,10 +86,10 @@ async def test_a_file_is_read_and_written_byte_for_byte(
     read = await files.read(NAME)
     assert read.text == ODD[kind]
     for text in ODD.values():
-        written = await files.save(NAME, text, read)
+        result = await files.save(NAME, text, read)
         assert (root / NAME).read_bytes() == text
-        assert written.hash == hashlib.sha256(text).hexdigest()
-        assert not written.warnings
+        assert result.hash == hashlib.sha256(text).hexdigest()
+        assert not result.warnings
         read = await files.read(NAME)
 
 
@@ -103,7 +99,7 @@ async def test_a_file_changed_since_the_read_is_not_overwritten(
     (root / NAME).write_text("mine")
     read = await files.read(NAME)
     (root / NAME).write_text("Ours")
-    with untouched(root), pytest.raises(StaleContent):
+    with no_changes(root), pytest.raises(StaleContent):
         await files.save(NAME, b"theirs", read)
 
 
@@ -111,17 +107,17 @@ async def test_a_new_file_does_not_overwrite_one_created_meanwhile(
     files: TextFileService, root: Path
 ) -> None:
     (root / NAME).write_text("mine")
-    with untouched(root), pytest.raises(StaleContent):
+    with no_changes(root), pytest.raises(StaleContent):
         await files.save(NAME, b"theirs", None)
 
 
 async def test_one_of_two_concurrent_creates_succeeds(stock: TextFileService, root: Path) -> None:
     saves = [stock.save(NAME, str(n).encode() * 300_000, None) for n in range(5)]
-    done = await asyncio.gather(*saves, return_exceptions=True)
-    assert [type(one) for one in done].count(StaleContent) == 4
-    written = (root / NAME).read_bytes()
-    assert len(set(written)) == 1
-    assert len(written) == 300_000
+    results = await asyncio.gather(*saves, return_exceptions=True)
+    assert [type(one) for one in results].count(StaleContent) == 4
+    content = (root / NAME).read_bytes()
+    assert len(set(content)) == 1
+    assert len(content) == 300_000
 
 
 async def test_two_concurrent_changes_of_a_file_are_both_made(
@@ -165,16 +161,16 @@ async def test_a_change_that_always_conflicts_gives_up(files: TextFileService, r
     assert b"never" not in (root / NAME).read_bytes()
 
 
-async def test_a_file_whose_storage_changes_each_time_is_given_up(place: Place, root: Path) -> None:
+async def test_a_file_whose_storage_changes_each_time_is_given_up(place: Root, root: Path) -> None:
     (root / "a.md").write_bytes(b"old")
     files = TextFileService(lambda: AsyncLargeFileManager(root_dir=str(root)), place.locks)
-    with untouched(root), pytest.raises(Busy):
+    with no_changes(root), pytest.raises(Busy):
         await files.save("a.md", b"new", None)
 
 
 async def test_an_empty_change_writes_nothing(files: TextFileService, root: Path) -> None:
     (root / NAME).write_text("a")
-    with untouched(root):
+    with no_changes(root):
         assert await files.update(NAME, lambda content: content.text) is None
 
 
@@ -189,7 +185,7 @@ async def test_hidden_outside_and_missing_files_get_the_same_error(
         (root / name).mkdir()
     for name in (".hidden", ".folder/a.md", "sub/.a.md", "a.md"):
         (root / name).touch()
-    with untouched(root):
+    with no_changes(root):
         with pytest.raises(FileNotFound):
             await files.read(path)
         with pytest.raises(FileNotFound):
@@ -208,7 +204,7 @@ async def test_a_folder_is_refused(files: TextFileService, root: Path) -> None:
     (root / "folder").mkdir()
     with pytest.raises(NotAPlainFile):
         await files.read("folder")
-    with untouched(root), pytest.raises(StaleContent):
+    with no_changes(root), pytest.raises(StaleContent):
         await files.save("folder", b"x", None)
 
 
@@ -227,9 +223,9 @@ async def test_a_file_above_the_limit_is_not_read(
     (root / NAME).write_bytes(b"x" * 1000)
     assert len((await files.read(NAME)).text) == 1000
     (root / NAME).write_bytes(b"x" * 1001)
-    with pytest.raises(TooLarge) as refused:
+    with pytest.raises(TooLarge) as error:
         await files.read(NAME)
-    assert refused.value.details == {"bytes": 1001, "limit": 1000}
+    assert error.value.details == {"bytes": 1001, "limit": 1000}
 
 
 async def test_the_save_event_is_emitted_for_open_tabs(
@@ -255,9 +251,9 @@ async def test_hooks_run_on_save_and_may_refuse_it(
         raise HTTPError(400, "not in /home/ada")
 
     manager.register_pre_save_hook(forbid)
-    with untouched(root), pytest.raises(Forbidden) as refused:
+    with no_changes(root), pytest.raises(Forbidden) as error:
         await files.save(NAME, b"x", None)
-    assert "/home" not in str(refused.value)
+    assert "/home" not in str(error.value)
 
 
 async def test_changes_by_a_hook_to_a_text_are_returned(
@@ -267,10 +263,10 @@ async def test_changes_by_a_hook_to_a_text_are_returned(
         model["content"] = model["content"].upper()
 
     manager.register_pre_save_hook(shout)
-    written = await files.save(NAME, b"x", None)
+    result = await files.save(NAME, b"x", None)
     assert (root / NAME).read_bytes() == b"X"
-    assert written.hash == hashlib.sha256(b"X").hexdigest()
-    assert len(written.warnings) == 1
+    assert result.hash == hashlib.sha256(b"X").hexdigest()
+    assert len(result.warnings) == 1
 
 
 async def test_a_hook_that_fails_after_the_write_is_a_warning(
@@ -281,9 +277,9 @@ async def test_a_hook_that_fails_after_the_write_is_a_warning(
         raise RuntimeError(message)
 
     manager.register_post_save_hook(fail)
-    written = await files.save(NAME, b"x", None)
+    result = await files.save(NAME, b"x", None)
     assert (root / NAME).read_bytes() == b"x"
-    (warning,) = written.warnings
+    (warning,) = result.warnings
     assert "/home" not in warning
 
 

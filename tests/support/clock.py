@@ -1,4 +1,4 @@
-"""A clock that a test sets forward, in place of a wait."""
+"""A clock that a test sets forward instead of waiting."""
 
 from __future__ import annotations
 

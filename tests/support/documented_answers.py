@@ -1,4 +1,4 @@
-"""Whether the OpenAPI document knows of an answer."""
+"""Check that the OpenAPI document contains an answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jupyter_nbedit.handlers.openapi.schemas import list_operations
 
 
 @functools.cache
-def _documented() -> Mapping[tuple[str, str], frozenset[str]]:
+def _list_statuses() -> Mapping[tuple[str, str], frozenset[str]]:
     """List the statuses of each verb of each route or, where it has none of its own, address."""
     paths = build_document(default_handlers, base_url="/")["paths"]
     return {
@@ -26,18 +26,8 @@ def _documented() -> Mapping[tuple[str, str], frozenset[str]]:
 
 
 def assert_documented(verb: str, target: str, status: int) -> None:
-    """Check that an answer has a status that the document has for the operation.
-
-    Parameters
-    ----------
-    verb
-        Of the request.
-    target
-        Where it went, from the base URL on, as it went out.
-    status
-        What came back.
-    """
+    """Check that the document has the status of a reply; `target` is relative to the base URL."""
     path = "/" + urlsplit(target).path
     route = next((pattern for pattern, _ in default_handlers if re.fullmatch(pattern, path)), "")
-    known = _documented().get((route, verb)) or _documented().get((path, verb))
+    known = _list_statuses().get((route, verb)) or _list_statuses().get((path, verb))
     assert known is None or str(status) in known, f"{verb} {path}: {status} is not documented"

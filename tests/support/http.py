@@ -1,4 +1,4 @@
-"""Clients of a server, which add nothing that is not said here and hide nothing."""
+"""Clients of a server that add and hide nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The twin of the storages and of their choice, in memory, for tests of what stands above."""
+"""A storage in memory, and the resolver for it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class MemoryStorage:
 
     def __init__(self, notebooks: dict[str, bytes]) -> None:
         self.notebooks = notebooks
-        self.announced: list[tuple[str, str]] = []
+        self.save_events: list[tuple[str, str]] = []
         self._modified = datetime(2026, 11, 20, tzinfo=timezone.utc)
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -84,13 +84,13 @@ class MemoryStorage:
         self._modified += timedelta(seconds=1)
         return WriteResult(hashlib.sha256(text).hexdigest(), self._modified)
 
-    async def notify_saved(self, path: str, written: WriteResult) -> list[str]:
-        self.announced.append((path, written.hash))
+    async def notify_saved(self, path: str, result: WriteResult) -> list[str]:
+        self.save_events.append((path, result.hash))
         return []
 
 
 @dataclass(frozen=True)
-class OneStorage:
+class SingleStorage:
     """Storages of a server that keeps all notebooks in the same one."""
 
     storage: Storage

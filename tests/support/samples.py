@@ -1,4 +1,4 @@
-"""Notebooks to test with, as bytes, small and of every kind of cell."""
+"""Sample notebooks as bytes, small and with every kind of cell."""
 
 from __future__ import annotations
 

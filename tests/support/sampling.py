@@ -1,4 +1,4 @@
-"""How much of what is random or long a run tries, and the seed that it goes by."""
+"""How many random or long cases a run tries, and its seed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def enable_nightly() -> None:
     os.environ[_NIGHTLY] = "1"
 
 
-def run_seed() -> int:
+def get_seed() -> int:
     """Return the seed of this run: by day always the same, at night another one each time.
 
     A change must not fail for what chance has found in code that it did not touch. `NBEDIT_SEED`
@@ -38,7 +38,7 @@ def run_seed() -> int:
 
 def seeded_random(name: str) -> random.Random:
     """Return the chance of one test, which `NBEDIT_SEED` and the test's name repeat."""
-    return random.Random(f"{run_seed()} {name}")  # noqa: S311 - predictable on purpose
+    return random.Random(f"{get_seed()} {name}")  # noqa: S311 - predictable on purpose
 
 
 def choose(name: str, options: Iterable[Choice], count: int) -> list[Choice]:

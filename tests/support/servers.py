@@ -141,11 +141,13 @@ def _connect(process: subprocess.Popen[bytes], info: Path, root: Path) -> Client
     """Return a client if the server answers; its address and token it has written down itself."""
     assert process.poll() is None, f"The server ended with exit code {process.returncode}."
     try:
-        said = json.loads(info.read_text())
+        connection_info = json.loads(info.read_text())
     except (FileNotFoundError, json.JSONDecodeError):
         # It may be there before it is written.
         return None
-    client = Client(said["port"], said["token"], root, said["base_url"])
+    client = Client(
+        connection_info["port"], connection_info["token"], root, connection_info["base_url"]
+    )
     # It is written before the server listens.
     with suppress(ConnectionError):
         client.request("GET", "api/status")

@@ -33,7 +33,7 @@ from jupyter_nbedit.reading.versions import VersionCache
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.resolver import StorageResolver
 from jupyter_nbedit.trust.manager import TrustManager
-from tests.support.memory_storage import MemoryStorage, OneStorage
+from tests.support.memory_storage import MemoryStorage, SingleStorage
 
 if TYPE_CHECKING:
     from jupyter_nbedit.storage.base import Storages
@@ -47,10 +47,10 @@ class EditingServices:
     """The services of one server that change notebooks, over one database."""
 
     database: Database
-    ledger: EditHistory
+    history: EditHistory
     editor: EditService
     reader: ReadService
-    undoing: UndoService
+    undo_service: UndoService
 
     async def edit(self, path: str, *operations: Operation, **fields: Any) -> EditReply:
         """Edit a notebook, and let the listeners of events run."""
@@ -74,13 +74,6 @@ class ServiceBuilder:
 
     The notebooks are in memory, or in the folder ``root`` if `build_storages` is used; the database
     is a file in the folder ``nbedit``.
-
-    Parameters
-    ----------
-    folder
-        A temporary folder.
-    notebooks
-        The notebooks in memory, by their paths.
     """
 
     def __init__(self, folder: Path, notebooks: Mapping[str, bytes] | None = None) -> None:
@@ -90,9 +83,9 @@ class ServiceBuilder:
         self.storage = MemoryStorage(dict(notebooks or {}))
         #: What the proposals take for the time.
         self.now = START
-        self._heard: list[tuple[str, dict[str, Any]]] = []
+        self._events: list[tuple[str, dict[str, Any]]] = []
         self._databases: list[Database] = []
-        self._boards: list[ProposalService] = []
+        self._proposal_services: list[ProposalService] = []
         self._notaries: list[NotebookNotary] = []
 
     # Events ------------------------------------------------------------------------------------
@@ -103,21 +96,23 @@ class ServiceBuilder:
         logger = EventLogger()
         for schema_id, schema in SCHEMAS.items():
             logger.register_event_schema(schema)
-            logger.add_listener(schema_id=schema_id, listener=self._hear)
+            logger.add_listener(schema_id=schema_id, listener=self._record_event)
         return logger
 
-    async def _hear(self, logger: EventLogger, schema_id: str, data: dict[str, Any]) -> None:
+    async def _record_event(
+        self, logger: EventLogger, schema_id: str, data: dict[str, Any]
+    ) -> None:
         assert logger is self.event_logger
-        self._heard.append((schema_id, data))
+        self._events.append((schema_id, data))
 
     async def list_events(self, schema_id: str = SCHEMA_ID) -> list[dict[str, Any]]:
         """Return the events of one schema that were emitted until now."""
         await asyncio.sleep(0)
-        return [data for heard, data in self._heard if heard == schema_id]
+        return [data for heard, data in self._events if heard == schema_id]
 
     def forget_events(self) -> None:
         """Return only later events from now on."""
-        self._heard.clear()
+        self._events.clear()
 
     # Services ----------------------------------------------------------------------------------
 
@@ -127,7 +122,7 @@ class ServiceBuilder:
         self._databases.append(database)
         return database
 
-    def build_ledger(self, **options: Any) -> EditHistory:
+    def build_history(self, **options: Any) -> EditHistory:
         """Build a history ledger on a connection of its own."""
         return EditHistory(self.build_database(), **options)
 
@@ -139,18 +134,15 @@ class ServiceBuilder:
         options = {"root": lambda: root, "name": str, **options}
         return ModeManager(database or self.build_database(), events, LOG, **options)
 
-    def build_board(
-        self,
-        storages: Storages | None = None,
-        database: Database | None = None,
-        **options: Any,
+    def build_proposals(
+        self, storages: Storages | None = None, database: Database | None = None, **options: Any
     ) -> ProposalService:
         """Build a board with its store, to which the options go."""
         options = {"root": lambda: "/root", "name": str, "clock": lambda: self.now, **options}
         store = ProposalStore(database or self.build_database(), **options)
         events = ReviewEventEmitter(self.event_logger, "epoch")
-        board = ProposalService(store, storages or OneStorage(self.storage), events, LOG)
-        self._boards.append(board)
+        board = ProposalService(store, storages or SingleStorage(self.storage), events, LOG)
+        self._proposal_services.append(board)
         return board
 
     def build_editing(
@@ -161,20 +153,8 @@ class ServiceBuilder:
         modes: Modes | None = None,
         recorder: HistoryWriter | None = None,
     ) -> EditingServices:
-        """Build what changes notebooks on one server.
-
-        Parameters
-        ----------
-        storages
-            Where the notebooks are; without it, in memory.
-        notary
-            Signs them; without it, one with signatures in memory.
-        modes
-            What requests may do; without it, everything.
-        recorder
-            Records edits in place of the ledger.
-        """
-        where = storages or OneStorage(self.storage)
+        """Build the services of one server; by default all is in memory, in mode `edit`."""
+        where = storages or SingleStorage(self.storage)
         database = self.build_database()
         ledger = EditHistory(database)
         signer = notary or self.build_notary(":memory:")
@@ -187,7 +167,7 @@ class ServiceBuilder:
             events=EditEventEmitter(self.event_logger),
             log=LOG,
         )
-        proposals = self.build_board(where, database)
+        proposals = self.build_proposals(where, database)
         editor = EditService(where, publisher, trust, proposals, modes=modes or FixedMode())
         reader = ReadService(storages=where, trust=trust, readings=readings, versions=versions)
         return EditingServices(database, ledger, editor, reader, UndoService(editor, ledger))
@@ -224,8 +204,8 @@ class ServiceBuilder:
 
     async def close(self) -> None:
         """Close everything that was built."""
-        while self._boards:
-            self._boards.pop().close()
+        while self._proposal_services:
+            self._proposal_services.pop().close()
         while self._databases:
             await self._databases.pop().close()
         while self._notaries:

@@ -1,4 +1,4 @@
-"""Wait for a condition; time only limits a wait that would never end."""
+"""Wait for a condition, with a time limit that only ends an endless wait."""
 
 from __future__ import annotations
 
@@ -18,17 +18,7 @@ Result = TypeVar("Result")
 def wait_until(condition: Callable[[], Result | None], what: str | None = None) -> Result:
     """Call a condition until it returns something true, and return that.
 
-    Parameters
-    ----------
-    condition
-        Is called every few milliseconds. What it raises is raised.
-    what
-        Names the condition in the error; without it, its source location does.
-
-    Raises
-    ------
-    AssertionError
-        If nothing true is returned within two minutes.
+    Raise AssertionError after two minutes; it names `what`, or the source of the condition.
     """
     deadline = monotonic() + LIMIT_SECONDS
     while not (result := condition()):

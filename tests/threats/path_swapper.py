@@ -1,4 +1,4 @@
-"""Exchanges pairs of names, again and again, until it is terminated; then says how often.
+"""Exchange pairs of names in a loop until terminated, and print how often.
 
     python path_swapper.py ONE OTHER [ONE OTHER]...
 

@@ -1,4 +1,4 @@
-"""What is told to whom, and who is said to have done what: S18, S20, S22, S24, S25 and S29."""
+"""What replies, events and logs contain: S18, S20, S22, S24, S25 and S29."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.events.listener import listening
-from tests.handlers.error_checks import details
+from tests.events.listener import open_listener
+from tests.handlers.error_checks import get_error
 from tests.handlers.identity_provider import AdaProvider
 from tests.handlers.requests import replace
 from tests.handlers.routes import NAME
@@ -45,10 +45,10 @@ def test_any_request_writes_one_line_to_the_log(live: Client) -> None:
     (live.root / NAME).write_bytes(GOOD)
     naughty = json.loads((corpora.corpus("naughty") / "blns.json").read_text())
     every = 1 if is_nightly() else 10
-    said = [text[:190] for text in (*naughty[::every], *CONTROLS) if _is_utf_8(text)]
+    texts = [text[:190] for text in (*naughty[::every], *CONTROLS) if _is_utf_8(text)]
     log = live.root.parent / "server.log"
     before = log.stat().st_size
-    for number, text in enumerate(said):
+    for number, text in enumerate(texts):
         answer = live.patch(NAME, replace("beta", str(number)), client=text, message=text)
         assert answer.status == 200, answer.body
         if number % 5 == 0:
@@ -56,7 +56,7 @@ def test_any_request_writes_one_line_to_the_log(live: Client) -> None:
             live.patch(NAME, {"op": "delete", "cell": text or "x"})
     lines = log.read_bytes()[before:].decode().split("\n")
     edits = [line for line in lines if " Edit " in line and NAME in line]
-    assert len(edits) == len(said)
+    assert len(edits) == len(texts)
     assert all(line.startswith("[") for line in edits)
     for line in lines:
         assert line.isprintable() or not line.startswith("["), line
@@ -74,15 +74,15 @@ async def test_executable_markup_is_plain_data_in_replies_and_events(
     local: Local, jp_ws_fetch: Any
 ) -> None:
     # What the page makes of it is tested in a browser, in ui-tests.
-    async with listening(jp_ws_fetch) as listener:
+    async with open_listener(jp_ws_fetch) as listener:
         for number, payload in enumerate(PAYLOADS, 1):
             name = f"{payload.replace('/', '_')}.ipynb"
             (local.root / name).write_bytes(GOOD)
             edit = replace("beta", payload)
             answer = await local.patch(name, edit, client=payload, message=payload)
-            refused = await local.patch(name, {"op": "delete", "cell": payload})
-            assert (answer.status, refused.status) == (200, 404)
-            for reply in (answer, refused):
+            error = await local.patch(name, {"op": "delete", "cell": payload})
+            assert (answer.status, error.status) == (200, 404)
+            for reply in (answer, error):
                 assert reply.headers["Content-Type"].startswith("application/json")
                 assert reply.headers["X-Content-Type-Options"] == "nosniff"
                 assert "default-src 'none'" in reply.headers["Content-Security-Policy"]
@@ -101,10 +101,10 @@ async def test_the_stated_client_name_is_never_the_user_name(
     local: Local, jp_ws_fetch: Any
 ) -> None:
     (local.root / NAME).write_bytes(GOOD)
-    async with listening(jp_ws_fetch) as listener:
+    async with open_listener(jp_ws_fetch) as listener:
         assert (await local.patch(NAME, replace("beta", "x"), client="admin")).status == 200
-        refused = await local.patch(NAME, replace("beta", "x"), user="admin")
-        details(refused, 400, "invalid_request")
+        error = await local.patch(NAME, replace("beta", "x"), user="admin")
+        get_error(error, 400, "invalid_request")
         (event,) = await listener.wait_for(1)
     assert (event["user"], event["client"]) == ("ada", "admin")
 

@@ -1,4 +1,4 @@
-"""Files that somebody has prepared, or changes at the wrong moment: S2, S3 and S4."""
+"""Prepared files, and files that change at the wrong moment: S2, S3 and S4."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.handlers.error_checks import assert_says_nothing_of_this_machine, untouched
+from tests.handlers.error_checks import assert_no_local_names, no_changes
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client
 from tests.support.sampling import is_nightly
@@ -42,7 +42,7 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 
 @dataclass(frozen=True)
-class Way:
+class LinkCase:
     """A way out of the root by links: what to make in the root, and what to ask for then."""
 
     path: str
@@ -51,39 +51,43 @@ class Way:
     leads_somewhere: bool = True
 
 
-WAYS = {
-    "an absolute link": Way("a.ipynb", {"a.ipynb": "{top}/outside/a.ipynb"}),
-    "a relative link": Way("a.ipynb", {"a.ipynb": "../outside/a.ipynb"}),
-    "a folder": Way("door/a.ipynb", {"door": "../outside"}),
-    "the folder above": Way("up/outside/a.ipynb", {"up": ".."}),
-    "the system's root": Way("all{top}/outside/a.ipynb", {"all": "/"}),
-    "a chain": Way(
+LINK_CASES = {
+    "an absolute link": LinkCase("a.ipynb", {"a.ipynb": "{top}/outside/a.ipynb"}),
+    "a relative link": LinkCase("a.ipynb", {"a.ipynb": "../outside/a.ipynb"}),
+    "a folder": LinkCase("door/a.ipynb", {"door": "../outside"}),
+    "the folder above": LinkCase("up/outside/a.ipynb", {"up": ".."}),
+    "the system's root": LinkCase("all{top}/outside/a.ipynb", {"all": "/"}),
+    "a chain": LinkCase(
         "a.ipynb",
         {"a.ipynb": "sub/b.ipynb", "sub": "sub2", "sub2/b.ipynb": "../../outside/a.ipynb"},
     ),
-    "a sibling whose name begins like the root's": Way(
+    "a sibling whose name begins like the root's": LinkCase(
         "a.ipynb", {"a.ipynb": "../notebooks-secret/a.ipynb"}
     ),
-    "through the process's root": Way("proc{top}/outside/a.ipynb", {"proc": "/proc/self/root"}),
-    "to nowhere outside": Way(
+    "through the process's root": LinkCase(
+        "proc{top}/outside/a.ipynb", {"proc": "/proc/self/root"}
+    ),
+    "to nowhere outside": LinkCase(
         "a.ipynb", {"a.ipynb": "../outside/missing.ipynb"}, leads_somewhere=False
     ),
-    "to nowhere, through a folder": Way(
+    "to nowhere, through a folder": LinkCase(
         "door/missing.ipynb", {"door": "../outside"}, leads_somewhere=False
     ),
-    "to a folder that is missing": Way(
+    "to a folder that is missing": LinkCase(
         "door/a.ipynb", {"door": "../missing"}, leads_somewhere=False
     ),
-    "to itself": Way("loop.ipynb", {"loop.ipynb": "loop.ipynb"}, leads_somewhere=False),
-    "through itself": Way("loop/a.ipynb", {"loop": "loop"}, leads_somewhere=False),
-    "in circles": Way("x/a.ipynb", {"x": "y", "y": "x"}, leads_somewhere=False),
-    "to an open file": Way("fd.ipynb", {"fd.ipynb": "/proc/self/fd/1"}, leads_somewhere=False),
-    "to an open file's number": Way("fd/1.ipynb", {"fd": "/proc/self/fd"}, leads_somewhere=False),
+    "to itself": LinkCase("loop.ipynb", {"loop.ipynb": "loop.ipynb"}, leads_somewhere=False),
+    "through itself": LinkCase("loop/a.ipynb", {"loop": "loop"}, leads_somewhere=False),
+    "in circles": LinkCase("x/a.ipynb", {"x": "y", "y": "x"}, leads_somewhere=False),
+    "to an open file": LinkCase("fd.ipynb", {"fd.ipynb": "/proc/self/fd/1"}, leads_somewhere=False),
+    "to an open file's number": LinkCase(
+        "fd/1.ipynb", {"fd": "/proc/self/fd"}, leads_somewhere=False
+    ),
 }
 
 
 @contextlib.contextmanager
-def led(client: Client, way: Way) -> Iterator[str]:
+def make_link(client: Client, way: LinkCase) -> Iterator[str]:
     """Make the links of a way, and what is outside; give the path to ask for."""
     root = client.root
     top = root.parent
@@ -105,7 +109,7 @@ def led(client: Client, way: Way) -> Iterator[str]:
             (root / "sub2").rmdir()
 
 
-def asked(client: Client, path: str) -> list[Answer]:
+def read_path(client: Client, path: str) -> list[Answer]:
     """Ask for a notebook in all ways that there are."""
     target = f"nbedit/notebooks/{path}"
     insert = json.dumps({"cell_type": "raw", "source": "x", "at": "end"}).encode()
@@ -122,11 +126,11 @@ def asked(client: Client, path: str) -> list[Answer]:
     ]
 
 
-def created(client: Client, path: str) -> Answer:
+def create_at(client: Client, path: str) -> Answer:
     return client.request("PUT", f"nbedit/notebooks/{path}", b"{}", JSON)
 
 
-def searched(client: Client, path: str) -> Answer:
+def search_path(client: Client, path: str) -> Answer:
     body = json.dumps({"query": "nobody", "path": path}).encode()
     return client.request("POST", "nbedit/search", body, JSON)
 
@@ -134,31 +138,36 @@ def searched(client: Client, path: str) -> Answer:
 @pytest.mark.threat("S2")
 def test_a_link_out_of_the_root_is_reported_as_missing(strict: Client) -> None:
     # One test, so that only one worker of the tests needs the server.
-    for way in WAYS.values():
+    for way in LINK_CASES.values():
         assert_not_there(strict, way)
 
 
-def assert_not_there(strict: Client, way: Way) -> None:
-    with led(strict, way) as path, untouched(strict.root, strict.root.parent / "outside"):
-        missing = asked(strict, "missing.ipynb")
+def assert_not_there(strict: Client, way: LinkCase) -> None:
+    with (
+        make_link(strict, way) as path,
+        no_changes(strict.root, strict.root.parent / "outside"),
+    ):
+        missing = read_path(strict, "missing.ipynb")
         assert [answer.status for answer in missing] == [404] * len(missing)
-        assert [answer.body for answer in asked(strict, path)] == [a.body for a in missing]
+        assert [answer.body for answer in read_path(strict, path)] == [a.body for a in missing]
         folder = path.rpartition("/")[0]
         if folder and not way.path.startswith("fd/"):
-            refused = created(strict, f"{folder}/new.ipynb")
-            assert refused.body == created(strict, "missing/new.ipynb").body
-            assert refused.status == 404
-            assert searched(strict, folder).body == searched(strict, "missing").body
-        assert searched(strict, path).body == searched(strict, "missing").body
-        everything = searched(strict, "")
+            error = create_at(strict, f"{folder}/new.ipynb")
+            assert error.body == create_at(strict, "missing/new.ipynb").body
+            assert error.status == 404
+            assert search_path(strict, folder).body == search_path(strict, "missing").body
+        assert search_path(strict, path).body == search_path(strict, "missing").body
+        everything = search_path(strict, "")
         assert everything.status == 200
         assert MARK.encode() not in everything.body
 
 
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("way", LINK_CASES.values(), ids=LINK_CASES)
 @pytest.mark.threat("S2")
-def test_by_default_a_link_is_followed_like_in_the_contents_api(live: Client, way: Way) -> None:
-    with led(live, way) as path:
+def test_by_default_a_link_is_followed_like_in_the_contents_api(
+    live: Client, way: LinkCase
+) -> None:
+    with make_link(live, way) as path:
         theirs = live.request("GET", f"api/contents/{path}?content=0")
         ours = live.read(path)
         assert (ours.status == 200) <= (theirs.status == 200)
@@ -168,9 +177,9 @@ def test_by_default_a_link_is_followed_like_in_the_contents_api(live: Client, wa
         assert (theirs.status, ours.status) == (200, 200)
         assert ours.json["cells"][0]["source"] == MARK
         assert live.patch(path, EDIT).status == 200
-        kept = (live.root / path).resolve()
-        assert live.root not in kept.parents
-        assert samples.cells_of(kept.read_bytes())[0]["source"] == "changed"
+        target = (live.root / path).resolve()
+        assert live.root not in target.parents
+        assert samples.cells_of(target.read_bytes())[0]["source"] == "changed"
 
 
 @pytest.mark.parametrize("client", ["live", "strict"])
@@ -186,15 +195,15 @@ def test_a_link_within_the_root_is_followed(request: pytest.FixtureRequest, clie
     for number, path in enumerate(("near.ipynb", "door/real.ipynb", "around.ipynb")):
         answer = here.patch(path, {**EDIT, "source": f"x = {number}"})
         assert answer.status == 200, answer.body
-        kept = (here.root / "deep" / "real.ipynb").read_bytes()
-        assert f"x = {number}".encode() in kept
+        content = (here.root / "deep" / "real.ipynb").read_bytes()
+        assert f"x = {number}".encode() in content
     assert (here.root / "near.ipynb").is_symlink()
-    assert created(here, "door/new.ipynb").status == 201
+    assert create_at(here, "door/new.ipynb").status == 201
     assert (here.root / "deep" / "new.ipynb").is_file()
 
 
 @dataclass
-class Flipped:
+class SwappedFolder:
     """A root in which a folder and a file change places with links to what is outside."""
 
     client: Client
@@ -238,7 +247,7 @@ class Flipped:
         found = (source.encode() in text for _ in range(LOOKS) for text in self.texts(number))
         return any(found)
 
-    def mend(self) -> str:
+    def repair(self) -> str:
         """Put the link back that an edit has replaced, just when it was exchanged for the file.
 
         A rename replaces whatever has the name by then; the link itself, never what it leads to.
@@ -258,7 +267,7 @@ class Flipped:
         self.answers[answer.status] += 1
         assert answer.status < 500 or answer.status == 503, answer.body
         if answer.status >= 400:
-            assert_says_nothing_of_this_machine(answer.body)
+            assert_no_local_names(answer.body)
         return answer
 
 
@@ -268,7 +277,7 @@ def _read(descriptor: int) -> bytes:
 
 
 @contextlib.contextmanager
-def flipping(place: Flipped) -> Iterator[None]:
+def run_swapper(place: SwappedFolder) -> Iterator[None]:
     """Exchange names while the block runs."""
     command = [sys.executable, str(Path(__file__).with_name("path_swapper.py")), *place.pairs]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -283,7 +292,7 @@ def flipping(place: Flipped) -> Iterator[None]:
     assert flips > place.edits
 
 
-def turns(place: Flipped) -> Iterator[int]:
+def count_turns(place: SwappedFolder) -> Iterator[int]:
     """Count until enough edits got through."""
     for turn in range(TURNS):
         yield turn
@@ -294,12 +303,10 @@ def turns(place: Flipped) -> Iterator[int]:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux exchanges two names at once")
 @pytest.mark.threat("S3")
-def test_a_link_exchanged_during_an_edit_does_not_redirect_it(
-    strict: Client,
-) -> None:
-    place = Flipped(strict)
-    with untouched(place.outside), flipping(place):
-        for _ in turns(place):
+def test_a_link_exchanged_during_an_edit_does_not_redirect_it(strict: Client) -> None:
+    place = SwappedFolder(strict)
+    with no_changes(place.outside), run_swapper(place):
+        for _ in count_turns(place):
             for number, names in enumerate((("work/a", "other/a"), ("file", "twin"))):
                 source = f"turn = {place.edits}"
                 for name in names:
@@ -310,20 +317,20 @@ def test_a_link_exchanged_during_an_edit_does_not_redirect_it(
                         break
                 read = place.count(strict.read(f"{names[0]}.ipynb"))
                 assert MARK.encode() not in read.body
-            place.mend()
-            found = place.count(searched(strict, "work"))
+            place.repair()
+            found = place.count(search_path(strict, "work"))
             assert MARK.encode() not in found.body
-            place.count(created(strict, f"work/new{place.edits}.ipynb"))
+            place.count(create_at(strict, f"work/new{place.edits}.ipynb"))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux exchanges two names at once")
 @pytest.mark.threat("S3")
 def test_content_read_inside_is_never_written_outside(live: Client) -> None:
     # Links may lead out here, but an edit of one version belongs to the file that has it.
-    place = Flipped(live)
+    place = SwappedFolder(live)
     hashes: list[str] = [live.read(name).json["hash"] for name in ("work/a.ipynb", "file.ipynb")]
-    with untouched(place.outside), flipping(place):
-        for _ in turns(place):
+    with no_changes(place.outside), run_swapper(place):
+        for _ in count_turns(place):
             for number, name in enumerate(("work/a.ipynb", "file.ipynb")):
                 source = f"turn = {place.edits}"
                 operation = {**EDIT, "source": source}
@@ -332,4 +339,4 @@ def test_content_read_inside_is_never_written_outside(live: Client) -> None:
                     place.edits += 1
                     hashes[number] = answer.json["hash"]
                     assert place.holds(number, source)
-            hashes[1] = place.mend()
+            hashes[1] = place.repair()

@@ -1,4 +1,4 @@
-"""What the history keeps, who can read it, and what is left when it is forgotten."""
+"""The contents of the history, its readers, and what a purge leaves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.handlers.error_checks import details
+from tests.handlers.error_checks import get_error
 from tests.handlers.requests import get_json, rename, replace
 from tests.handlers.routes import NAME, ROWS
 from tests.support import samples
@@ -43,7 +43,7 @@ def name() -> str:
     return f"{next(_NUMBERS)}-of-the-ledger.ipynb"
 
 
-def history(client: Client, path: str) -> Any:
+def get_history(client: Client, path: str) -> Any:
     return get_json(client, f"notebooks/{path}/history")["edits"]
 
 
@@ -53,20 +53,20 @@ def paste_and_take_out(client: Client, path: str) -> str:
     (client.root / path).write_bytes(GOOD)
     for source in (secret, "# Nothing"):
         # What a request says of itself is kept as it is; what it did, compressed.
-        said: dict[str, Any] = {}
+        reply: dict[str, Any] = {}
         if source == secret:
-            said = {"client": secret, "message": secret}
-        assert client.patch(path, replace("beta", source), **said).status == 200
+            reply = {"client": secret, "message": secret}
+        assert client.patch(path, replace("beta", source), **reply).status == 200
     assert secret.encode() not in (client.root / path).read_bytes()
     return secret
 
 
-def files(client: Client) -> list[Path]:
+def list_files(client: Client) -> list[Path]:
     return sorted((client.root.parent / "data" / "nbedit").iterdir())
 
 
-def stored(client: Client) -> bytes:
-    return b"".join(path.read_bytes() for path in files(client))
+def read_stored(client: Client) -> bytes:
+    return b"".join(path.read_bytes() for path in list_files(client))
 
 
 @pytest.mark.threat("S18")
@@ -74,27 +74,27 @@ def test_a_new_notebook_does_not_inherit_the_history_of_a_deleted_one(
     own: Client, name: str
 ) -> None:
     paste_and_take_out(own, name)
-    number = history(own, name)[0]["edit_id"]
+    number = get_history(own, name)[0]["edit_id"]
     assert own.request("DELETE", f"api/contents/{name}").status == 204
-    details(own.request("GET", f"nbedit/notebooks/{name}/history"), 404, "notebook_not_found")
+    get_error(own.request("GET", f"nbedit/notebooks/{name}/history"), 404, "notebook_not_found")
     (own.root / name).write_bytes(GOOD)
-    wait_until(lambda: history(own, name) == [])
+    wait_until(lambda: get_history(own, name) == [])
     one = own.request("GET", f"nbedit/notebooks/{name}/history/{number}")
-    assert details(one, 404, "edit_not_found") == {"edit_id": number}
+    assert get_error(one, 404, "edit_not_found") == {"edit_id": number}
 
 
 @pytest.mark.threat("S18")
 def test_a_moved_notebook_is_known_only_by_its_new_name(own: Client, name: str) -> None:
     paste_and_take_out(own, name)
-    numbers = [edit["edit_id"] for edit in history(own, name)]
+    numbers = [edit["edit_id"] for edit in get_history(own, name)]
     rename(own, name, f"moved-{name}")
     for target in ("history", f"history/{numbers[0]}"):
         answer = own.request("GET", f"nbedit/notebooks/{name}/{target}")
-        details(answer, 404, "notebook_not_found")
-    wait_until(lambda: history(own, f"moved-{name}"))
-    assert [edit["edit_id"] for edit in history(own, f"moved-{name}")] == numbers
+        get_error(answer, 404, "notebook_not_found")
+    wait_until(lambda: get_history(own, f"moved-{name}"))
+    assert [edit["edit_id"] for edit in get_history(own, f"moved-{name}")] == numbers
     (own.root / name).write_bytes(GOOD)
-    assert history(own, name) == []
+    assert get_history(own, name) == []
     listed = {edit["path"] for edit in get_json(own, "history")["edits"]}
     assert f"moved-{name}" in listed
     assert name not in listed
@@ -103,7 +103,7 @@ def test_a_moved_notebook_is_known_only_by_its_new_name(own: Client, name: str) 
 @pytest.mark.threat("S25")
 def test_the_history_is_readable_only_by_its_owner_under_any_umask(own: Client, name: str) -> None:
     paste_and_take_out(own, name)
-    found = files(own)
+    found = list_files(own)
     # The database, its log and its index.
     assert len(found) == 3
     for path in found:
@@ -137,8 +137,8 @@ def test_purged_text_is_in_no_byte_of_the_files(own: Client, name: str, how: str
     path = f"folder-{name}/{name}"
     (own.root / path).parent.mkdir()
     secret = paste_and_take_out(own, path)
-    assert secret.encode() in stored(own)
-    row = history(own, path)[1]["hash"]
+    assert secret.encode() in read_stored(own)
+    row = get_history(own, path)[1]["hash"]
     if how == "purged":
         answer = own.request("DELETE", f"nbedit/notebooks/{path}/history")
         assert (answer.status, answer.json) == (200, {"path": path, "purged": 2})
@@ -147,9 +147,9 @@ def test_purged_text_is_in_no_byte_of_the_files(own: Client, name: str, how: str
     else:
         target = path if how == "deleted" else f"folder-{name}"
         assert own.request("DELETE", f"api/contents/{target}").status == 204
-    wait_until(lambda: secret.encode() not in stored(own))
-    assert row.encode() not in stored(own)
-    assert path.encode() not in stored(own)
+    wait_until(lambda: secret.encode() not in read_stored(own))
+    assert row.encode() not in read_stored(own)
+    assert path.encode() not in read_stored(own)
 
 
 @pytest.mark.threat("S17")
@@ -158,7 +158,7 @@ def test_the_token_is_in_no_log_and_no_reply(own: Client) -> None:
     log = own.root.parent / "server.log"
     before = log.read_bytes().count(own.token.encode())
     for (_, verb), row in ROWS.items():
-        target, body, headers = row.sent(own.root)
+        target, body, headers = row.build_request(own.root)
         for where in (target, f"{target}?token={own.token}"):
             token = "" if "?" in where else None
             answer = own.request(verb, where, body, headers, token=token)
@@ -178,5 +178,5 @@ def test_the_token_is_not_in_the_history(own: Client, name: str) -> None:
     body = json.dumps({"operations": [replace("beta", "x")], "message": f"told {name}"}).encode()
     target = f"nbedit/notebooks/{name}?token={own.token}"
     assert own.request("PATCH", target, body, JSON, token="").status == 200
-    assert f"told {name}".encode() in stored(own)
-    assert own.token.encode() not in stored(own)
+    assert f"told {name}".encode() in read_stored(own)
+    assert own.token.encode() not in read_stored(own)

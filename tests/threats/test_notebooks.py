@@ -1,4 +1,4 @@
-"""Notebooks that are meant to break something: S8, S9, S11, S12, S21, S23 and S27."""
+"""Notebooks made to break something: S8, S9, S11, S12, S21, S23 and S27."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jupyter_nbedit.notebook.apply import apply_operations
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Replace
 from jupyter_nbedit.notebook.splices import apply_splices
-from tests.events.listener import listening
+from tests.events.listener import open_listener
 from tests.handlers.requests import replace
 from tests.support import samples
 from tests.support.http import Client, Local
@@ -116,7 +116,7 @@ async def test_names_of_javascript_prototypes_are_ordinary_names(
         metadata=polluting,
     )
     (local.root / NAME).write_bytes(text)
-    async with listening(jp_ws_fetch) as listener:
+    async with open_listener(jp_ws_fetch) as listener:
         assert (await local.patch(NAME, replace("__proto__", "changed"))).status == 200
         (event,) = await listener.wait_for(1)
     assert (local.root / NAME).read_bytes() == text.replace(

@@ -1,4 +1,4 @@
-"""Requests that are meant to break something: S5, S7, S8, S13, S16, S17 and S30."""
+"""Requests made to break something: S5, S7, S8, S13, S16, S17 and S30."""
 
 from __future__ import annotations
 
@@ -11,12 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.handlers.error_checks import (
-    assert_says_nothing_of_this_machine,
-    details,
-    untouched,
-    with_operation,
-)
+from tests.handlers.error_checks import assert_no_local_names, build_body, get_error, no_changes
 from tests.handlers.routes import ROWS
 from tests.support import samples
 from tests.support.http import JSON, Client
@@ -38,7 +33,7 @@ def notebook(live: Client) -> Path:
 
 
 @contextmanager
-def others_are_served(live: Client) -> Iterator[None]:
+def assert_others_are_served(live: Client) -> Iterator[None]:
     """Ask the server something small all the time; each answer has to come."""
     answers: list[int] = []
     over = threading.Event()
@@ -74,22 +69,24 @@ def test_a_hidden_path_is_reported_as_missing_by_every_verb(live: Client, hidden
     path = live.root / hidden
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(GOOD)
-    with untouched(live.root):
+    with no_changes(live.root):
         for (pattern, verb), row in ROWS.items():
             if "/tools/" in pattern or NAME not in row.target:
                 continue
-            target, body, headers = row.sent(live.root, hidden)
+            target, body, headers = row.build_request(live.root, hidden)
             there = live.request(verb, target, body, headers)
-            target, body, headers = row.sent(live.root, "missing.ipynb")
+            target, body, headers = row.build_request(live.root, "missing.ipynb")
             assert there.status == 404
             assert there.body == live.request(verb, target, body, headers).body
         created = live.request("PUT", f"nbedit/notebooks/{hidden}", b"{}", JSON)
-        assert details(created, 404, "notebook_not_found") == {}
+        assert get_error(created, 404, "notebook_not_found") == {}
         found = live.request("POST", "nbedit/search", b'{"query": "Title"}', JSON).json
         assert hidden not in [hit["path"] for hit in found["hits"]]
         inside = json.dumps({"query": "Title", "path": str(Path(hidden).parent)}).encode()
         if "/" in hidden:
-            details(live.request("POST", "nbedit/search", inside, JSON), 404, "notebook_not_found")
+            get_error(
+                live.request("POST", "nbedit/search", inside, JSON), 404, "notebook_not_found"
+            )
     # A backup of the server's own would be taken for a save that goes on.
     path.unlink()
 
@@ -98,11 +95,11 @@ def test_a_hidden_path_is_reported_as_missing_by_every_verb(live: Client, hidden
 def test_too_large_requests_are_refused_while_others_are_served(
     live: Client, notebook: Path
 ) -> None:
-    with others_are_served(live), untouched(notebook.parent):
+    with assert_others_are_served(live), no_changes(notebook.parent):
         for _ in range(3):
-            answer = live.send(NAME, with_operation(**END).ljust(LIMIT + 1))
-            assert details(answer, 413, "too_large") == {"bytes": LIMIT + 1, "limit": LIMIT}
-        details(live.patch(NAME, *[END] * 100_000), 400, "invalid_request")
+            answer = live.send(NAME, build_body(**END).ljust(LIMIT + 1))
+            assert get_error(answer, 413, "too_large") == {"bytes": LIMIT + 1, "limit": LIMIT}
+        get_error(live.patch(NAME, *[END] * 100_000), 400, "invalid_request")
 
 
 @pytest.mark.threat("S7")
@@ -120,7 +117,7 @@ def test_a_client_that_never_ends_its_request_blocks_no_other(live: Client, note
     try:
         for number, connection in enumerate(slow):
             connection.sendall(f"{head}{endings[number % len(endings)]}".encode())
-        with others_are_served(live):
+        with assert_others_are_served(live):
             assert live.patch(NAME, EDIT).status == 200
     finally:
         for connection in slow:
@@ -153,7 +150,7 @@ def test_no_expression_blocks_other_requests(live: Client) -> None:
     folder.mkdir()
     (folder / NAME).write_bytes(samples.notebook(samples.raw("a" * LONG, "a")))
     assert len(EVIL) == 50
-    with others_are_served(live):
+    with assert_others_are_served(live):
         for pattern in EVIL if is_nightly() else EVIL[::5]:
             body = json.dumps({"regex": pattern, "path": "evil"}).encode()
             answer = live.request("POST", "nbedit/search", body, JSON)
@@ -217,17 +214,17 @@ def test_headers_of_64_kilobytes_are_answered(
     live: Client, notebook: Path, header: dict[str, str]
 ) -> None:
     body = json.dumps({"operations": [EDIT], "dry_run": True}).encode()
-    with untouched(notebook.parent):
+    with no_changes(notebook.parent):
         answer = live.send(NAME, body, header)
     assert answer.status in {200, 400, 415, 431}
-    assert_says_nothing_of_this_machine(answer.body)
+    assert_no_local_names(answer.body)
 
 
 @pytest.mark.threat("S30")
 def test_a_form_of_many_parts_is_refused_before_it_is_parsed(live: Client, notebook: Path) -> None:
     part = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n'
-    with others_are_served(live), untouched(notebook.parent):
+    with assert_others_are_served(live), no_changes(notebook.parent):
         headers = {"Content-Type": "multipart/form-data; boundary=x"}
-        details(live.send(NAME, part * 90 + b"--x--\r\n", headers), 415, "unsupported_media_type")
+        get_error(live.send(NAME, part * 90 + b"--x--\r\n", headers), 415, "unsupported_media_type")
         # Of more parts than the web server takes it makes a refusal of its own.
         assert live.send(NAME, part * 50_000 + b"--x--\r\n", headers).status in {400, 415}

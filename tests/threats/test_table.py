@@ -1,4 +1,4 @@
-"""The table of threats in `docs/threats.md` is whole, and tests are marked for each of its rows."""
+"""The table of threats in `docs/threats.md` is complete, and each row has marked tests."""
 
 from __future__ import annotations
 

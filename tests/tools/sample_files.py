@@ -1,4 +1,4 @@
-"""Files to read and write that are no notebooks."""
+"""Sample files that are no notebooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model is shown of files of all kinds, and what its edits make of the texts among them."""
+"""Views of files of all kinds, and edits of text files by tools."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.tools import pdf
-from tests.handlers.tool_failures import failure
+from tests.handlers.tool_failures import parse_failure
 from tests.handlers.tool_inputs import call
 from tests.support.http import Answer, Client
 from tests.tools import sample_files
@@ -35,7 +35,7 @@ def read(live: Client) -> Read:
 
 
 @pytest.mark.parametrize(
-    ("content", "window", "shown"),
+    ("content", "window", "expected"),
     [
         ("a", {}, "     1\ta"),
         ("a\n", {}, "     1\ta"),
@@ -62,10 +62,10 @@ def read(live: Client) -> Read:
     ],
 )
 def test_lines_are_shown_with_the_line_numbers_of_the_file(
-    read: Read, content: str, window: dict[str, int], shown: str
+    read: Read, content: str, window: dict[str, int], expected: str
 ) -> None:
     (block,) = read(content.encode(), **window).json["content"]
-    assert block == {"type": "text", "text": shown}
+    assert block == {"type": "text", "text": expected}
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_the_pages_of_a_pdf_are_shown_with_their_numbers(read: Read) -> None:
 def test_binary_files_and_a_broken_pdf_are_refused(read: Read, data: bytes) -> None:
     answer = read(data)
     assert answer.status == 400
-    failure(READ, answer)
+    parse_failure(READ, answer)
 
 
 def test_a_line_after_the_last_one_is_refused(read: Read) -> None:
@@ -118,18 +118,18 @@ def test_a_line_after_the_last_one_is_refused(read: Read) -> None:
 def test_without_its_library_a_pdf_is_refused_with_the_install_command() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "pypdf", None)
-        with pytest.raises(InvalidRequest) as refused:
+        with pytest.raises(InvalidRequest) as error:
             importlib.reload(pdf).extract_text(sample_files.pdf("One"))
     importlib.reload(pdf)
-    assert "pip install 'jupyter_nbedit[pdf]'" in refused.value.message
+    assert "pip install 'jupyter_nbedit[pdf]'" in error.value.message
 
 
 def edit(live: Client, content: bytes, old: str, new: str, **more: Any) -> Answer:
     """Edit a text that was read."""
     (live.root / "a").write_bytes(content)
-    given = {"file_path": "~a", "old_string": old, "new_string": new, **more}
+    arguments = {"file_path": "~a", "old_string": old, "new_string": new, **more}
     assert call(live, READ, {"file_path": "~a"}).status == 200
-    return call(live, EDIT, given)
+    return call(live, EDIT, arguments)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a model is given: whole, plain, and for those who have never seen the package."""
+"""The definitions of tools that a model gets: complete and plain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a notebook is signed by, cell by cell: always what nbformat's notary says of the whole."""
+"""The digest of a notebook, cell by cell, equals that of nbformat's notary."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from jupyter_nbedit.trust.digest import (
     compute_digest,
     count_common_cells,
 )
-from tests.notebook.lazy.recording_buffer import Parked
+from tests.notebook.lazy.fake_buffer import FakeBuffer
 from tests.support import corpora, samples
 from tests.support.sampling import is_nightly, seeded_random
 
@@ -62,7 +62,7 @@ def check(text: bytes) -> str | None:
     expected, found = of_nbformat(text), ours(document)
     # What is left to nbformat is right in any case; what nbformat refuses nobody has signed.
     assert found in {expected, None}
-    assert ours(Document.parse(Parked(text))) == found
+    assert ours(Document.parse(FakeBuffer(text))) == found
     return found
 
 
@@ -142,8 +142,8 @@ notebooks = st.fixed_dictionaries(
 def test_any_notebook_has_the_digest_that_nbformat_computes(
     notebook: dict[str, Any], indent: int | None, *, ascii_only: bool
 ) -> None:
-    written = json.dumps(notebook, indent=indent, ensure_ascii=ascii_only)
-    check(written.encode("utf-8", "replace"))
+    text = json.dumps(notebook, indent=indent, ensure_ascii=ascii_only)
+    check(text.encode("utf-8", "replace"))
 
 
 @pytest.mark.parametrize(
@@ -240,15 +240,15 @@ EDITS = [
 
 
 @pytest.mark.parametrize("first", [{}, {"Above": 1}])
-@pytest.mark.parametrize(("lines", "kept"), [(20, bytes), (20, Parked), (2000, bytes)])
+@pytest.mark.parametrize(("lines", "buffer_type"), [(20, bytes), (20, FakeBuffer), (2000, bytes)])
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: f"{type(edit).__name__}")
 def test_the_digest_of_an_edited_notebook_resumes_at_the_edit(
-    edit: Any, first: dict[str, Any], lines: int, kept: Callable[[bytes], Any]
+    edit: Any, first: dict[str, Any], lines: int, buffer_type: Callable[[bytes], Any]
 ) -> None:
     some = [samples.code(f"x = {n}\n" * lines, f"id-{n}") for n in range(30)]
     notebook = {**first, "cells": some, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     text = json.dumps(notebook, indent=1).encode()
-    base = Document.parse(kept(text))
+    base = Document.parse(buffer_type(text))
     before = compute_digest(base, new)
     assert bool(before.checkpoints) is not bool(first)
     splices = apply_operations(base, [edit], fresh_id=partial(next, iter("abc"))).splices

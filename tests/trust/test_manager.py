@@ -13,7 +13,7 @@ from nbformat.sign import MemorySignatureStore
 
 from jupyter_nbedit.notebook.operations import Insert
 from jupyter_nbedit.trust.manager import is_trusted
-from tests.handlers.error_checks import details, untouched
+from tests.handlers.error_checks import get_error, no_changes
 from tests.support import corpora, samples
 from tests.support.http import Local
 from tests.support.sampling import is_nightly
@@ -56,7 +56,7 @@ async def give_trust(local: Local) -> None:
     assert answer.status == 201, answer.body
 
 
-async def trusted(local: Local) -> bool:
+async def is_shown_as_trusted(local: Local) -> bool:
     """Ask Jupyter cell by cell; our own answer must be the same."""
     model = await local.contents(NAME)
     cells = [cell for cell in model["content"]["cells"] if cell["cell_type"] == "code"]
@@ -72,12 +72,12 @@ async def test_unwritten_bytes_are_not_signed(
 ) -> None:
     await give_trust(local)
     if is_refused:
-        details(await local.patch(NAME, REPLACE, DELETE_MISSING), 404, "cell_not_found")
+        get_error(await local.patch(NAME, REPLACE, DELETE_MISSING), 404, "cell_not_found")
     else:
         assert (await local.patch(NAME, REPLACE, dry_run=True)).status == 200
-    assert await trusted(local)
+    assert await is_shown_as_trusted(local)
     put(notebook, TEXT.replace(b"# Title", b"changed"))
-    assert not await trusted(local)
+    assert not await is_shown_as_trusted(local)
 
 
 @made_up_ids
@@ -106,13 +106,13 @@ async def test_the_notary_knows_a_notebook_after_any_number_of_edits(
         await give_trust(local)
         for _ in range(3):
             assert (await local.patch(NAME, INSERT)).status == 200
-            assert await trusted(local)
+            assert await is_shown_as_trusted(local)
     assert notary.store.db is database
     model = await local.contents(NAME)
     body = json.dumps({**model, "path": None}).encode()
     answer = await local.request("PUT", "api", "contents", NAME, body=body)
     assert answer.status == 200
-    assert await trusted(local)
+    assert await is_shown_as_trusted(local)
 
 
 class FullStore(MemorySignatureStore):
@@ -134,7 +134,7 @@ async def test_a_signature_that_cannot_be_stored_is_a_warning(
     notary.store = before
     assert (answer.status, len(answer.json["warnings"])) == (200, 1)
     assert samples.hash_of(notebook) == answer.json["hash"]
-    assert not await trusted(local)
+    assert not await is_shown_as_trusted(local)
 
 
 async def test_an_edit_is_refused_if_the_signing_secret_cannot_be_written(
@@ -143,8 +143,8 @@ async def test_an_edit_is_refused_if_the_signing_secret_cannot_be_written(
     notary = jp_serverapp.contents_manager.notary
     # Jupyter makes the file when it first signs a notebook.
     notary.secret_file = str(notebook.parent / "missing" / "secret")
-    with untouched(notebook.parent):
-        found = details(await local.patch(NAME, REPLACE), 500, "io_error")
+    with no_changes(notebook.parent):
+        found = get_error(await local.patch(NAME, REPLACE), 500, "io_error")
     assert found["applied"] is False
 
 
@@ -161,10 +161,10 @@ async def test_an_edit_that_could_lose_trust_waits_for_the_database(
     await give_trust(local)
     notary = jp_serverapp.contents_manager.notary
     before, notary.store = notary.store, LockedStore()  # type: ignore[no-untyped-call]
-    with untouched(notebook.parent):
-        details(await local.patch(NAME, REPLACE), 503, "busy")
+    with no_changes(notebook.parent):
+        get_error(await local.patch(NAME, REPLACE), 503, "busy")
     notary.store = before
-    assert await trusted(local)
+    assert await is_shown_as_trusted(local)
 
 
 def has_code(text: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""Trust over whole lives of notebooks: kept by every edit, won by none.
+"""Trust in random histories of notebooks: kept by every edit, gained by none.
 
 A history is a notebook and a few steps: edits of every kind, refused and dry ones, what outsiders
 write over it, what its user trusts and saves in Jupyter, copies, moves, and edits taken back.
@@ -35,7 +35,7 @@ from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.models import EditRequest, UndoRequest
 from jupyter_nbedit.notebook.operations import Operation
 from tests.support import samples
-from tests.support.sampling import is_nightly, run_seed
+from tests.support.sampling import get_seed, is_nightly
 from tests.support.services import EditingServices, ServiceBuilder
 
 HISTORIES = 20_000 if is_nightly() else 200
@@ -78,11 +78,11 @@ async def serve_folder() -> AsyncIterator[ServedFolder]:
         await services.close()
 
 
-def operations(*given: dict[str, Any]) -> list[Operation]:
-    return msgspec.convert(list(given), list[Operation])
+def operations(*fields: dict[str, Any]) -> list[Operation]:
+    return msgspec.convert(list(fields), list[Operation])
 
 
-class History:
+class TrustHistory:
     """One notebook's life, from a number."""
 
     def __init__(self, served: ServedFolder, number: int, counts: Counter[str]) -> None:
@@ -179,15 +179,15 @@ class History:
         if "dry_run" in more:
             assert after == before
         self.were_trusted[reply.edit_id] = trusted
-        self.trusted, said = self.served.judge(after)
+        self.trusted, is_shown_trusted = self.served.judge(after)
         # An edit may lead to what was trusted before, and cannot lose trust.
-        assert self.trusted == (trusted or said in self.signed)
+        assert self.trusted == (trusted or is_shown_trusted in self.signed)
         return True
 
     async def edit(self) -> None:
         batch = [self.operation() for _ in range(self.random.choice([1, 1, 2, 3]))]
-        done = await self.edited(*batch)
-        self.counts["edits" if done else "refused edits"] += 1
+        is_edited = await self.edited(*batch)
+        self.counts["edits" if is_edited else "refused edits"] += 1
 
     async def dry_run(self) -> None:
         await self.edited(self.operation(), dry_run=True)
@@ -213,7 +213,7 @@ class History:
     async def ask(self, request: UndoRequest) -> bool:
         """Ask for an edit to be taken back; tell whether it was."""
         try:
-            await self.served.services.undoing.undo(request)
+            await self.served.services.undo_service.undo(request)
         except NbEditError:
             return False
         return True
@@ -225,12 +225,12 @@ class History:
             # It is refused, or an outsider has restored what was there before.
             assert self.text == before
             return False
-        (newest,) = await self.served.services.ledger.list_page(self.path.name, limit=1)
+        (newest,) = await self.served.services.history.list_page(self.path.name, limit=1)
         assert newest.undoes is not None
         self.were_trusted[newest.edit_id] = trusted
-        self.trusted, said = self.served.judge(self.text)
+        self.trusted, is_shown_trusted = self.served.judge(self.text)
         was_trusted = self.were_trusted[newest.undoes]
-        assert self.trusted == (said in self.signed or (trusted and was_trusted))
+        assert self.trusted == (is_shown_trusted in self.signed or (trusted and was_trusted))
         self.counts["made again" if newest.kind == "redo" else "taken back"] += 1
         return True
 
@@ -239,7 +239,7 @@ class History:
         if self.random.random() < 0.5 and await self.taken_back(UndoRequest(path, redo=True)):
             return
         edits = [
-            edit.edit_id for edit in await self.served.services.ledger.list_page(path, limit=5)
+            edit.edit_id for edit in await self.served.services.history.list_page(path, limit=5)
         ]
         for edit in [None, self.random.choice([*edits, None])]:
             if await self.taken_back(UndoRequest(path, edit)):
@@ -272,9 +272,9 @@ class History:
     async def user_saves(self) -> None:
         """Save as JupyterLab does, what was shown, with one more output of the user's own."""
         model = await self.served.manager.get(self.path.name)
-        shown = [cell for cell in model["content"]["cells"] if cell["cell_type"] == "code"]
-        if shown:
-            cell = self.random.choice(shown)
+        cells = [cell for cell in model["content"]["cells"] if cell["cell_type"] == "code"]
+        if cells:
+            cell = self.random.choice(cells)
             made = self.output()
             # Running a cell replaces its outputs, and makes them trusted.
             cell["outputs"], cell["metadata"]["trusted"] = [nbformat.from_dict(made)], True
@@ -296,16 +296,16 @@ class History:
 
     async def check(self) -> None:
         text = self.text
-        self.trusted, said = self.served.judge(text)
+        self.trusted, is_shown_trusted = self.served.judge(text)
         if self.random.random() < 0.1:
             assert self.trusted == (await self.served.services.read(self.path.name)).trusted
         self.versions.append(text)
         if self.trusted:
-            self.signed.add(said)
+            self.signed.add(is_shown_trusted)
             assert set(outputs(text)) <= self.accepted
         self.counts["trusted" if self.trusted else "untrusted"] += 1
 
-    async def live(self) -> None:
+    async def run(self) -> None:
         self.text = self.notebook()
         await self.check()
         assert not self.trusted
@@ -320,19 +320,19 @@ class History:
         self.path.unlink()
 
 
-STEPS: dict[Callable[[History], Awaitable[None]], int] = {
-    History.edit: 10,
-    History.take_back: 4,
-    History.dry_run: 1,
-    History.refused: 1,
-    History.stale: 1,
-    History.outsider_restores: 2,
-    History.outsider_smuggles: 2,
-    History.outsider_lays_out: 1,
-    History.user_trusts: 2,
-    History.user_saves: 1,
-    History.duplicate: 1,
-    History.move: 1,
+STEPS: dict[Callable[[TrustHistory], Awaitable[None]], int] = {
+    TrustHistory.edit: 10,
+    TrustHistory.take_back: 4,
+    TrustHistory.dry_run: 1,
+    TrustHistory.refused: 1,
+    TrustHistory.stale: 1,
+    TrustHistory.outsider_restores: 2,
+    TrustHistory.outsider_smuggles: 2,
+    TrustHistory.outsider_lays_out: 1,
+    TrustHistory.user_trusts: 2,
+    TrustHistory.user_saves: 1,
+    TrustHistory.duplicate: 1,
+    TrustHistory.move: 1,
 }
 
 
@@ -342,16 +342,16 @@ def outputs(text: bytes) -> list[bytes]:
     return MARK.findall(json.dumps([cell.get("outputs", []) for cell in cells]).encode())
 
 
-def lives(numbers: range) -> Counter[str]:
+def run_histories(numbers: range) -> Counter[str]:
     """Live histories, each from its number; in a process of its own."""
     counts: Counter[str] = Counter()
 
     async def live_all() -> None:
         async with serve_folder() as served:
             for number in numbers:
-                history = History(served, number, counts)
+                history = TrustHistory(served, number, counts)
                 try:
-                    await history.live()
+                    await history.run()
                 except BaseException as error:
                     versions = [version.decode() for version in history.versions]
                     message = f"history {number}: {versions}"
@@ -362,14 +362,14 @@ def lives(numbers: range) -> Counter[str]:
 
 
 def test_no_history_gains_trust_and_no_edit_loses_it() -> None:
-    first = run_seed()
+    first = get_seed()
     if is_nightly():
         size = HISTORIES // PROCESSES
         ranges = [range(start, start + size) for start in range(first, first + HISTORIES, size)]
         with ProcessPoolExecutor(PROCESSES, multiprocessing.get_context("spawn")) as pool:
-            counts = sum(pool.map(lives, ranges), Counter[str]())
+            counts = sum(pool.map(run_histories, ranges), Counter[str]())
     else:
-        counts = lives(range(first, first + HISTORIES))
+        counts = run_histories(range(first, first + HISTORIES))
     print(f"{HISTORIES} histories: {dict(counts)}")
     assert counts["trusted"] > HISTORIES
     assert counts["untrusted"] > HISTORIES
@@ -381,7 +381,7 @@ def test_no_history_gains_trust_and_no_edit_loses_it() -> None:
 
 async def test_undo_does_not_trust_what_the_edit_had_removed() -> None:
     async with serve_folder() as served:
-        history = History(served, 1, Counter())
+        history = TrustHistory(served, 1, Counter())
         history.text = history.notebook()
         await history.check()
         evil = outputs(history.text)
@@ -392,7 +392,7 @@ async def test_undo_does_not_trust_what_the_edit_had_removed() -> None:
         await history.check()
         assert await history.edited({"op": "replace", "cell": "c1", "source": "# B"})
         assert history.trusted
-        edits = await served.services.ledger.list_page(history.path.name, limit=2)
+        edits = await served.services.history.list_page(history.path.name, limit=2)
         assert await history.taken_back(UndoRequest(history.path.name, edits[-1].edit_id))
         assert outputs(history.text) == evil
         assert not history.trusted
@@ -400,7 +400,7 @@ async def test_undo_does_not_trust_what_the_edit_had_removed() -> None:
 
 async def test_undo_of_the_older_of_two_edits_keeps_trust() -> None:
     async with serve_folder() as served:
-        history = History(served, 1, Counter())
+        history = TrustHistory(served, 1, Counter())
         history.text = history.notebook()
         await history.user_trusts()
         await history.check()

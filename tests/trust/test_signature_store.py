@@ -1,4 +1,4 @@
-"""Signatures on their way to the notary's database: known at once, committed together."""
+"""Signatures on their way to the notary's database: known at once, batched."""
 
 from __future__ import annotations
 
@@ -147,9 +147,7 @@ async def test_a_foreign_store_is_always_queried(notary: NotebookNotary, tmp_pat
     assert ("one", notary.algorithm) in store.asked
 
 
-async def test_a_memory_store_is_queried_if_it_is_not_empty(
-    notary: NotebookNotary,
-) -> None:
+async def test_a_memory_store_is_queried_if_it_is_not_empty(notary: NotebookNotary) -> None:
     notary.store = MemorySignatureStore()
     assert signature_store.is_empty(notary)
     signature_store.add(notary, "one")

@@ -1,4 +1,4 @@
-"""Windows show the same cells as the whole text, or say that they cannot."""
+"""A windowed scan finds the same cells as a full one, or reports that it cannot."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from jupyter_nbedit.notebook.lazy.scan import scan_cells
 from jupyter_nbedit.notebook.lazy.splice_view import SplicedView
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
 from tests.fuzz import scanners
-from tests.notebook.lazy.recording_buffer import Parked
+from tests.notebook.lazy.fake_buffer import FakeBuffer
 from tests.notebook.oracle import edit
 from tests.notebook.strategies import BOM, notebooks
 from tests.support import corpora
 from tests.support.sampling import is_nightly, seeded_random
 
 
-def written(cells: list[Any], **layout: Any) -> bytes:
+def build_notebook(cells: list[Any], **layout: Any) -> bytes:
     notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     return json.dumps(notebook, **{"indent": 1, **layout}).encode() + b"\n"
 
@@ -41,10 +41,10 @@ CELLS = [code(n) for n in range(40)]
 STEP = 1 if is_nightly() else 16
 
 
-def agree(text: bytes, window: int) -> bool:
+def assert_agrees(text: bytes, window: int) -> bool:
     """Check that windows show what the whole text shows; tell whether they suffice."""
     start = len(BOM) if text.startswith(BOM) else 0
-    seen = scan_cells(Parked(text), start, window)
+    seen = scan_cells(FakeBuffer(text), start, window)
     if seen is None:
         return False
     whole = Document.parse(text)
@@ -66,9 +66,9 @@ def test_a_windowed_scan_finds_the_same_cells_or_reports_that_it_cannot(
         Document.parse(text)
     except InvalidNotebook:
         with pytest.raises(InvalidNotebook):
-            Document.parse(Parked(text))
+            Document.parse(FakeBuffer(text))
         return
-    agree(text, window)
+    assert_agrees(text, window)
 
 
 def test_nearly_all_real_notebooks_are_scanned_in_windows() -> None:
@@ -76,11 +76,13 @@ def test_nearly_all_real_notebooks_are_scanned_in_windows() -> None:
     for path in corpora.notebooks()[::STEP]:
         text = path.read_bytes()
         scanners.compare_json(text)
-        if scanners.compare_ways(text) is None:
+        if scanners.compare_scanners(text) is None:
             continue
         for window in (300, 5_000, 100_000):
             if len(text) > window:
-                seen, whole = (seen + 1, whole) if agree(text, window) else (seen, whole + 1)
+                seen, whole = (
+                    (seen + 1, whole) if assert_agrees(text, window) else (seen, whole + 1)
+                )
     assert seen > 500 // STEP
     assert whole <= seen / 100
 
@@ -88,87 +90,95 @@ def test_nearly_all_real_notebooks_are_scanned_in_windows() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        written(CELLS),
-        written(CELLS, indent=4),
-        written(CELLS, indent="\t"),
-        written(CELLS).replace(b"\n", b"\r\n"),
-        BOM + written(CELLS),
-        b" \n" + written(CELLS),
-        written([code(n, source="ünïcödé \U0001f600") for n in range(40)], ensure_ascii=False),
-        written([code(0, source='"cells": [{'), *CELLS[1:]]),
-        b'{"other": {"cells": [{}], "x": "\\"cells\\": [{"}, ' + written(CELLS)[1:].lstrip(),
-        written([*CELLS[:20], code(20, source=["y\n"] * 2000), *CELLS[21:]]),
-        written([code(0, source=["y\n"] * 2000), *CELLS[1:]]),
+        build_notebook(CELLS),
+        build_notebook(CELLS, indent=4),
+        build_notebook(CELLS, indent="\t"),
+        build_notebook(CELLS).replace(b"\n", b"\r\n"),
+        BOM + build_notebook(CELLS),
+        b" \n" + build_notebook(CELLS),
+        build_notebook(
+            [code(n, source="ünïcödé \U0001f600") for n in range(40)], ensure_ascii=False
+        ),
+        build_notebook([code(0, source='"cells": [{'), *CELLS[1:]]),
+        b'{"other": {"cells": [{}], "x": "\\"cells\\": [{"}, ' + build_notebook(CELLS)[1:].lstrip(),
+        build_notebook([*CELLS[:20], code(20, source=["y\n"] * 2000), *CELLS[21:]]),
+        build_notebook([code(0, source=["y\n"] * 2000), *CELLS[1:]]),
         # Large cells are walked through by their members, whatever these are.
-        written([code(n, source=["y\n"] * 5000) for n in range(9)]),
-        written([code(n, source=["y\n"] * 5000, attachments={}) for n in range(9)]),
-        written([code(n, source=["y\n"] * 5000, other=n) for n in range(9)]),
-        written([code(n, source=["y\n"] * 5000) for n in range(9)]).replace(
+        build_notebook([code(n, source=["y\n"] * 5000) for n in range(9)]),
+        build_notebook([code(n, source=["y\n"] * 5000, attachments={}) for n in range(9)]),
+        build_notebook([code(n, source=["y\n"] * 5000, other=n) for n in range(9)]),
+        build_notebook([code(n, source=["y\n"] * 5000) for n in range(9)]).replace(
             b'"id":', b'"id": "first", "id":'
         ),
-        written([code(n, source=["y\n"] * 5000) for n in range(9)]).replace(b'"id"', b'"i\\u0064"'),
-        written([{"cell_type": "raw", "source": "y" * 20_000, "metadata": {}} for n in range(9)]),
-        written([*CELLS, code(40, source=["y\n"] * 2000)]),
+        build_notebook([code(n, source=["y\n"] * 5000) for n in range(9)]).replace(
+            b'"id"', b'"i\\u0064"'
+        ),
+        build_notebook(
+            [{"cell_type": "raw", "source": "y" * 20_000, "metadata": {}} for n in range(9)]
+        ),
+        build_notebook([*CELLS, code(40, source=["y\n"] * 2000)]),
         # On one line, whatever ends like a cell may be a part of one.
-        written([code(n, outputs=[{}] * 400) for n in range(40)], indent=None),
+        build_notebook([code(n, outputs=[{}] * 400) for n in range(40)], indent=None),
     ],
 )
 def test_a_windowed_scan_works_with_any_layout(text: bytes) -> None:
-    assert agree(text, 700)
+    assert assert_agrees(text, 700)
 
 
 @pytest.mark.parametrize(
     "text",
     [
         # nbformat takes what JSON does not.
-        written([*CELLS[:20], code(20, metadata={"x": float("nan")}), *CELLS[21:]]),
-        written([*CELLS[:20], code(20, source="\ud800"), *CELLS[21:]]),
-        written([*CELLS[:20], 1, *CELLS[21:]]),
-        written([]),
-        b'{"other": {"x": "' + b"y" * 2000 + b'"}, ' + written(CELLS)[1:].lstrip(),
-        written(CELLS).replace(b'"cells"', b'"c\\u0065lls"'),
+        build_notebook([*CELLS[:20], code(20, metadata={"x": float("nan")}), *CELLS[21:]]),
+        build_notebook([*CELLS[:20], code(20, source="\ud800"), *CELLS[21:]]),
+        build_notebook([*CELLS[:20], 1, *CELLS[21:]]),
+        build_notebook([]),
+        b'{"other": {"x": "' + b"y" * 2000 + b'"}, ' + build_notebook(CELLS)[1:].lstrip(),
+        build_notebook(CELLS).replace(b'"cells"', b'"c\\u0065lls"'),
         b"[]",
         b"",
     ],
 )
 def test_cells_that_windows_cannot_find_are_found_by_a_full_scan(text: bytes) -> None:
-    assert not agree(text, 700)
-    assert _found(Parked(text)) == _found(text)
+    assert not assert_agrees(text, 700)
+    assert _found(FakeBuffer(text)) == _found(text)
 
 
 def test_invalid_utf8_is_found_in_any_window() -> None:
-    text = bytearray(written(CELLS))
+    text = bytearray(build_notebook(CELLS))
     for at in map(text.index, (b"c5", b"c20", b"c39", b"x = 5", b"x = 20", b"x = 39")):
         spoilt = bytes(text[:at]) + b"\xff" + bytes(text[at + 1 :])
-        assert not agree(spoilt, 700)
-        assert _found(Parked(spoilt)) == _found(spoilt) == {}
+        assert not assert_agrees(spoilt, 700)
+        assert _found(FakeBuffer(spoilt)) == _found(spoilt) == {}
 
 
 def test_two_cells_arrays_are_refused_even_if_a_window_shows_only_one() -> None:
-    text = written(CELLS).replace(b'"metadata": {},\n "nbformat"', b'"cells": [],\n "nbformat"')
-    assert _found(Parked(text)) == _found(text) == {"member": "cells"}
+    text = build_notebook(CELLS).replace(
+        b'"metadata": {},\n "nbformat"', b'"cells": [],\n "nbformat"'
+    )
+    assert _found(FakeBuffer(text)) == _found(text) == {"member": "cells"}
 
 
-def _found(text: bytes | Parked) -> object:
+def _found(text: bytes | FakeBuffer) -> object:
     try:
         document = Document.parse(text)
-    except InvalidNotebook as refusal:
-        return refusal.details
+    except InvalidNotebook as error:
+        return error.details
     return str(document.cell_spans), str(document.heads), document.members
 
 
 def test_a_scan_reads_at_most_a_window_or_a_large_cell_twice_at_a_time() -> None:
-    text = Parked(written([code(n, source=["y = 1\n"] * 300) for n in range(3000)]))
+    text = FakeBuffer(build_notebook([code(n, source=["y = 1\n"] * 300) for n in range(3000)]))
     assert len(text) > 8 * CHUNK_BYTES
     document = Document.parse(text)
     assert document.text is text
     edit(document, {"op": "replace", "cell": "c1500", "source": "z"})
-    assert text.most_read <= CHUNK_BYTES + 100
+    assert text.largest_read <= CHUNK_BYTES + 100
 
 
 @pytest.fixture(scope="module")
 def ten_thousand() -> bytes:
-    return written([code(n, source=["y = 1\n"] * 9) for n in range(10_000)])
+    return build_notebook([code(n, source=["y = 1\n"] * 9) for n in range(10_000)])
 
 
 @pytest.mark.parametrize(
@@ -185,12 +195,12 @@ def ten_thousand() -> bytes:
 def test_an_edit_of_one_cell_resolves_few_other_cells(
     operation: dict[str, Any], ten_thousand: bytes
 ) -> None:
-    text = Parked(ten_thousand)
+    text = FakeBuffer(ten_thousand)
     document = Document.parse(text)
-    text.read = 0
+    text.total_read = 0
     applied = edit(document, operation)
     after = document.apply_splices(applied.splices)
-    assert text.read < len(text) / 6
+    assert text.total_read < len(text) / 6
     assert after == Document.parse(after.text[:]).bind(after.text)
 
 
@@ -204,7 +214,7 @@ def test_a_splice_view_reads_like_the_spliced_text() -> None:
             for start, stop in zip(cuts[::2], cuts[1::2], strict=True)
         ]
         whole = apply_splices(base, splices)
-        text = SplicedView(Parked(base), splices)
+        text = SplicedView(FakeBuffer(base), splices)
         assert len(text) == len(whole)
         assert b"".join(iterate_chunks(text)) == whole
         assert list(iterate_chunks(whole, len(whole))) == []
@@ -223,24 +233,24 @@ def test_a_splice_view_reads_like_the_spliced_text() -> None:
 
 def test_false_ends_of_cells_do_not_cause_an_endless_search() -> None:
     looks = "},{" * 2000
-    many = written(
+    many = build_notebook(
         [code(0), code(1), code(2, source=[looks]), *CELLS], indent=None, separators=(",", ":")
     )
-    few = written(
+    few = build_notebook(
         [code(0), code(1), code(2, source=["},{"]), *CELLS], indent=None, separators=(",", ":")
     )
-    assert agree(few, 400)
-    assert not agree(many, 400)
-    assert agree(many, 10_000)
+    assert assert_agrees(few, 400)
+    assert not assert_agrees(many, 400)
+    assert assert_agrees(many, 10_000)
 
 
 def test_windows_are_small_again_after_a_cell_larger_than_a_window() -> None:
     output = {"output_type": "display_data", "metadata": {}, "data": {"text/plain": "x" * 90}}
     large = {**code(0), "outputs": [output] * 40}
-    text = Parked(written([large, *CELLS * 20], indent=None, separators=(",", ":")))
+    text = FakeBuffer(build_notebook([large, *CELLS * 20], indent=None, separators=(",", ":")))
     assert len(text) > 60_000
     assert scan_cells(text, 0, 1000) is not None
-    assert text.most_read <= 16_000
+    assert text.largest_read <= 16_000
 
 
 def test_cells_may_have_irregular_spacing() -> None:
@@ -249,11 +259,11 @@ def test_cells_may_have_irregular_spacing() -> None:
     for number, part in enumerate(parts[3:]):
         text += (b" ,", b",\n ", b",")[number % 3] + part
     for window in (300, 500, 1000):
-        assert agree(text + b" ]}", window)
+        assert assert_agrees(text + b" ]}", window)
 
 
 def test_windows_are_smaller_if_cells_are_small() -> None:
-    assert agree(written([code(n, source="y" * 600) for n in range(600)]), 250_000)
+    assert assert_agrees(build_notebook([code(n, source="y" * 600) for n in range(600)]), 250_000)
 
 
 def test_a_notebook_without_cells_has_no_cell_to_find() -> None:
@@ -263,18 +273,18 @@ def test_a_notebook_without_cells_has_no_cell_to_find() -> None:
         b'{"x":[' + b",".join([b'{"cells":[{}]}'] * 100) + b'],"cells":[{"cell_type":"raw"}]}',
         b'{"x":' + strings + b',"cells":[]}' + b" " * 500,
     ):
-        assert scan_cells(Parked(text), 0, 400) is None
+        assert scan_cells(FakeBuffer(text), 0, 400) is None
 
 
 # Cells that nobody has looked for yet -----------------------------------------------------------
 
-TEXT = written([code(n, source=["x\n"] * (n % 7)) for n in range(60)])
+TEXT = build_notebook([code(n, source=["x\n"] * (n % 7)) for n in range(60)])
 KNOWN = list(Document.parse(TEXT).cell_spans)
 
 
 def unseen() -> CellSpans:
     """Return spans of which hardly any was found yet."""
-    seen = scan_cells(Parked(TEXT), 0, 900)
+    seen = scan_cells(FakeBuffer(TEXT), 0, 900)
     assert seen is not None
     return seen.cell_spans
 
@@ -294,7 +304,7 @@ def test_unresolved_cells_are_found_at_their_position() -> None:
                 spans, known = spans[first:last], known[first:last]
             elif way == 2:
                 by = chance.choice([0, 50])
-                moved = CellSpans(text=Parked(b" " * by + TEXT))
+                moved = CellSpans(text=FakeBuffer(b" " * by + TEXT))
                 moved.extend(spans[:first], by)
                 moved.extend(spans[last:], by)
                 assert moved == [Span(a + by, b + by) for a, b in known[:first] + known[last:]]
@@ -304,7 +314,7 @@ def test_unresolved_cells_are_found_at_their_position() -> None:
                 assert spans.count_ending_before(offset) == bisect_left(stops, offset)
                 assert spans.count_starting_at_or_before(offset) == bisect_right(starts, offset)
             else:
-                spans = spans.bind(Parked(TEXT) if chance.randrange(2) else TEXT)
+                spans = spans.bind(FakeBuffer(TEXT) if chance.randrange(2) else TEXT)
         assert len(spans) == len(known)
         assert spans == (known if chance.randrange(2) else CellSpans.from_spans(known))
 

@@ -1,4 +1,4 @@
-"""What taking back must give, whatever notebook and whatever edit it is."""
+"""What undo must produce, for any notebook and any edit."""
 
 from __future__ import annotations
 
@@ -23,39 +23,43 @@ Batch = list[dict[str, Any]]
 Save = Callable[[bytes], bytes]
 
 
-def kept(record: UndoRecord) -> UndoRecord:
+def store_and_load(record: UndoRecord) -> UndoRecord:
     """The record as the ledger gives it back."""
     return UndoRecord.decode(record.encode())
 
 
-def meaning(text: bytes) -> Any:
+def parse_values(text: bytes) -> Any:
     """What the notebook says, however it is written."""
     value = model.loads(text)
-    return {**value, "cells": [model.joined(cell) for cell in value["cells"]]}
+    return {**value, "cells": [model.join_source(cell) for cell in value["cells"]]}
 
 
-def cell_bytes(text: bytes) -> list[bytes]:
+def list_cell_bytes(text: bytes) -> list[bytes]:
     """The bytes of the cells, in order."""
     document = Document.parse(text)
     return [text[span.start : span.stop] for span in document.cell_spans]
 
 
-def cell_meanings(text: bytes) -> list[bytes]:
+def list_cell_values(text: bytes) -> list[bytes]:
     """What the cells say, however they are written."""
-    return [json.dumps(cell, sort_keys=True).encode() for cell in meaning(text)["cells"]]
+    return [json.dumps(cell, sort_keys=True).encode() for cell in parse_values(text)["cells"]]
 
 
-def done(document: Document, applied: EditPlan) -> bytes:
+def apply_plan(document: Document, applied: EditPlan) -> bytes:
     """What an edit gives; it says so truly."""
     text = apply_splices(document.text, applied.splices)
     after = Document.parse(text)
     assert applied.total_cells == len(after)
     for result in applied.results:
-        for told in [result] if result.cells is msgspec.UNSET else result.cells:
-            if told.index is not None and told.source is msgspec.UNSET:
-                cell = after.get_cell(told.index)
+        for cell_result in [result] if result.cells is msgspec.UNSET else result.cells:
+            if cell_result.index is not None and cell_result.source is msgspec.UNSET:
+                cell = after.get_cell(cell_result.index)
                 found = (cell.id, cell.cell_type, cell.source_hash)
-                assert found == (told.cell_id, told.cell_type, told.source_hash)
+                assert found == (
+                    cell_result.cell_id,
+                    cell_result.cell_type,
+                    cell_result.source_hash,
+                )
     return text
 
 
@@ -69,22 +73,24 @@ def check_newest(
     except NbEditError:
         return None
     text, before = apply_splices(document.text, applied.splices), document.text
-    after, record = Document.parse(text), kept(applied.build_record())
+    after, record = Document.parse(text), store_and_load(applied.build_record())
     # A cell that is deleted and made again in its place leaves no trace in the bytes.
     assert record.parts or text == before, label
 
     undone = revert(after, record, op="undo", exact=True)
-    assert done(after, undone) == before, label
-    redone = revert(document, kept(undone.build_record()), op="redo", exact=True)
-    assert done(document, redone) == text, label
-    again = revert(after, kept(redone.build_record()), op="undo", exact=True)
-    assert done(after, again) == before, label
-    accepted = revert(document, kept(applied.build_forward_record()), op="accept", exact=True)
-    assert done(document, accepted) == text, label
+    assert apply_plan(after, undone) == before, label
+    redone = revert(document, store_and_load(undone.build_record()), op="redo", exact=True)
+    assert apply_plan(document, redone) == text, label
+    again = revert(after, store_and_load(redone.build_record()), op="undo", exact=True)
+    assert apply_plan(after, again) == before, label
+    accepted = revert(
+        document, store_and_load(applied.build_forward_record()), op="accept", exact=True
+    )
+    assert apply_plan(document, accepted) == text, label
 
     # The way that older edits go: the white space between cells is all that may differ. Cells that
     # have no name of their own may not be told apart on it.
-    is_clear = is_named(document) and is_named(after)
+    is_clear = has_unique_ids(document) and has_unique_ids(after)
     try:
         by_cells = revert(after, replace(record, back=None), op="undo", exact=True)
     except UndoConflict as conflict:
@@ -92,9 +98,9 @@ def check_newest(
         whys = {cell["why"] for cell in conflict.details["cells"]}
         assert whys <= {"ambiguous", "no_place"}, label
         return after, record
-    text = done(after, by_cells)
-    assert meaning(text) == meaning(before), label
-    assert cell_bytes(text) == cell_bytes(before), label
+    text = apply_plan(after, by_cells)
+    assert parse_values(text) == parse_values(before), label
+    assert list_cell_bytes(text) == list_cell_bytes(before), label
     assert Document.parse(text).written_metadata == document.written_metadata, label
     assert not is_clear or by_cells.results == undone.results, label
     assert not is_clear or by_cells.changes == undone.changes, label
@@ -102,26 +108,26 @@ def check_newest(
     return after, record
 
 
-def edited(text: bytes, *operations: dict[str, Any]) -> tuple[bytes, UndoRecord]:
+def apply_edit(text: bytes, *operations: dict[str, Any]) -> tuple[bytes, UndoRecord]:
     """Return a notebook after an edit, and what is kept of the edit."""
     applied = edit(Document.parse(text), *operations)
-    return apply_splices(text, applied.splices), kept(applied.build_record())
+    return apply_splices(text, applied.splices), store_and_load(applied.build_record())
 
 
-def taken_back(text: bytes, record: UndoRecord) -> bytes:
+def undo_edit(text: bytes, record: UndoRecord) -> bytes:
     """What undo gives of a notebook that is not what the edit left."""
     document = Document.parse(text)
-    return done(document, revert(document, record, op="undo"))
+    return apply_plan(document, revert(document, record, op="undo"))
 
 
-def ids(document: Document) -> list[str]:
+def list_ids(document: Document) -> list[str]:
     """The ids of the cells, in order."""
     return [cell_id for cell_id, _ in document.heads if cell_id is not None]
 
 
-def is_named(document: Document) -> bool:
+def has_unique_ids(document: Document) -> bool:
     """Whether each cell has an id of its own."""
-    return len(set(ids(document))) == len(document)
+    return len(set(list_ids(document))) == len(document)
 
 
 def check_older(
@@ -133,13 +139,13 @@ def check_older(
     other cells; ``save`` is how they have written it anew, if they have.
     """
     try:
-        gives = taken_back(text, record)
-    except UndoConflict as refusal:
-        conflict = refusal
+        gives = undo_edit(text, record)
+    except UndoConflict as error:
+        conflict = error
     else:
 
         def cells(text: bytes) -> list[bytes]:
-            return cell_bytes(text) if save is None else cell_meanings(save(text))
+            return list_cell_bytes(text) if save is None else list_cell_values(save(text))
 
         parts = [part for part in record.parts if not part.of_notebook]
         was = [part.index_before for part in parts if part.index_before is not None]
@@ -149,9 +155,9 @@ def check_older(
         expected.update(cells(before.text[:])[at] for at in was)
         assert Counter(cells(gives)) == +expected
         if before.has_ids:
-            both = set(ids(before)) & set(ids(Document.parse(gives)))
-            after = [one for one in ids(Document.parse(gives)) if one in both]
-            assert after == [one for one in ids(before) if one in both]
+            both = set(list_ids(before)) & set(list_ids(Document.parse(gives)))
+            after = [one for one in list_ids(Document.parse(gives)) if one in both]
+            assert after == [one for one in list_ids(before) if one in both]
         return None
     assert not conflict.details["metadata"]
     reasons = {cell["why"] for cell in conflict.details["cells"]}

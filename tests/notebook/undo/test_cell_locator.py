@@ -1,4 +1,4 @@
-"""How cells and places are found again, and when they are not: never by a guess."""
+"""Recorded cells and gaps are located again, or reported as lost; never guessed."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.errors import UndoConflict
-from tests.notebook.undo.oracle import edited, taken_back
+from tests.notebook.undo.oracle import apply_edit, undo_edit
 from tests.support.samples import cells_of, notebook, raw
 
 JSON = dict[str, Any]
 
 
-def named(ids: str) -> bytes:
+def build_named(ids: str) -> bytes:
     """Return a notebook of cells that say their ids."""
     return notebook(*(raw(one, one) for one in ids))
 
 
-def unnamed(sources: str) -> bytes:
+def build_unnamed(sources: str) -> bytes:
     return notebook(*(raw(one) for one in sources), minor=4)
 
 
-def said(text: bytes) -> str:
+def join_sources(text: bytes) -> str:
     return "".join(cell["source"] for cell in cells_of(text))
 
 
@@ -39,7 +39,7 @@ def replace(cell: str | int) -> JSON:
     ("before", "operation", "now", "expected"),
     [
         *(
-            (named("abcde"), delete("c"), named(now), expected)
+            (build_named("abcde"), delete("c"), build_named(now), expected)
             for now, expected in [
                 ("abde", "abcde"),
                 ("ab1de", "abc1de"),
@@ -53,12 +53,12 @@ def replace(cell: str | int) -> JSON:
             ]
         ),
         # The start and the end are places for cells that stood there.
-        (named("abc"), delete("a", "c"), named("12"), "a12c"),
-        (named("abc"), delete("c", "a", "b"), named(""), "abc"),
-        (named("abc"), delete("c", "a", "b"), named("1"), "abc1"),
+        (build_named("abc"), delete("a", "c"), build_named("12"), "a12c"),
+        (build_named("abc"), delete("c", "a", "b"), build_named(""), "abc"),
+        (build_named("abc"), delete("c", "a", "b"), build_named("1"), "abc1"),
         # Without ids neighbours are told by what they say.
         *(
-            (unnamed("xxabxx"), delete(3), unnamed(now), expected)
+            (build_unnamed("xxabxx"), delete(3), build_unnamed(now), expected)
             for now, expected in [
                 ("xxaxx", "xxabxx"),
                 ("xxa", "xxab"),
@@ -67,10 +67,10 @@ def replace(cell: str | int) -> JSON:
             ]
         ),
         # Right after the edit it still is the place that has all its neighbours beside it.
-        (unnamed("xxbxxx"), delete(2), unnamed("xxxxx"), "xxbxxx"),
+        (build_unnamed("xxbxxx"), delete(2), build_unnamed("xxxxx"), "xxbxxx"),
         # A cell without an id is found beside a neighbour, or where it stood.
         *(
-            (unnamed("abc"), replace(1), unnamed(now), now.replace("X", "b"))
+            (build_unnamed("abc"), replace(1), build_unnamed(now), now.replace("X", "b"))
             for now in ("aXc", "1aXc", "1Xc", "1X2")
         ),
     ],
@@ -78,27 +78,27 @@ def replace(cell: str | int) -> JSON:
 def test_a_deleted_cell_is_restored_at_its_position(
     before: bytes, operation: JSON, now: bytes, expected: str
 ) -> None:
-    _, record = edited(before, operation)
+    _, record = apply_edit(before, operation)
 
-    assert said(taken_back(now, record)) == expected
+    assert join_sources(undo_edit(now, record)) == expected
 
 
 @pytest.mark.parametrize(
     ("before", "operation", "now", "conflict"),
     [
-        (named("abcde"), delete("c"), named(""), ("c", "no_place", None)),
-        (named("abcde"), delete("c"), named("123"), ("c", "no_place", None)),
-        (named("abc"), delete("b"), named("acb"), ("b", "ambiguous", 2)),
-        (unnamed("xxbxxx"), delete(2), unnamed("1xxxxxx2"), (None, "no_place", None)),
-        (unnamed("abc"), replace(1), unnamed("abc"), (None, "changed", 1)),
+        (build_named("abcde"), delete("c"), build_named(""), ("c", "no_place", None)),
+        (build_named("abcde"), delete("c"), build_named("123"), ("c", "no_place", None)),
+        (build_named("abc"), delete("b"), build_named("acb"), ("b", "ambiguous", 2)),
+        (build_unnamed("xxbxxx"), delete(2), build_unnamed("1xxxxxx2"), (None, "no_place", None)),
+        (build_unnamed("abc"), replace(1), build_unnamed("abc"), (None, "changed", 1)),
         # Another cell says the same, but it stands beside none of the neighbours.
-        (unnamed("abc"), replace(1), unnamed("ab1X"), (None, "ambiguous", None)),
-        (unnamed("abc"), replace(1), unnamed("X12c"), (None, "ambiguous", None)),
-        (unnamed("abc"), replace(1), unnamed("aXaX"), (None, "ambiguous", None)),
-        (unnamed("abc"), replace(1), unnamed("12"), (None, "gone", None)),
+        (build_unnamed("abc"), replace(1), build_unnamed("ab1X"), (None, "ambiguous", None)),
+        (build_unnamed("abc"), replace(1), build_unnamed("X12c"), (None, "ambiguous", None)),
+        (build_unnamed("abc"), replace(1), build_unnamed("aXaX"), (None, "ambiguous", None)),
+        (build_unnamed("abc"), replace(1), build_unnamed("12"), (None, "gone", None)),
         # An id that two cells have names neither.
         (
-            named("ab"),
+            build_named("ab"),
             replace("a"),
             notebook(raw("X", "a"), raw("b", "b"), raw("X", "a")),
             ("a", "ambiguous", None),
@@ -108,17 +108,17 @@ def test_a_deleted_cell_is_restored_at_its_position(
 def test_no_cell_or_gap_is_confused_with_another(
     before: bytes, operation: JSON, now: bytes, conflict: tuple[str | None, str, int | None]
 ) -> None:
-    _, record = edited(before, operation)
+    _, record = apply_edit(before, operation)
 
-    with pytest.raises(UndoConflict) as refusal:
-        taken_back(now, record)
-    [found] = refusal.value.details["cells"]
+    with pytest.raises(UndoConflict) as error:
+        undo_edit(now, record)
+    [found] = error.value.details["cells"]
     assert (found["cell_id"], found["why"], found["index"]) == conflict
 
 
 def test_neighbours_that_were_restored_earlier_are_recognized() -> None:
-    _, record = edited(
-        named("abcdef"),
+    _, record = apply_edit(
+        build_named("abcdef"),
         delete("b", "c"),
         {"op": "move", "cell": "e", "at": "start"},
         {"op": "insert", "after": "d", "cell_type": "raw", "source": "1", "id": "one"},
@@ -126,28 +126,28 @@ def test_neighbours_that_were_restored_earlier_are_recognized() -> None:
 
     text = notebook(*(raw(one, {"1": "one"}.get(one, one)) for one in "ea2d1f"))
 
-    assert said(taken_back(text, record)) == "abc2def"
+    assert join_sources(undo_edit(text, record)) == "abc2def"
 
 
 def test_the_remaining_one_of_two_identical_neighbours_is_not_chosen() -> None:
     insert = {"op": "insert", "before": 1, "cell_type": "raw", "source": "X"}
-    _, record = edited(unnamed("aXb"), insert)
+    _, record = apply_edit(build_unnamed("aXb"), insert)
 
-    assert said(taken_back(unnamed("aXXb"), record)) == "aXb"
-    with pytest.raises(UndoConflict) as refusal:
-        taken_back(unnamed("aXb"), record)
-    assert [one["why"] for one in refusal.value.details["cells"]] == ["ambiguous"]
+    assert join_sources(undo_edit(build_unnamed("aXXb"), record)) == "aXb"
+    with pytest.raises(UndoConflict) as error:
+        undo_edit(build_unnamed("aXb"), record)
+    assert [one["why"] for one in error.value.details["cells"]] == ["ambiguous"]
 
 
 def test_all_conflicts_are_reported_at_once_with_shortened_sources() -> None:
     patch = {"op": "set_metadata", "patch": {"k": 1, "l": 1, "m": 1}}
-    _, record = edited(named("abcd"), replace("a"), replace("b"), delete("d"), patch)
+    _, record = apply_edit(build_named("abcd"), replace("a"), replace("b"), delete("d"), patch)
     now = json.loads(notebook(raw("y" * 5000, "b"), metadata={"k": 2, "m": 1}))
 
-    with pytest.raises(UndoConflict) as refusal:
-        taken_back(json.dumps(now).encode(), record)
+    with pytest.raises(UndoConflict) as error:
+        undo_edit(json.dumps(now).encode(), record)
 
-    assert refusal.value.details == {
+    assert error.value.details == {
         "cells": [
             {"cell_id": "a", "index": None, "why": "gone"},
             {"cell_id": "b", "index": 0, "why": "changed", "source": "y" * 2000},

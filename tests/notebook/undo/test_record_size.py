@@ -1,4 +1,4 @@
-"""How much is kept of an edit: what it took away, once, and nothing that it left alone."""
+"""The size of an undo record: removed content once, untouched content never."""
 
 from __future__ import annotations
 

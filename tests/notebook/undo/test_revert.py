@@ -1,4 +1,4 @@
-"""Undo: of the newest edit to the byte, of an older one cell by cell, and never by halves."""
+"""Undo: all bytes for the newest edit, the cells of an older one, never by halves."""
 
 from __future__ import annotations
 
@@ -23,16 +23,21 @@ from tests.notebook import model
 from tests.notebook.oracle import edit
 from tests.notebook.strategies import Layout, layouts
 from tests.notebook.test_properties import cases
-from tests.notebook.test_stateful import CELL_OPERATIONS, SECTION_OPERATIONS, Drawn, rewritten
+from tests.notebook.test_stateful import (
+    CELL_OPERATIONS,
+    SECTION_OPERATIONS,
+    RandomOperations,
+    rewrite,
+)
 from tests.notebook.undo.oracle import (
     Batch,
     Save,
+    apply_edit,
     check_newest,
     check_older,
-    edited,
-    kept,
-    meaning,
-    taken_back,
+    parse_values,
+    store_and_load,
+    undo_edit,
 )
 from tests.support.samples import HTML_OUTPUT, cells_of, code, notebook, raw
 from tests.support.sampling import is_nightly, seeded_random
@@ -44,19 +49,17 @@ often = settings(max_examples=2000 if is_nightly() else 25)
 
 def usual(layout: Layout, seed: int, kinds: list[str]) -> tuple[Document, Batch]:
     """A notebook as many are, and a batch on it."""
-    document = Document.parse(Drawn(seed, 0).notebook(layout))
-    drawn = Drawn(seed, len(document))
+    document = Document.parse(RandomOperations(seed, 0).notebook(layout))
+    drawn = RandomOperations(seed, len(document))
     return document, [drawn.operation(kind) for kind in kinds]
 
 
 @given(cases())
-def test_undo_of_the_newest_edit_restores_all_bytes(
-    case: tuple[Document, Batch],
-) -> None:
+def test_undo_of_the_newest_edit_restores_all_bytes(case: tuple[Document, Batch]) -> None:
     check_newest("generated", *case)
 
 
-def unrelated(drawn: Drawn, left: Document, record: UndoRecord) -> Batch:
+def unrelated(drawn: RandomOperations, left: Document, record: UndoRecord) -> Batch:
     """Some work on cells that an edit has not changed, and on new ones."""
     own = {part.index for part in record.parts}
     free = [at for at in range(len(left)) if at not in own]
@@ -86,19 +89,19 @@ def test_undo_of_an_older_edit_restores_its_cells_and_leaves_all_others(
     assert found is not None
     left, record = found
     try:
-        work = unrelated(Drawn(seed + 1, len(left)), left, record)
+        work = unrelated(RandomOperations(seed + 1, len(left)), left, record)
         text = apply_splices(left.text, edit(left, *work).splices)
     except NbEditError:
         event("the work between was refused")
         text = left.text[:]
     save: Save | None = None
     if another is not None:
-        save = partial(rewritten, layout=another, change=lambda _: None)
+        save = partial(rewrite, layout=another, change=lambda _: None)
     now = text if save is None else save(text)
-    refused = check_older(before, left, record, now, save)
+    reasons = check_older(before, left, record, now, save)
     # Cells that look alike cannot be told apart without ids; nothing else is ever in the way.
-    assert refused is None or not before.has_ids
-    event(f"refused: {refused}")
+    assert reasons is None or not before.has_ids
+    event(f"refused: {reasons}")
 
 
 @often
@@ -113,10 +116,10 @@ def test_only_a_cell_changed_since_is_a_conflict(
     left, record = found
     parts = [part for part in record.parts if part.index is not None]
     assume(parts)
-    part = Drawn(seed, 0).random.choice(parts)
-    said = [left.get_cell(at).source for at in range(len(left))]
+    part = RandomOperations(seed, 0).random.choice(parts)
+    sources = [left.get_cell(at).source for at in range(len(left))]
     # Without ids another cell that says the same may have the same neighbours, too.
-    assume(before.has_ids or said.count(said[part.index or 0]) == 1)
+    assume(before.has_ids or sources.count(sources[part.index or 0]) == 1)
     cell: dict[str, Any] = {"cell": part.index}
     kind = left.heads[part.index or 0][1]
     change: dict[str, Any] = {
@@ -129,10 +132,10 @@ def test_only_a_cell_changed_since_is_a_conflict(
         text = apply_splices(left.text, edit(left, change).splices)
     except NbEditError:
         return
-    with pytest.raises(UndoConflict) as refusal:
-        taken_back(text, record)
-    assert refusal.value.details["metadata"] == []
-    cells = refusal.value.details["cells"]
+    with pytest.raises(UndoConflict) as error:
+        undo_edit(text, record)
+    assert error.value.details["metadata"] == []
+    cells = error.value.details["cells"]
     if before.has_ids:
         why = "gone" if how == "gone" else "changed"
         assert [(one["cell_id"], one["why"]) for one in cells] == [(part.cell_id, why)]
@@ -155,20 +158,20 @@ def patch(**members: Any) -> dict[str, Any]:
 
 def test_only_the_metadata_that_the_edit_changed_are_undone() -> None:
     before = notebook(metadata={"a": {"x": 1, "y": [1.0]}, "b": 1, "c": 1})
-    text, record = edited(before, patch(a={"x": 2}, b=None, d=1))
-    text, _ = edited(text, patch(c=2, e=3))
+    text, record = apply_edit(before, patch(a={"x": 2}, b=None, d=1))
+    text, _ = apply_edit(text, patch(c=2, e=3))
 
-    assert metadata(taken_back(text, record)) == {**metadata(before), "c": 2, "e": 3}
+    assert metadata(undo_edit(text, record)) == {**metadata(before), "c": 2, "e": 3}
 
 
 def test_metadata_changed_since_are_a_conflict() -> None:
-    text, record = edited(notebook(metadata={"a": 1, "b": 1}), patch(a=2, b=None, c=1))
-    text, _ = edited(text, patch(a=3, b=2, c=1))
+    text, record = apply_edit(notebook(metadata={"a": 1, "b": 1}), patch(a=2, b=None, c=1))
+    text, _ = apply_edit(text, patch(a=3, b=2, c=1))
 
-    with pytest.raises(UndoConflict) as refusal:
-        taken_back(text, record)
+    with pytest.raises(UndoConflict) as error:
+        undo_edit(text, record)
 
-    assert refusal.value.details == {"cells": [], "metadata": ["a", "b"]}
+    assert error.value.details == {"cells": [], "metadata": ["a", "b"]}
 
 
 @pytest.mark.parametrize(
@@ -180,15 +183,15 @@ def test_metadata_changed_since_are_a_conflict() -> None:
     ],
 )
 def test_added_metadata_are_removed(before: bytes) -> None:
-    text, record = edited(before, patch(a=2))
-    later, _ = edited(text, {"op": "insert", "at": "end", "cell_type": "raw", "source": "x"})
+    text, record = apply_edit(before, patch(a=2))
+    later, _ = apply_edit(text, {"op": "insert", "at": "end", "cell_type": "raw", "source": "x"})
 
-    assert taken_back(text, record) == before
-    assert model.loads(taken_back(later, record)).get("metadata") == model.loads(before).get(
+    assert undo_edit(text, record) == before
+    assert model.loads(undo_edit(later, record)).get("metadata") == model.loads(before).get(
         "metadata"
     )
-    gone, record = edited(taken_back(text, record), patch(a=2))
-    undone = revert(Document.parse(gone), record, op="undo")
+    later_text, record = apply_edit(undo_edit(text, record), patch(a=2))
+    undone = revert(Document.parse(later_text), record, op="undo")
     again = revert(Document.parse(before), undone.build_record(), op="redo")
     assert metadata(apply_splices(before, again.splices)) == {"a": 2}
 
@@ -205,7 +208,7 @@ THREE = [
 ]
 
 
-def said(text: bytes) -> tuple[str, int]:
+def join_sources(text: bytes) -> tuple[str, int]:
     return "".join(cell["source"] for cell in cells_of(text)), metadata(text)["k"]
 
 
@@ -230,38 +233,38 @@ def test_a_part_of_an_edit_can_be_undone_and_a_part_of_a_proposal_applied(
     record, offer = applied.build_record(), applied.build_forward_record()
 
     back = revert(Document.parse(text), record, op="undo", exact=exact, only=only)
-    done = revert(Document.parse(three()), offer, op="accept", exact=exact, only=only)
+    plan = revert(Document.parse(three()), offer, op="accept", exact=exact, only=only)
 
-    assert said(apply_splices(text, back.splices)) == undone
-    assert said(apply_splices(three(), done.splices)) == made
+    assert join_sources(apply_splices(text, back.splices)) == undone
+    assert join_sources(apply_splices(three(), plan.splices)) == made
     assert [(part.cell_id, part.index_before, part.index) for part in record.parts] == [
         ("a", 0, 0),
         ("b", 1, None),
         ("d", None, 2),
         (None, None, None),
     ]
-    shown = [part.invert() for part in offer.parts]
-    assert [(one.cell_id, one.before, one.after) for one in shown] == [
+    inverted_parts = [part.invert() for part in offer.parts]
+    assert [(one.cell_id, one.before, one.after) for one in inverted_parts] == [
         (one.cell_id, one.before, one.after) for one in record.parts
     ]
 
 
 def test_parts_that_are_not_undone_cause_no_conflict() -> None:
-    text, record = edited(three(), *THREE)
-    text, _ = edited(text, {"op": "replace", "cell": "a", "source": "else"}, patch(k=3))
+    text, record = apply_edit(three(), *THREE)
+    text, _ = apply_edit(text, {"op": "replace", "cell": "a", "source": "else"}, patch(k=3))
 
     document = Document.parse(text)
     applied = revert(document, record, op="undo", only={1, 2})
 
-    assert said(apply_splices(text, applied.splices)) == ("elsebc", 3)
+    assert join_sources(apply_splices(text, applied.splices)) == ("elsebc", 3)
 
 
 def test_the_result_of_each_cell_is_reported() -> None:
     before = notebook(code("x", "a", outputs=[HTML_OUTPUT]), raw("y", "b"), raw("z", "c"))
     insert = {"op": "insert", "at": "start", "cell_type": "raw", "source": "new", "id": "n"}
-    text, record = edited(before, {"op": "delete", "cell": "c"}, insert)
+    text, record = apply_edit(before, {"op": "delete", "cell": "c"}, insert)
     undone = revert(Document.parse(text), record, op="undo", exact=True)
-    text, record = edited(before, {"op": "clear_outputs", "all": True})
+    text, record = apply_edit(before, {"op": "clear_outputs", "all": True})
     back = revert(Document.parse(text), record, op="undo")
     again = revert(Document.parse(before), back.build_record(), op="redo")
 
@@ -283,7 +286,7 @@ def accept_in_parts(seed: int) -> str:
         applied = edit(before, *batch)
     except NbEditError:
         return "no batch"
-    offer = kept(applied.build_forward_record())
+    offer = store_and_load(applied.build_forward_record())
     numbers = list(range(len(offer.parts)))
     chance.shuffle(numbers)
     document = before
@@ -296,7 +299,9 @@ def accept_in_parts(seed: int) -> str:
             assert not before.has_ids, batch
             return "refused"
         document = Document.parse(apply_splices(document.text, accepted.splices))
-    assert meaning(document.text[:]) == meaning(apply_splices(before.text, applied.splices)), batch
+    assert parse_values(document.text[:]) == parse_values(
+        apply_splices(before.text, applied.splices)
+    ), batch
     return "accepted"
 
 
@@ -309,7 +314,7 @@ def test_a_batch_accepted_in_parts_in_any_order_ends_like_the_whole() -> None:
 
 
 def test_an_empty_edit_has_nothing_to_undo() -> None:
-    text, record = edited(three(), {"op": "move", "cell": "a", "at": "start"})
+    text, record = apply_edit(three(), {"op": "move", "cell": "a", "at": "start"})
 
     assert (text, record.parts, record.back) == (three(), [], [])
 
@@ -320,14 +325,14 @@ def test_cells_are_located_if_the_written_bytes_differ_from_the_planned_ones() -
     changed = {"op": "replace", "cell": "b", "source": "y"}
     record = replace(edit(Document.parse(text), emptied, changed).build_record(), back=None)
     # As a hook does that drops empty cells.
-    kept = Document.parse(notebook(code("y", "b"), code("mine", "c")))
+    stored_document = Document.parse(notebook(code("y", "b"), code("mine", "c")))
     with pytest.raises(UndoConflict):
-        revert(kept, record, op="undo", exact=True)
+        revert(stored_document, record, op="undo", exact=True)
 
 
 @pytest.mark.parametrize("text", [b"", b"\x02", b"\x01", b"\x01abc", ...])
 def test_an_invalid_record_is_refused(text: Any) -> None:
-    whole = edited(three(), *THREE)[1].encode()
+    whole = apply_edit(three(), *THREE)[1].encode()
     with pytest.raises(ValueError):  # noqa: PT011 -- whoever reads it catches any
         UndoRecord.decode(whole[:-9] if text is ... else text)
 

@@ -1,4 +1,4 @@
-"""What a cell gets back, and what of it stays as others have made it since."""
+"""What undo restores in a cell, and which later changes stay."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jupyter_nbedit.errors import UndoConflict
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.splices import apply_splices
 from jupyter_nbedit.notebook.undo.revert import revert
-from tests.notebook.undo.oracle import edited, taken_back
+from tests.notebook.undo.oracle import apply_edit, undo_edit
 from tests.support.samples import cells_of, code, markdown, notebook, raw
 
 JSON = dict[str, Any]
@@ -29,7 +29,7 @@ CLEAR = {"op": "replace", "cell": "a", "source": "x = 2"}
 PATCH = {"op": "set_metadata", "cell": "a", "patch": {"tags": ["u"], "n": 1}}
 
 
-def changed(text: bytes, index: int, **members: Any) -> bytes:
+def change_cell(text: bytes, index: int, **members: Any) -> bytes:
     """Return what JupyterLab saves after a person has worked on a cell; `...` takes one out."""
     content = json.loads(text)
     cell = {**content["cells"][index], **members}
@@ -76,31 +76,31 @@ def changed(text: bytes, index: int, **members: Any) -> bytes:
 def test_a_cell_gets_back_what_the_edit_removed_and_keeps_later_changes(
     operation: JSON, since: JSON, expected: JSON
 ) -> None:
-    text, record = edited(NOTEBOOK, operation)
+    text, record = apply_edit(NOTEBOOK, operation)
 
-    assert cells_of(taken_back(changed(text, 0, **since), record))[0] == expected
+    assert cells_of(undo_edit(change_cell(text, 0, **since), record))[0] == expected
 
 
 @pytest.mark.parametrize("n", [True, 2])
 def test_other_metadata_are_a_conflict(n: Any) -> None:
-    text, record = edited(NOTEBOOK, PATCH)
+    text, record = apply_edit(NOTEBOOK, PATCH)
 
     with pytest.raises(UndoConflict):
-        taken_back(changed(text, 0, metadata={"tags": ["u"], "n": n}), record)
+        undo_edit(change_cell(text, 0, metadata={"tags": ["u"], "n": n}), record)
 
 
 def test_members_removed_later_by_others_stay_removed() -> None:
-    before = changed(NOTEBOOK, 1, metadata={}, somebody="else")
-    text, record = edited(before, {"op": "replace", "cell": "b", "source": "x"})
-    text = changed(text, 1, metadata=..., somebody=...)
+    before = change_cell(NOTEBOOK, 1, metadata={}, somebody="else")
+    text, record = apply_edit(before, {"op": "replace", "cell": "b", "source": "x"})
+    text = change_cell(text, 1, metadata=..., somebody=...)
 
-    [_, cell] = cells_of(taken_back(text, record))
+    [_, cell] = cells_of(undo_edit(text, record))
 
     assert cell == {"cell_type": "markdown", "id": "b", "source": "# Title"}
 
 
 def test_a_cell_with_reordered_members_keeps_its_outputs() -> None:
-    text, record = edited(NOTEBOOK, KEEP)
+    text, record = apply_edit(NOTEBOOK, KEEP)
     content = json.loads(text)
     cell = content["cells"][0]
     content["cells"][0] = {name: cell[name] for name in sorted(cell, reverse=True)}
@@ -114,9 +114,9 @@ def test_a_cell_with_reordered_members_keeps_its_outputs() -> None:
 
 def test_an_id_added_by_a_later_save_stays() -> None:
     before = notebook(code("x = 1"), raw("y"))
-    text, record = edited(before, {"op": "replace", "cell": 0, "source": "x = 2"})
+    text, record = apply_edit(before, {"op": "replace", "cell": 0, "source": "x = 2"})
 
-    [cell, _] = cells_of(taken_back(changed(text, 0, id="given"), record))
+    [cell, _] = cells_of(undo_edit(change_cell(text, 0, id="given"), record))
 
     assert cell == {**cells_of(before)[0], "id": "given"}
 
@@ -139,22 +139,22 @@ PICTURE = {"image.png": {"image/png": "aGk="}}
 )
 def test_attachments_are_restored(first: JSON, operation: JSON) -> None:
     before = notebook(first, raw("y"))
-    text, record = edited(before, operation)
-    text, _ = edited(text, {"op": "insert", "at": "end", "cell_type": "raw", "source": "z"})
+    text, record = apply_edit(before, operation)
+    text, _ = apply_edit(text, {"op": "insert", "at": "end", "cell_type": "raw", "source": "z"})
 
-    assert cells_of(taken_back(text, record))[:2] == cells_of(before)
+    assert cells_of(undo_edit(text, record))[:2] == cells_of(before)
 
 
 def test_a_protected_cell_is_restored() -> None:
     protect = {"op": "set_metadata", "cell": "a", "patch": {"editable": False, "deletable": False}}
-    text, record = edited(NOTEBOOK, CLEAR, protect)
+    text, record = apply_edit(NOTEBOOK, CLEAR, protect)
 
-    assert taken_back(text, record) == NOTEBOOK
+    assert undo_edit(text, record) == NOTEBOOK
 
 
 def test_a_duplicate_name_in_a_cell_is_preserved() -> None:
     before = NOTEBOOK.replace(b'"id": "a"', b'"x": 1,\n   "x": 2,\n   "id": "a"')
-    text, record = edited(before, {"op": "replace", "cell": "a", "cell_type": "raw"})
-    text, _ = edited(text, {"op": "delete", "cell": "b"})
+    text, record = apply_edit(before, {"op": "replace", "cell": "a", "cell_type": "raw"})
+    text, _ = apply_edit(text, {"op": "delete", "cell": "b"})
 
-    assert b'"x": 1,\n   "x": 2,' in taken_back(text, record)
+    assert b'"x": 1,\n   "x": 2,' in undo_edit(text, record)

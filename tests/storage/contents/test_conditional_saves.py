@@ -1,4 +1,4 @@
-"""A save by JupyterLab that says which version of the notebook it is to replace."""
+"""A save by JupyterLab that names the version it replaces."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.storage.contents.locks import EXPECTED_HASH
-from tests.handlers.error_checks import untouched
+from tests.handlers.error_checks import no_changes
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client
 
@@ -44,7 +44,7 @@ def test_a_save_based_on_an_older_version_is_refused_and_the_edit_stays(
 ) -> None:
     loaded = load(live)
     reply = edit(live)
-    with untouched(notebook.parent):
+    with no_changes(notebook.parent):
         assert save(live, loaded, **{EXPECTED_HASH: reply["hash_before"]}).status == 409
     assert samples.hash_of(notebook) == reply["hash"]
     # One that says nothing is as it always was.

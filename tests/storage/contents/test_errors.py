@@ -1,4 +1,4 @@
-"""What a manager says when it fails, told without what nobody shall know."""
+"""Errors of a contents manager, reported without private details."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jupyter_server.services.contents.largefilemanager import AsyncLargeFileMana
 from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import Forbidden, NbEditError
-from tests.storage.conftest import NAME, Place, build_place, left_in
+from tests.storage.conftest import NAME, Root, build_root, list_names
 
 STORE = "https://key:secret@bucket.example/home/ada/a.ipynb"
 
@@ -19,7 +19,7 @@ class ClientError(Exception):
     """What stores in a network raise is of kinds of their own."""
 
 
-class Failing(AsyncLargeFileManager):
+class RaisingManager(AsyncLargeFileManager):
     """A manager whose store fails, and that tells it as most do."""
 
     error: Exception
@@ -57,17 +57,17 @@ class Failing(AsyncLargeFileManager):
 def test_every_failure_has_a_reason_and_no_text_of_the_store(
     tmp_path: Path, error: Exception, cause: Exception | None, reason: str
 ) -> None:
-    kind = type("Failing", (Failing,), {"error": error, "cause": cause})
-    place = build_place(tmp_path, kind)
+    kind = type("Failing", (RaisingManager,), {"error": error, "cause": cause})
+    place = build_root(tmp_path, kind)
     (place.root / NAME).write_text("{}")
-    with pytest.raises(NbEditError) as refused:
+    with pytest.raises(NbEditError) as raised_error:
         place.read()
-    assert refused.value.reason == reason
-    assert "ada" not in str(refused.value)
-    assert "secret" not in str(refused.value)
+    assert raised_error.value.reason == reason
+    assert "ada" not in str(raised_error.value)
+    assert "secret" not in str(raised_error.value)
 
 
-class Wrapping(AsyncLargeFileManager):
+class WrappingManager(AsyncLargeFileManager):
     """Tells what its hooks raise as a failure of its own, as Jupytext does."""
 
     async def save(self, model: dict[str, Any], path: str = "") -> Any:
@@ -77,28 +77,28 @@ class Wrapping(AsyncLargeFileManager):
             raise HTTPError(500, f"Unexpected error while saving file: {STORE}")  # noqa: B904
 
 
-@pytest.fixture(params=[AsyncLargeFileManager, Wrapping])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    return build_place(tmp_path, request.param)
+@pytest.fixture(params=[AsyncLargeFileManager, WrappingManager])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Root:
+    return build_root(tmp_path, request.param)
 
 
-def veto(place: Place, *said: Any) -> str:
+def veto(place: Root, *arguments: Any) -> str:
     """Have a pre-save hook refuse an edit; return what is told."""
 
     def hook(**_: Any) -> None:
-        raise HTTPError(400, *said)
+        raise HTTPError(400, *arguments)
 
     place.manager.register_pre_save_hook(hook)
-    with pytest.raises(Forbidden) as refused:
+    with pytest.raises(Forbidden) as error:
         place.edit()
-    return refused.value.message
+    return error.value.message
 
 
 NOTEBOOK = '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"),
+    ("arguments", "expected"),
     [
         (("Clear the outputs first.",), ": Clear the outputs first."),
         (("%d cells are too many", 7), ": 7 cells are too many."),
@@ -106,8 +106,8 @@ NOTEBOOK = '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
         (("odd %d", "x"), ": odd %d."),
         # What may name a place is not told.
         *(
-            ((said,), None)
-            for said in (
+            ((arguments,), None)
+            for arguments in (
                 "in /home/ada/a.ipynb",
                 "in '/home/ada'",
                 "/home/ada",
@@ -124,14 +124,14 @@ NOTEBOOK = '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
     ],
 )
 def test_the_message_of_a_hook_is_reported_if_it_contains_no_path(
-    place: Place, notebook: Path, said: tuple[Any, ...], shown: str | None
+    place: Root, notebook: Path, arguments: tuple[Any, ...], expected: str | None
 ) -> None:
     notebook.write_text(NOTEBOOK)
-    told = veto(place, *said)
-    if shown is None:
-        assert not said[0] or said[0] not in told
-        assert ":" not in told
+    error_message = veto(place, *arguments)
+    if expected is None:
+        assert not arguments[0] or arguments[0] not in error_message
+        assert ":" not in error_message
     else:
-        assert told.endswith(shown)
+        assert error_message.endswith(expected)
     assert notebook.read_text() == NOTEBOOK
-    assert left_in(place.root) == [NAME]
+    assert list_names(place.root) == [NAME]

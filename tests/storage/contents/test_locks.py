@@ -1,4 +1,4 @@
-"""Who waits for whom: the contents manager's own writes for ours, and ours for them."""
+"""The contents manager's writes and edits wait for each other."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage.contents.locks import get_unlocked_save, install_locks, is_stock
 from jupyter_nbedit.storage.files.storage import FileStorage
 from jupyter_nbedit.storage.locks import PathLocks
-from tests.handlers.error_checks import untouched
+from tests.handlers.error_checks import no_changes
 from tests.storage.conftest import NAME, run_other_tasks
 from tests.support import samples
 
@@ -79,7 +79,7 @@ async def test_a_method_of_the_manager_waits_for_an_edit(
     point = await checkpoint(manager)
     task = None
     async with locks.lock(str(root / NAME)):
-        with untouched(root):
+        with no_changes(root):
             task = asyncio.create_task(WRITES[what](manager, point))
             await run_other_tasks()
             assert not task.done()
@@ -121,14 +121,14 @@ async def test_an_edit_waits_for_a_method_of_the_manager(
     async with storage.lock(NAME):
         order.append("held")
         content = await storage.read(NAME)
-        written = await storage.write(
+        result = await storage.write(
             NAME, content, [Splice(len(content.text), len(content.text), b" ")]
         )
     await saving
     assert order == ["saved", "held"]
     assert len(samples.cells_of(content.text)) == 2000
     now = Path(manager.root_dir, NAME).read_bytes()  # noqa: ASYNC240
-    assert hashlib.sha256(now).hexdigest() == written.hash
+    assert hashlib.sha256(now).hexdigest() == result.hash
 
 
 async def test_other_files_are_saved_meanwhile(
@@ -168,19 +168,19 @@ async def test_a_save_that_waits_too_long_fails_with_an_http_error(
 ) -> None:
     other_server = PathLocks(tmp_path / "locks", logging.getLogger(__name__))
     async with other_server.lock(os.path.join(manager.root_dir, NAME)):  # noqa: PTH118
-        with pytest.raises(HTTPError) as refused:
+        with pytest.raises(HTTPError) as error:
             await WRITES["save"](manager, "")
-    assert refused.value.status_code == 503
+    assert error.value.status_code == 503
 
 
 async def test_the_manager_keeps_its_own_errors(manager: AsyncLargeFileManager) -> None:
     for path in ("../a.ipynb", "a\0.ipynb"):
-        with pytest.raises(HTTPError) as refused:
+        with pytest.raises(HTTPError) as error:
             await manager.save(model(SAVED), path)
-        assert refused.value.status_code in {400, 404}
-    with pytest.raises(HTTPError) as refused:
+        assert error.value.status_code in {400, 404}
+    with pytest.raises(HTTPError) as error:
         await manager.rename_file("second.ipynb", NAME)
-    assert refused.value.status_code == 409
+    assert error.value.status_code == 409
 
 
 async def test_a_method_that_calls_another_does_not_wait_for_itself(
@@ -200,7 +200,7 @@ async def test_a_method_that_calls_another_does_not_wait_for_itself(
     ]
 
 
-class Verifying(AsyncLargeFileManager):
+class VerifyingManager(AsyncLargeFileManager):
     """Reads each save back, in a task of its own, and may do so once more later."""
 
     later: asyncio.Task[Any] | None = None
@@ -224,7 +224,7 @@ async def test_a_save_in_several_tasks_does_not_wait_for_itself(
     locks: PathLocks, tmp_path: Path
 ) -> None:
     (tmp_path / NAME).write_bytes(TEXT)
-    manager = Verifying(root_dir=str(tmp_path))
+    manager = VerifyingManager(root_dir=str(tmp_path))
     install_locks(manager, locks)
     await manager.save(model(SAVED), NAME)
     # What goes on after the save waits like everybody else.
@@ -236,9 +236,7 @@ async def test_a_save_in_several_tasks_does_not_wait_for_itself(
     await manager.later
 
 
-def test_a_locked_method_is_still_a_coroutine_function(
-    manager: AsyncLargeFileManager,
-) -> None:
+def test_a_locked_method_is_still_a_coroutine_function(manager: AsyncLargeFileManager) -> None:
     assert inspect.iscoroutinefunction(manager.save)
     assert run_sync(manager.get)(NAME)["name"] == NAME
 

@@ -1,4 +1,4 @@
-"""A notebook as managers read it, and as bytes that stay the same."""
+"""A notebook as managers read it, and as stable bytes."""
 
 from __future__ import annotations
 

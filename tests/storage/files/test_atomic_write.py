@@ -1,4 +1,4 @@
-"""What can go wrong while a file is replaced: then it is as it was, and nothing lies beside it."""
+"""Failures during an atomic write: the file is unchanged, and nothing is left."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from tests.storage.conftest import (
     NAME,
     TEXT,
     AfterCall,
-    Others,
-    Place,
-    assert_as_it_was,
+    OtherProcesses,
+    Root,
+    assert_unchanged,
     is_file,
     is_folder,
-    left_in,
+    list_names,
 )
 
 
@@ -39,9 +39,9 @@ from tests.storage.conftest import (
     reason="only root may mount, with unshare for nobody else to see",
 )
 def test_a_mounted_notebook_is_refused_and_one_in_a_mounted_folder_is_not(
-    others: Others, public: Path
+    others: OtherProcesses, public: Path
 ) -> None:
-    alone, in_folder = others.do("edit_mounted", root=str(public))
+    alone, in_folder = others.run("edit_mounted", root=str(public))
     assert alone == ["not_a_plain_file", [NAME], TEXT.decode()]
     assert in_folder == ["edited", [NAME], EDITED.decode()]
 
@@ -56,10 +56,10 @@ def test_the_new_bytes_are_durable_before_the_rename(public: Path) -> None:
     job = f"from tests.storage.other_processes import edit; edit({str(public)!r})"
     command = ["strace", "-f", "--seccomp-bpf", "-y", "-o", str(log), "-e", f"trace={calls}"]
     command += [sys.executable, "-c", job]
-    done = subprocess.run(
+    process = subprocess.run(
         command, cwd=Path(__file__).parents[3], capture_output=True, timeout=120, check=False
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     assert path.read_bytes() == EDITED
     steps = [line.split(maxsplit=1)[1] for line in log.read_text().splitlines()]
     changes = [step for step in steps if str(public) in step and "O_RDONLY" not in step]
@@ -82,31 +82,31 @@ def test_the_new_bytes_are_durable_before_the_rename(public: Path) -> None:
     assert ".~" not in "".join(changes)
 
 
-def test_content_of_another_storage_is_not_written(place: Place, notebook: Path) -> None:
+def test_content_of_another_storage_is_not_written(place: Root, notebook: Path) -> None:
     with pytest.raises(TypeError):
         place.write(dataclasses.replace(place.read(), version=None))
-    assert_as_it_was(notebook)
+    assert_unchanged(notebook)
 
 
 def test_a_read_only_file_is_unchanged(
-    place: Place, notebook: Path, monkeypatch: pytest.MonkeyPatch
+    place: Root, notebook: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[tuple[object, int]] = []
+    access_calls: list[tuple[object, int]] = []
 
     def refuse(path: str, mode: int, **_: object) -> bool:
-        asked.append((path, mode))
+        access_calls.append((path, mode))
         return False
 
     monkeypatch.setattr(os, "access", refuse)
     with pytest.raises(Forbidden):
         place.edit()
-    assert asked == [(NAME, os.W_OK)]
-    assert_as_it_was(notebook)
+    assert access_calls == [(NAME, os.W_OK)]
+    assert_unchanged(notebook)
 
 
 @pytest.mark.parametrize("theirs", [lambda path: path.write_bytes(b"theirs"), os.mkfifo])
 def test_a_file_replaced_before_it_is_opened_is_unchanged(
-    place: Place, notebook: Path, after_call: AfterCall, theirs: Callable[[Path], object]
+    place: Root, notebook: Path, after_call: AfterCall, theirs: Callable[[Path], object]
 ) -> None:
     base = place.read()
 
@@ -118,12 +118,12 @@ def test_a_file_replaced_before_it_is_opened_is_unchanged(
     with pytest.raises(StaleContent):
         place.write(base)
     assert notebook.is_fifo() or notebook.read_bytes() == b"theirs"
-    assert left_in(place.root) == [NAME]
+    assert list_names(place.root) == [NAME]
 
 
 @pytest.mark.parametrize("theirs", [b"theirs", None], ids=["written", "removed"])
 def test_a_write_right_after_an_edit_is_not_mistaken_for_the_edit(
-    place: Place, notebook: Path, after_call: AfterCall, theirs: bytes | None
+    place: Root, notebook: Path, after_call: AfterCall, theirs: bytes | None
 ) -> None:
     def touch() -> None:
         assert notebook.read_bytes() == EDITED
@@ -133,15 +133,15 @@ def test_a_write_right_after_an_edit_is_not_mistaken_for_the_edit(
 
     # The old file has got the temporary name, which it loses when all is done.
     after_call("unlink", lambda name: str(name).startswith(".nbedit-"), touch)
-    written = place.edit()
-    assert (written.status, written.warnings) == (None, [])
+    result = place.edit()
+    assert (result.status, result.warnings) == (None, [])
     if theirs is not None:
         assert (place.read().text, place.read().hash) == (theirs, None)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
 def test_a_temporary_file_is_private_and_locked(
-    place: Place, notebook: Path, monkeypatch: pytest.MonkeyPatch
+    place: Root, notebook: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[tuple[int, int]] = []
     modes: list[int] = []
@@ -176,7 +176,7 @@ def test_a_temporary_file_is_private_and_locked(
 
 
 def test_a_failed_fsync_of_the_folder_is_reported(
-    place: Place, notebook: Path, after_call: AfterCall
+    place: Root, notebook: Path, after_call: AfterCall
 ) -> None:
     error = OSError(errno.EIO, "for the test")
     after_call("fsync", is_folder, error, error)
@@ -187,7 +187,7 @@ def test_a_failed_fsync_of_the_folder_is_reported(
 
 
 def test_background_work_starts_while_the_write_waits_for_the_disk(
-    place: Place, notebook: Path, monkeypatch: pytest.MonkeyPatch
+    place: Root, notebook: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[str] = []
     flushed: list[list[str]] = []

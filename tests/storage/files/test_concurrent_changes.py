@@ -1,4 +1,4 @@
-"""Notebooks in files, with other programs at work on them."""
+"""Notebooks in files that other programs change meanwhile."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from jupyter_nbedit.errors import (
 )
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES
 from jupyter_nbedit.storage.base import StaleContent
-from tests.storage.conftest import EDITED, NAME, TEXT, AfterCall, Place, assert_as_it_was, left_in
+from tests.storage.conftest import EDITED, NAME, TEXT, AfterCall, Root, assert_unchanged, list_names
 
 LARGE = TEXT + b" " * CHUNK_BYTES
 
 
-def test_a_file_with_two_hard_links_is_refused(place: Place, notebook: Path) -> None:
+def test_a_file_with_two_hard_links_is_refused(place: Root, notebook: Path) -> None:
     other = place.root / "other.ipynb"
     os.link(notebook, other)
     for name in (NAME, "other.ipynb"):
-        with pytest.raises(NotAPlainFile) as refused:
+        with pytest.raises(NotAPlainFile) as error:
             place.edit(name)
-        assert refused.value.details == {"links": 2}
+        assert error.value.details == {"links": 2}
     assert notebook.samefile(other)
     assert notebook.read_bytes() == TEXT
-    assert left_in(place.root) == [NAME, "other.ipynb"]
+    assert list_names(place.root) == [NAME, "other.ipynb"]
 
 
-def rewritten(path: Path) -> None:
+def rewrite(path: Path) -> None:
     """Change one character; size and time are as before."""
     before = path.stat()
     path.write_bytes(path.read_bytes().swapcase())
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
-def exchanged(path: Path) -> None:
+def replace_by_copy(path: Path) -> None:
     """Put another file of the same size and time in its place."""
     before = path.stat()
     other = path.with_name("other")
@@ -52,23 +52,23 @@ def exchanged(path: Path) -> None:
     other.replace(path)
 
 
-def appended(path: Path) -> None:
+def append(path: Path) -> None:
     with path.open("ab") as file:
         file.write(b"\n")
 
 
-def truncated(path: Path) -> None:
+def truncate(path: Path) -> None:
     path.write_bytes(b"")
 
 
-CHANGES = [rewritten, exchanged, appended, truncated]
+CHANGES = [rewrite, replace_by_copy, append, truncate]
 
 
 @pytest.mark.parametrize("text", [TEXT, LARGE], ids=["small", "large"])
 @pytest.mark.parametrize("age", ["young", "ours", "old"])
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_between_read_and_write_is_detected(  # noqa: PLR0913, PLR0917 -- every case of it
-    place: Place,
+    place: Root,
     notebook: Path,
     set_ahead: Callable[[float], None],
     change: Callable[[Path], None],
@@ -87,7 +87,7 @@ def test_a_change_between_read_and_write_is_detected(  # noqa: PLR0913, PLR0917 
     with pytest.raises(StaleContent):
         place.write(base)
     assert notebook.read_bytes() == theirs
-    assert left_in(place.root) == [NAME]
+    assert list_names(place.root) == [NAME]
     # What others have made of it is edited like any other file.
     place.edit()
     assert notebook.read_bytes() == theirs[:1] + b" " + theirs[1:]
@@ -95,7 +95,7 @@ def test_a_change_between_read_and_write_is_detected(  # noqa: PLR0913, PLR0917 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_during_the_write_is_detected(
-    place: Place, notebook: Path, after_call: AfterCall, change: Callable[[Path], None]
+    place: Root, notebook: Path, after_call: AfterCall, change: Callable[[Path], None]
 ) -> None:
     notebook.write_bytes(LARGE)
     base = place.read()
@@ -103,12 +103,12 @@ def test_a_change_during_the_write_is_detected(
     with pytest.raises(StaleContent):
         place.write(base)
     assert notebook.read_bytes() != LARGE
-    assert left_in(place.root) == [NAME]
+    assert list_names(place.root) == [NAME]
 
 
 @pytest.mark.parametrize("clock", ["of the file system", "slow"])
 def test_the_reliability_of_timestamps_is_detected_per_file_system(
-    place: Place, notebook: Path, monkeypatch: pytest.MonkeyPatch, clock: str
+    place: Root, notebook: Path, monkeypatch: pytest.MonkeyPatch, clock: str
 ) -> None:
     if clock == "slow":
         # Where changes share their times, the bytes of a large file are looked at again.
@@ -126,14 +126,14 @@ def test_the_reliability_of_timestamps_is_detected_per_file_system(
         place.edit()
         assert notebook.read_bytes() == LARGE[:1] + b" " + LARGE[1:]
     base = place.read()
-    rewritten(notebook)
+    rewrite(notebook)
     with pytest.raises(StaleContent):
         place.write(base)
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_large_file_is_read_only_as_it_was_opened(
-    place: Place, notebook: Path, change: Callable[[Path], None]
+    place: Root, notebook: Path, change: Callable[[Path], None]
 ) -> None:
     notebook.write_bytes(LARGE)
     content = place.read()
@@ -144,7 +144,7 @@ def test_a_large_file_is_read_only_as_it_was_opened(
 
 
 def test_a_replaced_large_file_stays_readable_in_its_old_version(
-    place: Place, notebook: Path
+    place: Root, notebook: Path
 ) -> None:
     notebook.write_bytes(LARGE)
     base = place.read()
@@ -154,7 +154,7 @@ def test_a_replaced_large_file_stays_readable_in_its_old_version(
 
 @pytest.mark.parametrize("state", ["ours", "touched", "replaced", "clock of seconds"])
 def test_the_hash_of_an_own_write_is_reused_until_another_writer_changes_the_file(
-    place: Place, notebook: Path, monkeypatch: pytest.MonkeyPatch, state: str
+    place: Root, notebook: Path, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
     notebook.write_bytes(LARGE)
     if state == "clock of seconds":
@@ -166,18 +166,18 @@ def test_the_hash_of_an_own_write_is_reused_until_another_writer_changes_the_fil
         monkeypatch.setattr(os, "utime", cut)
         monkeypatch.setattr(os, "supports_fd", {*os.supports_fd, cut})
     before = notebook.stat().st_mtime_ns
-    written = place.edit()
+    result = place.edit()
     assert notebook.stat().st_mtime_ns > before
     if state == "touched":
-        rewritten(notebook)
+        rewrite(notebook)
     if state == "replaced":
-        exchanged(notebook)
+        replace_by_copy(notebook)
     # Times that others may get as well prove nothing.
-    assert place.read().hash == (written.hash if state == "ours" else None)
+    assert place.read().hash == (result.hash if state == "ours" else None)
     assert place.read().text == notebook.read_bytes()
 
 
-def test_a_notebook_in_a_renamed_folder_does_not_reappear(place: Place) -> None:
+def test_a_notebook_in_a_renamed_folder_does_not_reappear(place: Root) -> None:
     folder = place.root / "folder"
     folder.mkdir()
     (folder / NAME).write_bytes(TEXT)
@@ -185,17 +185,17 @@ def test_a_notebook_in_a_renamed_folder_does_not_reappear(place: Place) -> None:
     folder.rename(place.root / "renamed")
     with pytest.raises(NotebookNotFound):
         place.write(base, f"folder/{NAME}")
-    assert left_in(place.root) == ["renamed"]
-    assert_as_it_was(place.root / "renamed" / NAME)
+    assert list_names(place.root) == ["renamed"]
+    assert_unchanged(place.root / "renamed" / NAME)
 
 
-def test_a_path_that_became_a_folder_is_unchanged(place: Place, notebook: Path) -> None:
+def test_a_path_that_became_a_folder_is_unchanged(place: Root, notebook: Path) -> None:
     base = place.read()
     notebook.unlink()
     notebook.mkdir()
     with pytest.raises((StaleContent, NbEditError)):
         place.write(base)
-    assert left_in(place.root) == [NAME]
+    assert list_names(place.root) == [NAME]
     assert notebook.is_dir()
 
 
@@ -212,7 +212,7 @@ def backup(notebook: Path) -> Path:
 
 
 def test_an_edit_waits_for_a_save_of_another_server(
-    place: Place, notebook: Path, backup: Path, after_call: AfterCall
+    place: Root, notebook: Path, backup: Path, after_call: AfterCall
 ) -> None:
     def save() -> None:
         notebook.write_bytes(SAVED)
@@ -224,26 +224,26 @@ def test_an_edit_waits_for_a_save_of_another_server(
 
 
 def test_a_save_of_another_server_after_the_read_is_not_overwritten(
-    place: Place, notebook: Path, after_call: AfterCall
+    place: Root, notebook: Path, after_call: AfterCall
 ) -> None:
     base = place.read()
     backup = notebook.with_name(f".~{NAME}")
     after_call("access", NAME, lambda: shutil.copy2(notebook, backup))
     with pytest.raises(StaleContent):
         place.write(base)
-    assert left_in(place.root) == sorted((NAME, backup.name))
+    assert list_names(place.root) == sorted((NAME, backup.name))
     assert notebook.read_bytes() == TEXT
 
 
 @pytest.mark.usefixtures("fast_clock")
-def test_the_wait_for_an_endless_save_ends(place: Place, notebook: Path, backup: Path) -> None:
+def test_the_wait_for_an_endless_save_ends(place: Root, notebook: Path, backup: Path) -> None:
     with pytest.raises(Busy):
         place.read()
     assert (notebook.read_bytes(), backup.read_bytes()) == (TEXT, TEXT)
 
 
 def test_a_backup_left_by_a_crash_is_not_mistaken_for_a_save(
-    place: Place, notebook: Path, backup: Path, set_ahead: Callable[[float], None]
+    place: Root, notebook: Path, backup: Path, set_ahead: Callable[[float], None]
 ) -> None:
     set_ahead(31)
     place.edit()

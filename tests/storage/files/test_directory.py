@@ -1,4 +1,4 @@
-"""What is done in a folder is done in the one that was opened, wherever its path leads by then."""
+"""Work in a folder uses the folder that was opened, wherever its path leads later."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tests.storage.conftest import (
     NAME,
     TEXT,
     AfterCall,
-    Place,
-    build_place,
+    Root,
+    build_root,
     is_file,
-    left_in,
+    list_names,
 )
 from tests.storage.seccomp import run_without
 
@@ -29,12 +29,12 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return build_place(tmp_path, links_outside_root=False)
+def place(tmp_path: Path) -> Root:
+    return build_root(tmp_path, links_outside_root=False)
 
 
 @pytest.fixture
-def inside(place: Place) -> Path:
+def inside(place: Root) -> Path:
     """Make a folder with a notebook in it, and a folder of the same form outside the root."""
     for folder in (place.root / "inside", place.root.parent / "outside"):
         for below in ("", "deep", "deep/deeper"):
@@ -50,27 +50,27 @@ def lead_elsewhere(folder: Path) -> None:
 
 
 def test_an_opened_folder_is_used_although_its_path_leads_elsewhere(
-    place: Place, inside: Path, after_call: AfterCall
+    place: Root, inside: Path, after_call: AfterCall
 ) -> None:
     after_call("fsync", is_file, lambda: lead_elsewhere(inside))
     place.edit(f"inside/{NAME}")
     moved = place.root / "moved"
     assert (moved / NAME).read_bytes() == EDITED
-    assert left_in(moved) == [NAME, "deep"]
+    assert list_names(moved) == [NAME, "deep"]
     assert (inside / NAME).read_bytes() == TEXT
-    assert left_in(inside) == [NAME, "deep"]
+    assert list_names(inside) == [NAME, "deep"]
 
 
-@pytest.mark.parametrize("refused", [{}, {"openat2": errno.ENOSYS}], ids=["openat2", "openat"])
+@pytest.mark.parametrize("errors", [{}, {"openat2": errno.ENOSYS}], ids=["openat2", "openat"])
 @pytest.mark.parametrize("below", ["", "deep/", "deep/deeper/"])
 @pytest.mark.parametrize("act", ["read", "write", "create"])
 def test_a_link_placed_on_the_path_meanwhile_is_not_followed(  # noqa: PLR0913, PLR0917 -- every case of it
-    place: Place,
+    place: Root,
     inside: Path,
     monkeypatch: pytest.MonkeyPatch,
     act: str,
     below: str,
-    refused: dict[str, int],
+    errors: dict[str, int],
 ) -> None:
     path, new = f"inside/{below}{NAME}", f"inside/{below}new.ipynb"
     base = place.read(path)
@@ -92,15 +92,15 @@ def test_a_link_placed_on_the_path_meanwhile_is_not_followed(  # noqa: PLR0913, 
         with pytest.raises((NotebookNotFound, StaleContent)):
             acts[act]()
 
-    run_without(refused, work)
+    run_without(errors, work)
     assert inside.is_symlink()
     assert (inside / below / NAME).read_bytes() == TEXT
-    assert left_in(inside) == [NAME, "deep"]
+    assert list_names(inside) == [NAME, "deep"]
     assert not (inside / below / "new.ipynb").exists()
 
 
 def test_a_link_that_replaces_the_file_is_not_read_or_replaced(
-    place: Place, notebook: Path, monkeypatch: pytest.MonkeyPatch
+    place: Root, notebook: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = place.read()
     (place.root / "other.ipynb").write_bytes(TEXT)
@@ -118,4 +118,4 @@ def test_a_link_that_replaces_the_file_is_not_read_or_replaced(
         place.write(base)
     assert notebook.is_symlink()
     assert (place.root / "other.ipynb").read_bytes() == TEXT
-    assert left_in(place.root) == [NAME, "other.ipynb"]
+    assert list_names(place.root) == [NAME, "other.ipynb"]

@@ -1,4 +1,4 @@
-"""Other programs write between a last look at a file and the moment in which it is replaced."""
+"""Other programs write between the last check of a file and its replacement."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 from jupyter_nbedit.errors import StorageFailure
 from jupyter_nbedit.storage.base import Content, StaleContent
-from tests.storage.conftest import EDITED, NAME, AfterCall, Place, is_file, left_in
+from tests.storage.conftest import EDITED, NAME, AfterCall, Root, is_file, list_names
 from tests.storage.seccomp import run_without
 from tests.support.waiting import wait_until
 
@@ -25,19 +25,19 @@ THEIRS, NEWER = b'{"cells": [2]}', b'{"cells": [3]}'
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has exchange here")
 
 
-def replaced(path: Path, text: bytes = THEIRS) -> None:
+def replace_file(path: Path, text: bytes = THEIRS) -> None:
     """Put another file there, as most programs save."""
     other = path.with_name("theirs")
     other.write_bytes(text)
     other.replace(path)
 
 
-def overwritten(path: Path) -> None:
+def overwrite_file(path: Path) -> None:
     path.write_bytes(THEIRS)
 
 
 @pytest.fixture
-def base(place: Place, notebook: Path) -> Content:
+def base(place: Root, notebook: Path) -> Content:
     """Read a file that was edited before: its times alone tell whether it has changed."""
     assert notebook.exists()
     assert place.edit().guard == "lease"
@@ -53,54 +53,54 @@ def guard(request: pytest.FixtureRequest) -> Iterator[str]:
     signal.signal(signal.SIGURG, before)
 
 
-def is_last_look(name: object) -> bool:
+def is_last_check(name: object) -> bool:
     """Return whether it is asked for the backup of a save, or for what came away afterwards."""
     return str(name).startswith((".~", ".nbedit-"))
 
 
-def test_two_files_are_exchanged(place: Place, notebook: Path, base: Content, guard: str) -> None:
+def test_two_files_are_exchanged(place: Root, notebook: Path, base: Content, guard: str) -> None:
     assert place.write(base).guard == guard
     assert notebook.read_bytes() == EDITED_TWICE
-    assert left_in(place.root) == [NAME]
+    assert list_names(place.root) == [NAME]
 
 
 def test_a_file_placed_after_the_last_check_is_restored(
-    place: Place, notebook: Path, base: Content, guard: str, after_call: AfterCall
+    place: Root, notebook: Path, base: Content, guard: str, after_call: AfterCall
 ) -> None:
     assert guard
-    after_call("stat", is_last_look, lambda: replaced(notebook))
+    after_call("stat", is_last_check, lambda: replace_file(notebook))
     with pytest.raises(StaleContent):
         place.write(base)
     assert notebook.read_bytes() == THEIRS
-    assert left_in(place.root) == [NAME]
+    assert list_names(place.root) == [NAME]
 
 
 def test_the_newest_of_files_placed_during_the_restore_is_kept(
-    place: Place, notebook: Path, base: Content, after_call: AfterCall
+    place: Root, notebook: Path, base: Content, after_call: AfterCall
 ) -> None:
-    turns = [lambda: replaced(notebook), int, lambda: replaced(notebook, NEWER)]
-    after_call("stat", is_last_look, *turns)
+    turns = [lambda: replace_file(notebook), int, lambda: replace_file(notebook, NEWER)]
+    after_call("stat", is_last_check, *turns)
     with pytest.raises(StaleContent):
         place.write(base)
     assert notebook.read_bytes() == NEWER
-    assert left_in(place.root) == [NAME]
+    assert list_names(place.root) == [NAME]
 
 
 @pytest.mark.parametrize("guard", ["exchange"], indirect=True)
 def test_in_place_write_after_last_check_is_restored_without_a_lease(
-    place: Place, notebook: Path, base: Content, guard: str, after_call: AfterCall
+    place: Root, notebook: Path, base: Content, guard: str, after_call: AfterCall
 ) -> None:
     assert guard
-    after_call("stat", is_last_look, lambda: overwritten(notebook))
+    after_call("stat", is_last_check, lambda: overwrite_file(notebook))
     with pytest.raises(StaleContent):
         place.write(base)
     assert notebook.read_bytes() == THEIRS
 
 
 def test_with_a_lease_a_writer_waits_and_writes_into_the_new_file(
-    place: Place, notebook: Path, base: Content, after_call: AfterCall
+    place: Root, notebook: Path, base: Content, after_call: AfterCall
 ) -> None:
-    thread = threading.Thread(target=overwritten, args=(notebook,))
+    thread = threading.Thread(target=overwrite_file, args=(notebook,))
     lease = f":{notebook.stat().st_ino} "
 
     def is_waited_for() -> bool:
@@ -112,40 +112,40 @@ def test_with_a_lease_a_writer_waits_and_writes_into_the_new_file(
         wait_until(is_waited_for, what="a program that waits for the lease")
         assert notebook.read_bytes() == EDITED
 
-    after_call("stat", is_last_look, begin)
+    after_call("stat", is_last_check, begin)
     with pytest.raises(StaleContent):
         place.write(base)
     thread.join()
     assert notebook.read_bytes() == THEIRS
-    assert left_in(place.root) == [NAME]
+    assert list_names(place.root) == [NAME]
 
 
 def test_a_deleted_file_does_not_reappear(
-    place: Place, notebook: Path, base: Content, after_call: AfterCall
+    place: Root, notebook: Path, base: Content, after_call: AfterCall
 ) -> None:
-    after_call("stat", is_last_look, notebook.unlink)
+    after_call("stat", is_last_check, notebook.unlink)
     with pytest.raises(StaleContent):
         place.write(base)
-    assert left_in(place.root) == []
+    assert list_names(place.root) == []
 
 
 @pytest.mark.parametrize("is_over", [True, False], ids=["once", "on and on"])
 def test_after_a_failing_call_the_old_file_is_restored_or_the_state_is_unknown(
-    place: Place, notebook: Path, base: Content, after_call: AfterCall, *, is_over: bool
+    place: Root, notebook: Path, base: Content, after_call: AfterCall, *, is_over: bool
 ) -> None:
     failures = [OSError(errno.EIO, "for the test")] * (1 if is_over else 9)
-    after_call("stat", is_last_look, int, *failures)
+    after_call("stat", is_last_check, int, *failures)
     with pytest.raises(StorageFailure) as raised:
         place.write(base)
     assert raised.value.details == {"applied": False if is_over else None}
     if is_over:
         assert notebook.read_bytes() == EDITED
     # Where nobody knows what has which name, none of the two is removed.
-    assert len(left_in(place.root)) == (1 if is_over else 2)
+    assert len(list_names(place.root)) == (1 if is_over else 2)
 
 
 def test_the_lease_yields_to_a_program_that_opens_the_file_for_writing(
-    place: Place, notebook: Path, base: Content, monkeypatch: pytest.MonkeyPatch
+    place: Root, notebook: Path, base: Content, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     control = fcntl.fcntl
     opened: list[BinaryIO] = []
@@ -164,7 +164,7 @@ def test_the_lease_yields_to_a_program_that_opens_the_file_for_writing(
 
 
 def test_an_edit_waits_for_a_program_that_has_the_file_open_for_writing(
-    place: Place, notebook: Path, base: Content, monkeypatch: pytest.MonkeyPatch
+    place: Root, notebook: Path, base: Content, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     control, file = fcntl.fcntl, notebook.open("r+b")
     is_asked: list[bool] = []
@@ -188,7 +188,7 @@ def test_an_edit_waits_for_a_program_that_has_the_file_open_for_writing(
 
 @pytest.mark.usefixtures("fast_clock")
 def test_the_wait_for_a_file_that_is_always_open_ends(
-    place: Place, notebook: Path, base: Content
+    place: Root, notebook: Path, base: Content
 ) -> None:
     with notebook.open("ab"):
         assert place.write(base).guard == "exchange"
@@ -197,23 +197,23 @@ def test_the_wait_for_a_file_that_is_always_open_ends(
 
 @pytest.mark.parametrize("code", [errno.ENOSYS, errno.EPERM])
 def test_without_exchange_a_last_check_keeps_out_of_band_changes(
-    place: Place, notebook: Path, base: Content, after_call: AfterCall, code: int
+    place: Root, notebook: Path, base: Content, after_call: AfterCall, code: int
 ) -> None:
-    after_call("fsync", is_file, lambda: overwritten(notebook))
+    after_call("fsync", is_file, lambda: overwrite_file(notebook))
 
     def edit() -> None:
         with pytest.raises(StaleContent):
             place.write(base)
         assert notebook.read_bytes() == THEIRS
-        assert left_in(place.root) == [NAME]
+        assert list_names(place.root) == [NAME]
         assert place.edit().guard == "compare"
 
     run_without({"renameat2": code}, edit)
     assert notebook.read_bytes() == THEIRS[:1] + b" " + THEIRS[1:]
-    assert left_in(place.root) == [NAME]
+    assert list_names(place.root) == [NAME]
 
 
-def test_a_failing_exchange_changes_nothing(place: Place, notebook: Path, base: Content) -> None:
+def test_a_failing_exchange_changes_nothing(place: Root, notebook: Path, base: Content) -> None:
     def edit() -> None:
         with pytest.raises(StorageFailure) as raised:
             place.write(base)
@@ -221,11 +221,11 @@ def test_a_failing_exchange_changes_nothing(place: Place, notebook: Path, base: 
 
     run_without({"renameat2": errno.EIO}, edit)
     assert notebook.read_bytes() == EDITED
-    assert left_in(place.root) == [NAME]
+    assert list_names(place.root) == [NAME]
 
 
 def test_a_program_that_waits_for_the_lease_does_not_end_this_process(
-    place: Place, notebook: Path
+    place: Root, notebook: Path
 ) -> None:
     stop = threading.Event()
 
@@ -246,4 +246,4 @@ def test_a_program_that_waits_for_the_lease_does_not_end_this_process(
     finally:
         stop.set()
         thread.join()
-    assert left_in(place.root) == [NAME]
+    assert list_names(place.root) == [NAME]

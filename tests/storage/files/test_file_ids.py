@@ -1,4 +1,4 @@
-"""An edit and the record of the file's inode, when one of the two cannot be made."""
+"""An edit and the record of the file's inode, if one of the two fails."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tests.storage.conftest import (
     NAME,
     TEXT,
     AfterCall,
-    Place,
-    build_place,
+    Root,
+    build_root,
     is_file,
-    left_in,
+    list_names,
 )
 from tests.support.waiting import wait_until
 
 
-class Known:
+class FakeFileStatus:
     """What a file's ``stat`` is to the manager."""
 
     def __init__(self, status: os.stat_result) -> None:
@@ -34,7 +34,7 @@ class Known:
         self.mtime = status.st_mtime_ns
 
 
-class Ids:
+class FakeFileIdManager:
     """As much of a manager of file ids as we touch; `tests/setups` has the real ones."""
 
     def __init__(self, database: Path) -> None:
@@ -42,8 +42,8 @@ class Ids:
         columns = "id TEXT, path TEXT, ino INTEGER UNIQUE, crtime INTEGER, mtime INTEGER"
         self.con.execute(f"CREATE TABLE Files ({columns})")
 
-    def _parse_raw_stat(self, status: os.stat_result) -> Known:
-        return Known(status)
+    def _parse_raw_stat(self, status: os.stat_result) -> FakeFileStatus:
+        return FakeFileStatus(status)
 
     def add(self, number: str, path: Path) -> None:
         status = path.stat()
@@ -58,18 +58,20 @@ class Ids:
 
 
 @pytest.fixture
-def ids(tmp_path: Path) -> Iterator[Ids]:
-    ids = Ids(tmp_path / "ids.db")
+def ids(tmp_path: Path) -> Iterator[FakeFileIdManager]:
+    ids = FakeFileIdManager(tmp_path / "ids.db")
     yield ids
     ids.con.close()
 
 
 @pytest.fixture
-def place(tmp_path: Path, ids: Ids) -> Place:
-    return build_place(tmp_path, file_id_manager=ids)
+def place(tmp_path: Path, ids: FakeFileIdManager) -> Root:
+    return build_root(tmp_path, file_id_manager=ids)
 
 
-def test_the_file_id_record_follows_the_file(place: Place, notebook: Path, ids: Ids) -> None:
+def test_the_file_id_record_follows_the_file(
+    place: Root, notebook: Path, ids: FakeFileIdManager
+) -> None:
     ids.add("one", notebook)
     assert place.edit().warnings == []
     assert notebook.read_bytes() == EDITED
@@ -77,7 +79,7 @@ def test_the_file_id_record_follows_the_file(place: Place, notebook: Path, ids: 
 
 
 def test_a_record_that_cannot_be_written_is_reported_and_the_edit_is_kept(
-    place: Place, notebook: Path, ids: Ids, tmp_path: Path
+    place: Root, notebook: Path, ids: FakeFileIdManager, tmp_path: Path
 ) -> None:
     ids.add("one", notebook)
     other = sqlite3.connect(tmp_path / "ids.db")
@@ -93,7 +95,7 @@ def test_a_record_that_cannot_be_written_is_reported_and_the_edit_is_kept(
 @pytest.mark.parametrize("is_made", [False, True], ids=["before", "with the exchange"])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_loop_that_closes_during_an_edit_leaves_no_waiting_thread(
-    place: Place, notebook: Path, after_call: AfterCall, *, is_made: bool
+    place: Root, notebook: Path, after_call: AfterCall, *, is_made: bool
 ) -> None:
     loop, has_ended = asyncio.new_event_loop(), threading.Event()
     storage = loop.run_until_complete(place.storages.resolve(NAME))
@@ -114,7 +116,7 @@ def test_a_loop_that_closes_during_an_edit_leaves_no_waiting_thread(
     if not is_made:
         loop.close()
         has_ended.set()
-    wait_until(lambda: left_in(place.root) == [NAME], what="the edit's thread to go on")
+    wait_until(lambda: list_names(place.root) == [NAME], what="the edit's thread to go on")
     assert notebook.read_bytes() == (EDITED if is_made else TEXT)
     if is_made:
         loop.run_until_complete(edit)

@@ -1,4 +1,4 @@
-"""File systems that take names for the same that differ, have no links, or a clock that is slow."""
+"""File systems with equal names, without links, or with a coarse clock."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any
 
 import pytest
 
-from tests.storage.conftest import Others
+from tests.storage.conftest import OtherProcesses
 from tests.storage.mounted_filesystems import KINDS
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_edits_on_each_file_system_find_what_the_contents_manager_finds(
-    others: Others, tmp_path: Path, kind: str
+    others: OtherProcesses, tmp_path: Path, kind: str
 ) -> None:
     if os.geteuid() != 0 or shutil.which("unshare") is None:
         pytest.skip("only root may mount a file system, with unshare for nobody else to see")
-    facts: dict[str, Any] | str = others.do("edits_on", kind=kind, folder=str(tmp_path))
+    facts: dict[str, Any] | str = others.run("edit_on_file_system", kind=kind, folder=str(tmp_path))
     if isinstance(facts, str):
         pytest.skip(f"there is no {kind} here: {facts}")
     assert facts["texts"] == ['{ "cells": []}', '{  "cells": []}', '{   "cells": []}']
     assert facts["newer"] == [True] * 3
     assert facts["guard"] == KINDS[kind].guard or KINDS[kind].guard is None
     assert facts["created"] == '{"cells": []}'
-    there = {name for name, shown in facts["theirs"].items() if shown}
+    there = {name for name, is_found in facts["theirs"].items() if is_found}
     assert {"a.ipynb", "caf\u00e9.ipynb"} <= there
     for name, outcome in facts["ours"].items():
         if not name.endswith(".ipynb"):

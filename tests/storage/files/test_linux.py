@@ -1,4 +1,4 @@
-"""Where the system, a container or a file system refuses a call, all is done in another way."""
+"""Alternatives where the system, a container or a file system refuses a call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from jupyter_nbedit.errors import NoSpace, NotebookExists, StorageFailure
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES
-from tests.storage.conftest import EDITED, NAME, TEXT, AfterCall, Place, is_file, left_in
+from tests.storage.conftest import EDITED, NAME, TEXT, AfterCall, Root, is_file, list_names
 from tests.storage.seccomp import CALLS, run_without
 
 LARGE = b"{" + b" " * (9 * CHUNK_BYTES) + b"}"
@@ -33,7 +33,7 @@ def work_without(
 
 
 def test_edits_and_creates_work_without_the_system_call(
-    place: Place, notebook: Path, work_without: Callable[[Callable[[], object]], object]
+    place: Root, notebook: Path, work_without: Callable[[Callable[[], object]], object]
 ) -> None:
     def work() -> None:
         assert place.edit().guard == "compare"
@@ -47,12 +47,12 @@ def test_edits_and_creates_work_without_the_system_call(
 
     work_without(work)
     assert (place.root / "new.ipynb").read_bytes() == TEXT
-    assert left_in(place.root) == [NAME, "new.ipynb"]
+    assert list_names(place.root) == [NAME, "new.ipynb"]
 
 
 @pytest.mark.parametrize("links", [True, False], ids=["links", "no links"])
 def test_without_exclusive_rename_a_new_file_replaces_nothing(
-    place: Place, after_call: AfterCall, monkeypatch: pytest.MonkeyPatch, *, links: bool
+    place: Root, after_call: AfterCall, monkeypatch: pytest.MonkeyPatch, *, links: bool
 ) -> None:
     def refuse_links(source: str, target: str, **_: object) -> None:
         raise OSError(errno.EPERM, os.strerror(errno.EPERM), source, None, target)
@@ -69,11 +69,11 @@ def test_without_exclusive_rename_a_new_file_replaces_nothing(
         assert theirs.read_bytes() == b"theirs"
 
     refuse(errno.ENOSYS, "renameat2")(work)
-    assert left_in(place.root) == [NAME, "b.ipynb"]
+    assert list_names(place.root) == [NAME, "b.ipynb"]
 
 
 def test_a_temporary_name_that_cannot_be_removed_at_once_is_harmless(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: Root, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def work() -> None:
         monkeypatch.setattr(os, "unlink", _fail)
@@ -81,7 +81,7 @@ def test_a_temporary_name_that_cannot_be_removed_at_once_is_harmless(
 
     refuse(errno.ENOSYS, "renameat2")(work)
     assert (place.root / NAME).read_bytes() == TEXT
-    assert len(left_in(place.root)) == 2
+    assert len(list_names(place.root)) == 2
 
 
 def _fail(*_: object, **__: object) -> None:
@@ -90,7 +90,7 @@ def _fail(*_: object, **__: object) -> None:
 
 @pytest.mark.parametrize("code", [errno.EIO, errno.ENOSYS], ids=["rename", "link"])
 def test_a_failing_disk_creates_no_file(
-    place: Place, monkeypatch: pytest.MonkeyPatch, code: int
+    place: Root, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     def work() -> None:
         monkeypatch.setattr(os, "link", _fail)
@@ -99,11 +99,11 @@ def test_a_failing_disk_creates_no_file(
         assert failure.value.details == {"applied": False}
 
     refuse(code, "renameat2")(work)
-    assert left_in(place.root) == []
+    assert list_names(place.root) == []
 
 
 def test_missing_disk_space_is_reported_before_anything_is_written(
-    place: Place, notebook: Path
+    place: Root, notebook: Path
 ) -> None:
     notebook.write_bytes(LARGE)
 
@@ -113,12 +113,12 @@ def test_missing_disk_space_is_reported_before_anything_is_written(
 
     refuse(errno.ENOSPC, "fallocate")(work)
     assert notebook.read_bytes() == LARGE
-    assert left_in(place.root) == [NAME]
+    assert list_names(place.root) == [NAME]
 
 
 @pytest.mark.parametrize("code", [errno.EIO, errno.EBADF])
 def test_a_refused_early_writeback_is_left_to_the_final_fsync(
-    place: Place, notebook: Path, code: int
+    place: Root, notebook: Path, code: int
 ) -> None:
     notebook.write_bytes(LARGE)
 
@@ -131,4 +131,4 @@ def test_a_refused_early_writeback_is_left_to_the_final_fsync(
 
     refuse(code, "sync_file_range")(work)
     assert notebook.stat().st_size == len(LARGE) + (code == errno.EIO)
-    assert left_in(place.root) == [NAME]
+    assert list_names(place.root) == [NAME]

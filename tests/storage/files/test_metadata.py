@@ -1,4 +1,4 @@
-"""What a file has besides its bytes stays, but for its time."""
+"""Metadata of a file other than its time is kept."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.storage.conftest import EDITED, Place
+from tests.storage.conftest import EDITED, Root
 
 NO_ID = 0xFFFFFFFF
 
@@ -19,7 +19,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o664, 0o777, 0o2664, 0o4755])
 @pytest.mark.parametrize("umask", [0o000, 0o077])
-def test_the_file_mode_is_kept(place: Place, notebook: Path, mode: int, umask: int) -> None:
+def test_the_file_mode_is_kept(place: Root, notebook: Path, mode: int, umask: int) -> None:
     notebook.chmod(mode)
     before = os.umask(umask)
     try:
@@ -32,7 +32,7 @@ def test_the_file_mode_is_kept(place: Place, notebook: Path, mode: int, umask: i
 
 @as_root
 @pytest.mark.parametrize("mode", [0o640, 0o6750])
-def test_the_owner_and_the_group_are_kept(place: Place, notebook: Path, mode: int) -> None:
+def test_the_owner_and_the_group_are_kept(place: Root, notebook: Path, mode: int) -> None:
     os.chown(notebook, 1234, 2345)
     notebook.chmod(mode)
     place.edit()
@@ -40,7 +40,7 @@ def test_the_owner_and_the_group_are_kept(place: Place, notebook: Path, mode: in
     assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (1234, 2345, mode)
 
 
-def test_the_group_of_the_folder_is_not_applied(place: Place, notebook: Path) -> None:
+def test_the_group_of_the_folder_is_not_applied(place: Root, notebook: Path) -> None:
     groups = [group for group in os.getgroups() if group != notebook.stat().st_gid]
     if os.geteuid() == 0:
         groups = [2345]
@@ -53,15 +53,15 @@ def test_the_group_of_the_folder_is_not_applied(place: Place, notebook: Path) ->
     assert notebook.stat().st_gid == before
 
 
-def test_extended_attributes_are_kept(place: Place, notebook: Path) -> None:
-    given = {"user.note": b"\x00\xff", "user.empty": b"", "user.long": b"x" * 1000}
+def test_extended_attributes_are_kept(place: Root, notebook: Path) -> None:
+    attributes = {"user.note": b"\x00\xff", "user.empty": b"", "user.long": b"x" * 1000}
     try:
-        for name, value in given.items():
+        for name, value in attributes.items():
             os.setxattr(notebook, name, value)
     except OSError as error:
         pytest.skip(f"this file system has no extended attributes: {error}")
     place.edit()
-    assert {name: os.getxattr(notebook, name) for name in os.listxattr(notebook)} == given
+    assert {name: os.getxattr(notebook, name) for name in os.listxattr(notebook)} == attributes
 
 
 def access_list(*entries: tuple[int, int, int]) -> bytes:
@@ -79,7 +79,7 @@ def set_access_list(path: Path, kind: str, *entries: tuple[int, int, int]) -> No
         pytest.skip(f"this file system has no access lists: {error}")
 
 
-def test_an_access_control_list_is_kept(place: Place, notebook: Path) -> None:
+def test_an_access_control_list_is_kept(place: Root, notebook: Path) -> None:
     entries = (OWNER, 6, NO_ID), (USER, 6, 1234), (GROUP, 0, NO_ID), (MASK, 6, NO_ID)
     set_access_list(notebook, "access", *entries, (OTHERS, 0, NO_ID))
     before = os.getxattr(notebook, "system.posix_acl_access"), notebook.stat().st_mode
@@ -89,7 +89,7 @@ def test_an_access_control_list_is_kept(place: Place, notebook: Path) -> None:
 
 
 def test_the_default_access_control_list_of_the_folder_grants_nothing_new(
-    place: Place, notebook: Path
+    place: Root, notebook: Path
 ) -> None:
     notebook.chmod(0o640)
     entries = (OWNER, 7, NO_ID), (USER, 7, 1234), (GROUP, 7, NO_ID), (MASK, 7, NO_ID)
@@ -101,12 +101,12 @@ def test_the_default_access_control_list_of_the_folder_grants_nothing_new(
 
 @pytest.mark.parametrize("age", [-86400, 0, 3600, 86400 * 365])
 def test_the_new_timestamp_is_later_even_than_one_in_the_future(
-    place: Place, notebook: Path, age: int
+    place: Root, notebook: Path, age: int
 ) -> None:
     then = time.time_ns() + age * 1_000_000_000
     os.utime(notebook, ns=(then, then))
-    written = place.edit()
+    result = place.edit()
     status = notebook.stat()
     assert status.st_mtime_ns > then
     assert status.st_mtime_ns >= time.time_ns() - 60_000_000_000
-    assert written.last_modified.timestamp() == pytest.approx(status.st_mtime, abs=1e-5)
+    assert result.last_modified.timestamp() == pytest.approx(status.st_mtime, abs=1e-5)

@@ -1,4 +1,4 @@
-"""Whoever runs the server may do through us what they may do through the Contents API, or less."""
+"""No user gets more permissions than through the Contents API."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.storage.conftest import NAME, NOBODY, TEXT, Others
+from tests.storage.conftest import NAME, NOBODY, TEXT, OtherProcesses
 
 OWN, ROOTS = NOBODY, 0
 # A folder's mode and owner; a file's.
@@ -19,7 +19,9 @@ FILES += [(0o666, ROOTS), (0o644, ROOTS), (0o600, ROOTS)]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away and become others")
-def test_no_permission_is_wider_than_that_of_the_contents_api(others: Others, public: Path) -> None:
+def test_no_permission_is_wider_than_that_of_the_contents_api(
+    others: OtherProcesses, public: Path
+) -> None:
     cases = {}
     for number, (folder, file) in enumerate(itertools.product(FOLDERS, FILES)):
         path = public / str(number) / NAME
@@ -31,7 +33,7 @@ def test_no_permission_is_wider_than_that_of_the_contents_api(others: Others, pu
         cases[f"{number}/{NAME}"] = (folder, file)
     # A folder on the way need not be readable, only to be passed through.
     public.parent.chmod(0o711)
-    found = others.do("rights", root=str(public), user=NOBODY, paths=list(cases))
+    found = others.run("check_permissions", root=str(public), user=NOBODY, paths=list(cases))
     assert isinstance(found, dict), found
     edits = 0
     for path, (reading, their_reading, editing, their_saving) in found.items():

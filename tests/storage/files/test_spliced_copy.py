@@ -1,4 +1,4 @@
-"""A spliced text is written as it is, at any size, and its hash is that of what is written."""
+"""A spliced copy has the exact bytes, at any size, and the correct hash."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
-from tests.storage.conftest import Place
+from tests.storage.conftest import Root
 
 SIZE = 20 * CHUNK_BYTES + 12345
 TEXT = hashlib.shake_128(b"any bytes").digest(SIZE)
@@ -27,17 +27,17 @@ SPLICES = {
 }
 
 
-def assert_written(place: Place, notebook: Path, splices: list[Splice]) -> None:
+def assert_written(place: Root, notebook: Path, splices: list[Splice]) -> None:
     base = place.read()
     expected = apply_splices(base.text, splices)
-    written = place.write(base, splices=splices)
+    result = place.write(base, splices=splices)
     assert notebook.read_bytes() == expected
-    assert written.hash == hashlib.sha256(expected).hexdigest()
+    assert result.hash == hashlib.sha256(expected).hexdigest()
 
 
 @pytest.mark.parametrize("splices", SPLICES.values(), ids=SPLICES)
 def test_a_large_file_is_copied_around_the_splices(
-    place: Place, notebook: Path, splices: list[Splice]
+    place: Root, notebook: Path, splices: list[Splice]
 ) -> None:
     notebook.write_bytes(TEXT)
     assert_written(place, notebook, splices)
@@ -45,13 +45,13 @@ def test_a_large_file_is_copied_around_the_splices(
 
 @pytest.mark.parametrize("size", [0, 1, 249_999, 250_000, 250_001, CHUNK_BYTES])
 def test_a_file_in_memory_is_written_around_the_splices(
-    place: Place, notebook: Path, size: int
+    place: Root, notebook: Path, size: int
 ) -> None:
     notebook.write_bytes(TEXT[:size])
     assert_written(place, notebook, [Splice(size // 2, size // 2, b"new")])
 
 
-def test_the_hash_of_a_copy_resumes_from_the_last_known_state(place: Place, notebook: Path) -> None:
+def test_the_hash_of_a_copy_resumes_from_the_last_known_state(place: Root, notebook: Path) -> None:
     notebook.write_bytes(TEXT)
     for number in range(1, 6):
         assert_written(place, notebook, [Splice(SIZE // number, SIZE // number, b"new")])

@@ -1,4 +1,4 @@
-"""What a process that was killed has left: removed when it is sure that it is that, and soon."""
+"""Temporary files of a killed process are removed once it is safe."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.storage.conftest import NAME, NOBODY, TEXT, Place, left_in
+from tests.storage.conftest import NAME, NOBODY, TEXT, Root, list_names
 
 LEFT = ".nbedit-0123456789abcdef.tmp"
 HOUR = 3600
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("notebook")
 
 
 def test_an_old_temporary_file_is_removed_by_the_next_edit_in_the_folder(
-    place: Place, set_ahead: Callable[[float], None]
+    place: Root, set_ahead: Callable[[float], None]
 ) -> None:
     (place.root / "sub").mkdir()
     (place.root / "sub" / NAME).write_bytes(TEXT)
@@ -27,14 +27,14 @@ def test_an_old_temporary_file_is_removed_by_the_next_edit_in_the_folder(
         (folder / LEFT).write_bytes(b"{")
     set_ahead(HOUR)
     place.edit()
-    assert left_in(place.root) == [NAME, "sub"]
-    assert left_in(place.root / "sub") == [LEFT, NAME]
+    assert list_names(place.root) == [NAME, "sub"]
+    assert list_names(place.root / "sub") == [LEFT, NAME]
     place.edit(f"sub/{NAME}")
-    assert left_in(place.root / "sub") == [NAME]
+    assert list_names(place.root / "sub") == [NAME]
 
 
 def test_a_leftover_of_a_kill_between_two_renames_does_not_prevent_edits(
-    place: Place, set_ahead: Callable[[float], None]
+    place: Root, set_ahead: Callable[[float], None]
 ) -> None:
     (place.root / "new.ipynb").write_bytes(b"{}")
     (place.root / LEFT).hardlink_to(place.root / "new.ipynb")
@@ -46,10 +46,7 @@ def test_a_leftover_of_a_kill_between_two_renames_does_not_prevent_edits(
 
 @pytest.mark.parametrize("kind", ["held", "a folder", "a link", "somebody else's"])
 def test_a_file_that_may_belong_to_another_program_stays(
-    place: Place,
-    set_ahead: Callable[[float], None],
-    monkeypatch: pytest.MonkeyPatch,
-    kind: str,
+    place: Root, set_ahead: Callable[[float], None], monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     path = place.root / LEFT
     match kind:
@@ -70,19 +67,19 @@ def test_a_file_that_may_belong_to_another_program_stays(
             fcntl.flock(file, fcntl.LOCK_EX)
         set_ahead(HOUR)
         place.edit()
-    assert left_in(place.root) == [LEFT, NAME]
+    assert list_names(place.root) == [LEFT, NAME]
 
 
 @as_root
 def test_root_removes_its_temporary_files_that_belong_to_the_owner(
-    place: Place, set_ahead: Callable[[float], None]
+    place: Root, set_ahead: Callable[[float], None]
 ) -> None:
     path = place.root / LEFT
     path.write_bytes(b"{")
     os.chown(path, NOBODY, NOBODY)
     set_ahead(HOUR)
     place.edit()
-    assert left_in(place.root) == [NAME]
+    assert list_names(place.root) == [NAME]
 
 
 @pytest.mark.parametrize(
@@ -90,28 +87,28 @@ def test_root_removes_its_temporary_files_that_belong_to_the_owner(
     [".nbedit-.tmp", ".nbedit-0123456789ABCDEF.tmp", "x.nbedit-0123456789abcdef.tmp", LEFT + "x"],
 )
 def test_a_file_with_another_name_pattern_stays(
-    place: Place, set_ahead: Callable[[float], None], name: str
+    place: Root, set_ahead: Callable[[float], None], name: str
 ) -> None:
     (place.root / name).write_bytes(b"{")
     set_ahead(HOUR)
     place.edit()
-    assert left_in(place.root) == sorted((NAME, name))
+    assert list_names(place.root) == sorted((NAME, name))
 
 
-def test_a_folder_is_scanned_once(place: Place, set_ahead: Callable[[float], None]) -> None:
+def test_a_folder_is_scanned_once(place: Root, set_ahead: Callable[[float], None]) -> None:
     place.edit()
     (place.root / LEFT).write_bytes(b"{")
     set_ahead(HOUR)
     place.edit()
-    assert left_in(place.root) == [LEFT, NAME]
+    assert list_names(place.root) == [LEFT, NAME]
 
 
 def test_a_young_temporary_file_is_removed_when_it_is_old_enough(
-    place: Place, set_ahead: Callable[[float], None]
+    place: Root, set_ahead: Callable[[float], None]
 ) -> None:
     (place.root / LEFT).write_bytes(b"{")
     place.edit()
-    assert left_in(place.root) == [LEFT, NAME]
+    assert list_names(place.root) == [LEFT, NAME]
     set_ahead(61)
     place.edit()
-    assert left_in(place.root) == [NAME]
+    assert list_names(place.root) == [NAME]

@@ -1,17 +1,17 @@
-"""A text that is not in memory, as far as its users can tell."""
+"""A buffer that is not in memory, and records its reads."""
 
 from __future__ import annotations
 
 from typing import overload
 
 
-class Parked:
+class FakeBuffer:
     """The twin of a large file's text."""
 
     def __init__(self, text: bytes) -> None:
         self._text = text
-        self.most_read = 0
-        self.read = 0
+        self.largest_read = 0
+        self.total_read = 0
         self.sizes: list[int] = []
 
     def __len__(self) -> int:
@@ -33,6 +33,6 @@ class Parked:
         self._note(len(room))
 
     def _note(self, size: int) -> None:
-        self.most_read = max(self.most_read, size)
-        self.read += size
+        self.largest_read = max(self.largest_read, size)
+        self.total_read += size
         self.sizes.append(size)
