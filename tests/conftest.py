@@ -58,7 +58,7 @@ def pytest_terminal_summary(
 
 @pytest.fixture
 def jp_server_config(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """Configure the server of a test, which may say more by an indirect parameter."""
+    """Configure the server of a test; an indirect parameter adds settings."""
     more = getattr(request, "param", {})
     server_app = {
         # pytest-jupyter would add the terminals, which do not declare who may use them.
@@ -77,7 +77,7 @@ def _live_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 @pytest.fixture(scope="module")
 def live(_running: Client) -> Client:
-    """Give a server of its own process, as a user would run it; its root is empty at first."""
+    """Return a server in its own process, as a user runs it; its root is empty at first."""
     # Pipes, folders without rights and the like, which a module has left, would trip up the next.
     for path in _running.root.iterdir():
         shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()

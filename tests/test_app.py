@@ -150,7 +150,7 @@ async def test_a_server_without_a_contents_manager_stops_without_an_error(
 
 @pytest.fixture
 def failing_store(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the signatures of notebooks fail when the server stops, in an unforeseen way."""
+    """Make storing signatures fail when the server stops, with an unexpected error."""
 
     def fail(_: TrustManager) -> None:
         message = "no notary today"

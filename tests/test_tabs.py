@@ -99,7 +99,7 @@ async def test_a_report_about_a_notebook_that_is_not_open_is_ignored() -> None:
 
 
 async def begin_to_wait(tabs: TabRegistry) -> asyncio.Task[TabCounts]:
-    """Wait for tabs that never tell, in a task."""
+    """Wait in a task for tabs that never report."""
     waiting = tabs.wait_for_reports(FakeEdit(), since=tabs.heard, seconds=FOREVER_SECONDS)
     task = asyncio.create_task(waiting)
     await take_turns()
@@ -108,7 +108,7 @@ async def begin_to_wait(tabs: TabRegistry) -> asyncio.Task[TabCounts]:
 
 
 async def take_turns() -> None:
-    """Let all tasks run that can."""
+    """Run all tasks that are ready."""
     for _ in range(10):
         await asyncio.sleep(0)
 

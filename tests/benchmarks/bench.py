@@ -36,7 +36,7 @@ class Bench:
 
     @cached_property
     def files(self) -> Path:
-        """The folder of what is edited without a server."""
+        """The folder for edits without a server."""
         return self.make_folder("files")
 
     def contenders(self) -> dict[str, Edit]:

@@ -33,7 +33,7 @@ class Connection:
         self.close = self._connection.close
 
     def patch(self, file: Path, cell: Cell, text: str) -> float:
-        """Edit the cell by one request to us."""
+        """Edit the cell by one request to the extension."""
         began = time.perf_counter()
         self._request_ok(
             "PATCH", f"/nbedit/notebooks/{quote(file.name)}", build_replace(cell, text)

@@ -19,7 +19,7 @@ SETTLE_SECONDS = 2.3
 
 @dataclass(frozen=True)
 class Figure:
-    """What was measured several times: the median, and the bounds of the middle half."""
+    """Several measurements: the median, and the bounds of the middle half."""
 
     median: float
     low: float

@@ -87,7 +87,7 @@ def _measure_server(bench: Bench, who: str, folder: str, content: bytes) -> floa
 
 
 def _measure_edit(edit: Edit, file: Path, pid: int) -> float:
-    """Edit a small notebook, which imports what is needed; then measure the edit of the file."""
+    """Edit a small notebook, which loads all imports; then measure the edit of the file."""
     small = file.with_name("small.ipynb")
     small.write_bytes(notebooks.build_mixed(20_000))
     for turn in range(3):

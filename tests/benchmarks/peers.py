@@ -29,7 +29,7 @@ class PeerError(Exception):
 
 @cache
 def install_peers() -> Path:
-    """Return the peers' environment, installed now unless it has what is required."""
+    """Return the environment of the peers; install it unless it is complete."""
     folder = CACHE / "peers"
     requirements = Path(__file__).with_name("peers.txt")
     installed = folder / ".peers"

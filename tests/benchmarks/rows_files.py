@@ -119,7 +119,7 @@ def _edit_checked(edit: Edit, file: Path, turn: int, *, edits: bool) -> float:
 
 
 def _format_rivals(measured: Mapping[str, Figure]) -> str:
-    """Return what each rival takes, as ratios to the floor."""
+    """Return the times of the rivals, as ratios to the floor."""
     rivals = [who for who in measured if who not in OURS]
     return ", ".join(
         f"{who} {format_ratio(measured[who].ratio_to(measured[FLOOR]))}" for who in rivals

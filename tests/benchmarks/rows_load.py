@@ -148,7 +148,7 @@ def _build_row(name: str, waits: Mapping[str, list[float]], limit: float) -> Row
 
 @contextmanager
 def _run_ping(connection: Connection) -> Iterator[list[float]]:
-    """Ping a server from another process while the block runs; then give the waits in ms."""
+    """Ping a server from another process while the block runs; then return the waits in ms."""
     waits: list[float] = []
     command = (sys.executable, Path(__file__).with_name("ping.py"), str(connection.server.port))
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:

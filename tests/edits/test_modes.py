@@ -19,7 +19,7 @@ LATER_SECONDS = 10
 
 
 async def list_mode_events(services: ServiceBuilder) -> list[tuple[str | None, str, str]]:
-    """Return path, mode and user of all changes that were told."""
+    """Return path, mode and user of all mode events."""
     events = await services.list_events(MODE_SCHEMA_ID)
     return [(event["path"], event["mode"], event["user"]) for event in events]
 
@@ -79,7 +79,7 @@ def damage(services: ServiceBuilder) -> None:
 
 
 async def build_damaged(services: ServiceBuilder, **options: Any) -> ModeManager:
-    """Give the modes of a server that finds the database damaged."""
+    """Return the modes of a server whose database is damaged."""
     before = services.build_modes()
     await before.change("a.ipynb", "plan", "ada")
     await before.database.close()

@@ -45,7 +45,7 @@ def build_service(
 
 
 class ConflictingStorage(MemoryStorage):
-    """Somebody else writes right before each of our writes, as long as they have something."""
+    """Another program writes right before each write, as long as it has text left."""
 
     def __init__(self, theirs: Sequence[bytes]) -> None:
         super().__init__({NAME: TEXT})
@@ -162,7 +162,7 @@ async def test_an_edit_that_cannot_be_recorded_is_made_with_a_warning(
 
 
 class IncompleteStorage(MemoryStorage):
-    """Is being written by somebody who takes their time."""
+    """A notebook that another program writes slowly."""
 
     def __init__(self, reads: int, age: timedelta = timedelta(0)) -> None:
         super().__init__({NAME: TEXT})

@@ -27,7 +27,7 @@ MOST_REFUSED = 0.06
 
 
 def cells(text: bytes) -> list[str]:
-    """Return what tells the cells apart, in order."""
+    """Return the names of the cells, in order."""
     return [
         json.dumps({**cell, "source": "".join(cell["source"])}, sort_keys=True)
         for cell in samples.cells_of(text)
@@ -110,7 +110,7 @@ class UndoHistory:
         return "idle" if reply.edit_id is None else "done"
 
     async def undo_all(self) -> str:
-        """Make edits and undo them in random order; return what came of it."""
+        """Make edits and undo them in random order; return the outcomes."""
         before = self.write()
         edits = [edit for _ in range(self.random.randint(2, 5)) if (edit := await self.edit())]
         undone: list[int] = []

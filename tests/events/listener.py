@@ -14,7 +14,7 @@ _LIMIT_SECONDS = 60
 
 
 class Listener:
-    """Hears everything the server tells."""
+    """Records all events of the server."""
 
     def __init__(self, socket: Any) -> None:
         self._socket = socket

@@ -33,7 +33,7 @@ def notebook(local: Local) -> Path:
 
 
 class Hook:
-    """Remembers what it is called with, and what is on disk then."""
+    """Records its arguments, and the file at that time."""
 
     def __init__(self) -> None:
         self.calls: list[dict[str, Any]] = []
@@ -211,7 +211,7 @@ async def test_a_failure_to_emit_an_event_does_not_fail_the_edit(
     jp_serverapp.event_logger.add_modifier(schema_id=SCHEMA_ID, modifier=censor)
 
     async def listen(*_: Any, **__: Any) -> None:
-        """Without anybody who listens nothing is modified."""
+        """Without listeners nothing is modified."""
 
     jp_serverapp.event_logger.add_listener(schema_id=SCHEMA_ID, listener=listen)
     answer = await local.patch(notebook.name, REPLACE)

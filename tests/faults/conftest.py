@@ -17,13 +17,13 @@ MEMORY = Path("/dev/shm")  # noqa: S108 -- only to be quick; each test makes a f
 
 @pytest.fixture(scope="session")
 def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give the shim's library."""
+    """Return the library of the shim."""
     return build_shim(tmp_path_factory.mktemp("shim"))
 
 
 @pytest.fixture
 def quick(tmp_path: Path) -> Iterator[Path]:
-    """Give an empty folder in memory; by night on the disk, which is slower and nearer to life."""
+    """Return an empty folder in memory; at night on the disk, which is slower and realistic."""
     if NIGHTLY or not os.access(MEMORY, os.W_OK):
         yield tmp_path
         return

@@ -67,7 +67,7 @@ def mount_read_only(root: Path) -> Iterator[None]:
 
 @contextmanager
 def limit_file_size(_root: Path) -> Iterator[None]:
-    """Let no file become larger than the notebook is."""
+    """Limit the size of files to that of the notebook."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(SMALL), before[1]))
     yield
@@ -76,7 +76,7 @@ def limit_file_size(_root: Path) -> Iterator[None]:
 
 @contextmanager
 def limit_open_files(_root: Path) -> Iterator[None]:
-    """Let this process open no more files."""
+    """Prevent this process from opening more files."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     open_now = max(int(name) for name in os.listdir("/proc/self/fd"))  # noqa: PTH208
     resource.setrlimit(resource.RLIMIT_NOFILE, (open_now + 1, before[1]))
@@ -92,7 +92,7 @@ def limit_open_files(_root: Path) -> Iterator[None]:
 
 @contextmanager
 def switch_user(root: Path) -> Iterator[None]:
-    """Be a user who may read the notebook, and no more."""
+    """Become a user who may only read the notebook."""
     (root / NAME).chmod(0o644)
     os.setegid(NOBODY)
     os.seteuid(NOBODY)
@@ -104,7 +104,7 @@ def switch_user(root: Path) -> Iterator[None]:
 
 @contextmanager
 def make_immutable(root: Path) -> Iterator[None]:
-    """Forbid even root to change what is in the folder."""
+    """Forbid changes in the folder even for root."""
     run_command("chattr", "+i", root / NAME)
     yield
     run_command("chattr", "-i", root / NAME)

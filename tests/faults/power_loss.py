@@ -99,7 +99,7 @@ class NumberWriter:
 
 
 def run_cycles(folder: Path, count: int, seed: int) -> dict[str, Any]:
-    """Lose power as often as is said; after every other time right after an edit."""
+    """Cut the power `count` times; every other time right after an edit."""
     disk, chance = Disk(folder), random.Random(seed)  # noqa: S311 -- nothing secret
     found: dict[str, Any] = {"cycles": 0, "acknowledged": 0, "in_flight": 0, "problems": []}
     writer = NumberWriter(disk.root, folder / "locks")

@@ -22,7 +22,7 @@ LIMIT_SECONDS = 3 * 3600.0 if NIGHTLY else 300.0
 
 
 def require(is_there: object, what: str) -> None:
-    """Go on only if it is there."""
+    """Skip the test unless a requirement is met; in CI fail it."""
     if is_there:
         return
     if os.environ.get("CI"):
@@ -31,7 +31,7 @@ def require(is_there: object, what: str) -> None:
 
 
 def require_mounts(*tools: str) -> None:
-    """Go on only where file systems can be mounted with some tools."""
+    """Skip the test where file systems cannot be mounted with some tools."""
     require(os.geteuid() == 0, "only root may do what this rig does")
     for tool in ("unshare", "mount", *tools):
         require(shutil.which(tool), f"{tool} is not installed")
@@ -47,7 +47,7 @@ def build_shim(folder: Path) -> Path:
 def run_module(
     module: str, argument: str, *, preload: Path | None = None, mounts: bool = False
 ) -> dict[str, Any]:
-    """Run a module in a process of its own, where its mounts are nobody else's; return its JSON."""
+    """Run a module in another process with private mounts; return its JSON."""
     command = [sys.executable, "-m", f"tests.faults.{module}", argument]
     loaded = {} if preload is None else {"LD_PRELOAD": str(preload)}
     process = subprocess.run(
@@ -67,7 +67,7 @@ def run_module(
 
 
 def run_worker(library: Path, job: dict[str, Any]) -> dict[str, Any]:
-    """Do a job in a worker, see `tests.faults.worker`; return what it found, and show it."""
+    """Run a job in a worker, see `tests.faults.worker`; return and print its findings."""
     findings = run_module("worker", json.dumps(job), preload=library)
     summary = {name: value for name, value in findings.items() if name != "problems"}
     print(f"{job} found {summary}")

@@ -56,7 +56,7 @@ BATCH: list[Operation] = [
 
 @dataclass(frozen=True)
 class Case:
-    """Something that is asked for, on what notebook, and whether that is trusted."""
+    """A request, its notebook, and whether that is trusted."""
 
     text: bytes | None
     operations: tuple[Operation, ...]
@@ -77,7 +77,7 @@ SELECTED_CASES = tuple(CASES) if is_nightly() else ("replace", "create")
 
 @dataclass
 class Outcome:
-    """What the asker was told."""
+    """The outcome of a request: a reply or an error."""
 
     reply: EditReply | None = None
     error: BaseException | None = None
@@ -85,7 +85,7 @@ class Outcome:
 
 @dataclass
 class Server:
-    """What lives as long as a server."""
+    """The objects that live as long as a server."""
 
     storages: StorageResolver
     services: EditingServices
@@ -120,7 +120,7 @@ class Scenario:
         return Server(storages, builder.build_editing(storages, notary=self.notary))
 
     async def record_result(self) -> None:
-        """Do the case once without faults, so that it is known what comes of it."""
+        """Run the case once without faults, and record its result."""
         server = self.start_server()
         await self.reset(server)
         outcome = await self.run_case(server)
@@ -166,11 +166,11 @@ class Scenario:
     # What must hold ----------------------------------------------------------------------------
 
     def read_notebook(self) -> bytes | None:
-        """Give what is there now."""
+        """Return the current bytes of the notebook."""
         return self.notebook.read_bytes() if self.notebook.exists() else None
 
     def check_file(self, outcome: Outcome | None) -> list[str]:
-        """Say what is wrong with the file, and with what was told of it; None if nobody was."""
+        """List problems of the file and of the outcome; None is a killed request."""
         found, problems = self.read_notebook(), []
         is_new = found == self.after
         if not is_new and found != self.before:
@@ -217,11 +217,11 @@ class Scenario:
         return [*problems, "I6: the extended attribute is lost"]
 
     def list_stray_files(self) -> list[str]:
-        """List what lies beside the notebook."""
+        """List the other files beside the notebook."""
         return [path.name for path in self.root.iterdir() if path.name != NAME]
 
     def list_open_files(self) -> dict[str, str]:
-        """List what of the root this process has open, by its descriptors."""
+        """List the files of the root that this process has open, by descriptor."""
         targets = {}
         for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 -- names are enough
             with suppress(OSError):
@@ -229,7 +229,7 @@ class Scenario:
         return {at: path for at, path in targets.items() if path.startswith(str(self.root))}
 
     def check_trust(self, outcome: Outcome) -> list[str]:
-        """Say what is wrong with the notebook's trust, after an edit that was acknowledged."""
+        """List problems of the notebook's trust after an acknowledged edit."""
         if outcome.reply is None:
             return []
         is_trusted = self.notary.check_signature(nbformat.reads(self.after.decode(), as_version=4))
@@ -241,7 +241,7 @@ class Scenario:
         return []
 
     async def check_next_edits(self, server: Server, outcome: Outcome | None) -> list[str]:
-        """Take back what was acknowledged, and edit again; say what does not work."""
+        """Undo an acknowledged edit, and edit again; list the problems."""
         problems = []
         reply = None if outcome is None else outcome.reply
         if reply is not None and reply.edit_id is None and not reply.warnings:

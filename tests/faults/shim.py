@@ -17,7 +17,7 @@ ERRORS = {name: getattr(errno, name) for name in _NAMES.split()}
 
 
 class Mode(IntEnum):
-    """What happens at a call; as in ``shim.c``."""
+    """What happens at a call; the same as in ``shim.c``."""
 
     OFF = 0
     COUNT = 1
@@ -44,7 +44,7 @@ def build(folder: Path) -> Path:
 
 
 class Shim:
-    """Tells the shim that this process was started with what it shall do."""
+    """Controls the shim that this process was started with."""
 
     def __init__(self) -> None:
         self._library = ctypes.CDLL(None)
@@ -66,21 +66,21 @@ class Shim:
         self._library.nbedit_arm(mode, first, code, where)
 
     def disarm(self) -> int:
-        """End, and tell how many calls there were."""
+        """Stop, and return the number of calls."""
         return int(self._library.nbedit_disarm())
 
     def count_failures(self) -> int:
-        """Tell how many calls were refused."""
+        """Return the number of failed calls."""
         return int(self._library.nbedit_failed())
 
     def is_on_main_thread(self, call: int) -> bool:
-        """Tell whether the main thread has made the call of a number."""
+        """Return whether the main thread made the call with a number."""
         return bool(self._library.nbedit_on_main_thread(call))
 
     def get_call_name(self, call: int) -> str:
-        """Tell what the call of a number was."""
+        """Return the name of the call with a number."""
         return (self._library.nbedit_name(call) or b"").decode()
 
     def set_clock_ahead(self, seconds: int) -> None:
-        """Let the clock be later than it is."""
+        """Set the clock ahead."""
         self._library.nbedit_set_ahead(seconds)

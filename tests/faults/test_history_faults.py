@@ -28,7 +28,7 @@ def place(tmp_path: Path) -> Scenario:
 
 
 async def run_scenario(place: Scenario, server: Server) -> tuple[Outcome, list[str]]:
-    """Edit and go on; give what was said, and what is wrong."""
+    """Run the case and the next edits; return the outcome and the problems."""
     outcome = await place.run_case(server)
     problems = place.check_file(outcome)
     if outcome.reply is None:

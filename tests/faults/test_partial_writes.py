@@ -38,7 +38,7 @@ def test_a_partial_save_of_another_server_is_never_read(tmp_path: Path) -> None:
 
 
 async def read_versions(place: Scenario) -> tuple[list[int], int, int]:
-    """Read until halves were met; give the versions, how often a bare look met one, refusals."""
+    """Read until partial saves occurred; return versions, partial plain reads, and errors."""
     server, torn, busy = place.start_server(), 0, 0
     found: list[int] = []
     while len(found) < READS or torn < HALVES:

@@ -33,7 +33,7 @@ ENOUGH = 5
 
 @dataclass
 class Findings:
-    """How many points were tried, and what was wrong at which."""
+    """The number of points, and the problems of each."""
 
     points: int = 0
     calls: int = 0
@@ -61,7 +61,7 @@ class KillRunner:
         self.findings.calls = call
 
     def kill_at_call(self, call: int) -> bool:
-        """Kill at a call; tell whether there was that call."""
+        """Kill at a call; return whether there was that call."""
         server = self._place.start_server()
         asyncio.run(_reset(self._place, server))
         child = os.fork()
@@ -185,7 +185,7 @@ class FailureRunner:
         self.findings.add(point, problems, kind)
 
     async def _list_unclosed_files(self) -> list[str]:
-        """List what was opened and never closed, be it by a thread or with what nobody needs."""
+        """List files that were opened and never closed."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while new := set(self._place.list_open_files().items()) - self._left:
             if time.monotonic() > deadline:

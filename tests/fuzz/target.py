@@ -38,7 +38,7 @@ def check_input(text: bytes) -> None:
 
 
 def check_random_edit(document: Document, chance: random.Random) -> None:
-    """Make one edit that fits the notebook, and check what it keeps and means."""
+    """Make one edit that fits the notebook, and check it."""
     batch = [draw_operation(document, chance) for _ in range(chance.choice((1, 1, 1, 2)))]
     try:
         splices = edit(document, *batch).splices
@@ -55,7 +55,7 @@ def check_random_edit(document: Document, chance: random.Random) -> None:
 
 
 def is_regular(cell: dict[str, Any]) -> bool:
-    """Tell whether the model can say what an edit of the cell means."""
+    """Return whether the model supports edits of the cell."""
     of_a_run = {"execution_count", "outputs"} & cell.keys()
     return (
         cell.get("cell_type") in {"code", "markdown", "raw"}

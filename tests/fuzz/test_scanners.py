@@ -58,7 +58,7 @@ SEEDS = [
 
 
 def run_atheris(folder: Path, seed: int) -> str:
-    """Fuzz in a process of its own; return what it printed."""
+    """Fuzz in another process; return its output."""
     folder.mkdir(parents=True, exist_ok=True)
     for number, text in enumerate(SEEDS):
         (folder / f"seed-{number:02}").write_bytes(text)

@@ -22,7 +22,7 @@ _SECRETS = (b"Traceback", b'File "', b"/tmp/", os.fsencode(Path.home()) + b"/")
 
 
 def get_error(answer: Answer, status: int, reason: str) -> dict[str, Any]:
-    """Check a refusal's status and form, and give its details."""
+    """Check the status and form of an error reply, and return its details."""
     assert (answer.status, answer.json.get("reason")) == (status, reason), answer.body
     assert answer.headers["Content-Type"].startswith("application/json")
     assert list(answer.json) == ["message", "reason", "details"]

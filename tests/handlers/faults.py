@@ -24,7 +24,7 @@ def find_database(client: Client) -> Path:
 
 
 def _edit_first(client: Client, path: str) -> None:
-    """Have the server make its database, which it does with the first edit."""
+    """Make the server create its database, which it does at the first edit."""
     text = (client.root / path).read_bytes()
     assert client.patch(path, _INSERT).status == 200
     (client.root / path).write_bytes(text)
@@ -32,21 +32,21 @@ def _edit_first(client: Client, path: str) -> None:
 
 @contextmanager
 def link_twice(client: Client, path: str) -> Iterator[None]:
-    """Give the file a second name."""
+    """Create a second hard link to the file."""
     os.link(client.root / path, client.root / "linked.ipynb")
     yield
 
 
 @contextmanager
 def save_elsewhere(client: Client, path: str) -> Iterator[None]:
-    """Leave what Jupyter Server puts beside a file while it writes it in place."""
+    """Leave the backup that Jupyter Server makes while it writes a file in place."""
     (client.root / f".~{path}").touch()
     yield
 
 
 @contextmanager
 def fail_reads(client: Client, path: str) -> Iterator[None]:
-    """Let reads of the file fail, as those of the memory of a process at 0 do."""
+    """Replace the file by one whose reads fail, like the memory of a process at 0."""
     (client.root / path).unlink()
     (client.root / path).symlink_to("/proc/self/mem")
     yield

@@ -15,7 +15,7 @@ folder: status, reason and message. `pytest -n 0 --update-messages tests/handler
 
 
 def read() -> dict[str, str]:
-    """Return what the file has, by the names of the cases."""
+    """Return the messages in the file, by the names of the cases."""
     if not FILE.exists():
         return {}
     entries = FILE.read_text().split("\n## ")[1:]

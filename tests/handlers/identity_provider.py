@@ -8,7 +8,7 @@ from jupyter_server.auth import IdentityProvider, User
 
 
 class AdaProvider(IdentityProvider):
-    """Whoever has the token is Ada."""
+    """Every user with the token is Ada."""
 
     def generate_anonymous_user(self, handler: Any) -> User:  # noqa: ARG002 -- as its parent's
         return User("ada")

@@ -51,7 +51,7 @@ async def send_json_locally(
 
 
 def get_json(client: Client, target: str) -> Any:
-    """Return what a route below ``nbedit`` shows."""
+    """Return the JSON of a route below ``nbedit``."""
     answer = client.request("GET", f"nbedit/{target}")
     assert answer.status == 200, answer.body
     return answer.json
@@ -101,7 +101,7 @@ def rename(client: Client, old: str, new: str) -> None:
 
 
 def wait_for_events(client: Client, folder: str = "") -> None:
-    """Wait until the server has taken in all that the contents manager has told so far."""
+    """Wait until the server has processed all events of the contents manager so far."""
     old, new = f"{folder}marker.ipynb", f"{folder}marker2.ipynb"
     (client.root / old).write_bytes(samples.three_cells())
     set_mode(client, "plan", old)

@@ -37,7 +37,7 @@ class Row:
     def build_request(
         self, root: Path, name: str = NAME
     ) -> tuple[str, bytes | None, dict[str, str]]:
-        """Give target, body and headers of a request about a notebook of the root."""
+        """Return target, body and headers of a request about a notebook of the root."""
         body = self.body
         if body is not None:
             body = body.replace(b"~", f"{root}/".encode()).replace(NAME.encode(), name.encode())
@@ -53,7 +53,7 @@ def write_files(root: Path) -> None:
 
 @dataclass(frozen=True)
 class RowOverrides:
-    """What a row has that does not follow from its route; as in `Row`."""
+    """Parts of a row that do not follow from its route; as in `Row`."""
 
     body: bytes | None = None
     status: int = 200
@@ -117,7 +117,7 @@ ROWS = {key: _build_row(operation) for key, operation in OPERATIONS.items()}
 
 
 def list_verbs(handler: type[RequestHandler]) -> Iterator[str]:
-    """List the verbs of a handler, but for OPTIONS, which only tells a browser what it may ask."""
+    """List the verbs of a handler, except OPTIONS."""
     for verb in RequestHandler.SUPPORTED_METHODS:
         method = getattr(handler, verb.lower())
         if verb != "OPTIONS" and method is not RequestHandler._unimplemented_method:
@@ -125,5 +125,5 @@ def list_verbs(handler: type[RequestHandler]) -> Iterator[str]:
 
 
 def matches_route(pattern: str, row: Row) -> bool:
-    """Tell whether a row's address is one of its route's."""
+    """Return whether the address of a row matches the pattern of a route."""
     return re.fullmatch(pattern, f"/{row.target}") is not None

@@ -17,7 +17,7 @@ class ArchiveManager(AsyncLargeFileManager):
 
 
 async def get_storage_kinds(local: Local) -> tuple[list[str], str]:
-    """Give the ways that the server tells of, and the one in which it then edits."""
+    """Return the storages that the server reports, and the one of an edit."""
     (local.root / "a.ipynb").write_bytes(samples.three_cells())
     storage = (await local.request("GET", "nbedit")).json["storage"]
     edited = await local.patch("a.ipynb", {"op": "delete", "cell": "alpha"})

@@ -92,7 +92,7 @@ def place(live: Client) -> Client:
 
 
 def is_shown(client: Client, spelling: str) -> bool:
-    """Tell whether the Contents API shows a notebook there."""
+    """Return whether the Contents API shows a notebook at a path."""
     answer = client.request("GET", f"api/contents/{spelling}?content=0")
     return answer.status == 200 and answer.json["type"] == "notebook"
 

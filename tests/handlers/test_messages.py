@@ -39,7 +39,7 @@ def lay_out(root: Path, notebook: bytes) -> None:
 
 
 def write(root: Path, notebook: bytes) -> None:
-    """Write a notebook that nobody can take for one that is being written."""
+    """Write a notebook whose time is too old for an unfinished save."""
     (root / "a.ipynb").write_bytes(notebook)
     os.utime(root / "a.ipynb", (_YESTERDAY, _YESTERDAY))
 
@@ -53,7 +53,7 @@ def send(client: Client, request: Send, numbers: list[int], token: str | None = 
 
 
 def send_setup_requests(client: Client, case: Case) -> list[int]:
-    """Do what is done before; return the numbers of the edits and proposals that it made."""
+    """Send the requests before a case; return the numbers of its edits and proposals."""
     numbers: list[int] = []
     for step in case.first:
         if isinstance(step, bytes):
@@ -68,7 +68,7 @@ def send_setup_requests(client: Client, case: Case) -> list[int]:
 
 @contextmanager
 def prepare_case(client: Client, case: Case) -> Iterator[list[int]]:
-    """Prepare a server for a case; what it then remembers is forgotten again."""
+    """Prepare a server for a case; reset its state afterwards."""
 
     lay_out(client.root, case.notebook)
     if case.mode != "edit":

@@ -19,7 +19,7 @@ HASH = hashlib.sha256(TEXT).hexdigest()
 
 
 def cell(index: int, cell_id: str, cell_type: str, source: str, lines: int) -> dict[str, Any]:
-    """Return what is shown of a cell without outputs."""
+    """Return the view of a cell without outputs."""
     return {
         "index": index,
         "id": cell_id,

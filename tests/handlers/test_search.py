@@ -115,7 +115,7 @@ def corpus(live: Client) -> Iterator[str]:
 
 
 def scan_notebooks(top: Path, pattern: re.Pattern[str]) -> list[tuple[str, int, int, int]]:
-    """Search as anybody would, with Python's own means."""
+    """Search with Python's own means."""
     hits = []
     paths = [path for path in top.rglob("*.ipynb") if not path.is_symlink()]
     for path in sorted(paths, key=lambda path: path.relative_to(top).parts):
@@ -166,7 +166,7 @@ def test_matches_in_real_notebooks_equal_those_of_a_plain_scan(
 
 
 class BlockingStorage(MemoryStorage):
-    """A storage whose notebooks can be read when a test says so."""
+    """A storage whose reads wait for the test."""
 
     def __init__(self) -> None:
         super().__init__({})
@@ -186,7 +186,7 @@ class BlockingStorage(MemoryStorage):
 
 @pytest.fixture
 def held(jp_serverapp: Any) -> Iterator[BlockingStorage]:
-    """Let searches of the server wait until the test lets them go."""
+    """Make searches of the server wait until the test releases them."""
     storage = BlockingStorage()
     find_app(jp_serverapp).search.storages = SingleStorage(storage)
     yield storage

@@ -68,7 +68,7 @@ async def edit(
 
 
 async def wait_for_count(local: Local, **counts: int) -> None:
-    """Edit until the tabs are counted so: what a page says takes a moment to arrive."""
+    """Edit until the expected tabs are counted: a message takes a moment to arrive."""
 
     async def is_counted() -> bool:
         answer = await edit(local, dry_run=True)

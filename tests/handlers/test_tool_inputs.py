@@ -178,7 +178,7 @@ def test_a_malformed_request_is_refused_in_the_form_of_the_tool(files: Client, t
 
 
 def get_outcome(files: Client, tool: str, arguments: dict[str, Any]) -> tuple[int, bytes, bytes]:
-    """Call a tool on files as they were; return the status and what the files then hold."""
+    """Call a tool on fresh files; return the status and the files afterwards."""
     write_files(files)
     answer = call(files, tool, arguments)
     notebook, file = ((files.root / name).read_bytes() for name in FILES)

@@ -27,7 +27,7 @@ def send(client: Client, tool: str, path: str) -> Answer:
 
 @pytest.fixture
 def root(live: Client) -> Iterator[Path]:
-    """Put what may not be seen around and into the root."""
+    """Create hidden and outside files around and in the root."""
     top = live.root.parent
     made = [top / "notebooks-evil", top / "elsewhere", live.root / ".hidden"]
     for folder in made:
@@ -96,7 +96,7 @@ def test_outside_hidden_and_missing_paths_get_the_same_error_from_every_tool(
 
 
 def is_new(root: Path, path: str) -> bool:
-    """Tell whether a path is a name that is free in the root, however odd it looks."""
+    """Return whether a path is a free name in the root."""
     name = path.removeprefix(f"{root}/")
     plain = "/" not in name and "\0" not in name and len(name) < LONGEST_NAME
     return plain and not name.startswith((".", "out-", "veiled-"))

@@ -76,7 +76,7 @@ def expand_paths(value: Any, root: Path) -> Any:
 
 
 def matches(found: Any, expected: Any, root: Path) -> bool:
-    """Tell whether an answer has all that is expected of it."""
+    """Return whether an answer has all expected members."""
     if isinstance(expected, re.Pattern):
         text = found.replace(f"{root}/", "~") if isinstance(found, str) else ""
         return expected.search(text) is not None
@@ -94,7 +94,7 @@ def matches(found: Any, expected: Any, root: Path) -> bool:
 
 
 def cells_left(before: bytes | None, after: bytes) -> str:
-    """Tell the cells as a row does."""
+    """Describe a cell as a row does."""
     known = [] if before is None else samples.cells_of(before)
     return " ".join(map(partial(describe_cell, known=known), samples.cells_of(after)))
 

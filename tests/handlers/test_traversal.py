@@ -70,7 +70,7 @@ def select_share(name: str, lines: list[str]) -> list[str]:
 
 
 def read_canaries(deep: Client) -> list[Path]:
-    """List what nobody may read or change: beside the root and in each folder above it."""
+    """List the secret files beside the root and in each folder above it."""
     top = deep.root.parents[DEPTH]
     found = [path for path in top.rglob("secret.*") if deep.root not in path.parents]
     assert len(found) == 2 * (DEPTH + 2)
@@ -78,7 +78,7 @@ def read_canaries(deep: Client) -> list[Path]:
 
 
 def send_all(deep: Client, requests: Iterable[RawRequest], what: str) -> list[RawAnswer]:
-    """Send requests, none of which may show, do or break anything outside the root."""
+    """Send requests, and check that none shows or changes anything outside the root."""
     pending = list(requests)
     secrets = read_canaries(deep)
     with no_changes(*secrets):
@@ -93,7 +93,7 @@ def send_all(deep: Client, requests: Iterable[RawRequest], what: str) -> list[Ra
 
 
 def assert_nothing_there(deep: Client, answers: Iterable[RawAnswer]) -> None:
-    """Check that outside, hidden and missing look the same, and only what is no notebook else."""
+    """Check that outside, hidden and missing paths get the same error."""
     responses = set()
     for answer in answers:
         if answer.body is None:

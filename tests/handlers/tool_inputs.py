@@ -58,7 +58,7 @@ FIELDS = [(tool, name) for tool, given in INPUTS.items() for name in given]
 
 
 def find_path_field(tool: str) -> str:
-    """Return the name of the field that says which file a call is about."""
+    """Return the name of the field with the path."""
     return next(name for name in PATHS if name in INPUTS[tool])
 
 

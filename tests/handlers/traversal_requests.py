@@ -60,7 +60,7 @@ def list_spellings() -> list[str]:
 
 
 def aim_at_file(line: str, name: str = NAME) -> str:
-    """Lead a line to a file of ours rather than to a file of some system."""
+    """Replace the system file that a line aims at by a file of the test."""
     way = _SOUGHT.sub(name, line)
     # What does not end in .ipynb gets nowhere, whatever comes before.
     return way if way.endswith(name) else f"{way}{name}"
@@ -82,7 +82,7 @@ class RawRequest:
 
 @dataclass(frozen=True)
 class RawAnswer:
-    """What came back; without a body if the request was none."""
+    """A reply; without a body if the request was no HTTP."""
 
     request: RawRequest
     status: int

@@ -12,7 +12,7 @@ from tests.support.services import ServiceBuilder
 
 
 class RecordingObserver:
-    """Remembers what it was told."""
+    """Records its notifications."""
 
     def __init__(self, failure: Exception | None = None) -> None:
         self.heard: list[tuple[str, ...]] = []

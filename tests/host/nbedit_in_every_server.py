@@ -22,7 +22,7 @@ _LOCKS = PathLocks(Path(tempfile.mkdtemp(prefix="nbedit-locks-")), logging.getLo
 
 
 def _after(owner: type, name: str, work: Any) -> None:
-    """Let a method of a class do something more when it has ended."""
+    """Run a function after each call of a method of a class."""
     method = getattr(owner, name)
 
     @functools.wraps(method)

@@ -73,7 +73,7 @@ def _count_text(text: Any, name: str, args: tuple[Any, ...], result: Any) -> Non
 
 
 def call(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call, and count what it costs."""
+    """Call a function, and count its cost."""
     tick()
     result = function(*args, **kwargs)
     if isinstance(function, BuiltinFunctionType):
@@ -94,7 +94,7 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def contains(item: Any, container: Any) -> bool:
-    """Look for something, and count what that costs."""
+    """Search for an item, and count the cost."""
     found: bool = item in container
     if isinstance(container, (str, bytes)):
         place = container.find(item) if not isinstance(item, int) else -1

@@ -93,7 +93,7 @@ BROKEN_JSON: Mapping[str, Callable[[int], bytes]] = {
 
 
 def attempt(work: Callable[..., object], *args: object) -> None:
-    """Do what may be refused: that must not take long either."""
+    """Run a function that may raise an error."""
     with suppress(NbEditError):
         work(*args)
 

@@ -67,7 +67,7 @@ def try_mutants(names: list[str]) -> dict[str, int]:
 
 
 def run(module: str, *arguments: str, folder: Path = FOLDER) -> str:
-    """Return what a module prints; raise SystemExit if it is mutmut, which may not fail."""
+    """Return the output of a module; raise SystemExit if mutmut fails."""
     process = subprocess.run(
         [sys.executable, "-m", module, *arguments],
         cwd=folder,

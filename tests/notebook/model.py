@@ -23,7 +23,7 @@ JSON = Any
 
 
 class RefusedByModel(Exception):
-    """What the operation is refused for."""
+    """An invalid operation, with the reason."""
 
 
 def loads(text: bytes) -> JSON:
@@ -64,7 +64,7 @@ def join_source(cell: JSON) -> JSON:
 
 
 def merge_patch(target: JSON, patch: JSON) -> JSON:
-    """RFC 7396, section 2, as it stands there."""
+    """Apply a merge patch as in RFC 7396, section 2."""
     if not isinstance(patch, dict):
         return patch
     target = dict(target) if isinstance(target, dict) else {}

@@ -46,7 +46,7 @@ def find(sources: list[str], name: str) -> list[Section]:
 
 
 def build_insertion(content: str) -> str:
-    """Mark the headings of what a batch inserts."""
+    """Mark the headings of inserted content."""
     lines = content.split("\n")
     return "\n".join(line + INSERTED if HEADING.fullmatch(line) else line for line in lines)
 
@@ -83,7 +83,7 @@ def list_items(lines: list[str]) -> list[int | None]:
 
 
 def append(before: list[str], part: list[str], after: list[str], content: str) -> str:
-    """Put content behind the last line that says something."""
+    """Append content after the last line that is not blank."""
     lines = before + part
     new = content.strip("\n").split("\n") if content.strip() else []
     if not new:

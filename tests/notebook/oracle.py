@@ -56,7 +56,7 @@ def list_rest(document: Document) -> list[bytes]:
 def check_results(
     label: str, applied: EditPlan, after: Document, expected: model.ModelBatch
 ) -> None:
-    """Check that the cells of an answer are where it says."""
+    """Check that the cells of a result are at their index."""
     for result in applied.results:
         for cell_result in [result] if result.cells is msgspec.UNSET else result.cells:
             if (
@@ -69,7 +69,7 @@ def check_results(
 
 
 def check_batch(label: str, document: Document, operations: list[dict[str, Any]]) -> bytes | None:
-    """Check a batch against the model; give the notebook after it, or None if it is refused."""
+    """Check a batch against the model; return the notebook after it, or None if it is refused."""
     label = f"{label}: {operations}"
     before_value = model.loads(document.text[:])
     expected = model.ModelBatch(before_value, generate_ids())

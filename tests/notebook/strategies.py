@@ -20,7 +20,7 @@ class Token:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a file is written; ``indent`` is None for one on a single line."""
+    """The formatting of a file; ``indent`` is None for a single line."""
 
     indent: str | None
     newline: str

@@ -341,7 +341,7 @@ def test_an_unknown_operation_is_refused() -> None:
 
 
 def answer(*operations: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what is answered, as it goes out."""
+    """Return the results as JSON."""
     results = edit(NOTEBOOK, *operations).results
     found: list[dict[str, Any]] = json.loads(msgspec.json.encode(results))
     return found

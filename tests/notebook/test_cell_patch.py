@@ -27,7 +27,7 @@ def notebook(cells: Cells, metadata: dict[str, Any] | None = None, minor: int = 
 
 
 def apply_patch(cells: Cells, steps: CellPatch) -> Cells:
-    """Do the steps as their description says."""
+    """Apply the steps in the simplest way."""
     now = [dict(cell) for cell in cells]
     for change in steps.changes:
         cell = now[change.index]

@@ -72,7 +72,7 @@ def places(document: Document) -> list[int]:
 
 
 def validates(text: bytes) -> bool:
-    """Whether nbformat has nothing to say, not even that it made up an id."""
+    """Return whether nbformat accepts a notebook without any change."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
@@ -215,7 +215,7 @@ def test_an_operation_preserves_all_other_bytes_and_matches_the_model(
 
 
 def worked_on(left: Document, record: UndoRecord) -> bytes | None:
-    """Return what another edit makes of a cell and in a place that the first did not touch."""
+    """Return the notebook after another edit of an untouched cell and gap."""
     own = {part.index for part in record.parts}
     free = [at for at in range(len(left)) if at not in own]
     if not free:
@@ -229,7 +229,7 @@ def worked_on(left: Document, record: UndoRecord) -> bytes | None:
 
 
 def save(text: bytes) -> bytes:
-    """Return what a save by a tab makes of a notebook: Jupyter writes all of it anew."""
+    """Return the notebook after a save by a tab: Jupyter rewrites all of it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         notebook = nbformat.reads(text.decode(), as_version=nbformat.NO_CONVERT)

@@ -101,7 +101,7 @@ BAD: list[tuple[str, dict[str, Any]]] = [
 
 
 def encode_operation(op: str, changes: dict[str, Any]) -> bytes:
-    """Write an operation with changes to what it has at least; `...` takes a field out."""
+    """Encode a minimal operation with changes; `...` removes a field."""
     fields = {"op": op, **LEAST.get(op, {}), **changes}
     return json.dumps({name: value for name, value in fields.items() if value is not ...}).encode()
 

@@ -166,7 +166,7 @@ def plain(document: Document) -> bool:
 
 
 def rewrite(text: bytes, layout: Layout, change: Callable[[list[Any]], None]) -> bytes:
-    """What another program makes of the file: another layout, and a change to its cells."""
+    """Rewrite the file as another program: another layout, and a change of its cells."""
     notebook = json.loads(
         text.decode("utf-8-sig"),
         object_pairs_hook=Members,

@@ -29,7 +29,7 @@ installs = pytest.mark.skipif(not is_nightly(), reason="needs another environmen
 def run(
     *command: str | Path, status: int = 0, env: dict[str, str] | None = None, cwd: Path = ROOT
 ) -> str:
-    """Run a program that must end with a status; return what it printed."""
+    """Run a program that must end with a status; return its output."""
     process = subprocess.run(
         command,
         env={**os.environ, **(env or {})},
@@ -62,7 +62,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 
 @contextmanager
 def lock(folder: Path) -> Iterator[None]:
-    """Let one process at a time build: npm is run in the same folder of sources."""
+    """Lock the build: npm runs in the same folder of sources."""
     with (folder / ".lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

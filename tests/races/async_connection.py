@@ -18,7 +18,7 @@ SECONDS = 60.0
 
 @dataclass(frozen=True)
 class AsyncAnswer:
-    """What a server answered."""
+    """A reply of a server."""
 
     status: int
     body: bytes

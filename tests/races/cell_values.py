@@ -63,7 +63,7 @@ class CellHistories:
         self._wrong = list(self._follow_chain())
 
     def find_violations(self, final: Sequence[tuple[str, str]]) -> Iterator[str]:
-        """List what cannot be, in view of the last version's cells."""
+        """List impossible values, given the cells of the last version."""
         yield from self._wrong
         yield from self._check_final(final)
         yield from self._check_gaps()
@@ -86,7 +86,7 @@ class CellHistories:
             self._lines[step.cell].append(_Value(step.after, edit))
 
     def _check_value(self, edit: Edit, step: Step, position: int) -> Iterator[str]:
-        """See to it that the cell has the value which the edit has found."""
+        """Check that the cell had the value that the edit expected."""
         cell, expected = step.cell, step.before
         if cell is None:
             return
@@ -113,7 +113,7 @@ class CellHistories:
         self._placed[edit.name] = _PlacedEdit(edit, first, last)
 
     def _check_final(self, final: Sequence[tuple[str, str]]) -> Iterator[str]:
-        """Compare what the edits have left with what there is."""
+        """Compare the result of the edits with the file."""
         end = len(self._chain.edits)
         looking = Edit("the last reader", (), 0.0)
         left = dict(self._now)
@@ -138,7 +138,7 @@ class CellHistories:
                 yield f"{edit.name} has brought {value[:8]}, which the file does not have"
 
     def _check_gaps(self) -> Iterator[str]:
-        """See to it that each gap is filled, and that whatever was made fits into one."""
+        """Check that each gap is filled, and that each unanswered edit fits into one."""
         chain = self._chain
         begun, answered = chain.list_latest_calls(), chain.list_first_replies()
 
@@ -167,7 +167,7 @@ class CellHistories:
                 waiting.remove(filling)
 
     def check_refusals(self, refusals: Iterable[RefusedEdit]) -> Iterator[str]:
-        """Compare the values that refusals have told with those that the cells had then."""
+        """Compare the values in errors with those that the cells had at that time."""
         places = {
             (cell, entry.value): place
             for cell, line in self._lines.items()

@@ -24,22 +24,22 @@ class Chain:
     positions: dict[str, int]
 
     def list_latest_calls(self) -> list[float]:
-        """Give for each position when the latest of the edits before it was called."""
+        """Return for each position when the latest edit before it was sent."""
         return list(accumulate((edit.called_at for edit in self.edits), max, initial=-1.0))
 
     def list_first_replies(self) -> list[float]:
-        """Give for each position when the first of the edits after it was answered."""
+        """Return for each position when the first edit after it was answered."""
         returned = (edit.returned_at for edit in reversed(self.edits))
         return list(accumulate(returned, min, initial=NEVER))[::-1]
 
     def has_gap_during(self, called: float, returned: float) -> bool:
-        """Tell whether a version that was seen meanwhile can be one that nobody has recorded."""
+        """Return whether a version seen at that time can be an unrecorded one."""
         begun, answered = self.list_latest_calls(), self.list_first_replies()
         return any(begun[gap] <= returned and called <= answered[gap] for gap in self.gaps)
 
 
 def build_chain(start: str, edits: Sequence[Edit], final: str) -> tuple[Chain, list[str]]:
-    """Put edits in order from the first to the last version; tell which cannot be in one."""
+    """Order edits from the first to the last version; list those that fit into no order."""
     wrong = []
     children: dict[str | None, Edit] = {}
     made: dict[str | None, Edit] = {}

@@ -29,7 +29,7 @@ _EXPECTED_ANSWERS = {(200, ""), (409, "cell_changed"), (503, "busy")}
 
 
 def find_violations(history: ObservedHistory) -> list[str]:
-    """List what cannot be in a history; nothing, if all can."""
+    """List the impossible observations of a history."""
     return list(_iter_violations(history))
 
 
@@ -59,7 +59,7 @@ def _iter_violations(history: ObservedHistory) -> Iterator[str]:
 
 
 def _check_rows(history: ObservedHistory) -> Iterator[str]:
-    """Compare the history with what was asked and answered."""
+    """Compare the history with requests and replies."""
     edits = {edit.name: edit for edit in history.edits}
     if len(edits) < len(history.edits):
         yield "the history itself names two edits alike"
@@ -83,7 +83,7 @@ def _check_rows(history: ObservedHistory) -> Iterator[str]:
 
 
 def _complete_edits(history: ObservedHistory) -> list[Edit]:
-    """Add to edits without an answer what the history knows of them."""
+    """Complete edits without a reply from the history."""
     rows = {entry.name: entry for entry in history.rows}
 
     def completed(edit: Edit) -> Edit:

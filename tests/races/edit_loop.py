@@ -33,7 +33,7 @@ _MARK = re.compile(rb"theirs \d{9}")
 
 
 def build_storage(root: Path, locks: Path) -> FileStorage:
-    """Give the storage that a server has."""
+    """Build the storage of a server."""
     manager = AsyncLargeFileManager(root_dir=str(root))
     return FileStorage(manager, PathLocks(locks, logging.getLogger()))
 
@@ -49,7 +49,7 @@ class EditLoop:
         self._number = 0
 
     async def edit(self) -> None:
-        """Make one edit, or be told that somebody else was first."""
+        """Make one edit, or count a conflict."""
         self._number += 1
         ours = f"ours {self._number:09d}"
         try:
@@ -73,7 +73,7 @@ class EditLoop:
 
 
 async def run_loop(insider: EditLoop, ended: threading.Event) -> None:
-    """Edit until somebody says that it is enough."""
+    """Edit until the event is set."""
     while not ended.is_set():
         await insider.edit()
 

@@ -15,7 +15,7 @@ NEVER = math.inf
 
 @dataclass(frozen=True)
 class Step:
-    """What an edit does to one cell."""
+    """The effect of an edit on one cell."""
 
     #: Its id; None for a new one whose id nobody was told.
     cell: str | None
@@ -27,7 +27,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Edit:
-    """An edit that somebody has asked for, once or again and again, until it had an answer."""
+    """An edit that a client has sent, once or repeatedly, until it had a reply."""
 
     #: Of the intention; retries have the same.
     name: str
@@ -50,7 +50,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Read:
-    """A version that somebody was shown."""
+    """A version that a client has read."""
 
     hash: str
     called_at: float
@@ -59,7 +59,7 @@ class Read:
 
 @dataclass(frozen=True)
 class RefusedEdit:
-    """An edit that was refused because a cell had another value, which the answer told."""
+    """An edit that was refused because a cell had another value, which the reply contains."""
 
     cell: str
     value: str
@@ -79,7 +79,7 @@ class HistoryRow:
 
 @dataclass(frozen=True)
 class Event:
-    """An edit as a subscriber was told of it."""
+    """An edit event of a subscriber."""
 
     seq: int
     edit_id: int | None
@@ -89,7 +89,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Feed:
-    """All that a subscriber of one run of a server was told, in the order in which it came."""
+    """All events of a subscriber of one run of a server, in order."""
 
     server: str
     #: When the subscription stood.

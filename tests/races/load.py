@@ -52,7 +52,7 @@ class RaceLoad:
 
 @dataclass
 class LoadResult:
-    """What the clients saw."""
+    """The observations of the clients."""
 
     history: ObservedHistory
     notes: Observations
@@ -109,7 +109,7 @@ class _Subscriber:
 
 
 class Subscribers:
-    """Whoever listens to the servers, one to each run."""
+    """The subscribers of the servers, one for each run."""
 
     def __init__(self) -> None:
         self._all: list[tuple[_Subscriber, asyncio.Task[None]]] = []
@@ -120,7 +120,7 @@ class Subscribers:
         self._all.append((subscriber, asyncio.create_task(subscriber.listen())))
 
     async def collect_feeds(self, edits: Sequence[Edit]) -> list[Feed]:
-        """Wait for what the living have still to tell, and give all that was told."""
+        """Wait for the remaining events of live servers, and return all events."""
         for subscriber, task in self._all:
             run = subscriber.run
             expected = {
@@ -142,7 +142,7 @@ class Subscribers:
 
 
 async def run_load(load: RaceLoad, folder: Path, chance: random.Random) -> LoadResult:
-    """Let all clients work, and return what they have seen."""
+    """Run all clients, and return their observations."""
     cells = [*(f"own-{n}" for n in range(load.separate_writers)), SHARED]
     before = samples.notebook(*[samples.code(cell, cell) for cell in cells])
     notes = Observations()

@@ -27,12 +27,12 @@ _LONGEST_HALF = 0.001
 
 
 def build_mark(number: int) -> str:
-    """Give what a version has that no other one has."""
+    """Build the unique mark of a version."""
     return f"theirs {number:09d}"
 
 
 def build_version(number: int) -> bytes:
-    """Write a notebook with a cell for us to edit, and the mark."""
+    """Build a notebook with a cell for edits, and the mark."""
     filling = "# theirs\n" * (number % 200)
     return samples.notebook(
         samples.code("ours at first", "ours"),
@@ -61,7 +61,7 @@ KINDS = {"renamed": (replace_by_rename, 0.003), "in_place": (write_in_place, 0.0
 
 
 class RandomPause:
-    """Waits for times that nobody can foresee, without sleeping: that takes longer."""
+    """Waits for random times without sleeping, which takes longer."""
 
     def __init__(self, seed: int) -> None:
         self._chance = random.Random(seed)  # noqa: S311 -- no secret
@@ -74,7 +74,7 @@ class RandomPause:
 
 
 def has_mark(path: Path, number: int) -> bool:
-    """Look for a mark; it may be out of sight for a moment, when we are about to put it back."""
+    """Search for a mark; it may be missing for a moment, until it is restored."""
     sought = build_mark(number).encode()
     with suppress(AssertionError):
         return wait_until(lambda: sought in path.read_bytes())

@@ -28,7 +28,7 @@ OURS = "ours at last"
 
 
 async def edit(storage: FileStorage, root: Path, shim: Shim, number: int) -> tuple[int, str]:
-    """Edit once; give the number of calls, and the outcome."""
+    """Edit once; return the number of calls, and the outcome."""
     read = await load_notebook(storage, NAME)
     operation = Replace(cell="ours", source=OURS)
     applied = apply_operations(read.document, [operation], fresh_id=lambda: "none")

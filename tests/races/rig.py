@@ -49,7 +49,7 @@ def held_open(path: Path, rig: Rig) -> None:
 
 
 def disguised(path: Path, _rig: Rig) -> None:
-    """Write as many bytes, and set the time back to what it was."""
+    """Write as many bytes, and restore the timestamp."""
     before = path.stat()
     with path.open("r+b") as file:
         file.write(THEIRS)
@@ -100,7 +100,7 @@ class Rig:
         self.has_opened, self.has_ended = Event(), Event()
 
     def edit(self, number: int, act: Callable[[Path, Rig], None] | None = None) -> tuple[int, str]:
-        """Let an edit be made of the same notebook, and somebody act before one of its calls."""
+        """Edit the same notebook again, and act before one of the calls."""
         for name in self.root.iterdir():
             name.unlink()
         self.path.write_bytes(BEFORE)
@@ -126,7 +126,7 @@ class Rig:
         return calls, outcome
 
     def _wait_for_act(self, acting: Future[None]) -> None:
-        """Wait until somebody has acted, has opened the file, or is kept from that by a lease."""
+        """Wait until the act has ended, has opened the file, or waits for a lease."""
         lease = f" {self._process.pid} "
         wait_until(
             lambda: (
@@ -150,7 +150,7 @@ class Rig:
         return naps
 
     def read_folder(self) -> dict[str, bytes]:
-        """Return what is in the folder."""
+        """Return the files of the folder."""
         return {path.name: path.read_bytes() for path in self.root.iterdir()}
 
     def close(self) -> None:
@@ -164,7 +164,7 @@ class Rig:
 
 @contextmanager
 def build_rig(user: int, *, refused_calls: Sequence[str] = ()) -> Iterator[Rig]:
-    """Have a rig while the block runs, whose system refuses ``exchange`` or ``lease``."""
+    """Run a rig while the block runs; its system refuses ``exchange`` or ``lease``."""
     require_system()
     with make_shared_folder() as top:
         rig = Rig(top, user, [shim.build(top), build_refusing_library(top)], refused_calls)
@@ -186,14 +186,14 @@ def make_shared_folder() -> Iterator[Path]:
 
 
 def require_system() -> None:
-    """Go on only where there are leases, and a compiler; in CI there must be."""
+    """Skip the test where there are no leases or no compiler; in CI fail it."""
     require(
         sys.platform == "linux" and shim.find_compiler(), "this rig needs Linux and a C compiler"
     )
 
 
 def build_refusing_library(folder: Path) -> Path:
-    """Build what lets the system refuse things, to be named in ``LD_PRELOAD``."""
+    """Build the library that refuses system calls, for ``LD_PRELOAD``."""
     library, source = folder / "refusing.so", Path(__file__).with_name("refusing.c")
     command = [
         shim.find_compiler() or "cc",

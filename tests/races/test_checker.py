@@ -75,7 +75,7 @@ def build_history(
 
 
 def _steps(chance: random.Random, n: int, values: dict[str, str]) -> tuple[Step, ...]:
-    """Choose what an edit does, and do it."""
+    """Choose the steps of an edit, and apply them."""
     own, new = chance.choice(sorted(values)), f"value-{n}"
     removed = [cell for cell in values if cell.startswith("new-") and cell != own]
     if chance.random() < 0.2:
@@ -134,7 +134,7 @@ def change_final(history: ObservedHistory, **values: str) -> ObservedHistory:
 def change_events(
     history: ObservedHistory, forge: Callable[[list[Event]], list[Event]]
 ) -> ObservedHistory:
-    """Change what a server, which was then killed, has sent to its subscriber."""
+    """Change the last events of a killed server."""
     first, *others = history.feeds
     forged = replace(first, events=forge(list(first.events)), is_truncated=True)
     return replace(history, feeds=[forged, *others])

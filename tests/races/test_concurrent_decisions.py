@@ -72,7 +72,7 @@ class ServerPair:
 
     @contextmanager
     def fail_statements(self, *whats: str) -> Iterator[None]:
-        """Let some statements fail in the database, as on a disk that cannot be written."""
+        """Make some statements of the database fail, as on a read-only disk."""
         file = self.servers.folder / "data" / "nbedit" / DATABASE
         names = [f"failing_{number}" for number in range(len(whats))]
         with closing(sqlite3.connect(file, isolation_level=None, timeout=20)) as found:

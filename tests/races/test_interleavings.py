@@ -35,7 +35,7 @@ def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
 
 
 def may_be_left(act: Act, left: dict[str, bytes], ours: bytes) -> bool:
-    """Tell whether what is in the folder can be, if nothing of theirs is lost."""
+    """Return whether the files in the folder are possible without a lost write."""
     if act is acts.removed:
         return left == {}
     if act is acts.moved:
@@ -46,7 +46,7 @@ def may_be_left(act: Act, left: dict[str, bytes], ours: bytes) -> bool:
 
 
 def assert_little_is_lost(rig: Rig, act: Act, guard: str, allowed: int = 0) -> None:
-    """Let somebody act at each place, and count where something of theirs is lost."""
+    """Act before each call, and count the lost writes."""
     calls, outcome = rig.edit(0)
     assert outcome == f"written by {guard}"
     ours = rig.read_folder()[NAME]

@@ -28,7 +28,7 @@ WRITES = 10_000 if is_nightly() else 20
 
 @dataclass(frozen=True)
 class RaceResult:
-    """What came of a race: what they wrote, what we did, and what of both is lost."""
+    """The result of a race: both writers, and their lost writes."""
 
     theirs: dict[str, Any]
     ours: dict[str, Any]
@@ -43,7 +43,7 @@ class RaceResult:
 
 
 def run_race(top: Path, kind: str, user: int) -> RaceResult:
-    """Let somebody write a notebook, and us edit it, as one user."""
+    """Run both writers of one notebook, as one user."""
     root, locks = top / "root", top / "locks"
     path = root / NAME
     for place in (root, locks):

@@ -10,7 +10,7 @@ NOBODY = 65534
 
 
 def switch_user(user: int) -> None:
-    """Go on as another user."""
+    """Switch to another user."""
     if user != os.geteuid():
         os.setgroups([])
         os.setresgid(user, user, user)
@@ -18,7 +18,7 @@ def switch_user(user: int) -> None:
 
 
 def list_users() -> list[int]:
-    """List as whom to do something: for root, modes and leases mean not what they do for others."""
+    """List the users of a test: modes and leases work differently for root."""
     if os.geteuid() != 0:
         return [os.geteuid()]
     return [os.geteuid(), NOBODY] if is_nightly() else [NOBODY]

@@ -26,13 +26,13 @@ _LONGEST_CUT_SECONDS = (0.0, 0.02, 0.5)
 
 
 def hash_source(source: str) -> str:
-    """Give the hash by which a guard goes."""
+    """Return the source hash."""
     return hashlib.sha256(source.encode()).hexdigest()
 
 
 @dataclass
 class Observations:
-    """What all clients together have seen."""
+    """The observations of all clients."""
 
     edits: list[Edit] = field(default_factory=list)
     reads: list[Read] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Observations:
 
 @dataclass
 class _WriterRequest:
-    """One intention: what is sent, again and again until it is known what came of it."""
+    """One request, which is repeated until its result is known."""
 
     name: str
     steps: tuple[Step, ...]
@@ -103,7 +103,7 @@ class Writer:
         return await self._send_until_decided(_WriterRequest(name, (step,), [operation]))
 
     async def _remove(self) -> int:
-        """Remove a cell, and say so in another, which makes a version of it that never was."""
+        """Remove a cell, and change another one, which makes the version unique."""
         name, own, replacing = self._build_replace()
         cell, value = self._inserted.pop()
         removing = {"op": "delete", "cell": cell, "expect": {"source_hash": value}}
@@ -140,7 +140,7 @@ class Writer:
         return 1
 
     async def _send_again(self, request: _WriterRequest, run: ServerRun) -> None:
-        """Send what was answered once more, as who sits between client and server may do."""
+        """Repeat a request that was answered, as a proxy may do."""
         if self._run is run:
             try:
                 await self._send(request)
@@ -148,7 +148,7 @@ class Writer:
                 self._record_broken_connection()
 
     async def _send_until_decided(self, request: _WriterRequest) -> int:
-        """Send a guarded edit to whoever is there until it is made or refused; count it if made."""
+        """Send a guarded edit until it is made or refused; return 1 if it is made."""
         while True:
             try:
                 await self._connect()
@@ -177,7 +177,7 @@ class Writer:
             return 0
 
     async def _send(self, request: _WriterRequest) -> dict[str, Any] | None:
-        """Send an edit and give its reply, or what its refusal tells; None to try again."""
+        """Send an edit; return its reply or the details of its error; None to try again."""
         assert self._connection is not None
         called = time.monotonic()
         answer = await self._connection.request("PATCH", _TARGET, request.body, request.headers)
@@ -234,7 +234,7 @@ class Writer:
         self._disconnect()
 
     async def _connect(self, run: ServerRun | None = None) -> ServerRun:
-        """Have a connection: to the server that it is, or to any."""
+        """Return a connected run: the given one, or any."""
         if self._connection is not None and self._run is not None:
             return self._run
         run = run or self._chance.choice(self._servers.live_runs)
@@ -252,7 +252,7 @@ class Writer:
         self._connection = None
 
     def _new_source(self) -> tuple[str, str]:
-        """Return the name of a new intention, and a source that nobody else writes."""
+        """Return the name of a new request, and a unique source."""
         self._count += 1
         name = f"{self._name}.{self._count}"
         lines = self._chance.choice((1, 1, 1, 3))

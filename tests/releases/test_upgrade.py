@@ -26,7 +26,7 @@ RELEASES = sorted(Path(__file__).parent.glob("schema-*"))
 
 @contextmanager
 def run_upgraded_server(folder: Path, release: Path) -> Iterator[tuple[Client, dict[str, Any]]]:
-    """Start a server of today on what a release has left, as if that had been a moment ago."""
+    """Start a current server on the files of a release."""
     (folder / "notebooks").mkdir()
     (folder / "data" / "nbedit").mkdir(parents=True)
     for path in release.glob("*.ipynb"):

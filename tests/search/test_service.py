@@ -173,7 +173,7 @@ def test_a_glob_matches_names_or_paths(glob: str, found: set[str]) -> None:
 
 
 class SkippingStorage(MemoryStorage):
-    """A storage whose walk brings what a test wants."""
+    """A storage whose walk returns given items."""
 
     def __init__(self, *entries: NotebookFile | SkippedPath) -> None:
         super().__init__({})

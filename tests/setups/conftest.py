@@ -31,7 +31,7 @@ _SAVING = {"collaboration": [], "documents": ["--YRoomFileAPI.min_poll_interval=
 def rooms(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[RoomServer]:
-    """Give a server of its own process with one kind of rooms."""
+    """Return a server in its own process with one kind of rooms."""
     folder = tmp_path_factory.mktemp(request.param)
     with run_room_server(_backend(request.param), folder, *_SAVING[request.param]) as running:
         yield running
@@ -39,7 +39,7 @@ def rooms(
 
 @pytest.fixture(params=KINDS)
 def closing_rooms(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RoomServer]:
-    """Give a server for one test, whose rooms close as soon as everybody has left."""
+    """Return a server for one test, whose rooms close after the last client."""
     options = (*_SAVING[request.param], *_CLOSING[request.param])
     with run_room_server(_backend(request.param), tmp_path, *options) as running:
         yield running

@@ -33,7 +33,7 @@ def call_tool(client: Client, name: str, **fields: Any) -> Answer:
 
 
 def assert_edited(answer: Answer, kind: str, *, preserved: bool) -> dict[str, Any]:
-    """Check what a reply promises, and give it."""
+    """Check a reply, and return it."""
     assert answer.status in {200, 201}, answer.body
     reply: dict[str, Any] = answer.json
     assert (reply["applied_via"], reply["bytes_preserved"]) == (kind, preserved)

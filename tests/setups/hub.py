@@ -55,7 +55,7 @@ class Hub:
         wait_until(lambda: all(self._server(name).get("ready") for name in names), "all servers")
 
     def create_token(self, name: str, scopes: Sequence[str], **more: Any) -> str:
-        """Make a token for what a user has the right to."""
+        """Create a token with the given scopes of a user."""
         body = {"scopes": scopes, **more}
         status, answer = self.request("POST", f"/users/{quote(name)}/tokens", body)
         assert status == 201, answer
@@ -63,7 +63,7 @@ class Hub:
         return token
 
     def client(self, server: str, token: str) -> Client:
-        """Speak to a user's server through the proxy, with a token of whoever's."""
+        """Return a client of a user's server through the proxy, with any token."""
         base_url = urlsplit(self._server(server)["url"]).path
         return Client(self.port, token, self.get_root(server), base_url)
 
@@ -166,7 +166,7 @@ def is_answering(hub: Hub, process: subprocess.Popen[bytes]) -> bool:
 
 
 def stop_hub(hub: Hub, process: subprocess.Popen[bytes]) -> None:
-    """End the hub, which ends its proxy and its servers, and what it has left."""
+    """Stop the hub, its proxy, its servers, and remaining processes."""
     servers = hub.processes() if process.poll() is None else []
     process.terminate()
     try:

@@ -98,7 +98,7 @@ class RoomServer:
         await wait_until_async(is_closed, f"the end of the room of {path}")
 
     def list_file_ids(self) -> set[str]:
-        """Give the paths of the files that have an id."""
+        """Return the paths of the files that have an id."""
         found: set[str] = set()
         for file in self.folder.rglob("file_id_manager.db"):
             with contextlib.closing(sqlite3.connect(file)) as database:
@@ -124,7 +124,7 @@ def run_room_server(
 
 
 class RoomClient:
-    """Somebody who has a file open in a browser, and shares what they do."""
+    """A client that has a file open, and shares its changes."""
 
     def __init__(self, document: Any, socket: WebSocketClientConnection) -> None:
         self.document = document
@@ -167,7 +167,7 @@ class RoomClient:
             await self._task
 
     async def wait_until(self, condition: Callable[[], bool]) -> None:
-        """Wait until what is seen fulfils a condition."""
+        """Wait until the document fulfils a condition."""
         await wait_until_async(condition)
 
     def source(self, index: int) -> str:
@@ -177,7 +177,7 @@ class RoomClient:
         return [str(cell["source"]) for cell in self.document.ycells]
 
     async def set_awareness(self, **state: Any) -> None:
-        """Tell the others something about oneself, as JupyterLab tells whether autosave is on."""
+        """Send a state to the other clients, as JupyterLab does for autosave."""
         from pycrdt import Awareness, create_awareness_message  # noqa: PLC0415
 
         awareness = Awareness(self.document.ydoc)

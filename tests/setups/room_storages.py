@@ -36,7 +36,7 @@ class RoomNotebook:
     document: Any = None
 
     async def write(self, text: bytes) -> None:
-        """Open the room, or be somebody who types a whole notebook in it, and saves."""
+        """Open the room, or type a whole notebook in it, and save."""
         if self.document is None:
             self.file.write_bytes(text)
             self.document = await self.open(self.path)

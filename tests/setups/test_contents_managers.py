@@ -46,7 +46,7 @@ class RemoteFolder:
     put: Callable[[str, bytes], object]
 
     def write(self, text: bytes = TEXT, folder: str = "") -> str:
-        """Have the server keep a notebook; what comes into a bucket past it, it may not see."""
+        """Store a notebook through the server, which may not see direct writes to a bucket."""
         path = self.prefix + folder + next(_names)
         write_file(self.client, path, text)
         assert self.get(path) == text
@@ -61,7 +61,7 @@ class RemoteFolder:
 
 @contextmanager
 def serve_drive(top: Path) -> Iterator[RemoteFolder]:
-    """Serve a folder as a drive, whose name stands in paths before a colon."""
+    """Serve a folder as a drive, whose name comes before a colon in paths."""
     folder = top / "drive"
     folder.mkdir()
     resource = {"name": "here", "url": f"file://{folder}", "type": "fsspec", "auth": "none"}

@@ -33,7 +33,7 @@ class FileIdServer:
     by_inode: bool
 
     def has_id(self, path: str) -> str:
-        """Make a notebook that has an id, and give it; the manager is told of copies."""
+        """Create a notebook with an id, and return it; copies are reported to the manager."""
         (self.client.root / "seed.ipynb").write_bytes(GOOD)
         body = json.dumps({"copy_from": "seed.ipynb"}).encode()
         answer = self.client.request("POST", "api/contents", body, JSON)

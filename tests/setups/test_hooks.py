@@ -74,7 +74,7 @@ def write_notebook(client: Client, folder: str, text: bytes = TEXT) -> tuple[str
 
 
 def list_hook_runs(client: Client, path: str) -> list[str]:
-    """List which hooks ran for a path, and on what."""
+    """List the hooks that ran for a path, with their arguments."""
     log = client.root.parent / "config" / "hooks.log"
     lines = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     return [f"{when} {kind}" for when, kind, where in lines if where == path]

@@ -81,7 +81,7 @@ def send_replace(client: Client, source: str, **more: Any) -> Answer:
 
 
 def read_alpha(hub: Hub, server: str) -> Any:
-    """Give the source of the first cell as the file has it."""
+    """Return the source of the first cell in the file."""
     cells = json.loads((hub.get_root(server) / "a.ipynb").read_bytes())["cells"]
     return "".join(cells[0]["source"])
 
@@ -217,7 +217,7 @@ def test_a_read_only_authorizer_applies_on_every_route(hub: Hub) -> None:
 
 
 class HubBrowser:
-    """Somebody who has signed in at the hub and has cookies, and no token."""
+    """A browser with cookies of the hub, and without a token."""
 
     def __init__(self, hub: Hub, name: str) -> None:
         self.jar = http.cookiejar.CookieJar()

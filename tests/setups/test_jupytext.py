@@ -69,7 +69,7 @@ class JupytextPair:
         return self.client.root / self.twin
 
     def sources(self) -> list[str]:
-        """Give the sources, on which both halves agree; either opens."""
+        """Return the sources, which are equal in both files."""
         found = [
             [
                 cell["source"]

@@ -42,7 +42,7 @@ def live(
 
 
 async def _begin_to_open(live: RoomNotebook, path: str) -> asyncio.Future[Any]:
-    """Open a room, which can read the file only when nobody writes it."""
+    """Open a room, which can read the file only without a writer."""
     opening = asyncio.ensure_future(live.open(path))
     settings = live.storages.settings
     await wait_until_async(lambda: find_room(settings, settings["contents_manager"], path))

@@ -13,7 +13,7 @@ from tests.support import samples
 
 @pytest.fixture(scope="module")
 def rooms(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RoomServer]:
-    """Give a server of its own process with rooms and pairs."""
+    """Return a server in its own process with rooms and pairs."""
     needs("jupyter_server_ydoc")
     needs("jupytext")
     formats = "--ContentsManager.formats=ipynb,py:percent"

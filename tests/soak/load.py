@@ -25,7 +25,7 @@ ALLOWED = {("undo", 409), ("edit", 409)}
 
 @dataclass
 class MixedLoad:
-    """Requests to one server, from several clients; the seed decides what they ask."""
+    """Requests to one server, from several clients; the seed decides which."""
 
     client: Client
     seed: int
@@ -34,7 +34,7 @@ class MixedLoad:
     _ended: threading.Event = field(default_factory=threading.Event)
 
     def make_notebooks(self) -> None:
-        """Write what is edited: many small notebooks, and some that are not."""
+        """Write the notebooks: many small ones, and some large ones."""
         for number in range(10):
             (self.client.root / f"small-{number}.ipynb").write_bytes(notebooks.build_mixed(20_000))
         (self.client.root / "cells.ipynb").write_bytes(notebooks.build_many_cells(CELLS))

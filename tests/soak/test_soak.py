@@ -47,7 +47,7 @@ _KIB_PER_MB = 1e6 / 1024
 
 @dataclass(frozen=True)
 class Vitals:
-    """What a process holds at one moment, as the kernel counts it."""
+    """The resources of a process at one moment, as the kernel counts them."""
 
     requests: int
     megabytes: float
@@ -62,14 +62,14 @@ class Vitals:
 
 @dataclass
 class Soak:
-    """One run: its load, and what the server held."""
+    """One run: its load, and the resources of the server."""
 
     load: MixedLoad
     pages: Pages
     pid: int
 
     def send(self, requests: int) -> list[Vitals]:
-        """Send at least so many requests; return what the server held meanwhile."""
+        """Send at least so many requests; return the resources of the server meanwhile."""
         visits = self.pages.visits + max(PAGES, requests // REQUESTS_PER_VISIT)
         requests += self.load.counts.total()
         seen = []
@@ -90,7 +90,7 @@ class Soak:
         )
 
     def wait_until_quiet(self, is_quiet: Callable[[list[Vitals]], bool]) -> Vitals:
-        """Return what the server holds once it has noticed that all clients have left."""
+        """Return the resources of the server after all clients have left."""
         seen = [self.measure()]
 
         def look_again() -> bool:
@@ -131,7 +131,7 @@ def test_a_server_releases_resources_in_a_brief_run(tmp_path: Path) -> None:
 
 
 def soak_and_check(soak: Soak, requests: int) -> None:
-    """Send requests, and compare what the server holds with what it held after the warm-up."""
+    """Send requests, and compare the resources of the server with those after the warm-up."""
     soak.load.fill_memory()
     soak.send(int(requests * WARM_UP_SHARE))
     before = soak.wait_until_quiet(

@@ -171,7 +171,7 @@ def set_ahead(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 
 @pytest.fixture
 def fast_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let what waits for long be through with it soon: a second seems to be a hundred."""
+    """Make time run a hundred times faster."""
     stopwatch = time.monotonic
     began = stopwatch()
     monkeypatch.setattr(time, "monotonic", lambda: began + 100 * (stopwatch() - began))
@@ -185,7 +185,7 @@ def notebook(place: Root) -> Path:
 
 
 async def run_other_tasks() -> None:
-    """Let all tasks that need nobody else go on as far as they can."""
+    """Run all other tasks as far as possible."""
     for _ in range(100):
         await asyncio.sleep(0)
 

@@ -56,7 +56,7 @@ KINDS = {
 def edit_on_file_system(
     kind: str, folder: str, storage_in: Callable[[str, str], FileStorage]
 ) -> dict[str, Any] | str:
-    """Edit notebooks on a file system; give what happened, or why there is none of the kind."""
+    """Edit notebooks on a file system; return the results, or why the kind is missing."""
     system = KINDS[kind]
     top, image = Path(folder, "top"), Path(folder, "image")
     top.mkdir()
@@ -108,7 +108,7 @@ async def _edit_notebooks(root: Path, storage: FileStorage) -> dict[str, Any]:
 
 
 async def _try_edit(storage: FileStorage, name: str) -> str:
-    """Edit a notebook, and tell how it went."""
+    """Edit a notebook, and return the outcome."""
     try:
         await storage.write(name, await storage.read(name), [Splice(1, 1, b" ")])
     except NbEditError as error:

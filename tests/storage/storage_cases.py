@@ -58,7 +58,7 @@ OpenCase = Callable[[Path], AbstractAsyncContextManager[StorageCase]]
 
 @asynccontextmanager
 async def open_memory(_folder: Path) -> AsyncIterator[StorageCase]:
-    """The twin: what it did not keep to, would prove nothing above it."""
+    """The storage in memory, which other tests rely on."""
     notebooks: dict[str, bytes] = {}
     yield StorageCase(
         MemoryStorage(notebooks),

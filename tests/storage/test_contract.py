@@ -62,7 +62,7 @@ def test_a_package_that_a_storage_needs_is_installed(package: str) -> None:
 
 
 def title(new: bytes, text: bytes = TEXT) -> list[Splice]:
-    """Say what the title shall be instead."""
+    """Return splices that replace the title."""
     start = text.index(b'"# ') + 1
     return [Splice(start, text.index(b'"', start), new)]
 
@@ -72,7 +72,7 @@ async def put(case: StorageCase, text: bytes) -> None:
 
 
 async def assert_stored(case: StorageCase, text: bytes) -> None:
-    """Check what is there, by the byte or as nbformat reads it."""
+    """Check the stored text, byte for byte or as nbformat reads it."""
     now = await ensure_async(case.read())
     if case.storage.preserves_bytes:
         assert now == text

@@ -27,7 +27,7 @@ def locks(tmp_path: Path) -> PathLocks:
 
 @pytest.fixture
 def other_server(tmp_path: Path) -> PathLocks:
-    """Build the locks of another server; what it opens itself locks the first one out."""
+    """Build the locks of another server, which exclude those of the first one."""
     return PathLocks(tmp_path / "locks", LOG)
 
 

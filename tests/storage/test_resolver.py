@@ -38,7 +38,7 @@ REPLACE = {"op": "replace", "cell": "beta", "source": "# Changed"}
 
 
 def anything(*_: Any, **__: Any) -> None:
-    """Stand for what an extension may put in a method's place."""
+    """A replacement of a method, as extensions make it."""
 
 
 @pytest.fixture
@@ -280,7 +280,7 @@ async def test_an_out_of_band_change_while_a_hook_refuses_is_kept(
 
 
 class UnreadableAfterSaveManager(AsyncLargeFileManager):
-    """A manager that gives nothing any more once it has saved, as stores in a network may."""
+    """A manager that cannot be read after a save, as network stores may behave."""
 
     has_saved = False
 

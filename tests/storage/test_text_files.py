@@ -74,7 +74,7 @@ def files(manager: AsyncLargeFileManager, place: Root) -> TextFileService:
 
 @pytest.fixture
 def stock(place: Root) -> TextFileService:
-    """Take the stock manager, whose own saves wait for ours."""
+    """Return the stock manager, whose saves wait for edits."""
     return TextFileService(lambda: place.manager, place.locks)
 
 

@@ -337,7 +337,7 @@ async def test_a_request_cancelled_by_a_stopping_loop_is_busy(tmp_path: Path) ->
 
 
 class ManagerOutsideRoot(AsyncLargeFileManager):
-    """A manager that says itself where its files are, so that it has no root of its own."""
+    """A manager that maps paths itself, so that it has no root of its own."""
 
     def _get_os_path(self, path: str) -> str:
         return super()._get_os_path(path)  # type: ignore[no-untyped-call, no-any-return]

@@ -18,7 +18,7 @@ class Clock:
     _start: float = field(default_factory=time.monotonic)
 
     def advance(self, seconds: float) -> None:
-        """Let so much time pass; a negative number goes back."""
+        """Advance the clock; a negative number sets it back."""
         self.shift += seconds
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> None:

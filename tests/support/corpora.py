@@ -11,7 +11,7 @@ CORPORA = Path(__file__).parents[3] / "shared" / "corpora"
 
 
 def corpus(name: str) -> Path:
-    """Give a corpus's folder; in CI it must be there."""
+    """Return the folder of a corpus; in CI it must exist."""
     folder = CORPORA / name
     if folder.exists():
         return folder

@@ -22,7 +22,7 @@ SECONDS = 60
 
 @dataclass(frozen=True)
 class Answer:
-    """What a server answered."""
+    """A reply of a server."""
 
     status: int
     headers: HTTPHeaders

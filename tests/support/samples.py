@@ -15,18 +15,18 @@ HTML_OUTPUT: dict[str, Any] = {
 
 
 def code(source: str, cell_id: str | None = None, **members: Any) -> dict[str, Any]:
-    """Give a code cell; ``members`` are added to it or replace what it has."""
+    """Build a code cell; ``members`` are added or replace others."""
     cell = {"execution_count": None, "outputs": [], **_cell("code", source, cell_id)}
     return {**cell, **members}
 
 
 def markdown(source: str, cell_id: str | None = None, **members: Any) -> dict[str, Any]:
-    """Give a Markdown cell."""
+    """Build a Markdown cell."""
     return {**_cell("markdown", source, cell_id), **members}
 
 
 def raw(source: str, cell_id: str | None = None, **members: Any) -> dict[str, Any]:
-    """Give a raw cell."""
+    """Build a raw cell."""
     return {**_cell("raw", source, cell_id), **members}
 
 
@@ -62,7 +62,7 @@ def three_cells() -> bytes:
 
 
 def cells_of(text: bytes) -> list[dict[str, Any]]:
-    """Read the cells as anybody would."""
+    """Return the cells of a notebook."""
     cells: list[dict[str, Any]] = json.loads(text)["cells"]
     return cells
 

@@ -20,7 +20,7 @@ def is_nightly() -> bool:
 
 
 def enable_nightly() -> None:
-    """Have this process, and those that it starts, try everything."""
+    """Make this process, and those that it starts, try all cases."""
     os.environ[_NIGHTLY] = "1"
 
 

@@ -129,7 +129,7 @@ def start_server(  # noqa: PLR0913 -- all but the folder have defaults
 
 @contextmanager
 def run_server(folder: Path, *options: str, **more: Any) -> Iterator[Client]:
-    """Run a server while the block does; what it takes is what `start_server` takes."""
+    """Run a server while the block runs; the parameters are those of `start_server`."""
     server = start_server(folder, *options, **more)
     try:
         yield server.client

@@ -92,7 +92,7 @@ class ServiceBuilder:
 
     @cached_property
     def event_logger(self) -> EventLogger:
-        """The event logger, which knows all schemas; what it is told is kept."""
+        """The event logger, with all schemas; its events are recorded."""
         logger = EventLogger()
         for schema_id, schema in SCHEMAS.items():
             logger.register_event_schema(schema)

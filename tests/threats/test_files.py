@@ -43,7 +43,7 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 @dataclass(frozen=True)
 class LinkCase:
-    """A way out of the root by links: what to make in the root, and what to ask for then."""
+    """Links out of the root: what to create in the root, and the path to request."""
 
     path: str
     links: dict[str, str]
@@ -88,7 +88,7 @@ LINK_CASES = {
 
 @contextlib.contextmanager
 def make_link(client: Client, way: LinkCase) -> Iterator[str]:
-    """Make the links of a way, and what is outside; give the path to ask for."""
+    """Create the links of a case, and the outside files; return the path to request."""
     root = client.root
     top = root.parent
     for folder in ("outside", "notebooks-secret"):
@@ -204,7 +204,7 @@ def test_a_link_within_the_root_is_followed(request: pytest.FixtureRequest, clie
 
 @dataclass
 class SwappedFolder:
-    """A root in which a folder and a file change places with links to what is outside."""
+    """A root in which a folder and a file change places with links to outside files."""
 
     client: Client
     outside: Path = field(init=False)
@@ -243,7 +243,7 @@ class SwappedFolder:
                     os.close(folder)
 
     def holds(self, number: int, source: str) -> bool:
-        """Tell whether a notebook has an edit; it may change its name while it is looked for."""
+        """Return whether a notebook has an edit; its name may change meanwhile."""
         found = (source.encode() in text for _ in range(LOOKS) for text in self.texts(number))
         return any(found)
 

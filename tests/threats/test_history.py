@@ -115,7 +115,7 @@ def test_the_history_is_readable_only_by_its_owner_under_any_umask(own: Client, 
 
 @pytest.fixture
 def jp_root_dir(tmp_path: Path) -> Path:
-    """Let the server in the test's own loop serve the folder with Jupyter's data folder."""
+    """Make the test's own server serve the folder with Jupyter's data folder."""
     return tmp_path
 
 

@@ -57,7 +57,7 @@ def ours(document: Document) -> str | None:
 
 
 def check(text: bytes) -> str | None:
-    """See that all agree on a text that is a notebook, and give what they say."""
+    """Check that all digests of a valid notebook agree, and return them."""
     document = Document.parse(text)
     expected, found = of_nbformat(text), ours(document)
     # What is left to nbformat is right in any case; what nbformat refuses nobody has signed.

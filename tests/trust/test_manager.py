@@ -168,7 +168,7 @@ async def test_an_edit_that_could_lose_trust_waits_for_the_database(
 
 
 def has_code(text: bytes) -> bool:
-    """Tell whether this is a notebook of nbformat 4 whose cells can be asked for their trust."""
+    """Return whether this is a notebook of nbformat 4 whose cells have a trust state."""
     try:
         return any(cell["cell_type"] == "code" for cell in json.loads(text)["cells"])
     except (ValueError, KeyError):
@@ -184,7 +184,7 @@ async def test_real_notebooks_are_trusted_like_in_jupyter_and_stay_trusted(
     file = services.root / NAME
 
     async def shown() -> set[bool]:
-        """Return what Jupyter says of the code cells."""
+        """Return the trust of the code cells in Jupyter."""
         cells = (await manager.get(NAME))["content"]["cells"]
         return {cell["metadata"]["trusted"] for cell in cells if cell["cell_type"] == "code"}
 

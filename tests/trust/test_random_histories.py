@@ -59,7 +59,7 @@ class ServedFolder:
     services: EditingServices
 
     def judge(self, text: bytes) -> tuple[bool, str]:
-        """Ask the notary as the contents manager does; give also what the notebook says."""
+        """Return whether the notary trusts a notebook, and the values of the notebook."""
         # As the manager reads it, but for the check of the form, which takes longer than all else.
         notebook = nbformat.reader.reads(text.decode())
         said = json.dumps(notebook, sort_keys=True)
@@ -211,7 +211,7 @@ class TrustHistory:
         assert not await self.edited(self.operation(), hash="0" * 64)
 
     async def ask(self, request: UndoRequest) -> bool:
-        """Ask for an edit to be taken back; tell whether it was."""
+        """Request an undo; return whether it was made."""
         try:
             await self.served.services.undo_service.undo(request)
         except NbEditError:
@@ -219,7 +219,7 @@ class TrustHistory:
         return True
 
     async def taken_back(self, request: UndoRequest) -> bool:
-        """Take an edit back; the notebook is trusted as it was, and what came back may be."""
+        """Undo an edit; the notebook stays as trusted as it was."""
         before, trusted = self.text, self.trusted
         if not await self.ask(request) or self.text == before:
             # It is refused, or an outsider has restored what was there before.
@@ -270,7 +270,7 @@ class TrustHistory:
         self.accepted |= set(outputs(self.text))
 
     async def user_saves(self) -> None:
-        """Save as JupyterLab does, what was shown, with one more output of the user's own."""
+        """Save as JupyterLab does, with one more output of the user."""
         model = await self.served.manager.get(self.path.name)
         cells = [cell for cell in model["content"]["cells"] if cell["cell_type"] == "code"]
         if cells:
@@ -337,7 +337,7 @@ STEPS: dict[Callable[[TrustHistory], Awaitable[None]], int] = {
 
 
 def outputs(text: bytes) -> list[bytes]:
-    """List the marks of what a page would run."""
+    """List the marks that a page would run."""
     cells = samples.cells_of(text)
     return MARK.findall(json.dumps([cell.get("outputs", []) for cell in cells]).encode())
 

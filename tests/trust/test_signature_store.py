@@ -31,7 +31,7 @@ def database(notary: NotebookNotary) -> Path:
 
 
 def list_committed(database: Path) -> list[str]:
-    """Look as another process does."""
+    """Read the database as another process does."""
     with closing(sqlite3.connect(database)) as connection:
         rows = connection.execute("SELECT signature FROM nbsignatures ORDER BY id").fetchall()
     return [row[0] for row in rows]
@@ -125,7 +125,7 @@ async def test_a_failing_database_is_reported_in_the_reply_or_in_the_log(
 
 
 class ForeignStore(SQLiteSignatureStore):
-    """A store of somebody else, that writes down what it is asked."""
+    """A foreign store, which records its queries."""
 
     asked: list[Any]
 

@@ -42,7 +42,7 @@ STEP = 1 if is_nightly() else 16
 
 
 def assert_agrees(text: bytes, window: int) -> bool:
-    """Check that windows show what the whole text shows; tell whether they suffice."""
+    """Check that windows find the cells of a full scan; return whether they suffice."""
     start = len(BOM) if text.startswith(BOM) else 0
     seen = scan_cells(FakeBuffer(text), start, window)
     if seen is None:
@@ -283,7 +283,7 @@ KNOWN = list(Document.parse(TEXT).cell_spans)
 
 
 def unseen() -> CellSpans:
-    """Return spans of which hardly any was found yet."""
+    """Return spans, most of which are unresolved."""
     seen = scan_cells(FakeBuffer(TEXT), 0, 900)
     assert seen is not None
     return seen.cell_spans

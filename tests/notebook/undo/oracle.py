@@ -24,12 +24,12 @@ Save = Callable[[bytes], bytes]
 
 
 def store_and_load(record: UndoRecord) -> UndoRecord:
-    """The record as the ledger gives it back."""
+    """Return the record as the history returns it."""
     return UndoRecord.decode(record.encode())
 
 
 def parse_values(text: bytes) -> Any:
-    """What the notebook says, however it is written."""
+    """Return the values of a notebook, without its formatting."""
     value = model.loads(text)
     return {**value, "cells": [model.join_source(cell) for cell in value["cells"]]}
 
@@ -41,12 +41,12 @@ def list_cell_bytes(text: bytes) -> list[bytes]:
 
 
 def list_cell_values(text: bytes) -> list[bytes]:
-    """What the cells say, however they are written."""
+    """Return the values of the cells, without their formatting."""
     return [json.dumps(cell, sort_keys=True).encode() for cell in parse_values(text)["cells"]]
 
 
 def apply_plan(document: Document, applied: EditPlan) -> bytes:
-    """What an edit gives; it says so truly."""
+    """Return the text after a plan, whose results must be correct."""
     text = apply_splices(document.text, applied.splices)
     after = Document.parse(text)
     assert applied.total_cells == len(after)
@@ -109,13 +109,13 @@ def check_newest(
 
 
 def apply_edit(text: bytes, *operations: dict[str, Any]) -> tuple[bytes, UndoRecord]:
-    """Return a notebook after an edit, and what is kept of the edit."""
+    """Return a notebook after an edit, and the undo record."""
     applied = edit(Document.parse(text), *operations)
     return apply_splices(text, applied.splices), store_and_load(applied.build_record())
 
 
 def undo_edit(text: bytes, record: UndoRecord) -> bytes:
-    """What undo gives of a notebook that is not what the edit left."""
+    """Return the text after undo in a notebook that has changed since the edit."""
     document = Document.parse(text)
     return apply_plan(document, revert(document, record, op="undo"))
 

@@ -15,7 +15,7 @@ JSON = dict[str, Any]
 
 
 def build_named(ids: str) -> bytes:
-    """Return a notebook of cells that say their ids."""
+    """Return a notebook of cells whose sources are their ids."""
     return notebook(*(raw(one, one) for one in ids))
 
 

@@ -30,7 +30,7 @@ PATCH = {"op": "set_metadata", "cell": "a", "patch": {"tags": ["u"], "n": 1}}
 
 
 def change_cell(text: bytes, index: int, **members: Any) -> bytes:
-    """Return what JupyterLab saves after a person has worked on a cell; `...` takes one out."""
+    """Return the notebook as saved after changes by a person; `...` removes a member."""
     content = json.loads(text)
     cell = {**content["cells"][index], **members}
     content["cells"][index] = {name: value for name, value in cell.items() if value is not ...}

@@ -28,7 +28,7 @@ def load(live: Client) -> Any:
 
 
 def save(live: Client, content: Any, **more: Any) -> Answer:
-    """Save as an open tab does, after an edit of ours was made."""
+    """Save as an open tab does, after an edit."""
     model = {"type": "notebook", "format": "json", "content": content, **more}
     return live.request("PUT", f"api/contents/{NAME}", json.dumps(model).encode(), JSON)
 

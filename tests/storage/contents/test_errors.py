@@ -16,11 +16,11 @@ STORE = "https://key:secret@bucket.example/home/ada/a.ipynb"
 
 
 class ClientError(Exception):
-    """What stores in a network raise is of kinds of their own."""
+    """An error of a network store, which has its own types."""
 
 
 class RaisingManager(AsyncLargeFileManager):
-    """A manager whose store fails, and that tells it as most do."""
+    """A manager whose store fails, and that raises the usual error."""
 
     error: Exception
     cause: Exception | None
@@ -68,7 +68,7 @@ def test_every_failure_has_a_reason_and_no_text_of_the_store(
 
 
 class WrappingManager(AsyncLargeFileManager):
-    """Tells what its hooks raise as a failure of its own, as Jupytext does."""
+    """A manager that wraps the errors of its hooks, as Jupytext does."""
 
     async def save(self, model: dict[str, Any], path: str = "") -> Any:
         try:
@@ -83,7 +83,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Root:
 
 
 def veto(place: Root, *arguments: Any) -> str:
-    """Have a pre-save hook refuse an edit; return what is told."""
+    """Refuse an edit in a pre-save hook; return the reported message."""
 
     def hook(**_: Any) -> None:
         raise HTTPError(400, *arguments)

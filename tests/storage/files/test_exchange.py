@@ -38,7 +38,7 @@ def overwrite_file(path: Path) -> None:
 
 @pytest.fixture
 def base(place: Root, notebook: Path) -> Content:
-    """Read a file that was edited before: its times alone tell whether it has changed."""
+    """Read a file that was edited before, so that only timestamps show a change."""
     assert notebook.exists()
     assert place.edit().guard == "lease"
     return place.read()
@@ -54,7 +54,7 @@ def guard(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def is_last_check(name: object) -> bool:
-    """Return whether it is asked for the backup of a save, or for what came away afterwards."""
+    """Return whether a name is the backup of a save, or the replaced file."""
     return str(name).startswith((".~", ".nbedit-"))
 
 

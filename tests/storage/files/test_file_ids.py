@@ -26,7 +26,7 @@ from tests.support.waiting import wait_until
 
 
 class FakeFileStatus:
-    """What a file's ``stat`` is to the manager."""
+    """The parsed ``stat`` of the manager."""
 
     def __init__(self, status: os.stat_result) -> None:
         self.ino = status.st_ino
@@ -35,7 +35,7 @@ class FakeFileStatus:
 
 
 class FakeFileIdManager:
-    """As much of a manager of file ids as we touch; `tests/setups` has the real ones."""
+    """The used part of a manager of file ids; `tests/setups` has the real ones."""
 
     def __init__(self, database: Path) -> None:
         self.con = sqlite3.connect(database, timeout=0)
