@@ -106,7 +106,7 @@ def test_the_demo_describes_its_samples_correctly() -> None:
         (STEPS[0], 500, {"message": "no"}, b"new"),
         (STEPS[0], 200, {"hash_before": "0", "hash": "0", "bytes_preserved": True}, b"new"),
         (STEPS[0], 409, {"reason": "cell_changed"}, b"old"),
-        # Refused as it shall be, but the file has changed.
+        # Refused as expected, but the file has changed.
         (REFUSED, 409, {"reason": REFUSED.refused}, b"new"),
     ],
 )

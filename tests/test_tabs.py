@@ -11,7 +11,7 @@ from jupyter_nbedit.tabs import TabConnection, TabCounts, TabRegistry, TabReport
 
 OLD, NEW, NEWER = ("0" * 64, "1" * 64, "2" * 64)
 NAME = "a.ipynb"
-# Whoever waits so long would not be waited for by a test.
+# A test would not wait for so long.
 FOREVER_SECONDS = 1e6
 
 
@@ -36,10 +36,10 @@ async def count(tabs: TabRegistry, change: FakeEdit | None = None, since: int = 
 @pytest.mark.parametrize(
     ("seen", "change", "shown"),
     [
-        # Whoever has taken in a later edit has this one.
+        # A tab with a later edit has this one.
         (TabReport(6, OLD, "shown"), FakeEdit(), 0),
         (TabReport(8, NEWER, "shown"), FakeEdit(), 1),
-        # Whoever heard of no edit is known by the hash.
+        # A tab without events is known by its hash.
         (TabReport(None, NEW, "shown"), FakeEdit(), 1),
         (TabReport(None, NEW, "shown"), FakeEdit(edit_id=None), 1),
         (TabReport(None, NEW, "shown"), FakeEdit(hash=NEWER), 0),

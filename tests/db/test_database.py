@@ -135,7 +135,7 @@ async def test_a_corrupt_file_is_quarantined_and_replaced_by_a_new_one(
     finder = folder.open() if is_open else opened
     await write_text(finder, "x")
     assert [record.levelname for record in caplog.records] == ["WARNING"]
-    # Whoever had the old one open goes on with the new one.
+    # A server with the old file open continues with the new one.
     assert await read_texts(finder) == await read_texts(opened) == ["x"]
     (aside,) = folder.list_quarantined()
     assert aside.stat().st_size == size
@@ -216,7 +216,7 @@ async def test_a_file_locked_by_another_server_is_waited_for_until_a_timeout_err
         assert [type(one) for one in found] == [LedgerError] * 6
         guard.cancel()
         assert clock.shift == LATER_SECONDS
-        # Who reads does not wait for who writes.
+        # Readers do not wait for writers.
         assert await read_texts(opened) == ["x"]
     await write_text(opened, "z")
     assert await read_texts(opened) == ["x", "z"]

@@ -64,7 +64,7 @@ async def test_a_mode_is_renamed_and_deleted_with_its_notebook_or_folder(
         assert await one.get_own("fg/c.ipynb") == "plan"
 
 
-# If nobody knows the modes ------------------------------------------------------------------------
+# Unreadable modes ---------------------------------------------------------------------------------
 
 
 def list_quarantined(services: ServiceBuilder) -> list[Path]:

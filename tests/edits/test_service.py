@@ -153,7 +153,7 @@ async def test_an_edit_that_cannot_be_recorded_is_made_with_a_warning(
     assert b'"ours"' in storage.notebooks[NAME]
     assert reply.edit_id is None
     assert len(reply.warnings) == 1
-    # Tabs must hear of it all the same.
+    # Tabs must get the event nevertheless.
     (event,) = await services.list_events()
     assert (event["edit_id"], event["hash"]) == (None, reply.hash)
 
@@ -195,7 +195,7 @@ async def test_the_wait_for_a_notebook_that_is_always_incomplete_ends(
     storage = IncompleteStorage(10**9)
     waiting = asyncio.create_task(build_service(services, storage).edit(NAME, REPLACE))
     await wait_until_async(lambda: storage.left < 10**9)
-    # Longer than anybody waits.
+    # Longer than any wait.
     clock.advance(100)
     with pytest.raises(Busy):
         await waiting

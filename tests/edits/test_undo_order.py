@@ -39,7 +39,7 @@ class UndoHistory:
 
     def __init__(self, served: ServedFolder, number: int, *, has_ids: bool, is_saved: bool) -> None:
         self.served = served
-        self.random = random.Random(number)  # noqa: S311 -- it shall be predictable
+        self.random = random.Random(number)  # noqa: S311 -- predictable on purpose
         self.path = served.root / f"h{number}-{has_ids}-{is_saved}.ipynb"
         self.has_ids = has_ids
         self.is_saved = is_saved

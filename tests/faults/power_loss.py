@@ -86,7 +86,7 @@ class NumberWriter:
         number = self.acknowledged + 1
         result = await storage.write(NAME, base, [Splice(0, len(base.text), build_version(number))])
         if result.warnings:
-            # It says itself that a power failure may still undo it.
+            # The warning reports that a power failure may still undo it.
             raise OSError(result.warnings[0])
         self.acknowledged = number
 
@@ -94,7 +94,7 @@ class NumberWriter:
         while not lost.is_set():
             try:
                 await self.edit()
-            except Exception:  # noqa: BLE001 -- the disk is gone, however that is said
+            except Exception:  # noqa: BLE001 -- the disk is gone, whatever the error
                 return
 
 

@@ -33,7 +33,7 @@ NAME = "a.ipynb"
 MODE = 0o640
 ATTRIBUTE = "user.nbedit-test"
 OWNER = 1234
-#: What shows in a refusal that tells more than it should.
+#: Text that an error must not contain.
 SECRETS = ("Traceback", 'File "')
 
 _LOG = logging.getLogger("tests.faults")
@@ -289,5 +289,5 @@ async def wait_for_outcome(edit: Awaitable[EditReply]) -> Outcome:
         return Outcome(reply=await edit)
     except asyncio.CancelledError:
         raise
-    except Exception as error:  # noqa: BLE001 -- what is none is what we are after
+    except Exception as error:  # noqa: BLE001 -- an unexpected error is a finding
         return Outcome(error=error)

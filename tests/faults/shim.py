@@ -11,7 +11,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).with_suffix(".c")
 
-#: What the system may say to any call.
+#: Possible errors of a system call.
 _NAMES = "EIO ENOSPC EDQUOT EACCES EPERM EROFS EINTR EMFILE ESTALE EXDEV ENOSYS EINVAL"
 ERRORS = {name: getattr(errno, name) for name in _NAMES.split()}
 

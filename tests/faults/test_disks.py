@@ -43,7 +43,7 @@ def test_an_edit_on_a_faulty_disk_is_refused_and_leaves_the_notebook_unchanged(
 
 def test_an_edit_with_a_full_history_disk_is_made_with_a_warning(found: dict[str, Any]) -> None:
     outcome = found["beside a full ledger"]
-    # It says why, as one of its warnings.
+    # One of its warnings contains the reason.
     assert outcome["said"].startswith("edited; ")
     assert (outcome["left"], outcome["then"]) == ([], "edited")
 

@@ -36,7 +36,7 @@ def test_after_any_failing_call_the_reply_is_true_and_the_next_edit_works(
     assert found["problems"] == []
     if ONLY is None:
         assert found["points"] >= min(limit, 200)
-        # Errors that nobody sees prove nothing. Of few points, some kinds may have none.
+        # Errors without an effect prove nothing. Few points may miss some kinds.
         assert len({"io_error", "no_space", "forbidden"} & set(found["kinds"])) >= (
             3 if NIGHTLY else 1
         )

@@ -18,7 +18,7 @@ TIMES = 500 if NIGHTLY else 20
 # A file whose byte for who may write it is beyond what SQLite knows is one that it only reads, and
 # it says no more then than on a disk that cannot be written.
 WRITE_VERSION = 18
-# One that says it is of a newer release is neither read nor written.
+# A file of a newer release is neither read nor written.
 USER_VERSION = slice(60, 64)
 
 

@@ -23,6 +23,6 @@ def test_a_kill_at_any_call_leaves_old_or_new_bytes_and_the_next_edit_works(
         shim, {"job": "kills", "case": case, "folder": str(quick), "step": STEP, "first": FIRST}
     )
     assert found["problems"] == []
-    # A rig that kills nobody is none.
+    # A rig without kills proves nothing.
     assert found["kinds"]["killed"] > 60 // STEP
     assert found["kinds"]["done"] == 1

@@ -33,7 +33,7 @@ def test_a_partial_save_of_another_server_is_never_read(tmp_path: Path) -> None:
         saves = int(saver.stdout.readline())
     print(f"{saves} saves; read {len(read)} versions, a bare look met {torn} halves, {busy} busy")
     assert set(read) <= set(range(saves + 1))
-    # Who does not wait meets halves: the rig makes them.
+    # A plain read meets partial saves: the rig produces them.
     assert torn >= HALVES
 
 

@@ -161,7 +161,7 @@ class FailureRunner:
             _forget_frames(outcome.error)
         problems += [f"left open: {path}" for path in await self._list_unclosed_files()]
         if self._inside and self._shim.get_call_name(call) == "fsync" and _is_success(outcome):
-            # The system forgets that it could not write, and another try tells nothing.
+            # The system forgets the failed write, so another fsync proves nothing.
             problems.append("I2: called durable after an fsync that failed")
         # What cannot be removed is left to the next sweep.
         removes = self._shim.get_call_name(call).startswith("unlink")

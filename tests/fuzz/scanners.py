@@ -17,7 +17,7 @@ from jupyter_nbedit.notebook.lazy.scan import scan_cells
 from tests.notebook.lazy.fake_buffer import FakeBuffer
 from tests.notebook.strategies import BOM
 
-# msgspec refuses it, and with it whatever it stands in: so the tolerant walk has its turn.
+# msgspec refuses it and its container, so that the tolerant walk is used.
 _ODD = b"NaN"
 _MAX_INT_DIGITS = 4300
 # What a cell's outputs and metadata hold. Each level is scanned for each above it.
@@ -37,7 +37,7 @@ def _int(digits: str) -> int | str:
     return int(digits) if len(digits) <= _MAX_INT_DIGITS else digits
 
 
-#: Leaves each number as it is written, and each double member where it stands.
+#: Keeps each number as it is written, and each duplicate member in its place.
 EXACT = json.JSONDecoder(
     object_pairs_hook=ObjectPairs, parse_int=_token, parse_float=_token, parse_constant=_token
 )

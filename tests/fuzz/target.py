@@ -60,7 +60,7 @@ def is_regular(cell: dict[str, Any]) -> bool:
     return (
         cell.get("cell_type") in {"code", "markdown", "raw"}
         and len(of_a_run) == (2 if cell["cell_type"] == "code" else 0)
-        # The model reads a number as a text that says which one it is.
+        # The model reads a number as a string that contains its digits.
         and isinstance(cell.get("execution_count"), (str, type(None)))
         and isinstance(cell.get("id", ""), str)
         and isinstance(cell.get("metadata", {}), dict)

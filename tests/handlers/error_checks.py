@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.support.http import Answer
 
-#: What a refusal says of the form of a request: nothing that a file holds would make it right.
+#: Errors about the form of a request, which no file content would make valid.
 OF_FORM = re.compile(
     "does not have the expected form|is not JSON|needs (exactly|either|`|a `)|must not hold"
     "|must say something|can only be|goes with|and not both"

@@ -168,7 +168,7 @@ SECTION_ROWS: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
     ),
 }  # fmt: skip
 
-#: What the answer says of an operation.
+#: What the reply contains about an operation.
 ANSWERS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "replace": (
         op("replace", cell="code", source="z"),

@@ -18,7 +18,7 @@ from tests.handlers.tool_inputs import INPUTS
 from tests.support import samples
 from tests.support.http import JSON
 
-#: What a request is about that does what it says, and what the same request is about in vain.
+#: The notebook of a successful request, and a missing one.
 NAME, MISSING = "a.ipynb", "b.ipynb"
 
 
@@ -70,17 +70,17 @@ OVERRIDES = {
     "PUT /nbedit/notebooks/{path}": RowOverrides(_DRY, target="nbedit/notebooks/new.ipynb"),
     "POST /nbedit/notebooks/{path}/cells": RowOverrides(_CELL),
     "PATCH /nbedit/notebooks/{path}/cells/{cell}": RowOverrides(b'{"source": "changed"}'),
-    # The only edit there is has made the notebook; that is said behind the gate.
+    # The only edit has created the notebook; 409 comes after authorization.
     "POST /nbedit/notebooks/{path}/undo": RowOverrides(b"{}", 409),
     "POST /nbedit/notebooks/{path}/redo": RowOverrides(b"{}", 409),
-    # No edit and no proposal has the number: 404 is the route's own answer, said behind the gate.
+    # No edit and no proposal has the number: 404 is the route's own reply, after authorization.
     "GET /nbedit/notebooks/{path}/history/{edit_id}": RowOverrides(status=404),
     "GET /nbedit/proposals/{proposal_id}": RowOverrides(status=404),
     "POST /nbedit/proposals/{proposal_id}/accept": RowOverrides(b"{}", 404),
     "POST /nbedit/proposals/{proposal_id}/reject": RowOverrides(b"{}", 404),
     "PUT /nbedit/mode": RowOverrides(b'{"mode": "edit", "path": "a.ipynb"}'),
     "POST /nbedit/search": RowOverrides(b'{"query": "x"}', action="read"),
-    # Behind the gate a request that is no WebSocket's is told so.
+    # After authorization a request that is no WebSocket's gets 400.
     "GET /nbedit/tabs": RowOverrides(status=400),
 }
 _PARAMETERS = {"path": NAME, "cell": "alpha", "edit_id": "999999", "proposal_id": "999999"}

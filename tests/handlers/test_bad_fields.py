@@ -173,7 +173,7 @@ def assert_agreed(live: Client, form: Form, body: Any, *, is_legal: bool) -> Non
         assert answer.status == 400, (body, answer.body)
         assert answer.json["reason"] in {"invalid_request", "invalid_operation"}
     elif form.schema != "SearchRequest":
-        # It may not fit this notebook. What is refused for its form tells the operation at most.
+        # It may not fit this notebook. An error about its form has at most the operation's number.
         assert answer.status != 400 or set(found) - {"operation"}, (body, answer.json)
 
 
@@ -194,7 +194,7 @@ def test_a_changed_or_removed_field_is_accepted_exactly_if_the_schema_allows_it(
         for kind in choose(f"{name} {place}", VALUES, 5):
             body = json.loads(json.dumps(form.body))
             find_object(body, place[:-1])[place[-1]] = VALUES[kind]
-            # A schema has no word for a text that UTF-8 cannot say; JSON can, as an escape.
+            # A schema cannot exclude a text that is invalid in UTF-8; JSON escapes can write it.
             is_legal = kind != "a lone surrogate" and form.is_legal(body)
             assert_agreed(live, form, body, is_legal=is_legal)
         body = json.loads(json.dumps(form.body))

@@ -13,7 +13,7 @@ from tests.support import samples
 from tests.support.http import JSON, Answer, Client
 from tests.support.servers import run_server
 
-#: Such as a hub gives, with what has to be encoded.
+#: Like one of a hub, with characters that must be encoded.
 BASE_URL = "/hub/user/%C3%BC@b/100%25%20x%2Fy/"
 NOTEBOOK = "%C3%BC%20x/100%25.ipynb"
 

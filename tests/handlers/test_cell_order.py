@@ -92,7 +92,7 @@ def test_a_cell_that_redo_did_not_move_is_a_conflict_for_undo(live: Client, path
         [{"op": "move", "cell": "C", "before": "B"}, {"op": "delete", "cells": ["D", "F"]}],
     ]
     first, second = [edit(live, path, *batch) for batch in batches]
-    # Without its neighbours the cell E stands where it belongs already.
+    # Without its neighbours the cell E is at its position already.
     take_back(live, path, first)
     take_back(live, path, first, "redo")
     take_back(live, path, second)

@@ -119,7 +119,7 @@ def test_concurrent_edits_and_renames_leave_one_notebook(live: Client) -> None:
         return lambda: live.patch(names[n % 2], operation)
 
     answers = run_concurrently([kind(n) for n in range(12) for kind in (rename, edit)])
-    # Who comes when the notebook is elsewhere finds none.
+    # A request while the notebook is elsewhere gets 404.
     assert {answer.status for answer in answers[1::2]} <= {200, 404}
     left = [name for name in names if (live.root / name).exists()]
     assert len(left) == 1

@@ -207,7 +207,7 @@ async def test_a_notebook_that_cannot_be_read_has_no_history(local: Local, tmp_p
     # What was moved behind the server's back has begun anew.
     assert (await get_history(local, "elsewhere.ipynb")).json["edits"] == []
     assert [found["edit_id"] for found in (await list_all_edits(local))["edits"]] == [number]
-    # Nobody has lost anything: it is there again as soon as it can be read.
+    # Nothing is lost: it is available again as soon as it can be read.
     (local.root / ".hidden.ipynb").rename(local.root / "hidden.ipynb")
     assert len((await get_history(local, "hidden.ipynb")).json["edits"]) == 1
 

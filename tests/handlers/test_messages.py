@@ -102,7 +102,7 @@ def test_an_error_has_the_expected_status_reason_details_and_message(
 ) -> None:
     reason, case = CASES[name]
     client = servers(case.server)
-    # What is tried and given up, as on a full disk, changes the time of the folder.
+    # An aborted attempt, as on a full disk, changes the time of the folder.
     watched = client.root / "a.ipynb" if reason == "no_space" else client.root
     with prepare_case(client, case) as numbers, no_changes(watched):
         answer = send(client, case.request, numbers, case.token)

@@ -77,7 +77,7 @@ async def test_a_new_notebook_without_disk_space_is_refused_and_leaves_nothing(
         # The contents manager itself saves the notebook.
         jp_serverapp.contents_manager.register_pre_save_hook(lambda **_: None)
     if way == "contents":
-        # A manager that overrides anything is given the notebook as a text.
+        # A manager with an override gets the notebook as text.
         jp_serverapp.web_app.settings["contents_manager"] = CustomSaveManager(parent=jp_serverapp)
     body = {"cells": [{"source": LONG, "cell_type": "code"}]}
 

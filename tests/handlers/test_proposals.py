@@ -325,7 +325,7 @@ def test_a_trusted_notebook_stays_trusted_and_no_other_becomes_trusted(
         found: bool = live.read(path).json["trusted"]
         return found
 
-    # Signatures go by what a notebook holds, and no other test may have had this one signed.
+    # Signatures depend on the content, and no other test may have signed this one.
     (live.root / path).write_bytes(ODD.replace(b"as is", str(uuid4()).encode()))
     number, other = propose(live, path, ALPHA), propose(live, path, BETA)
     assert decide(live, number).status == 200
@@ -410,7 +410,7 @@ async def test_every_page_gets_the_events_of_the_proposal_and_the_edit(
     ]
     assert (edit["client"], edit["edit_id"]) == ("an agent", accepted.json["edit_id"])
     assert "ours" not in json.dumps(listener.heard)
-    # The history knows whose edit it was, and who accepted it.
+    # The history has the author of the edit, and the person who accepted it.
     history = await local.request("GET", "nbedit", "notebooks", "a.ipynb", "history")
     (entry,) = history.json["edits"]
     assert entry["kind"] == "edit"

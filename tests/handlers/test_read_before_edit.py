@@ -132,7 +132,7 @@ async def test_a_read_through_a_link_counts_for_the_notebook(local: Local) -> No
         session = {"X-NbEdit-Session": path}
         answer = await local.request("GET", "nbedit", "notebooks", path, headers=session)
         assert answer.status == 200
-        # The tool is given an absolute path, and follows the links of it.
+        # The tool gets an absolute path, and follows its links.
         arguments = {
             "notebook_path": str(local.root / path),
             "cell_id": "alpha",

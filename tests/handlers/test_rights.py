@@ -177,7 +177,7 @@ def test_an_unsupported_verb_does_and_shows_nothing(live: Client) -> None:
         for key, row in ROWS.items():
             known = {verb for route, verb in ROWS if matches_route(route, row)}
             for verb in {"HEAD", "GET", "POST", "PUT", "PATCH", "DELETE"} - known:
-                # Each has a body, for what is sent to a verb that is not is read by nobody.
+                # Each has a body: that of an unsupported verb is not read.
                 for token, status in (("", {403}), (None, {405})):
                     answer = live.request(verb, row.target, b"{}", token=token)
                     assert answer.status in status, (verb, key, answer.body)

@@ -80,7 +80,7 @@ def test_skipped_notebooks_are_reported_with_a_reason(live: Client, folder: str)
     (top / ".hidden" / "secret.ipynb").write_bytes(TEXT)
     (top / ".ipynb_checkpoints").mkdir()
     (top / "text.txt").write_bytes(b"needle")
-    # Nobody waits for who would write into it.
+    # A search does not wait for a writer.
     os.mkfifo(top / "pipe.ipynb")
     answer = search(live, query="needle", path=folder)
     assert [(one["path"], one["reason"]) for one in answer.json["skipped"]] == [
@@ -161,7 +161,7 @@ def test_matches_in_real_notebooks_equal_those_of_a_plain_scan(
         for hit in hits
     ] == [hit for hit in plain if hit[0] not in left_out]
     assert plain
-    # What is not searched is what no reader of ours can read.
+    # Notebooks that are not searched are those that the reader cannot read.
     assert {one["reason"] for one in skipped} <= {"invalid_notebook"}
 
 

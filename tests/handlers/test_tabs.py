@@ -115,7 +115,7 @@ async def edit_concurrently(local: Local, page: PageSocket, state: str) -> None:
     file = local.root / NAME
     before = file.read_bytes()
     waiting = asyncio.create_task(edit(local, f"now {state}", wait=10_000))
-    # It is made already, and others can edit: nobody waits under the lock.
+    # It is made already, and others can edit: the lock is free during the wait.
     await wait_until_async(lambda: file.read_bytes() != before)
     second = await edit(local, f"later {state}")
     assert not waiting.done()
@@ -191,7 +191,7 @@ async def test_a_page_that_sends_too_much_is_throttled_and_blocks_no_other(
     async with open_page_socket(jp_ws_fetch) as page:
         begin = int(time.monotonic()) + 1.25
         seconds = [begin, begin + 500]
-        # No second ends before it is told to.
+        # The clock stands until the test advances it.
         monkeypatch.setattr(time, "monotonic", lambda: seconds[0])
         for _ in range(250):
             await page.open_notebooks()

@@ -113,7 +113,7 @@ def test_an_edit_is_undone_once(live: Client, path: str) -> None:
     by = undo(live, path, edit_id=number).json["edit_id"]
     found = get_error(undo(live, path, edit_id=number), 409, "nothing_to_undo")
     assert found == {"edit_id": number, "undone_by": by}
-    # Making it again may be said of the edit, or of what took it back.
+    # Redo accepts the number of the edit, or of its undo.
     assert undo(live, path, "redo", edit_id=number).status == 200
     get_error(undo(live, path, "redo", edit_id=by), 409, "nothing_to_undo")
     assert list_sources(live, path)[0] == "x = 2"
@@ -178,7 +178,7 @@ def trust(live: Client, path: str) -> None:
 
 
 def test_a_notebook_stays_trusted_after_undo(live: Client, path: str) -> None:
-    # Signatures go by what a notebook holds, and other tests have the same one.
+    # Signatures depend on the content, and other tests have the same one.
     (live.root / path).write_bytes(TEXT.replace(b"as is", b"signed here"))
     trust(live, path)
     first = edit(live, path, replace("alpha", "x = 2"))

@@ -10,7 +10,7 @@ from jupyter_nbedit.tools import ADDRESSES
 from jupyter_nbedit.tools.base import build_input_schema
 from tests.support.http import JSON, Answer, Client
 
-#: What the inputs are about; `~` stands for the folder that the server serves.
+#: The files of the inputs; `~` is the folder that the server serves.
 NOTEBOOK, TEXT = "~a.ipynb", "~a.md"
 # What a field takes, by its name and, where a tool means something else by it, by the tool's too.
 _VALUES: dict[str, Any] = {

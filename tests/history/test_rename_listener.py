@@ -39,7 +39,7 @@ def rename(old: str, new: str) -> dict[str, str]:
     [
         ({"action": "delete", "path": "a"}, [], [("gone", "a")]),
         (rename("/a/", "b/c"), ["b/c"], [("renamed", "a", "b/c")]),
-        # Whatever else is said is not true, or is nothing that is followed.
+        # All other events are untrue, or are not followed.
         ({"action": "delete", "path": "a"}, ["a"], []),
         ({"action": "delete", "path": "/a/"}, ["a"], []),
         ({"action": "delete", "path": ""}, [], []),

@@ -186,7 +186,7 @@ async def test_old_edits_are_pruned_and_leave_no_bytes(
         await history.add(build_entry(message=CANARY), CANARY.encode())
         clock.advance(DAY_SECONDS)
     assert CANARY.encode() in services.read_database_files()
-    # They are not told, though nothing was edited since.
+    # They are not listed, though nothing was edited since.
     assert await list_numbers(history) == await list_numbers(history, None) == [3]
     with pytest.raises(EditNotFound):
         await history.get_entry("a.ipynb", 2)

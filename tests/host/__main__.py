@@ -35,7 +35,7 @@ def main() -> int:
     if sys.argv[1:] == ["with"]:
         plugin = ("-p", "nbedit_in_every_server")
         first = run_tests("with", *plugin)
-        # A busy machine holds up one or the other, but hardly the same one twice.
+        # A busy machine delays one or the other, but hardly the same test twice.
         again = run_tests("again", *plugin, "--last-failed")
         return compare(REPORTS / "without.xml", first, again)
     print(__doc__)
@@ -55,7 +55,7 @@ def run_tests(name: str, *options: str) -> Path:
             *(sys.executable, "-m", "pytest", "-q", "-rfE", "--color=no"),
             # Servers of one module share a port.
             *(f"--numprocesses={WORKERS}", "--dist=loadfile", f"--junitxml={report}"),
-            # What others deprecate says nothing of the extension, and would end tests early.
+            # Deprecations by others do not concern the extension, and would end tests early.
             *("-W", "ignore::DeprecationWarning", "-o", "log_cli_level=ERROR", "--no-showlocals"),
             *("-o", f"cache_dir={REPORTS / 'pytest'}", *options),
         ],

@@ -49,7 +49,7 @@ def make_mutants() -> list[str]:
         shutil.copytree(ROOT / part, FOLDER / part, ignore=shutil.ignore_patterns("node_modules"))
     shutil.copy(ROOT / "pyproject.toml", FOLDER)
     (FOLDER / CORPORA.parent.name).symlink_to(CORPORA.parent)
-    # It makes those of all modules, and tries none of these: it was told of no test for them.
+    # It makes the mutants of all modules, and tries none: it knows no test for them.
     mutated = load_toml(ROOT / "pyproject.toml")["tool"]["mutmut"]["only_mutate"]
     run("mutmut", "run", mutated[-1].removesuffix(".py").replace("/", ".") + ".*")
     lines = run("mutmut", "results", "--all=True").splitlines()

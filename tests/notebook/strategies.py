@@ -147,7 +147,7 @@ def cells(draw: st.DrawFn, *, ids: bool) -> Members:
     unknown = draw(st.lists(st.tuples(texts, values), max_size=2))
     names = {name for name, _ in pairs} | {"attachments", "id"}
     pairs += [pair for pair in unknown if pair[0] not in names]
-    # nbformat demands them, and nobody needs them.
+    # nbformat requires them, and no reader needs them.
     demanded = ("metadata", "source", "outputs", "execution_count")
     missing = draw(st.sampled_from([*[""] * 8, *demanded]))
     pairs = [pair for pair in pairs if pair[0] != missing]

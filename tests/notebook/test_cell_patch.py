@@ -116,7 +116,7 @@ def test_a_patch_does_not_mention_unchanged_cells_that_do_not_move(
     edit: tuple[Cells, Cells],
 ) -> None:
     before, after = edit
-    # Which of two cells without ids is the other one cannot be told if they are much the same.
+    # Two similar cells without ids cannot be distinguished.
     assume(all("id" in one for one in [*before, *after]))
     steps = compute_patch(notebook(before), notebook(after))
     assert is_applied(steps, notebook(before)) == (before == after)

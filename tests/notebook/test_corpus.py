@@ -267,7 +267,7 @@ def test_undo_restores_all_bytes_or_those_of_the_cells_of_an_older_edit(
                 count["older" if reasons is None else "alike"] += 1
     # Few notebooks would prove little, and are too few for a share.
     assert count["newest"] > (10 if NIGHTLY else 2)
-    # Cells without ids that look alike cannot be told apart.
+    # Similar cells without ids cannot be distinguished.
     assert count["alike"] < 0.05 * count["older"] + (0 if NIGHTLY else 5)
 
 

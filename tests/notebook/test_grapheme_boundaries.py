@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from jupyter_nbedit.notebook.graphemes import find_grapheme_boundary
 
-#: Each is one character to whoever reads it.
+#: Each is one character to a reader.
 CLUSTERS = [
     *("e\u0301\u0323", " \u0308"),  # marks on a letter, and on a space
     "\U0001f468\u200d\U0001f469\u200d\U0001f467",  # a family

@@ -28,7 +28,7 @@ def test_a_value_that_is_a_prefix_of_its_duplicate_is_complete() -> None:
 
 
 def test_a_member_next_to_a_longer_duplicate_is_found() -> None:
-    # The last `a` is as long as all that stands between: a length alone would jump over it.
+    # The last `a` is as long as all before it: a length alone would skip it.
     text = b'{"a": 1, "b": 2, "a": "xxxxxxxx"}'
 
     _, members = json_spans.parse_object(text)

@@ -16,7 +16,7 @@ from tests.support import samples
 
 OWNERS = ("notebook", "code", "markdown", "raw")
 CELLS = {"code": samples.code("x"), "markdown": samples.markdown("x"), "raw": samples.raw("x")}
-#: By owner and minor version of the format; of one that is not known yet the latest holds.
+#: By owner and minor version of the format; an unknown version is treated as the latest.
 MEMBERS = [
     (owner, minor, name)
     for owner in OWNERS

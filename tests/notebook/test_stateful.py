@@ -53,7 +53,7 @@ class RandomOperations:
     """The choices of one step, all made from one number, which is much faster to draw."""
 
     def __init__(self, seed: int, total: int) -> None:
-        self.random = random.Random(seed)  # noqa: S311 -- it shall be predictable
+        self.random = random.Random(seed)  # noqa: S311 -- predictable on purpose
         self.total = total
         self.ids: list[str] = []
 

@@ -69,7 +69,7 @@ def test_every_request_in_the_readme_has_the_printed_answer(client: Client) -> N
         if "last_modified" in expected:
             assert answer.pop("last_modified") != expected.pop("last_modified")
         if expected.get("guard"):
-            # What there is against others who write depends on the file system.
+            # The guard against other writers depends on the file system.
             assert answer.pop("guard") in {"lease", "exchange", "compare"}
             expected.pop("guard")
         assert answer == expected, path

@@ -116,7 +116,7 @@ async def test_a_notebook_that_cannot_be_read_shows_no_proposals(services: Servi
     text = services.storage.notebooks.pop("a.ipynb")
     with pytest.raises(ProposalNotFound):
         await board.get(number)
-    # What is not shown takes nobody's place on a page.
+    # An invisible proposal takes no place on a page.
     assert await list_proposals(board, limit=2) == others[:0:-1]
     services.storage.notebooks["a.ipynb"] = text
     assert (await board.get(number)).proposal_id == number
@@ -212,7 +212,7 @@ async def test_a_waiting_request_is_notified_of_the_end_of_the_notebook(
 ) -> None:
     board = services.build_proposals()
     number = (await add_proposal(board)).proposal_id
-    # Without being told, it would wait for ever.
+    # Without a notification it would wait for ever.
     waiting = asyncio.create_task(board.wait(number, 1e6))
     await asyncio.sleep(0)
     # The database answers one after the other: the task has asked for the proposal before.

@@ -51,7 +51,7 @@ def build_chain(start: str, edits: Sequence[Edit], final: str) -> tuple[Chain, l
             wrong.append(f"{edit.name} has led to {str(edit.hash)[:8]}, as another edit before")
         children[edit.parent] = made[edit.hash] = edit
     runs = [_follow(children, head) for head in {start, *children} if head not in made]
-    # Where nobody knows what was made between two runs, their numbers tell which was first.
+    # Between two runs with an unknown edit, their numbers give the order.
     runs.sort(
         key=lambda run: (run[0].parent != start, _get_first_number(run)) if run else (False, -1)
     )

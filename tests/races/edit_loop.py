@@ -67,7 +67,7 @@ class EditLoop:
         self.counts["edits"] += 1
         self.counts[f"by {result.guard}"] += 1
         now = self._path.read_bytes()
-        # What was written over ours has another mark; what is being written has none yet.
+        # An overwritten version has another mark; a partial write has none yet.
         if ours.encode() not in now and _MARK.findall(now) == _MARK.findall(text):
             self.lost.append(self._number)
 

@@ -17,7 +17,7 @@ NEVER = math.inf
 class Step:
     """The effect of an edit on one cell."""
 
-    #: Its id; None for a new one whose id nobody was told.
+    #: Its id; None for a new cell whose id is unknown.
     cell: str | None
     #: The value that it must have; None if the cell is new.
     before: str | None
@@ -34,7 +34,7 @@ class Edit:
     steps: tuple[Step, ...]
     #: When it was sent first.
     called_at: float
-    #: When it had its answer. Without one: the time from which on nobody makes it any more.
+    #: The time of the reply. Without one: the time after which it cannot be made any more.
     returned_at: float = NEVER
     #: The notebook's versions before and after it, of its answer.
     parent: str | None = None
@@ -92,10 +92,10 @@ class Feed:
     """All events of a subscriber of one run of a server, in order."""
 
     server: str
-    #: When the subscription stood.
+    #: The time from which the subscription was active.
     since: float
     events: Sequence[Event]
-    #: Whether the server was killed, so that what it said last may not have come.
+    #: Whether the server was killed, so that its last events may be missing.
     is_truncated: bool = False
 
 
@@ -108,7 +108,7 @@ class ObservedHistory:
     final: str
     start_cells: Sequence[tuple[str, str]]
     final_cells: Sequence[tuple[str, str]]
-    #: Those that were acknowledged, and those of which nobody knows; none that was refused.
+    #: Acknowledged edits, and those without a reply; no refused ones.
     edits: Sequence[Edit]
     reads: Sequence[Read] = ()
     refusals: Sequence[RefusedEdit] = ()

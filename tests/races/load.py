@@ -216,7 +216,7 @@ async def _kill_servers(
     task = asyncio.create_task(kill())
     try:
         yield killed
-        # Whoever is done first must not have been spared.
+        # The first writers that end must not have been spared.
         await task
     finally:
         task.cancel()

@@ -56,7 +56,7 @@ def write_in_place(path: Path, text: bytes, pause: Callable[[float], None]) -> N
         file.write(text[half:])
 
 
-#: How somebody writes, and how long they wait between two versions, in seconds at most.
+#: How the program writes, and its longest pause between two versions, in seconds.
 KINDS = {"renamed": (replace_by_rename, 0.003), "in_place": (write_in_place, 0.02)}
 
 

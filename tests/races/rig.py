@@ -24,7 +24,7 @@ from tests.support.waiting import LIMIT_SECONDS, wait_until
 
 BEFORE, THEIRS = build_version(1), build_version(201)
 AWAY = "away.ipynb"
-#: So often the edit has slept before somebody who has the file open writes into it.
+#: So often the edit has slept before a program that has the file open writes into it.
 _NAPS = 5
 
 

@@ -246,7 +246,7 @@ async def test_an_unstored_decision_is_stored_by_the_next_request(servers: RaceS
             answer = await both.decide("one", number)
             assert answer.status == 200, answer.body
             assert len(answer.json["warnings"]) == 1
-            # Nobody decides otherwise meanwhile.
+            # There is no other decision meanwhile.
             for name in ("one", "two"):
                 assert (await both.decide(name, number, "reject")).status in {409, 503}
         after = await both.get_proposal("one", number)

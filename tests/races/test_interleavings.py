@@ -59,7 +59,7 @@ def assert_little_is_lost(rig: Rig, act: Act, guard: str, allowed: int = 0) -> N
         if not may_be_left(act, left, ours):
             sizes = {name: f"{len(text)} bytes" for name, text in left.items()}
             lost.append(f"before call {number} of {calls}: {outcome}, and there is {sizes}")
-        # Whatever else, nobody ever finds half of anything.
+        # No reader ever finds a partial file.
         assert set(left.values()) <= {BEFORE, THEIRS, ours, BEFORE + b"\n", ours + b"\n"}
     print(f"{act.__name__}: {calls} places, {write_count} edits made, {len(lost)} times lost")
     assert len(lost) <= allowed, "\n".join(lost)

@@ -72,7 +72,7 @@ class Writer:
     _notes: Observations
     #: The id of the cell that it edits, and its source at first.
     _cell: str
-    #: Whether nobody else edits that cell. Then it inserts and removes other cells as well.
+    #: Whether no other client edits that cell. Then it inserts and removes other cells as well.
     _is_alone: bool
     _chance: random.Random
     _inserted: list[tuple[str, str]] = field(default_factory=list)
@@ -172,7 +172,7 @@ class Writer:
                 # It may be that the first attempt has changed what the next one went by.
                 edit = Edit(request.name, request.steps, request.called, time.monotonic())
                 self._notes.edits.append(edit)
-            # All who were refused would else be back at once, for one of them to get in.
+            # All refused writers would else retry at once, and only one would succeed.
             await asyncio.sleep(self._chance.uniform(0, _LONGEST_PAUSE_SECONDS))
             return 0
 

@@ -20,7 +20,7 @@ from jupyter_nbedit.db.schema import SCHEMA
 from tests.handlers.error_checks import get_error
 from tests.support.http import JSON, Answer, Client
 
-#: One folder for each release that has changed the schema; `write.py` says how they are made.
+#: One folder for each release that has changed the schema; `write.py` makes them.
 RELEASES = sorted(Path(__file__).parent.glob("schema-*"))
 
 

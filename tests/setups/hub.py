@@ -104,7 +104,7 @@ def run_hub(folder: Path, rights: Mapping[str, Sequence[str]]) -> Iterator[Hub]:
             "db_url": f"sqlite:///{folder / 'hub.sqlite'}",
             "cookie_secret_file": str(folder / "cookie_secret"),
             "services": [{"name": "tests", "api_token": hub.token}],
-            # Whoever asks for a server hears at once that it will come, and may ask for the next.
+            # A request for a server is answered at once, so that the next one can follow.
             "tornado_settings": {"slow_spawn_timeout": 0},
             "custom_scopes": {WRITE: {"description": "change contents"}},
             "load_roles": [

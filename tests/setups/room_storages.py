@@ -21,7 +21,7 @@ from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.resolver import StorageResolver
 from tests.setups.needs import needs
 
-#: Opens the room of a notebook and gives its shared document.
+#: Opens the room of a notebook and returns its shared document.
 OpenRoom = Callable[[str], Awaitable[Any]]
 
 

@@ -245,7 +245,7 @@ async def test_an_unreachable_store_is_reported_without_its_address_or_keys(tmp_
         await ensure_async(kept.write(TEXT))
         base = await kept.storage.read(PATH)
         secrets = {"key": "nobody", "secret": "nothing"}
-        # Nobody listens there.
+        # No server listens there.
         address = "http://127.0.0.1:9"
         vars(kept.storage)["_manager"].fs.fs = S3FileSystem(
             client_kwargs={"endpoint_url": address},

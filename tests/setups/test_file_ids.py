@@ -95,7 +95,7 @@ def test_an_edited_and_moved_notebook_is_found_by_its_inode(ids: FileIdServer) -
     ids.edit("d.ipynb", "edited")
     (ids.client.root / "far").mkdir()
     (ids.client.root / "d.ipynb").rename(ids.client.root / "far" / "e.ipynb")
-    # Who goes by path is told of no move that was made behind the server's back.
+    # A path-based manager does not notice moves behind the server's back.
     assert ids.get_path(number) == ("far/e.ipynb" if ids.by_inode else "d.ipynb")
 
 

@@ -115,7 +115,7 @@ def test_an_edit_that_a_hook_refuses_is_not_written(hooked: Client, folder: str)
     with no_changes(file.parent):
         answer = hooked.patch(path, REPLACE)
         get_error(answer, 403, "forbidden")
-        # The hook's own words are told unless they tell of this machine.
+        # The message of a hook is reported unless it names this machine.
         assert (b"Cells must be short, says the rule." in answer.body) is (folder == "veto")
         assert str(hooked.root).encode() not in answer.body
         target = f"nbedit/notebooks/{folder}/new.ipynb"
@@ -192,7 +192,7 @@ def test_opening_a_notebook_during_edits_never_fails(hooked: Client) -> None:
 
 @pytest.mark.parametrize("trusted", [True, False])
 def test_trust_is_kept_and_never_added(hooked: Client, trusted: bool) -> None:  # noqa: FBT001
-    # Signatures go by what a notebook holds.
+    # Signatures depend on the content.
     path, _ = write_notebook(hooked, "any", TEXT.replace(b"as is", b"%d" % trusted))
     if trusted:
         model = get_contents(hooked, path)

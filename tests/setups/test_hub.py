@@ -27,12 +27,12 @@ from tests.support.waiting import LIMIT_SECONDS, wait_until
 needs("jupyterhub")
 
 ODD = "ü@b"
-#: As little as will do; the server of `ODD` has all that is installed beside us.
+#: The fewest extensions; the server of `ODD` has all that are installed.
 PLAIN = """
 c.ServerApp.jpserver_extensions = {"jupyter_server_ydoc": False, "jupyterlab_jupytext": False}
 """
 OWNERS = f'{PLAIN}\nc.NbEditApp.owners = ["ada"]'
-#: As an administrator would write it who lets some people read only.
+#: Like an administrator's authorizer that lets some people only read.
 READ_ONLY = f"""{PLAIN}
 from jupyterhub.singleuser.extension import JupyterHubAuthorizer
 

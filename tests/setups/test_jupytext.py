@@ -152,7 +152,7 @@ def test_a_change_in_the_text_file_is_read_and_kept(client: Client, age: float) 
     assert client.read(found.path).json == read
     error = client.patch(found.path, REPLACE, hash=seen)
     assert get_error(error, 412, "hash_mismatch")["hash"] == read["hash"]
-    # What was read, ids included, holds in the next request.
+    # The ids of a read are valid in the next request.
     edits = [REPLACE, {"op": "replace", "cell": read["cells"][2]["id"], "source": "y = 3"}]
     assert_edited(client.patch(found.path, *edits, hash=read["hash"]), "notebook", preserved=False)
     assert found.sources()[1:] == ["# Changed", "y = 3"]

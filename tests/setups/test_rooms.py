@@ -80,7 +80,7 @@ async def test_an_edit_reaches_all_clients_and_is_on_disk_with_the_reply(
             notebook = json.loads(content)
             await person.wait_until(lambda content=notebook: person.sources() == sources(content))  # type: ignore[misc]
         assert (await rooms.get_contents(path))["hash"] == reply["hash"]
-        # The room writes in place; a file that we had put there would be another one.
+        # The room writes in place; a replaced file would have another inode.
         assert (rooms.root / path).stat().st_ino == inode
         assert sources(notebook) == ["x = '☃'", "y = '😀'\n", "new 😀"]
         assert notebook["cells"][0]["metadata"] == {"tags": ["one"]}
@@ -303,7 +303,7 @@ async def test_a_deleted_notebook_is_not_found_although_its_room_exists(
 async def test_reads_and_searches_see_unsaved_text(rooms: RoomServer, path: str) -> None:
     write_notebook(rooms, path, code("a", "x"))
     async with await rooms.enter(path) as person:
-        # Until somebody saves by hand; the other kind of rooms saves after a while in any case.
+        # Until a manual save; the other kind of rooms saves after a while in any case.
         await person.set_awareness(autosave=False)
         word = f"typed{path.partition('.')[0]}"
         person.document.ycells[0]["source"].insert(1, word)

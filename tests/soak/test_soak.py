@@ -37,7 +37,7 @@ SETTLING = 12.0
 #: more.
 STEADY = 0.6
 NOISE = 4.0
-#: From here on a run is long enough to tell of growth.
+#: A run of this length shows growth.
 LONG_REQUESTS = 75_000
 SAMPLE_SECONDS = 0.2
 #: How many looks in a row must see the same.

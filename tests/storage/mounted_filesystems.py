@@ -31,7 +31,7 @@ class FileSystem(NamedTuple):
     mount: str
     #: What keeps other programs from losing what they write; None if that may differ.
     guard: str | None = None
-    #: What makes a folder of it go by names in any case, if that needs to be said.
+    #: The command that makes its folder ignore case, if one is needed.
     folding: str = ""
 
 

@@ -142,7 +142,7 @@ def _run_job(number: int, what: Callable[..., Any], arguments: dict[str, Any]) -
         outcome = what(**arguments)
     except NbEditError as error:
         outcome = error.reason
-    except BaseException:  # noqa: BLE001 -- whatever it is, the test shall see it
+    except BaseException:  # noqa: BLE001 -- the test must see any error
         outcome = traceback.format_exc()
     print(json.dumps([number, outcome]), flush=True)
     os._exit(0)

@@ -51,7 +51,7 @@ def _refuse(calls: Mapping[str, int]) -> None:
     program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
     header = struct.pack("HxxxxxxQ", len(steps), ctypes.addressof(program))
     libc = ctypes.CDLL(None, use_errno=True)
-    # Of a thread that may gain no rights the system takes a filter from anybody.
+    # The system accepts a filter from any thread that may gain no privileges.
     if libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0) or libc.prctl(
         _SET_SECCOMP, _FILTER, header, 0, 0
     ):

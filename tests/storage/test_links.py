@@ -51,7 +51,7 @@ def test_nothing_outside_the_root_is_read_written_or_created_through_a_link(
         (strict.read, path),
         (strict.ensure_absent, new),
         (strict.create, new),
-        # What is there is told as little as what is not.
+        # An existing target gets the same error as a missing one.
         (strict.create, path),
     ]
     for attempt, of in attempts:

@@ -90,7 +90,7 @@ async def test_paths_that_share_a_lock_file_are_locked_together(
 async def test_paths_that_share_a_lock_file_can_be_locked_in_turn_in_one_process(
     locks: PathLocks,
 ) -> None:
-    # Who waits for itself is refused in the end.
+    # A task that waits for itself is refused in the end.
     async with AsyncExitStack() as held:
         for n in range(300):
             await held.enter_async_context(locks.lock(names=[str(n)]))

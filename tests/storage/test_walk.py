@@ -27,7 +27,7 @@ from tests.support.sampling import is_nightly
 TREE = ("a.ipynb", "b/a.ipynb", "b/c/d.ipynb", "b-c.ipynb", "b.ipynb/x.ipynb", "d/e/f/g.ipynb")
 ALL = sorted(TREE, key=lambda path: path.split("/"))
 
-# What managers that are not asynchronous are told at every turn.
+# The warning of synchronous managers at every call.
 pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
 
 
@@ -262,7 +262,7 @@ class SlowManager(AsyncLargeFileManager):
     async def _wait(self, question: str) -> None:
         if question == self.stuck:
             try:
-                # Whoever asks begins to wait meanwhile; if not, the test only takes longer.
+                # The request begins to wait meanwhile; if not, the test only takes longer.
                 await asyncio.sleep(0.05)
                 self.clock.advance(3600)
                 await asyncio.Event().wait()
@@ -314,7 +314,7 @@ def test_a_walk_ends_if_the_event_loop_has_stopped(tmp_path: Path, *, is_closed:
     walk = loop.run_until_complete(place.storages.walk("", recursive=True))
     if is_closed:
         loop.close()
-    # Nobody runs the loop: what is scheduled on it is never begun.
+    # The loop does not run: scheduled work never begins.
     passed: list[Any] = []
     thread = threading.Thread(target=lambda: passed.extend(walk("")), daemon=True)
     thread.start()

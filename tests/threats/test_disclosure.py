@@ -73,7 +73,7 @@ def _is_utf_8(text: str) -> bool:
 async def test_executable_markup_is_plain_data_in_replies_and_events(
     local: Local, jp_ws_fetch: Any
 ) -> None:
-    # What the page makes of it is tested in a browser, in ui-tests.
+    # The rendering in a page is tested in a browser, in ui-tests.
     async with open_listener(jp_ws_fetch) as listener:
         for number, payload in enumerate(PAYLOADS, 1):
             name = f"{payload.replace('/', '_')}.ipynb"
@@ -121,7 +121,7 @@ def test_files_of_the_extension_are_readable_only_by_their_owner(live: Client) -
     for path in (locks, *locks.rglob("*")):
         mode = stat.S_IMODE(path.stat().st_mode)
         assert mode == (0o700 if path.is_dir() else 0o600), (path, oct(mode))
-        # A lock says that there is one, and nothing of notebooks.
+        # A lock file shows that there is a lock, and nothing about notebooks.
         assert path.is_dir() or path.read_bytes() == b""
 
 

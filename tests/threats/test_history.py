@@ -52,7 +52,7 @@ def paste_and_take_out(client: Client, path: str) -> str:
     secret = f"{PASTED} {path}"
     (client.root / path).write_bytes(GOOD)
     for source in (secret, "# Nothing"):
-        # What a request says of itself is kept as it is; what it did, compressed.
+        # The author and message of a request are stored as they are; its changes, compressed.
         reply: dict[str, Any] = {}
         if source == secret:
             reply = {"client": secret, "message": secret}
@@ -109,7 +109,7 @@ def test_the_history_is_readable_only_by_its_owner_under_any_umask(own: Client, 
     for path in found:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
     assert stat.S_IMODE(found[0].parent.stat().st_mode) == 0o700
-    # The umask is none of ours: what others make is as they made it.
+    # The umask is the user's: files of other programs keep their modes.
     assert stat.S_IMODE((own.root.parent / "server.log").stat().st_mode) == 0o666
 
 

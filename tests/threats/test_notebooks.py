@@ -30,7 +30,7 @@ EDIT = {"op": "replace", "cell": "beta", "source": "changed"}
 def put(live: Client, text: bytes) -> Path:
     path = live.root / NAME
     path.write_bytes(text)
-    # Nobody can take it for one that is being written, and wait for the rest.
+    # It is too old for an unfinished save, which an edit would wait for.
     os.utime(path, (1, 1))
     return path
 
@@ -126,7 +126,7 @@ async def test_names_of_javascript_prototypes_are_ordinary_names(
     assert (await local.patch(NAME, patch)).status == 200
     (_, second) = samples.cells_of((local.root / NAME).read_bytes())
     assert second["metadata"] == {**polluting, "__proto__": {"x": 2}}
-    # What is told of it has ids as values, never as names.
+    # Replies have its ids as values, never as names.
     assert event["operations"] == [{"op": "replace", "cell_id": "__proto__", "index": 0}]
     assert not {"__proto__", "constructor", "prototype"} & set(names(event))
 

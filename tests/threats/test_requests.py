@@ -173,7 +173,7 @@ WEBSOCKET = {
 @pytest.mark.parametrize("origin", ["http://evil.example", "http://127.0.0.1.evil.example", "null"])
 @pytest.mark.threat("S16")
 def test_a_page_of_another_site_gets_no_websocket(live: Client, origin: str) -> None:
-    # The server's own tells of edits, and asks who listens; ours tells nothing to anybody.
+    # The server's own socket sends edit events, and authorizes listeners; ours sends nothing.
     cookies = live.request("GET", "api/status").headers.get_list("Set-Cookie")
     cookie = {"Cookie": "; ".join(cookie.split(";")[0] for cookie in cookies)}
     own = {**WEBSOCKET, "Origin": f"http://127.0.0.1:{live.port}"}

@@ -60,7 +60,7 @@ def check(text: bytes) -> str | None:
     """Check that all digests of a valid notebook agree, and return them."""
     document = Document.parse(text)
     expected, found = of_nbformat(text), ours(document)
-    # What is left to nbformat is right in any case; what nbformat refuses nobody has signed.
+    # A notebook left to nbformat is right in any case; one that nbformat refuses is unsigned.
     assert found in {expected, None}
     assert ours(Document.parse(FakeBuffer(text))) == found
     return found

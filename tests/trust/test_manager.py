@@ -33,7 +33,7 @@ REPLACE = {"op": "replace", "cell": "title", "source": "changed"}
 INSERT = {"op": "insert", "cell_type": "code", "source": "<script>", "at": "end"}
 DELETE_MISSING = {"op": "delete", "cell": "nobody"}
 
-# nbformat makes up ids where there are none and where there are twins, and warns of it.
+# nbformat creates missing and duplicate ids, with a warning.
 made_up_ids = pytest.mark.filterwarnings(
     "ignore::nbformat.warnings.MissingIDFieldWarning", "ignore::nbformat.warnings.DuplicateCellId"
 )

@@ -87,7 +87,7 @@ class TrustHistory:
 
     def __init__(self, served: ServedFolder, number: int, counts: Counter[str]) -> None:
         self.served = served
-        self.random = random.Random(number)  # noqa: S311 -- it shall be predictable
+        self.random = random.Random(number)  # noqa: S311 -- predictable on purpose
         self.counts = counts
         self.marks = 0
         self.number = number
@@ -96,7 +96,7 @@ class TrustHistory:
         #: The marks of outputs that the user has trusted or made.
         self.accepted: set[bytes] = set()
         self.trusted = False
-        #: All that the notebook ever was, and what of it was trusted.
+        #: All versions of the notebook, and the trusted outputs among them.
         self.versions: list[bytes] = []
         self.signed: set[str] = set()
         #: Whether the notebook was trusted before each edit.
@@ -245,7 +245,7 @@ class TrustHistory:
             if await self.taken_back(UndoRequest(path, edit)):
                 await self.check()
                 return
-        # Somebody has written since; an edit more, then.
+        # After a write by another program it is one more edit.
         if await self.edited(self.operation()):
             await self.check()
             await self.taken_back(UndoRequest(path))
@@ -407,6 +407,6 @@ async def test_undo_of_the_older_of_two_edits_keeps_trust() -> None:
         for cell in ("c1", "c3"):
             assert await history.edited({"op": "replace", "cell": cell, "source": "new"})
         first = min(number for number in history.were_trusted if number is not None)
-        # What comes of it was never there before.
+        # The result is a new version.
         assert await history.taken_back(UndoRequest(history.path.name, first))
         assert history.trusted

@@ -276,7 +276,7 @@ def test_a_notebook_without_cells_has_no_cell_to_find() -> None:
         assert scan_cells(FakeBuffer(text), 0, 400) is None
 
 
-# Cells that nobody has looked for yet -----------------------------------------------------------
+# Unresolved cells ---------------------------------------------------------------------------------
 
 TEXT = build_notebook([code(n, source=["x\n"] * (n % 7)) for n in range(60)])
 KNOWN = list(Document.parse(TEXT).cell_spans)

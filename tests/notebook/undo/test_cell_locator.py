@@ -52,11 +52,11 @@ def replace(cell: str | int) -> JSON:
                 ("deab", "deabc"),
             ]
         ),
-        # The start and the end are places for cells that stood there.
+        # The start and the end are gaps for cells that were there.
         (build_named("abc"), delete("a", "c"), build_named("12"), "a12c"),
         (build_named("abc"), delete("c", "a", "b"), build_named(""), "abc"),
         (build_named("abc"), delete("c", "a", "b"), build_named("1"), "abc1"),
-        # Without ids neighbours are told by what they say.
+        # Without ids neighbours are identified by their sources.
         *(
             (build_unnamed("xxabxx"), delete(3), build_unnamed(now), expected)
             for now, expected in [
@@ -68,7 +68,7 @@ def replace(cell: str | int) -> JSON:
         ),
         # Right after the edit it still is the place that has all its neighbours beside it.
         (build_unnamed("xxbxxx"), delete(2), build_unnamed("xxxxx"), "xxbxxx"),
-        # A cell without an id is found beside a neighbour, or where it stood.
+        # A cell without an id is found beside a neighbour, or at its index.
         *(
             (build_unnamed("abc"), replace(1), build_unnamed(now), now.replace("X", "b"))
             for now in ("aXc", "1aXc", "1Xc", "1X2")
@@ -91,7 +91,7 @@ def test_a_deleted_cell_is_restored_at_its_position(
         (build_named("abc"), delete("b"), build_named("acb"), ("b", "ambiguous", 2)),
         (build_unnamed("xxbxxx"), delete(2), build_unnamed("1xxxxxx2"), (None, "no_place", None)),
         (build_unnamed("abc"), replace(1), build_unnamed("abc"), (None, "changed", 1)),
-        # Another cell says the same, but it stands beside none of the neighbours.
+        # Another cell has the same source, but none of the neighbours.
         (build_unnamed("abc"), replace(1), build_unnamed("ab1X"), (None, "ambiguous", None)),
         (build_unnamed("abc"), replace(1), build_unnamed("X12c"), (None, "ambiguous", None)),
         (build_unnamed("abc"), replace(1), build_unnamed("aXaX"), (None, "ambiguous", None)),

@@ -73,7 +73,7 @@ def test_removed_outputs_are_stored_once_and_others_never(
 
     assert outputs * SIZE <= len(record.blob) < outputs * SIZE + 3000
     assert len(record.encode()) < outputs * SIZE * 0.6 + 3000
-    # Going back gives outputs, and takes none away; offering the edit is as much as undoing it.
+    # Undo restores outputs, and removes none; the forward record has the size of an undo.
     assert len(undone.build_record().blob) < 3000
     assert len(applied.build_forward_record().blob) < 3000
     assert check_newest("large", document, operations)

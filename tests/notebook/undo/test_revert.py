@@ -99,7 +99,7 @@ def test_undo_of_an_older_edit_restores_its_cells_and_leaves_all_others(
         save = partial(rewrite, layout=another, change=lambda _: None)
     now = text if save is None else save(text)
     reasons = check_older(before, left, record, now, save)
-    # Cells that look alike cannot be told apart without ids; nothing else is ever in the way.
+    # Similar cells without ids cannot be distinguished; there is no other conflict.
     assert reasons is None or not before.has_ids
     event(f"refused: {reasons}")
 
@@ -118,7 +118,7 @@ def test_only_a_cell_changed_since_is_a_conflict(
     assume(parts)
     part = RandomOperations(seed, 0).random.choice(parts)
     sources = [left.get_cell(at).source for at in range(len(left))]
-    # Without ids another cell that says the same may have the same neighbours, too.
+    # Without ids another cell with the same source may have the same neighbours.
     assume(before.has_ids or sources.count(sources[part.index or 0]) == 1)
     cell: dict[str, Any] = {"cell": part.index}
     kind = left.heads[part.index or 0][1]
@@ -142,7 +142,7 @@ def test_only_a_cell_changed_since_is_a_conflict(
         source = None if how == "gone" else Document.parse(text).get_cell(cells[0]["index"]).source
         assert cells[0].get("source") == source
     else:
-        # Of cells that look alike nobody can tell which one it was.
+        # Similar cells cannot be distinguished.
         assert {one["why"] for one in cells} <= {"changed", "gone", "ambiguous"}
         assert {one["index"] for one in cells if one["why"] == "changed"} <= {part.index}
 
@@ -295,7 +295,7 @@ def accept_in_parts(seed: int) -> str:
         try:
             accepted = revert(document, offer, op="accept", exact=step == 0, only=[part], past=past)
         except UndoConflict:
-            # Cells without ids that look alike are not told apart.
+            # Similar cells without ids are not distinguished.
             assert not before.has_ids, batch
             return "refused"
         document = Document.parse(apply_splices(document.text, accepted.splices))
@@ -333,7 +333,7 @@ def test_cells_are_located_if_the_written_bytes_differ_from_the_planned_ones() -
 @pytest.mark.parametrize("text", [b"", b"\x02", b"\x01", b"\x01abc", ...])
 def test_an_invalid_record_is_refused(text: Any) -> None:
     whole = apply_edit(three(), *THREE)[1].encode()
-    with pytest.raises(ValueError):  # noqa: PT011 -- whoever reads it catches any
+    with pytest.raises(ValueError):  # noqa: PT011 -- the caller catches any
         UndoRecord.decode(whole[:-9] if text is ... else text)
 
 

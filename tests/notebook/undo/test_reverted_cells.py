@@ -65,7 +65,7 @@ def change_cell(text: bytes, index: int, **members: Any) -> bytes:
         # A browser writes numbers in its own way, and trusts what was run there.
         (PATCH, {"metadata": {"tags": ["u"], "n": 1.0, "trusted": True}}, CELL),
         (PATCH, {"attachments": {}}, {**CELL, "attachments": {}}),
-        # What others have given the cell stays.
+        # Additions by others stay.
         (
             {"op": "replace", "cell": "a", "cell_type": "raw"},
             {"somebody": {"else": 1}},

@@ -47,7 +47,7 @@ def test_a_save_based_on_an_older_version_is_refused_and_the_edit_stays(
     with no_changes(notebook.parent):
         assert save(live, loaded, **{EXPECTED_HASH: reply["hash_before"]}).status == 409
     assert samples.hash_of(notebook) == reply["hash"]
-    # One that says nothing is as it always was.
+    # A save without a version works as always.
     assert save(live, loaded).status == 200
     assert b"# Theirs" not in notebook.read_bytes()
 

@@ -104,7 +104,7 @@ NOTEBOOK = '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
         (("%d cells are too many", 7), ": 7 cells are too many."),
         (("See team/rules.md!",), ": See team/rules.md!"),
         (("odd %d", "x"), ": odd %d."),
-        # What may name a place is not told.
+        # A message that may name a path is not reported.
         *(
             ((arguments,), None)
             for arguments in (

@@ -99,7 +99,7 @@ async def test_a_full_read_waits_for_a_save(
         ]
         await run_other_tasks()
         assert not [task for task in reading if task.done()]
-        # Who has it may read it, and other looks can do no harm.
+        # The holder may read it, and other reads do no harm.
         assert (await manager.get(NAME))["content"]
         looks = manager.get(NAME, content=False), manager.get(NAME, type="file"), manager.get("")
         await asyncio.gather(*map(asyncio.ensure_future, looks))

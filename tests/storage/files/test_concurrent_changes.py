@@ -88,7 +88,7 @@ def test_a_change_between_read_and_write_is_detected(  # noqa: PLR0913, PLR0917 
         place.write(base)
     assert notebook.read_bytes() == theirs
     assert list_names(place.root) == [NAME]
-    # What others have made of it is edited like any other file.
+    # A file changed by others is edited like any other file.
     place.edit()
     assert notebook.read_bytes() == theirs[:1] + b" " + theirs[1:]
 

@@ -140,7 +140,7 @@ def test_after_a_failing_call_the_old_file_is_restored_or_the_state_is_unknown(
     assert raised.value.details == {"applied": False if is_over else None}
     if is_over:
         assert notebook.read_bytes() == EDITED
-    # Where nobody knows what has which name, none of the two is removed.
+    # With unknown names none of the two files is removed.
     assert len(list_names(place.root)) == (1 if is_over else 2)
 
 

@@ -40,7 +40,7 @@ def test_no_permission_is_wider_than_that_of_the_contents_api(
         folder, file = cases[path]
         case = f"folder {folder[0]:o} of {folder[1]}, file {file[0]:o} of {file[1]}: {editing}"
         assert (reading is None) == (their_reading is None), case
-        # The manager writes in place. We replace the file, and never take it from its owner.
+        # The manager writes in place. An edit replaces the file, and keeps its owner.
         may_replace = folder[0] & (0o300 if folder[1] == OWN else 0o003) in {0o300, 0o003}
         may_edit = reading is None and their_saving is None and may_replace and file[1] == OWN
         assert (editing is None) == may_edit, case
