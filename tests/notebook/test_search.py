@@ -183,14 +183,14 @@ SOURCES = st.builds(
 )
 
 
-def scan_lines(source: str, wanted: str) -> list[tuple[int, int]]:
+def scan_lines(source: str, query: str) -> list[tuple[int, int]]:
     if not source:
         return []
     lines = source.replace("\r\n", "\n").removesuffix("\n").split("\n")
-    return [(n, line.index(wanted) + 1) for n, line in enumerate(lines, 1) if wanted in line]
+    return [(n, line.index(query) + 1) for n, line in enumerate(lines, 1) if query in line]
 
 
-@given(sources=st.lists(SOURCES, max_size=3), wanted=st.sampled_from(["two", "x", "é"]))
+@given(sources=st.lists(SOURCES, max_size=3), query=st.sampled_from(["two", "x", "é"]))
 def test_matches_equal_those_of_a_plain_scan(sources: list[str], query: str) -> None:
     found = hits(compile_literal(query, ignore_case=False), *map(samples.raw, sources))
     assert [(hit.index, hit.line, hit.column) for hit in found] == [

@@ -177,7 +177,7 @@ def exchange_numbers(history: ObservedHistory) -> ObservedHistory:
 def step_back(history: ObservedHistory) -> ObservedHistory:
     edit = find(history, 30)
     at = 10.0 * number_of(edit)
-    history = change(history, edit, called=at - 60, returned=at + 100)
+    history = change(history, edit, called_at=at - 60, returned_at=at + 100)
     seen = [Read(str(edit.hash), at, at + 1), Read(str(edit.parent), at + 2, at + 3)]
     return replace(history, reads=seen)
 
@@ -257,7 +257,7 @@ FORGERIES: dict[str, tuple[Forge, str]] = {
     "an edit ignores its guard": (ignore_guard, "found value-of"),
     "a cell has an old value": (leave_old_value, "the last reader found"),
     "an edit comes before one that was answered earlier": (
-        lambda history: change(history, find(history, 30), called=500.0, returned=501.0),
+        lambda history: change(history, find(history, 30), called_at=500.0, returned_at=501.0),
         "comes after an edit or a read that began when it was answered",
     ),
     "the history counts in another order": (exchange_numbers, "comes after edit"),
