@@ -21,7 +21,7 @@ from jupyter_nbedit.errors import (
 )
 from jupyter_nbedit.models import Acceptance, EditReply, GuardedRequest, WriteRequest
 from jupyter_nbedit.notebook.document import write_new_notebook
-from jupyter_nbedit.notebook.undo.known_history import Past
+from jupyter_nbedit.notebook.undo.known_history import KnownHistory
 from jupyter_nbedit.notebook.undo.record import UndoRecord
 from jupyter_nbedit.notebook.undo.revert import revert
 from jupyter_nbedit.proposals.models import (
@@ -134,14 +134,23 @@ class AcceptService:
     ) -> EditReply:
         only = None if len(parts) == len(proposal.parts) else parts
         offer = await asyncio.to_thread(UndoRecord.decode, work)
-        past = Past(accepted={part.part for part in proposal.parts if part.status == "accepted"})
+        past = KnownHistory(
+            reverted_parts={part.part for part in proposal.parts if part.status == "accepted"}
+        )
 
         async def prepare(read: LoadedNotebook) -> PlannedChange:
             exact = await read.compute_hash() == proposal.hash_before
 
             def run() -> EditPlan:
                 try:
-                    return revert(read.document, offer, op=_OP, exact=exact, only=only, past=past)
+                    return revert(
+                        read.document,
+                        offer,
+                        op=_OP,
+                        is_exact=exact,
+                        part_numbers=only,
+                        history=past,
+                    )
                 except UndoConflict as conflict:
                     raise _build_conflict_error(proposal, conflict) from None
 

@@ -91,9 +91,9 @@ def _replace_document(base: Document, given: Document) -> EditPlan:
             index_after=cell.index,
             cell_type_before=None,
             cell_type_after=cell.cell_type,
-            before="",
-            after=cell.source,
-            moved=False,
+            source_before="",
+            source_after=cell.source,
+            is_moved=False,
             outputs_cleared=False,
         )
         for cell in cells
@@ -118,7 +118,7 @@ def _replace_document(base: Document, given: Document) -> EditPlan:
         ],
         changes=[MetadataChange(base.metadata, given.metadata), *inserted],
         total_cells=len(given),
-        edit=edit,
+        summarize=edit,
     )
 
 
@@ -200,7 +200,7 @@ class ComputedEdit:
             last_modified=written.last_modified,
             applied_via=storage.kind,
             bytes_preserved=storage.preserves_bytes,
-            persisted=written.persisted and not self.asked.dry_run,
+            persisted=written.is_persisted and not self.asked.dry_run,
             dry_run=self.asked.dry_run,
             total_cells=total,
             cells_delta=total - len(self.read.document),

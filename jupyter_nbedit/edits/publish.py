@@ -106,7 +106,7 @@ class Publisher:
                 # Who has read what was there may ask what has changed since.
                 with self._report_as_warning(reply, "what has changed could not be noted"):
                     await run_in_thread_if_large(len(read.content.data), self._note, done, written)
-            if signing is not None and done.job.may_sign and not written.signed:
+            if signing is not None and done.job.may_sign and not written.is_signed:
                 with self._report_as_warning(reply, "its trust could not be kept"):
                     await signing.finish(written.hash)
             with self._report_as_warning(reply, "the contents manager could not be told"):
@@ -152,7 +152,7 @@ class Publisher:
         if written.text is None:
             return await self.ledger.add(entry, await record.get_result())
         # The splices backwards would be for bytes that were never kept.
-        kept = msgspec.structs.replace(done.applied.build_record(), back=None)
+        kept = msgspec.structs.replace(done.applied.build_record(), reverse_splices=None)
         return await self.ledger.add(entry, kept.encode())
 
     def _emit_events(self, done: ComputedEdit, reply: EditReply) -> None:

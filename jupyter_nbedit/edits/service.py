@@ -295,7 +295,7 @@ class EditService:
         self, read: LoadedNotebook, done: ComputedEdit
     ) -> PendingSignature | None:
         """Return what will sign the notebook; None if it is not trusted."""
-        trusted, before = read.content.trusted, None
+        trusted, before = read.content.is_trusted, None
         if trusted is None:
             before = await self.trust.find_digest(read.document, read.content.hash)
             trusted = before is not None

@@ -16,7 +16,7 @@ from jupyter_nbedit.history.models import Entry
 from jupyter_nbedit.history.store import EditHistory
 from jupyter_nbedit.models import EditReply, UndoRequest
 from jupyter_nbedit.notebook.apply import EditPlan
-from jupyter_nbedit.notebook.undo.known_history import Past, PastEdit
+from jupyter_nbedit.notebook.undo.known_history import KnownHistory, PastEdit
 from jupyter_nbedit.notebook.undo.record import UndoRecord
 from jupyter_nbedit.notebook.undo.revert import revert
 from jupyter_nbedit.reading.loading import LoadedNotebook
@@ -153,7 +153,7 @@ def _check_moves(edit_id: int, first: UndoRecord, repeat: UndoRecord) -> None:
         If one stood at its place already: the two records then tell two places to put it back to.
     """
     again = {part.cell_id for part in repeat.parts}
-    left = [part.cell_id for part in first.parts if part.moved and part.cell_id not in again]
+    left = [part.cell_id for part in first.parts if part.is_moved and part.cell_id not in again]
     if left:
         message = (
             f"Edit {edit_id} was undone and made again, and did not move the cell {left[0]!r} "
@@ -180,9 +180,9 @@ def _plan_undo(
         exact = read.hash == entry.hash
         record = _decode_record(entry, kept)
         edits = [*others, PastEdit(entry.edit_id, entry.undoes, record)]
-        past = Past(sorted(edits, key=lambda edit: edit.number))
+        past = KnownHistory(sorted(edits, key=lambda edit: edit.number))
         try:
-            return revert(read.document, record, op=op, exact=exact, past=past)
+            return revert(read.document, record, op=op, is_exact=exact, history=past)
         except UndoConflict as conflict:
             conflict.details["edit_id"] = edit_id
             raise

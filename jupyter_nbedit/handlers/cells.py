@@ -55,7 +55,7 @@ from jupyter_nbedit.notebook.operations import (
     Expect,
     Insert,
     Operation,
-    Outputs,
+    OutputsPolicy,
     Replace,
     SetMetadata,
     validate_metadata,
@@ -74,7 +74,7 @@ _METADATA = (
 
 _OUTPUTS = (
     Annotated[
-        Outputs,
+        OutputsPolicy,
         Meta(
             description="What becomes of a code cell's outputs and execution count if the source "
             "or the type is replaced: cleared, also if this is left out, or kept."

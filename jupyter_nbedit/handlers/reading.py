@@ -15,7 +15,7 @@ from jupyter_nbedit.handlers.editing import parse_etags
 from jupyter_nbedit.handlers.openapi.spec import ETAG, Reply
 from jupyter_nbedit.models import get_or_none
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER, LONGEST_SECTION_NAME
-from jupyter_nbedit.notebook.views import Outputs, Show, View
+from jupyter_nbedit.notebook.views import OutputsDetail, View, ViewOptions
 from jupyter_nbedit.reading.models import ReadOptions, ReadReply
 
 #: The answers to reading.
@@ -40,7 +40,7 @@ class CellQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
     ] = "source"
     outputs: (
         Annotated[
-            Outputs,
+            OutputsDetail,
             Meta(
                 description="`summary` has number, types and size; `text` has the texts, without "
                 "ANSI escapes, and `{mime, bytes}` for images and all else; `full` has everything. "
@@ -111,7 +111,7 @@ class ReadingHandler(NbEditHandler):
             Which cells, as fields of `ReadOptions`.
         """
         selection = ReadOptions(
-            show=Show(query.view, get_or_none(query.outputs)),
+            show=ViewOptions(query.view, get_or_none(query.outputs)),
             max_chars=get_or_none(query.max_chars),
             session=self.session,
             **selected,

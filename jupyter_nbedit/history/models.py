@@ -224,7 +224,7 @@ def build_cell_diffs(changed: Iterable[record.CellUndo]) -> list[CellDiff]:
             cell_id=one.cell_id,
             index_before=one.index_before,
             index=one.index,
-            moved=one.moved,
+            moved=one.is_moved,
             outputs_cleared=one.outputs_cleared,
             before=one.before,
             after=one.after,

@@ -1,4 +1,4 @@
-"""The notebook as bytes: where its cells stand, and what an edit replaces.
+"""Notebooks as bytes: where their cells are, and which bytes an edit replaces.
 
-Pure: bytes in, bytes out. Nothing here opens a file, waits, or knows of a server.
+Pure functions and data: nothing here opens a file, waits, or imports Jupyter.
 """

@@ -1,4 +1,4 @@
-"""What each operation does to the notebook while a batch is applied to it."""
+"""What each operation does to the working copy of a notebook."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ from jupyter_nbedit.notebook.working_copy import WorkingCopy
 
 SectionOperation = TypeVar("SectionOperation", AppendToSection, ReplaceSection)
 
-# What a cell says of its last run, and what in it says that the run is over.
+# Members of a code cell's metadata that JupyterLab writes when a run starts and ends.
 _EXECUTION, _STARTED, _ENDED = "execution", "iopub.execute_input", "shell.execute_reply"
 
 
 @dataclass(frozen=True)
 class AffectedCells:
-    """What an operation was about.
+    """The cells that an operation is about.
 
     Parameters
     ----------
     cell
-        The one cell it names or makes, if there is one.
+        The one cell that the operation addresses or inserts, if there is exactly one.
     cells
-        All cells it touched, if it is one that may touch several.
+        All cells that it affects, if the operation can affect several.
     """
 
     cell: EditedCell | None = None
@@ -60,334 +60,364 @@ class AffectedCells:
 
 
 @singledispatch
-def apply_operation(operation: Operation, workspace: WorkingCopy, number: int) -> AffectedCells:
-    """Do one operation of a batch.
+def apply_operation(operation: Operation, working_copy: WorkingCopy, number: int) -> AffectedCells:
+    """Apply one operation of a batch to a working copy.
 
     Parameters
     ----------
     operation
-        The operation; its form has been checked.
-    workspace
-        What the operations before it have left.
+        The operation; `validate_operation` has accepted it.
+    working_copy
+        The notebook after the operations before this one.
     number
-        Its index in the batch.
+        The index of the operation in the batch.
 
     Raises
     ------
     NbEditError
-        The workspace is of no use any more.
+        The working copy must not be used afterwards.
     """
-    raise NotImplementedError(operation, workspace, number)
+    raise NotImplementedError(operation, working_copy, number)
 
 
 @apply_operation.register
-def _replace(operation: Replace, workspace: WorkingCopy, _number: int) -> AffectedCells:
-    draft = workspace.get_cell(operation.cell, operation.expect)
-    workspace.check_editable(draft)
+def _replace(operation: Replace, working_copy: WorkingCopy, _number: int) -> AffectedCells:
+    cell = working_copy.get_cell(operation.cell, operation.expect)
+    working_copy.check_editable(cell)
     if operation.source is not UNSET:
-        draft.source = adapt_source(operation.source, draft.source)
+        cell.source = adapt_source(operation.source, cell.source)
     if operation.cell_type is not UNSET:
-        _change_type(operation.cell_type, draft, workspace)
-    draft.clear = draft.clear or operation.outputs == "clear"
-    return AffectedCells(draft)
+        _change_type(operation.cell_type, cell, working_copy)
+    cell.clears_outputs = cell.clears_outputs or operation.outputs == "clear"
+    return AffectedCells(cell)
 
 
-def _change_type(cell_type: str, draft: EditedCell, workspace: WorkingCopy) -> None:
-    """Change a cell's type, unless its metadata has what only the new type does not allow."""
-    minor = workspace.document.nbformat_minor
-    only_new = list_defined_members(cell_type, minor) - list_defined_members(draft.cell_type, minor)
+def _change_type(cell_type: str, cell: EditedCell, working_copy: WorkingCopy) -> None:
+    """Change a cell's type; refuse metadata that only the new type's schema refuses."""
+    minor = working_copy.document.nbformat_minor
+    only_new = list_defined_members(cell_type, minor) - list_defined_members(cell.cell_type, minor)
     if only_new:
-        _check_members(draft.get_member("metadata"), only_new, cell_type, workspace)
-    draft.change_type(cell_type)
+        _check_members(cell.get_member("metadata"), only_new, cell_type, working_copy)
+    cell.change_type(cell_type)
 
 
 def _check_members(
-    metadata: bytes | None, names: Collection[str], owner: str, workspace: WorkingCopy
+    metadata: bytes | None, names: Collection[str], owner: str, working_copy: WorkingCopy
 ) -> None:
-    """Refuse those of some members of written metadata that nbformat refuses."""
-    written = json_edit.read_values(metadata)
-    minor = workspace.document.nbformat_minor
+    """Refuse the named members of encoded metadata that nbformat's schema refuses."""
+    values = json_edit.read_values(metadata)
+    minor = working_copy.document.nbformat_minor
     members = {
-        name: json_spans.decode(written[name], Span(0, len(written[name])))
+        name: json_spans.decode(values[name], Span(0, len(values[name])))
         for name in names
-        if name in written
+        if name in values
     }
     check_members(members, owner, minor)
 
 
 @apply_operation.register
-def _replace_text(operation: ReplaceText, workspace: WorkingCopy, _number: int) -> AffectedCells:
-    draft = workspace.get_cell(operation.cell, operation.expect)
-    workspace.check_editable(draft)
-    draft.source = source_edit.replace_texts(draft.source, operation)
-    draft.clear = draft.clear or operation.outputs == "clear"
-    return AffectedCells(draft)
+def _replace_text(operation: ReplaceText, working_copy: WorkingCopy, _number: int) -> AffectedCells:
+    cell = working_copy.get_cell(operation.cell, operation.expect)
+    working_copy.check_editable(cell)
+    cell.source = source_edit.replace_texts(cell.source, operation)
+    cell.clears_outputs = cell.clears_outputs or operation.outputs == "clear"
+    return AffectedCells(cell)
 
 
 @apply_operation.register
-def _insert(operation: Insert, workspace: WorkingCopy, _number: int) -> AffectedCells:
-    cell_id = workspace.create_id(operation.id)
-    place = workspace.find_slot(operation)
-    near = workspace.arrangement.get_gap_index(place)
+def _insert(operation: Insert, working_copy: WorkingCopy, _number: int) -> AffectedCells:
+    cell_id = working_copy.create_id(operation.id)
+    slot = working_copy.find_slot(operation)
+    gap_index = working_copy.cell_order.get_gap_index(slot)
     metadata = {} if operation.metadata is UNSET else operation.metadata
-    check_members(metadata, operation.cell_type, workspace.document.nbformat_minor)
-    style = workspace.style.get_new_cell_style(near, operation.cell_type)
-    draft = workspace.insert(
-        place,
+    check_members(metadata, operation.cell_type, working_copy.document.nbformat_minor)
+    style = working_copy.style.get_new_cell_style(gap_index, operation.cell_type)
+    cell = working_copy.insert(
+        slot,
         cell_id=cell_id,
         cell_type=operation.cell_type,
         source=use_line_feeds(operation.source),
         members={"metadata": style.write_value(metadata)},
     )
-    return AffectedCells(draft)
+    return AffectedCells(cell)
 
 
-def _clear_named(workspace: WorkingCopy, operation: Delete | Move | ClearOutputs) -> AffectedCells:
+def _find_addressed_cells(
+    working_copy: WorkingCopy, operation: Delete | Move | ClearOutputs
+) -> AffectedCells:
     if operation.cells is not UNSET:
-        return AffectedCells(cells=workspace.get_cells(operation.cells))
-    return AffectedCells(workspace.get_cell(operation.cell, operation.expect))  # type: ignore[arg-type] # check_form
+        return AffectedCells(cells=working_copy.get_cells(operation.cells))
+    return AffectedCells(working_copy.get_cell(operation.cell, operation.expect))  # type: ignore[arg-type] # check_form
 
 
-def _list_all(touched: AffectedCells) -> Sequence[EditedCell]:
-    return [touched.cell] if touched.cell is not None else touched.cells or []
-
-
-@apply_operation.register
-def _delete(operation: Delete, workspace: WorkingCopy, number: int) -> AffectedCells:
-    touched = _clear_named(workspace, operation)
-    for draft in _list_all(touched):
-        workspace.remove(draft, number)
-    return touched
+def _list_all(affected_cells: AffectedCells) -> Sequence[EditedCell]:
+    return [affected_cells.cell] if affected_cells.cell is not None else affected_cells.cells or []
 
 
 @apply_operation.register
-def _move(operation: Move, workspace: WorkingCopy, _number: int) -> AffectedCells:
-    touched = _clear_named(workspace, operation)
-    first, *others = _list_all(touched)
-    arrangement = workspace.arrangement
-    arrangement.move(first.token, workspace.find_slot(operation))
-    for draft in others:
-        arrangement.move(draft.token, arrangement.get_slot_at_cell(first.token, after=True))
-    for draft in _list_all(touched):
-        draft.moved = True
-    return touched
+def _delete(operation: Delete, working_copy: WorkingCopy, number: int) -> AffectedCells:
+    affected_cells = _find_addressed_cells(working_copy, operation)
+    for cell in _list_all(affected_cells):
+        working_copy.remove(cell, number)
+    return affected_cells
 
 
 @apply_operation.register
-def _split(operation: Split, workspace: WorkingCopy, _number: int) -> AffectedCells:
-    draft = workspace.get_cell(operation.cell, operation.expect)
-    workspace.check_editable(draft)
-    draft.source, rest = source_edit.cut(draft.source, operation.at_line)
-    draft.clear = True
-    members = {name: draft.get_member(name) for name in ("metadata", "attachments")}
+def _move(operation: Move, working_copy: WorkingCopy, _number: int) -> AffectedCells:
+    affected_cells = _find_addressed_cells(working_copy, operation)
+    first, *others = _list_all(affected_cells)
+    arrangement = working_copy.cell_order
+    arrangement.move(first.token, working_copy.find_slot(operation))
+    for cell in others:
+        arrangement.move(cell.token, arrangement.get_slot_at_cell(first.token, is_after=True))
+    for cell in _list_all(affected_cells):
+        cell.is_moved = True
+    return affected_cells
+
+
+@apply_operation.register
+def _split(operation: Split, working_copy: WorkingCopy, _number: int) -> AffectedCells:
+    cell = working_copy.get_cell(operation.cell, operation.expect)
+    working_copy.check_editable(cell)
+    cell.source, second_source = source_edit.split_source(cell.source, operation.at_line)
+    cell.clears_outputs = True
+    members = {name: cell.get_member(name) for name in ("metadata", "attachments")}
     metadata = members["metadata"]
-    if metadata is not None and _is_code(draft):
+    if metadata is not None and _is_running(cell):
         # As in JupyterLab: the new cell is not the one that is running.
-        style = draft.get_style(workspace.style)
+        style = cell.get_style(working_copy.style)
         members["metadata"] = json_edit.set_members(metadata, {_EXECUTION: None}, style)
-    new = workspace.insert(
-        workspace.arrangement.get_slot_at_cell(draft.token, after=True),
-        cell_id=workspace.create_id(),
-        cell_type=draft.cell_type,
-        source=rest,
+    new_cell = working_copy.insert(
+        working_copy.cell_order.get_slot_at_cell(cell.token, is_after=True),
+        cell_id=working_copy.create_id(),
+        cell_type=cell.cell_type,
+        source=second_source,
         members=members,
     )
-    return AffectedCells(draft, [draft, new])
+    return AffectedCells(cell, [cell, new_cell])
 
 
-def _is_code(draft: EditedCell) -> bool:
-    execution = draft.metadata.get(_EXECUTION)
+def _is_running(cell: EditedCell) -> bool:
+    execution = cell.metadata.get(_EXECUTION)
     return isinstance(execution, dict) and _STARTED in execution and _ENDED not in execution
 
 
 @apply_operation.register
-def _merge(operation: Merge, workspace: WorkingCopy, number: int) -> AffectedCells:
-    drafts = workspace.get_cells(operation.cells)
-    first, *others = drafts
-    for one, other in pairwise(drafts):
-        if workspace.arrangement.get_next_cell(one.token) != other.token:
+def _merge(operation: Merge, working_copy: WorkingCopy, number: int) -> AffectedCells:
+    cells = working_copy.get_cells(operation.cells)
+    first, *others = cells
+    for cell_before, cell_after in pairwise(cells):
+        if working_copy.cell_order.get_next_cell(cell_before.token) != cell_after.token:
             message = (
-                f"`merge` needs cells that stand one behind the other, in their order; "
-                f"{workspace.get_address(other)!r} does not follow {workspace.get_address(one)!r}. "
-                "Move it there first, or name other cells."
+                "`merge` needs cells that stand one behind the other, in their order; "
+                f"{working_copy.get_address(cell_after)!r} does not follow "
+                f"{working_copy.get_address(cell_before)!r}. Move it there first, or name other "
+                "cells."
             )
-            raise InvalidOperation(message, cell=workspace.get_address(other))
-        if one.cell_type != other.cell_type:
+            raise InvalidOperation(message, cell=working_copy.get_address(cell_after))
+        if cell_before.cell_type != cell_after.cell_type:
             message = (
-                f"`merge` needs cells of one type; {workspace.get_address(one)!r} is "
-                f"{one.cell_type} and {workspace.get_address(other)!r} is {other.cell_type}. "
-                "Change the type of one of them first."
+                f"`merge` needs cells of one type; {working_copy.get_address(cell_before)!r} is "
+                f"{cell_before.cell_type} and {working_copy.get_address(cell_after)!r} is "
+                f"{cell_after.cell_type}. Change the type of one of them first."
             )
-            raise InvalidOperation(message, cell=workspace.get_address(other))
-    for draft in drafts:
-        workspace.check_editable(draft)
-    _gather_attachments(workspace, first, others)
-    for draft in others:
-        workspace.remove(draft, number)
-        draft.clear = True
-    first.source = "\n".join(draft.source for draft in drafts)
-    first.clear = True
-    return AffectedCells(first, drafts)
+            raise InvalidOperation(message, cell=working_copy.get_address(cell_after))
+    for cell in cells:
+        working_copy.check_editable(cell)
+    _gather_attachments(working_copy, first, others)
+    for cell in others:
+        working_copy.remove(cell, number)
+        cell.clears_outputs = True
+    first.source = "\n".join(cell.source for cell in cells)
+    first.clears_outputs = True
+    return AffectedCells(first, cells)
 
 
 def _gather_attachments(
-    workspace: WorkingCopy, first: EditedCell, others: Sequence[EditedCell]
+    working_copy: WorkingCopy, first: EditedCell, others: Sequence[EditedCell]
 ) -> None:
-    """Add the attachments of the other cells to the first one: their sources refer to them."""
-    gathered = first.get_member("attachments")
-    known = {} if gathered is None else json_edit.read_values(gathered)
-    for draft in others:
-        attachments = draft.get_member("attachments")
+    """Merge the attachments of the other cells into the first, whose source now refers to them."""
+    merged = first.get_member("attachments")
+    known_attachments = {} if merged is None else json_edit.read_values(merged)
+    for cell in others:
+        attachments = cell.get_member("attachments")
         if attachments is None:
             continue
-        new: dict[str, bytes | None] = {}
+        new_attachments: dict[str, bytes | None] = {}
         for name, value in json_edit.read_values(attachments).items():
-            if known.setdefault(name, value) != value:
+            if known_attachments.setdefault(name, value) != value:
                 message = (
                     f"The cells have different attachments named {name!r}, of which only one "
                     "could stay. Rename one of them first."
                 )
-                raise InvalidOperation(message, cell=workspace.get_address(draft))
-            new[name] = value
-        if gathered is None:
-            gathered = attachments
-        elif new:
-            style = first.get_style(workspace.style)
-            gathered = json_edit.set_members(gathered, new, style)
-    if gathered is not None and gathered != first.get_member("attachments"):
-        first.members["attachments"] = gathered
+                raise InvalidOperation(message, cell=working_copy.get_address(cell))
+            new_attachments[name] = value
+        if merged is None:
+            merged = attachments
+        elif new_attachments:
+            style = first.get_style(working_copy.style)
+            merged = json_edit.set_members(merged, new_attachments, style)
+    if merged is not None and merged != first.get_member("attachments"):
+        first.members["attachments"] = merged
 
 
 @apply_operation.register
-def _clear_outputs(operation: ClearOutputs, workspace: WorkingCopy, _number: int) -> AffectedCells:
+def _clear_outputs(
+    operation: ClearOutputs, working_copy: WorkingCopy, _number: int
+) -> AffectedCells:
     if operation.all is UNSET:
-        touched = _clear_named(workspace, operation)
+        affected_cells = _find_addressed_cells(working_copy, operation)
     else:
-        touched = AffectedCells(cells=workspace.list_cells_with_outputs())
-    for draft in _list_all(touched):
-        workspace.check_editable(draft)
-        draft.clear = True
-    return touched
+        affected_cells = AffectedCells(cells=working_copy.list_cells_with_outputs())
+    for cell in _list_all(affected_cells):
+        working_copy.check_editable(cell)
+        cell.clears_outputs = True
+    return affected_cells
 
 
 @apply_operation.register
-def _set_metadata(operation: SetMetadata, workspace: WorkingCopy, _number: int) -> AffectedCells:
+def _set_metadata(operation: SetMetadata, working_copy: WorkingCopy, _number: int) -> AffectedCells:
     if operation.cell is UNSET:
-        around = workspace.style.get_notebook_style()
-        now = workspace.metadata or b"{}"
-        workspace.metadata = json_edit.apply_merge_patch(now, operation.patch, around)
-        _check_members(workspace.metadata, operation.patch, "notebook", workspace)
+        notebook_style = working_copy.style.get_notebook_style()
+        metadata = working_copy.metadata or b"{}"
+        working_copy.metadata = json_edit.apply_merge_patch(
+            metadata, operation.patch, notebook_style
+        )
+        _check_members(working_copy.metadata, operation.patch, "notebook", working_copy)
         return AffectedCells()
-    draft = workspace.get_cell(operation.cell, operation.expect)
+    cell = working_copy.get_cell(operation.cell, operation.expect)
     if operation.patch.get("editable", False) is False:
-        workspace.check_editable(draft)
-    style = draft.get_style(workspace.style)
-    now = draft.get_member("metadata") or b"{}"
-    draft.members["metadata"] = json_edit.apply_merge_patch(now, operation.patch, style)
-    _check_members(draft.members["metadata"], operation.patch, draft.cell_type, workspace)
-    return AffectedCells(draft)
+        working_copy.check_editable(cell)
+    style = cell.get_style(working_copy.style)
+    metadata = cell.get_member("metadata") or b"{}"
+    cell.members["metadata"] = json_edit.apply_merge_patch(metadata, operation.patch, style)
+    _check_members(cell.members["metadata"], operation.patch, cell.cell_type, working_copy)
+    return AffectedCells(cell)
 
 
 def _use_line_feeds(operation: SectionOperation) -> SectionOperation:
-    """Return the operation as a new cell takes it; a cell that is there has its own line ends."""
+    """Return the operation with LF in its source, as for a new cell."""
     source = use_line_feeds(operation.source)
     return msgspec.structs.replace(operation, source=source)
 
 
 @apply_operation.register
 def _perform_append_to_section(
-    operation: AppendToSection, workspace: WorkingCopy, _number: int
+    operation: AppendToSection, working_copy: WorkingCopy, _number: int
 ) -> AffectedCells:
-    return AffectedCells(append_to_section(workspace, _use_line_feeds(operation)))
+    return AffectedCells(append_to_section(working_copy, _use_line_feeds(operation)))
 
 
 @apply_operation.register
 def _perform_replace_section(
-    operation: ReplaceSection, workspace: WorkingCopy, number: int
+    operation: ReplaceSection, working_copy: WorkingCopy, number: int
 ) -> AffectedCells:
-    return AffectedCells(*replace_section(workspace, _use_line_feeds(operation), number))
+    return AffectedCells(*replace_section(working_copy, _use_line_feeds(operation), number))
 
 
 @apply_operation.register
 def _perform_remove_entry(
-    operation: RemoveEntry, workspace: WorkingCopy, _number: int
+    operation: RemoveEntry, working_copy: WorkingCopy, _number: int
 ) -> AffectedCells:
-    return AffectedCells(cells=remove_section_entry(workspace, operation))
+    return AffectedCells(cells=remove_section_entry(working_copy, operation))
 
 
 _MARKDOWN = "markdown"
 
 
-def append_to_section(workspace: WorkingCopy, operation: AppendToSection) -> EditedCell:
-    """Put a source at the end of a section; give the cell that holds it."""
-    section = workspace.outline.find_section(operation.section)
-    if not section.ends_within:
+def append_to_section(working_copy: WorkingCopy, operation: AppendToSection) -> EditedCell:
+    """Append a source to a section and return the cell that contains it.
+
+    Raises
+    ------
+    SectionNotFound, AmbiguousSection, CellProtected, InvalidOperation
+    """
+    section = working_copy.outline.find_section(operation.section)
+    if not section.ends_within_cell:
         return _build_new_cell(
-            workspace, workspace.arrangement.get_slot_in_gap(section.cells.stop), operation
+            working_copy, working_copy.cell_order.get_slot_in_gap(section.cells.stop), operation
         )
-    draft = _get_part(workspace, section, section.cells[-1])
-    _check_markdown(workspace, operation, draft)
-    extent = _find_extent(workspace, section, draft)
-    with _check_editable(workspace, draft):
-        draft.section_text.append(extent, operation.source)
-    return draft
+    cell = _get_markdown_cell(working_copy, section, section.cells[-1])
+    _check_markdown(working_copy, operation, cell)
+    extent = _find_extent(working_copy, section, cell)
+    with _checking_editable(working_copy, cell):
+        cell.section_text.append(extent, operation.source)
+    return cell
 
 
 def replace_section(
-    workspace: WorkingCopy, operation: ReplaceSection, number: int
+    working_copy: WorkingCopy, operation: ReplaceSection, number: int
 ) -> tuple[EditedCell, list[EditedCell]]:
-    """Replace a section but its heading; give the cell that holds the source, and all touched."""
-    section = workspace.outline.find_section(operation.section)
+    """Replace a section except its heading.
+
+    Returns
+    -------
+    The cell that contains the source, and all affected cells.
+
+    Raises
+    ------
+    SectionNotFound, AmbiguousSection, CellProtected, InvalidOperation
+    """
+    section = working_copy.outline.find_section(operation.section)
     first, *others = section.cells
-    head = _get_part(workspace, section, first)
-    extent = _find_extent(workspace, section, head)
-    if not others and (operation.cell_type == _MARKDOWN or section.ends_within):
-        _check_markdown(workspace, operation, head)
-        with _check_editable(workspace, head):
-            head.section_text.replace(extent, operation.source)
-        return head, [head]
-    with _check_editable(workspace, head):
-        head.section_text.replace(extent, "")
-    touched: list[EditedCell] = []
+    heading_cell = _get_markdown_cell(working_copy, section, first)
+    extent = _find_extent(working_copy, section, heading_cell)
+    if not others and (operation.cell_type == _MARKDOWN or section.ends_within_cell):
+        _check_markdown(working_copy, operation, heading_cell)
+        with _checking_editable(working_copy, heading_cell):
+            heading_cell.section_text.replace(extent, operation.source)
+        return heading_cell, [heading_cell]
+    with _checking_editable(working_copy, heading_cell):
+        heading_cell.section_text.replace(extent, "")
+    affected_cells: list[EditedCell] = []
     for index in others:
-        if section.ends_within and index == section.cells[-1]:
-            last = _get_part(workspace, section, index)
-            extent = _find_extent(workspace, section, last)
-            with _check_editable(workspace, last):
-                last.section_text.remove(extent)
-            touched.append(last)
-        elif (draft := workspace.get_cell_by_token(index)).removed_by is None:
-            workspace.remove(draft, number)
-            touched.append(draft)
-    made = _build_new_cell(
-        workspace, workspace.arrangement.get_slot_at_cell(head.token, after=True), operation
+        if section.ends_within_cell and index == section.cells[-1]:
+            last_cell = _get_markdown_cell(working_copy, section, index)
+            extent = _find_extent(working_copy, section, last_cell)
+            with _checking_editable(working_copy, last_cell):
+                last_cell.section_text.remove(extent)
+            affected_cells.append(last_cell)
+        elif (cell := working_copy.get_cell_by_token(index)).removed_by is None:
+            working_copy.remove(cell, number)
+            affected_cells.append(cell)
+    new_cell = _build_new_cell(
+        working_copy,
+        working_copy.cell_order.get_slot_at_cell(heading_cell.token, is_after=True),
+        operation,
     )
-    return made, [head, made, *touched]
+    return new_cell, [heading_cell, new_cell, *affected_cells]
 
 
-def remove_section_entry(workspace: WorkingCopy, operation: RemoveEntry) -> list[EditedCell]:
-    """Remove list items of a section; give the cells that had them."""
-    section = workspace.outline.find_section(operation.section)
-    touched: list[EditedCell] = []
+def remove_section_entry(working_copy: WorkingCopy, operation: RemoveEntry) -> list[EditedCell]:
+    """Remove the list items of a section that contain a text; return the cells that had them.
+
+    Raises
+    ------
+    SectionNotFound, AmbiguousSection, CellProtected
+    TextMismatch
+        If no item contains the text.
+    """
+    section = working_copy.outline.find_section(operation.section)
+    affected_cells: list[EditedCell] = []
     for index in section.cells:
-        draft = workspace.get_cell_by_token(index)
-        if draft.cell_type != _MARKDOWN or draft.removed_by is not None:
+        cell = working_copy.get_cell_by_token(index)
+        if cell.cell_type != _MARKDOWN or cell.removed_by is not None:
             continue
-        extent = _find_extent(workspace, section, draft)
-        if draft.section_text.remove_entries(extent, operation.match):
-            workspace.check_editable(draft)
-            touched.append(draft)
-    if not touched:
+        extent = _find_extent(working_copy, section, cell)
+        if cell.section_text.remove_entries(extent, operation.match):
+            working_copy.check_editable(cell)
+            affected_cells.append(cell)
+    if not affected_cells:
         raise sections.build_no_entry_error(operation.section, operation.match)
-    return touched
+    return affected_cells
 
 
 def _build_new_cell(
-    workspace: WorkingCopy, place: Slot, operation: AppendToSection | ReplaceSection
+    working_copy: WorkingCopy, slot: Slot, operation: AppendToSection | ReplaceSection
 ) -> EditedCell:
-    return workspace.insert(
-        place,
-        cell_id=workspace.create_id(),
+    return working_copy.insert(
+        slot,
+        cell_id=working_copy.create_id(),
         cell_type=operation.cell_type,
         source=operation.source,
         members={"metadata": b"{}"},
@@ -395,55 +425,57 @@ def _build_new_cell(
 
 
 @contextmanager
-def _check_editable(workspace: WorkingCopy, draft: EditedCell) -> Iterator[None]:
-    """Refuse a change of a cell whose metadata says that it is not to be changed."""
-    if draft.metadata.get("editable") is not False:
+def _checking_editable(working_copy: WorkingCopy, cell: EditedCell) -> Iterator[None]:
+    """Run the block, then raise if it changed the source of a cell that is not editable."""
+    if cell.metadata.get("editable") is not False:
         yield
         return
-    before = draft.source
+    old_source = cell.source
     yield
-    if draft.source != before:
-        workspace.check_editable(draft)
+    if cell.source != old_source:
+        working_copy.check_editable(cell)
 
 
-def _get_part(workspace: WorkingCopy, section: NotebookSection, index: int) -> EditedCell:
-    """Return a cell of which the section's heading or the next one is a part."""
-    draft = workspace.get_cell_by_token(index)
-    if draft.removed_by is not None or draft.cell_type != _MARKDOWN:
-        raise _build_unclear_error(workspace, section, draft)
-    return draft
+def _get_markdown_cell(
+    working_copy: WorkingCopy, section: NotebookSection, index: int
+) -> EditedCell:
+    """Return the Markdown cell that contains the start or the end of a section."""
+    cell = working_copy.get_cell_by_token(index)
+    if cell.removed_by is not None or cell.cell_type != _MARKDOWN:
+        raise _build_unclear_error(working_copy, section, cell)
+    return cell
 
 
-def _find_extent(workspace: WorkingCopy, section: NotebookSection, draft: EditedCell) -> range:
-    """Find the part of a cell that belongs to a section."""
+def _find_extent(working_copy: WorkingCopy, section: NotebookSection, cell: EditedCell) -> range:
+    """Find the part of a cell's text that belongs to a section."""
     heading = section.heading
     try:
-        if draft.token == section.cells[0]:
-            return draft.section_text.find(heading.level, heading.raw)
-        return draft.section_text.find_before(heading.level)
+        if cell.token == section.cells[0]:
+            return cell.section_text.find(heading.level, heading.raw)
+        return cell.section_text.find_leading_part(heading.level)
     except LookupError:
-        raise _build_unclear_error(workspace, section, draft) from None
+        raise _build_unclear_error(working_copy, section, cell) from None
 
 
 def _check_markdown(
-    workspace: WorkingCopy, operation: AppendToSection | ReplaceSection, draft: EditedCell
+    working_copy: WorkingCopy, operation: AppendToSection | ReplaceSection, cell: EditedCell
 ) -> None:
     if operation.cell_type != _MARKDOWN:
         message = (
             f"The section {operation.section!r} ends within the cell "
-            f"{workspace.get_address(draft)!r}, which goes on with another one, so only Markdown "
+            f"{working_copy.get_address(cell)!r}, which goes on with another one, so only Markdown "
             f"can be put there, not {operation.cell_type}. Split the cell at the next heading "
             "first."
         )
-        raise InvalidOperation(message, cell=workspace.get_address(draft))
+        raise InvalidOperation(message, cell=working_copy.get_address(cell))
 
 
 def _build_unclear_error(
-    workspace: WorkingCopy, section: NotebookSection, draft: EditedCell
+    working_copy: WorkingCopy, section: NotebookSection, cell: EditedCell
 ) -> InvalidOperation:
     message = (
         f"An earlier operation of the same batch has changed the cell "
-        f"{workspace.get_address(draft)!r}, and the section {section.heading.text!r} cannot be "
+        f"{working_copy.get_address(cell)!r}, and the section {section.heading.text!r} cannot be "
         "told in it any more. Send the operations in two requests."
     )
-    return InvalidOperation(message, cell=workspace.get_address(draft))
+    return InvalidOperation(message, cell=working_copy.get_address(cell))

@@ -1,4 +1,4 @@
-"""A batch of operations applied to a document: all of them, or none."""
+"""Apply a batch of operations to a document: all of them, or none."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from jupyter_nbedit.notebook.operations import (
     Replace,
     ReplaceText,
     Split,
-    get_name,
+    get_operation_name,
     validate_operation,
 )
 from jupyter_nbedit.notebook.splices import Splice
@@ -31,28 +31,25 @@ from jupyter_nbedit.notebook.undo.edit_summary import CellStep, EditSummary
 from jupyter_nbedit.notebook.undo.record import CellContent, UndoRecord
 from jupyter_nbedit.notebook.working_copy import WorkingCopy
 
-_CLEARING = (Replace, ReplaceText, Split, Merge, ClearOutputs)
+_OUTPUT_CLEARING_OPERATIONS = (Replace, ReplaceText, Split, Merge, ClearOutputs)
 
 
 class CellResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the cells that an operation touched."""
+    """One of the cells that an operation affected."""
 
     cell_id: str | None
     index: Annotated[
         int,
-        Meta(
-            description="Where the cell stands after the batch; of one that is gone, where it "
-            "stood before."
-        ),
+        Meta(description="The cell's index after the batch; of a deleted cell, its index before."),
     ]
     cell_type: str
     source_hash: str
     outputs_cleared: (
-        Annotated[bool, Meta(description="Whether the cell had outputs and has none any more.")]
+        Annotated[bool, Meta(description="Whether the cell had outputs that were cleared.")]
         | UnsetType
     ) = UNSET
     source: (
-        Annotated[str, Meta(description="What the cell said, if the operation took it out.")]
+        Annotated[str, Meta(description="The cell's source, if the operation removed it.")]
         | UnsetType
     ) = UNSET
 
@@ -60,38 +57,34 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
 class OperationResult(msgspec.Struct, frozen=True, kw_only=True):
     """What one operation did.
 
-    The fields of a cell are those of the one cell that the operation names or makes; they are null
-    if it is about several, which are in ``cells``, or about the notebook as a whole.
+    The fields of a cell describe the one cell that the operation addresses or inserts. They are
+    null if the operation is about several cells, which are in ``cells``, or about the notebook
+    itself.
     """
 
     op: str
     cell_id: str | None
     index: Annotated[
         int | None,
-        Meta(
-            description="Where the cell stands after the batch; of a deleted one, where it stood "
-            "before."
-        ),
+        Meta(description="The cell's index after the batch; of a deleted cell, its index before."),
     ]
     cell_type: str | None
     source_hash: str | None
     outputs_cleared: bool | UnsetType = UNSET
     source: (
-        Annotated[str, Meta(description="What the cell said, if the operation took it out.")]
+        Annotated[str, Meta(description="The cell's source, if the operation removed it.")]
         | UnsetType
     ) = UNSET
     cells: (
         Annotated[
             list[CellResult],
-            Meta(
-                description="All cells the operation touched, if it is one that may touch several."
-            ),
+            Meta(description="All affected cells, if the operation can affect several."),
         ]
         | UnsetType
     ) = UNSET
 
     def iterate_entries(self) -> Iterator[dict[str, Any]]:
-        """Yield what an event tells of the operation: one entry for each cell."""
+        """Yield the entries of an event: one for each affected cell."""
         for cell in [self] if self.cells is UNSET else self.cells:
             yield {"op": self.op, "cell_id": cell.cell_id, "index": cell.index}
 
@@ -103,230 +96,259 @@ class EditPlan:
     Parameters
     ----------
     splices
-        On the document's bytes; none if nothing changes.
+        Splices on the document's bytes; empty if nothing changes.
     results
-        One for each operation.
+        One result for each operation.
     changes
-        What a reader of a diff is shown.
+        The changes that a diff shows.
     total_cells
-        How many cells there are afterwards.
-    edit
-        Gives what the batch does, cell by cell.
+        The number of cells afterwards.
+    summarize
+        Returns what the batch does to each cell; computed only when an undo record is needed.
     """
 
     splices: list[Splice]
     results: list[OperationResult]
     changes: list[CellChange | MetadataChange]
     total_cells: int
-    edit: Callable[[], EditSummary]
+    summarize: Callable[[], EditSummary]
 
     def build_record(self) -> UndoRecord:
-        """Return what is to be kept so that the batch can be taken back."""
-        return self.edit().build_record()
+        """Return the record that undoes the batch."""
+        return self.summarize().build_record()
 
     def build_forward_record(self) -> UndoRecord:
-        """Return what is to be kept so that the batch can be done later, or a part of it.
+        """Return a record that applies the batch, or parts of it, at a later time.
 
-        It is the record of the opposite edit, on the notebook as the batch would leave it: to take
-        that back is to do the batch. The notebook is parsed for it.
+        It is the undo record of the inverse edit, for the notebook as the batch would leave it:
+        undoing the inverse applies the batch. This parses that notebook.
         """
-        return self.edit().invert().build_record()
+        return self.summarize().invert().build_record()
 
 
 def apply_operations(
     document: Document, operations: Sequence[Operation], *, fresh_id: Callable[[], str]
 ) -> EditPlan:
-    """Work out what a batch of operations does.
+    """Compute what a batch of operations does.
 
     Parameters
     ----------
     document
-        The notebook. Ids, indexes, sections and guards mean it, as it is before the batch; texts
-        and protections mean the cells as the operations before have left them.
+        The notebook. Ids, indexes, sections and `expect` refer to it as it is before the batch;
+        replaced texts and cell protection refer to the cells as earlier operations left them.
     operations
-        The batch. An operation may name a cell that an earlier one inserted with an id.
+        The batch. An operation may address a cell that an earlier operation inserted with an id.
     fresh_id
-        Gives a random cell id; called again if a cell has it already.
+        Returns a random cell id; called again if a cell already has it.
 
     Raises
     ------
     NbEditError
-        The first refusal; ``details["operation"]`` is the index of the operation it is about.
+        The first error; ``details["operation"]`` is the index of the operation that caused it.
     """
-    workspace = WorkingCopy(document, fresh_id)
-    done: list[tuple[int, Operation, AffectedCells]] = []
+    working_copy = WorkingCopy(document, fresh_id)
+    results: list[tuple[int, Operation, AffectedCells]] = []
     for number, operation in enumerate(operations):
         try:
             validate_operation(operation)
-            done.append((number, operation, apply_operation(operation, workspace, number)))
-        except NbEditError as refusal:
-            refusal.details.setdefault("operation", number)
+            results.append((number, operation, apply_operation(operation, working_copy, number)))
+        except NbEditError as error:
+            error.details.setdefault("operation", number)
             raise
-    order = workspace.arrangement.build_order()
-    return build_plan(workspace, order, [_build_result(order, *each) for each in done])
+    order = working_copy.cell_order.build_order()
+    return build_plan(working_copy, order, [_build_result(order, *each) for each in results])
 
 
 def build_plan(
-    workspace: WorkingCopy,
+    working_copy: WorkingCopy,
     order: FinalOrder,
     results: list[OperationResult],
-    exact: Sequence[Splice] | None = None,
+    exact_splices: Sequence[Splice] | None = None,
 ) -> EditPlan:
-    """Return what has been done to a notebook.
+    """Return the plan for a notebook whose cells have been edited.
 
     Parameters
     ----------
-    workspace
-        The notebook, with all its cells and its metadata as they shall be.
+    working_copy
+        The notebook with all its edited cells and its new metadata.
     order
-        The order in which they shall stand.
+        The new order of the cells.
     results
-        What is answered.
-    exact
-        Splices that do the same, to be taken instead of those that would be made.
+        The results to return.
+    exact_splices
+        Splices with the same effect, used instead of computed ones.
     """
-    splices = compile_splices(workspace, order) if exact is None else list(exact)
+    splices = compile_splices(working_copy, order) if exact_splices is None else list(exact_splices)
     return EditPlan(
         splices=splices,
         results=results,
-        changes=list(compile_changes(workspace, order)),
+        changes=list(compile_changes(working_copy, order)),
         total_cells=len(order),
-        edit=partial(compile_edit, workspace, order, splices),
+        summarize=partial(compile_edit, working_copy, order, splices),
     )
 
 
 def _build_result(
-    order: FinalOrder, number: int, operation: Operation, touched: AffectedCells
+    order: FinalOrder, number: int, operation: Operation, affected_cells: AffectedCells
 ) -> OperationResult:
     nothing = dict.fromkeys(("cell_id", "index", "cell_type", "source_hash"))
-    told = (
-        nothing if touched.cell is None else _describe_cell(order, number, operation, touched.cell)
+    values = (
+        nothing
+        if affected_cells.cell is None
+        else _describe_cell(order, number, operation, affected_cells.cell)
     )
     cells: list[CellResult] | UnsetType = UNSET
-    if touched.cells is not None:
+    if affected_cells.cells is not None:
         cells = [
-            CellResult(**_describe_cell(order, number, operation, one)) for one in touched.cells
+            CellResult(**_describe_cell(order, number, operation, cell))
+            for cell in affected_cells.cells
         ]
-    if isinstance(operation, Merge) and touched.cells is not None:
-        # The outputs of all its parts go.
-        told["outputs_cleared"] = any(one.outputs_cleared for one in touched.cells)
-    return OperationResult(op=get_name(operation), cells=cells, **told)
+    if isinstance(operation, Merge) and affected_cells.cells is not None:
+        # All merged cells lose their outputs.
+        values["outputs_cleared"] = any(cell.outputs_cleared for cell in affected_cells.cells)
+    return OperationResult(op=get_operation_name(operation), cells=cells, **values)
 
 
 def _describe_cell(
-    order: FinalOrder, number: int, operation: Operation, draft: EditedCell
+    order: FinalOrder, number: int, operation: Operation, edited_cell: EditedCell
 ) -> dict[str, Any]:
-    """Return what is told of a cell that an operation touched."""
-    taken_out = draft.removed_by == number
-    clears = isinstance(operation, _CLEARING) and not taken_out
+    """Return the fields of a result that describe a cell."""
+    is_removed = edited_cell.removed_by == number
+    is_clearing = isinstance(operation, _OUTPUT_CLEARING_OPERATIONS) and not is_removed
     return {
-        "cell_id": draft.id,
-        "index": _get_index(order, draft),
-        "cell_type": draft.cell_type,
-        "source_hash": draft.source_hash,
-        "outputs_cleared": draft.outputs_cleared if clears else UNSET,
-        "source": draft.source if taken_out else UNSET,
+        "cell_id": edited_cell.id,
+        "index": _get_index(order, edited_cell),
+        "cell_type": edited_cell.cell_type,
+        "source_hash": edited_cell.source_hash,
+        "outputs_cleared": edited_cell.outputs_cleared if is_clearing else UNSET,
+        "source": edited_cell.source if is_removed else UNSET,
     }
 
 
-def _get_index(order: FinalOrder, draft: EditedCell) -> int:
-    return order.get_index(draft.token) if draft.removed_by is None else draft.anchor_index
+def _get_index(order: FinalOrder, edited_cell: EditedCell) -> int:
+    return (
+        order.get_index(edited_cell.token)
+        if edited_cell.removed_by is None
+        else edited_cell.anchor_index
+    )
 
 
-def compile_splices(workspace: WorkingCopy, order: FinalOrder) -> list[Splice]:
-    """Return what is to be done to the bytes."""
-    style = workspace.style
-    written: set[int] = set()
+def compile_splices(working_copy: WorkingCopy, order: FinalOrder) -> list[Splice]:
+    """Return the splices that apply the edits of a working copy to the document's bytes, sorted."""
+    style = working_copy.style
+    written_tokens: set[int] = set()
 
     def write(token: int) -> bytes:
-        written.add(token)
-        return workspace.cells[token].write_cell(style)
+        written_tokens.add(token)
+        return working_copy.cells[token].write_cell(style)
 
-    done = order.compile_splices(style, write)
-    for draft in workspace.cells.values():
-        # A cell that was moved to where it was is not written with its neighbours.
-        if draft.removed_by is None and draft.token not in written:
-            done += draft.compile_splices(style)
-    document, metadata = workspace.document, workspace.metadata
+    splices = order.compile_splices(style, write)
+    for edited_cell in working_copy.cells.values():
+        # A cell that was moved and moved back is not in the changed ranges.
+        if edited_cell.removed_by is None and edited_cell.token not in written_tokens:
+            splices += edited_cell.compile_splices(style)
+    document, metadata = working_copy.document, working_copy.metadata
     if metadata != document.written_metadata:
         if metadata is None:
-            done.append(_remove_metadata(document))
+            splices.append(_remove_metadata(document))
         elif document.metadata_span is not None:
-            done.append(Splice(*document.metadata_span, metadata))
+            splices.append(Splice(*document.metadata_span, metadata))
         else:
             end = document.members[-1].value.stop
-            own = style.get_notebook_style()
-            member = own.object.separator + own.write_member("metadata", metadata)
-            done.append(Splice(end, end, member))
-    return sorted(done)
+            notebook_style = style.get_notebook_style()
+            member = notebook_style.object.separator + notebook_style.write_member(
+                "metadata", metadata
+            )
+            splices.append(Splice(end, end, member))
+    return sorted(splices)
 
 
 def _remove_metadata(document: Document) -> Splice:
     members = document.members
-    at = next(at for at, member in enumerate(members) if member.name == "metadata")
-    if at:
-        return Splice(members[at - 1].value.stop, members[at].value.stop, b"")
-    return Splice(members[at].name_span.start, members[at + 1].name_span.start, b"")
+    index = next(index for index, member in enumerate(members) if member.name == "metadata")
+    if index:
+        return Splice(members[index - 1].value.stop, members[index].value.stop, b"")
+    return Splice(members[index].name_span.start, members[index + 1].name_span.start, b"")
 
 
 def compile_changes(
-    workspace: WorkingCopy, order: FinalOrder
+    working_copy: WorkingCopy, order: FinalOrder
 ) -> Iterator[CellChange | MetadataChange]:
-    """Yield what a reader of a diff is shown."""
-    document, metadata = workspace.document, workspace.metadata
+    """Yield the changes that a diff shows: the notebook's metadata first, then the cells."""
+    document, metadata = working_copy.document, working_copy.metadata
     if metadata != document.written_metadata:
         yield MetadataChange(document.metadata, decode_metadata(metadata))
-    for draft in workspace.cells.values():
-        yield _compile_change(draft, order)
+    for edited_cell in working_copy.cells.values():
+        yield _compile_change(edited_cell, order)
 
 
-def _compile_change(draft: EditedCell, order: FinalOrder) -> CellChange:
-    cell, gone = draft.cell, draft.removed_by is not None
-    changed = {
-        name for name, value in draft.members.items() if cell is None or value != cell.get_raw(name)
+def _compile_change(edited_cell: EditedCell, order: FinalOrder) -> CellChange:
+    cell, is_removed = edited_cell.cell, edited_cell.removed_by is not None
+    changed_members = {
+        name
+        for name, value in edited_cell.members.items()
+        if cell is None or value != cell.get_raw(name)
     }
     metadata = None
-    if "metadata" in changed and not gone and (cell is not None or draft.metadata):
-        metadata = MetadataChange(cell.metadata if cell else {}, draft.metadata)
+    if (
+        "metadata" in changed_members
+        and not is_removed
+        and (cell is not None or edited_cell.metadata)
+    ):
+        metadata = MetadataChange(cell.metadata if cell else {}, edited_cell.metadata)
     return CellChange(
-        cell_id=draft.id,
+        cell_id=edited_cell.id,
         index_before=cell.index if cell else None,
-        index_after=None if gone else order.get_index(draft.token),
+        index_after=None if is_removed else order.get_index(edited_cell.token),
         cell_type_before=cell.cell_type if cell else None,
-        cell_type_after=None if gone else draft.cell_type,
-        before=cell.source if cell else "",
-        after="" if gone else draft.source,
-        moved=draft.moved,
-        outputs_cleared=not gone and draft.outputs_cleared,
-        attachments_changed="attachments" in changed and not gone,
+        cell_type_after=None if is_removed else edited_cell.cell_type,
+        source_before=cell.source if cell else "",
+        source_after="" if is_removed else edited_cell.source,
+        is_moved=edited_cell.is_moved,
+        outputs_cleared=not is_removed and edited_cell.outputs_cleared,
+        attachments_changed="attachments" in changed_members and not is_removed,
         metadata=metadata,
     )
 
 
-def compile_edit(workspace: WorkingCopy, order: FinalOrder, made: list[Splice]) -> EditSummary:
+def compile_edit(
+    working_copy: WorkingCopy, order: FinalOrder, splices: list[Splice]
+) -> EditSummary:
     """Return what was done to each cell, and by which splices."""
-    moved = order.moved
+    moved_tokens = order.moved_tokens
     steps = [
         step
-        for draft in workspace.cells.values()
-        if (step := _compile_step(draft, order, moved)) is not None
+        for edited_cell in working_copy.cells.values()
+        if (step := _compile_step(edited_cell, order, moved_tokens)) is not None
     ]
-    return EditSummary(workspace.document, made, steps, workspace.metadata, len(order))
+    return EditSummary(working_copy.document, splices, steps, working_copy.metadata, len(order))
 
 
-def _compile_step(draft: EditedCell, order: FinalOrder, moved: Collection[int]) -> CellStep | None:
-    if draft.removed_by is not None:
-        return None if draft.cell is None else CellStep(draft.id, draft.cell, None, None)
-    touched = draft.changed_members
-    if draft.cell is not None and not touched and draft.token not in moved:
+def _compile_step(
+    edited_cell: EditedCell, order: FinalOrder, moved_tokens: Collection[int]
+) -> CellStep | None:
+    if edited_cell.removed_by is not None:
+        return (
+            None
+            if edited_cell.cell is None
+            else CellStep(edited_cell.id, edited_cell.cell, None, None)
+        )
+    changed_members = edited_cell.changed_members
+    if (
+        edited_cell.cell is not None
+        and not changed_members
+        and edited_cell.token not in moved_tokens
+    ):
         return None
     return CellStep(
-        draft.id,
-        draft.cell,
-        CellContent(draft.cell_type, draft.source, draft.metadata, draft.attachments),
-        order.get_index(draft.token),
-        moved=draft.token in moved,
-        touched=touched,
-        cleared=draft.outputs_cleared,
-        returned=draft.outputs_returned,
+        edited_cell.id,
+        edited_cell.cell,
+        CellContent(
+            edited_cell.cell_type, edited_cell.source, edited_cell.metadata, edited_cell.attachments
+        ),
+        order.get_index(edited_cell.token),
+        is_moved=edited_cell.token in moved_tokens,
+        changed_members=changed_members,
+        outputs_cleared=edited_cell.outputs_cleared,
+        outputs_returned=edited_cell.outputs_returned,
     )

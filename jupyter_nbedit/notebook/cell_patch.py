@@ -1,7 +1,7 @@
-"""What an edit did, cell by cell, for a notebook that is not kept as a text.
+"""The difference of two notebooks as changes of cells.
 
-A live room keeps cells, not bytes. A script says which of them change and how; what it does not
-mention stays as it is, and whoever works there notices nothing.
+For notebooks that are not stored as text: a live room stores cells, not bytes. A patch contains
+only the cells that change; all others stay as they are, also for the people who edit them.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from jupyter_nbedit.notebook.document import Cell, Document
 from jupyter_nbedit.notebook.sequence_diff import find_longest_rise
 from jupyter_nbedit.notebook.text_hunks import is_still_applied
 
-#: What a script says of a member that goes.
+#: The new value of a removed member.
 ABSENT: Final = object()
 
 
 @dataclass(frozen=True)
 class PatchedCell:
-    """A cell that stays, and changes.
+    """A cell that stays and changes.
 
     Parameters
     ----------
-    index, place
-        Where it stands before, and after.
+    index_before, index_after
+        Its index before and after.
     cell_id
         Its id, if it has one.
     source
-        Before and after; None if it stays.
+        The source before and after; None if it does not change.
     metadata
-        Before and after; None if they stay.
+        The metadata before and after; None if it does not change.
     members
-        What else changes, by name: the value after, or `ABSENT`.
+        The new values of other changed members by name, or `ABSENT`.
     """
 
-    index: int
-    place: int
+    index_before: int
+    index_after: int
     cell_id: str | None
     source: tuple[str, str] | None
     metadata: tuple[dict[str, Any], dict[str, Any]] | None
@@ -49,7 +49,7 @@ class PatchedCell:
 
 @dataclass(frozen=True)
 class RemovedCell:
-    """A cell that goes: where it stands before, and what it was."""
+    """A cell that is removed: its index before, and its content."""
 
     index: int
     cell_id: str | None
@@ -59,141 +59,156 @@ class RemovedCell:
 
 @dataclass(frozen=True)
 class MovedCell:
-    """A cell that stands elsewhere after: where, between which others, and where it stood."""
+    """A cell that moves: its index after, the ids of its neighbours there, and its index before."""
 
     index: int
     cell_id: str | None
-    behind: str | None
-    ahead: str | None
-    origin: int
+    previous_id: str | None
+    next_id: str | None
+    old_index: int
 
 
 @dataclass(frozen=True)
 class InsertedCell:
-    """A cell that is new: where it stands, and all of it, with its source as one string.
+    """A new cell: its index after, and its value with the source as one string.
 
-    And what it was before, if it is one that had to be made anew.
+    ``replaced_cell`` is the value before if the cell existed and has to be created anew.
     """
 
     index: int
     cell_id: str | None
     cell: dict[str, Any]
-    was: dict[str, Any] | None = None
+    replaced_cell: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
 class CellPatch:
     """The steps from one notebook to another.
 
-    In this order: `changes`, at the indexes before; then `removed` and the origins of `moved` are
-    taken out; then `placed` is put in, in its order, at the indexes after.
+    They apply in this order: `changed_cells`, at their indexes before; removal of `removed_cells`
+    and of the old positions of moved cells; `insertions` in their order, at their indexes after.
     """
 
-    changes: list[PatchedCell]
-    removed: list[RemovedCell]
-    placed: list[MovedCell | InsertedCell]
+    changed_cells: list[PatchedCell]
+    removed_cells: list[RemovedCell]
+    insertions: list[MovedCell | InsertedCell]
     metadata: tuple[dict[str, Any], dict[str, Any]] | None
     total_cells: int
 
     @property
-    def taken_out(self) -> list[int]:
-        """The indexes, before, of what does not stay where it is."""
-        moved = [step.origin for step in self.placed if isinstance(step, MovedCell)]
-        return sorted([*moved, *(step.index for step in self.removed)])
+    def removed_indexes(self) -> list[int]:
+        """The indexes before of all cells that are removed or moved, sorted."""
+        moved = [step.old_index for step in self.insertions if isinstance(step, MovedCell)]
+        return sorted([*moved, *(step.index for step in self.removed_cells)])
 
 
-def compute_patch(before: Document, after: Document, taken: Collection[int] = ()) -> CellPatch:
-    """Work out the steps from one notebook to another; only their cells and metadata count.
+def compute_patch(
+    before: Document, after: Document, edited_indexes: Collection[int] = ()
+) -> CellPatch:
+    """Compute the steps from one notebook to another; only cells and metadata count.
 
     Parameters
     ----------
     before, after
         The notebooks.
-    taken
-        The indexes before of the cells that the edit took. If some must move, these do.
+    edited_indexes
+        The indexes before of the cells that the edit addressed. If cells must move, these do.
     """
     pairs = match_cells(before, after)
-    kept = {there: here for here, there in pairs.items()}
-    remade: dict[int, dict[str, Any]] = {}
-    changes: list[PatchedCell] = []
-    for here, there in sorted(pairs.items()):
-        if get_cell_bytes(before, here) != get_cell_bytes(after, there):
-            value = _read_cell(before, here)
-            change = _compute_change((here, there), value, _read_cell(after, there))
+    old_indexes = {new_index: old_index for old_index, new_index in pairs.items()}
+    recreated_cells: dict[int, dict[str, Any]] = {}
+    changed_cells: list[PatchedCell] = []
+    for old_index, new_index in sorted(pairs.items()):
+        if get_cell_bytes(before, old_index) != get_cell_bytes(after, new_index):
+            value = _read_cell(before, old_index)
+            change = _compute_change((old_index, new_index), value, _read_cell(after, new_index))
             if change is None:
-                del kept[there]
-                remade[there] = value
+                del old_indexes[new_index]
+                recreated_cells[new_index] = value
             elif change.source or change.metadata or change.members:
-                changes.append(change)
-    staying = _find_staying(sorted(kept.items()), taken)
-    gone = set(range(len(before))) - set(kept.values())
-    removed = []
-    for index in sorted(gone):
+                changed_cells.append(change)
+    unmoved = _find_unmoved(sorted(old_indexes.items()), edited_indexes)
+    removed_indexes = set(range(len(before))) - set(old_indexes.values())
+    removed_cells = []
+    for index in sorted(removed_indexes):
         cell = _read_cell(before, index)
         metadata = cell.get("metadata") or {}
-        removed.append(RemovedCell(index, before.heads[index][0], cell["source"], metadata))
-    placed: list[MovedCell | InsertedCell] = []
-    # What is the same at both ends is neither placed nor looked at.
+        removed_cells.append(RemovedCell(index, before.headers[index][0], cell["source"], metadata))
+    insertions: list[MovedCell | InsertedCell] = []
+    # Equal cells at both ends need no insertion and are not read.
     first, last = count_common_ends(before, after)
-    for there in range(first, len(after) - last):
-        if there not in kept:
-            fresh = _read_cell(after, there)
-            placed.append(InsertedCell(there, after.heads[there][0], fresh, remade.get(there)))
-        elif there not in staying:
-            behind = after.heads[there - 1][0] if there else None
-            ahead = after.heads[there + 1][0] if there + 1 < len(after) else None
-            placed.append(MovedCell(there, after.heads[there][0], behind, ahead, kept[there]))
-    of_notebook = (before.metadata, after.metadata)
+    for new_index in range(first, len(after) - last):
+        if new_index not in old_indexes:
+            new_cell = _read_cell(after, new_index)
+            insertions.append(
+                InsertedCell(
+                    new_index, after.headers[new_index][0], new_cell, recreated_cells.get(new_index)
+                )
+            )
+        elif new_index not in unmoved:
+            previous_id = after.headers[new_index - 1][0] if new_index else None
+            next_id = after.headers[new_index + 1][0] if new_index + 1 < len(after) else None
+            insertions.append(
+                MovedCell(
+                    new_index,
+                    after.headers[new_index][0],
+                    previous_id,
+                    next_id,
+                    old_indexes[new_index],
+                )
+            )
+    metadata_pair = (before.metadata, after.metadata)
     return CellPatch(
-        changes,
-        removed,
-        placed,
-        of_notebook if of_notebook[0] != of_notebook[1] else None,
+        changed_cells,
+        removed_cells,
+        insertions,
+        metadata_pair if metadata_pair[0] != metadata_pair[1] else None,
         len(after),
     )
 
 
-def is_applied(steps: CellPatch, document: Document) -> bool:
-    """Return whether a notebook has what steps have done, whatever others did in it since.
+def is_applied(patch: CellPatch, document: Document) -> bool:
+    """Return whether a notebook contains the changes of a patch, whatever else was changed since.
 
-    Where cells have ids, others may have come and gone as well.
+    If all cells of the patch have ids, other cells may have been inserted or removed as well.
     """
-    placed = {step.cell_id for step in steps.placed}
-    gone = {step.cell_id for step in steps.removed} - {None, *placed}
-    named = all(step.cell_id is not None for step in steps.removed)
+    inserted_ids = {step.cell_id for step in patch.insertions}
+    removed_ids = {step.cell_id for step in patch.removed_cells} - {None, *inserted_ids}
+    has_ids = all(step.cell_id is not None for step in patch.removed_cells)
     return (
-        gone.isdisjoint(document.ids)
-        and (named or len(document) == steps.total_cells)
+        removed_ids.isdisjoint(document.ids)
+        and (has_ids or len(document) == patch.total_cells)
         and all(
-            _is_step_applied(change, _find_cell(steps, document, change))
-            for change in steps.changes
+            _is_step_applied(change, _find_cell(patch, document, change))
+            for change in patch.changed_cells
         )
         and all(
-            _is_in_place(step, _find_cell(steps, document, step), document) for step in steps.placed
+            _is_in_place(step, _find_cell(patch, document, step), document)
+            for step in patch.insertions
         )
-        and (steps.metadata is None or _is_metadata_applied(*steps.metadata, document.metadata))
+        and (patch.metadata is None or _is_metadata_applied(*patch.metadata, document.metadata))
     )
 
 
 def _find_cell(
-    steps: CellPatch, document: Document, step: PatchedCell | MovedCell | InsertedCell
+    patch: CellPatch, document: Document, step: PatchedCell | MovedCell | InsertedCell
 ) -> Cell | None:
-    """Find the cell that a step is about after all steps."""
+    """Find the cell of a step in a notebook to which the patch was applied."""
     if step.cell_id is not None:
-        at = next(iter(document.ids.get(step.cell_id, [])), None)
+        index = next(iter(document.ids.get(step.cell_id, [])), None)
     else:
-        place = step.place if isinstance(step, PatchedCell) else step.index
-        at = place if len(document) == steps.total_cells else None
-    return None if at is None else document.get_cell(at)
+        index_after = step.index_after if isinstance(step, PatchedCell) else step.index
+        index = index_after if len(document) == patch.total_cells else None
+    return None if index is None else document.get_cell(index)
 
 
 def _is_step_applied(change: PatchedCell, cell: Cell | None) -> bool:
-    """Return whether a cell has what a change has done."""
+    """Return whether a cell contains a change."""
     if cell is None:
         return False
     if change.source is not None:
         before, after = change.source
-        # What was typed since must leave the change alone.
+        # Text that was typed since must not touch the change.
         if not is_still_applied(before, after, cell.source):
             return False
     if change.metadata is not None and not _is_metadata_applied(*change.metadata, cell.metadata):
@@ -202,34 +217,37 @@ def _is_step_applied(change: PatchedCell, cell: Cell | None) -> bool:
 
 
 def _is_in_place(step: MovedCell | InsertedCell, cell: Cell | None, document: Document) -> bool:
-    """Return whether a cell is where a step has put it."""
+    """Return whether a cell has the position that a step gave it."""
     if cell is None:
         return False
     if isinstance(step, InsertedCell):
-        if step.was is not None and not _is_remade(step.was, step.cell, cell):
+        if step.replaced_cell is not None and not _is_recreated(
+            step.replaced_cell, step.cell, cell
+        ):
             return False
         return step.cell_id is not None or cell.source == step.cell["source"]
-    behind = [] if step.behind is None else document.ids.get(step.behind, [])
-    ahead = [] if step.ahead is None else document.ids.get(step.ahead, [])
-    return all(at < cell.index for at in behind) and all(at > cell.index for at in ahead)
+    previous_indexes = [] if step.previous_id is None else document.ids.get(step.previous_id, [])
+    next_indexes = [] if step.next_id is None else document.ids.get(step.next_id, [])
+    return all(index < cell.index for index in previous_indexes) and all(
+        index > cell.index for index in next_indexes
+    )
 
 
-def _is_remade(before: dict[str, Any], after: dict[str, Any], now: Cell) -> bool:
-    """Return whether a cell has no longer the type and outputs for which it was remade."""
+def _is_recreated(before: dict[str, Any], after: dict[str, Any], cell: Cell) -> bool:
+    """Return whether a cell no longer has the old type and outputs that a step replaced."""
     return all(
-        now.read_value(name, ABSENT) != before.get(name, ABSENT)
+        cell.read_value(name, ABSENT) != before.get(name, ABSENT)
         for name in ("cell_type", "outputs")
         if before.get(name, ABSENT) != after.get(name, ABSENT)
     )
 
 
 def _compute_change(
-    at: tuple[int, int], before: dict[str, Any], after: dict[str, Any]
+    indexes: tuple[int, int], before: dict[str, Any], after: dict[str, Any]
 ) -> PatchedCell | None:
-    """Return how a cell changes; None if it must be made anew.
+    """Return how a cell changes; None if it must be created anew.
 
-    JupyterLab makes a cell of one type and never turns it into another, and outputs that are not
-    just cleared are as much work as a new cell.
+    JupyterLab cannot change the type of a cell, and replacing outputs costs as much as a new cell.
     """
     old, new = dict(before), dict(after)
     if old.get("cell_type") != new.get("cell_type") or old.get("id") != new.get("id"):
@@ -244,7 +262,7 @@ def _compute_change(
         if old.get(name, ABSENT) != new.get(name, ABSENT)
     }
     return PatchedCell(
-        *at,
+        *indexes,
         old.get("id"),
         sources if sources[0] != sources[1] else None,
         metadata if metadata[0] != metadata[1] else None,
@@ -253,36 +271,42 @@ def _compute_change(
 
 
 def _is_metadata_applied(
-    before: dict[str, Any], after: dict[str, Any], now: dict[str, Any]
+    before: dict[str, Any], after: dict[str, Any], current: dict[str, Any]
 ) -> bool:
-    """Return whether metadata have what changed from one state of them to the next."""
+    """Return whether metadata contains the changes between two versions of it."""
     return all(
-        now.get(name, ABSENT) == after.get(name, ABSENT)
+        current.get(name, ABSENT) == after.get(name, ABSENT)
         for name in before.keys() | after.keys()
         if before.get(name, ABSENT) != after.get(name, ABSENT)
     )
 
 
-def _find_staying(kept: list[tuple[int, int]], taken: Collection[int]) -> set[int]:
-    """Return where the cells are that need not move: those not taken first, then others."""
-    staying = _find_longest_rise(kept)
-    if len(staying) == len(kept) or not taken:
-        return staying
-    staying = _find_longest_rise([pair for pair in kept if pair[1] not in taken])
-    ends = [pair for pair in kept if pair[0] in staying]
-    there, here = [pair[0] for pair in ends], [pair[1] for pair in ends]
+def _find_unmoved(pairs: list[tuple[int, int]], edited_indexes: Collection[int]) -> set[int]:
+    """Return the new indexes of the cells that need not move; cells of the edit move first."""
+    unmoved = _find_longest_rise(pairs)
+    if len(unmoved) == len(pairs) or not edited_indexes:
+        return unmoved
+    unmoved = _find_longest_rise([pair for pair in pairs if pair[1] not in edited_indexes])
+    unmoved_pairs = [pair for pair in pairs if pair[0] in unmoved]
+    new_indexes, old_indexes = (
+        [pair[0] for pair in unmoved_pairs],
+        [pair[1] for pair in unmoved_pairs],
+    )
     return _find_longest_rise(
         [
             pair
-            for pair in kept
-            if pair[0] in staying
-            or (pair[1] in taken and bisect_left(there, pair[0]) == bisect_left(here, pair[1]))
+            for pair in pairs
+            if pair[0] in unmoved
+            or (
+                pair[1] in edited_indexes
+                and bisect_left(new_indexes, pair[0]) == bisect_left(old_indexes, pair[1])
+            )
         ]
     )
 
 
 def _find_longest_rise(pairs: list[tuple[int, int]]) -> set[int]:
-    """Return the firsts of the most pairs whose seconds rise, so that the fewest cells move."""
+    """Return the new indexes of the largest set of cells that are already in order."""
     return {first for first, _ in find_longest_rise(pairs)}
 
 

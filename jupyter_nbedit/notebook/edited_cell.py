@@ -1,4 +1,4 @@
-"""A cell as a batch leaves it."""
+"""A cell during a batch, and the splices that write it."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from jupyter_nbedit.notebook.splices import Splice, apply_splices
 
 @dataclass
 class EditedCell:
-    """A cell as the batch leaves it.
+    """A cell as the operations of a batch have left it.
 
     Parameters
     ----------
     token
-        Names it in the arrangement.
+        Its name in the `CellOrder`.
     cell
-        The cell it was; None if the batch makes it.
-    near
-        The index of the cell it is written before, or was.
+        The cell of the document; None if the batch inserts it.
+    anchor_index
+        The index of the cell in the document, or of the cell before which it was inserted.
     id, cell_type, _source
-        What they are now; the source unless sections of it were changed since.
+        The current values; `_source` is outdated while `_section_text` exists.
     members
-        Other members that the batch sets, as they are to be written; None takes one out.
-    clear
+        Encoded values of other members that the batch sets; None removes a member.
+    clears_outputs
         Whether its outputs are cleared.
-    moved
-        Whether the batch puts it into another place.
-    gone_by
-        The number of the operation that takes it out.
+    is_moved
+        Whether the batch moves it.
+    removed_by
+        The number of the operation that removes it, or None.
     """
 
     token: int
@@ -49,15 +49,15 @@ class EditedCell:
     cell_type: str
     _source: str
     members: dict[str, bytes | None] = field(default_factory=dict)
-    clear: bool = False
-    moved: bool = False
+    clears_outputs: bool = False
+    is_moved: bool = False
     removed_by: int | None = None
     _section_text: SectionText | None = None
     _hash: tuple[str, str] | None = None
 
     @property
     def source(self) -> str:
-        """Its source."""
+        """The current source."""
         return self._source if self._section_text is None else self._section_text.text
 
     @source.setter
@@ -67,7 +67,7 @@ class EditedCell:
 
     @property
     def source_hash(self) -> str:
-        """The sha256 of its source, which is worked out once for many operations on one cell."""
+        """The sha256 of the source in hex; computed once for many operations on one cell."""
         source = self.source
         if self._hash is None or self._hash[0] is not source:
             self._hash = (source, compute_source_hash(source))
@@ -75,77 +75,79 @@ class EditedCell:
 
     @property
     def section_text(self) -> SectionText:
-        """Its source, to change sections in."""
+        """The source as a text whose sections can be edited."""
         if self._section_text is None:
             self._section_text = SectionText(self._source, list_headings(self._source))
         return self._section_text
 
     def get_member(self, name: str) -> bytes | None:
-        """Return the value of a member as it is written, or None if there is none."""
+        """Return the encoded value of a member, or None if there is no such member."""
         if name in self.members or self.cell is None:
             return self.members.get(name)
         return self.cell.get_raw(name)
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """Its metadata; empty if it is missing or not an object."""
+        """The metadata; empty if it is missing or not an object."""
         return decode_metadata(self.get_member("metadata"))
 
     @property
     def attachments(self) -> object:
-        """Its attachments, which a cell that becomes code loses."""
-        becomes = self.cell is None or self.cell.cell_type != "code"
-        value = None if becomes and self.cell_type == "code" else self.get_member("attachments")
+        """The attachments; a cell that becomes a code cell loses them."""
+        was_not_code = self.cell is None or self.cell.cell_type != "code"
+        value = (
+            None if was_not_code and self.cell_type == "code" else self.get_member("attachments")
+        )
         return None if value is None else json_spans.decode(value, Span(0, len(value)))
 
     def change_type(self, cell_type: str) -> None:
-        """Change the type; what the new one must not have is lost, even if it changes back."""
+        """Change the type; members that the new type forbids are lost, even if it changes back."""
         if cell_type != "code":
-            self.clear = self.clear or self.cell_type == "code"
+            self.clears_outputs = self.clears_outputs or self.cell_type == "code"
         elif self.cell_type != "code" and self.get_member("attachments") is not None:
             self.members["attachments"] = None
         self.cell_type = cell_type
 
     @property
     def has_outputs(self) -> bool:
-        """Whether it is there as a code cell whose outputs nobody has cleared."""
-        return self.removed_by is None and self.cell_type == "code" and not self.clear
+        """Whether it is a code cell whose outputs have not been cleared."""
+        return self.removed_by is None and self.cell_type == "code" and not self.clears_outputs
 
     @property
     def outputs_cleared(self) -> bool:
-        """Whether it had outputs or a count, and has not any more."""
-        if self.cell is None or not (self.clear or self.cell_type != "code"):
+        """Whether it had outputs or an execution count and loses them."""
+        if self.cell is None or not (self.clears_outputs or self.cell_type != "code"):
             return False
         if "code" not in {self.cell.cell_type, self.cell_type}:
             return False
         return has_outputs(self.cell)
 
     def compile_splices(self, style: Style) -> list[Splice]:
-        """Return the splices that change the cell where it is."""
+        """Return the splices that edit the cell in place."""
         return [] if self.cell is None else compile_cell_splices(self.cell, style, self._target)
 
     @property
     def changed_members(self) -> Collection[str]:
-        """The names of the members of the cell it was that change, come or go."""
+        """The names of the members of the original cell that are changed, added or removed."""
         return () if self.cell is None else list_changed_members(self.cell, self._target)
 
     @property
     def outputs_returned(self) -> bool:
-        """Whether it has outputs or a count, and had none."""
+        """Whether it had neither outputs nor an execution count and gets some."""
         return False
 
     @property
     def _target(self) -> TargetCell:
-        return TargetCell(self.source, self.cell_type, self.members, self.clear)
+        return TargetCell(self.source, self.cell_type, self.members, self.clears_outputs)
 
     def get_style(self, notebook: Style) -> CellStyle:
-        """Return the style that it is written in."""
+        """Return the style in which the cell is written."""
         if self.cell is not None:
             return notebook.get_cell_style(self.cell)
         return notebook.get_new_cell_style(self.anchor_index, self.cell_type)
 
     def write_cell(self, style: Style) -> bytes:
-        """Write the whole cell."""
+        """Return the bytes of the whole cell."""
         if self.cell is None:
             return write_new_cell(
                 self.get_style(style),
@@ -162,15 +164,16 @@ class EditedCell:
 
 
 def decode_metadata(metadata: bytes | None) -> dict[str, Any]:
-    """Read metadata as they are written; what is no object counts as empty."""
+    """Decode metadata; a value that is not an object counts as empty."""
     value = None if metadata is None else json_spans.decode(metadata, Span(0, len(metadata)))
     return value if isinstance(value, dict) else {}
 
 
-_CLEARED = {"execution_count": b"null", "outputs": b"[]"}
+_CLEARED_VALUES = {"execution_count": b"null", "outputs": b"[]"}
 #: The members that a run of the cell fills.
-EXECUTION_MEMBERS = frozenset(_CLEARED)
-# https://nbformat.readthedocs.io/en/latest/format_description.html: what each type must not have.
+EXECUTION_MEMBERS = frozenset(_CLEARED_VALUES)
+# Members that each type must not have:
+# https://nbformat.readthedocs.io/en/latest/format_description.html
 _FORBIDDEN_MEMBERS = {
     "code": ("attachments",),
     "markdown": ("execution_count", "outputs"),
@@ -186,26 +189,28 @@ def write_new_cell(
     source: str,
     members: Mapping[str, bytes | None],
 ) -> bytes:
-    """Write a new cell in the style of an example; other ``members`` are written already."""
-    foreign = _FORBIDDEN_MEMBERS.get(cell_type, ())
+    """Return the bytes of a new cell in the style of an example; ``members`` are encoded values."""
+    forbidden = _FORBIDDEN_MEMBERS.get(cell_type, ())
     values = {
-        name: value for name, value in members.items() if value is not None and name not in foreign
+        name: value
+        for name, value in members.items()
+        if value is not None and name not in forbidden
     }
     values |= {"cell_type": example.write_text(cell_type), "source": example.write_source(source)}
     if cell_id is not None:
         values["id"] = example.write_text(cell_id)
     if cell_type == "code":
-        values |= _CLEARED
+        values |= _CLEARED_VALUES
     return example.write_cell(values)
 
 
 def has_outputs(cell: Cell) -> bool:
-    """Return whether there is something that clearing the outputs would change."""
+    """Return whether clearing the outputs would change a cell."""
     return bool(_list_execution_members(cell))
 
 
 def has_value(name: str, value: bytes | None) -> bool:
-    """Return whether a written value of such a member is something that clearing would change."""
+    """Return whether clearing would change an encoded value of an execution member."""
     return value is not None and _has_value(name, value, Span(0, len(value)))
 
 
@@ -217,125 +222,141 @@ def _has_value(name: str, text: Buffer, value: Span) -> bool:
 
 @dataclass(frozen=True)
 class TargetCell:
-    """What a cell becomes.
+    """The values that a cell is to have.
 
     Parameters
     ----------
     source, cell_type
-        These of it.
+        The new source and type.
     members
-        Values of other members, written already; None takes one out.
-    clear
-        Whether outputs and execution count are cleared; a cell that stops being code loses them in
-        any case.
+        Encoded values of other members; None removes a member.
+    clears_outputs
+        Whether outputs and execution count are cleared. A cell that stops being a code cell loses
+        them in any case.
     """
 
     source: str
     cell_type: str
     members: Mapping[str, bytes | None]
-    clear: bool
+    clears_outputs: bool
 
 
-def list_changed_members(cell: Cell, wanted: TargetCell) -> set[str]:
-    """Name the members whose values `compile_cell_splices` makes others, puts in or takes out."""
-    names = {name for name, value in wanted.members.items() if value != cell.get_raw(name)}
-    if wanted.source != cell.source:
+def list_changed_members(cell: Cell, target: TargetCell) -> set[str]:
+    """Return the names of the members that `compile_cell_splices` changes, adds or removes."""
+    names = {name for name, value in target.members.items() if value != cell.get_raw(name)}
+    if target.source != cell.source:
         names.add("source")
-    if _is_clearing(cell, wanted):
+    if _is_clearing(cell, target):
         names.update(member.name for member in _list_execution_members(cell))
-    if wanted.cell_type != cell.cell_type:
+    if target.cell_type != cell.cell_type:
         names.add("cell_type")
-        if wanted.cell_type == "code":
-            names |= _CLEARED.keys() - cell.members.keys()
-        # What is foreign to the type is out, even if the batch has set it.
-        foreign = set(_FORBIDDEN_MEMBERS.get(wanted.cell_type, ()))
-        names = names - foreign | foreign & cell.members.keys()
+        if target.cell_type == "code":
+            names |= _CLEARED_VALUES.keys() - cell.members.keys()
+        # Members that the type forbids are removed, even if the batch sets them.
+        forbidden = set(_FORBIDDEN_MEMBERS.get(target.cell_type, ()))
+        names = names - forbidden | forbidden & cell.members.keys()
     return names
 
 
-def compile_cell_splices(cell: Cell, style: Style, wanted: TargetCell) -> list[Splice]:
-    """Return the splices that change a cell, none where it already is as asked."""
-    source = wanted.source if wanted.source != cell.source else None
-    converted = wanted.cell_type != cell.cell_type
-    values = {name: value for name, value in wanted.members.items() if value != cell.get_raw(name)}
-    if _is_clearing(cell, wanted):
-        values |= {member.name: _CLEARED[member.name] for member in _list_execution_members(cell)}
-    if source is None and not converted and not values:
+def compile_cell_splices(cell: Cell, style: Style, target: TargetCell) -> list[Splice]:
+    """Return the splices that turn a cell into its target; empty if nothing changes."""
+    source = target.source if target.source != cell.source else None
+    is_type_changed = target.cell_type != cell.cell_type
+    values = {name: value for name, value in target.members.items() if value != cell.get_raw(name)}
+    if _is_clearing(cell, target):
+        values |= {
+            member.name: _CLEARED_VALUES[member.name] for member in _list_execution_members(cell)
+        }
+    if source is None and not is_type_changed and not values:
         return []
-    own = style.get_cell_style(cell)
-    if converted:
-        values["cell_type"] = own.write_text(wanted.cell_type)
-        if wanted.cell_type == "code":
-            values |= {name: _CLEARED[name] for name in _CLEARED.keys() - cell.members.keys()}
-    in_place = (
-        not converted and values.keys() <= cell.members.keys() and None not in values.values()
+    cell_style = style.get_cell_style(cell)
+    if is_type_changed:
+        values["cell_type"] = cell_style.write_text(target.cell_type)
+        if target.cell_type == "code":
+            values |= {
+                name: _CLEARED_VALUES[name] for name in _CLEARED_VALUES.keys() - cell.members.keys()
+            }
+    is_in_place = (
+        not is_type_changed and values.keys() <= cell.members.keys() and None not in values.values()
     )
-    if source is not None and not (in_place and "source" in cell.members):
-        in_place, values["source"] = False, own.write_source(source)
-    if not in_place:
-        return [Splice(*cell.span, _write_changed_cell(cell, style, wanted.cell_type, values))]
+    if source is not None and not (is_in_place and "source" in cell.members):
+        is_in_place, values["source"] = False, cell_style.write_source(source)
+    if not is_in_place:
+        return [Splice(*cell.span, _write_changed_cell(cell, style, target.cell_type, values))]
     changes = [
         Splice(*cell.members[name].value, value)
         for name, value in values.items()
         if value is not None
     ]
     if source is not None:
-        changes.append(_replace_source(cell, own, source))
+        changes.append(_replace_source(cell, cell_style, source))
     return sorted(changes)
 
 
-def _is_clearing(cell: Cell, wanted: TargetCell) -> bool:
-    """Return whether outputs are cleared; whatever else has such members, they are not a run's."""
-    return wanted.clear and "code" in {cell.cell_type, wanted.cell_type}
+def _is_clearing(cell: Cell, target: TargetCell) -> bool:
+    """Return whether outputs are cleared; such members of other types are not outputs."""
+    return target.clears_outputs and "code" in {cell.cell_type, target.cell_type}
 
 
 def _list_execution_members(cell: Cell) -> list[Member]:
-    """List the members that clearing the outputs changes."""
-    found = [cell.members[name] for name in _CLEARED if name in cell.members]
-    return [member for member in found if _has_value(member.name, cell.text, member.value)]
+    """Return the members that clearing the outputs changes."""
+    members = [cell.members[name] for name in _CLEARED_VALUES if name in cell.members]
+    return [member for member in members if _has_value(member.name, cell.text, member.value)]
 
 
 def _write_changed_cell(
     cell: Cell, style: Style, cell_type: str, values: Mapping[str, bytes | None]
 ) -> bytes:
-    """Write the cell as a type, with new values; the members that stay keep their bytes."""
-    own = style.get_cell_style(cell)
+    """Return the bytes of a cell with new values; all other members keep their bytes."""
+    cell_style = style.get_cell_style(cell)
     changes = dict(values)
-    rank = own.get_order_key
+    rank = cell_style.get_order_key
     if cell_type != cell.cell_type:
         changes |= dict.fromkeys(_FORBIDDEN_MEMBERS.get(cell_type, ()))
         rank = style.get_new_cell_style(cell.index, cell_type).get_order_key
-    return set_ranked_members(cell.text[cell.span.start : cell.span.stop], changes, own, rank)
+    return set_ranked_members(
+        cell.text[cell.span.start : cell.span.stop], changes, cell_style, rank
+    )
 
 
-def _replace_source(cell: Cell, own: CellStyle, source: str) -> Splice:
+def _replace_source(cell: Cell, style: CellStyle, source: str) -> Splice:
     span = cell.members["source"].value
-    if own.lines is None or not json_spans.is_array(cell.text, span):
-        return Splice(*span, own.write_text(source))
-    return _replace_lines(cell.text, span, own, own.lines.separator, source)
+    if style.lines is None or not json_spans.is_array(cell.text, span):
+        return Splice(*span, style.write_text(source))
+    return _replace_lines(cell.text, span, style, style.lines.separator, source)
 
 
 def _replace_lines(
-    text: Buffer, span: Span, own: CellStyle, separator: bytes, source: str
+    text: Buffer, span: Span, style: CellStyle, separator: bytes, source: str
 ) -> Splice:
-    """Replace the lines that differ; the tokens of those before and after them stay."""
-    old = json_spans.list_elements(text, span)
-    lines = [json_spans.decode(text, line) for line in old]
-    new = source.splitlines(keepends=True)
-    if not old or not new:
-        return Splice(*span, own.write_source(source))
-    head = _count_alike(zip(lines, new, strict=False))
-    shorter = min(len(lines), len(new)) - head
-    tail = _count_alike(islice(zip(reversed(lines), reversed(new), strict=False), shorter))
-    gone = old[head : len(old) - tail]
-    written = [own.write_text(line) for line in new[head : len(new) - tail]]
-    if gone and written:
-        return Splice(gone[0].start, gone[-1].stop, separator.join(written))
+    """Replace the lines that differ; the JSON strings of all other lines stay."""
+    old_spans = json_spans.list_elements(text, span)
+    old_lines = [json_spans.decode(text, line) for line in old_spans]
+    new_lines = source.splitlines(keepends=True)
+    if not old_spans or not new_lines:
+        return Splice(*span, style.write_source(source))
+    head = _count_equal_pairs(zip(old_lines, new_lines, strict=False))
+    shorter = min(len(old_lines), len(new_lines)) - head
+    tail = _count_equal_pairs(
+        islice(zip(reversed(old_lines), reversed(new_lines), strict=False), shorter)
+    )
+    replaced_spans = old_spans[head : len(old_spans) - tail]
+    written_lines = [style.write_text(line) for line in new_lines[head : len(new_lines) - tail]]
+    if replaced_spans and written_lines:
+        return Splice(
+            replaced_spans[0].start, replaced_spans[-1].stop, separator.join(written_lines)
+        )
     if tail:
-        start = old[head].start
-        return Splice(start, old[-tail].start, b"".join(line + separator for line in written))
-    return Splice(old[head - 1].stop, old[-1].stop, b"".join(separator + line for line in written))
+        start = old_spans[head].start
+        return Splice(
+            start, old_spans[-tail].start, b"".join(line + separator for line in written_lines)
+        )
+    return Splice(
+        old_spans[head - 1].stop,
+        old_spans[-1].stop,
+        b"".join(separator + line for line in written_lines),
+    )
 
 
-def _count_alike(pairs: Iterable[tuple[str, str]]) -> int:
+def _count_equal_pairs(pairs: Iterable[tuple[str, str]]) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

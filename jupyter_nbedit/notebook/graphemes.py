@@ -14,30 +14,30 @@ _HALF_WIDTH_VOICING = "\uff9e\uff9f"
 
 
 def find_grapheme_boundary(text: str, limit: int) -> int:
-    """Return the largest number of code points up to a limit that cuts no character."""
+    """Return the largest number of code points up to a limit that splits no visible character."""
     if limit >= len(text):
         return len(text)
     stop = max(limit, 0)
-    while stop > 0 and not _may_cut(text, stop):
+    while stop > 0 and not _is_boundary(text, stop):
         stop -= 1
     return stop
 
 
-def _may_cut(text: str, at: int) -> bool:
-    before, after = text[at - 1], text[at]
-    if after < "\x80":
-        return not (before == "\r" and after == "\n") and before != _JOINER
+def _is_boundary(text: str, position: int) -> bool:
+    previous, following = text[position - 1], text[position]
+    if following < "\x80":
+        return not (previous == "\r" and following == "\n") and previous != _JOINER
     return not (
-        before == _JOINER
-        or _is_extending(after)
-        or (_is_surrogate(before) and _is_surrogate(after))
-        or (_is_jamo(before) and _is_jamo(after))
-        or (_is_flag(after) and _count_flags_before(text, at) % 2 == 1)
+        previous == _JOINER
+        or _is_extending(following)
+        or (_is_surrogate(previous) and _is_surrogate(following))
+        or (_is_jamo(previous) and _is_jamo(following))
+        or (_is_flag(following) and _count_preceding_flags(text, position) % 2 == 1)
     )
 
 
 def _is_extending(character: str) -> bool:
-    """Return whether it belongs to the one before: marks, joiners, skin tones, tags."""
+    """Return whether a character belongs to the one before: marks, joiners, skin tones, tags."""
     return (
         unicodedata.category(character) in {"Mn", "Mc", "Me"}
         or character in {_JOINER, _NON_JOINER}
@@ -52,7 +52,7 @@ def _is_surrogate(character: str) -> bool:
 
 
 def _is_jamo(character: str) -> bool:
-    """Return whether it is a Korean syllable or a part of one: neighbours may be one syllable."""
+    """Return whether a character is Korean; neighbours may form one syllable."""
     return (
         "\u1100" <= character <= "\u11ff"
         or "\ua960" <= character <= "\ua97f"
@@ -64,9 +64,9 @@ def _is_flag(character: str) -> bool:
     return "\U0001f1e6" <= character <= "\U0001f1ff"
 
 
-def _count_flags_before(text: str, at: int) -> int:
-    """Count the letters of flags that end at a place; two of them make a flag."""
-    start = at
+def _count_preceding_flags(text: str, position: int) -> int:
+    """Return the number of flag letters before a position; two of them form a flag."""
+    start = position
     while start > 0 and _is_flag(text[start - 1]):
         start -= 1
-    return at - start
+    return position - start

@@ -1,4 +1,4 @@
-"""Change an object of a JSON text member by member; the others keep their bytes."""
+"""Edit a JSON object member by member; all other members keep their bytes."""
 
 from __future__ import annotations
 
@@ -15,72 +15,72 @@ from jupyter_nbedit.notebook.json_spans import Member, Span
 from jupyter_nbedit.notebook.json_style import CellStyle
 
 
-def apply_merge_patch(text: bytes, patch: Mapping[str, Any], around: CellStyle) -> bytes:
-    """Apply a JSON Merge Patch, RFC 7396, to a value.
+def apply_merge_patch(text: bytes, patch: Mapping[str, Any], outer_style: CellStyle) -> bytes:
+    """Apply a JSON Merge Patch (RFC 7396) to an encoded value.
 
     Parameters
     ----------
     text
-        The value, as a checked JSON text; what is no object is replaced by one.
+        The value as valid JSON; a value that is not an object is replaced by one.
     patch
         The patch.
-    around
-        The style of the object that the value stands in.
+    outer_style
+        The style of the object that contains the value.
 
     Raises
     ------
     InvalidNotebook
-        If a member that the patch names stands twice.
+        If a member that the patch names is repeated.
     """
     if not json_spans.is_object(text, Span(0, len(text))):
         text = b"{}"
     members = json_spans.list_members(text, Span(0, len(text)))
-    inner = around.derive(text, members)
-    found = {member.name: member.value for member in members}
+    style = outer_style.derive(text, members)
+    spans = {member.name: member.value for member in members}
     changes: dict[str, bytes | None] = {}
     for name, value in patch.items():
-        span = found.get(name)
-        old = None if span is None else text[span.start : span.stop]
+        span = spans.get(name)
+        old_value = None if span is None else text[span.start : span.stop]
         if value is None:
             changes[name] = None
-        elif old is not None and isinstance(value, dict) and old.startswith(b"{"):
-            changes[name] = apply_merge_patch(old, value, inner)
-        elif old is None or not _is_same(old, value):
-            changes[name] = inner.write_value(_remove_nulls(value))
-    return _set_members(text, members, changes, inner)
+        elif old_value is not None and isinstance(value, dict) and old_value.startswith(b"{"):
+            changes[name] = apply_merge_patch(old_value, value, style)
+        elif old_value is None or not _has_same_value(old_value, value):
+            changes[name] = style.write_value(_remove_nulls(value))
+    return _set_members(text, members, changes, style)
 
 
 def read_values(text: bytes | None) -> dict[str, bytes]:
-    """Return the values of an object by their names, as they are written; none of what is none."""
+    """Return the encoded values of an object by name; empty if it is not an object."""
     if text is None or not json_spans.is_object(text, Span(0, len(text))):
         return {}
-    found = json_spans.list_members(text, Span(0, len(text)))
-    return {member.name: text[member.value.start : member.value.stop] for member in found}
+    members = json_spans.list_members(text, Span(0, len(text)))
+    return {member.name: text[member.value.start : member.value.stop] for member in members}
 
 
-def set_members(text: bytes, changes: Mapping[str, bytes | None], around: CellStyle) -> bytes:
-    """Set members of an object; None takes a member out.
+def set_members(text: bytes, changes: Mapping[str, bytes | None], outer_style: CellStyle) -> bytes:
+    """Set members of an object; None removes a member.
 
-    New members come where the names are in order, if they are, and at the end otherwise.
+    New members are inserted in alphabetical order if the existing ones are sorted, else appended.
 
     Parameters
     ----------
     text
-        The object, as a checked JSON text; what is none is replaced by one.
+        The object as valid JSON; a value that is not an object is replaced by one.
     changes
-        The members, their values written already.
-    around
-        The style of the object that this one stands in.
+        The encoded values of the members.
+    outer_style
+        The style of the object that contains this one.
 
     Raises
     ------
     InvalidNotebook
-        If one of the members stands twice.
+        If one of the members is repeated.
     """
     if not json_spans.is_object(text, Span(0, len(text))):
         text = b"{}"
     members = json_spans.list_members(text, Span(0, len(text)))
-    return _set_members(text, members, changes, around.derive(text, members))
+    return _set_members(text, members, changes, outer_style.derive(text, members))
 
 
 def set_ranked_members(
@@ -89,12 +89,12 @@ def set_ranked_members(
     style: CellStyle,
     rank: Callable[[str], tuple[int, int]],
 ) -> bytes:
-    """Set members of an object in its own style; a new one comes behind all of a lower rank.
+    """Set members of an object in its own style; a new member follows all of lower rank.
 
     Raises
     ------
     InvalidNotebook
-        If one of the members stands twice.
+        If one of the members is repeated.
     """
     return _set_members(
         text, json_spans.list_members(text, Span(0, len(text))), changes, style, rank
@@ -103,41 +103,44 @@ def set_ranked_members(
 
 def _set_members(
     text: bytes,
-    found: list[Member],
+    members: list[Member],
     changes: Mapping[str, bytes | None],
     style: CellStyle,
     rank: Callable[[str], tuple[int, int]] | None = None,
 ) -> bytes:
-    _check_single(Counter(member.name for member in found), changes)
-    # Each member with what separates it from the one before, where that is known.
-    kept: list[tuple[str, bytes | None, bytes]] = []
-    for at, member in enumerate(found):
+    _check_single(Counter(member.name for member in members), changes)
+    # Each member with the separator before it, where the file has one.
+    result: list[tuple[str, bytes | None, bytes]] = []
+    for index, member in enumerate(members):
         value = changes.get(member.name, text[member.value.start : member.value.stop])
         if value is not None:
-            gap = text[found[at - 1].value.stop : member.name_span.start] if at else None
-            written = text[member.name_span.start : member.value.start] + value
-            kept.append((member.name, gap, written))
-    known = {member.name for member in found}
+            gap = text[members[index - 1].value.stop : member.name_span.start] if index else None
+            written_member = text[member.name_span.start : member.value.start] + value
+            result.append((member.name, gap, written_member))
+    names = {member.name for member in members}
     for name, value in changes.items():
-        if value is not None and name not in known:
-            at = _find_position(name, [one[0] for one in kept], rank)
-            kept.insert(at, (name, None, style.write_member(name, value)))
-    if not kept:
-        return b"{}" if found else text
+        if value is not None and name not in names:
+            index = _find_position(name, [one[0] for one in result], rank)
+            result.insert(index, (name, None, style.write_member(name, value)))
+    if not result:
+        return b"{}" if members else text
     layout = style.object
-    parts = [layout.open, kept[0][2]]
-    for _, gap, written in kept[1:]:
-        parts += [layout.separator if gap is None else gap, written]
-    return b"{" + b"".join(parts) + layout.close + b"}"
+    parts = [layout.opening, result[0][2]]
+    for _, gap, written_member in result[1:]:
+        parts += [layout.separator if gap is None else gap, written_member]
+    return b"{" + b"".join(parts) + layout.closing + b"}"
 
 
 def _find_position(
     name: str, names: list[str], rank: Callable[[str], tuple[int, int]] | None
 ) -> int:
     if rank is not None:
-        return max((n + 1 for n, other in enumerate(names) if rank(other) < rank(name)), default=0)
-    ordered = all(first <= second for first, second in pairwise(names))
-    return bisect_left(names, name) if ordered else len(names)
+        return max(
+            (n + 1 for n, other_name in enumerate(names) if rank(other_name) < rank(name)),
+            default=0,
+        )
+    is_sorted = all(first <= second for first, second in pairwise(names))
+    return bisect_left(names, name) if is_sorted else len(names)
 
 
 def _check_single(names: Counter[str], changes: Mapping[str, bytes | None]) -> None:
@@ -150,10 +153,10 @@ def _check_single(names: Counter[str], changes: Mapping[str, bytes | None]) -> N
             raise InvalidNotebook(message, member=name)
 
 
-def _is_same(old: bytes, value: Any) -> bool:
-    """Return whether a written value is a value already, and of the same type."""
-    found = json_spans.decode(old, Span(0, len(old)))
-    return json.dumps(found, sort_keys=True) == json.dumps(value, sort_keys=True)
+def _has_same_value(written: bytes, value: Any) -> bool:
+    """Return whether an encoded value equals a value and has the same type."""
+    old_value = json_spans.decode(written, Span(0, len(written)))
+    return json.dumps(old_value, sort_keys=True) == json.dumps(value, sort_keys=True)
 
 
 def _remove_nulls(value: Any) -> Any:

@@ -1,9 +1,8 @@
-"""Where the values of a JSON text begin and end.
+"""Spans of values in JSON text.
 
-Knows JSON and nothing about notebooks. Two ways to the same spans: msgspec skips a value in C and
-tells its length; what msgspec refuses but Python's ``json`` (and so Jupyter) takes, ``NaN`` and
-lone surrogate escapes, is walked by regular expressions that rely on `parse_object` having accepted
-the text before.
+There are two ways to the same spans. msgspec skips a value in C and reports its length. Text that
+msgspec refuses but Python's ``json`` (and so Jupyter) accepts, ``NaN`` and lone surrogate escapes,
+is walked with regular expressions; these require that `parse_object` has accepted the text.
 """
 
 from __future__ import annotations
@@ -29,17 +28,19 @@ class Span(NamedTuple):
 
 
 class Member(NamedTuple):
-    """One ``"name": value`` of an object; ``name`` is decoded, the spans are the tokens'."""
+    """One ``"name": value`` of an object; ``name`` is decoded, the spans are ranges of the text."""
 
     name: str
     name_span: Span
     value: Span
 
-    def shift(self, by: int) -> Member:
-        """Return the same member in a text that begins so many bytes earlier."""
+    def shift(self, offset: int) -> Member:
+        """Return the member with its spans moved by an offset."""
         start, stop = self.name_span
         first, last = self.value
-        return Member(self.name, Span(start + by, stop + by), Span(first + by, last + by))
+        return Member(
+            self.name, Span(start + offset, stop + offset), Span(first + offset, last + offset)
+        )
 
 
 class MalformedJSON(ValueError):
@@ -48,22 +49,22 @@ class MalformedJSON(ValueError):
 
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_REFUSED = (msgspec.DecodeError, RecursionError)
+_DECODE_ERRORS = (msgspec.DecodeError, RecursionError)
 
 _SPACE = re.compile(rb"[ \t\r\n]*")
 _COLON = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*")
 _SEPARATOR = re.compile(rb"[ \t\r\n]*(?:,[ \t\r\n]*)?")
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _SCALAR = re.compile(rb'[^,\]}\s"\[{]+')
-_HOP = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[{]|[\]}]', re.DOTALL)
+_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[{]|[\]}]', re.DOTALL)
 _OPENING = frozenset(b"[{")
 
 _CHUNK = 1 << 20
 _PEEK_BYTES = 64
 _WHITE = b" \t\r\n"
 _LAST_SPACE = ord(" ")
-# CPython refuses to turn longer texts into an int (sys.set_int_max_str_digits), for fear of
-# quadratic time. Notebooks may hold such numbers in places we never read.
+# CPython refuses to convert longer strings to int, because that takes quadratic time
+# (sys.set_int_max_str_digits). Notebooks may contain such numbers in places that are never read.
 _MAX_INT_DIGITS = 4300
 
 
@@ -75,19 +76,19 @@ _LENIENT = json.JSONDecoder(parse_int=_parse_int_leniently)
 
 
 def parse_object(text: bytes, start: int = 0) -> tuple[Span, list[Member]]:
-    """Check that ``text[start:]`` is UTF-8 and one JSON object, and list its members.
+    """Check that ``text[start:]`` is UTF-8 and one JSON object, and return its span and members.
 
-    What Python's ``json`` takes counts as JSON. All other functions rely on a text so checked.
+    Text that Python's ``json`` accepts counts as JSON. All other functions require checked text.
 
     Raises
     ------
     MalformedJSON
-        With a message that says what is wrong and where.
+        With a message that contains the problem and its position.
     """
     _check_utf8(text)
     try:
         raws = _OBJECT.decode(memoryview(text)[start:])
-    except _REFUSED:
+    except _DECODE_ERRORS:
         _check_leniently(text, start)
         raws = None
     span = _find_value_span(text, start)
@@ -109,34 +110,34 @@ def _check_leniently(text: bytes, start: int) -> None:
 
 
 def _check_utf8(text: bytes) -> None:
-    """Decode piece by piece: msgspec does not look into strings it skips, and memory stays flat."""
+    """Check UTF-8 in chunks, to save memory: msgspec does not check strings that it skips."""
     if text.isascii():
         return
     decoder = codecs.getincrementaldecoder("utf-8")()
     view = memoryview(text)
-    for at in range(0, len(text), _CHUNK):
+    for position in range(0, len(text), _CHUNK):
         try:
-            decoder.decode(view[at : at + _CHUNK], final=at + _CHUNK >= len(text))
+            decoder.decode(view[position : position + _CHUNK], final=position + _CHUNK >= len(text))
         except UnicodeDecodeError as error:
-            message = f"it is not UTF-8 ({error.reason} near byte {at + error.start})"
+            message = f"it is not UTF-8 ({error.reason} near byte {position + error.start})"
             raise MalformedJSON(message) from None
 
 
 def _find_value_span(text: bytes, start: int) -> Span:
-    """Return the span of the only value of a checked text, without the white space around it."""
+    """Return the span of the only value of a text, without surrounding white space."""
     stop = len(text)
     while text[stop - 1] in b" \t\r\n":
         stop -= 1
-    return Span(_match_after(_SPACE, text, start), stop)
+    return Span(_match_end(_SPACE, text, start), stop)
 
 
 def decode(text: Buffer, span: Span) -> Any:
-    """Read one value of a checked text as Python's ``json`` would."""
-    local, (start, stop), _ = _read_range(text, span)
-    token = memoryview(local)[start:stop]
+    """Decode one value of checked text as Python's ``json`` does."""
+    local_text, (start, stop), _ = _read_range(text, span)
+    token = memoryview(local_text)[start:stop]
     try:
         return msgspec.json.decode(token)
-    except _REFUSED:
+    except _DECODE_ERRORS:
         return _LENIENT.decode(bytes(token).decode())
 
 
@@ -146,7 +147,7 @@ def is_array(text: Buffer, span: Span) -> bool:
 
 
 def is_empty(text: Buffer, span: Span) -> bool:
-    """Return whether an array or an object has nothing in it; what it has is not looked at."""
+    """Return whether an array or an object is empty; its content is not parsed."""
     start, stop = span.start + 1, span.stop - 1
     while start < stop:
         part = text[start : min(start + _PEEK_BYTES, stop)]
@@ -162,126 +163,131 @@ def is_object(text: Buffer, span: Span) -> bool:
 
 
 def _read_range(text: Buffer, span: Span) -> tuple[bytes, Span, int]:
-    """Return bytes that hold a range of a text, where in them it is, and how far that is off."""
+    """Return bytes that contain a range, the span in them, and the offset to the text."""
     if isinstance(text, bytes):
         return text, span, 0
     return text[span.start : span.stop], Span(0, span.stop - span.start), span.start
 
 
 def list_elements(text: Buffer, span: Span) -> list[Span]:
-    """List the spans of an array's elements, in a checked text."""
-    local, within, by = _read_range(text, span)
+    """Return the spans of an array's elements."""
+    local_text, local_span, offset = _read_range(text, span)
     return [
-        Span(start + by, stop + by) for start, stop in zip(*list_bounds(local, within), strict=True)
+        Span(start + offset, stop + offset)
+        for start, stop in zip(*list_bounds(local_text, local_span), strict=True)
     ]
 
 
 def list_bounds(text: bytes | bytearray, span: Span) -> tuple[list[int], list[int]]:
-    """List where an array's elements begin and where they end, in a checked text."""
+    """Return the starts and the stops of an array's elements."""
     try:
         raws = _ARRAY.decode(memoryview(text)[span.start : span.stop])
-    except _REFUSED:
+    except _DECODE_ERRORS:
         return _skip_elements(text, span)
     starts: list[int] = []
     stops: list[int] = []
-    at = _match_after(_SPACE, text, span.start + 1)
+    position = _match_end(_SPACE, text, span.start + 1)
     separator: bytes | bytearray = b","
     width = 1
     for length in map(len, raws):
-        starts.append(at)
-        stop = at + length
+        starts.append(position)
+        stop = position + length
         stops.append(stop)
-        at = stop + width
-        # Nearly all separators of a file are alike, and a comparison is cheaper than a match.
-        if not text.startswith(separator, stop) or text[at] <= _LAST_SPACE:
-            at = _match_after(_SEPARATOR, text, stop)
-            separator, width = text[stop:at], at - stop
+        position = stop + width
+        # Most separators of a file are equal, and a comparison is cheaper than a match.
+        if not text.startswith(separator, stop) or text[position] <= _LAST_SPACE:
+            position = _match_end(_SEPARATOR, text, stop)
+            separator, width = text[stop:position], position - stop
     return starts, stops
 
 
 def list_members(text: Buffer, span: Span) -> list[Member]:
-    """List the members of an object in a checked text, in order, doubles included."""
-    local, within, by = _read_range(text, span)
+    """Return the members of an object in order, repeated ones included."""
+    local_text, local_span, offset = _read_range(text, span)
     try:
-        raws = _OBJECT.decode(memoryview(local)[within.start : within.stop])
-    except _REFUSED:
+        raws = _OBJECT.decode(memoryview(local_text)[local_span.start : local_span.stop])
+    except _DECODE_ERRORS:
         raws = None
-    found = _list_members(local, within, raws)
-    return [member.shift(by) for member in found] if by else found
+    members = _list_members(local_text, local_span, raws)
+    return [member.shift(offset) for member in members] if offset else members
 
 
 def _list_members(text: bytes, span: Span, raws: dict[str, msgspec.Raw] | None) -> list[Member]:
     if raws is not None:
-        # Of a double name a dict keeps the last value only: its length fits nothing before it.
+        # For a repeated name, a dict contains only the last value, whose length does not fit the
+        # ones before.
         with suppress(MalformedJSON):
             return _walk_members(text, span, partial(_find_raw_end, raws))
     return _walk_members(text, span, _skip_member)
 
 
-def _find_raw_end(raws: dict[str, msgspec.Raw], text: bytes, at: int, name: str) -> int:
-    # Each name is taken once, so that a double one, even of equal values, is not there again.
+def _find_raw_end(raws: dict[str, msgspec.Raw], text: bytes, position: int, name: str) -> int:
+    # Each name is removed once found, so that a repeated one is not found again, even with an equal
+    # value.
     raw = raws.pop(name, None)
-    if raw is None or not text.startswith(raw, at):
+    if raw is None or not text.startswith(raw, position):
         message = f"the member {name!r} stands twice"
         raise MalformedJSON(message)
-    return at + len(raw)
+    return position + len(raw)
 
 
-def _walk_members(text: bytes, span: Span, end: Callable[[bytes, int, str], int]) -> list[Member]:
-    found: list[Member] = []
-    at = _match_after(_SPACE, text, span.start + 1)
-    while text[at] != ord("}"):
-        name = Span(at, _match_after(_STRING, text, at))
-        decoded = _read_name(text, name)
-        start = _match_after(_COLON, text, name.stop)
-        value = Span(start, end(text, start, decoded))
-        found.append(Member(decoded, name, value))
-        at = _match_after(_SEPARATOR, text, value.stop)
-    return found
+def _walk_members(
+    text: bytes, span: Span, find_end: Callable[[bytes, int, str], int]
+) -> list[Member]:
+    members: list[Member] = []
+    position = _match_end(_SPACE, text, span.start + 1)
+    while text[position] != ord("}"):
+        name_span = Span(position, _match_end(_STRING, text, position))
+        name = _read_name(text, name_span)
+        start = _match_end(_COLON, text, name_span.stop)
+        value = Span(start, find_end(text, start, name))
+        members.append(Member(name, name_span, value))
+        position = _match_end(_SEPARATOR, text, value.stop)
+    return members
 
 
 def _read_name(text: bytes, span: Span) -> str:
-    written = text[span.start + 1 : span.stop - 1]
-    return str(decode(text, span)) if b"\\" in written else written.decode()
+    token = text[span.start + 1 : span.stop - 1]
+    return str(decode(text, span)) if b"\\" in token else token.decode()
 
 
 def _skip_elements(text: bytes | bytearray, span: Span) -> tuple[list[int], list[int]]:
     starts: list[int] = []
     stops: list[int] = []
-    at = _match_after(_SPACE, text, span.start + 1)
-    while text[at] != ord("]"):
-        stop = _skip_value(text, at)
-        starts.append(at)
+    position = _match_end(_SPACE, text, span.start + 1)
+    while text[position] != ord("]"):
+        stop = _skip_value(text, position)
+        starts.append(position)
         stops.append(stop)
-        at = _match_after(_SEPARATOR, text, stop)
+        position = _match_end(_SEPARATOR, text, stop)
     return starts, stops
 
 
-def _skip_member(text: bytes, at: int, _name: str) -> int:
-    return _skip_value(text, at)
+def _skip_member(text: bytes, position: int, _name: str) -> int:
+    return _skip_value(text, position)
 
 
-def _skip_value(text: bytes | bytearray, at: int) -> int:
-    """Find the end of a value by counting brackets; strings are jumped over."""
-    first = text[at]
+def _skip_value(text: bytes | bytearray, position: int) -> int:
+    """Find the end of a value by counting brackets outside of strings."""
+    first = text[position]
     if first not in _OPENING:
-        return _match_after(_STRING if first == ord('"') else _SCALAR, text, at)
+        return _match_end(_STRING if first == ord('"') else _SCALAR, text, position)
     depth = 0
-    for hop in _HOP.finditer(text, at):
-        byte = text[hop.start()]
+    for token in _TOKEN.finditer(text, position):
+        byte = text[token.start()]
         if byte in _OPENING:
             depth += 1
         elif byte != ord('"'):
             depth -= 1
             if depth == 0:
-                return hop.end()
+                return token.end()
     message = "a bracket is never closed"
     raise MalformedJSON(message)
 
 
-def _match_after(pattern: re.Pattern[bytes], text: bytes | bytearray, at: int) -> int:
-    match = pattern.match(text, at)
+def _match_end(pattern: re.Pattern[bytes], text: bytes | bytearray, position: int) -> int:
+    match = pattern.match(text, position)
     if match is None:
-        message = f"byte {at} fits nowhere"
+        message = f"byte {position} fits nowhere"
         raise MalformedJSON(message)
     return match.end()

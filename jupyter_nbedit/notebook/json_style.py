@@ -1,8 +1,8 @@
-"""How a file writes JSON: learned from it, applied to what is added to it.
+"""How a file formats its JSON: detected from the file, used for everything that is added to it.
 
-Everything is learned by example: the white space between the cells from the cells there are, the
-layout of a new cell from a cell near to it, preferably of its type. Only what no example tells is
-written as nbformat does: https://github.com/jupyter/nbformat/blob/main/nbformat/v4/nbjson.py
+The white space between cells is taken from existing cells, and the format of a new cell from a
+nearby cell, preferably of its type. Without an example, the format is nbformat's:
+https://github.com/jupyter/nbformat/blob/main/nbformat/v4/nbjson.py
 """
 
 from __future__ import annotations
@@ -29,34 +29,35 @@ _DEFAULT_ORDER = (
     "outputs",
     "source",
 )
-# Others escape within ASCII: control characters everybody, "<" some.
+# Escapes of ASCII characters mean nothing: all writers escape control characters, and some escape
+# "<".
 _ESCAPE = re.compile(rb"\\u(?!00[0-7])[0-9a-fA-F]{4}")
 _ESCAPE_BYTES = 6
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# Looking for examples further away than this costs more than it tells.
-_NEIGHBOURS = 200
+# Examples further away are not worth the time.
+_MAX_DISTANCE = 200
 
 
 @dataclass(frozen=True)
 class CellStyle:
-    """How one cell is written, or is to be; or another object of the notebook.
+    """The format of a cell or of another object of the notebook.
 
     Parameters
     ----------
     object
-        The layout of its members.
+        The white space around its members.
     colon
-        What stands between a name and its value.
+        The bytes between a name and its value.
     order
-        The members' names in their order.
+        The names of the members, in their order.
     lines
-        The layout of the list of lines, or None if the source is one string.
+        The white space of the list of lines, or None if the source is one string.
     newline
-        The line break of the file, or None if it has none to go by.
-    unit
+        The line break of the file, or None if it has none.
+    indent_step
         One step of indentation.
-    notebook
-        The style of the file around it.
+    notebook_style
+        The style of the notebook.
     """
 
     object: ContainerStyle
@@ -64,145 +65,165 @@ class CellStyle:
     order: tuple[str, ...]
     lines: ContainerStyle | None
     newline: bytes | None
-    unit: bytes
-    notebook: Style
+    indent_step: bytes
+    notebook_style: Style
 
     def write_text(self, value: str) -> bytes:
-        """Write a string."""
+        """Encode a string."""
         return _encode_utf8(json.dumps(value, ensure_ascii=self._is_escaped(value)))
 
     def _is_escaped(self, value: str) -> bool:
-        return not value.isascii() and self.notebook.escapes
+        return not value.isascii() and self.notebook_style.escapes_non_ascii
 
     def write_source(self, source: str) -> bytes:
-        """Write a source, as a string or as a list of its lines."""
+        """Encode a source, as a string or as a list of its lines."""
         if self.lines is None:
             return self.write_text(source)
-        # nbformat's own writer cuts with splitlines, at more than line feeds.
+        # As nbformat's own writer does: splitlines splits at more than line feeds.
         return self.lines.wrap(map(self.write_text, source.splitlines(keepends=True)), b"[]")
 
     def write_value(self, value: Any) -> bytes:
-        """Write any value of a member of the cell."""
+        """Encode the value of a member of the cell."""
         indent = self.object.indent
         line = None if indent is None or self.newline is None else self.newline + indent
-        written = json.dumps(
+        text = json.dumps(
             value,
             ensure_ascii=False,
-            indent=None if line is None else self.unit.decode(),
+            indent=None if line is None else self.indent_step.decode(),
             separators=(
                 self.object.separator.decode() if line is None else ",",
                 self.colon.decode(),
             ),
         )
-        if self._is_escaped(written):
-            written = "".join(c if c.isascii() else json.dumps(c)[1:-1] for c in written)
-        # A string never holds a raw line feed, so each one here is a line of the layout.
-        return _encode_utf8(written).replace(b"\n", line or b"")
+        if self._is_escaped(text):
+            text = "".join(c if c.isascii() else json.dumps(c)[1:-1] for c in text)
+        # An encoded string contains no line feed, so each line feed here is white space.
+        return _encode_utf8(text).replace(b"\n", line or b"")
 
     def write_member(self, name: str, value: bytes) -> bytes:
-        """Write a member; its value is already written."""
+        """Encode a member with an encoded value."""
         return self.write_text(name) + self.colon + value
 
     def write_cell(self, members: dict[str, bytes]) -> bytes:
-        """Write a whole cell, its members in the order of the example."""
+        """Encode a whole cell, its members in the order of the example."""
         names = sorted(members, key=self.get_order_key)
         return self.object.wrap((self.write_member(name, members[name]) for name in names), b"{}")
 
     def derive(self, text: bytes, members: list[Member]) -> CellStyle:
-        """Return the style of an object with these members, maybe none, that is a value in this."""
-        inner = detect_style(text, Span(0, len(text)), get_member_spans(members), self.object)
-        return replace(self, object=inner or self.notebook.nest(self.object, self.unit))
+        """Return the style of an object that is a value in this one; it may have no members."""
+        object_style = detect_style(
+            text, Span(0, len(text)), get_member_spans(members), self.object
+        )
+        return replace(
+            self,
+            object=object_style
+            or self.notebook_style.build_nested_style(self.object, self.indent_step),
+        )
 
     def get_order_key(self, name: str) -> tuple[int, int]:
-        """Rank a member: where the example has it, else behind the one nbformat puts before it."""
+        """Return the sort key of a member: its place in the example, or in nbformat's order."""
         if name in self.order:
             return self.order.index(name), -1
-        known = name in _DEFAULT_ORDER
-        rank = _DEFAULT_ORDER.index(name) if known else len(_DEFAULT_ORDER)
-        before = [self.order.index(other) for other in _DEFAULT_ORDER[:rank] if other in self.order]
-        return max(before, default=-1), rank
+        is_known = name in _DEFAULT_ORDER
+        rank = _DEFAULT_ORDER.index(name) if is_known else len(_DEFAULT_ORDER)
+        ranks_before = [
+            self.order.index(other_name)
+            for other_name in _DEFAULT_ORDER[:rank]
+            if other_name in self.order
+        ]
+        return max(ranks_before, default=-1), rank
 
 
 @dataclass(frozen=True)
 class Style:
-    """How a notebook is written."""
+    """The format of a notebook."""
 
     document: Document
 
     @cached_property
-    def cells(self) -> ContainerStyle:
-        """The layout of the array of cells."""
-        return self._seen or self.nest(self._top, compute_indent_step(self._top.indent, b""))
+    def array_style(self) -> ContainerStyle:
+        """The white space of the array of cells."""
+        return self._detected_array_style or self.build_nested_style(
+            self._object_style, compute_indent_step(self._object_style.indent, b"")
+        )
 
     @cached_property
-    def escapes(self) -> bool:
-        """Whether the file escapes characters beyond ASCII, though JSON does not ask for it."""
+    def escapes_non_ascii(self) -> bool:
+        """Whether the file escapes non-ASCII characters, although JSON does not require it."""
         text = self.document.text
         return is_ascii(text) and any(
-            _count_backslashes_before(text, at) % 2 == 0 for at in _iterate_escapes(text)
+            _count_backslashes_before(text, position) % 2 == 0
+            for position in _iterate_escapes(text)
         )
 
     def get_new_cell_style(self, index: int, cell_type: str) -> CellStyle:
-        """Return the style of a cell to be added before the one at ``index``."""
-        example = next(self._iterate_near(index, cell_type), None) or next(
-            self._iterate_near(index, None), None
+        """Return the style of a new cell before the one at ``index``."""
+        example = next(self._iterate_cells_by_distance(index, cell_type), None) or next(
+            self._iterate_cells_by_distance(index, None), None
         )
         return self._detect_cell_style(example, index)
 
     def get_cell_style(self, cell: Cell) -> CellStyle:
-        """Return the style of a cell that is there."""
+        """Return the style of an existing cell."""
         return self._detect_cell_style(cell, cell.index)
 
     def get_notebook_style(self) -> CellStyle:
-        """Return the style of the notebook's own members."""
+        """Return the style of the notebook's own object."""
         first = self.document.members[0]
         return CellStyle(
-            object=self._top,
+            object=self._object_style,
             colon=self.document.text[first.name_span.stop : first.value.start],
             order=tuple(member.name for member in self.document.members),
             lines=None,
             newline=self._newline,
-            unit=compute_indent_step(self._top.indent, b""),
-            notebook=self,
+            indent_step=compute_indent_step(self._object_style.indent, b""),
+            notebook_style=self,
         )
 
     def _detect_cell_style(self, example: Cell | None, index: int) -> CellStyle:
         text = self.document.text
-        found = [] if example is None else example.all_members
+        members = [] if example is None else example.all_members
         layout = (
             None
             if example is None
-            else detect_style(text, example.span, get_member_spans(found), self.cells)
+            else detect_style(text, example.span, get_member_spans(members), self.array_style)
         )
         if layout is None:
-            layout = self.nest(self.cells, compute_indent_step(self._top.indent, b""))
-        unit = compute_indent_step(layout.indent, self.cells.indent)
-        first = (found or self.document.members)[0]
+            layout = self.build_nested_style(
+                self.array_style, compute_indent_step(self._object_style.indent, b"")
+            )
+        indent_step = compute_indent_step(layout.indent, self.array_style.indent)
+        first = (members or self.document.members)[0]
         return CellStyle(
             object=layout,
             colon=text[first.name_span.stop : first.value.start],
-            order=tuple(member.name for member in found) or _DEFAULT_ORDER,
-            lines=self._detect_line_style(example, index, layout, self.nest(layout, unit)),
+            order=tuple(member.name for member in members) or _DEFAULT_ORDER,
+            lines=self._detect_line_style(
+                example, index, layout, self.build_nested_style(layout, indent_step)
+            ),
             newline=self._newline,
-            unit=unit,
-            notebook=self,
+            indent_step=indent_step,
+            notebook_style=self,
         )
 
     def _detect_line_style(
-        self, example: Cell | None, index: int, around: ContainerStyle, default: ContainerStyle
+        self, example: Cell | None, index: int, outer_style: ContainerStyle, default: ContainerStyle
     ) -> ContainerStyle | None:
-        """Learn how sources are written; the nearest list that has a line in it tells most."""
+        """Detect how sources are written; the nearest source that is a list with lines decides."""
         text = self.document.text
-        own = [] if example is None else [example]
+        example_cells = [] if example is None else [example]
         is_list = False
-        for cell in chain(own, self._iterate_near(index, None)):
+        for cell in chain(example_cells, self._iterate_cells_by_distance(index, None)):
             for member in cell.all_members:
                 if member.name != "source":
                     continue
                 if json_spans.is_array(text, member.value):
                     is_list = True
                     lines = detect_style(
-                        text, member.value, json_spans.list_elements(text, member.value), around
+                        text,
+                        member.value,
+                        json_spans.list_elements(text, member.value),
+                        outer_style,
                     )
                     if lines is not None:
                         return lines
@@ -210,99 +231,102 @@ class Style:
                     return None
         return default
 
-    def _iterate_near(self, index: int, cell_type: str | None) -> Iterator[Cell]:
-        """Go through the cells from near to far, the ones before first."""
-        heads = self.document.heads
-        for distance in range(_NEIGHBOURS):
-            for at in (index - 1 - distance, index + distance):
-                if 0 <= at < len(heads) and cell_type in {None, heads[at][1]}:
-                    yield self.document.get_cell(at)
+    def _iterate_cells_by_distance(self, index: int, cell_type: str | None) -> Iterator[Cell]:
+        """Yield cells from near to far; at each distance the one before comes first."""
+        heads = self.document.headers
+        for distance in range(_MAX_DISTANCE):
+            for neighbour in (index - 1 - distance, index + distance):
+                if 0 <= neighbour < len(heads) and cell_type in {None, heads[neighbour][1]}:
+                    yield self.document.get_cell(neighbour)
 
     @cached_property
-    def _seen(self) -> ContainerStyle | None:
+    def _detected_array_style(self) -> ContainerStyle | None:
         document = self.document
-        return detect_style(document.text, document.cells_span, document.cell_spans, self._top)
+        return detect_style(
+            document.text, document.cells_span, document.cell_spans, self._object_style
+        )
 
     @cached_property
-    def _top(self) -> ContainerStyle:
+    def _object_style(self) -> ContainerStyle:
         document = self.document
-        top = get_member_spans(document.members)
-        return detect_style(document.text, document.span, top) or ContainerStyle(b"", b",", b"")
+        member_spans = get_member_spans(document.members)
+        return detect_style(document.text, document.span, member_spans) or ContainerStyle(
+            b"", b",", b""
+        )
 
     @property
     def _newline(self) -> bytes | None:
-        """The line break of the layout; no text has one but a laid out one."""
-        for layout in (self._top, self._seen):
-            if layout is not None and b"\n" in layout.open:
-                return b"\r\n" if b"\r\n" in layout.open else b"\n"
+        """The line break of the white space, or None if all is on one line."""
+        for layout in (self._object_style, self._detected_array_style):
+            if layout is not None and b"\n" in layout.opening:
+                return b"\r\n" if b"\r\n" in layout.opening else b"\n"
         return None
 
-    def nest(self, outer: ContainerStyle, unit: bytes) -> ContainerStyle:
-        """Lay out one level deeper than ``outer``."""
+    def build_nested_style(self, outer: ContainerStyle, indent_step: bytes) -> ContainerStyle:
+        """Return the white space of a container one level deeper than ``outer``."""
         newline, indent = self._newline, outer.indent
         if newline is None or indent is None:
             return ContainerStyle(b"", b"," if b"\n" in outer.separator else outer.separator, b"")
-        inner = newline + indent + unit
-        return ContainerStyle(inner, b"," + inner, newline + indent)
+        line_start = newline + indent + indent_step
+        return ContainerStyle(line_start, b"," + line_start, newline + indent)
 
 
-def _encode_utf8(written: str) -> bytes:
-    """Encode a JSON text; lone surrogates, which only escapes can say, become escapes."""
-    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", written).encode()
+def _encode_utf8(text: str) -> bytes:
+    """Encode JSON; lone surrogates, which have no UTF-8, become escapes."""
+    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode()
 
 
 def _iterate_escapes(text: Buffer) -> Iterator[int]:
-    """Find what looks like an escape; it may be behind another backslash."""
-    at = 0
+    """Yield the positions of possible escapes; a backslash before them may escape theirs."""
+    position = 0
     for chunk in iterate_chunks(text):
-        yield from (at + found.start() for found in _ESCAPE.finditer(chunk))
-        seam = max(0, at - _ESCAPE_BYTES + 1)
-        between = text[seam : at + _ESCAPE_BYTES - 1] if at else b""
-        yield from (seam + found.start() for found in _ESCAPE.finditer(between))
-        at += len(chunk)
+        yield from (position + match.start() for match in _ESCAPE.finditer(chunk))
+        seam = max(0, position - _ESCAPE_BYTES + 1)
+        seam_text = text[seam : position + _ESCAPE_BYTES - 1] if position else b""
+        yield from (seam + match.start() for match in _ESCAPE.finditer(seam_text))
+        position += len(chunk)
 
 
-def _count_backslashes_before(text: Buffer, at: int) -> int:
+def _count_backslashes_before(text: Buffer, position: int) -> int:
     count = 0
-    while text[at - 1 - count] == ord("\\"):
+    while text[position - 1 - count] == ord("\\"):
         count += 1
     return count
 
 
 @dataclass(frozen=True)
 class ContainerStyle:
-    """The white space and commas of an array or an object that has something in it."""
+    """The white space and commas of an array or an object that is not empty."""
 
-    open: bytes
+    opening: bytes
     separator: bytes
-    close: bytes
+    closing: bytes
 
     @property
     def indent(self) -> bytes | None:
-        """The indentation of what stands inside, or None if it does not begin a line."""
-        _, newline, indent = self.open.rpartition(b"\n")
+        """The indentation of the items, or None if they do not begin on a new line."""
+        _, newline, indent = self.opening.rpartition(b"\n")
         return indent if newline else None
 
     def wrap(self, items: Iterable[bytes], brackets: bytes) -> bytes:
-        """Write items within a pair of brackets, given as two bytes."""
+        """Write items between a pair of brackets, given as two bytes."""
         inside = self.separator.join(items)
         if not inside:
             return brackets
-        return brackets[:1] + self.open + inside + self.close + brackets[1:]
+        return brackets[:1] + self.opening + inside + self.closing + brackets[1:]
 
 
 def get_member_spans(members: Iterable[Member]) -> list[Span]:
-    """Return the spans of members, from a name's start to its value's end."""
+    """Return the spans of members, from the start of the name to the end of the value."""
     return [Span(member.name_span.start, member.value.stop) for member in members]
 
 
 def detect_style(
-    text: Buffer, span: Span, items: Sequence[Span], around: ContainerStyle | None = None
+    text: Buffer, span: Span, items: Sequence[Span], outer_style: ContainerStyle | None = None
 ) -> ContainerStyle | None:
-    """Learn from an array or object; None if it is empty.
+    """Detect the white space of an array or object; None if it is empty.
 
-    What separates its items, one that has a single item cannot tell. If it is on one line, it is
-    taken for like what is around it.
+    A single item shows no separator. On one line, the separator of the outer container is used.
     """
     if not items:
         return None
@@ -312,8 +336,12 @@ def detect_style(
     elif b"\n" in opening:
         separator = b"," + opening
     else:
-        separator = b", " if around is None or b"\n" in around.separator else around.separator
-    return ContainerStyle(opening, separator, close=text[items[-1].stop : span.stop - 1])
+        separator = (
+            b", "
+            if outer_style is None or b"\n" in outer_style.separator
+            else outer_style.separator
+        )
+    return ContainerStyle(opening, separator, closing=text[items[-1].stop : span.stop - 1])
 
 
 def compute_indent_step(inner: bytes | None, outer: bytes | None) -> bytes:

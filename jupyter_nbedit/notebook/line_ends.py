@@ -1,7 +1,7 @@
-"""Line ends of the texts in a request: a cell has line feeds, unless it has CR LF already.
+"""Line ends of texts in requests: a cell gets LF, unless it already has CR LF.
 
-JupyterLab's editor never writes a carriage return, and counts CR LF as one character where the
-shared model counts two: with CR LF in a source, what a person types goes to a wrong place.
+JupyterLab's editor never writes a carriage return and counts CR LF as one character where the
+shared model counts two: with CR LF in a source, typed text would be inserted at a wrong position.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ def use_line_feeds(text: str) -> str:
 
 
 def adapt_source(new: str, current: str) -> str:
-    """Return the source that replaces another one: with LF, unless the cell has CR LF.
+    """Return the source that replaces another: with LF, unless the cell has CR LF.
 
-    A source that is sent back as it was read stays as it is, too.
+    A source that equals the current one is not changed either.
     """
     return new if has_crlf(current) or new == current else use_line_feeds(new)
 
 
 def is_same_source(expected: str, current: str) -> bool:
-    """Return whether a cell says what a request expects, whichever line ends the request has."""
+    """Return whether a cell has the source that a request expects; line ends may differ."""
     return expected == current or (
         not has_crlf(current) and use_line_feeds(expected) == use_line_feeds(current)
     )
 
 
-class PlainText:
-    """A text with LF for its CR LF, to search in; what is replaced, is replaced in the text.
+class NormalizedText:
+    """A text with LF instead of CR LF, to search in; replacements apply to the original.
 
     Parameters
     ----------
@@ -50,57 +50,57 @@ class PlainText:
 
     def __init__(self, original: str) -> None:
         self._original = original
-        #: What is searched.
+        #: The text to search in.
         self.text = original.replace("\r\n", "\n")
         self.has_crlf = self.text != original
         crlf = re.finditer("\r\n", original)
         self._crlf = [match.start() - count for count, match in enumerate(crlf)]
 
     def find_all(self, text: str) -> list[int]:
-        """Return where a text stands, from the left, so that none overlaps the one before."""
-        found, at = [], self.text.find(text)
-        while at != -1:
-            found.append(at)
-            at = self.text.find(text, at + len(text))
-        return found
+        """Return the offsets of a text from the left, without overlap."""
+        offsets, offset = [], self.text.find(text)
+        while offset != -1:
+            offsets.append(offset)
+            offset = self.text.find(text, offset + len(text))
+        return offsets
 
     def replace_all(self, old: str, new: str) -> str:
-        """Return the original text with a new text wherever the old one stands."""
+        """Return the original text with all occurrences replaced."""
         if not self.has_crlf:
             return self._original.replace(old, new)
         return self.replace(self.find_all(old), len(old), new)
 
     def replace(self, starts: Iterable[int], length: int, new: str) -> str:
-        """Return the original text with the new one at some places, with the line ends there.
+        """Return the original text with some ranges replaced; new text gets the line ends there.
 
         Parameters
         ----------
         starts
-            Offsets in `text`, in ascending order, where what is replaced begins.
+            Offsets in `text` of the replaced ranges, ascending.
         length
-            Of what is replaced.
+            The length of each replaced range.
         new
-            What comes in its place.
+            The replacement.
         """
-        parts, done = [], 0
+        parts, copied_until = [], 0
         for start in starts:
-            begin, end = self._get_offset(start), self._get_offset(start + length)
-            parts += [self._original[done:begin], self._adapt(new, begin)]
-            done = end
-        return "".join([*parts, self._original[done:]])
+            start_offset, stop_offset = self._get_offset(start), self._get_offset(start + length)
+            parts += [self._original[copied_until:start_offset], self._adapt(new, start_offset)]
+            copied_until = stop_offset
+        return "".join([*parts, self._original[copied_until:]])
 
-    def _get_offset(self, at: int) -> int:
-        return at + bisect_left(self._crlf, at)
+    def _get_offset(self, position: int) -> int:
+        return position + bisect_left(self._crlf, position)
 
     def _adapt(self, new: str, begin: int) -> str:
-        """Return the new text with the first line end from its place on, else with any."""
+        """Return the new text with the line end that follows its position, else the first one."""
         if "\n" not in new or not self._line_ends:
             return new
-        at = bisect_left(self._line_ends, begin)
-        found = self._line_ends[at if at < len(self._line_ends) else 0]
-        return _LINE_END.sub("\n" if self._original[found] == "\n" else "\r\n", new)
+        index = bisect_left(self._line_ends, begin)
+        line_end = self._line_ends[index if index < len(self._line_ends) else 0]
+        return _LINE_END.sub("\n" if self._original[line_end] == "\n" else "\r\n", new)
 
     @cached_property
     def _line_ends(self) -> list[int]:
-        """The offsets of the line ends, listed once: a text may have as many as replacements."""
+        """The offsets of all line ends, listed once: there may be as many as replacements."""
         return [match.start() for match in _LINE_END.finditer(self._original)]

@@ -1,7 +1,7 @@
-"""What nbformat's schema demands of the members of metadata that it defines.
+"""The rules of nbformat's schema for the members of metadata that it defines.
 
-The schema itself is not used here: it is for whole notebooks, and one that breaks it elsewhere
-must stay editable. ``tests/notebook/test_metadata.py`` compares these rules with it.
+The schema itself is not used: it is for whole notebooks, and a notebook that violates it elsewhere
+must stay editable. ``tests/notebook/test_metadata.py`` compares these rules with the schema.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import InvalidOperation
 
-#: What has metadata: a cell of a type, or the notebook.
+#: The owner of metadata: a cell of a type, or the notebook.
 Owner = Literal["notebook", "code", "markdown", "raw"]
 
 _LATEST_MINOR = 5
@@ -34,14 +34,14 @@ class _LanguageInfo(msgspec.Struct):
 
 
 class _Rule(NamedTuple):
-    """The form of a member, and the first minor version that defines it."""
+    """The form of a member, and the first minor version of nbformat that defines it."""
 
     form: Any
     since_minor: int = 0
 
 
 _Tag = Annotated[str, Meta(pattern=r"^[^,]+$")]
-_OF_ALL_CELLS: Mapping[str, _Rule] = {
+_COMMON_RULES: Mapping[str, _Rule] = {
     "name": _Rule(Annotated[str, Meta(pattern=r"^.+$")]),
     "tags": _Rule(list[_Tag]),
     "jupyter": _Rule(dict[str, Any], since_minor=3),
@@ -55,13 +55,13 @@ _RULES: Mapping[str, Mapping[str, _Rule]] = {
         "authors": _Rule(list[Any], since_minor=2),
     },
     "code": {
-        **_OF_ALL_CELLS,
+        **_COMMON_RULES,
         "collapsed": _Rule(bool),
         "scrolled": _Rule(bool | Literal["auto"]),
         "execution": _Rule(dict[str, str], since_minor=4),
     },
-    "markdown": _OF_ALL_CELLS,
-    "raw": {**_OF_ALL_CELLS, "format": _Rule(str)},
+    "markdown": _COMMON_RULES,
+    "raw": {**_COMMON_RULES, "format": _Rule(str)},
 }
 
 
@@ -71,40 +71,42 @@ def list_defined_members(owner: str, minor: int) -> frozenset[str]:
     Parameters
     ----------
     owner
-        Whose metadata it is: an `Owner`, or a type of cell that nbformat does not know.
+        An `Owner`, or a type of cell that nbformat does not know.
     minor
-        Of the notebook's format, 4.x; for one that is not known yet, the latest holds.
+        The minor version of the format, 4.x; the latest known one is used for later versions.
     """
     rules = _RULES.get(owner, {})
     return frozenset(name for name, rule in rules.items() if rule.since_minor <= minor)
 
 
 def check_members(members: Mapping[str, Any], owner: str, minor: int) -> None:
-    """Refuse values that nbformat's schema refuses; members that it does not define are free.
+    """Refuse values that nbformat's schema refuses; undefined members may have any value.
 
     Parameters
     ----------
     members
-        Metadata, or those of its members that are to be judged.
+        The members of metadata to check.
     owner, minor
-        As of `defined_members`.
+        As for `list_defined_members`.
 
     Raises
     ------
     InvalidOperation
-        With the name of the first such member.
+        With the name of the first invalid member.
     """
-    defined = list_defined_members(owner, minor)
+    defined_members = list_defined_members(owner, minor)
     for name, value in members.items():
-        problem = _find_problem(value, _RULES[owner][name].form) if name in defined else None
+        problem = (
+            _find_problem(value, _RULES[owner][name].form) if name in defined_members else None
+        )
         if problem is not None:
-            whose = (
+            owner_text = (
                 "the notebook's metadata" if owner == "notebook" else f"a {owner} cell's metadata"
             )
             message = (
-                f"`{name}` in {whose} would not be valid nbformat 4.{min(minor, _LATEST_MINOR)}, "
-                f"and Jupyter would report the notebook as invalid: {problem}. Send a value of "
-                "the form that nbformat defines, or null to remove it."
+                f"`{name}` in {owner_text} would not be valid nbformat "
+                f"4.{min(minor, _LATEST_MINOR)}, and Jupyter would report the notebook as invalid: "
+                f"{problem}. Send a value of the form that nbformat defines, or null to remove it."
             )
             raise InvalidOperation(message, member=name)
 
@@ -115,6 +117,6 @@ def _find_problem(value: Any, form: Any) -> str | None:
     except msgspec.ValidationError as error:
         return str(error)
     if form == list[_Tag] and len(set(value)) < len(value):
-        twice = next(item for at, item in enumerate(value) if item in value[:at])
-        return f"Expected items that differ, found {twice[:100]!r} more than once"
+        repeated_item = next(item for index, item in enumerate(value) if item in value[:index])
+        return f"Expected items that differ, found {repeated_item[:100]!r} more than once"
     return None

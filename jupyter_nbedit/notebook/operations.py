@@ -1,4 +1,4 @@
-"""The operations as data."""
+"""The operations of a batch as data, and the checks that need no notebook."""
 
 from __future__ import annotations
 
@@ -11,44 +11,46 @@ from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import InvalidOperation
 
-#: The largest integer that every program that speaks JSON can be relied on to read: RFC 8259, 6.
+#: The largest integer that all JSON implementations can be expected to read: RFC 8259, 6.
 LARGEST_INTEGER = 2**53 - 1
-#: How many characters the name of a section may have. No heading that a person reads is longer.
+#: The maximum length of a section's name. No heading that a person reads is longer.
 LONGEST_SECTION_NAME = 1000
 
 CellType = Literal["code", "markdown", "raw"]
 CellId = Annotated[
     str,
     Meta(
-        # Python's `$` also matches before a last line feed, and JSON Schema knows no better anchor.
+        # Python's `$` also matches before a final line feed, and JSON Schema has no better anchor.
         pattern=r"^[a-zA-Z0-9_-]{1,64}$(?!\n)",
         description="An nbformat cell id: 1 to 64 letters, digits, hyphens and underscores.",
     ),
 ]
 Index = Annotated[int, Meta(ge=0, le=LARGEST_INTEGER, description="A position from 0.")]
-Cell = Annotated[
+AddressField = Annotated[
     str | Annotated[int, Meta(ge=0, le=LARGEST_INTEGER)],
     Meta(
         description="The cell: a string is its id or, only if no cell has that id, `cell-N` with N "
-        "from 0; an integer is its index from 0. Both mean the notebook as it was before the batch."
+        "from 0; an integer is its index from 0. Both refer to the notebook before the batch."
     ),
 ]
-Cells = Annotated[list[Cell], Meta(min_length=1, description="Several cells, each named once.")]
-Outputs = Annotated[
+AddressList = Annotated[
+    list[AddressField], Meta(min_length=1, description="Several cells, each listed once.")
+]
+OutputsPolicy = Annotated[
     Literal["clear", "keep"],
     Meta(
-        description="What becomes of a code cell's outputs and execution count: cleared, because "
-        "they no longer belong to what the cell says, or kept."
+        description="Whether a code cell's outputs and execution count are cleared, because they "
+        "no longer belong to the source, or kept."
     ),
 ]
 SectionName = Annotated[
     str,
     Meta(
         min_length=1,
-        # Checked where the name is looked up, whose message says how long it is.
+        # Checked where the name is used, with a message that contains the length.
         extra_json_schema={"maxLength": LONGEST_SECTION_NAME},
-        description="What the section's heading says, exactly; `#` before it say its level. "
-        "Sections mean the notebook as it was before the batch.",
+        description="The exact text of the section's heading; a prefix of `#` gives its level. "
+        "Sections refer to the notebook before the batch.",
         examples=["Results", "## Results"],
     ),
 ]
@@ -56,38 +58,37 @@ NewSource = Annotated[str, Meta(description="The new cell's source; CR LF and CR
 SectionSource = Annotated[
     str,
     Meta(
-        description="What is put there. CR LF and CR in it become LF or, within a cell that is "
-        "there, the line end that the cell has."
+        description="The new text. CR LF and CR in it become LF or, in an existing cell, the line "
+        "end of the cell."
     ),
 ]
 SectionCellType = Annotated[
-    CellType, Meta(description="The type of the cell that is made for the source.")
+    CellType, Meta(description="The type of the new cell, if one is inserted.")
 ]
-Old = Annotated[
+OldText = Annotated[
     str,
     Meta(
         min_length=1,
-        description="The text to be replaced, exactly as it is; LF and CR LF in it stand for "
-        "whichever line end the cell has there.",
+        description="The exact text to replace; LF and CR LF in it match both kinds of line ends.",
     ),
 ]
-New = Annotated[
+NewText = Annotated[
     str,
     Meta(
-        description="What takes its place, with the line ends of the place: LF, unless the cell "
+        description="The replacement; its line ends become those of the cell: LF, unless the cell "
         "has CR LF."
     ),
 ]
 
 
 class Expect(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What the cell must still say for the operation to be done: one of the two."""
+    """The expected state of the cell: one of the two fields. Otherwise the operation is refused."""
 
     source_hash: str | UnsetType = UNSET
     source: (
         Annotated[
             str,
-            Meta(description="Line ends do not count, unless the cell has CR LF."),
+            Meta(description="Line ends are ignored, unless the cell has CR LF."),
         ]
         | UnsetType
     ) = UNSET
@@ -96,20 +97,20 @@ class Expect(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class TextEdit(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """One replacement of text; see `ReplaceText`."""
 
-    old: Old
-    new: New
+    old: OldText
+    new: NewText
     all: bool = False
 
 
 class _Operation(msgspec.Struct, forbid_unknown_fields=True, frozen=True, tag_field="op"):
-    """What all operations have in common: nothing but their form."""
+    """The base of all operations: only the form."""
 
 
 class Position(_Operation, frozen=True, kw_only=True):
-    """Where a cell goes: exactly one of the four. There is no default."""
+    """The position of a cell: exactly one of the four fields. There is no default."""
 
-    after: Cell | UnsetType = UNSET
-    before: Cell | UnsetType = UNSET
+    after: AddressField | UnsetType = UNSET
+    before: AddressField | UnsetType = UNSET
     index: Index | UnsetType = UNSET
     at: Literal["start", "end"] | UnsetType = UNSET
 
@@ -117,47 +118,47 @@ class Position(_Operation, frozen=True, kw_only=True):
 class Replace(_Operation, frozen=True, tag="replace", kw_only=True):
     """Replace a cell's source, its type, or both.
 
-    A code cell's outputs and execution count are cleared, because they no longer belong to what it
-    says, unless ``outputs`` is ``keep``. Id and metadata stay.
+    A code cell's outputs and execution count are cleared, because they no longer belong to the
+    source, unless ``outputs`` is ``keep``. Id and metadata stay.
     """
 
-    cell: Cell
+    cell: AddressField
     source: (
         Annotated[
             str,
             Meta(
-                description="The whole source of the cell afterwards. CR LF and CR in it become "
-                "LF, unless the cell has CR LF already: then it stays as it is sent."
+                description="The new source of the cell. CR LF and CR in it become LF, unless the "
+                "cell already has CR LF: then it is stored as sent."
             ),
         ]
         | UnsetType
     ) = UNSET
     cell_type: CellType | UnsetType = UNSET
-    outputs: Outputs = "clear"
+    outputs: OutputsPolicy = "clear"
     expect: Expect | UnsetType = UNSET
 
 
 class ReplaceText(_Operation, frozen=True, tag="replace_text", kw_only=True):
-    """Replace text within a cell's source: either ``old`` by ``new``, or several ``edits``.
+    """Replace text in a cell's source: either ``old`` by ``new``, or several ``edits``.
 
-    ``old`` must stand in the source exactly once, where occurrences that overlap count each; with
-    ``all`` every occurrence is replaced, from the left, so that none overlaps the one before.
-    Several edits are done one after the other, each on what the one before left.
+    ``old`` must occur in the source exactly once, where overlapping occurrences count each; with
+    ``all`` every occurrence is replaced, from the left and without overlap. Several edits are
+    applied one after the other, each to the result of the previous one.
     """
 
-    cell: Cell
-    old: Old | UnsetType = UNSET
-    new: New | UnsetType = UNSET
+    cell: AddressField
+    old: OldText | UnsetType = UNSET
+    new: NewText | UnsetType = UNSET
     all: bool | UnsetType = UNSET
     edits: Annotated[list[TextEdit], Meta(min_length=1, max_length=1000)] | UnsetType = UNSET
-    outputs: Outputs = "clear"
+    outputs: OutputsPolicy = "clear"
     expect: Expect | UnsetType = UNSET
 
 
 class Insert(Position, frozen=True, tag="insert", kw_only=True):
     """Insert a new cell.
 
-    It gets a fresh id, or the given one, only where the file's format has ids (nbformat 4.5 on).
+    It gets a random id, or the given one, only if the file's format has ids (nbformat 4.5 on).
     """
 
     source: NewSource
@@ -167,8 +168,8 @@ class Insert(Position, frozen=True, tag="insert", kw_only=True):
         Annotated[
             dict[str, Any],
             Meta(
-                description="The cell's metadata. Those members that nbformat defines, such as "
-                "`tags`, must have the form that it gives them; `trusted` is refused at any depth."
+                description="The cell's metadata. Members that nbformat defines, such as `tags`, "
+                "must have nbformat's form; `trusted` is refused at any depth."
             ),
         ]
         | UnsetType
@@ -176,33 +177,33 @@ class Insert(Position, frozen=True, tag="insert", kw_only=True):
 
 
 class Delete(_Operation, frozen=True, tag="delete", kw_only=True):
-    """Delete a cell, or several; the answer carries their sources."""
+    """Delete a cell, or several; the reply contains their sources."""
 
-    cell: Cell | UnsetType = UNSET
-    cells: Cells | UnsetType = UNSET
+    cell: AddressField | UnsetType = UNSET
+    cells: AddressList | UnsetType = UNSET
     expect: Expect | UnsetType = UNSET
 
 
 class Move(Position, frozen=True, tag="move", kw_only=True):
     """Move a cell; its bytes stay as they are.
 
-    Several ``cells`` come to stand one behind the other, in the order in which they are named.
+    Several ``cells`` are placed one after the other, in the order in which they are listed.
     """
 
-    cell: Cell | UnsetType = UNSET
-    cells: Cells | UnsetType = UNSET
+    cell: AddressField | UnsetType = UNSET
+    cells: AddressList | UnsetType = UNSET
     expect: Expect | UnsetType = UNSET
 
 
 class Split(_Operation, frozen=True, tag="split", kw_only=True):
     """Split a cell before one of its lines.
 
-    The first part keeps the id; the second is a new cell behind it, of the same type and with the
-    same metadata and attachments. The line break between the two goes; nothing else does. A code
-    cell's outputs and execution count are cleared.
+    The first part keeps the id; the second is a new cell after it, of the same type and with the
+    same metadata and attachments. The line break between the two is removed; nothing else is. A
+    code cell's outputs and execution count are cleared.
     """
 
-    cell: Cell
+    cell: AddressField
     at_line: Annotated[
         int,
         Meta(
@@ -216,27 +217,26 @@ class Split(_Operation, frozen=True, tag="split", kw_only=True):
 
 
 class Merge(_Operation, frozen=True, tag="merge", kw_only=True):
-    """Merge cells of the same type that stand one behind the other into the first of them.
+    """Merge adjacent cells of the same type into the first of them.
 
     It keeps its id and metadata; the sources are joined with a line break, so that merging undoes
-    splitting, and attachments come together. A code cell's outputs and execution count are cleared.
+    splitting, and attachments are combined. A code cell's outputs and execution count are cleared.
     """
 
     cells: Annotated[
-        list[Cell],
+        list[AddressField],
         Meta(
             min_length=2,
-            description="Neighbours in the order in which they stand when the operation's turn "
-            "comes.",
+            description="Adjacent cells in their order when the operation is applied.",
         ),
     ]
 
 
 class ClearOutputs(_Operation, frozen=True, tag="clear_outputs", kw_only=True):
-    """Clear the outputs and execution counts of a cell, of several, or of all: one of the three."""
+    """Clear outputs and execution counts of a cell, of several, or of all: one of the three."""
 
-    cell: Cell | UnsetType = UNSET
-    cells: Cells | UnsetType = UNSET
+    cell: AddressField | UnsetType = UNSET
+    cells: AddressList | UnsetType = UNSET
     all: bool | UnsetType = UNSET
     expect: Expect | UnsetType = UNSET
 
@@ -245,29 +245,29 @@ class SetMetadata(_Operation, frozen=True, tag="set_metadata", kw_only=True):
     """Change the metadata of a cell or, without ``cell``, of the notebook.
 
     ``patch`` is a JSON Merge Patch (RFC 7396): members are set, objects are merged, ``null``
-    deletes, arrays are replaced whole. ``trusted`` is refused at any depth, and so is a patch that
-    leaves a member that nbformat defines, such as ``tags`` or ``kernelspec``, in another form than
-    nbformat gives it. The metadata of a cell that is not editable can be changed only by a patch
-    that makes it editable.
+    deletes, arrays are replaced. ``trusted`` is refused at any depth, and so is a patch after which
+    a member that nbformat defines, such as ``tags`` or ``kernelspec``, does not have nbformat's
+    form. The metadata of a cell that is not editable can be changed only by a patch that makes it
+    editable.
     """
 
     patch: Annotated[
         dict[str, Any],
         Meta(
-            description="What is to change.",
+            description="The changes.",
             examples=[{"tags": ["parameters"]}, {"collapsed": None}],
         ),
     ]
-    cell: Cell | UnsetType = UNSET
+    cell: AddressField | UnsetType = UNSET
     expect: Expect | UnsetType = UNSET
 
 
 class AppendToSection(_Operation, frozen=True, tag="append_to_section", kw_only=True):
-    """Put a new cell at the end of a section.
+    """Append a new cell to a section.
 
     A section begins with a heading and ends before the next of the same or a higher level. If that
-    is in the midst of a Markdown cell, the source is put into that cell, before the next heading;
-    it must be Markdown then.
+    is inside a Markdown cell, the source is inserted into that cell, before the next heading; then
+    it must be Markdown.
     """
 
     section: SectionName
@@ -276,11 +276,11 @@ class AppendToSection(_Operation, frozen=True, tag="append_to_section", kw_only=
 
 
 class ReplaceSection(_Operation, frozen=True, tag="replace_section", kw_only=True):
-    """Replace all of a section but its heading.
+    """Replace a section except its heading.
 
-    What it holds up to the next heading of the same or a higher level goes, subsections included. A
-    section within one Markdown cell stays in it if the source is Markdown; else the heading's cell
-    keeps the heading, and a new cell behind it gets the source.
+    Everything up to the next heading of the same or a higher level is removed, subsections
+    included. A section within one Markdown cell stays in it if the source is Markdown; otherwise
+    the heading's cell keeps the heading, and a new cell after it gets the source.
     """
 
     section: SectionName
@@ -291,8 +291,8 @@ class ReplaceSection(_Operation, frozen=True, tag="replace_section", kw_only=Tru
 class RemoveEntry(_Operation, frozen=True, tag="remove_entry", kw_only=True):
     """Remove the Markdown list items of a section that contain a text.
 
-    An item goes with all that belongs to it, items in it too. An item is chosen by what it says
-    itself, not by what items in it say.
+    Nested items are removed with their parent. Only an item's own text is searched, not the text of
+    items in it.
     """
 
     section: SectionName
@@ -300,7 +300,7 @@ class RemoveEntry(_Operation, frozen=True, tag="remove_entry", kw_only=True):
         str,
         Meta(
             min_length=1,
-            description="A part of what the items say; case and spacing do not matter.",
+            description="A part of the items' own text; case and spacing are ignored.",
         ),
     ]
 
@@ -321,33 +321,33 @@ Operation = (
 )
 
 
-def get_name(operation: Operation) -> str:
-    """Return the operation's name, the value of its ``op``."""
+def get_operation_name(operation: Operation) -> str:
+    """Return the name of an operation, the value of its ``op``."""
     return str(operation.__struct_config__.tag)
 
 
-_DEEPEST_METADATA = 100
-_NAMED = ("cell", "cells")
-_POSITION = ("after", "before", "index", "at")
+_MAX_METADATA_DEPTH = 100
+_ADDRESS_FIELDS = ("cell", "cells")
+_POSITION_FIELDS = ("after", "before", "index", "at")
 
 
 def validate_operation(operation: Operation) -> None:
-    """Refuse what the types cannot: no notebook is needed to see that it is wrong.
+    """Check what the types cannot express and no notebook is needed for.
 
     Raises
     ------
     InvalidOperation
-        Without the operation's index, which the caller knows.
+        Without the operation's index, which the caller adds.
     """
     if isinstance(operation, Position):
-        _check_exactly_one(operation, _POSITION)
+        _check_exactly_one(operation, _POSITION_FIELDS)
     _check(operation)
     _check_expect(operation)
 
 
 @singledispatch
 def _check(_operation: Operation) -> None:
-    """Check what is particular to one operation; of most, the types say all."""
+    """Check what is specific to one operation; the default checks nothing."""
 
 
 @_check.register
@@ -359,11 +359,11 @@ def _(operation: Replace) -> None:
 
 @_check.register
 def _(operation: ReplaceText) -> None:
-    alone = (operation.old, operation.new, operation.all)
+    fields = (operation.old, operation.new, operation.all)
     if operation.edits is UNSET:
         complete = operation.old is not UNSET and operation.new is not UNSET
     else:
-        complete = all(field is UNSET for field in alone)
+        complete = all(field is UNSET for field in fields)
     if not complete:
         message = (
             "`replace_text` needs either `old` and `new`, and `all` if it is meant, or `edits`, a "
@@ -380,17 +380,17 @@ def _(operation: Insert) -> None:
 
 @_check.register
 def _(operation: Delete) -> None:
-    _check_exactly_one(operation, _NAMED)
+    _check_exactly_one(operation, _ADDRESS_FIELDS)
 
 
 @_check.register
 def _(operation: Move) -> None:
-    _check_exactly_one(operation, _NAMED)
+    _check_exactly_one(operation, _ADDRESS_FIELDS)
 
 
 @_check.register
 def _(operation: ClearOutputs) -> None:
-    _check_exactly_one(operation, (*_NAMED, "all"))
+    _check_exactly_one(operation, (*_ADDRESS_FIELDS, "all"))
     if operation.all is False:
         message = "`all` of `clear_outputs` can only be true; leave it out otherwise."
         raise InvalidOperation(message)
@@ -409,12 +409,12 @@ def _(operation: RemoveEntry) -> None:
 
 
 def _check_exactly_one(operation: Operation | Position, names: Sequence[str]) -> None:
-    given = [name for name in names if getattr(operation, name) is not UNSET]
-    if len(given) != 1:
+    set_names = [name for name in names if getattr(operation, name) is not UNSET]
+    if len(set_names) != 1:
         choice = ", ".join(f"`{name}`" for name in names[:-1])
         message = (
-            f"`{get_name(operation)}` needs exactly one of {choice} and `{names[-1]}`; "  # type: ignore[arg-type]
-            f"found {' and '.join(f'`{name}`' for name in given) or 'none'}."
+            f"`{get_operation_name(operation)}` needs exactly one of {choice} and `{names[-1]}`; "  # type: ignore[arg-type]
+            f"found {' and '.join(f'`{name}`' for name in set_names) or 'none'}."
         )
         raise InvalidOperation(message)
 
@@ -432,26 +432,26 @@ def _check_expect(operation: Operation) -> None:
 
 
 def validate_metadata(field: str, value: Any) -> None:
-    """Refuse ``trusted`` at any depth, which only the server's notary gives, and too much depth.
+    """Refuse ``trusted`` at any depth, which only the server may set, and too much depth.
 
     Parameters
     ----------
     field
-        What the request calls it.
+        The name of the field in the request.
     value
-        What is to become metadata.
+        The new metadata.
 
     Raises
     ------
     InvalidOperation
-        Without the operation's index, which the caller knows.
+        Without the operation's index, which the caller adds.
     """
     pending = [(value, 1)]
     while pending:
         item, depth = pending.pop()
-        if depth > _DEEPEST_METADATA:
+        if depth > _MAX_METADATA_DEPTH:
             message = (
-                f"`{field}` is nested more than {_DEEPEST_METADATA} levels deep; Jupyter "
+                f"`{field}` is nested more than {_MAX_METADATA_DEPTH} levels deep; Jupyter "
                 "could not open such a notebook."
             )
             raise InvalidOperation(message)

@@ -1,4 +1,4 @@
-"""The outputs and attachments of cells, as texts that can be read and as data that can be shown."""
+"""Outputs and attachments of cells, as readable text and as data."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import msgspec
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Cell
 
-#: What stands for data that nobody can read: its type and its size.
+#: Replaces data that is not readable: its type and its size.
 Stub = dict[str, Any]
 
-#: Where the texts of an output stand: the object that has one, and its name there.
-Slot = tuple[dict[str, Any], str]
+#: A text of an output: the object that contains it, and the name of the member.
+TextField = tuple[dict[str, Any], str]
 
 _PLAIN = "text/plain"
-# Control sequences, operating system commands with their end, and single escapes (ECMA-48). None
-# of the repeated parts can match what follows them, so that the time is linear.
+# Control sequences, operating system commands with their end, and single escapes (ECMA-48). No
+# repeated part can match what follows it, so that matching takes linear time.
 _ANSI = re.compile(
     "\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|[ -/]+[0-~]|[0-Z\\\\^-~])"
 )
@@ -29,12 +29,12 @@ _TEXTUAL_SUFFIXES = ("+json", "+xml")
 
 
 def strip_ansi(text: str) -> str:
-    """Remove the escapes that colour a terminal."""
+    """Remove the escape sequences for terminal colours."""
     return _ANSI.sub("", text) if "\x1b" in text else text
 
 
 def list_output_spans(cell: Cell) -> list[json_spans.Span]:
-    """Return where each output of a cell stands; none if it has no array of them."""
+    """Return the span of each output of a cell; empty if `outputs` is not an array."""
     member = cell.members.get("outputs")
     if member is None or not json_spans.is_array(cell.text, member.value):
         return []
@@ -42,9 +42,9 @@ def list_output_spans(cell: Cell) -> list[json_spans.Span]:
 
 
 def read_outputs(cell: Cell) -> Iterator[dict[str, Any]]:
-    """Read a cell's outputs as they are kept, their lines joined.
+    """Yield the outputs of a cell as in the file, with lists of lines joined.
 
-    What is no object is shown as an output without a type.
+    A value that is not an object becomes an output without a type.
     """
     for span in list_output_spans(cell):
         value = json_spans.decode(cell.text, span)
@@ -52,30 +52,30 @@ def read_outputs(cell: Cell) -> Iterator[dict[str, Any]]:
 
 
 def to_readable(output: dict[str, Any]) -> dict[str, Any]:
-    """Return what can be read of an output: texts without ANSI escapes, a stub for all else."""
+    """Return the readable form of an output: texts without ANSI escapes, stubs for other data."""
     kind = output.get("output_type")
-    shown: dict[str, Any] = {"output_type": kind if isinstance(kind, str) else "unknown"}
+    readable: dict[str, Any] = {"output_type": kind if isinstance(kind, str) else "unknown"}
     for name in ("name", "text", "ename", "evalue"):
         if isinstance(output.get(name), str):
-            shown[name] = strip_ansi(output[name])
+            readable[name] = strip_ansi(output[name])
     traceback = output.get("traceback")
     if isinstance(traceback, list):
-        shown["traceback"] = strip_ansi("\n".join(map(str, traceback)))
+        readable["traceback"] = strip_ansi("\n".join(map(str, traceback)))
     if isinstance(output.get("execution_count"), int):
-        shown["execution_count"] = output["execution_count"]
+        readable["execution_count"] = output["execution_count"]
     data = output.get("data")
     if isinstance(data, dict):
-        shown["data"] = {
+        readable["data"] = {
             mime: strip_ansi(value)
             if mime == _PLAIN and isinstance(value, str)
             else _build_stub(mime, value)
             for mime, value in data.items()
         }
-    return shown
+    return readable
 
 
-def list_texts(output: dict[str, Any]) -> Iterator[Slot]:
-    """Find the texts of a readable output."""
+def list_text_fields(output: dict[str, Any]) -> Iterator[TextField]:
+    """Yield the texts of a readable output."""
     for name in ("text", "ename", "evalue", "traceback"):
         if name in output:
             yield output, name
@@ -85,7 +85,7 @@ def list_texts(output: dict[str, Any]) -> Iterator[Slot]:
 
 
 def to_text(output: dict[str, Any]) -> str:
-    """Return a readable output as what a person would read of it."""
+    """Return the text of a readable output."""
     if "text" in output:
         return str(output["text"])
     if output.get("traceback"):
@@ -96,34 +96,34 @@ def to_text(output: dict[str, Any]) -> str:
     return text if isinstance(text, str) else ""
 
 
-def read_attachments(cell: Cell, show: Callable[[str, Any], Any]) -> dict[str, dict[str, Any]]:
-    """Read a cell's attachments: for each name its data by type, each shown in some way."""
-    found = cell.read_value("attachments")
-    if not isinstance(found, dict):
+def read_attachments(cell: Cell, render: Callable[[str, Any], Any]) -> dict[str, dict[str, Any]]:
+    """Return a cell's attachments by name and type, each rendered by a function."""
+    attachments = cell.read_value("attachments")
+    if not isinstance(attachments, dict):
         return {}
     return {
-        name: {mime: show(mime, _join_lines(value)) for mime, value in bundle.items()}
-        for name, bundle in found.items()
+        name: {mime: render(mime, _join_lines(value)) for mime, value in bundle.items()}
+        for name, bundle in attachments.items()
         if isinstance(bundle, dict)
     }
 
 
 def summarize(mime: str, value: Any) -> Stub:
-    """Show data by its type and size."""
+    """Render data as its type and size."""
     return _build_stub(mime, value)
 
 
 def keep_data(_mime: str, value: Any) -> Any:
-    """Show the data itself."""
+    """Render data as it is."""
     return value
 
 
 def to_json(value: Any) -> str:
-    """Write a value as JSON, as a reply would."""
+    """Encode a value as JSON, as in a reply."""
     try:
         return msgspec.json.encode(value).decode()
     except UnicodeEncodeError:
-        # Lone surrogates, which JSON can say as escapes though UTF-8 cannot.
+        # Lone surrogates have JSON escapes but no UTF-8.
         return json.dumps(value)
 
 
@@ -132,7 +132,7 @@ def _build_stub(mime: str, value: Any) -> Stub:
 
 
 def _compute_size(mime: str, value: Any) -> int:
-    """Return the size of data in bytes; what is kept as base64 counts as what it stands for."""
+    """Return the size of data in bytes; for base64 the size of the decoded data."""
     if not isinstance(value, str):
         return len(to_json(value).encode("utf-8", "surrogatepass"))
     if mime.startswith(_TEXTUAL) or mime.endswith(_TEXTUAL_SUFFIXES):
@@ -148,7 +148,7 @@ def _join_output(output: dict[str, Any]) -> dict[str, Any]:
     data = joined.get("data")
     if isinstance(data, dict):
         joined["data"] = {
-            # A list is JSON's own in JSON, and lines everywhere else.
+            # In JSON data a list is a value; in all other types it is a list of lines.
             mime: value
             if mime == "application/json" or mime.endswith("+json")
             else _join_lines(value)
@@ -158,5 +158,5 @@ def _join_output(output: dict[str, Any]) -> dict[str, Any]:
 
 
 def _join_lines(value: Any) -> Any:
-    lines = isinstance(value, list) and all(isinstance(line, str) for line in value)
-    return "".join(value) if lines else value
+    is_list_of_lines = isinstance(value, list) and all(isinstance(line, str) for line in value)
+    return "".join(value) if is_list_of_lines else value

@@ -1,4 +1,4 @@
-"""Reading the body of a request, in one way only."""
+"""Decode the body of a request; a body that parsers could read differently is refused."""
 
 from __future__ import annotations
 
@@ -12,40 +12,40 @@ import msgspec
 
 from jupyter_nbedit.errors import InvalidOperation, InvalidRequest
 
-Body = TypeVar("Body", bound=msgspec.Struct)
+BodyType = TypeVar("BodyType", bound=msgspec.Struct)
 
 _OPERATION = re.compile(r"`\$\.operations\[(\d+)\]")
-_SHOWN = 100
-# An escape of a JSON text; a backslash that is escaped itself begins none.
+_MAX_SHOWN_CHARACTERS = 100
+# An escape of a JSON text; an escaped backslash starts no other escape.
 _ESCAPE = re.compile(rb"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 _ESCAPE_BYTES = len(rb"\ud800")
 _HIGH_SURROGATES, _LOW_SURROGATES = range(0xD800, 0xDC00), range(0xDC00, 0xE000)
 
 
-def decode_body(body: bytes, form: type[Body], *, is_lenient: bool = False) -> Body:
-    """Read a body.
+def decode_body(body: bytes, form: type[BodyType], *, is_lenient: bool = False) -> BodyType:
+    """Decode the body of a request.
 
     Parameters
     ----------
     body
-        As it was sent.
+        The bytes of the body.
     form
-        What it is decoded to.
+        The struct to decode into.
     is_lenient
-        Whether optional members may be null, which stands for leaving them out, and integers may
-        be written as texts or with a fraction of zero. Models that must send every member of a
-        schema send null, and others write numbers as texts.
+        Whether optional members may be null, which means absent, and integers may be strings or
+        have a fraction of zero. Models that must send every member of a schema send null, and some
+        write numbers as strings.
 
     Raises
     ------
     InvalidRequest, InvalidOperation
-        If it is not JSON, does not have the form, or can be read in two ways.
+        If the body is not JSON, does not have the form, or has a repeated member.
     """
     try:
         request = (
             _decode_lenient(body, form) if is_lenient else msgspec.json.decode(body, type=form)
         )
-        # What is JSON may still say the same thing twice; numbers are as long as they like.
+        # Valid JSON may still repeat a member. Numbers stay strings here: they may have any length.
         json.loads(body, object_pairs_hook=_check_single, parse_int=str, parse_float=str)
     except msgspec.ValidationError as error:
         operation = _OPERATION.search(str(error))
@@ -54,35 +54,35 @@ def decode_body(body: bytes, form: type[Body], *, is_lenient: bool = False) -> B
             raise InvalidRequest(message) from None
         raise InvalidOperation(message, operation=int(operation[1])) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        if (place := _find_lone_surrogate(body)) is not None:
+        if (position := _find_lone_surrogate(body)) is not None:
             message = (
-                f"The request's body is not JSON that can be read (RFC 8259, 8.2): "
-                f"`{body[place : place + 6].decode()}` at byte {place} is one half of a surrogate "
-                "pair without the other half, and stands for no character. Send both halves, or "
-                "leave it out."
+                "The request's body is not JSON that can be read (RFC 8259, 8.2): "
+                f"`{body[position : position + 6].decode()}` at byte {position} is one half of a "
+                "surrogate pair without the other half, and stands for no character. Send both "
+                "halves, or leave it out."
             )
-            raise InvalidRequest(message, byte=place) from None
+            raise InvalidRequest(message, byte=position) from None
         message = f"The request's body is not JSON as RFC 8259 has it: {error}."
         raise InvalidRequest(message) from None
     return request
 
 
-def _decode_lenient(body: bytes, form: type[Body]) -> Body:
-    given = msgspec.json.decode(body)
-    if isinstance(given, dict):
+def _decode_lenient(body: bytes, form: type[BodyType]) -> BodyType:
+    value = msgspec.json.decode(body)
+    if isinstance(value, dict):
         optional = {
             field.encode_name for field in msgspec.structs.fields(form) if not field.required
         }
-        given = {
-            name: value
-            for name, value in given.items()
-            if value is not None or name not in optional
+        value = {
+            name: member_value
+            for name, member_value in value.items()
+            if member_value is not None or name not in optional
         }
-    return msgspec.convert(given, form, strict=False)
+    return msgspec.convert(value, form, strict=False)
 
 
 def _find_lone_surrogate(body: bytes) -> int | None:
-    """Return where the first escape stands that is half of a surrogate pair without the other."""
+    """Return the position of the first escape that is only half of a surrogate pair."""
     high = None
     for escape in _ESCAPE.finditer(body):
         unit = int(escape[1] or b"0", 16)
@@ -100,9 +100,9 @@ def _check_single(members: Sequence[tuple[str, Any]]) -> None:
     counts = Counter(name for name, _ in members)
     if len(counts) == len(members):
         return
-    twice = next(name for name, count in counts.items() if count > 1)
+    repeated_name = next(name for name, count in counts.items() if count > 1)
     message = (
-        f"An object in the request has {twice[:_SHOWN]!r} more than once, and programs disagree "
-        "about which of them counts. Send it once."
+        f"An object in the request has {repeated_name[:_MAX_SHOWN_CHARACTERS]!r} more than once, "
+        "and programs disagree about which of them counts. Send it once."
     )
     raise InvalidRequest(message)

@@ -1,7 +1,7 @@
-"""Find lines in a notebook: in sources, outputs and tags.
+"""Search the lines of a notebook: sources, outputs and tags.
 
-Each text is searched line by line, and a line is found once, however often it matches. The engine
-is RE2: its time grows with the text alone, whatever the expression.
+Each text is searched line by line; a line is one hit, however often it matches. The engine is RE2,
+whose time is linear in the text for every expression.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from jupyter_nbedit.notebook.graphemes import find_grapheme_boundary
 from jupyter_nbedit.notebook.outputs import read_outputs, to_readable, to_text
 
 Scope = Literal["sources", "markdown", "outputs", "tags"]
-Where = Literal["source", "outputs", "tags"]
+HitLocation = Literal["source", "outputs", "tags"]
 
-_WHERES: tuple[Where, ...] = ("source", "outputs", "tags")
+_LOCATIONS: tuple[HitLocation, ...] = ("source", "outputs", "tags")
 _LONGEST_TEXT = 300
 _BEFORE_THE_MATCH = 60
-# RE2 keeps within the first; the second bounds the time that a byte of text may take.
+# RE2's memory is limited to the first; the second bounds the time for a byte of text.
 _MOST_MEMORY = 1 << 20
 _LARGEST_PROGRAM = 4000
-# So much is searched between two looks at the clock, unless a single line is longer.
+# So much is searched before the caller can check its deadline, except for longer lines.
 _SLICE_BYTES = 1 << 16
 _CONTINUATION = bytes(range(0x80, 0xC0))
 
@@ -37,7 +37,7 @@ _Natural = Annotated[int, Meta(ge=0)]
 
 
 class SearchPosition(NamedTuple):
-    """A line of a notebook; places are in the order of searching."""
+    """A line of a notebook; positions compare in the order of searching."""
 
     cell: _Natural
     where: _Natural
@@ -46,42 +46,42 @@ class SearchPosition(NamedTuple):
 
 
 class Hit(msgspec.Struct, frozen=True, kw_only=True):
-    """A line that was found."""
+    """A line that contains a match."""
 
     path: str
-    cell_id: Annotated[str | None, Meta(description="Null where the file has none.")]
+    cell_id: Annotated[str | None, Meta(description="Null if the file has none.")]
     index: int
     cell_type: str
-    where: Where
+    where: HitLocation
     output: (
         Annotated[int, Meta(ge=0, description="The output's index within its cell.")] | UnsetType
     ) = UNSET
     line: Annotated[int, Meta(ge=1, description="The line of the source, the output or the tag.")]
-    column: Annotated[int, Meta(ge=1, description="Where in the line the first match begins.")]
-    length: Annotated[int, Meta(ge=0, description="How many characters it has.")]
+    column: Annotated[int, Meta(ge=1, description="The column of the first match.")]
+    length: Annotated[int, Meta(ge=0, description="The length of the match in characters.")]
     text: Annotated[
         str,
-        Meta(description="The line; of a long one up to 300 characters, the match's begin in it."),
+        Meta(description="The line; of a long line up to 300 characters, with the match's start."),
     ]
     text_column: (
-        Annotated[int, Meta(ge=1, description="Where in the line `text` begins, if not at 1.")]
+        Annotated[int, Meta(ge=1, description="The column at which `text` begins, if not 1.")]
         | UnsetType
     ) = UNSET
 
 
 @dataclass(frozen=True)
 class Query:
-    """What is searched for, and where.
+    """What to search, and where.
 
     Parameters
     ----------
     pattern
-        What `literal` or `regex` gave.
+        From `compile_literal` or `compile_regex`.
     scopes
-        Which texts: the sources of all cells, those of Markdown cells, what can be read of the
-        outputs of code cells, tags.
+        Which texts: sources of all cells, sources of Markdown cells, readable outputs of code
+        cells, tags.
     cell_type
-        Only in cells of this type, if it is not None.
+        Search only cells of this type; None for all.
     """
 
     pattern: Any
@@ -90,28 +90,28 @@ class Query:
 
 
 def compile_literal(text: str, *, ignore_case: bool) -> Any:
-    """Compile a text that is searched for as it is.
+    """Compile a text that must match exactly.
 
     Raises
     ------
     InvalidRequest
-        If it has several lines, or characters that are none.
+        If it has several lines or lone surrogates.
     """
     if "\n" in text:
         message = "`query` has several lines, and lines are searched one by one; send one of them."
         raise InvalidRequest(message)
-    return _compile("query", text, ignore_case=ignore_case, as_it_is=True)
+    return _compile("query", text, ignore_case=ignore_case, is_literal=True)
 
 
 def compile_regex(expression: str, *, ignore_case: bool) -> Any:
-    """Compile a regular expression in RE2's syntax; ``^`` and ``$`` are a line's begin and end.
+    """Compile a regular expression in RE2's syntax; ``^`` and ``$`` match at line ends.
 
     Raises
     ------
     InvalidRequest
-        If it is none, or too large.
+        If it is invalid or too large.
     """
-    pattern = _compile("regex", f"(?m){expression}", ignore_case=ignore_case, as_it_is=False)
+    pattern = _compile("regex", f"(?m){expression}", ignore_case=ignore_case, is_literal=False)
     if pattern.programsize > _LARGEST_PROGRAM:
         message = (
             f"`regex` is too large: as a program it has {pattern.programsize} steps, more than "
@@ -121,9 +121,9 @@ def compile_regex(expression: str, *, ignore_case: bool) -> Any:
     return pattern
 
 
-def _compile(name: str, text: str, *, ignore_case: bool, as_it_is: bool) -> Any:
+def _compile(name: str, text: str, *, ignore_case: bool, is_literal: bool) -> Any:
     options = re2.Options()
-    options.literal = as_it_is
+    options.literal = is_literal
     options.case_sensitive = not ignore_case
     options.max_mem = _MOST_MEMORY
     options.never_nl = True
@@ -135,43 +135,46 @@ def _compile(name: str, text: str, *, ignore_case: bool, as_it_is: bool) -> Any:
         message = f"`{name}` has lone surrogates, which no text has as characters."
         raise InvalidRequest(message) from None
     except re2.error as error:
-        why = error.args[0]
-        found = why.decode(errors="replace").replace(text, text.removeprefix("(?m)"))
-        message = f"`{name}` is no regular expression in the syntax of RE2: {found[:200]}."
+        reason = error.args[0]
+        error_text = reason.decode(errors="replace").replace(text, text.removeprefix("(?m)"))
+        message = f"`{name}` is no regular expression in the syntax of RE2: {error_text[:200]}."
         raise InvalidRequest(message) from None
 
 
-def find(
-    path: str, document: Document, query: Query, after: SearchPosition | None
+def search_notebook(
+    path: str, document: Document, query: Query, previous: SearchPosition | None
 ) -> Iterator[tuple[SearchPosition, Hit | None]]:
-    """Search a notebook, from a place on.
+    """Search a notebook from a position on.
 
     Yields
     ------
-    Up to which place, inclusively, it is searched; with the hit there, if there is one.
+    The position up to which it is searched, inclusive, with the hit at this position or None.
 
     Raises
     ------
     InvalidNotebook
         If a cell cannot be read.
     """
-    first = 0 if after is None else after.cell + (after.where == len(_WHERES))
+    first = 0 if previous is None else previous.cell + (previous.where == len(_LOCATIONS))
     for index in range(first, len(document)):
         cell = document.get_cell(index)
         if query.cell_type in {None, cell.cell_type}:
             for where, number, text in _iterate_texts(cell, query.scopes):
                 begin = SearchPosition(index, where, number, 0)
-                skipped = 0 if after is None else _count_lines_before(begin, after)
-                if skipped is None:
+                skipped_lines = 0 if previous is None else _count_lines_before(begin, previous)
+                if skipped_lines is None:
                     continue
-                for line, match in _iterate_matches(query.pattern, text, skipped):
-                    place = begin._replace(line=line)
-                    yield place, None if match is None else _build_hit(path, cell, place, match)
-        yield SearchPosition(index, len(_WHERES), 0, 0), None
+                for line, match in _iterate_matches(query.pattern, text, skipped_lines):
+                    position = begin._replace(line=line)
+                    yield (
+                        position,
+                        None if match is None else _build_hit(path, cell, position, match),
+                    )
+        yield SearchPosition(index, len(_LOCATIONS), 0, 0), None
 
 
 def _iterate_texts(cell: Cell, scopes: frozenset[Scope]) -> Iterator[tuple[int, int, str]]:
-    """Yield the texts of a cell that are searched: where each stands, its number there, itself."""
+    """Yield the texts of a cell to search: index of the location, number, and text."""
     if "sources" in scopes or ("markdown" in scopes and cell.cell_type == "markdown"):
         yield 0, 0, cell.source
     if "outputs" in scopes and cell.cell_type == "code":
@@ -184,11 +187,11 @@ def _iterate_texts(cell: Cell, scopes: frozenset[Scope]) -> Iterator[tuple[int, 
                 yield 2, number, tag
 
 
-def _count_lines_before(begin: SearchPosition, after: SearchPosition) -> int | None:
-    """Return how many lines of a text are not searched again; None if none is left."""
-    if begin[:3] > after[:3]:
+def _count_lines_before(begin: SearchPosition, previous: SearchPosition) -> int | None:
+    """Return how many lines of a text were already searched; None if all of them."""
+    if begin[:3] > previous[:3]:
         return 0
-    return after.line if begin[:3] == after[:3] else None
+    return previous.line if begin[:3] == previous[:3] else None
 
 
 class _Match(NamedTuple):
@@ -197,72 +200,72 @@ class _Match(NamedTuple):
     length: int
 
 
-def _iterate_matches(pattern: Any, text: str, skipped: int) -> Iterator[tuple[int, _Match | None]]:
+def _iterate_matches(
+    pattern: Any, text: str, skipped_lines: int
+) -> Iterator[tuple[int, _Match | None]]:
     """Search a text line by line.
 
-    Yields
-    ------
-    The number of a line and its first match; or of the last line of a slice, and None.
+    Yields line number and first match for each hit, and the last line of each slice with None.
     """
-    # What has no UTF-8 becomes bytes that no character of an expression matches.
+    # Lone surrogates become bytes that no character of an expression matches.
     data = text.replace("\r\n", "\n").removesuffix("\n").encode("utf-8", "surrogatepass")
-    at, line = _find_line_start(data, skipped), skipped + 1
-    while text and at is not None:
-        stop = data.find(b"\n", at + _SLICE_BYTES)
+    position, line = _find_line_start(data, skipped_lines), skipped_lines + 1
+    while text and position is not None:
+        stop = data.find(b"\n", position + _SLICE_BYTES)
         stop = len(data) if stop < 0 else stop
-        while at <= stop and (match := pattern.search(data, at, stop)) is not None:
+        while position <= stop and (match := pattern.search(data, position, stop)) is not None:
             start, end = match.span()
-            line += data.count(b"\n", at, start)
+            line += data.count(b"\n", position, start)
             begin = data.rfind(b"\n", 0, start) + 1
-            until = data.find(b"\n", start)
-            until = len(data) if until < 0 else until
+            line_end = data.find(b"\n", start)
+            line_end = len(data) if line_end < 0 else line_end
             yield (
                 line,
                 _Match(
-                    data[begin:until].decode("utf-8", "surrogatepass"),
+                    data[begin:line_end].decode("utf-8", "surrogatepass"),
                     _count_characters(data[begin:start]) + 1,
                     _count_characters(data[start:end]),
                 ),
             )
-            at, line = until + 1, line + 1
-        if at <= stop:
-            line += data.count(b"\n", at, stop) + 1
+            position, line = line_end + 1, line + 1
+        if position <= stop:
+            line += data.count(b"\n", position, stop) + 1
         yield line - 1, None
-        at = max(at, stop + 1)
-        if at > len(data):
+        position = max(position, stop + 1)
+        if position > len(data):
             return
 
 
-def _find_line_start(data: bytes, skipped: int) -> int | None:
-    """Find where a line begins; None if there are not so many."""
-    at = 0
-    for _ in range(skipped):
-        at = data.find(b"\n", at) + 1
-        if at == 0:
+def _find_line_start(data: bytes, line_count: int) -> int | None:
+    """Return where the line after so many lines begins; None if there are fewer."""
+    position = 0
+    for _ in range(line_count):
+        position = data.find(b"\n", position) + 1
+        if position == 0:
             return None
-    return at
+    return position
 
 
 def _count_characters(data: bytes) -> int:
     return len(data.translate(None, _CONTINUATION))
 
 
-def _build_hit(path: str, cell: Cell, place: SearchPosition, match: _Match) -> Hit:
+def _build_hit(path: str, cell: Cell, position: SearchPosition, match: _Match) -> Hit:
     line = match.line
     start = 0
     if len(line) > _LONGEST_TEXT:
         start = find_grapheme_boundary(line, max(0, match.column - 1 - _BEFORE_THE_MATCH))
         line = line[start:]
         line = line[: find_grapheme_boundary(line, _LONGEST_TEXT)]
-    where = _WHERES[place.where]
+    location = _LOCATIONS[position.where]
     return Hit(
         path=path,
         cell_id=cell.id,
         index=cell.index,
         cell_type=cell.cell_type,
-        where=where,
-        output=place.text if where == "outputs" else UNSET,
-        line=place.line,
+        where=location,
+        output=position.text if location == "outputs" else UNSET,
+        line=position.line,
         column=match.column,
         length=match.length,
         text=line,

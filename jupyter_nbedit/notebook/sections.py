@@ -1,12 +1,12 @@
 """Headings and their sections, in Markdown texts and in notebooks.
 
 A section begins with a heading and ends before the next heading of the same or a higher level. A
-heading may be written either way Markdown has, with ``#`` or with a line under it, and may stand
-anywhere in a text or in a Markdown cell: a section begins at its heading and not at the cell's
-first line, and may end within a cell.
+heading may have either form of Markdown, with ``#`` or underlined, and may be anywhere in a text or
+in a Markdown cell: a section begins at its heading, not at the start of the cell, and may end
+within a cell.
 
-A section's name is what its heading says, exactly, with the markup in it or without; ``#`` before
-it say the level.
+The name of a section is the exact text of its heading, with or without markup; a prefix of ``#``
+gives the level.
 """
 
 from __future__ import annotations
@@ -39,21 +39,20 @@ class NotebookSection:
     Parameters
     ----------
     heading
-        What it begins with, and where in its cell.
+        Its heading, with the position in its cell.
     cells
-        The indexes of all cells of which at least a part belongs to it; the heading is in the
-        first.
-    ends_within
-        Whether the last of them goes on with another section.
+        The indexes of all cells that contain a part of it; the first contains the heading.
+    ends_within_cell
+        Whether the last of these cells continues with another section.
     """
 
     heading: Heading
     cells: range
-    ends_within: bool
+    ends_within_cell: bool
 
 
 def check_section_name(name: str) -> None:
-    """Check that a name of a section is not too long.
+    """Check that the name of a section is not too long.
 
     Raises
     ------
@@ -70,12 +69,12 @@ def check_section_name(name: str) -> None:
 
 
 def list_text_headings(text: str) -> list[Heading]:
-    """List the headings of a Markdown text; front matter has none."""
+    """Return the headings of a Markdown text; front matter has none."""
     return blocks.list_headings(text, _find_front_matter_end(text))
 
 
 def _find_front_matter_end(text: str) -> int:
-    """Return where the front matter of a Markdown text ends; 0 if it has none."""
+    """Return the end of the front matter of a Markdown text; 0 if it has none."""
     start = len(blocks.BYTE_ORDER_MARK) if text.startswith(blocks.BYTE_ORDER_MARK) else 0
     stop = _find_line_end(text, start)
     if not text.startswith("---", start) or text[start:stop].rstrip(_WHITE_OR_BREAK) != "---":
@@ -103,34 +102,34 @@ def read(text: str, name: str) -> str:
     AmbiguousSection
         With the headings that have the name.
     """
-    cut, section = _find_section(text, name)
-    return cut.read(section)
+    section_text, section = _find_section(text, name)
+    return section_text.read(section)
 
 
 def append(text: str, name: str, content: str) -> str:
-    """Put content at the end of a section of a Markdown text.
+    """Append content to a section of a Markdown text.
 
     Raises
     ------
     SectionNotFound, AmbiguousSection
         As `read` does.
     """
-    cut, section = _find_section(text, name)
-    cut.append(section, content)
-    return cut.text
+    section_text, section = _find_section(text, name)
+    section_text.append(section, content)
+    return section_text.text
 
 
 def replace(text: str, name: str, content: str) -> str:
-    """Replace all of a section of a Markdown text but its heading.
+    """Replace a section of a Markdown text except its heading.
 
     Raises
     ------
     SectionNotFound, AmbiguousSection
         As `read` does.
     """
-    cut, section = _find_section(text, name)
-    cut.replace(section, content)
-    return cut.text
+    section_text, section = _find_section(text, name)
+    section_text.replace(section, content)
+    return section_text.text
 
 
 def remove_entry(text: str, name: str, match: str) -> tuple[str, list[str]]:
@@ -138,32 +137,33 @@ def remove_entry(text: str, name: str, match: str) -> tuple[str, list[str]]:
 
     Returns
     -------
-    tuple
-        The text without them, and what each of them said.
+    The new text, and the texts of the removed items.
 
     Raises
     ------
     SectionNotFound, AmbiguousSection
         As `read` does.
     TextMismatch
-        If no item does.
+        If no item contains the text.
     """
-    cut, section = _find_section(text, name)
-    removed = cut.remove_entries(section, match)
-    if not removed:
+    section_text, section = _find_section(text, name)
+    removed_texts = section_text.remove_entries(section, match)
+    if not removed_texts:
         raise build_no_entry_error(name, match)
-    return cut.text, removed
+    return section_text.text, removed_texts
 
 
 def _find_section(text: str, name: str) -> tuple[SectionText, range]:
-    found = list_text_headings(text)
-    heading = found[Names(found).find(name, lambda position: _describe_heading(found[position]))]
-    cut = SectionText(text, found)
-    return cut, cut.find(heading.level, heading.raw)
+    headings = list_text_headings(text)
+    heading = headings[
+        SectionNames(headings).find(name, lambda position: _describe_heading(headings[position]))
+    ]
+    section_text = SectionText(text, headings)
+    return section_text, section_text.find(heading.level, heading.raw)
 
 
 def build_no_entry_error(name: str, match: str) -> TextMismatch:
-    """Return the error that no list item of a section contains a text."""
+    """Return the error for a section without a list item that contains a text."""
     message = (
         f"No list item in the section {name!r} contains {match!r}. Read the section and give a "
         "part of what the item says; upper and lower case do not matter."
@@ -172,7 +172,7 @@ def build_no_entry_error(name: str, match: str) -> TextMismatch:
 
 
 class Outline:
-    """The headings of a notebook, found once for all who ask.
+    """The headings of a notebook, parsed once for all operations of a batch.
 
     Raises
     ------
@@ -183,19 +183,19 @@ class Outline:
     def __init__(self, document: Document) -> None:
         self._document = document
         self.headings: list[tuple[int, Heading]] = []
-        # The positions of the headings with nothing but blank lines before them in their cell.
+        # The headings that follow only blank lines in their cell.
         self._is_first: set[int] = set()
-        for index, (_, cell_type) in enumerate(document.heads):
+        for index, (_, cell_type) in enumerate(document.headers):
             if cell_type != "markdown":
                 continue
             source = document.get_cell(index).source
-            found = blocks.list_headings(source)
-            if found and not source[: found[0].start].strip():
+            headings = blocks.list_headings(source)
+            if headings and not source[: headings[0].start].strip():
                 self._is_first.add(len(self.headings))
-            self.headings += [(index, heading) for heading in found]
-        only = [heading for _, heading in self.headings]
-        self._names = Names(only)
-        self._ends = find_section_ends(only)
+            self.headings += [(index, heading) for heading in headings]
+        all_headings = [heading for _, heading in self.headings]
+        self._names = SectionNames(all_headings)
+        self._ends = find_section_ends(all_headings)
 
     def find_section(self, name: str) -> NotebookSection:
         """Find a section.
@@ -211,17 +211,19 @@ class Outline:
         cell, heading = self.headings[position]
         end = self._ends[position]
         if end == len(self.headings):
-            return NotebookSection(heading, range(cell, len(self._document)), ends_within=False)
+            return NotebookSection(
+                heading, range(cell, len(self._document)), ends_within_cell=False
+            )
         index = self.headings[end][0]
-        # Blank lines before a heading are no part of a section that anybody could see.
-        within = index == cell or end not in self._is_first
-        return NotebookSection(heading, range(cell, index + within), within)
+        # Blank lines before a heading are not a visible part of a section.
+        ends_within_cell = index == cell or end not in self._is_first
+        return NotebookSection(heading, range(cell, index + ends_within_cell), ends_within_cell)
 
     def _describe_section(self, position: int) -> dict[str, Any]:
         index, heading = self.headings[position]
         return {
             **_describe_heading(heading),
-            "cell_id": self._document.heads[index][0],
+            "cell_id": self._document.headers[index][0],
             "index": index,
         }
 
@@ -230,13 +232,13 @@ def _describe_heading(heading: Heading) -> dict[str, Any]:
     return {"level": heading.level, "text": heading.text, "line": heading.line}
 
 
-class Names:
-    """Which headings have which name.
+class SectionNames:
+    """Finds headings by name.
 
     Parameters
     ----------
     headings
-        All there are.
+        All headings.
     """
 
     def __init__(self, headings: Sequence[Heading]) -> None:
@@ -244,29 +246,29 @@ class Names:
 
     @cached_property
     def _by_raw(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
+        positions: dict[str, list[int]] = {}
         for position, heading in enumerate(self._headings):
-            found.setdefault(heading.raw, []).append(position)
-        return found
+            positions.setdefault(heading.raw, []).append(position)
+        return positions
 
     @cached_property
     def _by_text(self) -> dict[tuple[int | None, str], list[int]]:
-        """The positions by level and text, and by text alone."""
-        found: dict[tuple[int | None, str], list[int]] = {}
+        """The indexes of headings by level and text, and by text alone."""
+        positions: dict[tuple[int | None, str], list[int]] = {}
         for position, heading in enumerate(self._headings):
             for level in (None, heading.level):
-                found.setdefault((level, heading.text), []).append(position)
-        return found
+                positions.setdefault((level, heading.text), []).append(position)
+        return positions
 
-    def find(self, name: str, shown: Callable[[int], dict[str, Any]]) -> int:
-        """Return the position of the only heading that has a name.
+    def find(self, name: str, describe: Callable[[int], dict[str, Any]]) -> int:
+        """Return the index of the only heading with a name.
 
         Parameters
         ----------
         name
-            Its text as written or without markup, with `#` before it to say the level.
-        shown
-            Returns what is said of a heading where the name is refused.
+            Its text with or without markup; a prefix of `#` gives the level.
+        describe
+            Returns the description of a heading for an error.
 
         Raises
         ------
@@ -275,18 +277,18 @@ class Names:
         SectionNotFound, AmbiguousSection
         """
         check_section_name(name)
-        chosen = self._by_raw.get(name.strip(), [])
-        if not chosen:
+        positions = self._by_raw.get(name.strip(), [])
+        if not positions:
             level, text = _split_level(name)
-            chosen = self._by_text.get((level, to_plain_text(text)), [])
-        if len(chosen) == 1:
-            return chosen[0]
-        if chosen:
+            positions = self._by_text.get((level, to_plain_text(text)), [])
+        if len(positions) == 1:
+            return positions[0]
+        if positions:
             message = (
-                f"{len(chosen)} headings say {name!r}. Write `#` before the name to say the level, "
-                "or name the cells themselves."
+                f"{len(positions)} headings say {name!r}. Write `#` before the name to say the "
+                "level, or name the cells themselves."
             )
-            candidates = [shown(position) for position in chosen[:_SHOWN_HEADINGS]]
+            candidates = [describe(position) for position in positions[:_SHOWN_HEADINGS]]
             raise AmbiguousSection(message, section=name, candidates=candidates)
         message = (
             f"No heading says {name!r}. Use the text of a heading in the outline, exactly as it is "
@@ -296,13 +298,13 @@ class Names:
         raise SectionNotFound(
             message,
             section=name,
-            outline=[shown(position) for position in range(min(total, _SHOWN_HEADINGS))],
+            outline=[describe(position) for position in range(min(total, _SHOWN_HEADINGS))],
             total_headings=total,
         )
 
 
 def _split_level(name: str) -> tuple[int | None, str]:
-    """Read a name that begins with the level: as many `#` as it is, and a space."""
+    """Split a name into the level, given by `#` and a space, and the text."""
     stripped = name.lstrip(_WHITE)
     text = stripped.lstrip("#")
     level = len(stripped) - len(text)

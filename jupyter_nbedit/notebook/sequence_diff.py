@@ -1,10 +1,10 @@
-"""Which items of one sequence are those of another, in time that grows with their length alone.
+"""Differences of two sequences of strings, in time linear in their length.
 
 ``difflib`` finds good alignments, but takes quadratic time for some texts and cubic time for
-others, such as many equal lines. It is asked only where an upper bound of its steps is within a
-limit. Longer sequences are first cut at what they have in common at their ends and at the items
-that both have exactly once, in the order of most of them. What lies between and is still too much
-counts as different.
+others, such as many equal lines. It is used only where an upper bound of its steps is within a
+limit. Longer sequences are first trimmed at both ends and then split at the items that occur
+exactly once in both, in the order of the longest common subsequence of these items. A part that is
+still too long counts as different as a whole.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-# How many steps difflib may take: some, and some for each character.
+# The limit of difflib's steps: a constant, plus so many for each character.
 _STEPS = 20_000
 _STEPS_PER_CHARACTER = 20
 
 
 class Difference(NamedTuple):
-    """``old[start:stop]`` became ``new[new_start:new_stop]``; at least one of them has items."""
+    """``old[start:stop]`` became ``new[new_start:new_stop]``; not both ranges are empty."""
 
     start: int
     stop: int
@@ -30,29 +30,32 @@ class Difference(NamedTuple):
 
 
 def list_differences(old: Sequence[str], new: Sequence[str]) -> list[Difference]:
-    """List the differences of two sequences, in order and apart from each other."""
-    found: list[Difference] = []
-    whole = _trim(old, new, Difference(0, len(old), 0, len(new)))
+    """List the differences of two sequences, in order; no two are adjacent."""
+    differences: list[Difference] = []
+    trimmed = _trim(old, new, Difference(0, len(old), 0, len(new)))
     limit = _STEPS + _STEPS_PER_CHARACTER * (sum(map(len, old)) + sum(map(len, new)))
-    for part in _refine(old, new, whole, limit):
-        if found and (found[-1].stop, found[-1].new_stop) == (part.start, part.new_start):
-            part = found.pop()._replace(stop=part.stop, new_stop=part.new_stop)  # noqa: PLW2901
-        found.append(part)
-    return found
+    for part in _refine(old, new, trimmed, limit):
+        if differences and (differences[-1].stop, differences[-1].new_stop) == (
+            part.start,
+            part.new_start,
+        ):
+            part = differences.pop()._replace(stop=part.stop, new_stop=part.new_stop)  # noqa: PLW2901
+        differences.append(part)
+    return differences
 
 
 def compute_similarity(old: Counter[str], new: Counter[str]) -> float:
-    """Return the share of items, 0 to 1, that two collections have in common."""
+    """Return the share of items that two collections have in common, 0 to 1."""
     total = old.total() + new.total()
     return 2 * (old & new).total() / total if total else 1.0
 
 
-def count_common_start(one: Sequence[str], other: Sequence[str]) -> int:
-    """Count how many items two sequences have in common at their beginning."""
-    low, high = 0, min(len(one), len(other))
+def count_common_start(first: Sequence[str], second: Sequence[str]) -> int:
+    """Return how many items two sequences have in common at their start."""
+    low, high = 0, min(len(first), len(second))
     while low < high:
         middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
+        if first[low:middle] == second[low:middle]:
             low = middle
         else:
             high = middle - 1
@@ -60,13 +63,13 @@ def count_common_start(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def _refine(
-    old: Sequence[str], new: Sequence[str], whole: Difference, limit: int
+    old: Sequence[str], new: Sequence[str], difference: Difference, limit: int
 ) -> Iterator[Difference]:
-    steps = _count_steps(old, new, whole)
+    steps = _count_steps(old, new, difference)
     if steps <= limit:
-        yield from _match(old, new, whole)
+        yield from _match(old, new, difference)
         return
-    for part in _split_at_anchors(old, new, whole):
+    for part in _split_at_anchors(old, new, difference):
         trimmed = _trim(old, new, part)
         steps = _count_steps(old, new, trimmed)
         if steps <= limit:
@@ -77,9 +80,9 @@ def _refine(
 
 
 def _count_steps(old: Sequence[str], new: Sequence[str], part: Difference) -> int:
-    """Return how many steps difflib takes at most.
+    """Return an upper bound of difflib's steps.
 
-    It goes through all pairs of equal items once for each block that it finds.
+    It visits all pairs of equal items once for each block that it finds.
     """
     first, second = old[part.start : part.stop], new[part.new_start : part.new_stop]
     if not first or not second:
@@ -104,49 +107,58 @@ def _match(old: Sequence[str], new: Sequence[str], part: Difference) -> Iterator
 
 
 def _trim(old: Sequence[str], new: Sequence[str], part: Difference) -> Difference:
-    """Leave out what both have in common at their ends."""
+    """Remove the common start and the common end from a difference."""
     first, second = old[part.start : part.stop], new[part.new_start : part.new_stop]
-    before = count_common_start(first, second)
-    after = count_common_start(first[before:][::-1], second[before:][::-1])
+    common_start = count_common_start(first, second)
+    common_end = count_common_start(first[common_start:][::-1], second[common_start:][::-1])
     return Difference(
-        part.start + before, part.stop - after, part.new_start + before, part.new_stop - after
+        part.start + common_start,
+        part.stop - common_end,
+        part.new_start + common_start,
+        part.new_stop - common_end,
     )
 
 
 def _split_at_anchors(
     old: Sequence[str], new: Sequence[str], part: Difference
 ) -> Iterator[Difference]:
-    """Cut at the items that both have exactly once and that are in the same order in both."""
+    """Split at the items that occur exactly once in both and have the same order in both."""
     counts, new_counts = (
         Counter(old[part.start : part.stop]),
         Counter(new[part.new_start : part.new_stop]),
     )
-    places = {new[at]: at for at in range(part.new_start, part.new_stop)}
+    new_indexes = {new[index]: index for index in range(part.new_start, part.new_stop)}
     pairs = [
-        (at, places[old[at]])
-        for at in range(part.start, part.stop)
-        if counts[old[at]] == 1 and new_counts[old[at]] == 1
+        (index, new_indexes[old[index]])
+        for index in range(part.start, part.stop)
+        if counts[old[index]] == 1 and new_counts[old[index]] == 1
     ]
     start, new_start = part.start, part.new_start
-    for at, new_at in find_longest_rise(pairs):
-        yield Difference(start, at, new_start, new_at)
-        start, new_start = at + 1, new_at + 1
+    for index, new_index in find_longest_rise(pairs):
+        yield Difference(start, index, new_start, new_index)
+        start, new_start = index + 1, new_index + 1
     yield Difference(start, part.stop, new_start, part.new_stop)
 
 
 def find_longest_rise(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the most pairs whose seconds rise, of pairs whose firsts do."""
+    """Return the longest subsequence of pairs with rising second numbers.
+
+    Parameters
+    ----------
+    pairs
+        Pairs of numbers, sorted by the first number.
+    """
     ends: list[int] = []
-    at: list[int] = []
+    last_numbers: list[int] = []
     previous: list[int] = []
     for number, (_, second) in enumerate(pairs):
         length = bisect_left(ends, second)
-        previous.append(at[length - 1] if length else -1)
+        previous.append(last_numbers[length - 1] if length else -1)
         ends[length : length + 1] = [second]
-        at[length : length + 1] = [number]
-    found: list[tuple[int, int]] = []
-    number = at[-1] if at else -1
+        last_numbers[length : length + 1] = [number]
+    rise: list[tuple[int, int]] = []
+    number = last_numbers[-1] if last_numbers else -1
     while number >= 0:
-        found.append(pairs[number])
+        rise.append(pairs[number])
         number = previous[number]
-    return found[::-1]
+    return rise[::-1]

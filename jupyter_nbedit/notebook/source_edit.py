@@ -1,4 +1,4 @@
-"""Edit a source as a text: replace what stands in it, cut it at a line."""
+"""Edit the source of a cell as text: replace a text, or split it before a line."""
 
 from __future__ import annotations
 
@@ -8,27 +8,28 @@ from itertools import islice
 from msgspec import UNSET
 
 from jupyter_nbedit.errors import InvalidOperation, TextMismatch
-from jupyter_nbedit.notebook.line_ends import PlainText, use_line_feeds
+from jupyter_nbedit.notebook.line_ends import NormalizedText, use_line_feeds
 from jupyter_nbedit.notebook.operations import ReplaceText, TextEdit
 
-# More occurrences than this are not counted: texts that repeat themselves have very many.
-_MOST_COUNTED = 1000
-# Each is compared with all of the text that is sought, so of long texts fewer are counted.
-_MOST_COMPARED = 1_000_000
+# Counting stops here: repetitive texts have very many occurrences.
+_MAX_COUNTED = 1000
+# Each occurrence costs a comparison with the whole searched text, so that fewer occurrences of long
+# texts are counted.
+_MAX_COMPARED = 1_000_000
 _SHOWN_LINES = 20
-# A text that is replaced everywhere by a longer one may grow without end: it doubles with each of
-# a thousand edits.
-_LARGEST_RESULT = 1 << 24
+# Replacing a text everywhere by a longer one may grow without limit: it may double with each of a
+# thousand edits.
+_MAX_RESULT_LENGTH = 1 << 24
 
 
 def replace_texts(source: str, operation: ReplaceText) -> str:
-    """Do the edits of a `ReplaceText` one after the other.
+    """Apply the edits of a `ReplaceText` one after the other.
 
     Raises
     ------
     TextMismatch
-        With how often the text stands there, and in which lines; ``details["edit"]`` is the index
-        of the edit if there are several.
+        With the number of occurrences and their lines; ``details["edit"]`` is the index of the edit
+        if there are several.
     """
     if operation.edits is not UNSET:
         for number, edit in enumerate(operation.edits):
@@ -40,8 +41,8 @@ def replace_texts(source: str, operation: ReplaceText) -> str:
 
 
 def _replace_text(source: str, edit: TextEdit, details: dict[str, int]) -> str:
-    plain = PlainText(source)
-    # What is searched has LF for CR LF.
+    plain = NormalizedText(source)
+    # The searched text has LF instead of CR LF.
     old, new = edit.old.replace("\r\n", "\n"), edit.new
     if not plain.has_crlf:
         old = old if old in source else use_line_feeds(old)
@@ -49,28 +50,28 @@ def _replace_text(source: str, edit: TextEdit, details: dict[str, int]) -> str:
     if edit.all and old in plain.text:
         check_growth(plain.text, plain.text.count(old), len(new) - len(old))
         return plain.replace_all(old, new)
-    most = max(2, min(_MOST_COUNTED, _MOST_COMPARED // len(old)))
-    found = list(islice(_find_occurrences(plain.text, old), most))
-    if len(found) == 1:
-        return plain.replace(found, len(old), new)
-    lines = list(islice(dict.fromkeys(_list_line_numbers(plain.text, found)), _SHOWN_LINES))
-    if found:
-        more = "at least " if len(found) == most else ""
+    most = max(2, min(_MAX_COUNTED, _MAX_COMPARED // len(old)))
+    positions = list(islice(_find_occurrences(plain.text, old), most))
+    if len(positions) == 1:
+        return plain.replace(positions, len(old), new)
+    lines = list(islice(dict.fromkeys(_list_line_numbers(plain.text, positions)), _SHOWN_LINES))
+    if positions:
+        at_least = "at least " if len(positions) == most else ""
         message = (
-            f"The text to be replaced stands in the cell {more}{len(found)} times, first in the "
-            f"lines {', '.join(map(str, lines))}. Give more of what is around the one you mean, "
-            "or set `all` to replace every one."
+            f"The text to be replaced stands in the cell {at_least}{len(positions)} times, first "
+            f"in the lines {', '.join(map(str, lines))}. Give more of what is around the one you "
+            "mean, or set `all` to replace every one."
         )
     else:
         message = (
             "The text to be replaced does not stand in the cell. It must be there exactly as "
             "given, spaces and line breaks included; read the cell again."
         )
-    raise TextMismatch(message, count=len(found), lines=lines, **details)
+    raise TextMismatch(message, count=len(positions), lines=lines, **details)
 
 
 def check_growth(source: str, count: int, growth: int) -> None:
-    """Check that a text does not become too long by several replacements.
+    """Check that several replacements do not make a text too long.
 
     Parameters
     ----------
@@ -79,44 +80,44 @@ def check_growth(source: str, count: int, growth: int) -> None:
     count
         The number of replacements.
     growth
-        By how many characters each of them makes the text longer.
+        By how many characters each replacement makes the text longer.
 
     Raises
     ------
     InvalidOperation
-        If it does.
+        If they do.
     """
     length = len(source) + count * growth
-    if count > 1 and growth > 0 and length > _LARGEST_RESULT:
+    if count > 1 and growth > 0 and length > _MAX_RESULT_LENGTH:
         message = (
             f"The text would become {length} characters long by {count} replacements; at most "
-            f"{_LARGEST_RESULT} are made so. Replace it in fewer places, or by a shorter text."
+            f"{_MAX_RESULT_LENGTH} are made so. Replace it in fewer places, or by a shorter text."
         )
         raise InvalidOperation(message)
 
 
 def _find_occurrences(source: str, text: str) -> Iterator[int]:
-    at = source.find(text)
-    while at >= 0:
-        yield at
-        at = source.find(text, at + 1)
+    position = source.find(text)
+    while position >= 0:
+        yield position
+        position = source.find(text, position + 1)
 
 
-def _list_line_numbers(source: str, places: list[int]) -> Iterator[int]:
-    line, seen = 1, 0
-    for at in places:
-        line += source.count("\n", seen, at)
-        seen = at
+def _list_line_numbers(source: str, positions: list[int]) -> Iterator[int]:
+    line, counted_until = 1, 0
+    for position in positions:
+        line += source.count("\n", counted_until, position)
+        counted_until = position
         yield line
 
 
-def cut(source: str, at_line: int) -> tuple[str, str]:
-    """Cut a source before a line, counted from 1; the line break between the parts goes.
+def split_source(source: str, at_line: int) -> tuple[str, str]:
+    """Split a source before a line, counted from 1; the line break between the parts is removed.
 
     Raises
     ------
     InvalidOperation
-        If there is no such line, or nothing before it.
+        If there is no such line, or no line before it.
     """
     lines = source.split("\n")
     count = len(lines) - (lines[-1] == "")

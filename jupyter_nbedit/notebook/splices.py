@@ -1,4 +1,4 @@
-"""What an edit does to a text: ranges of bytes, and what takes their place."""
+"""Splices: the edits of a text as byte ranges and their replacements."""
 
 from __future__ import annotations
 
@@ -17,45 +17,45 @@ class Splice(NamedTuple):
 
 
 def iterate_segments(size: int, splices: Iterable[Splice]) -> Iterator[tuple[int, int] | bytes]:
-    """Yield what a spliced text consists of, in order: ranges of its base, and new bytes.
+    """Yield the segments of a spliced text in order: ranges of the base, and new bytes.
 
     Parameters
     ----------
     size
-        How many bytes the base has.
+        The number of bytes of the base.
     splices
-        In order of their ranges, which must not overlap.
+        Sorted; their ranges must not overlap.
     """
-    at = 0
+    position = 0
     for splice in splices:
-        if at < splice.start:
-            yield at, splice.start
+        if position < splice.start:
+            yield position, splice.start
         if splice.text:
             yield splice.text
-        at = splice.stop
-    if at < size:
-        yield at, size
+        position = splice.stop
+    if position < size:
+        yield position, size
 
 
 def iterate_spliced_chunks(base: Buffer, splices: Iterable[Splice]) -> Iterator[memoryview]:
-    """Go through a spliced text; what is in memory is not copied, what is not is read in pieces.
+    """Yield a spliced text in parts; parts in memory are not copied.
 
     Parameters
     ----------
     base
-        The text that the splices were made for.
+        The text that the splices apply to.
     splices
-        In order of their ranges, which must not overlap.
+        Sorted; their ranges must not overlap.
     """
-    for run in iterate_segments(len(base), splices):
-        if isinstance(run, bytes):
-            yield memoryview(run)
+    for segment in iterate_segments(len(base), splices):
+        if isinstance(segment, bytes):
+            yield memoryview(segment)
         else:
-            yield from iterate_chunks(base, *run)
+            yield from iterate_chunks(base, *segment)
 
 
 def apply_splices(base: Buffer, splices: Iterable[Splice]) -> bytes:
-    """Return the spliced text as a whole."""
+    """Return the spliced text."""
     return b"".join(iterate_spliced_chunks(base, splices))
 
 

@@ -13,7 +13,7 @@ from jupyter_nbedit.notebook.sequence_diff import list_differences
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
-# Words stay whole: letters that two of them happen to share would mix with what others type.
+# Words are not split: single letters that two words share would mix with what others type.
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 
 
@@ -26,81 +26,88 @@ class Hunk(NamedTuple):
 
 
 def list_hunks(before: str, after: str) -> list[Hunk]:
-    """List what turns one text into another, in order and apart from each other."""
-    found: list[Hunk] = []
+    """List the hunks that turn one text into another, in order and without overlap."""
+    hunks: list[Hunk] = []
     for lines in _iterate_differences(before, after, _LINE):
-        # Cut out once: it may be all of the text, and have as many words that differ.
+        # Copied once: it may be all of the text, and contain many words that differ.
         block = before[lines.start : lines.stop]
-        found += [
+        hunks += [
             _shift(_trim(block, words), lines.start)
             for words in _iterate_differences(block, lines.text, _WORDS)
         ]
-    return found
+    return hunks
 
 
-def rebase_hunks(changes: Sequence[Hunk], before: str, now: str) -> list[Hunk] | None:
-    """Move changes of a text to where they belong after somebody else has changed it in one place.
+def rebase_hunks(hunks: Sequence[Hunk], before: str, current: str) -> list[Hunk] | None:
+    """Move the hunks of a text to their positions in a text that was changed in one place since.
+
+    Parameters
+    ----------
+    hunks
+        Hunks on ``before``.
+    before, current
+        The text of the hunks, and the text now.
 
     Returns
     -------
-    None if they touch that place, or what lies next to it.
+    None if a hunk touches the changed place or is adjacent to it.
     """
-    if before == now:
-        return list(changes)
-    start = _common(before, now)
-    end = _common(before[start:][::-1], now[start:][::-1])
-    shift = len(now) - len(before)
-    moved: list[Hunk] = []
-    for change in changes:
-        if change.stop < start:
-            moved.append(change)
-        elif change.start > len(before) - end:
-            moved.append(_shift(change, shift))
+    if before == current:
+        return list(hunks)
+    start = _common(before, current)
+    end = _common(before[start:][::-1], current[start:][::-1])
+    shift = len(current) - len(before)
+    rebased: list[Hunk] = []
+    for hunk in hunks:
+        if hunk.stop < start:
+            rebased.append(hunk)
+        elif hunk.start > len(before) - end:
+            rebased.append(_shift(hunk, shift))
         else:
             return None
-    return moved
+    return rebased
 
 
-def is_still_applied(before: str, after: str, now: str) -> bool:
-    """Return whether a change of a text is in it still, whatever else was typed beside the change.
+def is_still_applied(before: str, after: str, current: str) -> bool:
+    """Return whether a text still contains a change, whatever was typed next to the change since.
 
-    What may as well be the text before, with something typed into it, does not count.
+    A text that can also be explained as ``before`` with insertions does not count.
     """
-    return now == after or (
-        _is_untouched(list_hunks(after, before), after, now)
-        and not _is_untouched(list_hunks(before, after), before, now)
+    return current == after or (
+        _is_untouched(list_hunks(after, before), after, current)
+        and not _is_untouched(list_hunks(before, after), before, current)
     )
 
 
-def _is_untouched(changes: Sequence[Hunk], before: str, now: str) -> bool:
-    """Return whether what changes would take away, or where they would put something, is there."""
-    start = _common(before, now)
-    end = len(before) - _common(before[start:][::-1], now[start:][::-1])
+def _is_untouched(hunks: Sequence[Hunk], before: str, current: str) -> bool:
+    """Return whether all hunks on ``before`` still apply to the current text."""
+    start = _common(before, current)
+    end = len(before) - _common(before[start:][::-1], current[start:][::-1])
     return all(
-        change.stop < start
-        or change.start > end
-        or (change.start < change.stop and (change.stop <= start or change.start >= end))
-        for change in changes
+        hunk.stop < start
+        or hunk.start > end
+        or (hunk.start < hunk.stop and (hunk.stop <= start or hunk.start >= end))
+        for hunk in hunks
     )
 
 
-def _iterate_differences(before: str, after: str, part: re.Pattern[str]) -> Iterator[Hunk]:
-    """Compare texts part by part."""
-    old, new = part.findall(before), part.findall(after)
-    offsets = [0, *accumulate(map(len, old))]
-    for found in list_differences(old, new):
-        text = "".join(new[found.new_start : found.new_stop])
-        yield Hunk(offsets[found.start], offsets[found.stop], text)
+def _iterate_differences(before: str, after: str, pattern: re.Pattern[str]) -> Iterator[Hunk]:
+    """Yield the differences of two texts as hunks of whole matches of a pattern."""
+    old_parts, new_parts = pattern.findall(before), pattern.findall(after)
+    offsets = [0, *accumulate(map(len, old_parts))]
+    for difference in list_differences(old_parts, new_parts):
+        text = "".join(new_parts[difference.new_start : difference.new_stop])
+        yield Hunk(offsets[difference.start], offsets[difference.stop], text)
 
 
-def _trim(before: str, change: Hunk) -> Hunk:
-    """Leave out what a change takes away and puts back at its ends."""
-    start, stop, text = change
+def _trim(before: str, hunk: Hunk) -> Hunk:
+    """Remove the common start and end of the old and the new text from a hunk."""
+    start, stop, text = hunk
     first = _common(before[start:stop], text)
-    rest, text = before[start + first : stop], text[first:]
-    last = _common(rest[::-1], text[::-1])
+    remaining, text = before[start + first : stop], text[first:]
+    last = _common(remaining[::-1], text[::-1])
     return Hunk(start + first, stop - last, text[: len(text) - last])
 
 
-def _shift(change: Hunk, by: int) -> Hunk:
-    return Hunk(change.start + by, change.stop + by, change.text)
+def _shift(hunk: Hunk, offset: int) -> Hunk:
+    return Hunk(hunk.start + offset, hunk.stop + offset, hunk.text)

@@ -12,61 +12,58 @@ from msgspec import UNSET, UnsetType
 from jupyter_nbedit.notebook.document import Cell
 from jupyter_nbedit.notebook.graphemes import find_grapheme_boundary
 from jupyter_nbedit.notebook.outputs import (
-    Slot,
-    list_texts,
+    TextField,
+    list_text_fields,
     to_json,
 )
 from jupyter_nbedit.notebook.views import (
     CellTruncation,
     CellView,
-    Show,
+    ViewOptions,
     render_cell,
     summarize_source,
 )
 
 
 @dataclass
-class _Line:
-    """A cell's line in the outline, what it costs, and whether it had to be cut."""
+class _OutlineEntry:
+    """The first line of a cell, its cost, and whether it was shortened."""
 
     cell: Cell
     text: str
     cost: int
-    cut: bool
+    is_truncated: bool
 
 
 @dataclass
 class _Budget:
-    left: int
+    remaining_chars: int
 
-    def take(self, cost: int) -> bool:
-        """Pay a price, if there is enough left."""
-        if cost > self.left:
+    def spend(self, cost: int) -> bool:
+        """Spend an amount if it is available; return whether it was."""
+        if cost > self.remaining_chars:
             return False
-        self.left -= cost
+        self.remaining_chars -= cost
         return True
 
-    def cut(self, slot: Slot) -> int:
-        """Pay for a text, of which only the beginning stays if there is not enough left.
-
-        Returns
-        -------
-        How many characters were cut off.
-        """
+    def truncate(self, slot: TextField) -> int:
+        """Shorten a text to what fits, spend that, and return how many characters were removed."""
         holder, name = slot
         text = holder[name]
-        stop = find_grapheme_boundary(text, self.left)
+        stop = find_grapheme_boundary(text, self.remaining_chars)
         holder[name] = text[:stop]
-        self.left -= stop
+        self.remaining_chars -= stop
         return len(text) - stop
 
 
-def render_within_budget(cells: Iterable[Cell], show: Show, max_chars: int) -> list[CellView]:
-    """Show the first of some cells, at least one, within a budget.
+def render_within_budget(
+    cells: Iterable[Cell], options: ViewOptions, max_chars: int
+) -> list[CellView]:
+    """Render the first cells, at least one, within a budget of characters.
 
     Returns
     -------
-    The cells whose first line has room; each says what is left out of it.
+    The views of the cells whose first line fits; each lists what was omitted from it.
 
     Raises
     ------
@@ -74,53 +71,57 @@ def render_within_budget(cells: Iterable[Cell], show: Show, max_chars: int) -> l
         If a cell cannot be read.
     """
     budget = _Budget(max_chars)
-    views = [_add_source(line, show, budget) for line in _render_outline(cells, budget)]
-    return [_add_other_members(view, show, budget) for view in views]
+    views = [_add_source(entry, options, budget) for entry in _render_outline(cells, budget)]
+    return [_add_other_members(view, options, budget) for view in views]
 
 
-def _render_outline(cells: Iterable[Cell], budget: _Budget) -> list[_Line]:
-    lines: list[_Line] = []
+def _render_outline(cells: Iterable[Cell], budget: _Budget) -> list[_OutlineEntry]:
+    entries: list[_OutlineEntry] = []
     for cell in cells:
         text = summarize_source(cell.source)
-        # Without a price for each cell, a notebook of empty ones would have no bound.
+        # Without a minimum cost, the number of empty cells would not be limited.
         cost = max(1, len(text))
-        if budget.take(cost):
-            lines.append(_Line(cell, text, cost, cut=False))
+        if budget.spend(cost):
+            entries.append(_OutlineEntry(cell, text, cost, is_truncated=False))
             continue
-        if not lines:
-            cost, budget.left = budget.left, 0
-            lines.append(_Line(cell, text[: find_grapheme_boundary(text, cost)], cost, cut=True))
+        if not entries:
+            cost, budget.remaining_chars = budget.remaining_chars, 0
+            entries.append(
+                _OutlineEntry(
+                    cell, text[: find_grapheme_boundary(text, cost)], cost, is_truncated=True
+                )
+            )
         break
-    return lines
+    return entries
 
 
-def _add_source(line: _Line, show: Show, budget: _Budget) -> CellView:
-    """Show a cell's source in place of its line, as far as the budget goes."""
-    view = render_cell(line.cell, show)
-    source = line.cell.source
-    if show.view == "outline":
-        return msgspec.structs.replace(view, summary=line.text)
-    available = budget.left + line.cost
+def _add_source(entry: _OutlineEntry, options: ViewOptions, budget: _Budget) -> CellView:
+    """Render a cell with its source instead of its first line, as far as the budget allows."""
+    view = render_cell(entry.cell, options)
+    source = entry.cell.source
+    if options.view == "outline":
+        return msgspec.structs.replace(view, summary=entry.text)
+    available = budget.remaining_chars + entry.cost
     stop = find_grapheme_boundary(source, available)
-    if stop < len(source) and stop <= len(line.text) and not line.cut:
+    if stop < len(source) and stop <= len(entry.text) and not entry.is_truncated:
         return msgspec.structs.replace(
-            view, source=UNSET, summary=line.text, omitted=CellTruncation(source=len(source))
+            view, source=UNSET, summary=entry.text, omitted=CellTruncation(source=len(source))
         )
-    budget.left = available - max(1, stop)
+    budget.remaining_chars = available - max(1, stop)
     omitted = CellTruncation(source=len(source) - stop) if stop < len(source) else UNSET
     return msgspec.structs.replace(view, source=source[:stop], omitted=omitted)
 
 
-def _add_other_members(view: CellView, show: Show, budget: _Budget) -> CellView:
-    left_out: dict[str, int] = {}
-    metadata = _take_if_it_fits("metadata", view.metadata, budget, left_out)
-    attachments = _take_if_it_fits("attachments", view.attachments, budget, left_out)
+def _add_other_members(view: CellView, options: ViewOptions, budget: _Budget) -> CellView:
+    omitted_sizes: dict[str, int] = {}
+    metadata = _spend_on_member("metadata", view.metadata, budget, omitted_sizes)
+    attachments = _spend_on_member("attachments", view.attachments, budget, omitted_sizes)
     outputs = view.outputs
     if isinstance(outputs, list):
-        whole_or_not = show.of_outputs == "full"
-        outputs = _take_outputs(outputs, budget, left_out, whole_or_not=whole_or_not)
+        whole_or_not = options.outputs_detail == "full"
+        outputs = _spend_on_outputs(outputs, budget, omitted_sizes, are_indivisible=whole_or_not)
     source = view.omitted.source if isinstance(view.omitted, CellTruncation) else 0
-    omitted = CellTruncation(source=source, **left_out)
+    omitted = CellTruncation(source=source, **omitted_sizes)
     return msgspec.structs.replace(
         view,
         metadata=metadata,
@@ -130,48 +131,48 @@ def _add_other_members(view: CellView, show: Show, budget: _Budget) -> CellView:
     )
 
 
-def _take_if_it_fits(
-    name: str, value: dict[str, Any] | UnsetType, budget: _Budget, left_out: dict[str, int]
+def _spend_on_member(
+    name: str, value: dict[str, Any] | UnsetType, budget: _Budget, omitted_sizes: dict[str, int]
 ) -> dict[str, Any] | UnsetType:
     if isinstance(value, UnsetType):
         return UNSET
     cost = len(to_json(value))
-    if budget.take(cost):
+    if budget.spend(cost):
         return value
-    left_out[name] = cost
+    omitted_sizes[name] = cost
     return UNSET
 
 
-def _take_outputs(
+def _spend_on_outputs(
     outputs: list[dict[str, Any]],
     budget: _Budget,
-    left_out: dict[str, int],
+    omitted_sizes: dict[str, int],
     *,
-    whole_or_not: bool,
+    are_indivisible: bool,
 ) -> list[dict[str, Any]]:
-    """Show outputs until one does not fit as a whole; after it there are no more."""
-    shown: list[dict[str, Any]] = []
+    """Return the outputs up to the first that does not fit as a whole."""
+    rendered: list[dict[str, Any]] = []
     characters = 0
-    cut = False
+    is_truncated = False
     for output in outputs:
-        slots = [] if whole_or_not else list(list_texts(output))
-        kept = [holder[name] for holder, name in slots]
+        slots = [] if are_indivisible else list(list_text_fields(output))
+        texts = [holder[name] for holder, name in slots]
         for holder, name in slots:
             holder[name] = ""
-        # Escapes make a text longer as JSON; they are the reply's, and not the notebook's text.
+        # The JSON escapes of texts are part of the reply, not of the notebook, and cost nothing.
         frame = len(to_json(output))
-        for (holder, name), text in zip(slots, kept, strict=True):
+        for (holder, name), text in zip(slots, texts, strict=True):
             holder[name] = text
-        if not cut and budget.take(frame):
-            left_out_here = sum(budget.cut(slot) for slot in slots)
-            shown.append(output)
-            cut = left_out_here > 0
-            characters += left_out_here
+        if not is_truncated and budget.spend(frame):
+            omitted_characters = sum(budget.truncate(slot) for slot in slots)
+            rendered.append(output)
+            is_truncated = omitted_characters > 0
+            characters += omitted_characters
         else:
-            cut = True
-            characters += frame if whole_or_not else sum(len(text) for text in kept)
+            is_truncated = True
+            characters += frame if are_indivisible else sum(len(text) for text in texts)
     if characters:
-        left_out["outputs"] = characters
-    if len(shown) < len(outputs):
-        left_out["output_count"] = len(outputs) - len(shown)
-    return shown
+        omitted_sizes["outputs"] = characters
+    if len(rendered) < len(outputs):
+        omitted_sizes["output_count"] = len(outputs) - len(rendered)
+    return rendered

@@ -1,4 +1,4 @@
-"""What a reader of a notebook is shown."""
+"""The cells of a notebook as a reader gets them, in several levels of detail."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ from jupyter_nbedit.notebook.outputs import (
 )
 
 View = Literal["outline", "source", "full"]
-Outputs = Literal["none", "summary", "text", "full"]
+OutputsDetail = Literal["none", "summary", "text", "full"]
 
 _LONGEST_SUMMARY = 120
 
 
 @dataclass(frozen=True)
-class Show:
-    """How much of each cell is shown.
+class ViewOptions:
+    """Which parts of each cell a view contains.
 
     Parameters
     ----------
     view
-        ``outline`` has first lines, ``source`` sources, ``full`` metadata and attachments too.
+        ``outline`` has first lines, ``source`` has sources, ``full`` also metadata and attachments.
     outputs
-        How much of the outputs of code cells; None means a summary, and in ``full`` their texts.
+        The detail of the outputs of code cells; None means a summary, and their texts in ``full``.
     """
 
     view: View = "source"
-    outputs: Outputs | None = None
+    outputs: OutputsDetail | None = None
 
     @property
-    def of_outputs(self) -> Outputs:
-        """How much of the outputs, decided."""
+    def outputs_detail(self) -> OutputsDetail:
+        """The detail of the outputs, with the default resolved."""
         if self.outputs is not None:
             return self.outputs
         return "text" if self.view == "full" else "summary"
 
 
 class OutputsSummary(msgspec.Struct, frozen=True):
-    """What a code cell has for outputs: how many, of which types, and how large in the file."""
+    """The outputs of a code cell: their number, their types, and their size in the file."""
 
     count: int
     types: list[str]
@@ -59,7 +59,7 @@ class OutputsSummary(msgspec.Struct, frozen=True):
 
 
 class CellTruncation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a budget left out of one cell; what is not named here was not left out."""
+    """What a budget omitted from one cell; anything not listed here is complete."""
 
     source: Annotated[int, Meta(ge=0, description="Characters of the source.")] = 0
     metadata: Annotated[int, Meta(ge=0, description="Characters of the metadata as JSON.")] = 0
@@ -70,17 +70,17 @@ class CellTruncation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
         int,
         Meta(
             ge=0,
-            description="Characters of the outputs' texts; of the outputs as JSON where "
-            "`outputs=full` was asked for.",
+            description="Characters of the outputs' texts; of the outputs as JSON with "
+            "`outputs=full`.",
         ),
     ] = 0
     output_count: Annotated[
-        int, Meta(ge=0, description="Outputs of which nothing is shown, the last ones.")
+        int, Meta(ge=0, description="Number of outputs omitted completely, at the end.")
     ] = 0
 
 
 class CellView(msgspec.Struct, frozen=True, kw_only=True):
-    """One cell. ``id`` is null where the file has none; ``source`` is left out of an outline."""
+    """One cell. ``id`` is null if the file has none; ``source`` is absent in an outline."""
 
     index: int
     id: str | None
@@ -90,8 +90,8 @@ class CellView(msgspec.Struct, frozen=True, kw_only=True):
         Annotated[
             str,
             Meta(
-                description="The first line that says something: in an outline, and where a "
-                "budget has no room for the source."
+                description="The first line that is not blank: in an outline, and where a budget "
+                "has no room for the source."
             ),
         ]
         | UnsetType
@@ -101,7 +101,8 @@ class CellView(msgspec.Struct, frozen=True, kw_only=True):
     tags: list[str]
     execution_count: int | UnsetType | None = UNSET
     metadata: (
-        Annotated[dict[str, Any], Meta(description="All of it, with `view=full`.")] | UnsetType
+        Annotated[dict[str, Any], Meta(description="The whole metadata, with `view=full`.")]
+        | UnsetType
     ) = UNSET
     attachments: (
         Annotated[
@@ -126,24 +127,24 @@ class CellView(msgspec.Struct, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     omitted: (
-        Annotated[CellTruncation, Meta(description="What `max_chars` left out of this cell.")]
+        Annotated[CellTruncation, Meta(description="What `max_chars` omitted from this cell.")]
         | UnsetType
     ) = UNSET
 
 
-def render_cells(cells: Iterable[Cell], show: Show) -> list[CellView]:
-    """Show cells.
+def render_cells(cells: Iterable[Cell], options: ViewOptions) -> list[CellView]:
+    """Return the views of cells.
 
     Raises
     ------
     InvalidNotebook
         If a cell cannot be read.
     """
-    return [render_cell(cell, show) for cell in cells]
+    return [render_cell(cell, options) for cell in cells]
 
 
-def render_cell(cell: Cell, show: Show) -> CellView:
-    """Show a cell.
+def render_cell(cell: Cell, options: ViewOptions) -> CellView:
+    """Return the view of a cell.
 
     Raises
     ------
@@ -151,56 +152,58 @@ def render_cell(cell: Cell, show: Show) -> CellView:
         If it cannot be read.
     """
     source = cell.source
-    code = cell.cell_type == "code"
+    is_code = cell.cell_type == "code"
     count = cell.read_value("execution_count")
     tags = cell.metadata.get("tags")
-    outline, full = show.view == "outline", show.view == "full"
+    is_outline, is_full = options.view == "outline", options.view == "full"
     return CellView(
         index=cell.index,
         id=cell.id,
         cell_type=cell.cell_type,
-        source=UNSET if outline else source,
-        summary=summarize_source(source) if outline else UNSET,
+        source=UNSET if is_outline else source,
+        summary=summarize_source(source) if is_outline else UNSET,
         source_hash=cell.source_hash,
-        # As `at_line`, and a hit of the search, counts them.
+        # Counted as for `at_line` and for hits of a search.
         lines=source.count("\n") + (not source.endswith("\n")) if source else 0,
         tags=[tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else [],
-        execution_count=(count if isinstance(count, int) else None) if code else UNSET,
-        metadata=cell.metadata if full else UNSET,
-        attachments=(_render_attachments(cell, show) or UNSET) if full else UNSET,
-        outputs=_render_outputs(cell, show.of_outputs) if code else UNSET,
+        execution_count=(count if isinstance(count, int) else None) if is_code else UNSET,
+        metadata=cell.metadata if is_full else UNSET,
+        attachments=(_render_attachments(cell, options) or UNSET) if is_full else UNSET,
+        outputs=_render_outputs(cell, options.outputs_detail) if is_code else UNSET,
     )
 
 
 def summarize_source(source: str) -> str:
-    """Return the first line that says something."""
+    """Return the first line that is not blank, shortened."""
     first = next((line.strip() for line in source.splitlines() if line.strip()), "")
     if len(first) <= _LONGEST_SUMMARY:
         return first
     return f"{first[: find_grapheme_boundary(first, _LONGEST_SUMMARY)]}…"
 
 
-def _render_attachments(cell: Cell, show: Show) -> dict[str, dict[str, Any]]:
-    return read_attachments(cell, keep_data if show.of_outputs == "full" else summarize)
+def _render_attachments(cell: Cell, options: ViewOptions) -> dict[str, dict[str, Any]]:
+    return read_attachments(cell, keep_data if options.outputs_detail == "full" else summarize)
 
 
-def _render_outputs(cell: Cell, how: Outputs) -> OutputsSummary | list[dict[str, Any]] | UnsetType:
-    if how == "none":
+def _render_outputs(
+    cell: Cell, detail: OutputsDetail
+) -> OutputsSummary | list[dict[str, Any]] | UnsetType:
+    if detail == "none":
         return UNSET
-    if how == "summary":
+    if detail == "summary":
         return _summarize_outputs(cell)
-    if how == "full":
+    if detail == "full":
         return list(read_outputs(cell))
     return [to_readable(output) for output in read_outputs(cell)]
 
 
 def _summarize_outputs(cell: Cell) -> OutputsSummary:
-    found = list_output_spans(cell)
-    types = [_get_output_type(json_spans.decode(cell.text, output)) for output in found]
+    spans = list_output_spans(cell)
+    types = [_get_output_type(json_spans.decode(cell.text, output)) for output in spans]
     return OutputsSummary(
-        count=len(found),
+        count=len(spans),
         types=sorted(set(types)),
-        bytes=sum(output.stop - output.start for output in found),
+        bytes=sum(output.stop - output.start for output in spans),
     )
 
 

@@ -1,4 +1,4 @@
-"""The notebook while a batch is applied to it: its cells, their places, and how to name them."""
+"""A notebook while a batch is applied: its cells, their positions and their addresses."""
 
 from __future__ import annotations
 
@@ -20,75 +20,75 @@ from jupyter_nbedit.notebook.sections import Outline
 
 @dataclass
 class WorkingCopy:
-    """A document, and what the operations of a batch have done to it so far.
+    """A document and the edits of a batch so far.
 
     Parameters
     ----------
     document
-        The notebook as it was: ids, indexes, sections and guards mean it.
+        The notebook before the batch: ids, indexes, sections and `expect` refer to it.
     fresh_id
-        Gives a random cell id; called again if a cell has it already.
+        Returns a random cell id; called again if a cell already has it.
     """
 
     document: Document
     fresh_id: Callable[[], str]
     cells: dict[int, EditedCell] = field(default_factory=dict)
-    _inserted: dict[str, int] = field(default_factory=dict)
+    _inserted_tokens: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.style = Style(self.document)
-        self.arrangement = CellOrder(self.document)
-        #: The notebook's metadata, as they are to be written.
+        self.cell_order = CellOrder(self.document)
+        #: The new encoded metadata of the notebook.
         self.metadata = self.document.written_metadata
 
     @cached_property
     def outline(self) -> Outline:
-        """The headings of the notebook as it was."""
+        """The headings of the notebook before the batch."""
         return Outline(self.document)
 
     def get_cell(self, address: CellAddress, expect: Expect | UnsetType = UNSET) -> EditedCell:
-        """Return the cell that an operation names, once its guard holds.
+        """Return the cell that an operation addresses, after checking `expect`.
 
         Raises
         ------
         CellNotFound, AmbiguousCell
             As `Document.locate` does.
         InvalidOperation
-            If the batch has taken the cell out.
+            If the batch has removed the cell.
         CellChanged
-            If the guard does not hold.
+            If the cell is not as expected.
         """
-        draft = self.get_cell_by_token(self._get_token(address))
-        if draft.removed_by is not None:
+        cell = self.get_cell_by_token(self._get_token(address))
+        if cell.removed_by is not None:
             message = (
-                f"Operation {draft.removed_by} of the same batch takes the cell {address!r} out."
+                f"Operation {cell.removed_by} of the same batch takes the cell {address!r} out."
             )
             raise InvalidOperation(message, cell=address)
         if expect is not UNSET:
-            _check_expected(draft.cell.source if draft.cell else draft.source, expect, address)
-        return draft
+            _check_expected(cell.cell.source if cell.cell else cell.source, expect, address)
+        return cell
 
     def get_cells(self, addresses: list[CellAddress]) -> list[EditedCell]:
-        """Return the cells that an operation names, each of them once.
+        """Return the cells that an operation addresses; each may be named only once.
 
         Raises
         ------
         NbEditError
-            As `draft` does.
+            As `get_cell` does.
         InvalidOperation
             If a cell is named twice.
         """
-        drafts = [self.get_cell(address) for address in addresses]
-        seen: set[int] = set()
-        for draft, address in zip(drafts, addresses, strict=True):
-            if draft.token in seen:
+        cells = [self.get_cell(address) for address in addresses]
+        seen_tokens: set[int] = set()
+        for cell, address in zip(cells, addresses, strict=True):
+            if cell.token in seen_tokens:
                 message = f"`cells` names the cell {address!r} twice; name it once."
                 raise InvalidOperation(message, cell=address)
-            seen.add(draft.token)
-        return drafts
+            seen_tokens.add(cell.token)
+        return cells
 
     def get_cell_by_token(self, token: int) -> EditedCell:
-        """Return the cell with a token, taken out or not."""
+        """Return the cell with a token, also if it was removed."""
         if token not in self.cells:
             cell = self.document.get_cell(token)
             self.cells[token] = EditedCell(
@@ -97,26 +97,24 @@ class WorkingCopy:
         return self.cells[token]
 
     def list_cells_with_outputs(self) -> list[EditedCell]:
-        """Return all code cells that have outputs or a count and are there still."""
-        drafts = list(map(self.get_cell_by_token, self._with_outputs))
-        # What is cleared or taken out stays so; a cell may become code again.
-        self._with_outputs = [
-            draft.token
-            for draft in drafts
-            if draft.removed_by is None and draft.cell_type != "code"
+        """Return all remaining code cells that have outputs or an execution count."""
+        cells = list(map(self.get_cell_by_token, self._tokens_with_outputs))
+        # Cleared and removed cells stay so; a cell of another type may become code again.
+        self._tokens_with_outputs = [
+            cell.token for cell in cells if cell.removed_by is None and cell.cell_type != "code"
         ]
-        return [draft for draft in drafts if draft.has_outputs]
+        return [cell for cell in cells if cell.has_outputs]
 
     @cached_property
-    def _with_outputs(self) -> list[int]:
+    def _tokens_with_outputs(self) -> list[int]:
         return [
             index
-            for index, (_, cell_type) in enumerate(self.document.heads)
+            for index, (_, cell_type) in enumerate(self.document.headers)
             if cell_type == "code" and has_outputs(self.document.get_cell(index))
         ]
 
     def find_slot(self, operation: Position) -> Slot:
-        """Find the place that an operation says.
+        """Return the position that an operation specifies.
 
         Raises
         ------
@@ -125,9 +123,9 @@ class WorkingCopy:
         InvalidOperation
             If it is beyond the end.
         """
-        document, arrangement = self.document, self.arrangement
+        document, cell_order = self.document, self.cell_order
         if operation.at is not UNSET:
-            return arrangement.get_slot_in_gap(0 if operation.at == "start" else len(document))
+            return cell_order.get_slot_in_gap(0 if operation.at == "start" else len(document))
         if operation.index is not UNSET:
             if operation.index > len(document):
                 message = (
@@ -135,68 +133,68 @@ class WorkingCopy:
                     f"{len(document)}, where the last means behind all cells."
                 )
                 raise InvalidOperation(message, index=operation.index, total_cells=len(document))
-            return arrangement.get_slot_in_gap(operation.index)
-        after = operation.after is not UNSET
+            return cell_order.get_slot_in_gap(operation.index)
+        is_after = operation.after is not UNSET
         address = operation.after if operation.after is not UNSET else operation.before
-        return arrangement.get_slot_at_cell(self._get_token(address), after=after)  # type: ignore[arg-type] # check_form
+        return cell_order.get_slot_at_cell(self._get_token(address), is_after=is_after)  # type: ignore[arg-type] # check_form
 
     def insert(
         self,
-        place: Slot,
+        slot: Slot,
         *,
         cell_id: str | None,
         cell_type: str,
         source: str,
         members: dict[str, bytes | None],
     ) -> EditedCell:
-        """Put a new cell into a place; ``members`` are the others it has, written."""
-        near = self.arrangement.get_gap_index(place)
-        token = self.arrangement.insert(place)
-        draft = EditedCell(token, None, near, cell_id, cell_type, source, members)
-        self.cells[token] = draft
+        """Insert a new cell at a position; ``members`` are further encoded members."""
+        gap_index = self.cell_order.get_gap_index(slot)
+        token = self.cell_order.insert(slot)
+        cell = EditedCell(token, None, gap_index, cell_id, cell_type, source, members)
+        self.cells[token] = cell
         if cell_id is not None:
-            self._inserted[cell_id] = token
-        return draft
+            self._inserted_tokens[cell_id] = token
+        return cell
 
-    def remove(self, draft: EditedCell, number: int) -> None:
-        """Take a cell out, on behalf of an operation.
-
-        Raises
-        ------
-        CellProtected
-            If its metadata says that it is not to be deleted.
-        """
-        if draft.metadata.get("deletable") is False:
-            raise _build_protected_error(self.get_address(draft), "deletable", "deleted")
-        draft.removed_by = number
-        self.arrangement.delete(draft.token)
-
-    def check_editable(self, draft: EditedCell) -> None:
-        """Refuse to change a cell whose metadata says that it is not to be.
+    def remove(self, cell: EditedCell, number: int) -> None:
+        """Remove a cell, on behalf of an operation.
 
         Raises
         ------
         CellProtected
-            If so.
+            If the cell's metadata contains ``deletable: false``.
         """
-        if draft.metadata.get("editable") is False:
-            raise _build_protected_error(self.get_address(draft), "editable", "changed")
+        if cell.metadata.get("deletable") is False:
+            raise _build_protected_error(self.get_address(cell), "deletable", "deleted")
+        cell.removed_by = number
+        self.cell_order.remove(cell.token)
 
-    def get_address(self, draft: EditedCell) -> CellAddress:
-        """Return an address of a cell, for people."""
-        if draft.id is not None:
-            return draft.id
-        return draft.cell.index if draft.cell else draft.anchor_index
+    def check_editable(self, cell: EditedCell) -> None:
+        """Raise if a cell must not be changed.
 
-    def create_id(self, wanted: str | UnsetType = UNSET) -> str | None:
-        """Return a new cell's id, or None where the file's format has none.
+        Raises
+        ------
+        CellProtected
+            If the cell's metadata contains ``editable: false``.
+        """
+        if cell.metadata.get("editable") is False:
+            raise _build_protected_error(self.get_address(cell), "editable", "changed")
+
+    def get_address(self, cell: EditedCell) -> CellAddress:
+        """Return an address of a cell, for messages."""
+        if cell.id is not None:
+            return cell.id
+        return cell.cell.index if cell.cell else cell.anchor_index
+
+    def create_id(self, requested_id: str | UnsetType = UNSET) -> str | None:
+        """Return the id of a new cell, or None if the file's format has no ids.
 
         Raises
         ------
         InvalidOperation
-            If the id that is wanted is taken, or the format has none.
+            If a cell already has the requested id, or the format has no ids.
         """
-        if wanted is UNSET:
+        if requested_id is UNSET:
             if not self.document.has_ids:
                 return None
             while self._is_id_taken(cell_id := self.fresh_id()):
@@ -207,18 +205,20 @@ class WorkingCopy:
                 f"The notebook's format, 4.{self.document.nbformat_minor}, has no cell ids "
                 "(4.5 and later have them). Leave `id` out and address the new cell by its index."
             )
-            raise InvalidOperation(message, id=wanted)
-        if self._is_id_taken(wanted):
-            message = f"A cell has the id {wanted!r} already. Choose another, or leave it out."
-            raise InvalidOperation(message, id=wanted)
-        return wanted
+            raise InvalidOperation(message, id=requested_id)
+        if self._is_id_taken(requested_id):
+            message = (
+                f"A cell has the id {requested_id!r} already. Choose another, or leave it out."
+            )
+            raise InvalidOperation(message, id=requested_id)
+        return requested_id
 
     def _is_id_taken(self, cell_id: str) -> bool:
-        return cell_id in self.document.ids or cell_id in self._inserted
+        return cell_id in self.document.ids or cell_id in self._inserted_tokens
 
     def _get_token(self, address: CellAddress) -> int:
-        if isinstance(address, str) and address in self._inserted:
-            return self._inserted[address]
+        if isinstance(address, str) and address in self._inserted_tokens:
+            return self._inserted_tokens[address]
         return self.document.locate(address)
 
 

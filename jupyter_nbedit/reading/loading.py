@@ -129,5 +129,5 @@ async def _parse_content(content: Content, documents: DocumentCache) -> LoadedNo
 def compute_sha256(text: Buffer) -> str:
     """Return the hash of a notebook's bytes, the Contents API's ``hash``."""
     if isinstance(text, LazyFileBytes):
-        return text.hash_all.hexdigest
+        return text.full_hash.hexdigest
     return hashlib.sha256(text[:]).hexdigest()

@@ -10,7 +10,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from jupyter_nbedit.notebook.views import CellView, Show
+from jupyter_nbedit.notebook.views import CellView, ViewOptions
 
 
 class Kernelspec(msgspec.Struct, frozen=True):
@@ -108,6 +108,6 @@ class ReadOptions:
     since: str | None = None
     start: int = 0
     limit: int | None = None
-    show: Show = field(default_factory=Show)
+    show: ViewOptions = field(default_factory=ViewOptions)
     max_chars: int | None = None
     session: str = ""

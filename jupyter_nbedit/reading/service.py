@@ -119,8 +119,8 @@ class ReadService:
 
     async def _is_trusted(self, read: LoadedNotebook) -> bool:
         """Return whether the notebook is trusted; the notary is asked where nobody knows better."""
-        if read.content.trusted is not None:
-            return read.content.trusted
+        if read.content.is_trusted is not None:
+            return read.content.is_trusted
         return await self.trust.find_digest(read.document, read.hash) is not None
 
     def _select_cells(

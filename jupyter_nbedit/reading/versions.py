@@ -83,7 +83,7 @@ class VersionCache:
             if digest in self._kept:
                 self._kept.move_to_end(digest)
                 return
-        ids = json.dumps([cell_id for cell_id, _ in document.heads]).encode()
+        ids = json.dumps([cell_id for cell_id, _ in document.headers]).encode()
         version = _Version(array("q", _compute_fingerprints(document)), ids)
         with self._lock:
             if digest not in self._kept:
@@ -114,7 +114,7 @@ class VersionCache:
         before = version.fingerprints.tolist()
         known = set(before)
         ids_before: list[str | None] = json.loads(version.ids)
-        ids_now = [cell_id for cell_id, _ in document.heads]
+        ids_now = [cell_id for cell_id, _ in document.headers]
         return VersionDiff(
             indexes=[index for index, cell in enumerate(now) if cell not in known],
             gone=[

@@ -23,7 +23,7 @@ from jupyter_nbedit.notebook.search import (
     SearchPosition,
     compile_literal,
     compile_regex,
-    find,
+    search_notebook,
 )
 from jupyter_nbedit.search.models import SearchReply, SearchRequest, SkippedNotebook
 from jupyter_nbedit.storage.base import NotebookFile, SkippedPath, Storages, Walker
@@ -180,7 +180,7 @@ class _SearchRun:
             version = hashlib.blake2b(text, digest_size=_FINGERPRINT_BYTES).hexdigest()
             # Of a notebook that has changed meanwhile, lines would be missed.
             place = after.place if after is not None and after.version == version else None
-            for done, hit in find(found.path, Document.parse(text), self._query, place):
+            for done, hit in search_notebook(found.path, Document.parse(text), self._query, place):
                 if hit is not None:
                     if len(self._hits) == self._request.limit:
                         self._ended_by = "limit"

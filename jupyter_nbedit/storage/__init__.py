@@ -1,1 +1,1 @@
-"""Where notebooks are kept."""
+"""Where notebooks are stored, and how they are read and written there."""

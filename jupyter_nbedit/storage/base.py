@@ -1,4 +1,4 @@
-"""Where notebooks are kept: read as a whole, written as splices of what was read."""
+"""The protocol of all storages: read a notebook, and write splices of what was read."""
 
 from __future__ import annotations
 
@@ -23,23 +23,22 @@ class Content:
 
     Parameters
     ----------
-    raw
-        The bytes; of a large file not read yet.
+    data
+        The bytes; of a large file, read when needed.
     last_modified
-        When they were written, as the Contents API tells it.
+        When they were written, as in the Contents API.
     version
-        What the storage needs to see whether they are still current; nobody else's business.
-    trusted
-        Whether the notebook is trusted, where the storage knows better than the notary; None where
-        the notary is to be asked.
+        What the storage needs to check whether they are current; opaque to all others.
+    is_trusted
+        Whether the notebook is trusted, if the storage knows; None if the notary decides.
     hash
-        The sha256 of the bytes in hex, where the storage knows it without computing it.
+        The sha256 of the bytes in hex, if the storage knows it without computing it.
     """
 
     data: Buffer
     last_modified: datetime
     version: object = None
-    trusted: bool | None = None
+    is_trusted: bool | None = None
     hash: str | None = None
 
     @property
@@ -48,59 +47,58 @@ class Content:
         return self.data[:]
 
 
-#: How another program that writes a file in the moment of an edit is kept from losing what it
-#: writes: by an exchange of names under a lease; by an exchange; by no more than a last look.
+#: How a write protects data that another program writes to the file at the same moment: by an
+#: exchange of names under a lease, by an exchange alone, or only by a comparison before.
 Guard = Literal["lease", "exchange", "compare"]
 
 
 @dataclass(frozen=True)
 class WriteResult:
-    """What a write left behind.
+    """The result of a write.
 
     Parameters
     ----------
     hash
-        The sha256 of the bytes that are kept now.
+        The sha256 of the stored bytes in hex.
     last_modified
-        When they were written, as the Contents API tells it.
+        When they were written, as in the Contents API.
     warnings
-        What did not go as it should, though the bytes are written.
+        Problems after the bytes were written.
     text
-        The bytes that are kept now, if they are not just what the splices make.
-    persisted
-        Whether they are on disk, or wherever else the contents manager keeps its files.
-    signed
-        Whether the storage has kept the notebook's trust itself.
+        The stored bytes, if they differ from what the splices make.
+    is_persisted
+        Whether the contents manager has stored them on disk or elsewhere.
+    is_signed
+        Whether the storage has preserved the notebook's trust itself.
     status
-        What the new file's ``stat`` says, where there is one.
-    marks
-        The hash of its bytes, to go on from.
+        The ``stat`` of the new file, if there is one.
+    resumable_hash
+        The state of the hash of its bytes, for the next edit.
     guard
-        How other programs were kept from losing what they wrote just then; None where that is not
-        for us to see to.
+        How other writers were protected; None if that is up to the contents manager.
     """
 
     hash: str
     last_modified: datetime
     warnings: list[str] = field(default_factory=list)
     text: bytes | None = None
-    persisted: bool = True
-    signed: bool = False
+    is_persisted: bool = True
+    is_signed: bool = False
     status: os.stat_result | None = None
-    marks: ResumableSha256 | None = None
+    resumable_hash: ResumableSha256 | None = None
     guard: Guard | None = None
 
 
 @dataclass(frozen=True)
 class NotebookFile:
-    """A notebook in a folder.
+    """A notebook in a directory.
 
     Parameters
     ----------
     path
         Its API path.
     read
-        Reads its bytes, which may take time; raises what `Storage.read` does.
+        Reads its bytes, which may take time; raises what `Storage.read` raises.
     """
 
     path: str
@@ -109,16 +107,16 @@ class NotebookFile:
 
 @dataclass(frozen=True)
 class SkippedPath:
-    """What is not looked into though it may be, or hold, notebooks.
+    """A path that a walk skips although it may be, or contain, notebooks.
 
     Parameters
     ----------
     path
         Its API path.
     reason
-        ``hidden`` for what nobody may hear of, ``link``, or an error's reason.
+        ``hidden`` for paths that must not be reported, ``link``, or the reason of an error.
     message
-        Why, as a sentence.
+        The explanation, as a sentence.
     """
 
     path: str
@@ -128,7 +126,7 @@ class SkippedPath:
 
 @dataclass(frozen=True)
 class Directory:
-    """A folder that is gone through from here on.
+    """A directory whose items follow.
 
     Parameters
     ----------
@@ -139,37 +137,37 @@ class Directory:
     path: str
 
 
-#: What there is on a walk through a folder.
+#: An item of a walk through a directory.
 WalkItem = NotebookFile | SkippedPath | Directory
-#: Goes through a folder, which may take time. Begins at a path, and goes on in the order of the
-#: paths' components; folders on the way to the path are not told of.
+#: Walks through a directory, which may take time. It begins at a path and continues in the order of
+#: path components; directories on the way to that path are not yielded.
 Walker = Callable[[str], Iterator[WalkItem]]
 
 
 class StaleContent(Exception):
-    """What is kept is no longer what was read; nothing was written."""
+    """The stored bytes are no longer those that were read; nothing was written."""
 
 
 class Storage(Protocol):
-    """One way of keeping notebooks. ``path`` is an API path throughout."""
+    """One way of storing notebooks. ``path`` is an API path throughout."""
 
     @property
     def kind(self) -> str:
-        """The name of the way, told to clients as ``applied_via``."""
+        """The name of the storage, reported to clients as ``applied_via``."""
 
     @property
     def preserves_bytes(self) -> bool:
-        """Whether what is kept after a write is what was read, spliced, and nothing else."""
+        """Whether the stored bytes after a write are exactly the spliced bytes that were read."""
 
     def lock(self, path: str) -> AbstractAsyncContextManager[None]:
-        """Keep every other writer of this server away from a notebook.
+        """Lock a notebook against all other writers of this server.
 
         Raises
         ------
         NotebookNotFound
-            If the path is none that may be seen.
+            If the path may not be seen.
         Busy
-            If another process keeps us away for too long.
+            If another process holds the lock for too long.
         """
 
     async def read(self, path: str) -> Content:
@@ -181,17 +179,17 @@ class Storage(Protocol):
         """
 
     async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> WriteResult:
-        """Write what was read, spliced, if it is still what is kept.
+        """Write spliced content, if the stored bytes still are those of ``base``.
 
         Raises
         ------
         StaleContent
-            If it is not.
+            If they are not.
         NotebookNotFound, NotAPlainFile, Forbidden, NoSpace, StorageFailure
         """
 
     async def ensure_absent(self, path: str) -> None:
-        """Raise what creating a notebook would raise, as far as that can be known before.
+        """Raise what `create` would raise, as far as that is known in advance.
 
         Raises
         ------
@@ -199,51 +197,51 @@ class Storage(Protocol):
         """
 
     async def create(self, path: str, text: bytes) -> WriteResult:
-        """Keep a notebook where there was nothing.
+        """Store a new notebook.
 
         Raises
         ------
         NotebookExists
-            If there is something.
+            If the path exists.
         NotebookNotFound
-            If the folder does not exist, or is none that may be seen.
+            If the directory does not exist or may not be seen.
         Forbidden, NoSpace, StorageFailure
         """
 
-    async def notify_saved(self, path: str, written: WriteResult) -> list[str]:
+    async def notify_saved(self, path: str, result: WriteResult) -> list[str]:
         """Notify the contents manager, its hooks and its listeners that a notebook was written.
 
         Returns
         -------
-        What did not go as it should, for the reply's ``warnings``.
+        Problems, for the reply's ``warnings``.
         """
 
 
 class Storages(Protocol):
-    """The ways in which a server keeps its notebooks, each of them in one of them at a time."""
+    """The storages of a server; each notebook is in one of them at a time."""
 
     async def resolve(self, path: str) -> Storage:
-        """Return the way in which a notebook is kept now, or would be.
+        """Return the storage in which a notebook is now, or would be created.
 
         Raises
         ------
         NotebookNotFound
-            If the path is none that may be seen.
+            If the path may not be seen.
         NotAPlainFile
-            If there is no way.
+            If no storage can hold it.
         """
 
     def lock(self, path: str) -> AbstractAsyncContextManager[Storage]:
-        """Return the way in which a notebook is kept, and keep every other writer away.
+        """Return the storage of a notebook, locked against all other writers of this server.
 
         Raises
         ------
         NotebookNotFound, NotAPlainFile, Busy
-            As `of` and `Storage.hold`.
+            As `resolve` and `Storage.lock` do.
         """
 
     async def check(self, path: str) -> None:
-        """Refuse a notebook that cannot be read now, in whatever way it is kept; it is not read.
+        """Raise if a notebook cannot be read now, in whichever storage; its bytes are not read.
 
         Raises
         ------
@@ -251,17 +249,17 @@ class Storages(Protocol):
         """
 
     async def walk(self, path: str, *, recursive: bool) -> Walker:
-        """Prepare to go through the notebooks of a folder, or to the only one at a path.
+        """Prepare a walk through the notebooks of a directory, or to a single notebook.
 
         Parameters
         ----------
         path
-            Of a folder or a notebook; empty for the root.
+            The API path of a directory or a notebook; empty for the root.
         recursive
-            Whether to go into the folders in it, too.
+            Whether to descend into subdirectories.
 
         Raises
         ------
         FolderNotFound
-            If there is nothing at the path, or nothing that may be seen.
+            If the path does not exist or may not be seen.
         """

@@ -15,7 +15,7 @@ from jupyter_nbedit.storage.contents.jupytext import JUPYTEXT, OVERRIDDEN, get_k
 from jupyter_nbedit.storage.contents.locks import is_defined_in, is_stock
 from jupyter_nbedit.storage.locks import PathLocks
 
-# What must be the server's own for a notebook's file to be the notebook.
+# Methods that must be Jupyter Server's own if the notebook is exactly its file.
 _STOCK_METHODS = (
     "_base_model",
     "_file_model",
@@ -44,27 +44,27 @@ _STOCK_METHODS = (
 
 
 class StorageKind(Enum):
-    """How a manager keeps a notebook."""
+    """How a contents manager stores a notebook."""
 
-    #: In a plain file of its own, which may be replaced.
+    #: In a plain file, which may be replaced.
     FILE = "file"
-    #: As a text, which the manager gives and takes.
+    #: As text that the manager reads and writes.
     TEXT = "text"
-    #: As what hooks make of it before it is saved.
-    HOOKED = "hooked"
-    #: Twice, as Jupytext does.
+    #: As a notebook that hooks may change before it is saved.
+    WITH_HOOKS = "hooked"
+    #: As a Jupytext pair, in two files.
     PAIR = "pair"
 
 
 async def detect_kind(manager: Any, locks: PathLocks, path: str) -> StorageKind:
-    """Return in which way a manager keeps a notebook now, or would.
+    """Return how a manager stores a notebook now, or would store a new one.
 
     Raises
     ------
     NotAPlainFile
-        If it is no contents manager.
+        If it is not a contents manager.
     NotebookNotFound
-        If the path is none that may be seen, as far as it was looked at.
+        If the path may not be seen, as far as this was checked.
     """
     if not isinstance(manager, ContentsManager):
         message = (
@@ -74,17 +74,17 @@ async def detect_kind(manager: Any, locks: PathLocks, path: str) -> StorageKind:
         raise NotAPlainFile(message)
     if get_known_pairs(manager) is not None:
         await ContentsFile(manager, locks, path, NotebookNotFound).check_visible()
-        # Jupytext stumbles over metadata that it did not write.
+        # Jupytext may fail on metadata that it did not write.
         with map_contents_errors(NotebookNotFound):
             if await is_pair(manager, path):
                 return StorageKind.PAIR
     if _has_pre_save_hook(manager):
-        return StorageKind.HOOKED
+        return StorageKind.WITH_HOOKS
     return StorageKind.FILE if has_plain_files(manager) else StorageKind.TEXT
 
 
 def list_kinds(manager: Any) -> list[str]:
-    """List the ways in which a manager keeps notebooks now, as ``applied_via`` names them."""
+    """Return the storages that a manager uses now, as in ``applied_via``."""
     if not isinstance(manager, ContentsManager):
         return []
     if _has_pre_save_hook(manager):
@@ -94,7 +94,7 @@ def list_kinds(manager: Any) -> list[str]:
 
 
 def has_plain_files(manager: object) -> bool:
-    """Return whether a manager keeps notebooks that are no pairs as the stock manager does."""
+    """Return whether a manager stores unpaired notebooks like the stock manager."""
     return isinstance(manager, AsyncFileContentsManager) and all(
         is_stock(manager, name) or (name in OVERRIDDEN and is_defined_in(JUPYTEXT, manager, name))
         for name in _STOCK_METHODS
@@ -102,7 +102,7 @@ def has_plain_files(manager: object) -> bool:
 
 
 def _has_pre_save_hook(manager: Any) -> bool:
-    """Return whether others may change or refuse what is saved."""
+    """Return whether a hook may change or refuse what is saved."""
     if manager.pre_save_hook is not None or manager._pre_save_hooks:  # noqa: SLF001 -- no other way
         return True
     return any(map(_has_pre_save_hook, get_drives(manager).values()))

@@ -1,4 +1,4 @@
-"""One writer at a time for each notebook, in this process and among the servers of one user."""
+"""Locks of paths: one writer at a time, in this process and among the servers of one user."""
 
 from __future__ import annotations
 
@@ -26,24 +26,27 @@ if sys.platform != "win32":
 
 _PATIENCE_SECONDS = 10.0
 _POLL_SECONDS = 0.005
-# Lock files are never removed, for removing one while another process opens it would split the
-# lock in two. So there is a fixed number of them, and paths share.
+# Lock files are never removed: removing one while another process opens it would split the lock in
+# two. Therefore their number is fixed, and paths share them.
 _LOCK_FILES = 256
 
 
 @dataclass
-class _Shared:
-    """Tasks whose locks count as those of the tasks they start, until they are done with that."""
+class _InheritedTasks:
+    """Tasks whose locks count as those of the tasks that they start, until `inherit` ends."""
 
     tasks: frozenset[asyncio.Task[Any] | None] = frozenset()
 
 
-_SHARED: ContextVar[_Shared] = ContextVar("nbedit_shared_locks", default=_Shared())  # noqa: B039 -- never changed
+_INHERITED_TASKS: ContextVar[_InheritedTasks] = ContextVar(
+    "nbedit_inherited_locks",
+    default=_InheritedTasks(),  # noqa: B039 -- never changed
+)
 
 
 @dataclass
 class _LockFile:
-    """A lock file, and how many in this process hold what it stands for, or wait to."""
+    """A lock file, and how many holders of its paths, current or waiting, this process has."""
 
     opening: asyncio.Lock = field(default_factory=asyncio.Lock)
     users: int = 0
@@ -56,9 +59,9 @@ class PathLocks:
     Parameters
     ----------
     folder
-        Where the lock files are kept; shared by all servers of one user.
+        The directory of the lock files, shared by all servers of one user.
     log
-        The server's.
+        The server's logger.
     """
 
     def __init__(self, folder: Path, log: Logger) -> None:
@@ -70,50 +73,51 @@ class PathLocks:
 
     @property
     def is_holder(self) -> bool:
-        """Whether the task that asks holds anything."""
+        """Whether the current task holds any lock."""
         return not _get_own_tasks().isdisjoint(self._holders.values())
 
     @staticmethod
     @contextmanager
     def inherit() -> Iterator[None]:
-        """Let the tasks that are started in here have what this one holds, until it leaves."""
-        shared = _Shared(_get_own_tasks())
-        token = _SHARED.set(shared)
+        """Let tasks that are started in this context use the locks of the current task."""
+        inherited = _InheritedTasks(_get_own_tasks())
+        token = _INHERITED_TASKS.set(inherited)
         try:
             yield
         finally:
-            # Tasks that go on keep the variable as it was when they began.
-            shared.tasks = frozenset()
-            _SHARED.reset(token)
+            # Tasks that outlive the context keep this value of the variable.
+            inherited.tasks = frozenset()
+            _INHERITED_TASKS.reset(token)
 
     @asynccontextmanager
     async def lock(self, *os_paths: str, names: Iterable[str] = ()) -> AsyncIterator[None]:
-        """Be the only one to write some paths, by whatever names or links they are called.
+        """Lock paths, by whatever name or link they are given.
 
-        A task that holds a path may hold it again: a manager's method may call another one.
+        A task that holds a path may lock it again: one method of a manager may call another.
 
         Parameters
         ----------
         os_paths
             Paths of the file system.
         names
-            Of what is in no file system. Nobody may hold a name and then ask for a path.
+            Names for anything that is not in a file system. A task that holds a name must not lock
+            a path.
 
         Raises
         ------
         Busy
-            If another process holds one of them for too long.
+            If another process holds one of the locks for too long.
         """
-        # All take their locks in the same order, or two could wait for each other.
+        # A fixed order of locks prevents deadlocks.
         reals = sorted({_normalize_name(follow_links(path)) for path in os_paths})
-        ours = _get_own_tasks()
+        own_tasks = _get_own_tasks()
         keys = (*reals, *sorted(set(names)))
-        wanted = [key for key in keys if self._holders.get(key) not in ours]
-        async with AsyncExitStack() as held:
-            for key in wanted:
-                await held.enter_async_context(self._lock_in_process(key))
-            for number in sorted({_compute_number(key) for key in wanted}):
-                await held.enter_async_context(self._lock_between_processes(number))
+        missing_keys = [key for key in keys if self._holders.get(key) not in own_tasks]
+        async with AsyncExitStack() as stack:
+            for key in missing_keys:
+                await stack.enter_async_context(self._lock_in_process(key))
+            for number in sorted({_compute_number(key) for key in missing_keys}):
+                await stack.enter_async_context(self._lock_between_processes(number))
             yield
 
     @asynccontextmanager
@@ -130,8 +134,8 @@ class PathLocks:
 
     @asynccontextmanager
     async def _lock_between_processes(self, number: int) -> AsyncIterator[None]:
-        # Names that share a lock file have locks of their own in this process, and must not wait
-        # for each other: a task may hold both.
+        # Paths that share a lock file have separate locks in this process and must not wait for
+        # each other: a task may hold both.
         file = self._files[number]
         file.users += 1
         try:
@@ -144,19 +148,19 @@ class PathLocks:
             if not file.users:
                 del self._files[number]
                 if file.descriptor is not None:
-                    # Whatever is said of it, the lock is gone, and the edit was made.
+                    # After an error the lock is released as well, and the edit is complete.
                     with suppress(OSError):
                         os.close(file.descriptor)
 
     async def _lock_file(self, file: _LockFile, number: int) -> None:
         descriptor = None if sys.platform == "win32" else self._open(number)
         if descriptor is None:
-            # Only the comparison before the write guards against other processes then.
+            # Without a lock, only the comparison before the write protects against other processes.
             return
         try:
             await _lock_descriptor(descriptor)
         except OSError as error:
-            # Some file systems of a network have no locks; saves must not fail for that.
+            # Some network file systems have no locks; saving must not fail because of that.
             with suppress(OSError):
                 os.close(descriptor)
             self._log.warning("No lock among servers: %s", error)
@@ -175,17 +179,18 @@ class PathLocks:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             return os.open(name, flags, 0o600)
         except OSError as error:
-            # The server's own saves come by here as well; a full disk elsewhere must not stop them.
+            # The server's own saves take these locks, too; a full disk elsewhere must not prevent
+            # them.
             self._log.warning("No lock among servers: %s", error)
             return None
 
 
 def _get_own_tasks() -> frozenset[asyncio.Task[Any] | None]:
-    return _SHARED.get().tasks | {asyncio.current_task()}
+    return _INHERITED_TASKS.get().tasks | {asyncio.current_task()}
 
 
 def _normalize_name(real: str) -> str:
-    """Make one of names that some file system takes for the same; others may share a lock."""
+    """Map names that a file system may treat as equal to one; different files may share a lock."""
     return unicodedata.normalize("NFC", real).casefold()
 
 

@@ -1,4 +1,4 @@
-"""Work for the event loop's thread, asked for by a thread that waits for it, but not for ever."""
+"""Run coroutines on the event loop from another thread, with a timeout."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jupyter_nbedit.errors import Busy
 
 _Result = TypeVar("_Result")
 
-# How often it is checked whether the loop still runs.
+# The interval of checks whether the loop still runs.
 _CHECK_SECONDS = 0.2
 
 
@@ -22,25 +22,25 @@ def run_on_loop(
     function: Callable[[], Coroutine[Any, Any, _Result]],
     *,
     source: str,
-    patience: float,
+    timeout: float,
 ) -> _Result:
-    """Run a coroutine function on an event loop, and return its result to this other thread.
+    """Run a coroutine function on an event loop and return its result to another thread.
 
     Parameters
     ----------
     loop
         The event loop.
     function
-        What to run.
+        The coroutine function.
     source
-        Who answers, as the beginning of a sentence.
-    patience
-        How many seconds to wait; then the coroutine is cancelled.
+        The component that answers, as the beginning of a sentence.
+    timeout
+        The seconds after which the coroutine is cancelled.
 
     Raises
     ------
     Busy
-        If there is no result in that time, or the loop has stopped.
+        If there is no result in time, or the loop has stopped.
     """
     coroutine = function()
     try:
@@ -49,25 +49,25 @@ def run_on_loop(
         # The loop is closed.
         coroutine.close()
         raise _build_stopping_error() from None
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + timeout
     while not future.done():
-        left = deadline - time.monotonic()
-        wait([future], max(0.0, min(left, _CHECK_SECONDS)))
+        remaining_seconds = deadline - time.monotonic()
+        wait([future], max(0.0, min(remaining_seconds, _CHECK_SECONDS)))
         is_stopped = not loop.is_running()
-        # A future that is done meanwhile cannot be cancelled, and has the result.
-        if (is_stopped or left <= 0) and future.cancel():
+        # A future that has finished meanwhile cannot be cancelled and has a result.
+        if (is_stopped or remaining_seconds <= 0) and future.cancel():
             if is_stopped and inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED:
-                # The loop will not begin it any more.
+                # The loop will never start it.
                 coroutine.close()
-            raise _build_stopping_error() if is_stopped else _build_timeout_error(source, patience)
+            raise _build_stopping_error() if is_stopped else _build_timeout_error(source, timeout)
     if future.cancelled():
-        # The loop cancels what it runs when it ends.
+        # A stopping loop cancels its tasks.
         raise _build_stopping_error()
     return future.result()
 
 
-def _build_timeout_error(source: str, patience: float) -> Busy:
-    return Busy(f"{source} has not answered for {patience:g} seconds. Try again later.")
+def _build_timeout_error(source: str, timeout: float) -> Busy:
+    return Busy(f"{source} has not answered for {timeout:g} seconds. Try again later.")
 
 
 def _build_stopping_error() -> Busy:

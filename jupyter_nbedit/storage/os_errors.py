@@ -1,4 +1,4 @@
-"""What the operating system says when it fails, as refusals that name no path."""
+"""Errors of the operating system as errors of this package, without paths."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from jupyter_nbedit.errors import (
     StorageFailure,
 )
 
-_NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
-_NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
+_NOT_FOUND_ERRNOS = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
+_NO_SPACE_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_FORBIDDEN_ERRNOS = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 @contextmanager
 def map_os_errors() -> Iterator[None]:
-    """Refuse what the operating system fails to do.
+    """Raise an `OSError` as an error of this package.
 
     Raises
     ------
@@ -33,24 +33,27 @@ def map_os_errors() -> Iterator[None]:
         yield
     except OSError as error:
         code = error.errno or 0
-        said = os.strerror(code)
-        if code in _NOT_THERE:
+        description = os.strerror(code)
+        if code in _NOT_FOUND_ERRNOS:
             raise NotebookNotFound from error
-        if code in _NOT_ALLOWED:
+        if code in _FORBIDDEN_ERRNOS:
             message = (
-                f"The server may not do this to the notebook's file ({said}); nothing was written."
+                f"The server may not do this to the notebook's file ({description}); nothing was "
+                "written."
             )
             raise Forbidden(message) from error
-        if code in _NO_SPACE:
-            message = f"There is no room for the edited notebook ({said}); nothing was written."
+        if code in _NO_SPACE_ERRNOS:
+            message = (
+                f"There is no room for the edited notebook ({description}); nothing was written."
+            )
             raise NoSpace(message) from error
         if code == errno.EBUSY:
             message = (
-                f"The operating system does not let the notebook's file be replaced ({said}): most "
-                "likely the file is mounted by itself, as `docker -v a.ipynb:...` does, and such a "
-                "file can only be written in place. Mount the folder that holds it instead. "
-                "Nothing was written."
+                "The operating system does not let the notebook's file be replaced "
+                f"({description}): most likely the file is mounted by itself, as `docker -v "
+                "a.ipynb:...` does, and such a file can only be written in place. Mount the "
+                "folder that holds it instead. Nothing was written."
             )
             raise NotAPlainFile(message) from error
-        message = f"The operating system failed ({said}); the file is as it was."
+        message = f"The operating system failed ({description}); the file is as it was."
         raise StorageFailure(message, applied=False) from error

@@ -1,4 +1,4 @@
-"""From API paths to paths of the file system, never wider than the Contents API."""
+"""Map API paths to paths of the file system; nothing that the Contents API hides is accessible."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ _DOT_SEGMENTS = frozenset(("", ".", ".."))
 
 
 async def to_os_path(manager: AsyncFileContentsManager, path: str) -> str:
-    """Map a notebook's API path to where it is on disk, links not followed.
+    """Return the path of a notebook on disk; links are not resolved.
 
     Raises
     ------
     InvalidRequest
         If the path does not end in ``.ipynb``.
     NotebookNotFound
-        If it is hidden or outside the root. Such paths are refused, not normalised: what a spelling
-        means must not depend on who reads it.
+        If it is hidden or outside the root, or contains ``.`` or ``..``. Such paths are refused,
+        not normalized, because programs normalize differently.
     """
     check_suffix(path)
     return await to_os_path_below_root(manager, path)
 
 
 def check_suffix(path: str) -> None:
-    """Refuse what is no path of a notebook.
+    """Raise if a path does not end in ``.ipynb``.
 
     Raises
     ------
@@ -46,48 +46,48 @@ def check_suffix(path: str) -> None:
 
 
 def is_unsafe(path: str) -> bool:
-    """Return whether a path is spelled as nothing of ours is, and may lead anywhere."""
+    """Return whether a path contains empty, ``.`` or ``..`` components, or a null character."""
     return "\0" in path or not _DOT_SEGMENTS.isdisjoint(path.split("/"))
 
 
 async def to_os_path_below_root(manager: AsyncFileContentsManager, path: str) -> str:
-    """Map the API path of anything but the root to where it is on disk, links not followed.
+    """Return the path on disk of an API path other than the root; links are not resolved.
 
     Raises
     ------
     NotebookNotFound
-        If it is hidden or outside the root, or spelled as nothing of ours is.
+        If it is hidden or outside the root, or `is_unsafe`.
     """
     if is_unsafe(path):
         raise NotebookNotFound
     try:
-        found: str = manager._get_os_path(path)  # noqa: SLF001 -- the only way from API path to disk
+        os_path: str = manager._get_os_path(path)  # noqa: SLF001 -- the only way from API path to disk
     except HTTPError:
         raise NotebookNotFound from None
     try:
-        hidden = not manager.allow_hidden and await manager.is_hidden(path)
+        is_hidden = not manager.allow_hidden and await manager.is_hidden(path)
     except (HTTPError, OSError):
-        # A component that is no directory, or one we may not look into.
+        # A component that is not a directory, or not accessible.
         raise NotebookNotFound from None
-    if hidden:
+    if is_hidden:
         raise NotebookNotFound
-    return found
+    return os_path
 
 
 def follow_links(os_path: str, *, strict: bool = False) -> str:
-    """Follow the links of a path, though others may exchange them for files meanwhile.
+    """Resolve the links of a path, although other programs may replace them by files meanwhile.
 
     Parameters
     ----------
     os_path
         The path.
     strict
-        Whether something must be there.
+        Whether it must exist.
 
     Raises
     ------
     OSError
-        If something must be there and is not.
+        If it must exist and does not.
     """
     attempts = _ATTEMPTS
     while True:
@@ -95,48 +95,48 @@ def follow_links(os_path: str, *, strict: bool = False) -> str:
             return os.path.realpath(os_path, strict=strict)
         except OSError as error:
             attempts -= 1
-            # EINVAL says that what was a link a moment ago is none to be read.
+            # EINVAL: the path was a link a moment ago and is not any more.
             if error.errno != errno.EINVAL or attempts == 0:
                 raise
 
 
-def resolve(os_path: str, top: str | None) -> str:
-    """Follow the links of a path to something that exists.
+def resolve_path(os_path: str, top: str | None) -> str:
+    """Resolve the links of a path that exists.
 
     Parameters
     ----------
     os_path
         The path.
     top
-        The folder, by its path without links, that what is there must be in; None for anywhere.
+        The directory, without links, that must contain the result; None for no restriction.
 
     Raises
     ------
     OSError
-        If nothing is there.
+        If it does not exist.
     NotebookNotFound
-        If it is not in the folder.
+        If it is not in the directory.
     """
     real = follow_links(os_path, strict=True)
     _check_below(real, top)
     return real
 
 
-def resolve_new(os_path: str, top: str | None) -> str:
-    """Follow the links of a path to something that need not exist, in a folder that does.
+def resolve_new_path(os_path: str, top: str | None) -> str:
+    """Resolve the links of a path that need not exist, in a directory that must exist.
 
     Raises
     ------
     OSError
-        If there is no such folder.
+        If there is no such directory.
     NotebookNotFound
-        If it, or what a link of that name leads to, is not in the folder ``top``.
+        If the path, or the target of a link at it, is not in the directory ``top``.
     """
     folder, name = os.path.split(os_path)
-    found = os.path.join(resolve(folder, top), name)
+    real = os.path.join(resolve_path(folder, top), name)
     if top is not None:
-        _check_below(follow_links(found), top)
-    return found
+        _check_below(follow_links(real), top)
+    return real
 
 
 def _check_below(real: str, top: str | None) -> None:

@@ -1,7 +1,7 @@
-"""Which way a server keeps a notebook, decided for each request.
+"""Choose the storage of a notebook, anew for each request.
 
-Contents manager, rooms and hooks are looked at when they are needed and never before: extensions
-replace and register them while the server starts, and at any time after.
+The contents manager, rooms and hooks are looked up when they are needed and never before:
+extensions replace and register them while the server starts, and at any time after.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from jupyter_nbedit.storage.rtc.shared_notebook import RoomSnapshotCache
 from jupyter_nbedit.storage.rtc.text_room import RoomTextFile, TextRoomStorage
 from jupyter_nbedit.storage.walk import walk_contents
 
-# How often a way is chosen that is another one as soon as the notebook is held.
+# How often the storage may change while the lock is acquired.
 _ATTEMPTS = 8
 _KIND_KEEPS_CHANGING = (
     f"The way in which this server keeps the notebook has changed {_ATTEMPTS} times while it was "
@@ -56,73 +56,78 @@ _KIND_KEEPS_CHANGING = (
 
 @dataclass(frozen=True)
 class StorageResolver:
-    """The ways of one server; see `Storages`.
+    """The storages of one server; implements `Storages`.
 
     Parameters
     ----------
     settings
-        Those of the server's web application, which know its contents manager and its rooms.
+        The settings of the server's web application, with its contents manager and its rooms.
     locks
         Shared with the manager's own saves.
     links_outside_root
-        Whether links may lead out of the root, as they may for the contents manager.
-    leftovers
-        Removes what killed processes have left.
-    sights
-        Remembers what is shared in rooms.
-    known
-        Remembers which files this server has written.
+        Whether links may lead out of the root, as the contents manager allows.
+    temp_files
+        Removes temporary files of killed processes.
+    room_snapshots
+        The last snapshots of shared notebooks.
+    own_writes
+        The files that this server has written.
     room_patience
-        How many seconds a search waits for what is shared in a room.
+        How many seconds a search waits for a room.
     """
 
     settings: Mapping[str, Any]
     locks: PathLocks
     links_outside_root: bool = True
-    leftovers: TempFileCleaner = field(default_factory=TempFileCleaner)
-    sights: RoomSnapshotCache = field(default_factory=RoomSnapshotCache)
-    known: OwnWriteCache = field(default_factory=OwnWriteCache)
+    temp_files: TempFileCleaner = field(default_factory=TempFileCleaner)
+    room_snapshots: RoomSnapshotCache = field(default_factory=RoomSnapshotCache)
+    own_writes: OwnWriteCache = field(default_factory=OwnWriteCache)
     room_patience: float = 5.0
 
     def list_kinds(self) -> list[str]:
-        """List the ways in which this server keeps notebooks now, as ``applied_via`` names them."""
+        """Return the storages that this server uses now, as in ``applied_via``."""
         rooms = ["room"] if has_rooms(self.settings) else []
         return [*list_kinds(self.settings["contents_manager"]), *rooms]
 
     async def resolve(self, path: str) -> Storage:
-        """Choose the way for a notebook as things are now."""
+        """Return the storage of a notebook as of now."""
         self._check_inside(path)
         manager = self.settings["contents_manager"]
-        beneath = await self._resolve_contents(path)
+        underlying_storage = await self._resolve_contents(path)
         if (room := find_room(self.settings, manager, path)) is not None:
-            return RoomStorage(room, manager, beneath, self.locks, self.sights)
+            return RoomStorage(room, manager, underlying_storage, self.locks, self.room_snapshots)
         if (room := find_room(self.settings, manager, path, TEXT)) is not None:
-            kept, held = partial(beneath.read, path), partial(beneath.lock, path)
-            shared = RoomTextFile(room, manager, self.locks, kept, held, NotebookNotFound)
-            return TextRoomStorage(shared)
-        return beneath
+            read_file, lock_file = (
+                partial(underlying_storage.read, path),
+                partial(underlying_storage.lock, path),
+            )
+            room_file = RoomTextFile(
+                room, manager, self.locks, read_file, lock_file, NotebookNotFound
+            )
+            return TextRoomStorage(room_file)
+        return underlying_storage
 
     async def _resolve_contents(self, path: str) -> Storage:
-        """Choose the way in which the contents manager keeps a notebook."""
+        """Return the storage in which the contents manager has a notebook."""
         manager = self.settings["contents_manager"]
-        way = await detect_kind(manager, self.locks, path)
+        kind = await detect_kind(manager, self.locks, path)
         install_locks(manager, self.locks)
-        if way is StorageKind.FILE:
+        if kind is StorageKind.FILE:
             return FileStorage(
                 manager,
                 self.locks,
                 links_outside_root=self.links_outside_root,
                 file_ids=self.settings.get("file_id_manager"),
-                leftovers=self.leftovers,
+                temp_files=self.temp_files,
                 rooms=RoomIdSnapshot.take(self.settings) if has_rooms(self.settings) else None,
-                known=self.known,
+                own_writes=self.own_writes,
             )
-        if way is StorageKind.TEXT:
+        if kind is StorageKind.TEXT:
             return ContentsStorage(manager, self.locks)
-        return NotebookStorage(manager, self.locks, paired=way is StorageKind.PAIR)
+        return NotebookStorage(manager, self.locks, is_paired=kind is StorageKind.PAIR)
 
     def lock(self, path: str) -> AbstractAsyncContextManager[Storage]:
-        """Choose the way for a notebook, and keep its other writers away."""
+        """Return the storage of a notebook, locked against other writers."""
         return self._lock(path)
 
     @asynccontextmanager
@@ -130,27 +135,27 @@ class StorageResolver:
         storage = await self.resolve(path)
         for _ in range(_ATTEMPTS):
             async with storage.lock(path):
-                # While it waited, a hook may have come, or the other half of a pair.
-                now = await self.resolve(path)
-                if _is_same(now, storage):
+                # Meanwhile a hook may have been registered, or a notebook paired.
+                current = await self.resolve(path)
+                if _is_same(current, storage):
                     yield storage
                     return
-            storage = now
+            storage = current
         raise NotAPlainFile(_KIND_KEEPS_CHANGING)
 
     async def walk(self, path: str, *, recursive: bool) -> Walker:
-        """Prepare to go through what the Contents API shows of a folder."""
+        """Prepare a walk through what the Contents API shows of a directory."""
         try:
             self._check_inside(path)
         except NotebookNotFound:
             raise FolderNotFound from None
         manager = self.settings["contents_manager"]
-        found = await self._walk(manager, path, recursive=recursive)
-        live = list_live_file_identities(self.settings, manager)
+        walker = await self._walk(manager, path, recursive=recursive)
+        live_files = list_live_file_identities(self.settings, manager)
         return (
-            partial(self._walk_with_rooms, found, live, asyncio.get_running_loop())
-            if live
-            else found
+            partial(self._walk_with_rooms, walker, live_files, asyncio.get_running_loop())
+            if live_files
+            else walker
         )
 
     async def _walk(self, manager: Any, path: str, *, recursive: bool) -> Walker:
@@ -160,43 +165,43 @@ class StorageResolver:
         return await walk_contents(manager, self.locks, path, recursive=recursive)
 
     def _walk_with_rooms(
-        self, walk: Walker, live: set[object], loop: asyncio.AbstractEventLoop, start: str
+        self, walker: Walker, live_files: set[object], loop: asyncio.AbstractEventLoop, start: str
     ) -> Iterator[WalkItem]:
-        """Go on a walk, and see what people have open as they do."""
-        for entry in walk(start):
-            place = get_file_identity(self.settings["contents_manager"], entry.path)
-            if isinstance(entry, NotebookFile) and place in live:
-                yield NotebookFile(entry.path, partial(self._read_from_thread, loop, entry.path))
+        """Walk, and read notebooks in live rooms as people see them there."""
+        for item in walker(start):
+            identity = get_file_identity(self.settings["contents_manager"], item.path)
+            if isinstance(item, NotebookFile) and identity in live_files:
+                yield NotebookFile(item.path, partial(self._read_from_thread, loop, item.path))
             else:
-                yield entry
+                yield item
 
     def _read_from_thread(self, loop: asyncio.AbstractEventLoop, path: str) -> bytes:
-        """Read from another thread; a shared notebook belongs to the loop's."""
+        """Read from another thread; a shared notebook may only be used on the loop's thread."""
         return run_on_loop(
             loop,
             partial(self._read, path),
             source="The room that holds this notebook",
-            patience=self.room_patience,
+            timeout=self.room_patience,
         )
 
     async def _read(self, path: str) -> bytes:
         return (await (await self.resolve(path)).read(path)).text
 
     def get_canonical_path(self, path: str) -> str:
-        """Return the one path of a file that may have several, by links: the one without."""
+        """Return the path without links of a file that may have several paths."""
         manager = self.settings["contents_manager"]
-        return to_api_path(manager, path.strip("/"), relative=True) or path
+        return to_api_path(manager, path.strip("/"), allow_relative=True) or path
 
     def get_root_name(self) -> str:
-        """Name what the paths are relative to; the servers of one user may have several roots."""
+        """Return a name of the root; the servers of one user may have several roots."""
         return get_root_name(self.settings["contents_manager"])
 
     def is_served(self, folder: Path) -> bool:
-        """Return whether the Contents API shows a folder of the file system."""
+        """Return whether the Contents API shows a directory of the file system."""
         return is_served(self.settings["contents_manager"], str(folder))
 
     async def check(self, path: str) -> None:
-        """Refuse a notebook that cannot be read now, in whatever way it is kept; it is not read.
+        """Raise if a notebook cannot be read now, in whichever storage; its bytes are not read.
 
         Raises
         ------
@@ -211,14 +216,14 @@ class StorageResolver:
             await ContentsStorage(manager, self.locks).check(path)
 
     async def exists(self, path: str) -> bool:
-        """Return whether there is anything at a path, be it a notebook, another file or a folder.
+        """Return whether a path exists, as a notebook, another file or a directory.
 
         Raises
         ------
         NotebookNotFound
-            If nothing of ours is spelled like that.
+            If the path `is_unsafe`.
         StorageFailure, Forbidden
-            If that cannot be told.
+            If the contents manager fails.
         """
         if is_unsafe(path) or not path:
             raise NotebookNotFound
@@ -226,18 +231,16 @@ class StorageResolver:
             return bool(await ensure_async(self.settings["contents_manager"].exists(path)))
 
     def _check_inside(self, path: str) -> None:
-        """Refuse a path that a link leads out of the root, in whatever way things are kept there.
-
-        Raises
-        ------
-        NotebookNotFound
-        """
-        # The root is inside, in whatever way it is kept.
+        """Raise `NotebookNotFound` if a link on the path leads out of the root."""
+        # The root itself is always inside.
         if self.links_outside_root or not path.strip("/"):
             return
-        if to_api_path(self.settings["contents_manager"], path.strip("/"), relative=True) is None:
+        if (
+            to_api_path(self.settings["contents_manager"], path.strip("/"), allow_relative=True)
+            is None
+        ):
             raise NotebookNotFound
 
 
-def _is_same(one: Storage, other: Storage) -> bool:
-    return one == other or (type(one) is type(other) and vars(one) == vars(other))
+def _is_same(first: Storage, second: Storage) -> bool:
+    return first == second or (type(first) is type(second) and vars(first) == vars(second))

@@ -1,4 +1,4 @@
-"""Files that are no notebooks, through the contents manager: its rules, its hooks, its events."""
+"""Files that are not notebooks, through the contents manager: its rules, hooks and events."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.rtc.rooms import TEXT, find_room
 from jupyter_nbedit.storage.rtc.text_room import RoomTextFile
 
-#: Larger files are not read: they would be held several times over, and nobody reads them.
-MOST_BYTES = 32 * 1024 * 1024
+#: Larger files are not read: they would be in memory several times.
+MAX_BYTES = 32 * 1024 * 1024
 
-# How often a change is made anew because somebody else wrote meanwhile.
+# How often a change is repeated because another program wrote meanwhile.
 _ATTEMPTS = 8
 
 
 @dataclass
 class TextFileService:
-    """Files by their API paths.
+    """Reads and writes text files by their API paths.
 
     Parameters
     ----------
     manager
-        Gives the contents manager; looked up each time, because servers swap it.
+        Returns the contents manager; called each time, because extensions replace it.
     locks
         Shared with the manager's own saves.
     settings
-        Those of the server's web application, which know its rooms.
+        The settings of the server's web application, with its rooms.
     """
 
     manager: Callable[[], Any]
@@ -41,7 +41,7 @@ class TextFileService:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     async def read(self, path: str) -> Content:
-        """Read a file whole.
+        """Read a whole file.
 
         Raises
         ------
@@ -49,30 +49,30 @@ class TextFileService:
             If it is missing, hidden or outside the root.
         NotAPlainFile, TooLarge, Forbidden, StorageFailure
         """
-        # The manager truncates a file and writes it anew, so that even a reader must wait.
+        # The manager truncates a file and writes it anew, so that readers must wait, too.
         async with self._lock(path) as file:
             return await file.read()
 
     async def update(self, path: str, change: Callable[[Content], bytes]) -> WriteResult | None:
-        """Change a file in view of what it holds, again if somebody else writes meanwhile.
+        """Change a file depending on its content; repeat if another program writes meanwhile.
 
         Parameters
         ----------
         path
             Its API path.
         change
-            Gives what it is to hold instead; what it raises is the answer.
+            Returns the new bytes; its exceptions are raised.
 
         Returns
         -------
-        None if it holds that already.
+        None if the file already has the new bytes.
 
         Raises
         ------
         Busy
-            If others write all the time.
+            If other programs write all the time.
         NbEditError
-            Of reading, of writing, or of the change; nothing was written.
+            From reading, writing or the change; nothing was written.
         """
         for _ in range(_ATTEMPTS):
             async with self._lock(path) as file:
@@ -89,23 +89,23 @@ class TextFileService:
         raise Busy(message)
 
     async def save(self, path: str, text: bytes, base: Content | None) -> WriteResult:
-        """Write a file, if what is there still is what was read.
+        """Write a file, if it still is what was read.
 
         Parameters
         ----------
         path
             Its API path.
         text
-            What it is to hold, byte for byte.
+            The new bytes.
         base
-            What `read` gave; None if there must be nothing yet.
+            The content from `read`; None if the file must not exist yet.
 
         Raises
         ------
         StaleContent
-            If something else is there; nothing was written.
+            If the file has other content; nothing was written.
         FileNotFound
-            If the folder is missing, hidden or outside the root.
+            If the directory is missing, hidden or outside the root.
         Busy, Forbidden, NoSpace, StorageFailure
         """
         async with self._lock(path) as file:
@@ -113,15 +113,15 @@ class TextFileService:
 
     @asynccontextmanager
     async def _lock(self, path: str) -> AsyncIterator[ContentsFile | RoomTextFile]:
-        """Keep others away from a file, wherever it is then."""
+        """Lock a file, in whichever storage it is then."""
         file = self._get_file(path)
         for _ in range(_ATTEMPTS):
             async with file.lock():
-                # While it waited, a room may have been opened or closed.
-                if (now := self._get_file(path)) == file:
+                # Meanwhile a room may have been opened or closed.
+                if (current := self._get_file(path)) == file:
                     yield file
                     return
-            file = now
+            file = current
         message = (
             f"Where this file is kept has changed {_ATTEMPTS} times while it was waited for, as "
             "when rooms that hold it are opened and closed. Nothing was written; try again."
@@ -141,13 +141,13 @@ class TextFileService:
                 "is gone, a minute later."
             )
             raise NotAPlainFile(message)
-        written = await file.save(text, base)
-        emit_save(file.manager, path, written)
-        return written
+        result = await file.save(text, base)
+        emit_save(file.manager, path, result)
+        return result
 
     def _get_file(self, path: str) -> ContentsFile | RoomTextFile:
         manager = self.manager()
-        file = ContentsFile(manager, self.locks, path, FileNotFound, MOST_BYTES)
+        file = ContentsFile(manager, self.locks, path, FileNotFound, MAX_BYTES)
         room = find_room(self.settings, manager, path, TEXT)
         if room is None:
             return file

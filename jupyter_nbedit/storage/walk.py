@@ -1,47 +1,40 @@
-"""Go through the notebooks of a folder, seeing what the Contents API shows and nothing else.
+"""Walk through the notebooks of a directory, as far as the Contents API shows them.
 
-Links are passed over: what they lead to is found under its own name, or does not belong to the
-folder. So no link leads out of it, and none leads in circles.
+Links are skipped: their targets are found under their own names, or do not belong to the directory.
+Thus no link leads out of the directory or in circles.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_core.paths import is_file_hidden
+from jupyter_server.utils import ensure_async
 
-from jupyter_nbedit.errors import Busy, FolderNotFound, NotebookNotFound
+from jupyter_nbedit.errors import Busy, FolderNotFound, NbEditError, NotebookNotFound
 from jupyter_nbedit.storage.base import Directory, NotebookFile, SkippedPath, Walker, WalkItem
+from jupyter_nbedit.storage.contents.errors import map_contents_errors
+from jupyter_nbedit.storage.contents.file import ContentsFile
+from jupyter_nbedit.storage.contents.locks import is_link
 from jupyter_nbedit.storage.files.directory import open_directory
 from jupyter_nbedit.storage.files.read import read_file
-from jupyter_nbedit.storage.paths import SUFFIX, resolve, to_os_path_below_root
+from jupyter_nbedit.storage.locks import PathLocks
+from jupyter_nbedit.storage.loop_calls import run_on_loop
+from jupyter_nbedit.storage.paths import SUFFIX, is_unsafe, resolve_path, to_os_path_below_root
 
 if TYPE_CHECKING:
     from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
 
 
-import asyncio
-from collections.abc import Coroutine, Mapping
-from typing import Any, TypeVar
-
-from jupyter_server.utils import ensure_async
-
-from jupyter_nbedit.errors import NbEditError
-from jupyter_nbedit.storage.contents.errors import map_contents_errors
-from jupyter_nbedit.storage.contents.file import ContentsFile
-from jupyter_nbedit.storage.contents.locks import is_link
-from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.loop_calls import run_on_loop
-from jupyter_nbedit.storage.paths import is_unsafe
-
-#: Older versions of what is beside them, which Jupyter keeps; not hidden if hidden files are shown.
+#: Jupyter's checkpoints; they are not hidden if hidden files are shown.
 CHECKPOINTS = ".ipynb_checkpoints"
-#: Why a walk passes over a link, which may lead out of the root or in a circle.
+#: The message for a skipped link.
 LINK = "It is a link; name it as the `path` to search what it leads to."
 _ATTEMPTS = 3
 _POLL_SECONDS = 0.02
@@ -50,14 +43,14 @@ _POLL_SECONDS = 0.02
 async def walk_files(
     manager: AsyncFileContentsManager, path: str, *, recursive: bool, top: str | None = None
 ) -> Walker:
-    """Prepare to go through a folder of the stock file manager; see `Storages.walk`.
+    """Prepare a walk through a directory of the stock file manager; see `Storages.walk`.
 
     Parameters
     ----------
     manager, path, recursive
-        What to go through.
+        The contents manager, the path, and whether to descend into subdirectories.
     top
-        The folder that links on the path may not lead out of; None if they may lead anywhere.
+        The directory out of which links on the path must not lead; None for no restriction.
 
     Raises
     ------
@@ -65,19 +58,19 @@ async def walk_files(
     """
     path = path.strip("/")
     try:
-        given = (
+        os_path = (
             await to_os_path_below_root(manager, path)
             if path
             else os.path.abspath(manager.root_dir)
         )
-        real = resolve(given, top)
+        real = resolve_path(os_path, top)
     except (NotebookNotFound, OSError):
         raise FolderNotFound from None
-    listing = _FileWalk(manager, recursive=recursive)
+    file_walk = _FileWalk(manager, recursive=recursive)
     if os.path.isdir(real):
-        return partial(listing.walk_folder, real, path)
+        return partial(file_walk.walk_folder, real, path)
     if path.endswith(SUFFIX):
-        return partial(listing.walk_notebook, real, path)
+        return partial(file_walk.walk_notebook, real, path)
     raise FolderNotFound
 
 
@@ -91,57 +84,59 @@ class _FileWalk:
             yield NotebookFile(path, partial(_read, os_path))
 
     def walk_folder(self, top: str, path: str, start: str) -> Iterator[WalkItem]:
-        """Go through a folder."""
+        """Yield the items of a directory."""
 
-        def entries(inner: str) -> Iterator[WalkItem]:
-            below = inner.removeprefix(path).strip("/").split("/")
-            return self._list_items(os.path.join(top, *below), inner, start)
+        def list_items(inner: str) -> Iterator[WalkItem]:
+            components = inner.removeprefix(path).strip("/").split("/")
+            return self._list_items(os.path.join(top, *components), inner, start)
 
-        return traverse(entries, path, start)
+        return traverse(list_items, path, start)
 
     def _list_items(self, folder: str, path: str, start: str) -> Iterator[WalkItem]:
-        """List a folder."""
+        """Yield the items of one directory."""
         try:
-            with open_directory(folder) as inside:
-                names = sorted(inside.list_names())
+            with open_directory(folder) as open_folder:
+                names = sorted(open_folder.list_names())
         except (FileNotFoundError, NotADirectoryError):
-            # It has gone meanwhile, or a link stands in its place.
+            # It is gone, or a link has replaced it.
             return
         except OSError:
             message = "The folder cannot be listed by this server."
             yield SkippedPath(path, "forbidden", message)
             return
         for name in names:
-            inner = f"{path}/{name}" if path else name
-            if not is_before(inner, start):
-                found = self._build_item(os.path.join(folder, name), name, inner)
-                # A folder on the way to the start comes before it, and what is in it may not.
-                if isinstance(found, Directory) or (found and inner.split("/") >= start.split("/")):
-                    yield found
+            inner_path = f"{path}/{name}" if path else name
+            if not is_before(inner_path, start):
+                item = self._build_item(os.path.join(folder, name), name, inner_path)
+                # A directory on the way to the start precedes it, although its items may follow.
+                if isinstance(item, Directory) or (
+                    item and inner_path.split("/") >= start.split("/")
+                ):
+                    yield item
 
     def _build_item(self, os_path: str, name: str, path: str) -> WalkItem | None:
         try:
             status = os.lstat(os_path)
-            link = stat.S_ISLNK(status.st_mode)
-            folder = os.path.isdir(os_path) if link else stat.S_ISDIR(status.st_mode)
-            if not (self._recursive if folder else name.endswith(SUFFIX)):
+            is_link = stat.S_ISLNK(status.st_mode)
+            is_folder = os.path.isdir(os_path) if is_link else stat.S_ISDIR(status.st_mode)
+            if not (self._recursive if is_folder else name.endswith(SUFFIX)):
                 return None
             if name == CHECKPOINTS or not self._is_shown(os_path, name, status):
                 return SkippedPath(path, "hidden", "It is hidden.")
         except OSError:
-            # It has gone meanwhile, or leads nowhere.
+            # It is gone, or a link without target.
             return None
         if not _is_utf8(name):
-            shown = path.encode("utf-8", "replace").decode()
+            readable_path = path.encode("utf-8", "replace").decode()
             return SkippedPath(
-                shown, "invalid_request", "Its name is not UTF-8; no request has it."
+                readable_path, "invalid_request", "Its name is not UTF-8; no request has it."
             )
-        if link:
+        if is_link:
             return SkippedPath(path, "link", LINK)
-        return Directory(path) if folder else NotebookFile(path, partial(_read, os_path))
+        return Directory(path) if is_folder else NotebookFile(path, partial(_read, os_path))
 
     def _is_shown(self, os_path: str, name: str, status: os.stat_result) -> bool:
-        """Return whether the Contents API shows something, by the rule of its own listing."""
+        """Return whether the Contents API lists an item, by the same rule."""
         manager = self._manager
         if not manager.should_list(name):
             return False
@@ -149,40 +144,40 @@ class _FileWalk:
 
 
 def traverse(
-    entries: Callable[[str], Iterator[WalkItem]], path: str, start: str
+    list_items: Callable[[str], Iterator[WalkItem]], path: str, start: str
 ) -> Iterator[WalkItem]:
-    """Go through a folder and those in it from a path on.
+    """Yield the items of a directory and its subdirectories from a path on.
 
     Parameters
     ----------
-    entries
-        Lists a folder by its API path.
+    list_items
+        Lists one directory by its API path.
     path
-        Where to begin.
+        The directory.
     start
-        The first path to tell of.
+        The first path to yield.
     """
-    # A stack, because folders nest deeper than Python.
-    stack = [entries(path)]
+    # A stack, because directories may nest deeper than Python's recursion limit.
+    stack = [list_items(path)]
     while stack:
-        entry = next(stack[-1], None)
-        if entry is None:
+        item = next(stack[-1], None)
+        if item is None:
             stack.pop()
             continue
-        if isinstance(entry, Directory):
-            stack.append(entries(entry.path))
-            if _leads_to(entry.path, start):
+        if isinstance(item, Directory):
+            stack.append(list_items(item.path))
+            if _is_ancestor(item.path, start):
                 continue
-        yield entry
+        yield item
 
 
 def is_before(path: str, start: str) -> bool:
-    """Return whether all of a path, and of what may be in it, comes before a start."""
-    parts, first = path.split("/"), start.split("/") if start else []
-    return parts < first[: len(parts)]
+    """Return whether a path, and everything that may be in it, precedes a start."""
+    components, start_components = path.split("/"), start.split("/") if start else []
+    return components < start_components[: len(components)]
 
 
-def _leads_to(folder: str, start: str) -> bool:
+def _is_ancestor(folder: str, start: str) -> bool:
     return f"{start}/".startswith(f"{folder}/")
 
 
@@ -206,7 +201,7 @@ def _read(os_path: str) -> bytes:
 
 _Model = TypeVar("_Model")
 
-# How long one answer of the manager may take; its store may be far away.
+# The timeout of one call of the manager, whose store may be remote.
 _PATIENCE_SECONDS = 30.0
 
 
@@ -216,9 +211,9 @@ async def walk_contents(
     path: str,
     *,
     recursive: bool,
-    patience: float = _PATIENCE_SECONDS,
+    timeout: float = _PATIENCE_SECONDS,
 ) -> Walker:
-    """Prepare to go through a folder of any contents manager; see `Storages.walk`.
+    """Prepare a walk through a directory of any contents manager; see `Storages.walk`.
 
     Parameters
     ----------
@@ -227,27 +222,27 @@ async def walk_contents(
     locks
         Shared with the manager's own saves.
     path
-        The API path of the folder, or of a notebook.
+        The API path of a directory or a notebook.
     recursive
-        Whether to go through the folders in it as well.
-    patience
-        How many seconds the manager may take for one answer.
+        Whether to descend into subdirectories.
+    timeout
+        The seconds that one call of the manager may take.
 
     Raises
     ------
     FolderNotFound
     """
     path = path.strip("/")
-    top = ContentsFile(manager, locks, path, FolderNotFound)
+    file = ContentsFile(manager, locks, path, FolderNotFound)
     loop = asyncio.get_running_loop()
-    asking = _ContentsWalk(manager, locks, loop, recursive=recursive, patience=patience)
+    contents_walk = _ContentsWalk(manager, locks, loop, recursive=recursive, timeout=timeout)
     if path:
-        await top.check_visible()
+        await file.check_visible()
     with map_contents_errors(FolderNotFound):
         if await ensure_async(manager.dir_exists(path)):
-            return partial(asking.walk_folder, path)
+            return partial(contents_walk.walk_folder, path)
         if path.endswith(SUFFIX) and await ensure_async(manager.file_exists(path)):
-            return partial(asking.walk_notebook, path)
+            return partial(contents_walk.walk_notebook, path)
     raise FolderNotFound
 
 
@@ -259,41 +254,41 @@ class _ContentsWalk:
         loop: asyncio.AbstractEventLoop,
         *,
         recursive: bool,
-        patience: float,
+        timeout: float,
     ) -> None:
         self._manager = manager
         self._locks = locks
         self._loop = loop
         self._recursive = recursive
-        self._patience = patience
+        self._patience = timeout
 
     def walk_notebook(self, path: str, start: str) -> Iterator[WalkItem]:
         if start.split("/") <= path.split("/"):
             yield self._build_notebook_file(path)
 
     def walk_folder(self, path: str, start: str) -> Iterator[WalkItem]:
-        return traverse(lambda inner: self._list_items(inner, start), path, start)
+        return traverse(lambda inner_path: self._list_items(inner_path, start), path, start)
 
     def _list_items(self, path: str, start: str) -> Iterator[WalkItem]:
-        """List a folder."""
+        """Yield the items of one directory."""
         try:
             entries = self._call_on_loop(partial(self._list_folder, path))
         except FolderNotFound:
             return
-        except NbEditError as refused:
-            yield SkippedPath(path, refused.reason, refused.message)
+        except NbEditError as error:
+            yield SkippedPath(path, error.reason, error.message)
             return
         for name, is_folder in entries:
-            # The root of a drive ends in a colon, behind which comes no slash.
-            inner = f"{path}/{name}" if path and not path.endswith(":") else f"{path}{name}"
-            if is_unsafe(name) or is_before(inner, start):
+            # The root of a drive ends in a colon, after which there is no slash.
+            inner_path = f"{path}/{name}" if path and not path.endswith(":") else f"{path}{name}"
+            if is_unsafe(name) or is_before(inner_path, start):
                 continue
             try:
-                found = self._build_item(name, inner, is_folder=is_folder)
-            except NbEditError as refused:
-                found = SkippedPath(inner, refused.reason, refused.message)
-            if isinstance(found, Directory) or (found and inner.split("/") >= start.split("/")):
-                yield found
+                item = self._build_item(name, inner_path, is_folder=is_folder)
+            except NbEditError as error:
+                item = SkippedPath(inner_path, error.reason, error.message)
+            if isinstance(item, Directory) or (item and inner_path.split("/") >= start.split("/")):
+                yield item
 
     def _build_item(self, name: str, path: str, *, is_folder: bool) -> WalkItem | None:
         if not (self._recursive if is_folder else name.endswith(SUFFIX)):
@@ -309,7 +304,7 @@ class _ContentsWalk:
         return NotebookFile(path, lambda: self._call_on_loop(file.read).text)
 
     async def _list_folder(self, path: str) -> list[tuple[str, bool]]:
-        """List the names in a folder, in order, and whether they are folders themselves."""
+        """Return the names in a directory, sorted, and whether they are directories."""
         with map_contents_errors(FolderNotFound):
             model = await ensure_async(self._manager.get(path, content=True, type="directory"))
             return sorted({(_get_name(entry), _is_folder(entry)) for entry in model["content"]})
@@ -322,24 +317,18 @@ class _ContentsWalk:
             return False
         return bool(self._manager.should_list(name))
 
-    def _call_on_loop(self, question: Callable[[], Coroutine[Any, Any, _Model]]) -> _Model:
-        """Have the loop ask; this thread waits.
-
-        Raises
-        ------
-        Busy
-            If the manager does not answer in time, or the server stops.
-        """
+    def _call_on_loop(self, function: Callable[[], Coroutine[Any, Any, _Model]]) -> _Model:
+        """Run a coroutine on the event loop and wait for it; raise `Busy` after a timeout."""
         return run_on_loop(
             self._loop,
-            question,
+            function,
             source="The server's contents manager",
-            patience=self._patience,
+            timeout=self._patience,
         )
 
 
 def _get_name(entry: Mapping[str, Any]) -> str:
-    # Some managers give their own store's paths; what stands behind the last slash is the same.
+    # Some managers return paths of their store; the part after the last slash is the same.
     return str(entry["path"] or entry["name"]).rstrip("/").rpartition("/")[2]
 
 

@@ -23,7 +23,7 @@ from jupyter_nbedit.errors import (
 )
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
-from jupyter_nbedit.notebook.views import Show
+from jupyter_nbedit.notebook.views import ViewOptions
 from jupyter_nbedit.reading.models import ReadOptions
 from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
 from jupyter_nbedit.tools import results
@@ -140,7 +140,7 @@ async def _read_notebook(
     selection = ReadOptions(
         start=arguments.offset - 1,
         limit=min(arguments.limit, MOST_LINES),
-        show=Show("source", "full"),
+        show=ViewOptions("source", "full"),
         max_chars=MOST_LINES * MOST_CHARACTERS,
     )
     reply = await context.reader.read(path, selection, known=lambda _: False)

@@ -19,7 +19,7 @@ from jupyter_nbedit.notebook.operations import (
     RemoveEntry,
     ReplaceSection,
 )
-from jupyter_nbedit.notebook.views import Show
+from jupyter_nbedit.notebook.views import ViewOptions
 from jupyter_nbedit.reading.models import ReadOptions, ReadReply
 from jupyter_nbedit.storage.base import Content
 from jupyter_nbedit.tools.base import Caller, Tool, ToolContext, ToolError
@@ -201,7 +201,7 @@ async def _read(
         path = context.map_notebook_path(name, relative=True)
         section_names = [] if arguments.section is UNSET else [arguments.section]
         selection = ReadOptions(
-            sections=section_names, show=Show("source", "none"), session=caller.session
+            sections=section_names, show=ViewOptions("source", "none"), session=caller.session
         )
         reply = await context.reader.read(path, selection, known=lambda _: False)
         if isinstance(reply, str):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jupyter_nbedit.errors import InvalidRequest, TextMismatch
-from jupyter_nbedit.notebook.line_ends import PlainText
+from jupyter_nbedit.notebook.line_ends import NormalizedText
 from jupyter_nbedit.notebook.source_edit import check_growth
 
 _SHOWN_LINES = 20
@@ -39,7 +39,7 @@ def replace_string(text: str, old: str, new: str, *, replaces_all: bool) -> tupl
     if old == new:
         message = "`old_string` and `new_string` are the same: there is nothing to change."
         raise InvalidRequest(message)
-    plain = PlainText(text)
+    plain = NormalizedText(text)
     searched_text = old.replace("\r\n", "\n")
     starts = plain.find_all(searched_text)
     lines = _list_lines(plain.text, starts)

@@ -109,7 +109,7 @@ class Library:
         self.close = self._loop.close
 
     def _new_memory(self) -> _Memory:
-        return FileStorage(self._manager, self._locks, known=OwnWriteCache()), DocumentCache()
+        return FileStorage(self._manager, self._locks, own_writes=OwnWriteCache()), DocumentCache()
 
     def edit_first(self, file: Path, cell: Cell, text: str) -> float:
         """Edit with a storage that has never seen the file."""

@@ -51,7 +51,7 @@ def describe(document: Document) -> tuple[object, ...]:
         document.members,
         document.cells_span,
         list(document.cell_spans),
-        list(document.heads),
+        list(document.headers),
         document.nbformat_minor,
     )
 

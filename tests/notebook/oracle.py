@@ -65,7 +65,9 @@ def check_results(
                 and cell_result.source is msgspec.UNSET
             ):
                 is_deleted = any(cell.get("id") == cell_result.cell_id for cell in expected.gone)
-                assert is_deleted or after.heads[cell_result.index][0] == cell_result.cell_id, label
+                assert is_deleted or after.headers[cell_result.index][0] == cell_result.cell_id, (
+                    label
+                )
 
 
 def check_batch(label: str, document: Document, operations: list[dict[str, Any]]) -> bytes | None:
@@ -87,7 +89,7 @@ def check_batch(label: str, document: Document, operations: list[dict[str, Any]]
     text = apply_splices(document.text, applied.splices)
     after = Document.parse(text)
     renewed = document.apply_splices(applied.splices)
-    for part in ("text", "span", "members", "cells_span", "cell_spans", "heads"):
+    for part in ("text", "span", "members", "cells_span", "cell_spans", "headers"):
         assert getattr(renewed, part) == getattr(after, part), (label, part)
 
     if document.metadata_span is not None:

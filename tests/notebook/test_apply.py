@@ -395,7 +395,7 @@ def test_a_new_cell_has_no_id_in_formats_without_ids() -> None:
 def test_moved_cells_are_listed_as_moved() -> None:
     applied = edit(NOTEBOOK, {"op": "move", "cells": ["c", "a", "d"], "after": "e"})
 
-    assert {step.id for step in applied.edit().steps if step.moved} == {"c", "a", "d"}
+    assert {step.id for step in applied.summarize().steps if step.is_moved} == {"c", "a", "d"}
 
 
 # The diff ----------------------------------------------------------------------------------------

@@ -29,8 +29,8 @@ def notebook(cells: Cells, metadata: dict[str, Any] | None = None, minor: int = 
 def apply_patch(cells: Cells, steps: CellPatch) -> Cells:
     """Apply the steps in the simplest way."""
     now = [dict(cell) for cell in cells]
-    for change in steps.changes:
-        cell = now[change.index]
+    for change in steps.changed_cells:
+        cell = now[change.index_before]
         if change.source is not None:
             assert cell["source"] == change.source[0]
             cell["source"] = change.source[1]
@@ -42,10 +42,12 @@ def apply_patch(cells: Cells, steps: CellPatch) -> Cells:
                 del cell[name]
             else:
                 cell[name] = value
-    moved = {step.index: now[step.origin] for step in steps.placed if isinstance(step, MovedCell)}
-    for index in reversed(steps.taken_out):
+    moved = {
+        step.index: now[step.old_index] for step in steps.insertions if isinstance(step, MovedCell)
+    }
+    for index in reversed(steps.removed_indexes):
         del now[index]
-    for step in steps.placed:
+    for step in steps.insertions:
         now.insert(step.index, moved[step.index] if isinstance(step, MovedCell) else step.cell)
     return now
 
@@ -120,13 +122,13 @@ def test_a_patch_does_not_mention_unchanged_cells_that_do_not_move(
     assume(all("id" in one for one in [*before, *after]))
     steps = compute_patch(notebook(before), notebook(after))
     assert is_applied(steps, notebook(before)) == (before == after)
-    for change in steps.changes:
-        assert before[change.index] not in after
+    for change in steps.changed_cells:
+        assert before[change.index_before] not in after
     then, now = [one["id"] for one in before], [one["id"] for one in after]
     if [one for one in now if one in then] == [one for one in then if one in now]:
-        removed_indices = {step.index for step in steps.removed}
+        removed_indices = {step.index for step in steps.removed_cells}
         assert not any(before[index] in after for index in removed_indices)
-        assert not any(isinstance(step, MovedCell) for step in steps.placed)
+        assert not any(isinstance(step, MovedCell) for step in steps.insertions)
 
 
 @given(st.lists(code, min_size=1, max_size=5))
@@ -155,8 +157,8 @@ def test_a_patch_moves_the_fewest_cells_and_those_of_the_edit(
 ) -> None:
     before = raw(*sorted(after))
     steps = compute_patch(notebook(before), notebook(raw(*after)), moved_cells)
-    assert [step.cell_id for step in steps.placed] == list(moved)
-    assert all(after[step.index] == step.cell_id for step in steps.placed)
+    assert [step.cell_id for step in steps.insertions] == list(moved)
+    assert all(after[step.index] == step.cell_id for step in steps.insertions)
 
 
 def test_a_deleted_cell_without_an_id_is_identified_correctly() -> None:
@@ -172,7 +174,7 @@ def test_a_deleted_cell_without_an_id_is_identified_correctly() -> None:
 def test_a_cell_with_another_type_or_outputs_is_replaced(name: str, value: object) -> None:
     cells: Cells = [{"id": "a", "cell_type": "code", "source": "x", "metadata": {}, "outputs": []}]
     steps = compute_patch(notebook(cells), notebook([{**cells[0], name: value}]))
-    assert (len(steps.changes), len(steps.removed), len(steps.placed)) == (0, 1, 1)
+    assert (len(steps.changed_cells), len(steps.removed_cells), len(steps.insertions)) == (0, 1, 1)
 
 
 def test_a_patch_contains_the_metadata_of_the_notebook() -> None:

@@ -300,7 +300,7 @@ def test_headings_equal_those_of_a_markdown_parser() -> None:
     parser = MarkdownIt("commonmark")
     found = 0
     for path, document in documents("headings"):
-        for at, (_, cell_type) in enumerate(document.heads):
+        for at, (_, cell_type) in enumerate(document.headers):
             if cell_type != "markdown":
                 continue
             source = document.get_cell(at).source

@@ -40,7 +40,7 @@ def test_a_document_has_the_spans_of_its_parts(buffer_type: Callable[[bytes], An
 
     assert found.text[:] == THREE
     assert found.hash == hashlib.sha256(THREE).hexdigest()
-    assert found.heads == [("alpha", "code"), ("beta", "markdown"), ("gamma", "raw")]
+    assert found.headers == [("alpha", "code"), ("beta", "markdown"), ("gamma", "raw")]
     assert found.nbformat_minor == 5
     assert found.has_ids
     assert len(found) == 3
@@ -159,7 +159,7 @@ def test_a_cell_header_that_msgspec_refuses_is_read_like_json_loads() -> None:
     found = Document.parse(
         b'{"nbformat":4,"cells":[{"id":"a","x":NaN,"cell_type":"raw"},{"cell_type":"raw","id":1}]}'
     )
-    assert found.heads == [("a", "raw"), (None, "raw")]
+    assert found.headers == [("a", "raw"), (None, "raw")]
 
 
 # Addresses ---------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ def parts(find: Callable[[], Document]) -> object:
         return "refused"
     return (
         *(found.text[:], found.span, found.members, found.cells_span),
-        *(list(found.cell_spans), list(found.heads), found.nbformat_minor),
+        *(list(found.cell_spans), list(found.headers), found.nbformat_minor),
     )
 
 

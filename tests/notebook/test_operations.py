@@ -15,7 +15,7 @@ import pytest
 from jupyter_nbedit.errors import InvalidOperation
 from jupyter_nbedit.notebook.operations import (
     Operation,
-    get_name,
+    get_operation_name,
     validate_metadata,
     validate_operation,
 )
@@ -114,7 +114,7 @@ def test_every_limit_of_an_operation_has_a_case() -> None:
 def test_a_valid_operation_is_decoded_unchanged(op: str, changes: dict[str, Any]) -> None:
     decoded = DECODER.decode(encode_operation(op, changes))
     validate_operation(decoded)
-    assert get_name(decoded) == op
+    assert get_operation_name(decoded) == op
     read = msgspec.to_builtins(decoded)
     assert {**read, **json.loads(encode_operation(op, changes))} == read
 

@@ -104,7 +104,7 @@ def test_a_value_that_is_no_valid_json_hides_no_change(text: bytes) -> None:
         for value in (b"NaN", b"123")
     )
     assert (odd.span, odd.members, odd.cells_span) == (plain.span, plain.members, plain.cells_span)
-    assert (odd.cell_spans, odd.heads) == (plain.cell_spans, plain.heads)
+    assert (odd.cell_spans, odd.headers) == (plain.cell_spans, plain.headers)
     for at in range(len(before)):
         assert odd.get_cell(at).all_members == plain.get_cell(at).all_members
         assert len(odd.get_cell(at).all_members) == len(before.get_cell(at).all_members) + 1

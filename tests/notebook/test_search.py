@@ -17,7 +17,7 @@ from jupyter_nbedit.notebook.search import (
     SearchPosition,
     compile_literal,
     compile_regex,
-    find,
+    search_notebook,
 )
 from tests.support import samples
 
@@ -42,7 +42,7 @@ def hits(
 ) -> list[Hit]:
     document = Document.parse(samples.notebook(*cells))
     query = Query(pattern, frozenset(scopes), cell_type)
-    return [hit for _, hit in find("a.ipynb", document, query, after) if hit is not None]
+    return [hit for _, hit in search_notebook("a.ipynb", document, query, after) if hit is not None]
 
 
 def two(**more: Any) -> Any:
@@ -156,7 +156,7 @@ def test_lone_surrogates_match_nothing_and_cause_no_error() -> None:
     text = samples.notebook(samples.raw("@\ntwo @ two", "a"))
     document = Document.parse(text.replace(b"@", b"\\ud800"))
     query = Query(two(), frozenset(ALL))
-    (hit,) = (hit for _, hit in find("a.ipynb", document, query, None) if hit)
+    (hit,) = (hit for _, hit in search_notebook("a.ipynb", document, query, None) if hit)
     assert (hit.line, hit.column, hit.text) == (2, 1, "two \ud800 two")
 
 
@@ -205,9 +205,9 @@ def test_a_search_from_any_position_finds_the_rest_once(sources: list[str]) -> N
     cells = [samples.code(s, metadata={"tags": ["two"]}, outputs=[STREAM]) for s in sources]
     document = Document.parse(samples.notebook(*cells))
     query = Query(two(), frozenset(ALL))
-    steps = list(find("a.ipynb", document, query, None))
+    steps = list(search_notebook("a.ipynb", document, query, None))
     places = [place for place, _ in steps]
     assert places == sorted(places)
     for number, place in enumerate(places):
-        rest = [hit for _, hit in find("a.ipynb", document, query, place) if hit]
+        rest = [hit for _, hit in search_notebook("a.ipynb", document, query, place) if hit]
         assert rest == [hit for _, hit in steps[number + 1 :] if hit]

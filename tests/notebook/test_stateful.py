@@ -159,7 +159,7 @@ def plain(document: Document) -> bool:
     """Whether the model can read the notebook's sections."""
     return all(
         PLAIN.fullmatch(line)
-        for at, (_, cell_type) in enumerate(document.heads)
+        for at, (_, cell_type) in enumerate(document.headers)
         if cell_type == "markdown"
         for line in document.get_cell(at).source.split("\n")
     )
@@ -231,7 +231,7 @@ class NotebookMachine(RuleBasedStateMachine):
         if plain(document):
             self.apply([drawn.operation(kind) for kind in kinds])
         else:
-            odd = [at for at, (_, kind) in enumerate(document.heads) if kind == "markdown"]
+            odd = [at for at, (_, kind) in enumerate(document.headers) if kind == "markdown"]
             replaced = [{"op": "replace", "cell": at, "source": drawn.source()} for at in odd]
             self.apply(replaced)
 

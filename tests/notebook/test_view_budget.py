@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from jupyter_nbedit.notebook.document import Cell, Document
 from jupyter_nbedit.notebook.graphemes import find_grapheme_boundary
 from jupyter_nbedit.notebook.view_budget import render_within_budget
-from jupyter_nbedit.notebook.views import Show, render_cells
+from jupyter_nbedit.notebook.views import ViewOptions, render_cells
 from tests.support import samples
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
@@ -21,7 +21,7 @@ TEXTS = st.lists(st.sampled_from(["a", "\n", "é", "e\u0301", FAMILY, " "]), max
     "".join
 )
 SHOWS = st.builds(
-    Show,
+    ViewOptions,
     st.sampled_from(["outline", "source", "full"]),
     st.sampled_from([None, "none", "summary", "text", "full"]),
 )
@@ -91,11 +91,11 @@ def amount(outputs: list[dict[str, Any]], *, full: bool) -> int:
 
 @given(cells(), SHOWS, st.integers(1, 400))
 def test_no_budget_is_exceeded_and_omitted_amounts_add_up(
-    cells: list[Cell], show: Show, budget: int
+    cells: list[Cell], show: ViewOptions, budget: int
 ) -> None:
     everything = as_json(render_cells(cells, show))
     found = as_json(render_within_budget(cells, show, budget))
-    full = show.of_outputs == "full"
+    full = show.outputs_detail == "full"
     assert bool(found) == bool(cells)
     assert sum(count_characters(cell, full=full) for cell in found) <= max(budget, 0)
     for cell, complete in zip(found, everything, strict=False):
@@ -130,12 +130,12 @@ def test_no_budget_is_exceeded_and_omitted_amounts_add_up(
 
 
 @given(cells(), SHOWS)
-def test_a_sufficient_budget_omits_nothing(cells: list[Cell], show: Show) -> None:
+def test_a_sufficient_budget_omits_nothing(cells: list[Cell], show: ViewOptions) -> None:
     everything = render_cells(cells, show)
     enough = sum(
-        count_characters(cell, full=show.of_outputs == "full") for cell in as_json(everything)
+        count_characters(cell, full=show.outputs_detail == "full") for cell in as_json(everything)
     )
-    lines = render_cells(cells, Show("outline", "none"))
+    lines = render_cells(cells, ViewOptions("outline", "none"))
     enough = max(enough, sum(max(1, len(str(line.summary))) for line in lines), 1)
     assert render_within_budget(cells, show, enough) == everything
 
@@ -143,7 +143,7 @@ def test_a_sufficient_budget_omits_nothing(cells: list[Cell], show: Show) -> Non
 def sources(*texts: str, budget: int, view: Any = "source", **more: Any) -> list[dict[str, Any]]:
     document = Document.parse(samples.notebook(*(samples.code(text, **more) for text in texts)))
     cells = [document.get_cell(index) for index in range(len(document))]
-    views = as_json(render_within_budget(cells, Show(view), budget))
+    views = as_json(render_within_budget(cells, ViewOptions(view), budget))
     names = ("summary", "source", "outputs", "metadata", "omitted")
     return [{name: cell[name] for name in names if name in cell} for cell in views]
 

@@ -12,7 +12,7 @@ import pytest
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.outputs import strip_ansi
-from jupyter_nbedit.notebook.views import Show, render_cells
+from jupyter_nbedit.notebook.views import ViewOptions, render_cells
 from tests.support import corpora, samples
 from tests.support.sampling import is_nightly
 
@@ -45,7 +45,9 @@ OUTPUTS: list[dict[str, Any]] = [
 
 def shown(*cells: dict[str, Any], **how: Any) -> list[dict[str, Any]]:
     document = Document.parse(samples.notebook(*cells))
-    views = render_cells((document.get_cell(index) for index in range(len(document))), Show(**how))
+    views = render_cells(
+        (document.get_cell(index) for index in range(len(document))), ViewOptions(**how)
+    )
     found: list[dict[str, Any]] = json.loads(msgspec.json.encode(views))
     return found
 
@@ -170,7 +172,7 @@ def test_real_notebooks_are_shown_in_every_view() -> None:
         except InvalidNotebook:
             continue
         for how in ("none", "summary", "text", "full"):
-            views = render_cells(cells, Show("full", how))
+            views = render_cells(cells, ViewOptions("full", how))
             assert [view.source for view in views] == sources
             text = msgspec.json.encode(views).decode()
             assert how == "full" or '"data":{"image/png":"' not in text

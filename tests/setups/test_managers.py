@@ -45,7 +45,7 @@ def test_jupytext_changes_nothing_for_unpaired_notebooks(tmp_path: Path, locks: 
             assert get_kind(manager, locks, "new.ipynb") is StorageKind.FILE
             install_locks(manager, locks)
         manager.register_pre_save_hook(anything)
-        assert get_kind(manager, locks) is StorageKind.HOOKED
+        assert get_kind(manager, locks) is StorageKind.WITH_HOOKS
     (tmp_path / "torn.ipynb").write_bytes(TEXT[:50])
     assert get_kind(derive(AsyncLargeFileManager)(root_dir=str(tmp_path)), locks, "torn.ipynb") is (
         StorageKind.FILE
@@ -105,4 +105,4 @@ def test_a_hook_of_a_drive_is_not_bypassed(tmp_path: Path, locks: PathLocks) -> 
     drive = {"url": f"file://{tmp_path}", "name": "here", "type": "fsspec", "auth": "none"}
     (found,) = manager.initResource(drive)
     manager._managers[found["drive"]].pre_save_hook = anything
-    assert get_kind(manager, locks, f"{found['drive']}:{NAME}") is StorageKind.HOOKED
+    assert get_kind(manager, locks, f"{found['drive']}:{NAME}") is StorageKind.WITH_HOOKS

@@ -71,7 +71,7 @@ async def test_a_room_of_another_notebook_only_delays_an_edit(live: RoomNotebook
     await opening
     async with live.storages.lock(_PATH) as storage:
         result = await storage.write(_PATH, await storage.read(_PATH), _splices(_TEXT))
-    assert (storage.kind, result.persisted) == ("file", True)
+    assert (storage.kind, result.is_persisted) == ("file", True)
     assert b"Topic" in live.file.read_bytes()
 
 
@@ -91,7 +91,7 @@ async def test_a_room_that_never_loads_does_not_block_reads(
         with pytest.raises(StaleContent):
             await storage.write(_PATH, base, _splices(_TEXT))
         result = await storage.write(_PATH, now := await storage.read(_PATH), _splices(now.text))
-    assert result.persisted
+    assert result.is_persisted
     assert live.file.read_bytes() == result.text
 
 
@@ -136,7 +136,7 @@ async def test_unsaved_changes_of_a_room_are_reported(live: RoomNotebook) -> Non
     async with live.storages.lock(_PATH) as storage:
         result = await storage.write(_PATH, base := await storage.read(_PATH), _splices(base.text))
         after = await storage.read(_PATH)
-    assert (storage.kind, result.persisted) == ("room", False)
+    assert (storage.kind, result.is_persisted) == ("room", False)
     assert len(result.warnings) == 1
     assert result.text == after.text
     assert str(document.ycells[0]["source"]) == "# Topic"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.cell_patch import CellPatch, compute_patch
 from jupyter_nbedit.storage.base import StaleContent
-from jupyter_nbedit.storage.rtc.shared_notebook import RoomSnapshotCache, edit, repair_ids
+from jupyter_nbedit.storage.rtc.shared_notebook import RoomSnapshotCache, apply_patch, repair_ids
 from tests.notebook.test_cell_patch import Cells, edits, notebook
 from tests.setups.needs import needs
 
@@ -39,7 +39,7 @@ def test_applying_a_patch_gives_the_expected_shared_cells(edit_: tuple[Cells, Ce
     before, after = edit_
     if before:
         document, ids = build_shared(before)
-        edit(document, compute_patch(notebook(before), notebook(after)), ids)
+        apply_patch(document, compute_patch(notebook(before), notebook(after)), ids)
         assert document.get()["cells"] == after
 
 
@@ -60,7 +60,7 @@ def test_a_concurrently_inserted_cell_stops_the_edit(
 def _assert_stopped(document: Any, steps: CellPatch, ids: list[str]) -> None:
     now = document.get()
     with pytest.raises(StaleContent):
-        edit(document, steps, ids)
+        apply_patch(document, steps, ids)
     assert document.get() == now
 
 
@@ -104,7 +104,7 @@ def test_text_typed_elsewhere_stays(name: str) -> None:
     document, ids = build_shared(_CELLS)
     document.ycells[0]["source"].insert(0, "typed")
     document.ycells[3]["metadata"]["trusted"] = True
-    edit(document, compute_patch(notebook(_CELLS), notebook(_EDITS[name])), ids)
+    apply_patch(document, compute_patch(notebook(_CELLS), notebook(_EDITS[name])), ids)
     after = [dict(cell) for cell in copy.deepcopy(_EDITS[name])]
     for cell in after:
         if cell["id"] == "a":
@@ -118,7 +118,7 @@ def test_text_typed_at_the_end_of_the_edited_cell_stays() -> None:
     document, ids = build_shared(_CELLS)
     text = document.ycells[1]["source"]
     text += "typed 😀"
-    edit(document, compute_patch(notebook(_CELLS), notebook(_EDITS["change"])), ids)
+    apply_patch(document, compute_patch(notebook(_CELLS), notebook(_EDITS["change"])), ids)
     assert document.get()["cells"][1]["source"] == "# B\n\ntyped 😀"
 
 

@@ -116,7 +116,7 @@ async def test_splices_are_written_and_the_hash_is_that_of_the_result(case: Stor
     after = await case.storage.read(PATH)
     assert result.hash == hashlib.sha256(after.text).hexdigest()
     assert result.text in {None, after.text}
-    assert result.persisted
+    assert result.is_persisted
     assert result.warnings == []
 
 

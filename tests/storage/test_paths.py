@@ -186,16 +186,16 @@ OUTSIDE = [
 def test_a_path_inside_the_root_becomes_its_api_path(
     manager: AsyncLargeFileManager, root: Path, spelling: str
 ) -> None:
-    assert to_api_path(manager, f"{root}/{spelling}", relative=False) == INSIDE[spelling]
-    assert to_api_path(manager, spelling, relative=True) == INSIDE[spelling]
+    assert to_api_path(manager, f"{root}/{spelling}", allow_relative=False) == INSIDE[spelling]
+    assert to_api_path(manager, spelling, allow_relative=True) == INSIDE[spelling]
 
 
 @pytest.mark.parametrize("spelling", OUTSIDE, ids=lambda spelling: spelling[:30])
 def test_a_path_outside_the_root_becomes_none_in_any_spelling(
     manager: AsyncLargeFileManager, root: Path, spelling: str
 ) -> None:
-    assert to_api_path(manager, f"{root}/{spelling}", relative=False) is None
-    assert to_api_path(manager, spelling, relative=True) is None
+    assert to_api_path(manager, f"{root}/{spelling}", allow_relative=False) is None
+    assert to_api_path(manager, spelling, allow_relative=True) is None
 
 
 def test_a_folder_whose_name_starts_like_the_root_is_not_the_root(
@@ -203,7 +203,7 @@ def test_a_folder_whose_name_starts_like_the_root_is_not_the_root(
 ) -> None:
     # The server's own mapping makes `_evil/a.ipynb` of this, another file inside the root.
     for spelling in (f"{root}_evil/a.ipynb", f"{root}é/a.ipynb", str(root.parent), "/"):
-        assert to_api_path(manager, spelling, relative=False) is None
+        assert to_api_path(manager, spelling, allow_relative=False) is None
 
 
 @pytest.mark.parametrize("drive", ["//server/share", "//root"])
@@ -211,15 +211,15 @@ def test_a_windows_share_is_not_accessed(
     manager: AsyncLargeFileManager, root: Path, monkeypatch: pytest.MonkeyPatch, drive: str
 ) -> None:
     monkeypatch.setattr(os.path, "splitdrive", ntpath.splitdrive)
-    assert to_api_path(manager, f"{drive}/a.ipynb", relative=False) is None
-    assert to_api_path(manager, f"{root}/a.ipynb", relative=False) == "a.ipynb"
+    assert to_api_path(manager, f"{drive}/a.ipynb", allow_relative=False) is None
+    assert to_api_path(manager, f"{root}/a.ipynb", allow_relative=False) == "a.ipynb"
 
 
 def test_a_relative_path_is_refused_where_an_absolute_one_is_required(
     manager: AsyncLargeFileManager,
 ) -> None:
     with pytest.raises(InvalidRequest):
-        to_api_path(manager, "a.ipynb", relative=False)
+        to_api_path(manager, "a.ipynb", allow_relative=False)
 
 
 # Of the root -------------------------------------------------------------------------------------
@@ -247,15 +247,15 @@ def test_a_linked_root_is_the_same_root(place: Root, root: Path, top: str) -> No
     manager = AsyncLargeFileManager(root_dir=str(root.parent / top))
     for name in ("alias", "root"):
         spelling = f"{root.parent}/{name}/sub/a.ipynb"
-        assert to_api_path(manager, spelling, relative=False) == "sub/a.ipynb"
+        assert to_api_path(manager, spelling, allow_relative=False) == "sub/a.ipynb"
     assert storages(place, manager).get_root_name() == str(root)
 
 
 def test_the_root_may_be_the_root_of_the_file_system(root: Path) -> None:
     manager = AsyncLargeFileManager(root_dir="/")
     real = os.path.realpath(root)
-    assert to_api_path(manager, f"{root}/a.ipynb", relative=False) == f"{real[1:]}/a.ipynb"
-    assert to_api_path(manager, "/", relative=False) == ""
+    assert to_api_path(manager, f"{root}/a.ipynb", allow_relative=False) == f"{real[1:]}/a.ipynb"
+    assert to_api_path(manager, "/", allow_relative=False) == ""
 
 
 def test_without_a_folder_the_root_is_identified_by_class_and_location(place: Root) -> None:
@@ -273,11 +273,11 @@ def test_without_a_folder_the_root_is_identified_by_class_and_location(place: Ro
 def test_a_manager_without_a_folder_accepts_no_absolute_path(kind: type) -> None:
     manager = kind()
     with pytest.raises(NotAPlainFile) as error:
-        to_api_path(manager, "/home/ada/a.ipynb", relative=True)
+        to_api_path(manager, "/home/ada/a.ipynb", allow_relative=True)
     assert "/home" not in str(error.value)
-    assert to_api_path(manager, "sub/a.ipynb", relative=True) == "sub/a.ipynb"
+    assert to_api_path(manager, "sub/a.ipynb", allow_relative=True) == "sub/a.ipynb"
     for spelling in ("../a.ipynb", "sub/../a.ipynb", "./a.ipynb", "a\0.ipynb", "sub//a.ipynb", ""):
-        assert to_api_path(manager, spelling, relative=True) is None
+        assert to_api_path(manager, spelling, allow_relative=True) is None
 
 
 def test_a_folder_is_served_if_it_is_below_the_root_and_not_hidden(place: Root, root: Path) -> None:

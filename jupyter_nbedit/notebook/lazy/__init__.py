@@ -1,1 +1,1 @@
-"""Large notebooks: bytes that are read, and cells that are found, only where needed."""
+"""Large notebooks: bytes and cell positions that are read only when needed."""

@@ -1,7 +1,7 @@
-"""Where many cells stand and what they are, in columns.
+"""Spans and headers of many cells, stored in columns.
 
-A notebook may have a hundred thousand cells. An object for each of them would take ten times the
-memory, and the garbage collector would go through all of them while everybody waits.
+A notebook may have a hundred thousand cells. One object for each would take ten times the memory,
+and garbage collection would stop the server while it visits them.
 """
 
 from __future__ import annotations
@@ -16,115 +16,122 @@ from typing import overload
 from jupyter_nbedit.notebook.json_spans import Span, list_bounds
 from jupyter_nbedit.notebook.lazy.buffer import Buffer
 
-#: The id of a cell, if it has one, and its type.
+#: The id of a cell, or None, and its type.
 CellHeader = tuple[str | None, str]
 
 
 class CellSpans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
-    """Where each cell stands, in order.
+    """The spans of the cells, in order.
 
-    Of cells that are known to follow one another in a range of the text, each is found when
-    somebody asks for one of them: an edit asks for few.
+    Ranges of cells can be added unresolved: only the number of cells and the range of the text are
+    known. The spans of such a range are found when one of them is needed; an edit needs few.
 
     Parameters
     ----------
     starts, stops
-        Where each begins and ends.
+        The start and stop of each cell.
     text
-        The text, if some are to be found in it.
+        The text in which unresolved spans are found.
     """
 
-    __slots__ = ("_firsts", "_left", "_starts", "_stops", "_text")
+    __slots__ = ("_firsts", "_starts", "_stops", "_text", "_unresolved")
 
     def __init__(
         self, starts: Iterable[int] = (), stops: Iterable[int] = (), text: Buffer = b""
     ) -> None:
         self._starts = array("q", starts)
         self._stops = array("q", stops)
-        # Of each range, the index of its first cell; and while nobody has asked, the index behind
-        # its last one and where it stands.
+        # The index of the first cell of each range. While a range is unresolved: the index after
+        # its last cell, and its range of the text.
         self._firsts: list[int] = []
-        self._left: dict[int, tuple[int, Span]] = {}
+        self._unresolved: dict[int, tuple[int, Span]] = {}
         self._text = text
 
     @classmethod
     def from_spans(cls, spans: Iterable[Span]) -> CellSpans:
-        """Make columns of single ones."""
-        found = cls()
+        """Return columns of single spans."""
+        columns = cls()
         for start, stop in spans:
-            found._starts.append(start)
-            found._stops.append(stop)
-        return found
+            columns._starts.append(start)
+            columns._stops.append(stop)
+        return columns
 
     def bind(self, text: Buffer) -> CellSpans:
-        """Return the same in a text of the same bytes; what is found in one is known in both."""
-        same = copy(self)
-        same._text = text  # noqa: SLF001 -- it is one of this class
-        return same
+        """Return the same spans for another buffer with equal bytes; resolved spans are shared."""
+        copied = copy(self)
+        copied._text = text  # noqa: SLF001 -- it is one of this class
+        return copied
 
-    def add(self, count: int, span: Span) -> None:
-        """Add so many cells, which fill a range but for what is between them."""
+    def add_unresolved(self, count: int, span: Span) -> None:
+        """Add cells that fill a range of the text except for their separators."""
         first = len(self)
-        nowhere = bytes(count * self._starts.itemsize)
-        self._starts.frombytes(nowhere)
-        self._stops.frombytes(nowhere)
+        zeros = bytes(count * self._starts.itemsize)
+        self._starts.frombytes(zeros)
+        self._stops.frombytes(zeros)
         self._firsts.append(first)
-        self._left[first] = first + count, span
+        self._unresolved[first] = first + count, span
 
-    def extend(self, more: CellSpans, by: int = 0) -> None:
-        """Add others, each of them so much further behind."""
-        # First, for what is found meanwhile is only looked for once more.
-        for first, (last, (start, stop)) in sorted(more._left.copy().items()):
+    def extend(self, spans: CellSpans, offset: int = 0) -> None:
+        """Append other spans, each moved by an offset."""
+        # First the ranges: another thread may resolve one now, and then it is only resolved twice.
+        for first, (last, (start, stop)) in sorted(spans._unresolved.copy().items()):
             self._firsts.append(first + len(self))
-            self._left[first + len(self)] = last + len(self), Span(start + by, stop + by)
-        self._starts.extend([one + by for one in more._starts] if by else more._starts)
-        self._stops.extend([one + by for one in more._stops] if by else more._stops)
+            self._unresolved[first + len(self)] = (
+                last + len(self),
+                Span(start + offset, stop + offset),
+            )
+        self._starts.extend(
+            [position + offset for position in spans._starts] if offset else spans._starts
+        )
+        self._stops.extend(
+            [position + offset for position in spans._stops] if offset else spans._stops
+        )
 
     def count_ending_before(self, offset: int) -> int:
-        """Count the cells that end before an offset."""
+        """Return how many cells end before an offset."""
         return bisect_left(self, offset, *self._find_bounds(offset), key=lambda cell: cell.stop)
 
     def count_starting_at_or_before(self, offset: int) -> int:
-        """Count the cells that begin before an offset, or there."""
+        """Return how many cells start at or before an offset."""
         return bisect_right(self, offset, *self._find_bounds(offset), key=lambda cell: cell.start)
 
     def _find_bounds(self, offset: int) -> tuple[int, int]:
-        """Return between which cells an offset is, as far as that is known."""
+        """Return the indexes between which the cell at an offset must be."""
         first, last = 0, len(self)
-        for begin, (end, (start, stop)) in self._left.copy().items():
+        for begin, (end, (start, stop)) in self._unresolved.copy().items():
             if stop < offset:
                 first = max(first, end)
             elif start > offset:
                 last = min(last, begin)
         return first, last
 
-    def _find(self, index: int) -> None:
-        """Find a cell, and those around it."""
-        at = bisect_right(self._firsts, index) - 1
-        first = self._firsts[at] if at >= 0 else -1
-        last, span = self._left.get(first, (-1, Span(0, 0)))
+    def _resolve(self, index: int) -> None:
+        """Find the spans of the range that contains a cell."""
+        number = bisect_right(self._firsts, index) - 1
+        first = self._firsts[number] if number >= 0 else -1
+        last, span = self._unresolved.get(first, (-1, Span(0, 0)))
         if index >= last:
             return
         cells = bytearray(2 + span.stop - span.start)
         cells[:1], cells[-1:] = b"[", b"]"
-        room = memoryview(cells)[1:-1]
+        inner = memoryview(cells)[1:-1]
         if isinstance(self._text, bytes):
-            room[:] = memoryview(self._text)[span.start : span.stop]
+            inner[:] = memoryview(self._text)[span.start : span.stop]
         else:
-            self._text.read_into(span.start, room)
-        by = span.start - 1
+            self._text.read_into(span.start, inner)
+        offset = span.start - 1
         starts, stops = list_bounds(cells, Span(0, len(cells)))
         if len(starts) != last - first:
             message = f"Expected {last - first} cells where they were counted, found {len(starts)}."
             raise ValueError(message)
-        # Whoever looks for them at the same time finds the same.
-        self._starts[first:last] = array("q", [one + by for one in starts])
-        self._stops[first:last] = array("q", [one + by for one in stops])
-        self._left.pop(first, None)
+        # Another thread that resolves the range at the same time finds the same spans.
+        self._starts[first:last] = array("q", [position + offset for position in starts])
+        self._stops[first:last] = array("q", [position + offset for position in stops])
+        self._unresolved.pop(first, None)
 
-    def _find_all(self) -> None:
-        for first in sorted(self._left.copy()):
-            self._find(first)
+    def _resolve_all(self) -> None:
+        for first in sorted(self._unresolved.copy()):
+            self._resolve(first)
 
     @overload
     def __getitem__(self, part: int) -> Span: ...
@@ -133,55 +140,55 @@ class CellSpans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
     def __getitem__(self, part: slice) -> CellSpans: ...
 
     def __getitem__(self, part: int | slice) -> Span | CellSpans:
-        """Return one, or some that follow one another."""
+        """Return one span, or the spans of a slice."""
         if isinstance(part, slice):
             return self._get_slice(*part.indices(len(self))[:2])
-        if self._left:
-            self._find(part + len(self) if part < 0 else part)
+        if self._unresolved:
+            self._resolve(part + len(self) if part < 0 else part)
         return Span(self._starts[part], self._stops[part])
 
     def _get_slice(self, first: int, last: int) -> CellSpans:
         if first < last:
-            # No range is cut in two.
-            self._find(first)
-            self._find(last - 1)
-        ranges = sorted(self._left.copy().items())
-        some = CellSpans(self._starts[first:last], self._stops[first:last], self._text)
+            # A range must not be split.
+            self._resolve(first)
+            self._resolve(last - 1)
+        ranges = sorted(self._unresolved.copy().items())
+        selected = CellSpans(self._starts[first:last], self._stops[first:last], self._text)
         for begin, (end, span) in ranges:
             if first <= begin < last:
-                some._firsts.append(begin - first)
-                some._left[begin - first] = end - first, span
-        return some
+                selected._firsts.append(begin - first)
+                selected._unresolved[begin - first] = end - first, span
+        return selected
 
     def __iter__(self) -> Iterator[Span]:
-        """Go through them."""
-        self._find_all()
+        """Yield all spans."""
+        self._resolve_all()
         return starmap(Span, zip(self._starts, self._stops, strict=True))
 
     def __len__(self) -> int:
-        """Count them."""
+        """Return the number of cells."""
         return len(self._starts)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether they are the same as others."""
+        """Return whether all spans are equal."""
         if isinstance(other, CellSpans):
-            self._find_all()
-            other._find_all()
+            self._resolve_all()
+            other._resolve_all()
             return (self._starts, self._stops) == (other._starts, other._stops)
         return list(self) == other if isinstance(other, list) else NotImplemented
 
     def __repr__(self) -> str:
-        """Show them."""
+        """Return the spans as text, for debugging."""
         return f"Spans.of({list(self)!r})"
 
 
 class CellHeaders(Sequence[CellHeader]):  # noqa: PLW1641 -- as above
-    """What each cell is, in order.
+    """The headers of the cells, in order.
 
     Parameters
     ----------
     ids, cell_types
-        The id of each, if it has one, and its type.
+        The id of each cell, or None, and its type.
     """
 
     __slots__ = ("cell_types", "ids")
@@ -191,14 +198,14 @@ class CellHeaders(Sequence[CellHeader]):  # noqa: PLW1641 -- as above
         self.cell_types = list(cell_types)
 
     def add(self, cell_id: str | None, cell_type: str) -> None:
-        """Add one behind the others."""
+        """Append one header."""
         self.ids.append(cell_id)
         self.cell_types.append(cell_type)
 
-    def extend(self, more: CellHeaders) -> None:
-        """Add others."""
-        self.ids.extend(more.ids)
-        self.cell_types.extend(more.cell_types)
+    def extend(self, headers: CellHeaders) -> None:
+        """Append other headers."""
+        self.ids.extend(headers.ids)
+        self.cell_types.extend(headers.cell_types)
 
     @overload
     def __getitem__(self, part: int) -> CellHeader: ...
@@ -207,25 +214,25 @@ class CellHeaders(Sequence[CellHeader]):  # noqa: PLW1641 -- as above
     def __getitem__(self, part: slice) -> CellHeaders: ...
 
     def __getitem__(self, part: int | slice) -> CellHeader | CellHeaders:
-        """Return one, or some that follow one another."""
+        """Return one header, or the headers of a slice."""
         if isinstance(part, slice):
             return CellHeaders(self.ids[part], self.cell_types[part])
         return self.ids[part], self.cell_types[part]
 
     def __iter__(self) -> Iterator[CellHeader]:
-        """Go through them."""
+        """Yield all headers."""
         return zip(self.ids, self.cell_types, strict=True)
 
     def __len__(self) -> int:
-        """Count them."""
+        """Return the number of cells."""
         return len(self.ids)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether they are the same as others."""
+        """Return whether all headers are equal."""
         if isinstance(other, CellHeaders):
             return (self.ids, self.cell_types) == (other.ids, other.cell_types)
         return list(self) == other if isinstance(other, list) else NotImplemented
 
     def __repr__(self) -> str:
-        """Show them."""
+        """Return the headers as text, for debugging."""
         return f"Heads({self.ids!r}, {self.cell_types!r})"

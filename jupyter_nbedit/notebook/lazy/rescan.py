@@ -1,4 +1,4 @@
-"""Where the cells stand after an edit, found by looking at the places that it touched."""
+"""Find the cells of an edited notebook by parsing only the edited ranges."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.json_spans import Span
 from jupyter_nbedit.notebook.lazy.buffer import Buffer
 from jupyter_nbedit.notebook.lazy.columns import CellSpans
-from jupyter_nbedit.notebook.lazy.scan import HEADS, ScannedHeader
+from jupyter_nbedit.notebook.lazy.scan import HEADERS_DECODER, ScannedHeader
 from jupyter_nbedit.notebook.splices import Splice
 
 _SPACE = b" \t\r\n"
@@ -24,94 +24,102 @@ class EditedRange:
     Parameters
     ----------
     first, last
-        The indexes of the first one, and of the one behind the last.
-    spans, heads
-        Of the cells that stand there after the edit.
+        The index of the first cell, and the index after the last, before the edit.
+    spans, headers
+        The spans and headers of the cells there after the edit.
     shift
-        How much further those behind it stand then.
+        By how many bytes the following cells move.
     """
 
     first: int
     last: int
     spans: list[Span]
-    heads: list[ScannedHeader]
+    headers: list[ScannedHeader]
     shift: int
 
 
 def rescan_edited(
     text: Buffer, array: Span, cells: CellSpans, splices: Sequence[Splice]
 ) -> list[EditedRange] | None:
-    """Look at what splices changed.
+    """Parse the ranges that splices changed.
 
     Parameters
     ----------
     text
         The notebook after the edit.
     array, cells
-        Where the array of cells and each of them stood before it.
+        The spans of the array of cells and of each cell before the edit.
     splices
-        The edit, in order.
+        The edit, sorted.
 
     Returns
     -------
-    What is there, in order; None if only looking at the whole notebook tells.
+    The edited ranges, in order; None if the whole notebook must be parsed.
     """
     if not cells or splices[0].start <= array.start or splices[-1].stop >= array.stop:
         return None
-    found: list[EditedRange] = []
+    edited_ranges: list[EditedRange] = []
     shift = 0
-    for first, last, inner in _group_splices(cells, splices):
+    for first, last, group in _group_splices(cells, splices):
         start = cells[first - 1].stop if first else array.start + 1
         stop = cells[last].start if last < len(cells) else array.stop - 1
-        by = shift
-        shift += sum(len(one.text) - (one.stop - one.start) for one in inner)
-        seen = _scan_between(
-            text[start + by : stop + shift], follows=first > 0, goes_on=last < len(cells)
+        shift_before = shift
+        shift += sum(len(splice.text) - (splice.stop - splice.start) for splice in group)
+        scanned = _scan_between(
+            text[start + shift_before : stop + shift],
+            is_preceded=first > 0,
+            is_followed=last < len(cells),
         )
-        if seen is None:
+        if scanned is None:
             return None
-        moved = [Span(begin + start + by, end + start + by) for begin, end in seen[0]]
-        found.append(EditedRange(first, last, moved, seen[1], shift))
-    return found
+        spans = [
+            Span(begin + start + shift_before, end + start + shift_before)
+            for begin, end in scanned[0]
+        ]
+        edited_ranges.append(EditedRange(first, last, spans, scanned[1], shift))
+    return edited_ranges
 
 
 def _group_splices(
     cells: CellSpans, splices: Sequence[Splice]
 ) -> Iterator[tuple[int, int, list[Splice]]]:
-    """Group splices that touch the same cells, or the same place between two."""
-    inner: list[Splice] = []
+    """Group splices that touch the same cells, or the same gap between two cells."""
+    group: list[Splice] = []
     first = last = 0
     for splice in splices:
         low, high = (
             cells.count_ending_before(splice.start),
             cells.count_starting_at_or_before(splice.stop),
         )
-        if inner and low > last:
-            yield first, last, inner
-            inner = []
-        first, last = (min(first, low), max(last, high)) if inner else (low, max(low, high))
-        inner.append(splice)
-    yield first, last, inner
+        if group and low > last:
+            yield first, last, group
+            group = []
+        first, last = (min(first, low), max(last, high)) if group else (low, max(low, high))
+        group.append(splice)
+    yield first, last, group
 
 
 def _scan_between(
-    part: bytes, *, follows: bool, goes_on: bool
+    part: bytes, *, is_preceded: bool, is_followed: bool
 ) -> tuple[list[Span], list[ScannedHeader]] | None:
-    """Find the cells in what stands between two others, or between one and a bracket."""
+    """Find the cells in the text between two cells, or between a cell and a bracket."""
     core = part.strip(_SPACE)
-    if core == (b"," if follows and goes_on else b""):
+    if core == (b"," if is_preceded and is_followed else b""):
         return [], []
-    inner = core[follows : len(core) - goes_on]
-    if core[:follows] != b","[:follows] or core[len(core) - goes_on :] != b","[:goes_on]:
+    inner = core[is_preceded : len(core) - is_followed]
+    if (
+        core[:is_preceded] != b","[:is_preceded]
+        or core[len(core) - is_followed :] != b","[:is_followed]
+    ):
         return None
     array = b"[" + inner + b"]"
     try:
-        heads = HEADS.decode(array)
+        headers = HEADERS_DECODER.decode(array)
     except (msgspec.DecodeError, RecursionError):
         return None
-    if not heads:
-        # A comma stands beside nothing.
+    if not headers:
+        # There is a comma without a cell.
         return None
-    by = len(part) - len(part.lstrip(_SPACE)) + follows - 1
-    found = json_spans.list_elements(array, Span(0, len(array)))
-    return [Span(start + by, stop + by) for start, stop in found], heads
+    offset = len(part) - len(part.lstrip(_SPACE)) + is_preceded - 1
+    spans = json_spans.list_elements(array, Span(0, len(array)))
+    return [Span(start + offset, stop + offset) for start, stop in spans], headers

@@ -1,8 +1,8 @@
-"""The cells of a notebook that is not in memory, found window by window.
+"""Find the cells of a notebook that is not in memory, window by window.
 
-Only what is proved is taken: a window's cells are those of an array that has just been decoded, and
-what is around the array is decoded with nothing in it. Whatever cannot be proved in this way is
-left to `spans`, which wants the whole text and takes anything that is JSON.
+Only proven results are used: the cells of a window are those of an array that was just decoded, and
+the text around the array of cells is decoded with the array empty. A text for which this fails is
+left to `json_spans`, which needs all of it and accepts any JSON.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from jupyter_nbedit.notebook.lazy.columns import CellHeaders, CellSpans
 
 
 class ScannedHeader(msgspec.Struct, gc=False):
-    """What is read of every cell; of a double name the last counts, as everywhere in Jupyter."""
+    """The header of a cell; the last of repeated members counts, as everywhere in Jupyter."""
 
     id: Any = None
     cell_type: Any = None
 
 
-class _Plain(msgspec.Struct, gc=False):
-    """The same of a cell that says it as nbformat demands."""
+class _PlainHeader(msgspec.Struct, gc=False):
+    """The header of a cell whose id and type are valid nbformat."""
 
     cell_type: str
     id: str | None = None
@@ -37,95 +37,97 @@ class _Plain(msgspec.Struct, gc=False):
 
 @dataclass(frozen=True)
 class ScanResult:
-    """What there is in a notebook.
+    """The structure of a notebook.
 
     Parameters
     ----------
     span
-        Where its object stands.
+        The range of its object.
     members
         The object's members, in order.
     cell_spans
-        Where each cell stands.
-    heads
-        What each cell says it is.
+        The range of each cell.
+    headers
+        The header of each cell.
     is_plain
-        Whether that is known to be texts.
+        Whether all headers are known to have a string as type, and as id if there is one.
     """
 
     span: Span
     members: list[Member]
     cell_spans: CellSpans
-    heads: CellHeaders
+    headers: CellHeaders
     is_plain: bool
 
 
 _CELLS = re.compile(rb'"cells"[ \t\r\n]*:[ \t\r\n]*\[[ \t\r\n]*(?=\{)')
-_BEHIND_AN_OBJECT = re.compile(rb"\}([ \t\r\n]*,[ \t\r\n]*)(?=\{)")
+_AFTER_AN_OBJECT = re.compile(rb"\}([ \t\r\n]*,[ \t\r\n]*)(?=\{)")
 _FRAME = b'{"cells":['
-_REFUSED = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
-#: Reads the heads of an array of cells.
-HEADS = msgspec.json.Decoder(list[ScannedHeader])
-_PLAIN = msgspec.json.Decoder(list[_Plain])
-# Of small cells so many are taken together, or as many as there are in so many bytes: whoever asks
-# where one of them stands has all of them looked for.
-_TOGETHER = 256
+_DECODE_ERRORS = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
+#: Decodes the headers of an array of cells.
+HEADERS_DECODER = msgspec.json.Decoder(list[ScannedHeader])
+_PLAIN_HEADERS_DECODER = msgspec.json.Decoder(list[_PlainHeader])
+# A window of small cells has this many cells or bytes: to find one of them, the whole window is
+# parsed.
+_SMALL_CELLS_PER_WINDOW = 256
 _SMALL_WINDOW_BYTES = 1 << 17
-# How many places are tried before the whole text is looked at after all.
-_TRIES = 64
+# So many positions are tried before the whole text is parsed.
+_MAX_TRIES = 64
 # Each of these decodes most of a window.
-_TRIES_BACKWARDS = 16
+_MAX_TRIES_BACKWARDS = 16
 
 
 def scan_cells(text: LazyBytes, start: int, window: int = CHUNK_BYTES) -> ScanResult | None:
-    """Find the cells, holding no more of the text than a window, or twice its largest cell.
+    """Find the cells with no more of the text in memory than a window, or twice the largest cell.
 
     Parameters
     ----------
     text
         The notebook.
     start
-        Where its JSON begins.
+        The start of its JSON.
     window
-        How many bytes are looked at together.
+        The number of bytes that are read at a time.
 
     Returns
     -------
-    What was found; None if that takes the whole text together.
+    The structure; None if only parsing the whole text can find it.
     """
-    opened = _scan_beginning(text[start : start + window])
-    if opened is None:
+    beginning = _scan_beginning(text[start : start + window])
+    if beginning is None:
         return None
-    begin, head, before = opened
-    cells = _CellScanner(text, start + head, window)
+    begin, first_cell, members_before = beginning
+    cells = _CellScanner(text, start + first_cell, window)
     try:
         cells.scan()
-        rest = _FRAME + text[cells.at :]
-        top, behind = json_spans.parse_object(rest)
-        array = behind[0].value
-        last = CellSpans(*json_spans.list_bounds(rest, array))
-        cells.heads.extend(cells.read(memoryview(rest)[array.start : array.stop]))
-    except (_CannotScan, MalformedJSON, *_REFUSED):
+        remainder = _FRAME + text[cells.position :]
+        span, members_after = json_spans.parse_object(remainder)
+        array = members_after[0].value
+        last = CellSpans(*json_spans.list_bounds(remainder, array))
+        cells.headers.extend(cells.decode_headers(memoryview(remainder)[array.start : array.stop]))
+    except (_CannotScan, MalformedJSON, *_DECODE_ERRORS):
         return None
-    by = cells.at - len(_FRAME)
-    cells.spans.extend(last, by)
-    key = before[-1].shift(start)
+    offset = cells.position - len(_FRAME)
+    cells.spans.extend(last, offset)
+    cells_member = members_before[-1].shift(start)
     return ScanResult(
-        span=Span(start + begin, top.stop + by),
+        span=Span(start + begin, span.stop + offset),
         members=[
-            *(member.shift(start) for member in before[:-1]),
-            Member("cells", key.name_span, Span(key.value.start, array.stop + by)),
-            *(member.shift(by) for member in behind[1:]),
+            *(member.shift(start) for member in members_before[:-1]),
+            Member(
+                "cells", cells_member.name_span, Span(cells_member.value.start, array.stop + offset)
+            ),
+            *(member.shift(offset) for member in members_after[1:]),
         ],
         cell_spans=cells.spans,
-        heads=cells.heads,
-        is_plain=cells.are_plain,
+        headers=cells.headers,
+        is_plain=cells.is_plain,
     )
 
 
-def to_columns(heads: Sequence[ScannedHeader | _Plain]) -> CellHeaders:
-    """Return the same in columns."""
-    return CellHeaders([head.id for head in heads], [head.cell_type for head in heads])
+def to_columns(headers: Sequence[ScannedHeader | _PlainHeader]) -> CellHeaders:
+    """Return headers as columns."""
+    return CellHeaders([header.id for header in headers], [header.cell_type for header in headers])
 
 
 class _CannotScan(Exception):
@@ -133,113 +135,103 @@ class _CannotScan(Exception):
 
 
 def _scan_beginning(beginning: bytes) -> tuple[int, int, list[Member]] | None:
-    """Find where the object and its first cell begin, and the members up to that of the cells."""
-    for match in islice(_CELLS.finditer(beginning), _TRIES):
+    """Return the start of the object and of its first cell, and the members up to ``cells``."""
+    for match in islice(_CELLS.finditer(beginning), _MAX_TRIES):
         try:
-            top, members = json_spans.parse_object(beginning[: match.end()] + b"]}")
+            span, members = json_spans.parse_object(beginning[: match.end()] + b"]}")
         except MalformedJSON:
-            # It stands in a string, or deeper.
+            # The match is in a string or in a nested object.
             continue
-        return top.start, match.end(), members
+        return span.start, match.end(), members
     return None
 
 
 class _CellScanner:
-    """Goes through the cells, all but those of the last window.
+    """Finds all cells except those of the last window.
 
     Parameters
     ----------
     text
         The notebook.
-    at
-        Where the first cell begins; afterwards, where the first one begins that is left.
+    position
+        The start of the first cell; `scan` moves it to the first cell it has not found.
     window
-        How many bytes are looked at together.
+        The number of bytes that are read at a time.
     """
 
-    def __init__(self, text: LazyBytes, at: int, window: int) -> None:
-        self.at = at
+    def __init__(self, text: LazyBytes, position: int, window: int) -> None:
+        self.position = position
         self.spans = CellSpans(text=text)
-        self.heads = CellHeaders()
-        self.are_plain = True
+        self.headers = CellHeaders()
+        self.is_plain = True
         self._text = text
         self._window = window
-        self._between = b""
+        self._separator = b""
 
     def scan(self) -> None:
-        """Do it.
-
-        Raises
-        ------
-        _Unproved
-            If the cells are not laid out alike.
-        DecodeError, UnicodeDecodeError, RecursionError
-            If they are none.
-        """
+        """Find the cells; raise `_CannotScan` or a decoding error if that fails."""
         size = self._window
-        room = bytearray()
-        while len(self._text) - self.at > size:
-            if len(room) != size + 1:
-                # No two of them are in memory together.
-                room.clear()
-                room = bytearray(size + 1)
-            self._text.read_into(self.at, memoryview(room)[1:])
-            room[:1] = b"["
-            before = len(self.heads), self.at
-            if self._take(room):
-                cell = (self.at - before[1]) // (len(self.heads) - before[0])
-                size = min(self._window, max(_SMALL_WINDOW_BYTES, _TOGETHER * cell))
+        buffer = bytearray()
+        while len(self._text) - self.position > size:
+            if len(buffer) != size + 1:
+                # Only one buffer is in memory at a time.
+                buffer.clear()
+                buffer = bytearray(size + 1)
+            self._text.read_into(self.position, memoryview(buffer)[1:])
+            buffer[:1] = b"["
+            state_before = len(self.headers), self.position
+            if self._scan_window(buffer):
+                cell_bytes = (self.position - state_before[1]) // (
+                    len(self.headers) - state_before[0]
+                )
+                size = min(
+                    self._window, max(_SMALL_WINDOW_BYTES, _SMALL_CELLS_PER_WINDOW * cell_bytes)
+                )
             else:
-                # A cell that fills the window shows only in a larger one where it ends.
+                # The end of a cell that fills the window is only visible in a larger one.
                 size *= 2
 
-    def read(self, array: memoryview) -> CellHeaders:
-        """Return what the cells of an array say they are.
-
-        Raises
-        ------
-        DecodeError, RecursionError
-            If it is no array of objects.
-        """
+    def decode_headers(self, array: memoryview) -> CellHeaders:
+        """Decode the headers of an array of cells; raise if it is not an array of objects."""
         try:
-            return to_columns(_PLAIN.decode(array))
+            return to_columns(_PLAIN_HEADERS_DECODER.decode(array))
         except msgspec.ValidationError:
-            found = to_columns(HEADS.decode(array))
-        self.are_plain = False
-        return found
+            headers = to_columns(HEADERS_DECODER.decode(array))
+        self.is_plain = False
+        return headers
 
-    def _take(self, room: bytearray) -> bool:
-        """Take the cells that end in a window; False if none does."""
-        for stop in self._iterate_ends(room):
-            behind, room[stop : stop + 1] = room[stop : stop + 1], b"]"
-            view = memoryview(room)[: stop + 1]
+    def _scan_window(self, buffer: bytearray) -> bool:
+        """Find the cells that end in a window; return False if none does."""
+        for stop in self._iterate_ends(buffer):
+            next_byte, buffer[stop : stop + 1] = buffer[stop : stop + 1], b"]"
+            view = memoryview(buffer)[: stop + 1]
             try:
-                heads = self.read(view)
+                headers = self.decode_headers(view)
             except msgspec.DecodeError:
-                room[stop : stop + 1] = behind
+                buffer[stop : stop + 1] = next_byte
                 continue
-            if not room.isascii():
+            if not buffer.isascii():
                 str(view, "utf-8")
-            room[stop : stop + 1] = behind
-            self.heads.extend(heads)
-            by = self.at - 1
-            self.spans.add(len(heads), Span(self.at, stop + by))
-            # Between the objects of an array is nothing but a comma and white space.
-            self.at = room.index(b"{", stop) + by
+            buffer[stop : stop + 1] = next_byte
+            self.headers.extend(headers)
+            offset = self.position - 1
+            self.spans.add_unresolved(len(headers), Span(self.position, stop + offset))
+            # Between the objects of an array there are only a comma and white space.
+            self.position = buffer.index(b"{", stop) + offset
             return True
         return False
 
-    def _iterate_ends(self, room: bytearray) -> Iterator[int]:
-        """Yield where a cell may end behind which another begins."""
-        if not self._between:
-            for match in islice(_BEHIND_AN_OBJECT.finditer(room), _TRIES):
-                self._between = match[1]
+    def _iterate_ends(self, buffer: bytearray) -> Iterator[int]:
+        """Yield positions where one cell may end and another follows."""
+        if not self._separator:
+            for match in islice(_AFTER_AN_OBJECT.finditer(buffer), _MAX_TRIES):
+                self._separator = match[1]
                 yield match.start() + 1
-            self._between = b""
+            self._separator = b""
             return
-        wanted, stop = b"}" + self._between + b"{", len(room)
-        for _ in range(_TRIES_BACKWARDS):
-            stop = room.rfind(wanted, 0, stop)
+        boundary, stop = b"}" + self._separator + b"{", len(buffer)
+        for _ in range(_MAX_TRIES_BACKWARDS):
+            stop = buffer.rfind(boundary, 0, stop)
             if stop < 0:
                 return
             yield stop + 1

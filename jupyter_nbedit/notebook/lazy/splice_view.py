@@ -1,4 +1,4 @@
-"""A text that is another one with splices, without being made."""
+"""A read-only view of a text with splices applied."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from jupyter_nbedit.notebook.splices import Splice, iterate_segments
 
 
 class SplicedView:
-    """What splices make of a text.
+    """The bytes that splices make of a text, computed when they are read.
 
     Parameters
     ----------
     base
         The text.
     splices
-        In order of their ranges, which must not overlap.
+        Sorted; their ranges must not overlap.
     """
 
     def __init__(self, base: LazyBytes, splices: Sequence[Splice]) -> None:
         self._base = base
-        self._runs = list(iterate_segments(len(base), splices))
+        self._segments = list(iterate_segments(len(base), splices))
         self._starts: list[int] = []
         self._size = 0
-        for run in self._runs:
+        for segment in self._segments:
             self._starts.append(self._size)
-            self._size += len(run) if isinstance(run, bytes) else run[1] - run[0]
+            self._size += len(segment) if isinstance(segment, bytes) else segment[1] - segment[0]
 
     def __len__(self) -> int:
-        """Count the bytes."""
+        """Return the number of bytes."""
         return self._size
 
     @overload
@@ -41,34 +41,34 @@ class SplicedView:
     def __getitem__(self, part: slice) -> bytes: ...
 
     def __getitem__(self, part: int | slice) -> int | bytes:
-        """Return a byte, or a range of them."""
+        """Return a byte, or the bytes of a slice."""
         if isinstance(part, int):
-            at = part + self._size if part < 0 else part
-            return self[at : at + 1][0]
+            index = part + self._size if part < 0 else part
+            return self[index : index + 1][0]
         start, stop, _ = part.indices(self._size)
-        room = bytearray(max(0, stop - start))
-        self.read_into(start, memoryview(room))
-        return bytes(room)
+        buffer = bytearray(max(0, stop - start))
+        self.read_into(start, memoryview(buffer))
+        return bytes(buffer)
 
-    def read_into(self, start: int, room: memoryview) -> None:
-        """Fill a buffer with what stands at an offset."""
-        at = 0
-        for run, first, last in self._iterate_within(start, start + len(room)):
-            part = room[at : at + last - first]
-            if isinstance(run, bytes):
-                part[:] = run[first:last]
+    def read_into(self, start: int, buffer: memoryview) -> None:
+        """Fill a buffer from an offset."""
+        position = 0
+        for segment, first, last in self._iterate_range(start, start + len(buffer)):
+            part = buffer[position : position + last - first]
+            if isinstance(segment, bytes):
+                part[:] = segment[first:last]
             else:
-                self._base.read_into(run[0] + first, part)
-            at += last - first
+                self._base.read_into(segment[0] + first, part)
+            position += last - first
 
-    def _iterate_within(
+    def _iterate_range(
         self, start: int, stop: int
     ) -> Iterator[tuple[tuple[int, int] | bytes, int, int]]:
-        """Yield the runs of a range, each with the part of it that is in the range."""
-        at = max(0, bisect_right(self._starts, start) - 1)
+        """Yield the segments of a range, each with the part of it that is in the range."""
+        number = max(0, bisect_right(self._starts, start) - 1)
         while start < stop:
-            begin = self._starts[at]
-            end = self._starts[at + 1] if at + 1 < len(self._starts) else self._size
+            begin = self._starts[number]
+            end = self._starts[number + 1] if number + 1 < len(self._starts) else self._size
             last = min(stop, end)
-            yield self._runs[at], start - begin, last - begin
-            start, at = last, at + 1
+            yield self._segments[number], start - begin, last - begin
+            start, number = last, number + 1

@@ -1,12 +1,11 @@
 """Headings and list items of a Markdown text.
 
-This is the first phase of CommonMark, which finds the blocks of a text. It goes through the text
-once, line by line, and never looks at a character more often than a fixed number of times: a
-notebook comes from anywhere, and a parser that takes too long stops the whole server. No regular
-expression here can match the same text in two ways.
+This is the first phase of CommonMark, which finds the blocks of a text. It reads the text once,
+line by line, and visits each character a bounded number of times: notebooks come from anywhere, and
+a slow parser stops the whole server. No regular expression here can match a text in two ways.
 
 markdown-it-py, with which the tests compare, takes twice as long for real notebooks. It also drops
-every heading behind a list that is nested more than ten levels deep (its ``maxNesting``), and each
+every heading after a list that is nested more than ten levels deep (its ``maxNesting``), and each
 level makes it visit every line once more.
 
 Mathematics is not part of CommonMark: ``# x`` on a line between two ``$$`` is a heading.
@@ -30,7 +29,7 @@ _CODE_INDENT = 4
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _WHITE = " \t"
 _SPACES = re.compile(r"[ \t]*")
-# No other character begins a block that can interrupt a paragraph.
+# Only these characters begin a block that can interrupt a paragraph.
 _BLOCK_STARTS = frozenset("#`~<=-_*+>0123456789")
 _ATX = re.compile(r"(#{1,6})(?:[ \t]|\Z)")
 _FENCE = re.compile(r"`{3,}|~{3,}")
@@ -38,10 +37,10 @@ _MARKER = re.compile(r"[-*+]|([0-9]{1,9})[.)]")
 # A heading begins with `#`, or is followed by a line that begins with one of the two others.
 _HEADING_HINT = re.compile(r"#|[\r\n] {0,3}[=-]")
 
-# The seven kinds of HTML blocks. The first five end with a line that has a text in it, the other
-# two before a blank line.
+# Five of the seven kinds of HTML blocks end with a line that contains an end mark; the other two
+# end before a blank line.
 _VERBATIM_NAMES = "(?:script|pre|style|textarea)"
-_HTML_UNTIL = (
+_HTML_BEGIN_AND_END = (
     (
         re.compile(rf"<{_VERBATIM_NAMES}(?:[ \t>]|\Z)", re.IGNORECASE),
         re.compile(rf"</{_VERBATIM_NAMES}>", re.IGNORECASE),
@@ -89,7 +88,7 @@ class Heading:
     level
         1 to 6.
     raw
-        Its text as written.
+        Its text with markup.
     line
         The number of its first line, from 1.
     start
@@ -106,20 +105,20 @@ class Heading:
 
     @cached_property
     def text(self) -> str:
-        """Its text without markup."""
+        """The text without markup."""
         return to_plain_text(self.raw)
 
 
 @dataclass
 class ListItem:
-    """A list item, from its marker to the end of what belongs to it, nested items included.
+    """A list item with all its content, nested items included.
 
     Parameters
     ----------
     first, stop
-        The indexes of its first line and of the line behind it, from 0.
+        The indexes of its first line and of the line after it, from 0.
     words
-        What it says itself, without the items in it.
+        The words of its own text, without nested items.
     """
 
     first: int
@@ -128,7 +127,7 @@ class ListItem:
 
     @property
     def text(self) -> str:
-        """Its own text, in one line."""
+        """Its own text as one line."""
         return " ".join(self.words)
 
     @property
@@ -138,12 +137,12 @@ class ListItem:
 
 
 def split_lines(text: str) -> list[str]:
-    """Cut a text into lines as Markdown does, line breaks included."""
+    """Split a text into lines as Markdown does; line breaks are included."""
     return _LINE.findall(text)
 
 
 def list_headings(text: str, start: int = 0) -> list[Heading]:
-    """List the headings of a text, except those in list items and block quotes.
+    """Return the headings of a text, except those in list items and block quotes.
 
     Parameters
     ----------
@@ -158,9 +157,9 @@ def list_headings(text: str, start: int = 0) -> list[Heading]:
 
 
 def find_list_items(text: str) -> list[ListItem]:
-    """List the list items of a text in order, nested ones behind those they are in.
+    """Return the list items of a text in order, nested ones after their parents.
 
-    Of items that begin on the same line only the first counts, and items in block quotes do not.
+    Of items that begin on the same line only the first is returned; items in block quotes are not.
     """
     return _parse_blocks(text, 0).items
 
@@ -177,14 +176,14 @@ def _parse_blocks(text: str, start: int) -> BlockParser:
 
 @dataclass
 class _Container:
-    """An open list item, or an open block quote.
+    """An open list item or block quote.
 
     Parameters
     ----------
     width
-        By how many columns the content of a list item is indented; 0 is a block quote.
+        The indentation of a list item's content in columns; 0 for a block quote.
     item
-        The innermost reported item that it is, or is in.
+        The innermost reported item that this is or is part of.
     is_empty
         Whether it is a list item without any block so far.
     """
@@ -196,7 +195,7 @@ class _Container:
 
 @dataclass
 class _Line:
-    """A line, and how much of it has been read.
+    """A line, and how much of it has been parsed.
 
     Parameters
     ----------
@@ -212,53 +211,53 @@ class _Line:
     number: int
     start: int
     stop: int
-    # The column up to which the line was read, and the next character that is no white space. A
-    # container may end within a tab.
+    # The column up to which the line was parsed, and the position of the next character that is not
+    # white space. A container may end within a tab.
     column: int = 0
-    at: int = 0
-    at_column: int = 0
+    position: int = 0
+    position_column: int = 0
 
     def __post_init__(self) -> None:
         self.skip(0)
 
     @property
     def indent(self) -> int:
-        """How many columns of white space are next."""
-        return self.at_column - self.column
+        """The number of columns of white space that come next."""
+        return self.position_column - self.column
 
     @property
     def is_blank(self) -> bool:
         """Whether only white space is left."""
-        return self.at == len(self.content)
+        return self.position == len(self.content)
 
     @property
-    def next(self) -> str:
-        """The next character that is no white space; empty at the end."""
-        return self.content[self.at : self.at + 1]
+    def next_character(self) -> str:
+        """The next character that is not white space; empty at the end."""
+        return self.content[self.position : self.position + 1]
 
     def skip(self, count: int) -> None:
-        """Read so many characters, none of them a tab, and look at the white space behind them."""
-        begin = self.at + count
-        self.column = column = self.at_column + count
-        end = _SPACES.match(self.content, begin).end()  # type: ignore[union-attr] # always matches
-        if "\t" in self.content[begin:end]:
-            for character in self.content[begin:end]:
+        """Parse so many characters, none of them a tab, and measure the white space after them."""
+        start = self.position + count
+        self.column = column = self.position_column + count
+        stop = _SPACES.match(self.content, start).end()  # type: ignore[union-attr] # always matches
+        if "\t" in self.content[start:stop]:
+            for character in self.content[start:stop]:
                 column += _TAB_STOP - column % _TAB_STOP if character == "\t" else 1
         else:
-            column += end - begin
-        self.at, self.at_column = end, column
+            column += stop - start
+        self.position, self.position_column = stop, column
 
-    def indent_by(self, columns: int) -> None:
-        """Read so many columns of white space."""
+    def skip_columns(self, columns: int) -> None:
+        """Parse so many columns of white space."""
         self.column += columns
 
-    def get_rest(self) -> str:
-        """Return what is left, without white space around it."""
-        return self.content[self.at :].rstrip(_WHITE)
+    def get_remainder(self) -> str:
+        """Return the unparsed text without surrounding white space."""
+        return self.content[self.position :].rstrip(_WHITE)
 
     @cached_property
     def _break_limits(self) -> tuple[int, int]:
-        """Where a thematic break may begin: not before the first offset, not behind the second."""
+        """The first and the last position at which a thematic break may begin."""
         text = self.content.rstrip(_WHITE)
         mark = text[-1:]
         if mark not in {"*", "-", "_"}:
@@ -269,13 +268,13 @@ class _Line:
         return len(text.rstrip(mark + _WHITE)), third
 
     def is_break(self) -> bool:
-        """Return whether the rest is a thematic break."""
+        """Return whether the unparsed text is a thematic break."""
         first, last = self._break_limits
-        return first <= self.at <= last
+        return first <= self.position <= last
 
 
 class BlockParser:
-    """The blocks of a text while it is read line by line.
+    """Parses the blocks of a text line by line.
 
     Attributes
     ----------
@@ -284,7 +283,7 @@ class BlockParser:
     count
         The number of lines so far.
     stop
-        The offset behind them.
+        The offset after them.
     """
 
     def __init__(self) -> None:
@@ -293,36 +292,36 @@ class BlockParser:
         self.stop = 0
         self._items: list[ListItem] = []
         self._containers: list[_Container] = []
-        # The positions in it that are block quotes.
+        # The positions of block quotes in `_containers`.
         self._quotes: list[int] = []
-        # What is open in the innermost container, if anything: a paragraph, as its lines; a fenced
-        # block, as its character and length; an HTML block, as the end that it waits for.
+        # The open leaf of the innermost container, if any: a paragraph, as its lines; a fenced
+        # block, as its character and length; an HTML block, as the pattern of its end.
         self._paragraph: list[tuple[_Line, str]] | None = None
         self._fence: tuple[str, int] | None = None
         self._html_end: re.Pattern[str] | None = None
 
     def skip(self, line: str) -> None:
-        """Count a line without reading it."""
+        """Count a line without parsing it."""
         self.count += 1
         self.stop += len(line)
 
     def add(self, line: str) -> None:
-        """Read the next line; only the last one may lack a line break."""
+        """Parse the next line; only the last line may lack a line break."""
         start = self.stop
         self.skip(line)
         content = line.rstrip("\r\n")
         if start == 0:
             content = content.lstrip(BYTE_ORDER_MARK)
-        self._read(_Line(content, self.count, start, self.stop))
+        self._parse_line(_Line(content, self.count, start, self.stop))
 
     @property
     def is_in_item(self) -> bool:
-        """Whether the last line, unless it is blank, is a part of a list item."""
+        """Whether the last line, unless it is blank, is part of a list item."""
         return self._item is not None
 
     @property
     def items(self) -> list[ListItem]:
-        """The list items so far, as of `find_list_items`; the next lines may belong to some."""
+        """The list items so far, as from `find_list_items`; the next lines may extend some."""
         for inner, outer in zip(
             reversed(self._containers[1:]), reversed(self._containers[:-1]), strict=True
         ):
@@ -330,9 +329,9 @@ class BlockParser:
         return self._items
 
     def would_contain(self, line: str) -> bool:
-        """Return whether a line behind a blank one would be a part of an open block.
+        """Return whether a line after a blank line would be part of an open block.
 
-        It must be one that begins neither a block quote nor a list item.
+        The line must begin neither a block quote nor a list item.
         """
         if not self._containers:
             return self._fence is not None or self._html_end not in {None, _BLANK_LINE}
@@ -340,62 +339,62 @@ class BlockParser:
         is_open = first.width > 0 and not first.is_empty
         return is_open and _Line(line, 0, 0, 0).indent >= first.width
 
-    def _read(self, line: _Line) -> None:
-        matched = self._match_containers(line)
-        is_inside = matched == len(self._containers)
-        if is_inside and self._is_verbatim(line):
-            self._note(line)
+    def _parse_line(self, line: _Line) -> None:
+        matched_count = self._match_containers(line)
+        is_inside = matched_count == len(self._containers)
+        if is_inside and self._read_verbatim(line):
+            self._extend_item(line)
             return
         if line.is_blank:
-            # A blank line ends paragraphs and whatever does not go on.
-            self._close(matched)
+            # A blank line ends paragraphs and containers that it does not continue.
+            self._close(matched_count)
             return
-        self._open_blocks(line, matched, is_inside=is_inside)
-        self._note(line)
+        self._open_blocks(line, matched_count, is_inside=is_inside)
+        self._extend_item(line)
 
     def _match_containers(self, line: _Line) -> int:
-        """Read the beginning of a line; return how many of the open containers go on with it."""
+        """Parse the start of a line; return how many open containers it continues."""
         for position, container in enumerate(self._containers):
             if line.is_blank:
                 return self._match_blank(position)
             if container.width:
                 if line.indent < container.width:
                     return position
-                line.indent_by(container.width)
-            elif line.next == ">" and line.indent < _CODE_INDENT:
+                line.skip_columns(container.width)
+            elif line.next_character == ">" and line.indent < _CODE_INDENT:
                 _skip_quote_mark(line)
             else:
                 return position
         return len(self._containers)
 
     def _match_blank(self, position: int) -> int:
-        """Return how many containers go on with a blank line, all before a position included."""
-        found = bisect_left(self._quotes, position)
-        if found < len(self._quotes):
-            return self._quotes[found]
+        """Return how many containers a blank line continues; those before a position always do."""
+        index = bisect_left(self._quotes, position)
+        if index < len(self._quotes):
+            return self._quotes[index]
         return len(self._containers) - self._containers[-1].is_empty
 
-    def _is_verbatim(self, line: _Line) -> bool:
-        """Read a line of a fenced block or of an HTML block; return whether it is one."""
+    def _read_verbatim(self, line: _Line) -> bool:
+        """Parse a line of a fenced block or an HTML block; return whether it is part of one."""
         if self._html_end is not None:
             if self._html_end is _BLANK_LINE:
                 if line.is_blank:
                     self._html_end = None
                 return not line.is_blank
-            if self._html_end.search(line.content, line.at):
+            if self._html_end.search(line.content, line.position):
                 self._html_end = None
             return True
         if self._fence is None:
             return False
         mark, length = self._fence
-        if line.indent < _CODE_INDENT and line.next == mark:
-            rest = line.get_rest()
-            if len(rest) >= length and not rest.strip(mark):
+        if line.indent < _CODE_INDENT and line.next_character == mark:
+            remainder = line.get_remainder()
+            if len(remainder) >= length and not remainder.strip(mark):
                 self._fence = None
         return True
 
     def _close(self, count: int) -> None:
-        """Close the leaf, and all containers but the first so many."""
+        """Close the leaf, and all containers except the first so many."""
         self._paragraph = self._fence = self._html_end = None
         for inner, outer in zip(
             reversed(self._containers[count:]),
@@ -406,8 +405,8 @@ class BlockParser:
         del self._quotes[bisect_left(self._quotes, count) :]
         del self._containers[count:]
 
-    def _note(self, line: _Line) -> None:
-        """Make a line that is not blank a part of the item that it is in."""
+    def _extend_item(self, line: _Line) -> None:
+        """Add a line that is not blank to the innermost item."""
         if not self._containers:
             return
         item = self._containers[-1].item
@@ -417,85 +416,89 @@ class BlockParser:
         if item.first != line.number - 1:
             item.words += line.content.split()
 
-    def _open_blocks(self, line: _Line, matched: int, *, is_inside: bool) -> None:
-        """Open the blocks that a line begins, and add its text to them."""
-        # The paragraph that the line goes on with, if it begins no block.
+    def _open_blocks(self, line: _Line, matched_count: int, *, is_inside: bool) -> None:
+        """Open the blocks that begin on a line, and add its text to them."""
+        # The paragraph that the line continues if no block begins on it.
         paragraph = self._paragraph if is_inside else None
         is_lazy = not is_inside and self._paragraph is not None
         while not line.is_blank:
-            character = line.next
+            character = line.next_character
             if character not in _BLOCK_STARTS or line.indent >= _CODE_INDENT:
                 break
-            if self._open_leaf(line, matched, paragraph, is_lazy=is_lazy):
+            if self._open_leaf(line, matched_count, paragraph, is_lazy=is_lazy):
                 return
-            if not self._open_container(line, matched, paragraph):
+            if not self._open_container(line, matched_count, paragraph):
                 break
-            paragraph, is_lazy, matched = None, False, len(self._containers)
-        self._add_text(line, matched, paragraph, is_lazy=is_lazy)
+            paragraph, is_lazy, matched_count = None, False, len(self._containers)
+        self._add_text(line, matched_count, paragraph, is_lazy=is_lazy)
 
     def _open_leaf(
         self,
         line: _Line,
-        matched: int,
+        matched_count: int,
         paragraph: list[tuple[_Line, str]] | None,
         *,
         is_lazy: bool,
     ) -> bool:
-        """Open the heading, fenced block, HTML block or break that comes next, if one does."""
-        if line.next == "#":
-            return self._open_atx(line, matched)
-        if line.next in "`~":
-            return self._open_fence(line, matched)
-        if line.next == "<":
+        """Open the heading, fenced block, HTML block or break that comes next, if there is one."""
+        if line.next_character == "#":
+            return self._open_atx(line, matched_count)
+        if line.next_character in "`~":
+            return self._open_fence(line, matched_count)
+        if line.next_character == "<":
             may_be_any_tag = paragraph is None and not is_lazy
-            return self._open_html(line, matched, may_be_any_tag=may_be_any_tag)
-        if paragraph is not None and line.next in "=-" and self._underline(line):
+            return self._open_html(line, matched_count, may_be_any_tag=may_be_any_tag)
+        if (
+            paragraph is not None
+            and line.next_character in "=-"
+            and self._close_setext_heading(line)
+        ):
             return True
-        if line.next in "*-_" and line.is_break():
-            self._begin_leaf(matched)
+        if line.next_character in "*-_" and line.is_break():
+            self._begin_leaf(matched_count)
             return True
         return False
 
-    def _begin_leaf(self, matched: int) -> None:
-        self._close(matched)
+    def _begin_leaf(self, matched_count: int) -> None:
+        self._close(matched_count)
         if self._containers:
             self._containers[-1].is_empty = False
 
-    def _open_atx(self, line: _Line, matched: int) -> bool:
-        found = _ATX.match(line.content, line.at)
-        if found is None:
+    def _open_atx(self, line: _Line, matched_count: int) -> bool:
+        match = _ATX.match(line.content, line.position)
+        if match is None:
             return False
-        self._begin_leaf(matched)
+        self._begin_leaf(matched_count)
         if not self._containers:
-            raw = strip_closing_sequence(line.content[found.end(1) :].strip())
-            self.headings.append(Heading(len(found[1]), raw, line.number, line.start, line.stop))
+            raw = strip_closing_sequence(line.content[match.end(1) :].strip())
+            self.headings.append(Heading(len(match[1]), raw, line.number, line.start, line.stop))
         return True
 
-    def _open_fence(self, line: _Line, matched: int) -> bool:
-        found = _FENCE.match(line.content, line.at)
-        if found is None or (line.next == "`" and "`" in line.content[found.end() :]):
+    def _open_fence(self, line: _Line, matched_count: int) -> bool:
+        match = _FENCE.match(line.content, line.position)
+        if match is None or (line.next_character == "`" and "`" in line.content[match.end() :]):
             return False
-        self._begin_leaf(matched)
-        self._fence = (found[0][0], len(found[0]))
+        self._begin_leaf(matched_count)
+        self._fence = (match[0][0], len(match[0]))
         return True
 
-    def _open_html(self, line: _Line, matched: int, *, may_be_any_tag: bool) -> bool:
-        for begin, end in _HTML_UNTIL:
-            if begin.match(line.content, line.at):
-                self._begin_leaf(matched)
-                self._html_end = None if end.search(line.content, line.at) else end
+    def _open_html(self, line: _Line, matched_count: int, *, may_be_any_tag: bool) -> bool:
+        for begin, end in _HTML_BEGIN_AND_END:
+            if begin.match(line.content, line.position):
+                self._begin_leaf(matched_count)
+                self._html_end = None if end.search(line.content, line.position) else end
                 return True
-        if _HTML_BLOCK.match(line.content, line.at) or (
-            may_be_any_tag and _is_only_a_tag(line.content, line.at)
+        if _HTML_BLOCK.match(line.content, line.position) or (
+            may_be_any_tag and _is_only_a_tag(line.content, line.position)
         ):
-            self._begin_leaf(matched)
+            self._begin_leaf(matched_count)
             self._html_end = _BLANK_LINE
             return True
         return False
 
-    def _underline(self, line: _Line) -> bool:
-        """Make a heading of the open paragraph, if the line is one of `=` or `-` only."""
-        if self._paragraph is None or line.get_rest().strip(line.next):
+    def _close_setext_heading(self, line: _Line) -> bool:
+        """Turn the open paragraph into a heading, if the line consists of `=` or `-` only."""
+        if self._paragraph is None or line.get_remainder().strip(line.next_character):
             return False
         self._paragraph = _skip_definitions(self._paragraph)
         if not self._paragraph:
@@ -503,33 +506,33 @@ class BlockParser:
         first = self._paragraph[0][0]
         if not self._containers:
             raw = " ".join(text.strip() for _, text in self._paragraph)
-            level = 1 if line.next == "=" else 2
+            level = 1 if line.next_character == "=" else 2
             self.headings.append(Heading(level, raw, first.number, first.start, line.stop))
         self._paragraph = None
         return True
 
     def _open_container(
-        self, line: _Line, matched: int, paragraph: list[tuple[_Line, str]] | None
+        self, line: _Line, matched_count: int, paragraph: list[tuple[_Line, str]] | None
     ) -> bool:
-        """Open the block quote or list item that comes next, if one does."""
-        if line.next == ">":
-            self._begin_leaf(matched)
+        """Open the block quote or list item that comes next, if there is one."""
+        if line.next_character == ">":
+            self._begin_leaf(matched_count)
             _skip_quote_mark(line)
             self._quotes.append(len(self._containers))
             self._containers.append(_Container(0, self._item))
             return True
-        marker = _MARKER.match(line.content, line.at)
+        marker = _MARKER.match(line.content, line.position)
         if marker is None or line.content[marker.end() : marker.end() + 1] not in {"", " ", "\t"}:
             return False
         is_blank = _SPACES.fullmatch(line.content, marker.end()) is not None
-        # Only an item that has a text, and the number 1 if any, interrupts a paragraph.
+        # Only an item with text, and with the number 1 if it has one, interrupts a paragraph.
         if paragraph is not None and (is_blank or int(marker[1] or 1) != 1):
             return False
-        self._begin_leaf(matched)
+        self._begin_leaf(matched_count)
         width = line.indent + len(marker[0])
         line.skip(len(marker[0]))
         gap = line.indent if line.indent <= _CODE_INDENT and not is_blank else 1
-        line.indent_by(gap)
+        line.skip_columns(gap)
         self._containers.append(_Container(width + gap, self._get_item(line), is_empty=is_blank))
         return True
 
@@ -538,36 +541,36 @@ class BlockParser:
         return self._containers[-1].item if self._containers else None
 
     def _get_item(self, line: _Line) -> ListItem | None:
-        """Return the reported item that an item on a line is, or is in."""
+        """Return the reported item that an item on a line is or is part of."""
         outer = self._item
         if self._quotes or (outer is not None and outer.first == line.number - 1):
             return outer
-        item = ListItem(line.number - 1, line.number, line.get_rest().split())
+        item = ListItem(line.number - 1, line.number, line.get_remainder().split())
         self._items.append(item)
         return item
 
     def _add_text(
         self,
         line: _Line,
-        matched: int,
+        matched_count: int,
         paragraph: list[tuple[_Line, str]] | None,
         *,
         is_lazy: bool,
     ) -> None:
-        """Add a line to the open paragraph, or begin a paragraph or indented code with it."""
+        """Add a line to the open paragraph, or begin a paragraph or indented code."""
         if self._paragraph is not None and (is_lazy or paragraph is not None):
-            self._paragraph.append((line, line.get_rest()))
+            self._paragraph.append((line, line.get_remainder()))
             return
         if line.is_blank:
-            # A container was opened that is empty so far.
+            # The line only opened a container.
             return
-        self._begin_leaf(matched)
+        self._begin_leaf(matched_count)
         if line.indent < _CODE_INDENT:
-            self._paragraph = [(line, line.get_rest())]
+            self._paragraph = [(line, line.get_remainder())]
 
 
 def _extend(outer: _Container, inner: _Container) -> None:
-    """Make the lines of an inner item lines of the outer one."""
+    """Extend the outer item to the end of the inner one."""
     if inner.item is not None and outer.item is not None:
         outer.item.stop = max(outer.item.stop, inner.item.stop)
 
@@ -575,40 +578,42 @@ def _extend(outer: _Container, inner: _Container) -> None:
 def _skip_quote_mark(line: _Line) -> None:
     line.skip(1)
     if line.indent:
-        line.indent_by(1)
+        line.skip_columns(1)
 
 
 def strip_closing_sequence(text: str) -> str:
     """Return the text of a heading without the `#` that may end it."""
-    rest = text.rstrip("#")
-    return rest.rstrip() if not rest or rest[-1] in _WHITE else text
+    remainder = text.rstrip("#")
+    return remainder.rstrip() if not remainder or remainder[-1] in _WHITE else text
 
 
-def _is_only_a_tag(content: str, at: int) -> bool:
+def _is_only_a_tag(content: str, position: int) -> bool:
     """Return whether the rest of a line is one HTML tag."""
-    if _CLOSING_TAG.match(content, at):
+    if _CLOSING_TAG.match(content, position):
         return True
-    found = _TAG_NAME.match(content, at)
-    while found is not None:
-        at = found.end()
-        found = _ATTRIBUTE.match(content, at)
-    return _TAG_END.match(content, at) is not None
+    match = _TAG_NAME.match(content, position)
+    while match is not None:
+        position = match.end()
+        match = _ATTRIBUTE.match(content, position)
+    return _TAG_END.match(content, position) is not None
 
 
 def _skip_definitions(paragraph: list[tuple[_Line, str]]) -> list[tuple[_Line, str]]:
-    """Return the lines of a paragraph behind the link reference definitions it begins with."""
+    """Return the lines of a paragraph after its leading link reference definitions."""
     if not paragraph[0][1].startswith("["):
         return paragraph
     text = "\n".join(text for _, text in paragraph)
-    at = 0
-    while text.startswith("[", at) and (end := _find_definition_end(text, at)) is not None:
-        at = end
-    return paragraph[text.count("\n", 0, at) :] if at < len(text) else []
+    position = 0
+    while (
+        text.startswith("[", position) and (end := _find_definition_end(text, position)) is not None
+    ):
+        position = end
+    return paragraph[text.count("\n", 0, position) :] if position < len(text) else []
 
 
-def _find_definition_end(text: str, at: int) -> int | None:
-    """Return where the link reference definition that begins at a place ends, if it is one."""
-    label = _LABEL.match(text, at)
+def _find_definition_end(text: str, position: int) -> int | None:
+    """Return the end of the link reference definition at a position; None if there is none."""
+    label = _LABEL.match(text, position)
     if label is None or len(label[1]) > _LONGEST_LABEL or not label[1].strip():
         return None
     begin = match_end(_GAP, text, label.end())
@@ -623,8 +628,8 @@ def _find_definition_end(text: str, at: int) -> int | None:
     end = _LINE_END.match(text, destination.end())
     gap = match_end(_GAP, text, destination.end())
     title = _TITLE.match(text, gap) if gap > destination.end() else None
-    if title is not None and (after := _LINE_END.match(text, title.end())):
-        return after.end()
+    if title is not None and (title_end := _LINE_END.match(text, title.end())):
+        return title_end.end()
     return None if end is None else end.end()
 
 
@@ -640,6 +645,3 @@ def _has_balanced_parentheses(destination: str) -> bool:
                 return False
         is_escaped = character == "\\" and not is_escaped
     return depth == 0
-
-
-# Inline markup ------------------------------------------------------------------------------------

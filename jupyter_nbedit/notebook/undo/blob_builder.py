@@ -12,155 +12,168 @@ from jupyter_nbedit.notebook.lazy.buffer import Buffer, iterate_chunks
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.notebook.undo.record import ByteRange, Fragment, ReverseSplice
 
-# Smaller ranges cost less than what refers to them.
-_LARGE = 64
+# Smaller ranges are stored again: a reference to them would be larger.
+_MIN_RANGE_BYTES = 64
 
 
-# How many bytes are searched for what an edit only moved; what is not found by then is kept.
-_MOST_SEARCHED = 1 << 30
+# The limit of searching for moved bytes; those that are not found by then are stored.
+_MAX_SEARCHED_BYTES = 1 << 30
 
 
 @dataclass
 class UndoBlobBuilder:
-    """What a record keeps of a notebook's bytes.
+    """Builds the blob of an undo record: the bytes that an edit removes from a notebook.
 
     Parameters
     ----------
     text
         The bytes before the edit.
     splices
-        What the edit did to them.
+        The edit.
     blob
-        What is kept.
+        The bytes collected so far.
     """
 
     text: Buffer
     splices: Sequence[Splice]
     blob: bytearray = field(default_factory=bytearray)
-    #: Ranges of the text, and where in the blob they are; None if the edit left or moved them.
-    _known: list[tuple[int, int, int | None]] = field(default_factory=list)
+    #: Ranges of the text and their offsets in the blob; None if the edit left or moved them.
+    _known_ranges: list[tuple[int, int, int | None]] = field(default_factory=list)
 
-    def keep(self, start: int, stop: int) -> tuple[int, int]:
-        """Keep a range of the bytes, and tell where in the blob it is."""
-        at = len(self.blob)
-        self._add(start, stop)
-        self._note(start, stop, at)
-        return at, len(self.blob)
+    def add_range(self, start: int, stop: int) -> tuple[int, int]:
+        """Add a range of the text to the blob and return its range there."""
+        offset = len(self.blob)
+        self._append_bytes(start, stop)
+        self._add_known_range(start, stop, offset)
+        return offset, len(self.blob)
 
-    def keep_former(self, cell: Cell, touched: Collection[str]) -> list[Fragment] | None:
-        """Keep what a cell was but for what the edit did not touch; None if that is all of it."""
-        if not touched:
-            self._note(*cell.span, None)
+    def add_changed_members(
+        self, cell: Cell, changed_members: Collection[str]
+    ) -> list[Fragment] | None:
+        """Add the changed members of a cell; return its fragments, or None if nothing changed."""
+        if not changed_members:
+            self._add_known_range(*cell.span, None)
             return None
         count = Counter(member.name for member in cell.all_members)
-        kept: list[Fragment] = []
+        fragments: list[Fragment] = []
         for name, start, stop in _split_cell(cell):
-            # Of a double name nobody could tell later which value is which.
-            if name is None or name in touched or count[name] > 1:
-                kept.append(Fragment(name, self.keep(start, stop)))
+            # The values of a repeated member could not be told apart later.
+            if name is None or name in changed_members or count[name] > 1:
+                fragments.append(Fragment(name, self.add_range(start, stop)))
             else:
-                kept.append(Fragment(name, None))
-                self._note(start, stop, None)
-        return kept
+                fragments.append(Fragment(name, None))
+                self._add_known_range(start, stop, None)
+        return fragments
 
-    def keep_whole(self, cell: Cell) -> list[Fragment]:
-        """Keep all of a cell."""
-        shift = self.keep(*cell.span)[0] - cell.span.start
+    def add_cell(self, cell: Cell) -> list[Fragment]:
+        """Add a whole cell and return its fragments."""
+        shift = self.add_range(*cell.span)[0] - cell.span.start
         return [
             Fragment(name, (start + shift, stop + shift)) for name, start, stop in _split_cell(cell)
         ]
 
-    def build_reverse(self) -> list[ReverseSplice]:
-        """Return the splices that take the edit back, once all its cells are kept."""
-        known, elsewhere, at = (
-            sorted(self._known, key=lambda one: one[:2]),
-            _TextAfterEdit(self.splices),
+    def build_reverse_splices(self) -> list[ReverseSplice]:
+        """Return the splices that restore the bytes before the edit. Add all cells first."""
+        known_ranges, written_texts, first_known = (
+            sorted(self._known_ranges, key=lambda one: one[:2]),
+            _WrittenTexts(self.splices),
             0,
         )
-        back: list[ReverseSplice] = []
+        reverse_splices: list[ReverseSplice] = []
         shift = 0
         for start, stop, text in self.splices:
-            while at < len(known) and known[at][1] <= start:
-                at += 1
-            runs: list[ByteRange] = []
-            position, n = start, at
-            while n < len(known) and known[n][0] < stop:
-                first, last = max(known[n][0], start), min(known[n][1], stop)
-                run = self._find_range(first, last, known[n], elsewhere)
-                if run is not None:
-                    runs += [*self._find_rest(position, first), run]
+            while first_known < len(known_ranges) and known_ranges[first_known][1] <= start:
+                first_known += 1
+            ranges: list[ByteRange] = []
+            position, number = start, first_known
+            while number < len(known_ranges) and known_ranges[number][0] < stop:
+                first, last = (
+                    max(known_ranges[number][0], start),
+                    min(known_ranges[number][1], stop),
+                )
+                byte_range = self._find_range(first, last, known_ranges[number], written_texts)
+                if byte_range is not None:
+                    ranges += [*self._add_unknown_range(position, first), byte_range]
                     position = last
-                n += 1
-            runs += self._find_rest(position, stop)
-            back.append(ReverseSplice(start + shift, start + shift + len(text), runs))
+                number += 1
+            ranges += self._add_unknown_range(position, stop)
+            reverse_splices.append(ReverseSplice(start + shift, start + shift + len(text), ranges))
             shift += len(text) - (stop - start)
-        return back
+        return reverse_splices
 
-    def _note(self, start: int, stop: int, at: int | None) -> None:
-        if stop - start >= _LARGE:
-            self._known.append((start, stop, at))
+    def _add_known_range(self, start: int, stop: int, offset: int | None) -> None:
+        if stop - start >= _MIN_RANGE_BYTES:
+            self._known_ranges.append((start, stop, offset))
 
-    def _add(self, start: int, stop: int) -> None:
+    def _append_bytes(self, start: int, stop: int) -> None:
         for chunk in iterate_chunks(self.text, start, stop):
             self.blob += chunk
 
     def _find_range(
-        self, first: int, last: int, known: tuple[int, int, int | None], elsewhere: _TextAfterEdit
+        self,
+        first: int,
+        last: int,
+        known_range: tuple[int, int, int | None],
+        written_texts: _WrittenTexts,
     ) -> ByteRange | None:
-        start, _, kept = known
-        if kept is not None:
-            at = kept + first - start
-            return ByteRange(at, at + last - first, there=False)
-        found = elsewhere.find(self.text[first:last])
-        return None if found is None else ByteRange(found, found + last - first, there=True)
+        start, _, blob_offset = known_range
+        if blob_offset is not None:
+            start_in_blob = blob_offset + first - start
+            return ByteRange(start_in_blob, start_in_blob + last - first, is_in_notebook=False)
+        position = written_texts.find(self.text[first:last])
+        return (
+            None
+            if position is None
+            else ByteRange(position, position + last - first, is_in_notebook=True)
+        )
 
-    def _find_rest(self, start: int, stop: int) -> Iterator[ByteRange]:
+    def _add_unknown_range(self, start: int, stop: int) -> Iterator[ByteRange]:
         if start < stop:
-            at = len(self.blob)
-            self._add(start, stop)
-            yield ByteRange(at, len(self.blob), there=False)
+            offset = len(self.blob)
+            self._append_bytes(start, stop)
+            yield ByteRange(offset, len(self.blob), is_in_notebook=False)
 
 
-class _TextAfterEdit:
-    """What an edit wrote, as far as it is worth searching there."""
+class _WrittenTexts:
+    """Finds bytes in the texts that an edit wrote."""
 
     def __init__(self, splices: Sequence[Splice]) -> None:
         self._texts: list[tuple[int, bytes]] = []
-        self._searched = 0
-        # What is moved together is found one behind the other, or one before the other.
-        self._at = (0, 0, 0)
+        self._searched_bytes = 0
+        # Cells that are moved together are next to each other in the written text.
+        self._last_match = (0, 0, 0)
         shift = 0
         for start, stop, text in splices:
-            if len(text) >= _LARGE:
+            if len(text) >= _MIN_RANGE_BYTES:
                 self._texts.append((start + shift, text))
             shift += len(text) - (stop - start)
 
-    def find(self, wanted: bytes) -> int | None:
-        """Return where a text stands in the notebook after the edit, if the edit wrote it."""
-        number, start, stop = self._at
+    def find(self, searched: bytes) -> int | None:
+        """Return the position of bytes in the notebook after the edit, if the edit wrote them."""
+        number, start, stop = self._last_match
         count = len(self._texts)
-        for n in chain(range(number, count), range(min(number, count))):
-            if self._searched > _MOST_SEARCHED:
+        for index in chain(range(number, count), range(min(number, count))):
+            if self._searched_bytes > _MAX_SEARCHED_BYTES:
                 return None
-            offset, text = self._texts[n]
-            first, last = (start, stop) if n == number else (0, 0)
-            found = text.find(wanted, last, last + 2 * len(wanted))
-            if found < 0:
-                found = text.rfind(wanted, max(0, first - 2 * len(wanted)), first)
-            if found < 0:
-                found = text.find(wanted)
-                self._searched += len(text) if found < 0 else found
-            if found >= 0:
-                self._at = n, found, found + len(wanted)
-                return offset + found
+            offset, written_text = self._texts[index]
+            first, last = (start, stop) if index == number else (0, 0)
+            position = written_text.find(searched, last, last + 2 * len(searched))
+            if position < 0:
+                position = written_text.rfind(searched, max(0, first - 2 * len(searched)), first)
+            if position < 0:
+                position = written_text.find(searched)
+                self._searched_bytes += len(written_text) if position < 0 else position
+            if position >= 0:
+                self._last_match = index, position, position + len(searched)
+                return offset + position
         return None
 
 
 def _split_cell(cell: Cell) -> Iterator[tuple[str | None, int, int]]:
-    """Cut a cell's text into the values of its members and what stands between them."""
-    at = cell.span.start
+    """Split a cell's text into the values of its members and the text between them."""
+    position = cell.span.start
     for member in cell.all_members:
-        yield None, at, member.value.start
+        yield None, position, member.value.start
         yield member.name, *member.value
-        at = member.value.stop
-    yield None, at, cell.span.stop
+        position = member.value.stop
+    yield None, position, cell.span.stop

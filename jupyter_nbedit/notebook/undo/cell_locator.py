@@ -11,9 +11,9 @@ from typing import Any
 
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.undo.known_history import Past
-from jupyter_nbedit.notebook.undo.locate_without_ids import Choice, find_layout
-from jupyter_nbedit.notebook.undo.original_order import Precedence
+from jupyter_nbedit.notebook.undo.known_history import KnownHistory
+from jupyter_nbedit.notebook.undo.locate_without_ids import PartSelection, locate_cells
+from jupyter_nbedit.notebook.undo.original_order import OriginalOrder
 from jupyter_nbedit.notebook.undo.record import (
     CellContent,
     CellUndo,
@@ -25,43 +25,42 @@ from jupyter_nbedit.notebook.undo.record import (
     is_json_equal,
 )
 
-# A conflict shows what the cell says now, for people to decide by.
+# A conflict contains the current source, shortened to so many characters.
 _SHOWN = 2000
 
 
-# Where the notebook begins and ends is as good to go by as all neighbours on one side.
-_END = 3
+# The start or the end of the notebook counts as much as all neighbours on one side.
+_END_SCORE = 3
 
 
-# A cell has two neighbours.
-_BOTH = 2
+_NEIGHBOUR_COUNT = 2
 
 
 class CellNotLocated(Exception):
-    """A cell or a place that cannot be told; ``conflict`` is what a refusal says of it."""
+    """A cell or a gap was not found with certainty; ``conflict`` describes it for the reply."""
 
     def __init__(
-        self, part: CellUndo, why: str, index: int | None, source: str | None = None
+        self, part: CellUndo, reason: str, index: int | None, source: str | None = None
     ) -> None:
-        super().__init__(why)
-        self.conflict: dict[str, Any] = {"cell_id": part.cell_id, "index": index, "why": why}
+        super().__init__(reason)
+        self.conflict: dict[str, Any] = {"cell_id": part.cell_id, "index": index, "why": reason}
         if source is not None:
             self.conflict["source"] = source[:_SHOWN]
 
 
 class CellLocator:
-    """Finds cells and places of a record in a notebook that has been changed since.
+    """Finds the cells and gaps of a record in a notebook that was changed since the edit.
 
     Parameters
     ----------
     document
-        The notebook.
+        The current notebook.
     record
-        What the edit did.
+        The record of the edit.
     parts
-        The parts whose cells and places are looked for, by their numbers.
-    past
-        What is known of the time since.
+        The parts to locate, by number.
+    history
+        The known edits since.
     """
 
     def __init__(
@@ -69,43 +68,47 @@ class CellLocator:
         document: Document,
         record: UndoRecord,
         parts: Mapping[int, CellUndo],
-        past: Past,
+        history: KnownHistory,
     ) -> None:
         self._document = document
         self._record = record
         self._parts = parts
-        self._past = past
+        self._history = history
         self._states: dict[int, CellContent | None] = {}
         self._known_keys: dict[int, str] = {}
 
     def find(self) -> tuple[dict[int, int], dict[int, int], list[CellNotLocated]]:
-        """Find cells and gaps by the numbers of the parts, and what was not found."""
-        if not (self.has_ids or self._past.is_rearranged_since(self._record)):
-            choice = Choice(self._record, set(self._parts), self._past.accepted)
-            layout = find_layout(choice, len(self._document), self)
-            if layout is not None:
-                return layout.cells, layout.gaps, []
-        cells, lost = self._find_cells()
+        """Return cell indexes and gap indexes by part number, and the parts that were not found."""
+        if not (self.has_ids or self._history.has_later_rearrangement(self._record)):
+            selection = PartSelection(self._record, set(self._parts), self._history.reverted_parts)
+            locations = locate_cells(selection, len(self._document), self)
+            if locations is not None:
+                return locations.cells, locations.gaps, []
+        cells, not_located = self._find_cells()
         gaps = self._find_gaps()
         for number, part in self._parts.items():
-            if part.place is None:
+            if part.gap_number is None:
                 continue
-            others = [] if part.cell_id is None else self._document.ids.get(part.cell_id, [])
-            if part.index is None and others:
-                # A cell with its id is there already.
-                source = self._document.get_cell(others[0]).source
-                lost.append(CellNotLocated(part, "ambiguous", others[0], source))
+            same_id_indexes = (
+                [] if part.cell_id is None else self._document.ids.get(part.cell_id, [])
+            )
+            if part.index is None and same_id_indexes:
+                # A cell with its id exists already.
+                source = self._document.get_cell(same_id_indexes[0]).source
+                not_located.append(CellNotLocated(part, "ambiguous", same_id_indexes[0], source))
             elif gaps[number] is None and (part.index is None or number in cells):
-                lost.append(CellNotLocated(part, "no_place", cells.get(number)))
-        return cells, {number: gap for number, gap in gaps.items() if gap is not None}, lost
+                not_located.append(CellNotLocated(part, "no_place", cells.get(number)))
+        return cells, {number: gap for number, gap in gaps.items() if gap is not None}, not_located
 
-    def is_as_left(self, part: CellUndo, index: int) -> bool:
-        """Return whether the cell at an index may be the one of a part, as the edit left it."""
-        return self._document.heads[index][0] == part.cell_id and self._is_as_left(part, index)
+    def is_unchanged_since_edit(self, part: CellUndo, index: int) -> bool:
+        """Return whether the cell at an index may be the cell of a part, as after the edit."""
+        return self._document.headers[index][0] == part.cell_id and self._has_content_after_edit(
+            part, index
+        )
 
-    def is_as_before(self, part: CellUndo, index: int) -> bool:
-        """Return whether the cell at an index may be the one of a part, as before the edit."""
-        if self._document.heads[index][0] != part.cell_id or part.before is None:
+    def has_content_before_edit(self, part: CellUndo, index: int) -> bool:
+        """Return whether the cell at an index may be the cell of a part, as before the edit."""
+        if self._document.headers[index][0] != part.cell_id or part.before is None:
             return False
         state, before = self._read_state(index), part.before
         return state is not None and (
@@ -115,183 +118,216 @@ class CellLocator:
             )
         )
 
-    def is_like(self, anchor: NeighbourKey, index: int) -> bool:
+    def matches_neighbour(self, anchor: NeighbourKey, index: int) -> bool:
         """Return whether the cell at an index may be a neighbour."""
         if anchor.id is not None:
-            return self._document.heads[index][0] == anchor.id
+            return self._document.headers[index][0] == anchor.id
         return bool(anchor.key) and self._get_key(index) == anchor.key
 
     @cached_property
     def has_ids(self) -> bool:
-        """Whether all cells and neighbours that are looked for have ids."""
+        """Whether all located cells and all neighbours have ids."""
         parts = self._parts.values()
-        places = [self._record.places[part.place] for part in parts if part.place is not None]
-        return all(part.cell_id is not None or part.of_notebook for part in parts) and all(
-            anchor.id is not None for place in places for anchor in (*place.behind, *place.ahead)
+        gaps = [self._record.gaps[part.gap_number] for part in parts if part.gap_number is not None]
+        return all(part.cell_id is not None or part.is_notebook_metadata for part in parts) and all(
+            anchor.id is not None for gap in gaps for anchor in (*gap.keys_before, *gap.keys_after)
         )
 
     @cached_property
     def _is_rearranged(self) -> bool:
-        """Whether edits that are known of have changed the order of cells without ids."""
-        if self._past.is_rearranged_since(self._record):
+        """Whether known edits have changed the order of cells without ids."""
+        if self._history.has_later_rearrangement(self._record):
             return True
-        return len(self._parts) < len(self._record.parts) and self._past.accepted != set()
+        return len(self._parts) < len(self._record.parts) and self._history.reverted_parts != set()
 
     @cached_property
-    def _order(self) -> Precedence:
-        chosen = set(self._parts)
-        return Precedence.build(self._document, self._record, self._past, chosen)
+    def _order(self) -> OriginalOrder:
+        part_numbers = set(self._parts)
+        return OriginalOrder.build(self._document, self._record, self._history, part_numbers)
 
     def _find_cells(self) -> tuple[dict[int, int], list[CellNotLocated]]:
-        """Find the cells of parts."""
-        found: dict[int, int] = {}
-        lost: list[CellNotLocated] = []
+        """Find the cells of the parts."""
+        indexes: dict[int, int] = {}
+        not_located: list[CellNotLocated] = []
         for number, part in self._parts.items():
             if part.index is None:
                 continue
             try:
-                found[number] = (
-                    self._find_by_likeness(part) if part.beside else self._find_by_id(part)
+                indexes[number] = (
+                    self._find_by_content(part) if part.neighbour_keys else self._find_by_id(part)
                 )
-            except CellNotLocated as failure:
-                lost.append(failure)
-        claims = Counter(found.values())
-        lost += [
+            except CellNotLocated as error:
+                not_located.append(error)
+        claims = Counter(indexes.values())
+        not_located += [
             CellNotLocated(self._parts[number], "ambiguous", None)
-            for number, at in found.items()
-            if claims[at] > 1
+            for number, index in indexes.items()
+            if claims[index] > 1
         ]
-        return found, lost
+        return indexes, not_located
 
     def _find_gaps(self) -> dict[int, int | None]:
-        """Find the places of parts, as numbers of cells that stand before them."""
-        parts = {number: part for number, part in self._parts.items() if part.place is not None}
-        places = {part.place or 0 for part in parts.values()}
-        near = {number: self._find_gap(number) for number in places}
-        found: dict[int, int | None] = {n: near[part.place or 0] for n, part in parts.items()}
-        named = {n: part for n, part in parts.items() if part.cell_id is not None}
-        if not named:
-            return found
-        for number, bounds in zip(named, self._order.compute_bounds(named.values()), strict=True):
-            found[number] = _clamp(found[number], *bounds)
-        return found
+        """Return the gap index of each part, or None."""
+        parts = {
+            number: part for number, part in self._parts.items() if part.gap_number is not None
+        }
+        gap_numbers = {part.gap_number or 0 for part in parts.values()}
+        gaps_by_neighbours = {number: self._find_gap(number) for number in gap_numbers}
+        gaps: dict[int, int | None] = {
+            n: gaps_by_neighbours[part.gap_number or 0] for n, part in parts.items()
+        }
+        parts_with_ids = {n: part for n, part in parts.items() if part.cell_id is not None}
+        if not parts_with_ids:
+            return gaps
+        for number, bounds in zip(
+            parts_with_ids, self._order.compute_bounds(parts_with_ids.values()), strict=True
+        ):
+            gaps[number] = _clamp(gaps[number], *bounds)
+        return gaps
 
     def _find_gap(self, number: int) -> int | None:
-        """Find a place; None if it cannot be told.
+        """Return a gap index; None if it is not certain.
 
-        The nearest neighbours that are left tell it. If there are several that look alike, those
-        tell it that have the most neighbours of the place with them.
+        The nearest remaining neighbours decide. Among several equal candidates, those with the most
+        matching neighbours win.
         """
-        place = self._record.places[number]
+        anchor = self._record.gaps[number]
         if self._is_rearranged and not self.has_ids:
-            return self._find_unambiguous_gap(place)
-        for rank in range(max(len(place.behind), len(place.ahead), 1)):
-            after = [at + 1 for at in self._find_candidates(place.behind, rank)]
-            before = self._find_candidates(place.ahead, rank)
+            return self._find_unambiguous_gap(anchor)
+        for rank in range(max(len(anchor.keys_before), len(anchor.keys_after), 1)):
+            gaps_after = [index + 1 for index in self._find_candidates(anchor.keys_before, rank)]
+            gaps_before = self._find_candidates(anchor.keys_after, rank)
             if rank == 0:
-                after += [] if place.behind else [0]
-                before += [] if place.ahead else [len(self._document)]
-            if after or before:
-                return self._choose_gap(place, rank, after, before)
+                gaps_after += [] if anchor.keys_before else [0]
+                gaps_before += [] if anchor.keys_after else [len(self._document)]
+            if gaps_after or gaps_before:
+                return self._choose_gap(anchor, rank, gaps_after, gaps_before)
         return None
 
-    def _find_unambiguous_gap(self, place: GapAnchor) -> int | None:
-        """Find a place between two neighbours that are beside each other and like no other cell."""
+    def _find_unambiguous_gap(self, anchor: GapAnchor) -> int | None:
+        """Return the gap between two adjacent neighbours that match no other cell, or None."""
         size = len(self._document)
-        behind = self._find_candidates(place.behind, 0) if place.behind else [-1]
-        ahead = self._find_candidates(place.ahead, 0) if place.ahead else [size]
-        if len(behind) != 1 or ahead != [behind[0] + 1]:
+        indexes_before = (
+            self._find_candidates(anchor.keys_before, 0) if anchor.keys_before else [-1]
+        )
+        indexes_after = self._find_candidates(anchor.keys_after, 0) if anchor.keys_after else [size]
+        if len(indexes_before) != 1 or indexes_after != [indexes_before[0] + 1]:
             return None
-        gap = ahead[0]
-        whole = self._compute_score(place, 0, gap)
-        full = (len(place.behind) or _END) + (len(place.ahead) or _END)
-        return gap if whole == full else None
+        gap = indexes_after[0]
+        score = self._compute_score(anchor, 0, gap)
+        full_score = (len(anchor.keys_before) or _END_SCORE) + (
+            len(anchor.keys_after) or _END_SCORE
+        )
+        return gap if score == full_score else None
 
     def _choose_gap(
-        self, place: GapAnchor, rank: int, after: list[int], before: list[int]
+        self, anchor: GapAnchor, rank: int, gaps_after: list[int], gaps_before: list[int]
     ) -> int | None:
-        scores = {gap: self._compute_score(place, rank, gap) for gap in (*after, *before)}
-        most = max(scores.values())
-        for side in (after, before):
-            best = [gap for gap in side if scores[gap] == most]
-            if place.gap in best and len(self._document) == self._record.total_cells:
-                return place.gap
-            if best:
-                return best[0] if len(best) == 1 else None
+        scores = {
+            gap: self._compute_score(anchor, rank, gap) for gap in (*gaps_after, *gaps_before)
+        }
+        best_score = max(scores.values())
+        for side in (gaps_after, gaps_before):
+            best_gaps = [gap for gap in side if scores[gap] == best_score]
+            if anchor.gap_index in best_gaps and len(self._document) == self._record.total_cells:
+                return anchor.gap_index
+            if best_gaps:
+                return best_gaps[0] if len(best_gaps) == 1 else None
         return None
 
-    def _compute_score(self, place: GapAnchor, rank: int, gap: int) -> int:
-        """Count the neighbours of a place, from one of a rank on, that stand beside a gap."""
+    def _compute_score(self, anchor: GapAnchor, rank: int, gap: int) -> int:
+        """Count the neighbours, from one rank on, that are next to a gap."""
         score = 0
         for anchors, first, step, end in (
-            (place.behind, gap - 1, -1, -1),
-            (place.ahead, gap, 1, len(self._document)),
+            (anchor.keys_before, gap - 1, -1, -1),
+            (anchor.keys_after, gap, 1, len(self._document)),
         ):
             if not anchors:
-                score += _END if first == end else 0
-            for number, at in zip(range(rank, len(anchors)), range(first, end, step), strict=False):
-                if not self.is_like(anchors[number], at):
+                score += _END_SCORE if first == end else 0
+            for number, index in zip(
+                range(rank, len(anchors)), range(first, end, step), strict=False
+            ):
+                if not self.matches_neighbour(anchors[number], index):
                     break
                 score += 1
         return score
 
     def _find_candidates(self, anchors: list[NeighbourKey], rank: int) -> list[int]:
-        """Find the cells that may be a neighbour."""
+        """Return the indexes of the cells that may be a neighbour."""
         if rank >= len(anchors):
             return []
         anchor = anchors[rank]
         if anchor.id is not None:
-            is_there = self._order.is_in_slot(anchor.id)
-            return list(self._document.ids.get(anchor.id, [])) if is_there else []
+            is_in_same_slot = self._order.is_in_same_slot(anchor.id)
+            return list(self._document.ids.get(anchor.id, [])) if is_in_same_slot else []
         return self._keys.get(anchor.key or "", [])
 
     @cached_property
     def _keys(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = defaultdict(list)
+        indexes_by_key: dict[str, list[int]] = defaultdict(list)
         for index in range(len(self._document)):
             if key := self._get_key(index):
-                found[key].append(index)
-        return dict(found)
+                indexes_by_key[key].append(index)
+        return dict(indexes_by_key)
 
     def _find_by_id(self, part: CellUndo) -> int:
         indexes = self._document.ids.get(part.cell_id or "", [])
         if len(indexes) != 1:
             raise CellNotLocated(part, "ambiguous" if indexes else "gone", None)
         [index] = indexes
-        if not self._is_as_left(part, index) or (part.moved and self._order.is_moved_since(part)):
+        if not self._has_content_after_edit(part, index) or (
+            part.is_moved and self._order.is_moved_again(part)
+        ):
             raise CellNotLocated(part, "changed", index, self._document.get_cell(index).source)
         return index
 
-    def _find_by_likeness(self, part: CellUndo) -> int:
-        """Find a cell that is as it was left and stands where it did, or beside a neighbour.
+    def _find_by_content(self, part: CellUndo) -> int:
+        """Find an unchanged cell that has the same index, or a neighbour, as after the edit.
 
-        That there is but one such cell is not enough: the one that is meant may have been changed,
-        and this be another that says the same.
+        A single matching cell is not enough: the right cell may have been changed, and this one may
+        be a copy.
         """
         document, index = self._document, part.index or 0
-        same_size = len(document) == self._record.total_cells and not self._is_rearranged
+        is_same_size = len(document) == self._record.total_cells and not self._is_rearranged
         after = part.after
         key = compute_content_key(after.cell_type or "", after.source or "") if after else ""
-        alike = [at for at in self._keys.get(key, []) if self._is_as_left(part, at)]
-        stays = same_size or len(alike) == 1
-        scores = {at: self._count_neighbours(part, at) + (stays and at == index) for at in alike}
-        if key in (part.beside or ()):
-            # Of two neighbours that say the same, whichever is left may be the other one.
-            sure = [at for at in alike if same_size and self._count_neighbours(part, at) == _BOTH]
-            scores = {at: scores[at] if at in sure else 0 for at in alike}
-        if self._is_rearranged:
-            alone = len(self._keys.get(key, [])) == 1
+        candidates = [
+            candidate
+            for candidate in self._keys.get(key, [])
+            if self._has_content_after_edit(part, candidate)
+        ]
+        is_index_reliable = is_same_size or len(candidates) == 1
+        scores = {
+            candidate: self._count_neighbours(part, candidate)
+            + (is_index_reliable and candidate == index)
+            for candidate in candidates
+        }
+        if key in (part.neighbour_keys or ()):
+            # If two neighbours are equal, the remaining one may be the other one.
+            certain_candidates = [
+                candidate
+                for candidate in candidates
+                if is_same_size and self._count_neighbours(part, candidate) == _NEIGHBOUR_COUNT
+            ]
             scores = {
-                at: _BOTH if alone and self._count_neighbours(part, at) == _BOTH else 0
-                for at in alike
+                candidate: scores[candidate] if candidate in certain_candidates else 0
+                for candidate in candidates
             }
-        most = max(scores.values(), default=0)
-        best = [at for at, score in scores.items() if score == most]
-        if most and len(best) == 1:
-            return best[0]
-        if best:
+        if self._is_rearranged:
+            is_only_candidate = len(self._keys.get(key, [])) == 1
+            scores = {
+                candidate: _NEIGHBOUR_COUNT
+                if is_only_candidate and self._count_neighbours(part, candidate) == _NEIGHBOUR_COUNT
+                else 0
+                for candidate in candidates
+            }
+        best_score = max(scores.values(), default=0)
+        best_candidates = [candidate for candidate, score in scores.items() if score == best_score]
+        if best_score and len(best_candidates) == 1:
+            return best_candidates[0]
+        if best_candidates:
             raise CellNotLocated(part, "ambiguous", None)
-        state = self._read_state(index) if same_size else None
+        state = self._read_state(index) if is_same_size else None
         if state is None:
             raise CellNotLocated(part, "gone", None)
         raise CellNotLocated(part, "changed", index, state.source)
@@ -299,7 +335,7 @@ class CellLocator:
     def _count_neighbours(self, part: CellUndo, index: int) -> int:
         """Count the neighbours that a cell still has."""
         neighbours = (self._get_key(index - 1), self._get_key(index + 1))
-        return sum(map(eq, neighbours, part.beside or ()))
+        return sum(map(eq, neighbours, part.neighbour_keys or ()))
 
     def _get_key(self, index: int) -> str:
         if index not in self._known_keys:
@@ -308,14 +344,14 @@ class CellLocator:
             self._known_keys[index] = key
         return self._known_keys[index]
 
-    def _is_as_left(self, part: CellUndo, index: int) -> bool:
+    def _has_content_after_edit(self, part: CellUndo, index: int) -> bool:
         state = self._read_state(index) if index < len(self._document) else None
         if state is None or part.after is None or state.source != part.after.source:
             return False
         return state.fingerprint == part.fingerprint
 
     def _read_state(self, index: int) -> CellContent | None:
-        """Return what a cell is; None if it cannot be read, which need not matter to the edit."""
+        """Return the content of a cell; None if it cannot be read, which may not matter here."""
         if index not in self._states:
             self._states[index] = None
             with suppress(InvalidNotebook):
@@ -324,9 +360,9 @@ class CellLocator:
 
 
 def _clamp(gap: int | None, low: int | None, high: int | None) -> int | None:
-    """Return the gap that is nearest to another one and within bounds."""
+    """Return the gap within bounds that is nearest to a gap."""
     if low is not None and high is not None and low > high:
-        # Others have put the cells in another order.
+        # Later edits have changed the order.
         return gap
     if gap is None:
         return high if low is None else low

@@ -24,7 +24,7 @@ from jupyter_nbedit.notebook.undo.record import (
     compute_short_hash,
 )
 
-# How many neighbours of a place are kept on either side.
+# The number of neighbours of a gap that are stored on either side.
 _NEIGHBOURS = 3
 
 
@@ -35,16 +35,16 @@ class CellStep:
     Parameters
     ----------
     id
-        The cell's id.
+        The cell's id, or None.
     before, after
-        What it was and what it is; None where it is not there.
+        The cell before, and its content after; None where it does not exist.
     index
-        Where it stands after the edit.
-    moved
-        Whether it was taken to another place among those that stayed.
-    touched
-        The names of the members whose values are others, where it is there before and after.
-    cleared, returned
+        Its index after the edit, or None.
+    is_moved
+        Whether the edit moved it.
+    changed_members
+        The names of the changed members, if the cell exists before and after.
+    outputs_cleared, outputs_returned
         Whether it lost its outputs, or got some.
     """
 
@@ -52,22 +52,28 @@ class CellStep:
     before: Cell | None
     after: CellContent | None
     index: int | None
-    moved: bool = False
-    touched: Collection[str] = ()
-    cleared: bool = False
-    returned: bool = False
+    is_moved: bool = False
+    changed_members: Collection[str] = ()
+    outputs_cleared: bool = False
+    outputs_returned: bool = False
 
     def invert(self, document: Document) -> CellStep:
-        """Return the step back, from the document that the edit left."""
+        """Return the step of the inverse edit.
+
+        Parameters
+        ----------
+        document
+            The notebook after this edit.
+        """
         return CellStep(
             id=self.id,
             before=None if self.index is None else document.get_cell(self.index),
             after=None if self.before is None else CellContent.from_cell(self.before),
             index=None if self.before is None else self.before.index,
-            moved=self.moved,
-            touched=self.touched,
-            cleared=self.returned,
-            returned=self.cleared,
+            is_moved=self.is_moved,
+            changed_members=self.changed_members,
+            outputs_cleared=self.outputs_returned,
+            outputs_returned=self.outputs_cleared,
         )
 
 
@@ -78,15 +84,15 @@ class EditSummary:
     Parameters
     ----------
     document
-        The notebook before it.
+        The notebook before the edit.
     splices
-        What it did to the bytes.
+        The edit of the bytes.
     steps
-        What it did to each cell that changed.
+        The edit of each changed cell.
     metadata
-        The notebook's metadata after it, as they are written.
+        The encoded metadata of the notebook after the edit, or None.
     total_cells
-        How many cells there are after it.
+        The number of cells after the edit.
     """
 
     document: Document
@@ -96,7 +102,7 @@ class EditSummary:
     total_cells: int
 
     def invert(self) -> EditSummary:
-        """Return the edit that takes this one back; parses the notebook that this one leaves."""
+        """Return the inverse edit; parses the notebook after this edit."""
         base = self.document
         document = base.apply_splices(self.splices)
         steps = [step.invert(document) for step in self.steps]
@@ -104,133 +110,143 @@ class EditSummary:
         return EditSummary(document, undo, steps, base.written_metadata, len(base))
 
     def build_record(self) -> UndoRecord:
-        """Make the record; of all cells only those that changed and their neighbours are read."""
-        shelf, places = UndoBlobBuilder(self.document.text, self.splices), _AnchorTable(self)
-        parts = [_build_part(step, shelf, places) for step in sorted(self.steps, key=_get_rank)]
+        """Return the undo record; only changed cells and their neighbours are read."""
+        blob_builder, anchors = (
+            UndoBlobBuilder(self.document.text, self.splices),
+            _AnchorTable(self),
+        )
+        parts = [
+            _build_part(step, blob_builder, anchors)
+            for step in sorted(self.steps, key=_get_sort_key)
+        ]
         if self.metadata != self.document.written_metadata:
-            parts.append(_build_metadata_part(self, shelf))
-        back = shelf.build_reverse()
+            parts.append(_build_metadata_part(self, blob_builder))
+        reverse_splices = blob_builder.build_reverse_splices()
         return UndoRecord(
             parts=parts,
-            places=places.known,
-            back=back,
+            gaps=anchors.gaps,
+            reverse_splices=reverse_splices,
             total_cells=self.total_cells,
-            blob=bytes(shelf.blob),
+            blob=bytes(blob_builder.blob),
         )
 
 
-def _get_rank(step: CellStep) -> tuple[int, bool]:
-    """Order the steps by where the cells stand, a cell that is gone before the one in its place."""
+def _get_sort_key(step: CellStep) -> tuple[int, bool]:
+    """Sort steps by index; a removed cell precedes the cell that is now at its index."""
     if step.index is not None:
         return step.index, True
     return step.before.index if step.before else 0, False
 
 
-def _build_part(step: CellStep, shelf: UndoBlobBuilder, places: _AnchorTable) -> CellUndo:
+def _build_part(step: CellStep, blob_builder: UndoBlobBuilder, anchors: _AnchorTable) -> CellUndo:
     before, after = step.before, step.after
     part = CellUndo(
         cell_id=step.id,
         index=step.index,
-        moved=step.moved,
-        outputs_cleared=step.cleared,
-        outputs_returned=step.returned,
+        is_moved=step.is_moved,
+        outputs_cleared=step.outputs_cleared,
+        outputs_returned=step.outputs_returned,
         before=None,
-        after=None if after is None else after.side,
+        after=None if after is None else after.state,
         fingerprint=None if after is None else after.fingerprint,
     )
     if step.id is None and step.index is not None:
-        part.beside = places.get_neighbours(step.index)
+        part.neighbour_keys = anchors.get_neighbours(step.index)
     if before is not None:
-        part.index_before, part.before = before.index, CellContent.from_cell(before).side
+        part.index_before, part.before = before.index, CellContent.from_cell(before).state
         if after is None:
-            part.former = shelf.keep_whole(before)
+            part.fragments = blob_builder.add_cell(before)
         else:
-            part.former = shelf.keep_former(before, step.touched)
-            part.added = sorted(set(step.touched) - before.members.keys())
-        if after is None or step.moved:
-            part.place = places.get_number(before.index)
+            part.fragments = blob_builder.add_changed_members(before, step.changed_members)
+            part.added_members = sorted(set(step.changed_members) - before.members.keys())
+        if after is None or step.is_moved:
+            part.gap_number = anchors.get_number(before.index)
     return part
 
 
-def _build_metadata_part(edit: EditSummary, shelf: UndoBlobBuilder) -> CellUndo:
+def _build_metadata_part(edit: EditSummary, blob_builder: UndoBlobBuilder) -> CellUndo:
     span, after = edit.document.metadata_span, edit.metadata
     return CellUndo(
         before=CellState(cell_type=None, source=None, metadata=edit.document.metadata),
         after=CellState(cell_type=None, source=None, metadata=decode_metadata(after)),
-        former=None if span is None else [Fragment(None, shelf.keep(*span))],
+        fragments=None if span is None else [Fragment(None, blob_builder.add_range(*span))],
         fingerprint=None if after is None else compute_short_hash(after),
     )
 
 
 class _RankMap:
-    """All indexes but those that are taken, by their ranks."""
+    """Maps indexes to ranks among all indexes that are not excluded."""
 
-    def __init__(self, taken: Iterable[int]) -> None:
-        self._taken = sorted(taken)
-        self._ranks = [index - number for number, index in enumerate(self._taken)]
+    def __init__(self, excluded_indexes: Iterable[int]) -> None:
+        self._excluded_indexes = sorted(excluded_indexes)
+        self._ranks = [index - number for number, index in enumerate(self._excluded_indexes)]
 
-    def count_before(self, index: int) -> int:
-        """Count the others before an index."""
-        return index - bisect_left(self._taken, index)
+    def get_rank(self, index: int) -> int:
+        """Return the number of indexes before an index that are not excluded."""
+        return index - bisect_left(self._excluded_indexes, index)
 
     def get_index(self, rank: int) -> int:
-        """Return the index of a rank."""
+        """Return the index with a rank."""
         return rank + bisect_right(self._ranks, rank)
 
 
 class _AnchorTable:
-    """The places of cells: those they have left, each between cells that stayed where they were."""
+    """The gaps of removed and moved cells, between cells that the edit did not move."""
 
     def __init__(self, edit: EditSummary) -> None:
-        self.known: list[GapAnchor] = []
+        self.gaps: list[GapAnchor] = []
         self._numbers: dict[int, int] = {}
         self._document = edit.document
         self._total_cells = edit.total_cells
         self._states = {step.index: step.after for step in edit.steps if step.index is not None}
-        left = [
+        old_indexes = [
             step.before.index
             for step in edit.steps
-            if step.before is not None and (step.moved or step.after is None)
+            if step.before is not None and (step.is_moved or step.after is None)
         ]
-        taken = [
+        new_indexes = [
             step.index
             for step in edit.steps
-            if step.index is not None and (step.moved or step.before is None)
+            if step.index is not None and (step.is_moved or step.before is None)
         ]
-        self._before, self._after = _RankMap(left), _RankMap(taken)
-        self._stayed = len(edit.document) - len(left)
+        self._ranks_before, self._ranks_after = _RankMap(old_indexes), _RankMap(new_indexes)
+        self._unmoved_count = len(edit.document) - len(old_indexes)
 
     def get_number(self, index: int) -> int:
-        """Return the number of the place that a cell had."""
-        rank = self._before.count_before(index)
+        """Return the number of the gap where a cell was, adding it if necessary."""
+        rank = self._ranks_before.get_rank(index)
         if rank not in self._numbers:
-            self._numbers[rank] = len(self.known)
-            behind = range(rank - 1, max(-1, rank - 1 - _NEIGHBOURS), -1)
-            ahead = range(rank, min(self._stayed, rank + _NEIGHBOURS))
-            gap = self._after.get_index(rank - 1) + 1 if rank else 0
-            self.known.append(
+            self._numbers[rank] = len(self.gaps)
+            ranks_before = range(rank - 1, max(-1, rank - 1 - _NEIGHBOURS), -1)
+            ranks_after = range(rank, min(self._unmoved_count, rank + _NEIGHBOURS))
+            gap_index = self._ranks_after.get_index(rank - 1) + 1 if rank else 0
+            self.gaps.append(
                 GapAnchor(
-                    list(map(self._build_anchor, behind)), list(map(self._build_anchor, ahead)), gap
+                    list(map(self._build_anchor, ranks_before)),
+                    list(map(self._build_anchor, ranks_after)),
+                    gap_index,
                 )
             )
         return self._numbers[rank]
 
     def get_neighbours(self, index: int) -> tuple[str, str]:
-        """Return the neighbours that a cell has after the edit."""
+        """Return the content keys of the neighbours of a cell after the edit."""
         return self._get_key(index - 1), self._get_key(index + 1)
 
     def _build_anchor(self, rank: int) -> NeighbourKey:
-        cell_id, _ = self._document.heads[self._before.get_index(rank)]
+        cell_id, _ = self._document.headers[self._ranks_before.get_index(rank)]
         if cell_id is not None:
             return NeighbourKey(cell_id, None)
-        return NeighbourKey(None, self._get_key(self._after.get_index(rank)))
+        return NeighbourKey(None, self._get_key(self._ranks_after.get_index(rank)))
 
     def _get_key(self, index: int) -> str:
-        """Return the content key of a cell by its index after the edit; empty if it has none."""
+        """Return the content key of the cell at an index after the edit; empty if it has none."""
         state = self._states.get(index)
         if state is None and 0 <= index < self._total_cells:
-            # Whether the neighbours can be read is not the edit's concern.
+            # An unreadable neighbour must not prevent the edit.
             with suppress(InvalidNotebook):
-                rank = self._after.count_before(index)
-                state = CellContent.from_cell(self._document.get_cell(self._before.get_index(rank)))
+                rank = self._ranks_after.get_rank(index)
+                state = CellContent.from_cell(
+                    self._document.get_cell(self._ranks_before.get_index(rank))
+                )
         return "" if state is None else compute_content_key(state.cell_type, state.source)

@@ -18,9 +18,9 @@ class PastEdit:
     number
         The number of the edit.
     undoes
-        The number of the edit that it takes back.
+        The number of the edit that it undoes, or None.
     record
-        What it did; None if that is not known.
+        Its undo record; None if that is not known.
     """
 
     number: int
@@ -34,47 +34,48 @@ class PastEdit:
 
 
 @dataclass(frozen=True)
-class Past:
-    """What is known of the time between an edit and now.
+class KnownHistory:
+    """The known edits since an edit that is to be undone.
 
     Parameters
     ----------
-    history
-        The edits of the notebook that are known, oldest first, among them the one that is taken
-        back, with the very record that is given; empty if no other is known.
-    accepted
-        The numbers of the parts of the record that were taken back before; None if that is not
-        known.
+    edits
+        The known edits of the notebook, oldest first. They include the edit to undo, with the same
+        record object; empty if no other edit is known.
+    reverted_parts
+        The numbers of the parts of the record that were undone before; None if that is not known.
     """
 
-    history: Sequence[PastEdit] = ()
-    accepted: Collection[int] | None = None
+    edits: Sequence[PastEdit] = ()
+    reverted_parts: Collection[int] | None = None
 
-    def list_parts_since(self, record: UndoRecord) -> list[CellUndo] | None:
-        """Return what later edits in effect did to cells; None if that is not known.
+    def list_later_parts(self, record: UndoRecord) -> list[CellUndo] | None:
+        """Return what later edits did to cells; None if that is not known.
 
-        An edit and the undo of it cancel each other out.
+        An edit and its undo cancel each other out.
         """
-        later = list(dropwhile(lambda past: past.record is not record, self.history))[1:]
-        if not self.history or any(past.record is None for past in later):
+        later_edits = list(dropwhile(lambda edit: edit.record is not record, self.edits))[1:]
+        if not self.edits or any(edit.record is None for edit in later_edits):
             return None
-        numbers = {past.number for past in later}
-        cancelled: set[int] = set()
-        for past in reversed(later):
-            if past.number not in cancelled and past.undoes in numbers:
-                cancelled |= {past.number, past.undoes or 0}
-        effective = [past for past in later if past.number not in cancelled]
-        return [part for past in effective if past.record for part in past.record.parts]
+        numbers = {edit.number for edit in later_edits}
+        cancelled_numbers: set[int] = set()
+        for edit in reversed(later_edits):
+            if edit.number not in cancelled_numbers and edit.undoes in numbers:
+                cancelled_numbers |= {edit.number, edit.undoes or 0}
+        effective_edits = [edit for edit in later_edits if edit.number not in cancelled_numbers]
+        return [part for edit in effective_edits if edit.record for part in edit.record.parts]
 
-    def is_rearranged_since(self, record: UndoRecord) -> bool:
-        """Return whether later edits have inserted, deleted or moved cells."""
-        later = list(dropwhile(lambda past: past.record is not record, self.history))
-        return any(past.changes_order for past in later[1:])
+    def has_later_rearrangement(self, record: UndoRecord) -> bool:
+        """Return whether later edits inserted, deleted or moved cells."""
+        edits = list(dropwhile(lambda edit: edit.record is not record, self.edits))
+        return any(edit.changes_order for edit in edits[1:])
 
 
-#: What is known of an edit whose record is all there is.
-NOTHING_KNOWN = Past()
+#: The history if only the record of the edit is known.
+NO_KNOWN_HISTORY = KnownHistory()
 
 
 def _is_position_changed(part: CellUndo) -> bool:
-    return not part.of_notebook and (part.moved or part.index is None or part.index_before is None)
+    return not part.is_notebook_metadata and (
+        part.is_moved or part.index is None or part.index_before is None
+    )

@@ -1,4 +1,4 @@
-"""Where cells without ids are if only parts of one record have been taken back since the edit."""
+"""Locate cells without ids if only parts of one record have been undone since the edit."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from typing import Protocol
 
 from jupyter_nbedit.notebook.undo.record import CellUndo, NeighbourKey, UndoRecord
 
-# More possibilities at one cell are not worth the time.
+# The limit of possible states at one step.
 _MOST_STATES = 256
 
-# How many cells more there are so far than right after the edit, and which of the moved cells that
-# stand further down in one of their positions have been taken back.
+# The difference in the number of cells so far, compared with directly after the edit; and the moved
+# cells that were moved back and whose other position is still to come.
 _State = tuple[int, frozenset[int]]
 
 
-class Comparison(Protocol):
-    """Compares the cells of the notebook with what a record says of them."""
+class CellComparator(Protocol):
+    """Compares the cells of the current notebook with a record."""
 
-    def is_as_left(self, part: CellUndo, index: int) -> bool:
-        """Return whether the cell at an index may be the one of a part, as the edit left it."""
+    def is_unchanged_since_edit(self, part: CellUndo, index: int) -> bool:
+        """Return whether the cell at an index may be the cell of a part, as after the edit."""
 
-    def is_as_before(self, part: CellUndo, index: int) -> bool:
-        """Return whether the cell at an index may be the one of a part, as before the edit."""
+    def has_content_before_edit(self, part: CellUndo, index: int) -> bool:
+        """Return whether the cell at an index may be the cell of a part, as before the edit."""
 
-    def is_like(self, anchor: NeighbourKey, index: int) -> bool:
+    def matches_neighbour(self, anchor: NeighbourKey, index: int) -> bool:
         """Return whether the cell at an index may be a neighbour."""
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Where cells and places are, by the numbers of their parts."""
+class Locations:
+    """The indexes of cells and gaps, by the numbers of their parts."""
 
     cells: dict[int, int]
     gaps: dict[int, int]
@@ -41,169 +41,201 @@ class Layout:
 
 @dataclass(frozen=True)
 class _Step:
-    """What is looked at next on the way through the notebook.
+    """One step through the notebook.
 
     Parameters
     ----------
     rank
-        How many cells that the edit left where they were stand before it.
+        How many cells that the edit did not move come before it.
     number
-        The part it is about, if it is about one.
-    is_former
-        Whether this is where the part's cell was before the edit, and not where it is after it.
+        The number of its part, or None.
+    is_old_position
+        Whether this is the position of the cell before the edit, not the one after it.
     anchors
-        What is known of the cell, if it is one that stayed.
+        What is known of the cell, if the edit did not change it.
     """
 
     rank: int
     number: int | None = None
-    is_former: bool = False
+    is_old_position: bool = False
     anchors: list[NeighbourKey] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class Choice:
-    """Which parts of a record are looked for.
+class PartSelection:
+    """The parts of a record whose cells are located.
 
     Parameters
     ----------
     record
-        What the edit did.
-    chosen
-        The numbers of the parts whose cells and places are looked for; none has been taken back.
-    accepted
-        The numbers of the parts that have been taken back; None if that is not known.
+        The record of the edit.
+    numbers
+        The numbers of the parts to locate; none of them has been undone.
+    reverted_parts
+        The numbers of the parts that have been undone; None if that is not known.
     """
 
     record: UndoRecord
-    chosen: Collection[int]
-    accepted: Collection[int] | None
+    numbers: Collection[int]
+    reverted_parts: Collection[int] | None
 
-    def list_options(self, number: int) -> list[bool]:
-        """Return whether a part may have been taken back, or may not have been."""
-        if number in self.chosen:
+    def list_possible_states(self, number: int) -> list[bool]:
+        """Return the possible values of whether a part has been undone."""
+        if number in self.numbers:
             return [False]
-        return [False, True] if self.accepted is None else [number in self.accepted]
+        return [False, True] if self.reverted_parts is None else [number in self.reverted_parts]
 
 
-def find_layout(choice: Choice, size: int, comparison: Comparison) -> Layout | None:
-    """Return where the cells and places of parts are; None if that is not certain.
+def locate_cells(
+    selection: PartSelection, size: int, comparator: CellComparator
+) -> Locations | None:
+    """Return the locations of parts; None if they are not certain.
 
-    It goes through the notebook once, with all possibilities which of the other parts have been
-    taken back, and leaves those out that do not go with the cells that are there.
+    This visits the notebook once and follows all possibilities of which other parts were undone,
+    dropping those that do not fit the cells.
 
     Parameters
     ----------
-    choice
-        Which parts.
+    selection
+        The parts.
     size
-        How many cells the notebook has.
-    comparison
-        Compares its cells.
+        The number of cells of the notebook.
+    comparator
+        Compares its cells with the record.
     """
-    steps, stayed = _list_steps(choice.record)
-    walk = _Walk(choice, size, comparison)
+    steps, unmoved_count = _list_steps(selection.record)
+    search = _LocationSearch(selection, size, comparator)
     states: list[set[_State]] = [{(0, frozenset())}]
     for step in steps:
-        states.append({after for state in states[-1] for after in walk.iterate_next(step, state)})
+        states.append(
+            {next_state for state in states[-1] for next_state in search.iterate_next(step, state)}
+        )
         if len(states[-1]) > _MOST_STATES:
             return None
-    alive = {state for state in states.pop() if stayed + state[0] == size}
-    layout = Layout({}, {})
+    possible_states = {state for state in states.pop() if unmoved_count + state[0] == size}
+    locations = Locations({}, {})
     for step in reversed(steps):
-        alive = {
-            state for state in states.pop() if not alive.isdisjoint(walk.iterate_next(step, state))
+        possible_states = {
+            state
+            for state in states.pop()
+            if not possible_states.isdisjoint(search.iterate_next(step, state))
         }
-        if step.number is not None and step.number in choice.chosen:
-            indexes = {step.rank + shift for shift, _ in alive}
+        if step.number is not None and step.number in selection.numbers:
+            indexes = {step.rank + shift for shift, _ in possible_states}
             if len(indexes) != 1:
                 return None
-            (layout.gaps if step.is_former else layout.cells)[step.number] = indexes.pop()
-    return layout if alive else None
+            (locations.gaps if step.is_old_position else locations.cells)[step.number] = (
+                indexes.pop()
+            )
+    return locations if possible_states else None
 
 
 @dataclass(frozen=True)
-class _Walk:
-    """The way through a notebook."""
+class _LocationSearch:
+    """The search through one notebook."""
 
-    choice: Choice
+    selection: PartSelection
     size: int
-    comparison: Comparison
+    comparator: CellComparator
 
     def iterate_next(self, step: _Step, state: _State) -> Iterator[_State]:
-        """Yield the states that a step can lead to."""
-        shift, back = state
+        """Yield the states after a step."""
+        shift, reverted_moves = state
         index = step.rank + shift
         if step.number is None:
             if index < self.size and all(
-                self.comparison.is_like(anchor, index) for anchor in step.anchors
+                self.comparator.matches_neighbour(anchor, index) for anchor in step.anchors
             ):
                 yield state
             return
-        part, options = self.choice.record.parts[step.number], self.choice.list_options(step.number)
-        if part.moved:
-            is_first = step.is_former == self._comes_back_earlier(part)
-            options = options if is_first else [step.number in back]
-        for is_back in options:
-            if is_back == step.is_former or self._stays(part):
-                # The cell stands here.
-                if self._is_as(part, index, is_back=is_back):
-                    stands = not self._stays(part)
-                    yield shift + stands, self._note_moved(step, part, back, is_back=is_back)
+        part, options = (
+            self.selection.record.parts[step.number],
+            self.selection.list_possible_states(step.number),
+        )
+        if part.is_moved:
+            is_first = step.is_old_position == self._has_old_position_first(part)
+            options = options if is_first else [step.number in reverted_moves]
+        for is_reverted in options:
+            if is_reverted == step.is_old_position or self._is_in_place(part):
+                # The cell is at this position.
+                if self._has_expected_content(part, index, is_reverted=is_reverted):
+                    is_counted = not self._is_in_place(part)
+                    yield (
+                        shift + is_counted,
+                        self._update_pending_moves(
+                            step, part, reverted_moves, is_reverted=is_reverted
+                        ),
+                    )
             else:
-                yield shift, self._note_moved(step, part, back, is_back=is_back)
+                yield (
+                    shift,
+                    self._update_pending_moves(step, part, reverted_moves, is_reverted=is_reverted),
+                )
 
-    def _note_moved(
-        self, step: _Step, part: CellUndo, back: frozenset[int], *, is_back: bool
+    def _update_pending_moves(
+        self, step: _Step, part: CellUndo, reverted_moves: frozenset[int], *, is_reverted: bool
     ) -> frozenset[int]:
-        """Note where a moved cell stands until its other position is passed."""
+        """Remember where a moved cell is until its other position has been passed."""
         number = {step.number or 0}
-        if part.moved and is_back and step.is_former == self._comes_back_earlier(part):
-            return back | number
-        return back - number
+        if (
+            part.is_moved
+            and is_reverted
+            and step.is_old_position == self._has_old_position_first(part)
+        ):
+            return reverted_moves | number
+        return reverted_moves - number
 
-    def _comes_back_earlier(self, part: CellUndo) -> bool:
-        """Return whether the cell stood before the place where the edit took it."""
-        place = self.choice.record.places[part.place or 0]
-        return place.gap <= (part.index or 0)
+    def _has_old_position_first(self, part: CellUndo) -> bool:
+        """Return whether the cell's position before the edit precedes the one after it."""
+        gap = self.selection.record.gaps[part.gap_number or 0]
+        return gap.gap_index <= (part.index or 0)
 
     @staticmethod
-    def _stays(part: CellUndo) -> bool:
-        """Return whether the edit left the cell where it was."""
-        return part.index is not None and part.index_before is not None and not part.moved
+    def _is_in_place(part: CellUndo) -> bool:
+        """Return whether the edit did not move the cell."""
+        return part.index is not None and part.index_before is not None and not part.is_moved
 
-    def _is_as(self, part: CellUndo, index: int, *, is_back: bool) -> bool:
-        compare = self.comparison.is_as_before if is_back else self.comparison.is_as_left
-        return index < self.size and compare(part, index)
+    def _has_expected_content(self, part: CellUndo, index: int, *, is_reverted: bool) -> bool:
+        matches = (
+            self.comparator.has_content_before_edit
+            if is_reverted
+            else self.comparator.is_unchanged_since_edit
+        )
+        return index < self.size and matches(part, index)
 
 
 def _list_steps(record: UndoRecord) -> tuple[list[_Step], int]:
-    """Return the steps through a notebook, and how many cells the edit left where they were."""
-    taken = sorted(
+    """Return the steps through a notebook, and how many cells the edit did not move."""
+    new_indexes = sorted(
         part.index
         for part in record.parts
-        if part.index is not None and (part.moved or part.index_before is None)
+        if part.index is not None and (part.is_moved or part.index_before is None)
     )
-    known: dict[int, list[NeighbourKey]] = defaultdict(list)
-    ranks = [place.gap - bisect_left(taken, place.gap) for place in record.places]
-    for place, rank in zip(record.places, ranks, strict=True):
-        for number, anchor in enumerate(place.behind):
-            known[rank - 1 - number].append(anchor)
-        for number, anchor in enumerate(place.ahead):
-            known[rank + number].append(anchor)
-    found: list[tuple[tuple[int, int, int], _Step]] = []
+    neighbours_by_rank: dict[int, list[NeighbourKey]] = defaultdict(list)
+    ranks = [gap.gap_index - bisect_left(new_indexes, gap.gap_index) for gap in record.gaps]
+    for gap, rank in zip(record.gaps, ranks, strict=True):
+        for number, anchor in enumerate(gap.keys_before):
+            neighbours_by_rank[rank - 1 - number].append(anchor)
+        for number, anchor in enumerate(gap.keys_after):
+            neighbours_by_rank[rank + number].append(anchor)
+    ranked_steps: list[tuple[tuple[int, int, int], _Step]] = []
     for number, part in enumerate(record.parts):
-        if part.place is not None:
-            rank = ranks[part.place]
-            # A new cell comes right behind the cell that stayed, before others in that gap.
-            found.append(((rank, 0, part.index_before or 0), _Step(rank, number, is_former=True)))
+        if part.gap_number is not None:
+            rank = ranks[part.gap_number]
+            # A restored cell directly follows the preceding unmoved cell, before others in that
+            # gap.
+            ranked_steps.append(
+                ((rank, 0, part.index_before or 0), _Step(rank, number, is_old_position=True))
+            )
         if part.index is not None:
-            rank = part.index - bisect_left(taken, part.index)
-            stays = part.index_before is not None and not part.moved
-            found.append(((rank, 2 if stays else 1, part.index), _Step(rank, number)))
-            if stays:
-                # What it says may be other than a neighbour's record tells.
-                known.pop(rank, None)
-    found += [((rank, 2, 0), _Step(rank, anchors=anchors)) for rank, anchors in known.items()]
-    found.sort(key=lambda one: one[0])
-    return [step for _, step in found], record.total_cells - len(taken)
+            rank = part.index - bisect_left(new_indexes, part.index)
+            is_in_place = part.index_before is not None and not part.is_moved
+            ranked_steps.append(((rank, 2 if is_in_place else 1, part.index), _Step(rank, number)))
+            if is_in_place:
+                # Its content may differ from what a neighbour's record contains.
+                neighbours_by_rank.pop(rank, None)
+    ranked_steps += [
+        ((rank, 2, 0), _Step(rank, anchors=anchors)) for rank, anchors in neighbours_by_rank.items()
+    ]
+    ranked_steps.sort(key=lambda ranked_step: ranked_step[0])
+    return [step for _, step in ranked_steps], record.total_cells - len(new_indexes)

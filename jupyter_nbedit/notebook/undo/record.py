@@ -1,8 +1,8 @@
-"""What is kept of an edit, so that it can be shown and taken back later.
+"""The undo record: what is stored of an edit, to show it and to undo it later.
 
-A record tells of each changed cell what it was and became. All bytes of the notebook that the edit
-took away are in one place, its ``blob``, once; everything else refers to ranges of it. What the
-edit did not touch is not kept: the former text of a cell has holes for the values that stayed.
+For each changed cell, a record contains its state before and after. The bytes that the edit removed
+are stored once, in the ``blob``; everything else refers to ranges of it. Unchanged bytes are not
+stored: the fragments of a cell have holes for values that did not change.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from msgspec.structs import replace
 
 from jupyter_nbedit.notebook.document import Cell
 
-# Old records stay readable by this number, with which each begins.
+# The number of the format, with which each record begins; old formats stay readable.
 _FORM = b"\x01"
 _LENGTH = 8
-# A notebook's own bytes hardly shrink more by a better level, which takes several times as long.
+# A higher level hardly helps with the bytes of a notebook, and takes several times as long.
 _LEVEL = 1
-#: Where the metadata of a cell say when it was run.
+#: The member of a cell's metadata that contains the times of its last run.
 EXECUTION = "execution"
-# What a run of the cell, or whoever shows it, writes there: it says nothing of what the cell is.
+# Members that a run or a display of the cell writes: they do not belong to its content.
 _VOLATILE = frozenset((EXECUTION, "trusted"))
 
 
 class CellState(msgspec.Struct, frozen=True, kw_only=True):
-    """A cell before or after an edit; of the notebook itself only the metadata are there."""
+    """A cell before or after an edit; for the notebook itself only the metadata is set."""
 
     cell_type: str | None
     source: str | None
@@ -39,14 +39,14 @@ class CellState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fragment(msgspec.Struct, frozen=True, array_like=True):
-    """A piece of a cell's former text.
+    """A part of a cell's text before the edit.
 
     Parameters
     ----------
     name
-        Of the member whose value this is; None for what stands between values.
-    kept
-        Where it stands in the blob. None is a hole: the value did not change.
+        The member whose value this is; None for text between values.
+    blob_range
+        Its range in the blob; None for a value that did not change.
     """
 
     name: str | None
@@ -54,27 +54,27 @@ class Fragment(msgspec.Struct, frozen=True, array_like=True):
 
 
 class NeighbourKey(msgspec.Struct, frozen=True, array_like=True):
-    """A neighbour of a cell: its id, or what tells cells without ids apart."""
+    """A neighbour of a cell: its id, or the content key of a cell without id."""
 
     id: str | None
     key: str | None
 
 
 class GapAnchor(msgspec.Struct, frozen=True, array_like=True):
-    """A place that cells had before the edit, between cells that it left where they were.
+    """A gap in which cells were before the edit, between cells that the edit did not move.
 
     Parameters
     ----------
-    behind, ahead
-        The nearest of them before and after the place, from near to far; empty at the start and at
-        the end of the notebook.
-    gap
-        How many cells stand before the place right after the edit.
+    keys_before, keys_after
+        The nearest of these cells before and after the gap, from near to far; empty at the start
+        and at the end of the notebook.
+    gap_index
+        The number of cells before the gap directly after the edit.
     """
 
-    behind: list[NeighbourKey]
-    ahead: list[NeighbourKey]
-    gap: int
+    keys_before: list[NeighbourKey]
+    keys_after: list[NeighbourKey]
+    gap_index: int
 
 
 class CellUndo(msgspec.Struct, kw_only=True):
@@ -83,50 +83,50 @@ class CellUndo(msgspec.Struct, kw_only=True):
     Parameters
     ----------
     cell_id
-        The cell's id, if it has one.
+        The cell's id, or None.
     index_before, index
-        Where it stood, and stands after the edit; None where it is not there.
-    moved
-        Whether it was taken to another place among those that stayed.
+        Its index before and after the edit; None where it does not exist.
+    is_moved
+        Whether the edit moved it.
     outputs_cleared, outputs_returned
-        Whether it had outputs and has not any more, or the other way round.
+        Whether it lost its outputs, or got some.
     before, after
-        What it said; None where it is not there.
-    former
-        The text of the cell, or of the metadata, that taking back restores; None if the cell has
-        only been moved, or was not there.
-    added
-        The members that the edit gave the cell.
-    place
-        The number of the place it had, if it is not there any more.
+        Its state before and after; None where it does not exist.
+    fragments
+        The text, of the cell or of the metadata, that undo restores; None if the cell was only
+        moved or did not exist.
+    added_members
+        The members that the edit added to the cell.
+    gap_number
+        The number of the gap where it was, in `UndoRecord.gaps`, if it is no longer there.
     fingerprint
-        Tells whether the cell, or the text of the metadata, still is as the edit left it.
-    beside
-        What tells its neighbours from others, before and after it, if the cell has no id to be
-        found by; empty where there is none.
+        Identifies the content of the cell, or of the metadata, after the edit.
+    neighbour_keys
+        The content keys of the neighbours before and after it, if the cell has no id; empty where
+        there is no neighbour.
     """
 
     cell_id: str | None = None
     index_before: int | None = None
     index: int | None = None
-    moved: bool = False
+    is_moved: bool = msgspec.field(default=False, name="moved")
     outputs_cleared: bool = False
     outputs_returned: bool = False
     before: CellState | None
     after: CellState | None
-    former: list[Fragment] | None = None
-    added: list[str] = []
-    place: int | None = None
+    fragments: list[Fragment] | None = msgspec.field(default=None, name="former")
+    added_members: list[str] = msgspec.field(default_factory=list, name="added")
+    gap_number: int | None = msgspec.field(default=None, name="place")
     fingerprint: str | None = None
-    beside: tuple[str, str] | None = None
+    neighbour_keys: tuple[str, str] | None = msgspec.field(default=None, name="beside")
 
     @property
-    def of_notebook(self) -> bool:
+    def is_notebook_metadata(self) -> bool:
         """Whether this is about the notebook's metadata."""
         return self.index_before is None and self.index is None
 
     def invert(self) -> CellUndo:
-        """Show the part from the other side, as of the opposite edit; good for showing only."""
+        """Return the part as seen by the inverse edit; only for display."""
         return replace(
             self,
             index_before=self.index,
@@ -139,19 +139,19 @@ class CellUndo(msgspec.Struct, kw_only=True):
 
 
 class ByteRange(msgspec.Struct, frozen=True, array_like=True):
-    """A range of the blob or, if ``there``, of the notebook as the edit left it."""
+    """A range of the blob or, with ``is_in_notebook``, of the notebook after the edit."""
 
     start: int
     stop: int
-    there: bool
+    is_in_notebook: bool
 
 
 class ReverseSplice(msgspec.Struct, frozen=True, array_like=True):
-    """A splice on the notebook as the edit left it; its text is what the runs give."""
+    """A splice on the notebook after the edit; its text is the concatenation of the ranges."""
 
     start: int
     stop: int
-    runs: list[ByteRange]
+    ranges: list[ByteRange]
 
 
 class UndoRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,22 +160,21 @@ class UndoRecord(msgspec.Struct, frozen=True, kw_only=True):
     Parameters
     ----------
     parts
-        One for each cell that changed, in the order of the notebook after the edit (one that is
-        gone counts where it was), and at the end one for the notebook's metadata, if they did.
-    places
-        Where cells stood that do not stand there any more.
-    back
-        The splices that take the edit back, to the byte; None if the bytes they are made for were
-        never kept.
+        One for each changed cell, in the order of the notebook after the edit (a removed cell
+        counts at its index before), then one for the notebook's metadata if they changed.
+    gaps
+        The gaps from which cells were removed or moved.
+    reverse_splices
+        The splices that restore the bytes before the edit; None if those bytes were not stored.
     total_cells
-        How many cells there were after the edit.
+        The number of cells after the edit.
     blob
-        All bytes that the others refer to.
+        The bytes to which all ranges refer.
     """
 
     parts: list[CellUndo]
-    places: list[GapAnchor]
-    back: list[ReverseSplice] | None
+    gaps: list[GapAnchor] = msgspec.field(name="places")
+    reverse_splices: list[ReverseSplice] | None = msgspec.field(name="back")
     total_cells: int
     blob: bytes
 
@@ -184,92 +183,93 @@ class UndoRecord(msgspec.Struct, frozen=True, kw_only=True):
         return self.blob[start:stop]
 
     def drop_text(self) -> UndoRecord:
-        """Return what it says of the order of cells, without the bytes that the edit took away."""
-        return replace(self, blob=b"", back=None)
+        """Return the record without stored bytes; the order of the cells remains."""
+        return replace(self, blob=b"", reverse_splices=None)
 
     def encode(self) -> bytes:
-        """Write it down."""
-        head = msgspec.to_builtins(replace(self, blob=b""))
-        # Python's own JSON can say what notebooks may hold: lone surrogates, NaN, huge integers.
-        written = json.dumps(head, separators=(",", ":")).encode()
-        length = len(written).to_bytes(_LENGTH, "big")
-        return _FORM + zlib.compress(b"".join((length, written, self.blob)), _LEVEL)
+        """Return the record as bytes, compressed."""
+        header = msgspec.to_builtins(replace(self, blob=b""))
+        # Python's JSON can express all that notebooks may contain: lone surrogates, NaN, huge
+        # integers.
+        header_bytes = json.dumps(header, separators=(",", ":")).encode()
+        length = len(header_bytes).to_bytes(_LENGTH, "big")
+        return _FORM + zlib.compress(b"".join((length, header_bytes, self.blob)), _LEVEL)
 
     @classmethod
     def decode(cls, text: bytes) -> UndoRecord:
-        """Read what `encode` wrote.
+        """Decode the bytes of `encode`.
 
         Raises
         ------
         ValueError
-            If it is nothing of that kind.
+            If they are not a record of a known format.
         """
         if not text.startswith(_FORM):
             message = "This is no record of an edit, or one of a later version."
             raise ValueError(message)
         try:
-            plain = zlib.decompress(text[len(_FORM) :])
+            data = zlib.decompress(text[len(_FORM) :])
         except zlib.error as error:
             message = f"The record of the edit is damaged: {error}"
             raise ValueError(message) from None
-        stop = _LENGTH + int.from_bytes(plain[:_LENGTH], "big")
-        head = msgspec.convert(json.loads(plain[_LENGTH:stop]), cls)
-        return replace(head, blob=plain[stop:])
+        stop = _LENGTH + int.from_bytes(data[:_LENGTH], "big")
+        header = msgspec.convert(json.loads(data[_LENGTH:stop]), cls)
+        return replace(header, blob=data[stop:])
 
 
 def compute_fingerprint(
     cell_type: str, source: str, metadata: Mapping[str, Any], attachments: object
 ) -> str:
-    """Return a key of what a cell means: written otherwise, or run again, it keeps its key."""
+    """Return a hash of a cell's content; formatting and execution do not change it."""
     return _digest([cell_type, source, drop_execution_metadata(metadata), _join_texts(attachments)])
 
 
 def drop_execution_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a cell's metadata without what a run of the cell writes there."""
+    """Return a cell's metadata without the members that a run of the cell writes."""
     return {name: value for name, value in metadata.items() if name not in _VOLATILE}
 
 
 def _join_texts(attachments: object) -> object:
-    """Write texts in one way: nbformat keeps them as strings or as lists of lines."""
+    """Join lists of lines: nbformat allows strings and lists of lines."""
     if isinstance(attachments, dict):
-        return {name: _join_texts(one) for name, one in attachments.items()}
+        return {name: _join_texts(value) for name, value in attachments.items()}
     if isinstance(attachments, list) and all(isinstance(line, str) for line in attachments):
         return "".join(attachments)
     return attachments or {}
 
 
 def compute_content_key(cell_type: str, source: str) -> str:
-    """Return a key of type and source, by which neighbours without ids are told apart."""
+    """Return a hash of type and source, which identifies neighbours without ids."""
     return _digest([cell_type, source])
 
 
 def compute_short_hash(text: bytes) -> str:
-    """Return a short hash of a text's bytes."""
+    """Return a short hash of bytes."""
     return hashlib.blake2b(text, digest_size=12).hexdigest()
 
 
 def is_json_equal(first: object, second: object) -> bool:
-    """Return whether two values of JSON are the same one."""
+    """Return whether two JSON values are equal."""
     return _digest(first) == _digest(second)
 
 
 def _digest(value: object) -> str:
-    written = json.dumps(_normalize_numbers(value), sort_keys=True, separators=(",", ":"))
-    return compute_short_hash(written.encode())
+    text = json.dumps(_normalize_numbers(value), sort_keys=True, separators=(",", ":"))
+    return compute_short_hash(text.encode())
 
 
 def _normalize_numbers(value: object) -> object:
-    """Write whole numbers in one way: JavaScript knows no other, and saves 1.0 as 1."""
+    """Convert whole floats to int: JavaScript saves 1.0 as 1."""
     if isinstance(value, dict):
-        return {name: _normalize_numbers(one) for name, one in value.items()}
+        return {name: _normalize_numbers(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_normalize_numbers(one) for one in value]
+        return [_normalize_numbers(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 @dataclass(frozen=True)
 class CellContent:
-    """What a cell is, apart from its id and what running it gave."""
+    """The content of a cell, without its id and without the results of a run."""
 
     cell_type: str
     source: str
@@ -289,10 +289,10 @@ class CellContent:
 
     @property
     def fingerprint(self) -> str:
-        """Tells it from all others."""
+        """The hash that identifies this content."""
         return compute_fingerprint(self.cell_type, self.source, self.metadata, self.attachments)
 
     @property
-    def side(self) -> CellState:
-        """The same, as a record shows it."""
+    def state(self) -> CellState:
+        """The content as in a record."""
         return CellState(cell_type=self.cell_type, source=self.source, metadata=self.metadata)

@@ -1,4 +1,4 @@
-"""What there is left to undo of an edit, parts of which somebody has undone by hand."""
+"""Find the parts of an edit that remain to be undone, if some were reverted by hand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.json_spans import Span
-from jupyter_nbedit.notebook.undo.known_history import Past
+from jupyter_nbedit.notebook.undo.known_history import KnownHistory
 from jupyter_nbedit.notebook.undo.record import (
     CellContent,
     CellUndo,
@@ -21,63 +21,76 @@ from jupyter_nbedit.notebook.undo.record import (
 
 
 def list_remaining_parts(
-    document: Document, record: UndoRecord, chosen: Collection[int], past: Past
+    document: Document, record: UndoRecord, part_numbers: Collection[int], history: KnownHistory
 ) -> dict[int, CellUndo]:
-    """Return the chosen parts by their numbers, without what is as before the edit already.
+    """Return the chosen parts by number, without those that already are as before the edit.
 
-    A cell that a later edit in effect has changed as well is not left out: the later edit, too, may
-    be undone, and would bring back what this one did.
+    Parameters
+    ----------
+    document
+        The current notebook.
+    record
+        The record of the edit.
+    part_numbers
+        The numbers of the chosen parts.
+    history
+        The known later edits. A cell that one of them changed as well is not left out, because
+        undoing that edit could restore what this one did.
     """
-    parts = {number: record.parts[number] for number in chosen}
-    since = past.list_parts_since(record)
-    if since is None:
+    parts = {number: record.parts[number] for number in part_numbers}
+    later_parts = history.list_later_parts(record)
+    if later_parts is None:
         return parts
-    changed = {part.cell_id for part in since}
-    # Without ids, positions tell the cells: they must be those that the edit left.
-    is_same_size = not past.is_rearranged_since(record) and len(document) == record.total_cells
-    found: dict[int, CellUndo] = {}
+    changed_ids = {part.cell_id for part in later_parts}
+    # Without ids, cells are identified by position: the edit's order must be unchanged.
+    is_same_size = (
+        not history.has_later_rearrangement(record) and len(document) == record.total_cells
+    )
+    remaining_parts: dict[int, CellUndo] = {}
     for number, part in parts.items():
-        left: CellUndo | None = part
+        remaining_part: CellUndo | None = part
         if part.cell_id is None:
-            if is_same_size and not changed and not part.moved:
-                left = _compute_remainder(document, record, part, part.index)
-        elif part.cell_id not in changed:
+            if is_same_size and not changed_ids and not part.is_moved:
+                remaining_part = _compute_remaining_part(document, record, part, part.index)
+        elif part.cell_id not in changed_ids:
             indexes = document.ids.get(part.cell_id, [])
             if len(indexes) < 2:  # noqa: PLR2004 -- an id that two cells have names neither
-                left = _compute_remainder(document, record, part, indexes[0] if indexes else None)
-        if left is not None:
-            found[number] = left
-    return found
+                remaining_part = _compute_remaining_part(
+                    document, record, part, indexes[0] if indexes else None
+                )
+        if remaining_part is not None:
+            remaining_parts[number] = remaining_part
+    return remaining_parts
 
 
-def _compute_remainder(
+def _compute_remaining_part(
     document: Document, record: UndoRecord, part: CellUndo, index: int | None
 ) -> CellUndo | None:
-    """Return what is left of a part whose cell is at an index, or is not there; None if nothing."""
+    """Return what remains of a part whose cell has an index, or does not exist; None if nothing."""
     if index is None:
-        return part if part.before is not None or part.of_notebook else None
+        return part if part.before is not None or part.is_notebook_metadata else None
     state = None
     with suppress(InvalidNotebook):
         state = CellContent.from_cell(document.get_cell(index))
-    if state is None or not _is_as_before(record, part, state):
+    if state is None or not _has_content_before_edit(record, part, state):
         return part
     if part.index is not None and state.fingerprint == part.fingerprint:
-        # The edit changed only what does not tell cells apart, such as outputs.
+        # The edit changed only values that are not part of the fingerprint, such as outputs.
         return part
-    if part.moved:
-        # It remains to move it back.
-        return replace(part, former=None, after=state.side, fingerprint=state.fingerprint)
+    if part.is_moved:
+        # Only the position remains to be restored.
+        return replace(part, fragments=None, after=state.state, fingerprint=state.fingerprint)
     return None
 
 
-def _is_as_before(record: UndoRecord, part: CellUndo, state: CellContent) -> bool:
+def _has_content_before_edit(record: UndoRecord, part: CellUndo, state: CellContent) -> bool:
     before = part.before
     if before is None or before.cell_type is None or before.source is None:
         return False
-    attachments = None if "attachments" in part.added else state.attachments
-    for piece in part.former or ():
-        if piece.name == "attachments" and piece.blob_range is not None:
-            value = record.read_blob(*piece.blob_range)
+    attachments = None if "attachments" in part.added_members else state.attachments
+    for fragment in part.fragments or ():
+        if fragment.name == "attachments" and fragment.blob_range is not None:
+            value = record.read_blob(*fragment.blob_range)
             attachments = json_spans.decode(value, Span(0, len(value)))
-    was = compute_fingerprint(before.cell_type, before.source, before.metadata, attachments)
-    return was == state.fingerprint
+    fingerprint = compute_fingerprint(before.cell_type, before.source, before.metadata, attachments)
+    return fingerprint == state.fingerprint

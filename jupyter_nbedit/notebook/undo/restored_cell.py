@@ -29,19 +29,19 @@ from jupyter_nbedit.notebook.undo.record import (
 
 @dataclass
 class RestoredCell(EditedCell):
-    """A cell that becomes what it was.
+    """A cell that is returned to its state before an edit.
 
     Parameters
     ----------
     pieces
-        Its text: bytes, and ranges of the document that stay as they are.
+        Its text: bytes, and ranges of the document that are kept.
     """
 
     pieces: Sequence[bytes | Span] = ()
 
     @classmethod
-    def create(cls, record: UndoRecord, part: CellUndo, token: int, gap: int) -> RestoredCell:
-        """Make a cell that is not there any more."""
+    def from_record(cls, record: UndoRecord, part: CellUndo, token: int, gap: int) -> RestoredCell:
+        """Create a cell that no longer exists."""
         cell_type, source = _get_type_and_source(part)
         return cls(
             token,
@@ -50,12 +50,12 @@ class RestoredCell(EditedCell):
             part.cell_id,
             cell_type,
             source,
-            members=_read_kept_members(record, part),
-            moved=part.moved,
+            members=_read_stored_members(record, part),
+            is_moved=part.is_moved,
             pieces=[
-                record.read_blob(*one.blob_range)
-                for one in part.former or ()
-                if one.blob_range is not None
+                record.read_blob(*fragment.blob_range)
+                for fragment in part.fragments or ()
+                if fragment.blob_range is not None
             ],
         )
 
@@ -63,11 +63,11 @@ class RestoredCell(EditedCell):
     def from_cell(
         cls, record: UndoRecord, part: CellUndo, cell: Cell, style: Style
     ) -> RestoredCell:
-        """Make a cell what it was, but for what the edit did not touch."""
+        """Restore an existing cell; members that the edit did not change stay."""
         part = _drop_old_execution(part, cell)
-        members = {**dict.fromkeys(part.added), **_read_kept_members(record, part)}
+        members = {**dict.fromkeys(part.added_members), **_read_stored_members(record, part)}
         if "metadata" in members and "outputs" not in members:
-            members["metadata"] = _is_run_since(part, cell, members["metadata"], style)
+            members["metadata"] = _merge_later_execution(part, cell, members["metadata"], style)
         cell_type, source = _get_type_and_source(part)
         return cls(
             cell.index,
@@ -82,83 +82,91 @@ class RestoredCell(EditedCell):
 
     @property
     def attachments(self) -> object:
-        """Its attachments, as it had them."""
+        """The attachments before the edit."""
         value = self.get_member("attachments")
         return None if value is None else json_spans.decode(value, Span(0, len(value)))
 
     @property
     def changed_members(self) -> Collection[str]:
-        """The names of the members that become what they were."""
+        """The names of the restored members."""
         return () if self.cell is None else self.members.keys()
 
     @property
     def outputs_cleared(self) -> bool:
-        """Whether it has outputs or a count, and had none before the edit."""
-        had, has = self._outputs
-        return had and not has
+        """Whether it has outputs or an execution count now and loses them."""
+        had_outputs, gets_outputs = self._outputs
+        return had_outputs and not gets_outputs
 
     @property
     def outputs_returned(self) -> bool:
-        """Whether it gets outputs or a count back."""
-        had, has = self._outputs
-        return has and not had
+        """Whether it gets outputs or an execution count back."""
+        had_outputs, gets_outputs = self._outputs
+        return gets_outputs and not had_outputs
 
     @property
     def _outputs(self) -> tuple[bool, bool]:
-        """Whether the cell had outputs or a count, and has them; both False if they stay."""
+        """Whether the cell has outputs now, and will have; both False if they stay."""
         if self.cell is None or EXECUTION_MEMBERS.isdisjoint(self.members):
             return False, False
-        has = any(has_value(name, self.get_member(name)) for name in EXECUTION_MEMBERS)
-        return has_outputs(self.cell), has
+        has_now = any(has_value(name, self.get_member(name)) for name in EXECUTION_MEMBERS)
+        return has_outputs(self.cell), has_now
 
     def compile_splices(self, _style: Style) -> list[Splice]:
-        """Return the splices that make the cell what it was."""
+        """Return the splices that restore the cell in place."""
         return [] if self.cell is None else _compile_splices(self.cell, self.pieces)
 
     def write_cell(self, style: Style) -> bytes:
-        """Write the whole cell."""
+        """Return the bytes of the whole cell."""
         if self.cell is None:
             return b"".join(one for one in self.pieces if isinstance(one, bytes))
         return super().write_cell(style)
 
 
 def _drop_old_execution(part: CellUndo, cell: Cell) -> CellUndo:
-    """Leave what a later run gave, if the source that was run stays; it is nobody's to take."""
-    kept = {piece.name for piece in part.former or () if piece.blob_range is not None}
-    if not part.outputs_cleared or kept & {"source", "cell_type"}:
+    """Keep the outputs of a later run if the source that was run stays."""
+    stored_names = {
+        fragment.name for fragment in part.fragments or () if fragment.blob_range is not None
+    }
+    if not part.outputs_cleared or stored_names & {"source", "cell_type"}:
         return part
     if not has_outputs(cell):
         return part
-    former = [
-        Fragment(piece.name, None) if piece.name in EXECUTION_MEMBERS else piece
-        for piece in part.former or ()
+    fragments = [
+        Fragment(fragment.name, None) if fragment.name in EXECUTION_MEMBERS else fragment
+        for fragment in part.fragments or ()
     ]
-    return replace(part, former=former)
+    return replace(part, fragments=fragments)
 
 
 def _get_type_and_source(part: CellUndo) -> tuple[str, str]:
-    """Return the type and the source that a cell had."""
+    """Return the type and the source before the edit."""
     before = part.before
     return ("", "") if before is None else (before.cell_type or "", before.source or "")
 
 
-def _read_kept_members(record: UndoRecord, part: CellUndo) -> dict[str, bytes | None]:
-    """Return the values of members that the record has, by their names."""
+def _read_stored_members(record: UndoRecord, part: CellUndo) -> dict[str, bytes | None]:
+    """Return the member values that the record contains, by name."""
     return {
-        piece.name: record.read_blob(*piece.blob_range)
-        for piece in part.former or ()
-        if piece.name is not None and piece.blob_range is not None
+        fragment.name: record.read_blob(*fragment.blob_range)
+        for fragment in part.fragments or ()
+        if fragment.name is not None and fragment.blob_range is not None
     }
 
 
-def _is_run_since(part: CellUndo, cell: Cell, metadata: bytes | None, style: Style) -> bytes | None:
-    """Return metadata with what a run after the edit has written there; its outputs stay."""
-    left = part.after.metadata if part.after else {}
-    if metadata is None or is_json_equal(left.get(EXECUTION), cell.metadata.get(EXECUTION)):
+def _merge_later_execution(
+    part: CellUndo, cell: Cell, metadata: bytes | None, style: Style
+) -> bytes | None:
+    """Return metadata with the execution times of a run after the edit, whose outputs stay."""
+    metadata_after_edit = part.after.metadata if part.after else {}
+    if metadata is None or is_json_equal(
+        metadata_after_edit.get(EXECUTION), cell.metadata.get(EXECUTION)
+    ):
         return metadata
-    now = json_edit.read_values(cell.get_raw("metadata"))
+    current_members = json_edit.read_values(cell.get_raw("metadata"))
     text = metadata if json_spans.is_object(metadata, Span(0, len(metadata))) else b"{}"
-    return json_edit.set_members(text, {EXECUTION: now.get(EXECUTION)}, style.get_cell_style(cell))
+    return json_edit.set_members(
+        text, {EXECUTION: current_members.get(EXECUTION)}, style.get_cell_style(cell)
+    )
 
 
 def _fill_fragments(
@@ -168,45 +176,49 @@ def _fill_fragments(
     members: Mapping[str, bytes | None],
     style: Style,
 ) -> Sequence[bytes | Span]:
-    """Fill the holes in a former text with what stands in the cell now."""
+    """Return the text of a cell with the current values in the holes of its fragments."""
     pieces: list[bytes | Span] = []
-    gone: list[str] = []
-    for piece in part.former or ():
-        if piece.blob_range is not None:
-            text = members.get(piece.name) if piece.name == "metadata" else None
-            pieces.append(record.read_blob(*piece.blob_range) if text is None else text)
-        elif piece.name in cell.members:
-            pieces.append(cell.members[piece.name].value)
+    missing_names: list[str] = []
+    for fragment in part.fragments or ():
+        if fragment.blob_range is not None:
+            text = members.get(fragment.name) if fragment.name == "metadata" else None
+            pieces.append(record.read_blob(*fragment.blob_range) if text is None else text)
+        elif fragment.name in cell.members:
+            pieces.append(cell.members[fragment.name].value)
         else:
-            # Somebody has taken out since what the edit had left alone.
-            gone.append(piece.name or "")
+            # The member was removed after the edit.
+            missing_names.append(fragment.name or "")
             pieces.append(b"null")
-    known = {*part.added, *(piece.name for piece in part.former or ())}
-    more = {name: cell.get_raw(name) for name in cell.members if name not in known}
-    if not gone and not more:
+    known_names = {*part.added_members, *(fragment.name for fragment in part.fragments or ())}
+    new_members = {name: cell.get_raw(name) for name in cell.members if name not in known_names}
+    if not missing_names and not new_members:
         return pieces
-    own = style.get_cell_style(cell)
-    whole = b"".join(one if isinstance(one, bytes) else cell.text[slice(*one)] for one in pieces)
-    changes = {**dict.fromkeys(gone), **more}
-    return [json_edit.set_ranked_members(whole, changes, own, own.get_order_key)]
+    style_of_cell = style.get_cell_style(cell)
+    cell_text = b"".join(
+        piece if isinstance(piece, bytes) else cell.text[slice(*piece)] for piece in pieces
+    )
+    changes = {**dict.fromkeys(missing_names), **new_members}
+    return [
+        json_edit.set_ranked_members(cell_text, changes, style_of_cell, style_of_cell.get_order_key)
+    ]
 
 
 def _compile_splices(cell: Cell, pieces: Sequence[bytes | Span]) -> list[Splice]:
-    """Return the splices that make a cell of pieces; the ranges that can stay where they are do."""
-    ranges = [one for one in pieces if isinstance(one, Span)]
+    """Return the splices that build a cell from pieces; kept ranges stay in place if possible."""
+    ranges = [piece for piece in pieces if isinstance(piece, Span)]
     if ranges != sorted(ranges):
-        # Somebody has written the members in another order.
-        ranges = [max(ranges, key=lambda one: one.stop - one.start)]
-    staying = set(ranges)
+        # Another program has reordered the members.
+        ranges = [max(ranges, key=lambda piece: piece.stop - piece.start)]
+    kept_ranges = set(ranges)
     splices: list[Splice] = []
-    at, text = cell.span.start, b""
-    for one in (*pieces, Span(cell.span.stop, cell.span.stop)):
-        if isinstance(one, bytes):
-            text += one
-        elif one in staying or one.start == cell.span.stop:
-            if cell.text[at : one.start] != text:
-                splices.append(Splice(at, one.start, text))
-            at, text = one.stop, b""
+    position, text = cell.span.start, b""
+    for piece in (*pieces, Span(cell.span.stop, cell.span.stop)):
+        if isinstance(piece, bytes):
+            text += piece
+        elif piece in kept_ranges or piece.start == cell.span.stop:
+            if cell.text[position : piece.start] != text:
+                splices.append(Splice(position, piece.start, text))
+            position, text = piece.stop, b""
         else:
-            text += cell.text[one.start : one.stop]
+            text += cell.text[piece.start : piece.stop]
     return splices

@@ -1,4 +1,4 @@
-"""Take back what an edit did, at once or after others have worked on the notebook."""
+"""Revert an edit, immediately or after further edits of the notebook."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from jupyter_nbedit.notebook.json_spans import Span
 from jupyter_nbedit.notebook.json_style import Style
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.notebook.undo.cell_locator import CellLocator, CellNotLocated
-from jupyter_nbedit.notebook.undo.known_history import NOTHING_KNOWN, Past
+from jupyter_nbedit.notebook.undo.known_history import NO_KNOWN_HISTORY, KnownHistory
 from jupyter_nbedit.notebook.undo.record import (
     CellUndo,
     UndoRecord,
@@ -38,71 +38,78 @@ def revert(  # noqa: PLR0913 -- each says something else of the one thing that i
     record: UndoRecord,
     *,
     op: str,
-    exact: bool = False,
-    only: Collection[int] | None = None,
-    past: Past = NOTHING_KNOWN,
+    is_exact: bool = False,
+    part_numbers: Collection[int] | None = None,
+    history: KnownHistory = NO_KNOWN_HISTORY,
 ) -> EditPlan:
-    """Take an edit back, or a part of it, or nothing.
+    """Revert an edit, or some of its parts.
 
-    A cell gets back what it was if it still is as the edit left it; what the edit did not touch
-    stays as it is now, such as outputs of a later run. That a cell says `editable: false` does not
-    matter: it gets back what it was when somebody said so, or what it was before.
+    A cell is restored if it is unchanged since the edit. Members that the edit did not change stay
+    as they are now, such as the outputs of a later run. `editable: false` is ignored: the state
+    that is restored is one from before it was set, or the one in which it was set.
 
     Parameters
     ----------
     document
-        The notebook as it is now.
+        The current notebook.
     record
-        What the edit did.
+        The record of the edit.
     op
-        What the answer calls this.
-    exact
-        Whether the document is, byte for byte, what the edit left. Then it becomes, byte for byte,
-        what it was before the edit.
-    only
-        The numbers of the parts to be taken back; None for all.
-    past
-        What is known of the time since. It tells where a cell belongs if others came back before
-        it, or went.
+        The operation's name in the reply.
+    is_exact
+        Whether the document has exactly the bytes after the edit. Then its bytes before the edit
+        are restored exactly.
+    part_numbers
+        The numbers of the parts to revert; None for all.
+    history
+        What is known of later edits. It determines the positions of cells whose neighbours were
+        removed or restored since.
 
     Raises
     ------
     UndoConflict
-        Something of it has been changed since. All of that is in the details.
+        If a part was changed since. The details contain all conflicts.
     InvalidNotebook
         As `Cell` does.
     """
-    # If the splices backwards are for other bytes, so are the indexes of the parts.
-    exact = exact and record.back is not None
-    chosen = [n for n in range(len(record.parts)) if only is None or n in only]
-    plan = _Plan.build(document, record, chosen, past, exact=exact)
-    workspace, order = plan.carry_out()
-    whole = exact and len(chosen) == len(record.parts)
+    # Without reverse splices for these bytes, the indexes of the parts are not valid either.
+    is_exact = is_exact and record.reverse_splices is not None
+    chosen_numbers = [
+        number
+        for number in range(len(record.parts))
+        if part_numbers is None or number in part_numbers
+    ]
+    plan = _RevertPlan.build(document, record, chosen_numbers, history, is_exact=is_exact)
+    working_copy, order = plan.apply()
+    is_whole_record = is_exact and len(chosen_numbers) == len(record.parts)
     return build_plan(
-        workspace,
+        working_copy,
         order,
-        [_build_result(op, workspace, order)],
-        _build_reverse_splices(document, record) if whole else None,
+        [_build_result(op, working_copy, order)],
+        _build_reverse_splices(document, record) if is_whole_record else None,
     )
 
 
 def _build_reverse_splices(document: Document, record: UndoRecord) -> list[Splice]:
-    """Return the splices that make the document what it was, byte for byte."""
-    kept, now = record.blob, document.text
+    """Return the splices that restore the bytes before the edit."""
+    blob, current = record.blob, document.text
     return [
         Splice(
             start,
             stop,
-            b"".join((now if run.there else kept)[run.start : run.stop] for run in reverse.runs),
+            b"".join(
+                (current if byte_range.is_in_notebook else blob)[byte_range.start : byte_range.stop]
+                for byte_range in reverse_splice.ranges
+            ),
         )
-        for reverse in record.back or ()
-        for start, stop in [(reverse.start, reverse.stop)]
+        for reverse_splice in record.reverse_splices or ()
+        for start, stop in [(reverse_splice.start, reverse_splice.stop)]
     ]
 
 
 @dataclass(frozen=True)
-class _Plan:
-    """What is to be done: where the cells of the parts are, where they go, and the metadata."""
+class _RevertPlan:
+    """The indexes of cells and gaps of the parts, and the restored metadata of the notebook."""
 
     document: Document
     record: UndoRecord
@@ -116,65 +123,83 @@ class _Plan:
         cls,
         document: Document,
         record: UndoRecord,
-        chosen: Sequence[int],
-        past: Past,
+        part_numbers: Sequence[int],
+        history: KnownHistory,
         *,
-        exact: bool,
-    ) -> _Plan:
-        """Find everything, or refuse with all that was not found."""
-        parts = {number: record.parts[number] for number in chosen}
-        if not exact:
-            parts = list_remaining_parts(document, record, chosen, past)
-        whereabouts = CellLocator(document, record, parts, past)
-        is_whole = len(chosen) == len(record.parts)
-        # The number of a place says too little about cells that leave it with parts not chosen.
-        if exact and (is_whole or not whereabouts.has_ids):
-            cells = {n: part.index for n, part in parts.items() if part.index is not None}
-            gaps = {
-                n: record.places[part.place].gap
-                for n, part in parts.items()
-                if part.place is not None
+        is_exact: bool,
+    ) -> _RevertPlan:
+        """Locate all parts, or raise with all conflicts."""
+        parts = {number: record.parts[number] for number in part_numbers}
+        if not is_exact:
+            parts = list_remaining_parts(document, record, part_numbers, history)
+        locator = CellLocator(document, record, parts, history)
+        is_whole = len(part_numbers) == len(record.parts)
+        # Gap indexes are ambiguous for cells that left a gap together with parts that are not
+        # chosen.
+        if is_exact and (is_whole or not locator.has_ids):
+            cells = {
+                part_number: part.index
+                for part_number, part in parts.items()
+                if part.index is not None
             }
-            lost: list[CellNotLocated] = []
+            gaps = {
+                part_number: record.gaps[part.gap_number].gap_index
+                for part_number, part in parts.items()
+                if part.gap_number is not None
+            }
+            not_located: list[CellNotLocated] = []
         else:
-            cells, gaps, lost = whereabouts.find()
-        since = past.list_parts_since(record)
-        metadata, names = _restore_metadata(document, record, parts.values(), since, exact=exact)
-        if lost or names:
-            _refuse(lost, names, has_later_edits=since != [])
+            cells, gaps, not_located = locator.find()
+        later_parts = history.list_later_parts(record)
+        metadata, names = _restore_metadata(
+            document, record, parts.values(), later_parts, is_exact=is_exact
+        )
+        if not_located or names:
+            _raise_conflict(not_located, names, has_later_edits=later_parts != [])
         return cls(document, record, parts, cells, gaps, metadata)
 
-    def carry_out(self) -> tuple[WorkingCopy, FinalOrder]:
-        """Make every cell what it was, and put it where it was."""
-        workspace = WorkingCopy(self.document, fresh_id=_forbid_new_id)
-        workspace.metadata = self.metadata
-        gone: list[int] = []
-        placed: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    def apply(self) -> tuple[WorkingCopy, FinalOrder]:
+        """Restore all cells and their positions."""
+        working_copy = WorkingCopy(self.document, fresh_id=_forbid_new_id)
+        working_copy.metadata = self.metadata
+        removed_indexes: list[int] = []
+        cells_by_gap: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for number, part in self.parts.items():
-            if part.of_notebook:
+            if part.is_notebook_metadata:
                 continue
             token = self.cells.get(number, -1 - number)
-            draft = self._restore_cell(part, token, number, workspace.style)
-            workspace.cells[token] = draft
-            if token >= 0 and (part.moved or draft.removed_by is not None):
-                gone.append(token)
+            cell = self._restore_cell(part, token, number, working_copy.style)
+            working_copy.cells[token] = cell
+            if token >= 0 and (part.is_moved or cell.removed_by is not None):
+                removed_indexes.append(token)
             if number in self.gaps:
-                placed[self.gaps[number]].append((part.index_before or 0, token))
-        in_order = {gap: [token for _, token in sorted(placed[gap])] for gap in sorted(placed)}
-        return workspace, FinalOrder(self.document, sorted(gone), in_order)
+                cells_by_gap[self.gaps[number]].append((part.index_before or 0, token))
+        tokens_by_gap = {
+            gap: [token for _, token in sorted(cells_by_gap[gap])] for gap in sorted(cells_by_gap)
+        }
+        return working_copy, FinalOrder(self.document, sorted(removed_indexes), tokens_by_gap)
 
     def _restore_cell(self, part: CellUndo, token: int, number: int, style: Style) -> EditedCell:
         if token < 0:
-            return RestoredCell.create(self.record, part, token, self.gaps[number])
-        cell = self.document.get_cell(token)
-        if part.former is not None:
-            draft: EditedCell = RestoredCell.from_cell(self.record, part, cell, style)
+            return RestoredCell.from_record(self.record, part, token, self.gaps[number])
+        current_cell = self.document.get_cell(token)
+        if part.fragments is not None:
+            restored_cell: EditedCell = RestoredCell.from_cell(
+                self.record, part, current_cell, style
+            )
         else:
-            draft = EditedCell(token, cell, token, cell.id, cell.cell_type, cell.source)
-        draft.moved = part.moved
+            restored_cell = EditedCell(
+                token,
+                current_cell,
+                token,
+                current_cell.id,
+                current_cell.cell_type,
+                current_cell.source,
+            )
+        restored_cell.is_moved = part.is_moved
         if part.before is None:
-            draft.removed_by = 0
-        return draft
+            restored_cell.removed_by = 0
+        return restored_cell
 
 
 def _forbid_new_id() -> NoReturn:
@@ -182,18 +207,26 @@ def _forbid_new_id() -> NoReturn:
     raise AssertionError(message)
 
 
-def _refuse(lost: Sequence[CellNotLocated], names: list[str], *, has_later_edits: bool) -> NoReturn:
-    cells = [one.conflict for one in lost]
-    called = [repr(one["index"] if one["cell_id"] is None else one["cell_id"]) for one in cells]
-    what = [f"the cell {name}" for name in called[:3] if name != "None"]
-    what += [f"{len(cells) - len(what)} more cells"] if len(cells) > len(what) else []
-    what += [f"{name!r} in the notebook's metadata" for name in names[:3]]
+def _raise_conflict(
+    not_located: Sequence[CellNotLocated], names: list[str], *, has_later_edits: bool
+) -> NoReturn:
+    cells = [conflict.conflict for conflict in not_located]
+    cell_names = [
+        repr(conflict["index"] if conflict["cell_id"] is None else conflict["cell_id"])
+        for conflict in cells
+    ]
+    descriptions = [f"the cell {name}" for name in cell_names[:3] if name != "None"]
+    descriptions += (
+        [f"{len(cells) - len(descriptions)} more cells"] if len(cells) > len(descriptions) else []
+    )
+    descriptions += [f"{name!r} in the notebook's metadata" for name in names[:3]]
     advice = "change it by an edit of your own, or undo another edit by its number, `edit_id`"
     if has_later_edits:
         advice = "take back later edits first, or change it by an edit of your own"
     message = (
-        f"This cannot be taken back, because of what was done since then to {', '.join(what)}. "
-        f"Nothing was written. The details say what it is like now; {advice}."
+        "This cannot be taken back, because of what was done since then to "
+        f"{', '.join(descriptions)}. Nothing was written. The details say what it is like now; "
+        f"{advice}."
     )
     raise UndoConflict(message, cells=cells, metadata=names)
 
@@ -202,58 +235,75 @@ def _restore_metadata(
     document: Document,
     record: UndoRecord,
     parts: Iterable[CellUndo],
-    since: Sequence[CellUndo] | None,
+    later_parts: Sequence[CellUndo] | None,
     *,
-    exact: bool,
+    is_exact: bool,
 ) -> tuple[bytes | None, list[str]]:
-    """Return what becomes of the notebook's metadata, and the names that somebody changed since."""
-    now = document.written_metadata
-    part = next((part for part in parts if part.of_notebook), None)
+    """Return the restored metadata of the notebook, and the names that were changed since."""
+    current_bytes = document.written_metadata
+    part = next((part for part in parts if part.is_notebook_metadata), None)
     if part is None or part.before is None or part.after is None:
-        return now, []
-    former = (
-        None if part.former is None else record.read_blob(*(part.former[0].blob_range or (0, 0)))
+        return current_bytes, []
+    old_bytes = (
+        None
+        if part.fragments is None
+        else record.read_blob(*(part.fragments[0].blob_range or (0, 0)))
     )
-    if exact or (None if now is None else compute_short_hash(now)) == part.fingerprint:
-        return former, []
+    if (
+        is_exact
+        or (None if current_bytes is None else compute_short_hash(current_bytes))
+        == part.fingerprint
+    ):
+        return old_bytes, []
     before, after, current = part.before.metadata, part.after.metadata, document.metadata
     names = [name for name in {**before, **after} if not _is_same(before, after, name)]
-    if since is not None and not any(one.of_notebook for one in since):
-        # Nobody but people by hand can have given them back what they were.
+    if later_parts is not None and not any(
+        later_part.is_notebook_metadata for later_part in later_parts
+    ):
+        # No edit did this, so these values were restored by hand.
         names = [name for name in names if not _is_same(current, before, name)]
     if not names:
-        return now, []
-    lost = [name for name in names if not _is_same(current, after, name)]
-    text = now if now is not None and json_spans.is_object(now, Span(0, len(now))) else b"{}"
-    values = json_edit.read_values(former)
+        return current_bytes, []
+    conflicting_names = [name for name in names if not _is_same(current, after, name)]
+    text = (
+        current_bytes
+        if current_bytes is not None
+        and json_spans.is_object(current_bytes, Span(0, len(current_bytes)))
+        else b"{}"
+    )
+    values = json_edit.read_values(old_bytes)
     return json_edit.set_members(
         text, {name: values.get(name) for name in names}, Style(document).get_notebook_style()
-    ), lost
+    ), conflicting_names
 
 
 def _is_same(first: dict[str, Any], second: dict[str, Any], name: str) -> bool:
     return (name in first) == (name in second) and is_json_equal(first.get(name), second.get(name))
 
 
-def _build_result(op: str, workspace: WorkingCopy, order: FinalOrder) -> OperationResult:
-    """Return what was done to each cell."""
-    drafts = list(workspace.cells.values())
-    told = [_describe_cell(order, draft) for draft in drafts]
-    if len(told) == 1:
-        return OperationResult(op=op, **told[0])
-    nothing: dict[str, Any] = dict.fromkeys(("cell_id", "index", "cell_type", "source_hash"))
+def _build_result(op: str, working_copy: WorkingCopy, order: FinalOrder) -> OperationResult:
+    """Return the result with a description of each cell."""
+    cells = list(working_copy.cells.values())
+    descriptions = [_describe_cell(order, cell) for cell in cells]
+    if len(descriptions) == 1:
+        return OperationResult(op=op, **descriptions[0])
+    null_fields: dict[str, Any] = dict.fromkeys(("cell_id", "index", "cell_type", "source_hash"))
     return OperationResult(
-        op=op, **nothing, cells=[CellResult(**one) for one in told] if told else UNSET
+        op=op,
+        **null_fields,
+        cells=[CellResult(**description) for description in descriptions]
+        if descriptions
+        else UNSET,
     )
 
 
-def _describe_cell(order: FinalOrder, draft: EditedCell) -> dict[str, Any]:
-    gone = draft.removed_by is not None
+def _describe_cell(order: FinalOrder, cell: EditedCell) -> dict[str, Any]:
+    is_removed = cell.removed_by is not None
     return {
-        "cell_id": draft.id,
-        "index": draft.anchor_index if gone else order.get_index(draft.token),
-        "cell_type": draft.cell_type,
-        "source_hash": compute_source_hash(draft.source),
-        "outputs_cleared": UNSET if gone else draft.outputs_cleared,
-        "source": draft.source if gone else UNSET,
+        "cell_id": cell.id,
+        "index": cell.anchor_index if is_removed else order.get_index(cell.token),
+        "cell_type": cell.cell_type,
+        "source_hash": compute_source_hash(cell.source),
+        "outputs_cleared": UNSET if is_removed else cell.outputs_cleared,
+        "source": cell.source if is_removed else UNSET,
     }

@@ -1,1 +1,1 @@
-"""Notebooks that a contents manager keeps."""
+"""Notebooks that a contents manager stores."""

@@ -1,4 +1,7 @@
-"""What a failing contents manager says, in our words: its own may name paths, hosts and keys."""
+"""Errors of a contents manager as errors of this package.
+
+Their own messages may contain paths, hosts and keys.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from tornado.web import HTTPError
 from jupyter_nbedit.errors import Busy, Forbidden, NbEditError, NoSpace, StorageFailure
 from jupyter_nbedit.storage.base import StaleContent
 
-#: Makes the refusal for what is missing, hidden or outside the root.
+#: Creates the error for a path that is missing, hidden or outside the root.
 ErrorFactory = Callable[[], NbEditError]
 
 _BY_STATUS: dict[int, Callable[[], NbEditError]] = {
@@ -26,94 +29,103 @@ _BY_ERRNO: dict[int, Callable[[], NbEditError]] = {
     errno.EPERM: _BY_STATUS[403],
     errno.EROFS: _BY_STATUS[403],
 }
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL}
-_BEFORE = {"run_pre_save_hook", "run_pre_save_hooks"}
-_AFTER = {"run_post_save_hook", "run_post_save_hooks"}
-_MOST_SHOWN = 300
-# An absolute path, one of a home folder or of Windows, an address, a traceback.
+_NO_SPACE_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_NOT_FOUND_ERRNOS = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL}
+_PRE_SAVE_CALLERS = {"run_pre_save_hook", "run_pre_save_hooks"}
+_POST_SAVE_CALLERS = {"run_post_save_hook", "run_post_save_hooks"}
+_MAX_SHOWN_CHARACTERS = 300
+# An absolute path, one of a home directory or of Windows, an address, a traceback.
 _NOT_TO_SHOW = re.compile(r"(?:^|[^\w.])[/~\\]|\\\\|\w:[\\/]|Traceback|[\x00-\x08\x0b-\x1f]")
 
 
 @contextmanager
-def map_contents_errors(missing: ErrorFactory) -> Iterator[None]:
-    """Turn whatever a manager raises into refusals; `StaleContent` and refusals pass through."""
+def map_contents_errors(not_found: ErrorFactory) -> Iterator[None]:
+    """Raise the manager's exceptions as errors; `StaleContent` and `NbEditError` pass through."""
     try:
         yield
     except (NbEditError, StaleContent):
         raise
     except Exception as error:
-        raise map_contents_error(error, missing) from error
+        raise map_contents_error(error, not_found) from error
 
 
-def map_contents_error(error: Exception, missing: ErrorFactory) -> NbEditError:
-    """Return what a manager's exception means.
+def map_contents_error(error: Exception, not_found: ErrorFactory) -> NbEditError:
+    """Return the error for an exception of a manager.
 
     Parameters
     ----------
     error
-        Of any kind: managers pass on what their stores raise.
-    missing
-        Makes the refusal for what is not there.
+        An exception of any class: managers pass on those of their stores.
+    not_found
+        Creates the error for a missing path.
     """
     if (veto := _find_pre_save_veto(error)) is not None:
         return _build_veto_error(veto)
-    # The stock manager looks for a backup of what it could not write; of a new file there is none.
-    if any(isinstance(one, OSError) and one.errno in _FULL for one in _iterate_causes(error)):
+    # The stock manager looks for a backup of a file that it failed to write; for a new file there
+    # is none.
+    if any(
+        isinstance(raised, OSError) and raised.errno in _NO_SPACE_ERRNOS
+        for raised in _iterate_causes(error)
+    ):
         return NoSpace(_NO_SPACE)
     cause = error.__cause__ or error.__context__ if isinstance(error, HTTPError) else error
-    found = _map_by_cause(cause, missing) if isinstance(cause, OSError) else None
-    if found is None and isinstance(error, HTTPError):
-        found = _map_by_status(error.status_code, missing, failed=cause is not None)
+    mapped = _map_by_cause(cause, not_found) if isinstance(cause, OSError) else None
+    if mapped is None and isinstance(error, HTTPError):
+        mapped = _map_by_status(error.status_code, not_found, has_cause=cause is not None)
     message = "The server's contents manager failed; the server's log says why. Read the file."
-    return found or StorageFailure(message, applied=False)
+    return mapped or StorageFailure(message, applied=False)
 
 
-def _map_by_cause(cause: OSError, missing: ErrorFactory) -> NbEditError | None:
-    if cause.errno in _NOT_THERE or isinstance(cause, FileNotFoundError):
-        return missing()
-    # Stores in a network have no numbers for their errors.
+def _map_by_cause(cause: OSError, not_found: ErrorFactory) -> NbEditError | None:
+    if cause.errno in _NOT_FOUND_ERRNOS or isinstance(cause, FileNotFoundError):
+        return not_found()
+    # Network stores raise errors without a number.
     code = errno.EACCES if isinstance(cause, PermissionError) else cause.errno
     make = _BY_ERRNO.get(code or 0)
     return make and make()
 
 
-def _map_by_status(status: int, missing: ErrorFactory, *, failed: bool) -> NbEditError | None:
+def _map_by_status(status: int, not_found: ErrorFactory, *, has_cause: bool) -> NbEditError | None:
     if status == 404:  # noqa: PLR2004 -- HTTP's own number
-        return missing()
+        return not_found()
     if status in _BY_STATUS:
         return _BY_STATUS[status]()
-    if status < 500 and not failed:  # noqa: PLR2004
+    if status < 500 and not has_cause:  # noqa: PLR2004
         return Forbidden("The server's contents manager, or a hook of it, refuses this file.")
     return None
 
 
 def _build_veto_error(veto: HTTPError) -> Forbidden:
-    said = _get_message(veto)
-    shown = said and len(said) <= _MOST_SHOWN and not _NOT_TO_SHOW.search(said)
-    why = f": {said}" if shown else "; the server's log says why."
-    why = why if why.endswith((".", "!", "?")) else f"{why}."
-    return Forbidden(f"A pre-save hook of this server refuses what was to be saved{why}")
+    text = _get_message(veto)
+    is_shown = text and len(text) <= _MAX_SHOWN_CHARACTERS and not _NOT_TO_SHOW.search(text)
+    reason = f": {text}" if is_shown else "; the server's log says why."
+    reason = reason if reason.endswith((".", "!", "?")) else f"{reason}."
+    return Forbidden(f"A pre-save hook of this server refuses what was to be saved{reason}")
 
 
 def _get_message(error: HTTPError) -> str:
-    said = error.log_message or ""
+    message = error.log_message or ""
     try:
-        return str(said % error.args if error.args else said).strip()
+        return str(message % error.args if error.args else message).strip()
     except (TypeError, ValueError):
-        return said.strip()
+        return message.strip()
 
 
 def is_post_save_failure(error: BaseException) -> bool:
-    """Return whether it was a post-save hook that failed, when what it was to be told was saved."""
-    return any(_is_raised_below(_AFTER, one.__traceback__) for one in _iterate_causes(error))
+    """Return whether an exception comes from a post-save hook, so that the file was saved."""
+    return any(
+        _is_raised_below(_POST_SAVE_CALLERS, raised.__traceback__)
+        for raised in _iterate_causes(error)
+    )
 
 
 def _find_pre_save_veto(error: BaseException) -> HTTPError | None:
-    """Find what a pre-save hook raised; some managers wrap it in a failure of their own."""
-    for one in _iterate_causes(error):
-        if isinstance(one, HTTPError) and _is_raised_below(_BEFORE, one.__traceback__):
-            return one
+    """Return the error of a pre-save hook; some managers wrap it in an error of their own."""
+    for raised in _iterate_causes(error):
+        if isinstance(raised, HTTPError) and _is_raised_below(
+            _PRE_SAVE_CALLERS, raised.__traceback__
+        ):
+            return raised
     return None
 
 
@@ -124,7 +136,7 @@ def _iterate_causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _is_raised_below(callers: set[str], trace: TracebackType | None) -> bool:
-    """Return whether an exception came out of a hook, by who had called it."""
+    """Return whether an exception came out of a hook, judged by the functions that called it."""
     while trace is not None:
         if trace.tb_frame.f_code.co_name in callers:
             return True

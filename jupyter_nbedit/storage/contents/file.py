@@ -1,4 +1,4 @@
-"""One file through the contents manager, whichever it is: its rules, its hooks, its events."""
+"""One file of any contents manager, read and saved with its rules, hooks and events."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ CHANGED_MEANWHILE = (
 
 @dataclass(frozen=True)
 class SaveResult(WriteResult):
-    """What a manager's save left behind.
+    """The result of a manager's save.
 
     Parameters
     ----------
-    told
-        Whether the manager has told its listeners, as the stock one does.
+    has_event
+        Whether the manager has emitted its save event, as the stock manager does.
     """
 
-    told: bool = True
+    has_event: bool = True
 
 
 @dataclass(frozen=True)
@@ -71,67 +71,70 @@ class ContentsFile:
         Shared with the manager's own saves.
     path
         The API path.
-    missing
-        Makes the refusal for what is missing, hidden or outside the root.
+    not_found
+        Creates the error for a path that is missing, hidden or outside the root.
     limit
-        How many bytes are read at most; None for any number.
+        The maximum size in bytes to read; None for no limit.
     """
 
     manager: Any
     locks: PathLocks
     path: str
-    missing: ErrorFactory
+    not_found: ErrorFactory
     limit: int | None = None
 
     @asynccontextmanager
     async def lock(self) -> AsyncIterator[None]:
-        """Keep this server's other writers away, the manager's own saves among them."""
+        """Lock the file against this server's other writers, including the manager's own saves."""
         await self.check_visible()
         install_locks(self.manager, self.locks)
         async with lock_paths(self.manager, self.locks, self.path):
             yield
 
     async def check_visible(self) -> None:
-        """Refuse what the Contents API does not show, before anything else is asked."""
-        # What a drive's own manager gets begins after the colon.
+        """Raise unless the Contents API shows the path; call this before anything else."""
+        # The manager of a drive gets the part after the colon.
         if is_unsafe(self.path) or is_unsafe(self.path.partition(":")[2].strip("/") or "x"):
-            raise self.missing()
+            raise self.not_found()
         manager = self.manager
         try:
-            hidden = not manager.allow_hidden and await ensure_async(manager.is_hidden(self.path))
+            is_hidden = not manager.allow_hidden and await ensure_async(
+                manager.is_hidden(self.path)
+            )
         except Exception as error:
-            # A component that is no folder, or one that may not be looked into.
-            raise self.missing() from error
-        if hidden:
-            raise self.missing()
+            # A component that is not a directory, or not accessible.
+            raise self.not_found() from error
+        if is_hidden:
+            raise self.not_found()
 
     async def check(self) -> None:
-        """Refuse what is no file."""
-        with map_contents_errors(self.missing):
+        """Raise if the path is not a file."""
+        with map_contents_errors(self.not_found):
             if await ensure_async(self.manager.dir_exists(self.path)):
                 message = "There is a folder at this path. Expected the path of a file."
                 raise NotAPlainFile(message)
             if not await ensure_async(self.manager.file_exists(self.path)):
-                raise self.missing()
+                raise self.not_found()
 
     async def read_locked(self) -> Content:
-        """Read the file for who has not held it."""
+        """Lock the file and read it."""
         async with self.lock():
             return await self.read()
 
-    async def read(self, *, at_once: bool = False) -> Content:
-        """Read the file whole.
+    async def read(self, *, blocks_loop: bool = False) -> Content:
+        """Read the whole file.
 
         Parameters
         ----------
-        at_once
-            Whether nothing else shall have a turn meanwhile, if the manager gives it none.
+        blocks_loop
+            Whether to decode on the event loop, so that no other task runs in between, if the
+            manager is not asynchronous.
         """
-        with map_contents_errors(self.missing):
+        with map_contents_errors(self.not_found):
             await self.check()
-            return await self._read(at_once=at_once)
+            return await self._read(blocks_loop=blocks_loop)
 
-    async def _read(self, *, at_once: bool) -> Content:
+    async def _read(self, *, blocks_loop: bool) -> Content:
         manager, limit = self.manager, self.limit
         if limit is not None:
             model = await ensure_async(manager.get(self.path, content=False, type="file"))
@@ -139,110 +142,110 @@ class ContentsFile:
             if size is not None and size > limit:
                 message = f"The file has {size} bytes, more than the {limit} that are read at once."
                 raise TooLarge(message, bytes=size, limit=limit)
-        more = {"require_hash": True} if has_hashes(manager) else {}
-        model = await ensure_async(manager.get(self.path, content=True, type="file", **more))
+        options = {"require_hash": True} if has_hashes(manager) else {}
+        model = await ensure_async(manager.get(self.path, content=True, type="file", **options))
         text = await run_in_thread_if_large(
-            0 if at_once else len(model["content"]), _get_bytes, model
+            0 if blocks_loop else len(model["content"]), _get_bytes, model
         )
         return Content(text, parse_timestamp(model["last_modified"]), model.get("hash"))
 
     async def is_absent(self) -> bool:
-        """Return whether there is nothing at the path, in a folder that there is."""
-        with map_contents_errors(self.missing):
+        """Return whether the path does not exist, in a directory that exists."""
+        with map_contents_errors(self.not_found):
             if not await ensure_async(
                 self.manager.dir_exists(_get_folder(self.manager, self.path))
             ):
-                raise self.missing()
+                raise self.not_found()
             return not await ensure_async(self.manager.exists(self.path))
 
     async def save(self, text: bytes, base: Content | None) -> SaveResult:
-        """Write the file, if what is there still is what was read.
-
-        Who calls it holds the file.
+        """Write the file, if it still is what was read. The caller holds the lock.
 
         Parameters
         ----------
         text
-            What it is to hold, byte for byte.
+            The new bytes.
         base
-            What `read` gave; None if there must be nothing yet.
+            The content from `read`; None if the file must not exist yet.
 
         Raises
         ------
         StaleContent
-            If something else is there; nothing was written.
+            If the file has other content; nothing was written.
         NbEditError
             Nothing was written.
         """
         model = await run_in_thread_if_large(len(text), _build_model, text)
-        before = (
+        base_model = (
             None
             if base is None
             else await run_in_thread_if_large(len(base.text), _build_model, base.text)
         )
-        # From here to a save that is not asynchronous nobody else has a turn.
-        vacant = await self.is_absent()
-        if before is None and not vacant:
+        # From here to the save, no other task runs if the manager is not asynchronous.
+        is_absent = await self.is_absent()
+        if base_model is None and not is_absent:
             raise StaleContent
-        if before is not None:
-            if vacant:
-                raise self.missing()
-            with map_contents_errors(self.missing):
+        if base_model is not None:
+            if is_absent:
+                raise self.not_found()
+            with map_contents_errors(self.not_found):
                 current = await ensure_async(self.manager.get(self.path, content=True, type="file"))
-            if not _is_same(current, before):
+            if not _has_same_content(current, base_model):
                 raise StaleContent
         warnings = []
-        told = SaveEventProbe(self.manager, self.path)
+        probe = SaveEventProbe(self.manager, self.path)
         try:
-            await told.watch(get_unlocked_save(self.manager, self.locks), model)
+            await probe.watch(get_unlocked_save(self.manager, self.locks), model)
         except Exception as error:
-            # A post-save hook fails when all is written.
+            # A post-save hook fails after the file was written.
             if not await self._contains(text):
                 raise await self._build_save_error(error, text, base) from error
             warnings.append(HOOK_FAILED)
         try:
-            now = await self.read()
+            saved = await self.read()
         except NbEditError:
-            return await build_unread_result(text, warnings, told=told.has_event)
-        if now.text != text:
+            return await build_unread_result(text, warnings, has_event=probe.has_event)
+        if saved.text != text:
             warnings.append(CHANGED_MEANWHILE)
-        digest = await run_in_thread_if_large(len(now.text), compute_sha256, now.text)
-        kept = None if now.text == text else now.text
-        return SaveResult(digest, now.last_modified, warnings, kept, told=told.has_event)
+        digest = await run_in_thread_if_large(len(saved.text), compute_sha256, saved.text)
+        saved_text = None if saved.text == text else saved.text
+        return SaveResult(
+            digest, saved.last_modified, warnings, saved_text, has_event=probe.has_event
+        )
 
     async def _build_save_error(
         self, error: Exception, text: bytes, base: Content | None
     ) -> NbEditError:
-        """Return the refusal for a failed save, and leave nothing of a new file."""
-        found = map_contents_error(error, self.missing)
-        is_gone = base is None and await self.remove_partial_file(text.startswith)
-        if is_gone and isinstance(found, NoSpace):
+        """Return the error for a failed save, and remove a partly written new file."""
+        mapped = map_contents_error(error, self.not_found)
+        is_removed = base is None and await self.remove_partial_file(text.startswith)
+        if is_removed and isinstance(mapped, NoSpace):
             return NoSpace("There is no room for the file; nothing was written.")
-        return found
+        return mapped
 
-    async def remove_partial_file(self, is_remains: Callable[[bytes], bool]) -> bool:
-        """Remove what a failed save has left of a file that was not there before.
+    async def remove_partial_file(self, is_partial: Callable[[bytes], bool]) -> bool:
+        """Remove what a failed save has left of a new file.
 
         Parameters
         ----------
-        is_remains
-            Tells by its text whether a file is one of these.
+        is_partial
+            Returns whether bytes are a part of the new file.
 
         Returns
         -------
-        Whether there is nothing any more.
+        Whether the file does not exist afterwards.
         """
-        with map_contents_errors(self.missing):
+        with map_contents_errors(self.not_found):
             if not await ensure_async(self.manager.file_exists(self.path)):
                 return True
-            if not is_remains((await self._read(at_once=False)).text):
+            if not is_partial((await self._read(blocks_loop=False)).text):
                 return False
-            find = getattr(self.manager, "_get_os_path", None)
-            if find is None:
+            get_os_path = getattr(self.manager, "_get_os_path", None)
+            if get_os_path is None:
                 await ensure_async(self.manager.delete_file(self.path))
             else:
-                # Not into the trash: nobody has ever had this file.
-                os.unlink(os.path.realpath(find(self.path)))
+                # Not into the trash: no user has ever seen this file.
+                os.unlink(os.path.realpath(get_os_path(self.path)))
         return True
 
     async def _contains(self, text: bytes) -> bool:
@@ -252,21 +255,23 @@ class ContentsFile:
             return False
 
 
-async def build_unread_result(text: bytes, warnings: Sequence[str], *, told: bool) -> SaveResult:
-    """Return the result for a file that is written but cannot be read: that is no error."""
+async def build_unread_result(
+    text: bytes, warnings: Sequence[str], *, has_event: bool
+) -> SaveResult:
+    """Return the result for a file that was written but cannot be read, which is not an error."""
     digest = await run_in_thread_if_large(len(text), compute_sha256, text)
     now = datetime.now(tz=timezone.utc)
-    return SaveResult(digest, now, [*warnings, _NOT_READ_BACK], told=told)
+    return SaveResult(digest, now, [*warnings, _NOT_READ_BACK], has_event=has_event)
 
 
 @dataclass
 class SaveEventProbe:
-    """Listens whether a manager's save tells its listeners.
+    """Detects whether a manager's save emits the save event.
 
     Parameters
     ----------
     manager, path
-        Whose save of what.
+        The contents manager, and the file that it saves.
     """
 
     manager: Any
@@ -274,13 +279,13 @@ class SaveEventProbe:
     has_event: bool = field(default=False, init=False)
 
     async def watch(self, save: Callable[..., Any], model: Mapping[str, Any]) -> None:
-        """Save, and listen meanwhile."""
+        """Save, and listen for the event meanwhile."""
         logger, schema = self.manager.event_logger, self.manager.event_schema_id
         logger.add_listener(schema_id=schema, listener=self._on_event)
         try:
             await ensure_async(save(model, self.path))
         finally:
-            # Those who listen have their turn when the loop has its own.
+            # Listeners run in the next iteration of the loop.
             await asyncio.sleep(0)
             logger.remove_listener(schema_id=schema, listener=self._on_event)
 
@@ -288,32 +293,32 @@ class SaveEventProbe:
         self.has_event |= data["action"] == "save" and data["path"] == self.path.strip("/")
 
 
-def emit_save(manager: Any, path: str, written: WriteResult) -> None:
-    """Emit the save event that the manager has not emitted itself."""
-    if isinstance(written, SaveResult) and not written.told:
+def emit_save(manager: Any, path: str, result: WriteResult) -> None:
+    """Emit the save event unless the manager has emitted it."""
+    if isinstance(result, SaveResult) and not result.has_event:
         manager.emit(data={"action": "save", "path": path})
 
 
 def compute_sha256(text: bytes) -> str:
-    """Return the hash of a file's bytes."""
+    """Return the sha256 of a file's bytes, in hex."""
     return hashlib.sha256(text).hexdigest()
 
 
-def parse_timestamp(given: Any) -> datetime:
-    """Read a time as managers give it: with or without a zone, as a text, or not at all."""
-    if given is None:
+def parse_timestamp(value: Any) -> datetime:
+    """Parse a time as managers return it: with or without time zone, as text, or None."""
+    if value is None:
         return datetime.fromtimestamp(0, tz=timezone.utc)
-    found = datetime.fromisoformat(given) if isinstance(given, str) else given
-    # Without a zone it is the local time.
-    return found.astimezone(timezone.utc)
+    timestamp = datetime.fromisoformat(value) if isinstance(value, str) else value
+    # Without a time zone it is local time.
+    return timestamp.astimezone(timezone.utc)
 
 
 def get_drives(manager: object) -> Mapping[str, ContentsManager]:
-    """Return the managers among which one chooses by what stands before a path's colon."""
+    """Return the managers of drives, for a manager that selects one by the prefix of a path."""
     drives = getattr(manager, "_managers", None)
     if not isinstance(drives, Mapping):
         return {}
-    return {name: one for name, one in drives.items() if isinstance(one, ContentsManager)}
+    return {name: drive for name, drive in drives.items() if isinstance(drive, ContentsManager)}
 
 
 def _get_folder(manager: object, path: str) -> str:
@@ -329,10 +334,10 @@ def _get_bytes(model: Mapping[str, Any]) -> bytes:
     return content.encode()
 
 
-def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    if one["format"] == other["format"] == "text":
-        return bool(one["content"] == other["content"])
-    return _get_bytes(one) == _get_bytes(other)
+def _has_same_content(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    if first["format"] == second["format"] == "text":
+        return bool(first["content"] == second["content"])
+    return _get_bytes(first) == _get_bytes(second)
 
 
 def _build_model(text: bytes) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""Notebooks that Jupytext keeps twice: as ``.ipynb`` with the outputs, and as a text of the cells.
+"""Notebooks that Jupytext stores twice: as ``.ipynb`` with outputs, and as text without them.
 
-Jupytext derives a class from the contents manager there is and puts an instance of it in its place
-while the server starts. Which notebooks are pairs is said in their metadata or in a configuration
-file, and only Jupytext knows; it is asked, and never imported.
+When the server starts, Jupytext derives a class from the class of the contents manager and replaces
+the manager by an instance of it. Only Jupytext knows which notebooks are paired: this is in their
+metadata or in a configuration file. The manager is asked; Jupytext is never imported.
 """
 
 from __future__ import annotations
@@ -13,60 +13,65 @@ from typing import Any
 from jupyter_server.utils import ensure_async
 from tornado.web import HTTPError
 
-#: Where Jupytext's classes are written.
+#: The prefix of modules with Jupytext's classes.
 JUPYTEXT = "jupytext."
-#: The methods that Jupytext overrides, and that do for what is no pair what they always did.
+#: The methods that Jupytext overrides; for unpaired files they behave as before.
 OVERRIDDEN = frozenset(("get", "rename_file", "save"))
 
 
 def get_known_pairs(manager: object) -> Mapping[str, Any] | None:
-    """Return the pairs that a manager knows so far, by the paths of both halves.
+    """Return the pairs that a manager knows, by the paths of both halves.
 
     Returns
     -------
-    None if the manager knows of no such thing.
+    None if the manager does not support pairs.
     """
-    known = getattr(manager, "paired_notebooks", None)
-    return known if isinstance(known, Mapping) else None
+    pairs = getattr(manager, "paired_notebooks", None)
+    return pairs if isinstance(pairs, Mapping) else None
 
 
 async def is_pair(manager: Any, path: str) -> bool:
-    """Return whether a notebook is one of a pair, or would be if it were created."""
-    known = get_known_pairs(manager)
-    if known is None:
+    """Return whether a notebook is one half of a pair, or would be if it were created."""
+    pairs = get_known_pairs(manager)
+    if pairs is None:
         return False
     if not await ensure_async(manager.file_exists(path)):
         return await _would_be_pair(manager, path)
-    # A pair whose halves disagree is one; what is no notebook can only be an old entry.
+    # Reading fails for a pair whose halves conflict; a path that is not a notebook may be an
+    # outdated entry.
     try:
-        # Only when it reads a notebook whole does Jupytext see what its metadata say.
+        # Jupytext looks at the metadata only when it reads a whole notebook.
         await ensure_async(manager.get(path, content=True, type="notebook"))
     except HTTPError:
-        # It may have failed at the configuration, which then says nothing of pairs.
-        return path in known or await _would_be_pair(manager, path)
-    return path in known
+        # The configuration may be unreadable, which says nothing about pairs.
+        return path in pairs or await _would_be_pair(manager, path)
+    return path in pairs
 
 
 async def _would_be_pair(manager: Any, path: str) -> bool:
     try:
         return bool(await _get_formats(manager, path))
     except HTTPError:
-        # The configuration cannot be read. Saving through Jupytext will say so.
+        # The configuration cannot be read. Saving through Jupytext reports that.
         return True
 
 
 async def list_paired_paths(manager: Any, path: str) -> list[str]:
-    """Name the other halves that a notebook would get if it were created."""
-    known = get_known_pairs(manager)
+    """Return the other halves that a notebook would get if it were created."""
+    pairs = get_known_pairs(manager)
     formats = await _get_formats(manager, path)
-    if known is None or not formats:
+    if pairs is None or not formats:
         return []
-    before = dict(known)
+    previous_pairs = dict(pairs)
     manager.update_paired_notebooks(path, formats)
-    return [name for name, one in known.items() if one is not before.get(name) and name != path]
+    return [
+        name
+        for name, pair in pairs.items()
+        if pair is not previous_pairs.get(name) and name != path
+    ]
 
 
 async def _get_formats(manager: Any, path: str) -> Any:
-    """Return the formats that the configuration says for a notebook; None if it says nothing."""
+    """Return the configured formats of a notebook, or None."""
     config = await ensure_async(manager.get_config(path))
     return config.default_formats(path)

@@ -1,7 +1,7 @@
-"""A notebook as the contents manager reads and saves it, and as bytes that stay the same.
+"""A notebook as the contents manager reads and saves it, as reproducible bytes.
 
-For cells without ids nbformat makes up new ones at every reading; what is said of a notebook must
-not change by being read.
+nbformat creates new ids for cells without ids at every reading; reading a notebook must not change
+its hash.
 """
 
 from __future__ import annotations
@@ -18,87 +18,89 @@ _NBFORMAT = 4
 # nbformat 4.5 gave cells their ids.
 _MINOR_WITH_IDS = 5
 _ID_CHARACTERS = 8
-# What Jupytext notes in the metadata about the text that it has written.
-_NOTES = frozenset(("encoding", "main_language", "text_representation"))
+# Members of Jupytext's metadata that describe the text file that it has written.
+_WRITER_MEMBERS = frozenset(("encoding", "main_language", "text_representation"))
 
-#: A notebook as the Contents API has it: plain JSON values, sources in one piece.
+#: A notebook as in the Contents API: plain JSON values, each source as one string.
 Notebook = dict[str, Any]
 
 
 def parse_model(text: bytes) -> Notebook | None:
-    """Read a notebook as nbformat does, but change nothing in it; None if it is none."""
+    """Parse a notebook like nbformat, without changing anything; None if it is not a notebook."""
     try:
-        notebook = _to_plain(nbformat.reader.reads(text.decode()))
+        notebook = _convert_to_plain(nbformat.reader.reads(text.decode()))
         cells = notebook["cells"] if notebook["nbformat"] == _NBFORMAT else None
-        whole = cells is not None and all("metadata" in cell for cell in cells)
-        whole = whole and isinstance(notebook["nbformat_minor"], int)
+        is_complete = cells is not None and all("metadata" in cell for cell in cells)
+        is_complete = is_complete and isinstance(notebook["nbformat_minor"], int)
     except Exception:  # noqa: BLE001 -- nbformat raises whatever its reader stumbles over
         return None
-    return notebook if whole else None
+    return notebook if is_complete else None
 
 
-def serialize(merged: Mapping[str, Any], own: bytes) -> bytes:
-    """Return the bytes that stand for a notebook that is put together of several files.
+def serialize(model: Mapping[str, Any], file_bytes: bytes) -> bytes:
+    """Return the bytes for a notebook that the manager merged from several files.
 
     Parameters
     ----------
-    merged
-        The notebook as the manager shows it.
-    own
+    model
+        The notebook as the manager returns it.
+    file_bytes
         The bytes of its ``.ipynb`` file.
 
     Returns
     -------
-    The file's own bytes if they mean the same; else others, which are the same at every reading.
+    The bytes of the file if they have the same content; else new bytes, the same at every reading.
     """
-    found = parse_model(own)
-    if found is None:
-        return own
-    shown = _to_plain(merged)
-    if _normalize(shown) == _normalize(found):
-        return own
-    known = {cell["id"] for cell in found["cells"] if "id" in cell}
-    for cell in shown["cells"]:
+    file_model = parse_model(file_bytes)
+    if file_model is None:
+        return file_bytes
+    notebook = _convert_to_plain(model)
+    if _normalize(notebook) == _normalize(file_model):
+        return file_bytes
+    file_ids = {cell["id"] for cell in file_model["cells"] if "id" in cell}
+    for cell in notebook["cells"]:
         cell["metadata"].pop("trusted", None)
-        if cell.get("id") not in known:
+        if cell.get("id") not in file_ids:
             cell.pop("id", None)
-    add_ids(shown)
-    text: str = nbformat.v4.writes(nbformat.from_dict(shown))
+    add_ids(notebook)
+    text: str = nbformat.v4.writes(nbformat.from_dict(notebook))
     return f"{text}\n".encode()
 
 
 def add_ids(notebook: Notebook) -> None:
-    """Add an id to every cell, derived from its content, where the format has ids."""
+    """Add an id, derived from its content, to every cell, if the format has ids."""
     if notebook["nbformat_minor"] < _MINOR_WITH_IDS:
         for cell in notebook["cells"]:
             cell.pop("id", None)
         return
-    taken: set[str] = set()
+    used_ids: set[str] = set()
     for index, cell in enumerate(notebook["cells"]):
-        found, salt = cell.get("id"), 0
-        while found is None or found in taken:
-            said = f"{index} {salt} {cell['cell_type']} {cell['source']}"
-            found = hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
-            found, salt = found[:_ID_CHARACTERS], salt + 1
-        cell["id"] = found
-        taken.add(found)
+        cell_id, salt = cell.get("id"), 0
+        while cell_id is None or cell_id in used_ids:
+            seed = f"{index} {salt} {cell['cell_type']} {cell['source']}"
+            cell_id = hashlib.sha256(seed.encode("utf-8", "surrogatepass")).hexdigest()
+            cell_id, salt = cell_id[:_ID_CHARACTERS], salt + 1
+        cell["id"] = cell_id
+        used_ids.add(cell_id)
 
 
-def is_same(one: bytes, other: bytes) -> bool:
-    """Return whether two texts mean the same notebook."""
-    first, second = parse_model(one), parse_model(other)
+def is_same_notebook(first_text: bytes, second_text: bytes) -> bool:
+    """Return whether two texts have the same content as notebooks."""
+    first, second = parse_model(first_text), parse_model(second_text)
     if first is None or second is None:
-        return one == other
+        return first_text == second_text
     return _normalize(first) == _normalize(second)
 
 
 def _normalize(notebook: Notebook) -> Notebook:
-    """Return what a notebook says, without what saving it adds and takes away."""
+    """Return the content of a notebook without members that saving adds or removes."""
     metadata = dict(notebook["metadata"])
-    noted = metadata.get("jupytext", {})
-    if not isinstance(noted, Mapping):
-        noted = {"jupytext": noted}
-    jupytext = {name: value for name, value in noted.items() if name not in _NOTES}
+    jupytext_metadata = metadata.get("jupytext", {})
+    if not isinstance(jupytext_metadata, Mapping):
+        jupytext_metadata = {"jupytext": jupytext_metadata}
+    jupytext = {
+        name: value for name, value in jupytext_metadata.items() if name not in _WRITER_MEMBERS
+    }
     cells = [
         {
             **{name: value for name, value in cell.items() if name != "id"},
@@ -110,22 +112,22 @@ def _normalize(notebook: Notebook) -> Notebook:
 
 
 def is_trusted(notebook: Mapping[str, Any]) -> bool | None:
-    """Return whether a manager has marked all outputs as trusted; None if there are none."""
-    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    if not code:
+    """Return whether a manager has marked all outputs as trusted; None without code cells."""
+    code_cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    if not code_cells:
         return None
-    return all(cell["metadata"].get("trusted") or not cell["outputs"] for cell in code)
+    return all(cell["metadata"].get("trusted") or not cell["outputs"] for cell in code_cells)
 
 
-def set_trusted(notebook: Notebook, *, trusted: bool) -> None:
-    """Set in the notebook whether it is trusted, as a browser does that saves it."""
+def set_trusted(notebook: Notebook, *, is_trusted: bool) -> None:
+    """Mark a notebook as trusted or not, as a browser does when it saves."""
     for cell in notebook["cells"]:
-        # Whoever wrote such a mark into the file is not to be believed.
+        # A mark in the file itself must not be believed.
         cell["metadata"].pop("trusted", None)
-        if trusted and cell["cell_type"] == "code":
+        if is_trusted and cell["cell_type"] == "code":
             cell["metadata"]["trusted"] = True
 
 
-def _to_plain(notebook: Mapping[str, Any]) -> Notebook:
-    found: Notebook = json.loads(json.dumps(notebook))
-    return found
+def _convert_to_plain(notebook: Mapping[str, Any]) -> Notebook:
+    plain: Notebook = json.loads(json.dumps(notebook))
+    return plain

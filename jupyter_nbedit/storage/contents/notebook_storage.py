@@ -42,7 +42,7 @@ from jupyter_nbedit.storage.contents.locks import get_unlocked_save, is_asynchro
 from jupyter_nbedit.storage.contents.merged_model import (
     Notebook,
     add_ids,
-    is_same,
+    is_same_notebook,
     is_trusted,
     parse_model,
     serialize,
@@ -65,7 +65,7 @@ _CHANGED_AS_TEXT = (
 
 
 class NotebookStorage:
-    """Notebooks that are saved as a whole, by the manager's own ways.
+    """Notebooks that the contents manager saves as notebooks.
 
     Parameters
     ----------
@@ -73,35 +73,35 @@ class NotebookStorage:
         The contents manager, which runs the hooks, signs, and writes the other half of a pair.
     locks
         Shared with the manager's own saves.
-    paired
-        Whether a notebook is kept in more than its own file.
+    is_paired
+        Whether the notebook is stored in more than one file.
     """
 
     kind: ClassVar[str] = "notebook"
     preserves_bytes: ClassVar[bool] = False
 
-    def __init__(self, manager: Any, locks: PathLocks, *, paired: bool) -> None:
+    def __init__(self, manager: Any, locks: PathLocks, *, is_paired: bool) -> None:
         self._manager = manager
         self._locks = locks
-        self._paired = paired
+        self._is_paired = is_paired
 
     def lock(self, path: str) -> AbstractAsyncContextManager[None]:
-        """Keep this server's other writers away, the manager's own saves among them."""
+        """Lock a notebook against this server's other writers and the manager's own saves."""
         return self._get_file(path).lock()
 
     async def read(self, path: str) -> Content:
-        """Read a notebook's file, or of a pair what the manager makes of both halves."""
+        """Read a notebook's file; for a pair, what the manager merges from both halves."""
         file = self._get_file(path)
-        if not self._paired:
+        if not self._is_paired:
             await file.check_visible()
             return await file.read()
-        # In the middle of a save the one half is newer than the other.
+        # During a save, one half is newer than the other.
         async with file.lock():
-            return await self._read_pair(file, at_once=False)
+            return await self._read_pair(file, blocks_loop=False)
 
-    async def _read_pair(self, file: ContentsFile, *, at_once: bool) -> Content:
-        own = await file.read(at_once=at_once)
-        with map_contents_errors(file.missing):
+    async def _read_pair(self, file: ContentsFile, *, blocks_loop: bool) -> Content:
+        file_content = await file.read(blocks_loop=blocks_loop)
+        with map_contents_errors(file.not_found):
             try:
                 model = await ensure_async(
                     self._manager.get(file.path, content=True, type="notebook")
@@ -109,135 +109,147 @@ class NotebookStorage:
             except HTTPError as error:
                 if error.status_code != 400:  # noqa: PLR2004 -- HTTP's own number
                     raise
-                if parse_model(own.text) is None:
-                    # It is none of the pair's faults, and who parses it can say more.
-                    return own
+                if parse_model(file_content.text) is None:
+                    # The file is not a notebook at all; parsing it gives a better message.
+                    return file_content
                 raise NotAPlainFile(_DISAGREE) from error
-        size = 0 if at_once else len(own.text)
+        size = 0 if blocks_loop else len(file_content.text)
         text = await run_in_thread_if_large(
-            size, lambda own: serialize(model["content"], own), own.text
+            size, lambda file_content: serialize(model["content"], file_content), file_content.text
         )
-        trusted = is_trusted(model["content"])
-        return Content(text, parse_timestamp(model["last_modified"]), own.text, trusted)
+        trust = is_trusted(model["content"])
+        return Content(text, parse_timestamp(model["last_modified"]), file_content.text, trust)
 
     async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> WriteResult:
-        """Save the spliced notebook, if the manager still gives what was read."""
+        """Save the spliced notebook, if the manager still returns what was read."""
         file = self._get_file(path)
         text = apply_splices(base.text, splices)
         notebook = await run_in_thread_if_large(len(text), _to_saved_model, text)
         notary = self._manager.notary
-        trusted = base.trusted
-        if trusted is None:
-            trusted = await manager.is_trusted(notary, base.text)
-        set_trusted(notebook, trusted=trusted)
-        # The manager signs whatever has no outputs; what was not trusted shall not become so.
-        keep = trusted or await manager.is_trusted(notary, text)
-        # From here to a save that is not asynchronous nobody else has a turn.
-        at_once = not is_asynchronous(self._manager)
-        before = await file.read(at_once=at_once)
-        shown = await self._read_pair(file, at_once=at_once) if self._paired else before
-        if shown.text != base.text:
+        is_trusted = base.is_trusted
+        if is_trusted is None:
+            is_trusted = await manager.is_trusted(notary, base.text)
+        set_trusted(notebook, is_trusted=is_trusted)
+        # The manager signs every notebook without outputs; an untrusted one must not become
+        # trusted.
+        keeps_signature = is_trusted or await manager.is_trusted(notary, text)
+        # From here to the save, no other task runs if the manager is not asynchronous.
+        blocks_loop = not is_asynchronous(self._manager)
+        file_content = await file.read(blocks_loop=blocks_loop)
+        current = (
+            await self._read_pair(file, blocks_loop=blocks_loop)
+            if self._is_paired
+            else file_content
+        )
+        if current.text != base.text:
             raise StaleContent
-        warnings, told = await self._save(file, text, notebook, before)
-        if not keep:
+        warnings, has_event = await self._save(file, text, notebook, file_content)
+        if not keeps_signature:
             await manager.unsign(notary, await self._read_saved(file, text))
-        return await self._build_save_result(path, text, warnings, told=told)
+        return await self._build_save_result(path, text, warnings, has_event=has_event)
 
     async def _read_saved(self, file: ContentsFile, text: bytes) -> bytes:
-        """Return what was written of a text, as far as can be seen."""
+        """Return the bytes of the saved file; if it cannot be read, those that were to be saved."""
         try:
             return (await file.read()).text
         except NbEditError:
             return text
 
     async def _build_save_result(
-        self, path: str, text: bytes, warnings: list[str], *, told: bool
+        self, path: str, text: bytes, warnings: list[str], *, has_event: bool
     ) -> SaveResult:
         try:
-            now = await self.read(path)
+            saved = await self.read(path)
         except NbEditError:
-            return replace(await build_unread_result(text, warnings, told=told), signed=True)
-        if not await run_in_thread_if_large(len(text), lambda text: is_same(text, now.text), text):
-            warnings.append(_CHANGED_AS_TEXT if self._paired else CHANGED_MEANWHILE)
-        digest = await run_in_thread_if_large(len(now.text), compute_sha256, now.text)
-        return SaveResult(digest, now.last_modified, warnings, now.text, signed=True, told=told)
+            return replace(
+                await build_unread_result(text, warnings, has_event=has_event), is_signed=True
+            )
+        if not await run_in_thread_if_large(
+            len(text), lambda text: is_same_notebook(text, saved.text), text
+        ):
+            warnings.append(_CHANGED_AS_TEXT if self._is_paired else CHANGED_MEANWHILE)
+        digest = await run_in_thread_if_large(len(saved.text), compute_sha256, saved.text)
+        return SaveResult(
+            digest, saved.last_modified, warnings, saved.text, is_signed=True, has_event=has_event
+        )
 
     async def ensure_absent(self, path: str) -> None:
-        """See whether there is nothing of that name, nor the other half of a pair."""
+        """Raise if the path exists, or the other half of a pair."""
         file = self._get_file(path)
         await ensure_absent(file)
-        with map_contents_errors(file.missing):
-            for other in await list_paired_paths(self._manager, path) if self._paired else ():
-                if await ensure_async(self._manager.exists(other)):
+        with map_contents_errors(file.not_found):
+            for paired_path in (
+                await list_paired_paths(self._manager, path) if self._is_paired else ()
+            ):
+                if await ensure_async(self._manager.exists(paired_path)):
                     message = (
-                        f"This notebook would be one of a Jupytext pair, and its other half "
-                        f"{other!r} is there already. Nothing is ever overwritten; choose another "
-                        "path."
+                        "This notebook would be one of a Jupytext pair, and its other half "
+                        f"{paired_path!r} is there already. Nothing is ever overwritten; choose "
+                        "another path."
                     )
                     raise NotebookExists(message)
 
     async def create(self, path: str, text: bytes) -> WriteResult:
-        """Save a notebook where there was nothing; of a pair, both halves."""
+        """Save a new notebook; for a pair, both halves."""
         file = self._get_file(path)
         notebook = _to_saved_model(text)
         await self.ensure_absent(path)
-        warnings, told = await self._save(file, text, notebook, None)
-        return await self._build_save_result(path, text, warnings, told=told)
+        warnings, has_event = await self._save(file, text, notebook, None)
+        return await self._build_save_result(path, text, warnings, has_event=has_event)
 
-    async def notify_saved(self, path: str, written: WriteResult) -> list[str]:
-        """Emit the ``save`` event if the manager's save has not; it has run the hooks."""
-        emit_save(self._manager, path, written)
+    async def notify_saved(self, path: str, result: WriteResult) -> list[str]:
+        """Emit the ``save`` event unless the manager's save has; the manager has run the hooks."""
+        emit_save(self._manager, path, result)
         return []
 
     async def _save(
-        self, file: ContentsFile, text: bytes, notebook: Notebook, before: Content | None
+        self, file: ContentsFile, text: bytes, notebook: Notebook, file_content: Content | None
     ) -> tuple[list[str], bool]:
-        """Have the manager save a notebook; a refusal leaves what was there.
+        """Save with the manager; after an error the previous files are restored.
 
-        Returns
-        -------
-        What did not go as it should, and whether the manager has told its listeners.
+        Returns the warnings, and whether the manager has emitted its event.
         """
-        told = SaveEventProbe(self._manager, file.path)
+        probe = SaveEventProbe(self._manager, file.path)
         model: dict[str, Any] = {"type": "notebook", "format": "json", "content": notebook}
         try:
-            await told.watch(get_unlocked_save(self._manager, self._locks), model)
+            await probe.watch(get_unlocked_save(self._manager, self._locks), model)
         except Exception as error:
-            # Of a pair, a hook that fails after the first half keeps the other from being written.
-            if is_post_save_failure(error) and await self._has(file.path, text):
-                return [HOOK_FAILED], told.has_event
-            # A hook may have changed the one half, and refused the other.
-            ours = (text, json.dumps(model["content"], default=str).encode())
-            await self._restore_half(file, ours, before)
-            raise map_contents_error(error, file.missing) from error
-        return [], told.has_event
+            # A hook that fails after the first half of a pair prevents the other from being
+            # written.
+            if is_post_save_failure(error) and await self._contains(file.path, text):
+                return [HOOK_FAILED], probe.has_event
+            # A hook may have changed one half and refused the other.
+            own_texts = (text, json.dumps(model["content"], default=str).encode())
+            await self._restore_half(file, own_texts, file_content)
+            raise map_contents_error(error, file.not_found) from error
+        return [], probe.has_event
 
-    async def _has(self, path: str, text: bytes) -> bool:
+    async def _contains(self, path: str, text: bytes) -> bool:
         try:
-            return is_same(text, (await self.read(path)).text)
+            return is_same_notebook(text, (await self.read(path)).text)
         except NbEditError:
             return False
 
     async def _restore_half(
-        self, file: ContentsFile, ours: Sequence[bytes], before: Content | None
+        self, file: ContentsFile, own_texts: Sequence[bytes], file_content: Content | None
     ) -> None:
         """Restore the ``.ipynb`` half of a pair whose other half could not be saved."""
-        with map_contents_errors(file.missing):
+        with map_contents_errors(file.not_found):
             if not await ensure_async(self._manager.file_exists(file.path)):
                 return
-            if before is None:
-                # Of a disk without room, no notebook at all may be left.
+            if file_content is None:
+                # On a full disk, a partial file may be left.
                 await file.remove_partial_file(lambda text: parse_model(text) is None)
             if not await ensure_async(self._manager.file_exists(file.path)):
                 return
-            now = await file.read()
-            # Anything else somebody else has written meanwhile.
-            if not any(is_same(now.text, text) for text in ours):
+            current = await file.read()
+            # Any other content was written by another program meanwhile.
+            if not any(is_same_notebook(current.text, text) for text in own_texts):
                 return
-            if before is None:
+            if file_content is None:
                 await ensure_async(self._manager.delete_file(file.path))
-            elif now.text != before.text:
-                await file.save(before.text, now)
+            elif current.text != file_content.text:
+                await file.save(file_content.text, current)
 
     def _get_file(self, path: str) -> ContentsFile:
         check_suffix(path)
@@ -245,7 +257,7 @@ class NotebookStorage:
 
 
 def _to_saved_model(text: bytes) -> Notebook:
-    """Make of a notebook's bytes what a browser would send to save it."""
+    """Return the model that a browser would send to save a notebook."""
     notebook = parse_model(text)
     if notebook is None:
         message = (

@@ -1,4 +1,4 @@
-"""Notebooks that the contents manager keeps as texts somewhere: in a bucket, on a drive."""
+"""Notebooks that the contents manager stores as text anywhere: in a bucket, on a drive."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EXISTS = (
 
 
 class ContentsStorage:
-    """Notebooks as files of text, which the manager gives and takes byte for byte.
+    """Notebooks as text files that the manager reads and writes byte for byte.
 
     Parameters
     ----------
@@ -38,11 +38,11 @@ class ContentsStorage:
         self._locks = locks
 
     def lock(self, path: str) -> AbstractAsyncContextManager[None]:
-        """Keep this server's other writers away, the manager's own saves among them."""
+        """Lock a notebook against this server's other writers and the manager's own saves."""
         return self._get_file(path).lock()
 
     async def check(self, path: str) -> None:
-        """Refuse what cannot be read, as far as that shows without reading it."""
+        """Raise if a notebook cannot be read, as far as that is known without reading it."""
         file = self._get_file(path)
         await file.check_visible()
         await file.check()
@@ -54,15 +54,15 @@ class ContentsStorage:
         return await file.read()
 
     async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> WriteResult:
-        """Save the spliced text, if the manager still gives what was read."""
+        """Save the spliced text, if the manager still returns what was read."""
         return await self._get_file(path).save(apply_splices(base.text, splices), base)
 
     async def ensure_absent(self, path: str) -> None:
-        """See whether there is nothing of that name, in a folder that there is."""
+        """Raise if the path exists, or its directory does not."""
         await ensure_absent(self._get_file(path))
 
     async def create(self, path: str, text: bytes) -> WriteResult:
-        """Save a notebook where there was nothing."""
+        """Save a new notebook."""
         file = self._get_file(path)
         await ensure_absent(file)
         try:
@@ -70,9 +70,9 @@ class ContentsStorage:
         except StaleContent:
             raise NotebookExists(_EXISTS) from None
 
-    async def notify_saved(self, path: str, written: WriteResult) -> list[str]:
-        """Emit the ``save`` event if the manager's save has not; it has run the hooks."""
-        emit_save(self._manager, path, written)
+    async def notify_saved(self, path: str, result: WriteResult) -> list[str]:
+        """Emit the ``save`` event unless the manager's save has; the manager has run the hooks."""
+        emit_save(self._manager, path, result)
         return []
 
     def _get_file(self, path: str) -> ContentsFile:
@@ -81,7 +81,7 @@ class ContentsStorage:
 
 
 async def ensure_absent(file: ContentsFile) -> None:
-    """Refuse to create a notebook where there is something.
+    """Raise if a path exists.
 
     Raises
     ------

@@ -1,7 +1,8 @@
-"""One file: replaced whole, or made.
+"""Replace or create one file atomically.
 
-A file is never written in place. What is to stand there is written beside it, made durable, and
-renamed over it, so that a reader sees the old or the new bytes and a crash leaves one of them.
+A file is never written in place. The new bytes are written to a temporary file next to it, made
+durable, and renamed over it: a reader sees the old or the new bytes, and a crash leaves one of
+them.
 """
 
 from __future__ import annotations
@@ -35,39 +36,41 @@ from jupyter_nbedit.storage.files.temp_files import TEMPORARY, lock_temp
 from jupyter_nbedit.storage.os_errors import map_os_errors
 
 # FAT and some network file systems have no hard links.
-_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+_NO_LINK_ERRNOS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
-#: Calls its first argument, which puts the new file in the place of the old one; it is told what
-#: the two are, may see to it that others take the one for the other, and gives warnings.
+#: Calls its first argument, which performs the swap; the others are the status of the old and of
+#: the new file. It may do more before and after, and returns warnings.
 SwapHook = Callable[[Callable[[], None], os.stat_result, os.stat_result], list[str]]
 
 
-def swap_directly(put: Callable[[], None], _old: os.stat_result, _new: os.stat_result) -> list[str]:
-    """Exchange the files and tell nobody."""
-    put()
+def swap_directly(
+    swap: Callable[[], None], _old_status: os.stat_result, _new_status: os.stat_result
+) -> list[str]:
+    """Perform the swap and nothing else."""
+    swap()
     return []
 
 
 def atomic_replace(
-    real: str, base: Content, splices: Sequence[Splice], exchange: SwapHook = swap_directly
+    real: str, base: Content, splices: Sequence[Splice], swap_hook: SwapHook = swap_directly
 ) -> WriteResult:
-    """Put the spliced bytes in the file's place, durably, if it still is what was read.
+    """Replace a file by its spliced bytes, durably, if it still is what was read.
 
     Parameters
     ----------
     real
-        The file's path without links; one that has come to stand on it leads nowhere.
+        The file's path without links; a link that has replaced it since is not followed.
     base
-        What was read.
+        The content that was read.
     splices
-        What changes in it.
-    exchange
-        Does the last step.
+        The changes.
+    swap_hook
+        Performs the swap.
 
     Raises
     ------
     StaleContent
-        If the file is not what was read any more.
+        If the file is no longer what was read.
     NotebookNotFound, NotAPlainFile, Forbidden, NoSpace, StorageFailure
         Nothing was written.
     """
@@ -78,74 +81,87 @@ def atomic_replace(
     path, name = os.path.split(real)
     with map_os_errors(), open_directory(path) as folder:
         _check_replaceable(folder, name, snapshot)
-        with _open_original(folder, name, snapshot) as old, _reserve_temp_name(folder) as temporary:
-            # What the old file lets others read is not theirs before it has its mode.
+        with (
+            _open_original(folder, name, snapshot) as original,
+            _reserve_temp_name(folder) as temporary,
+        ):
+            # No other user may read the new file before it has the mode of the old one.
             with (
-                _create_temp(folder, temporary, 0o600) as made,
-                write_spliced(base.data, splices, made) as hashing,
+                _create_temp(folder, temporary, 0o600) as new_file,
+                write_spliced(base.data, splices, new_file) as hash_future,
             ):
-                if old is not None:  # pragma: no branch -- it is None on Windows only
-                    copy_attributes(old, made, snapshot.stat)
-                status = advance_mtime(folder, temporary, made, snapshot.stat)
-                by_stamp = are_timestamps_reliable(base, snapshot, made)
+                if original is not None:  # pragma: no branch -- it is None on Windows only
+                    copy_attributes(original, new_file, snapshot.stat)
+                status = advance_mtime(folder, temporary, new_file, snapshot.stat)
+                are_times_reliable = are_timestamps_reliable(base, snapshot, new_file)
                 announce_disk_wait()
-                os.fsync(made)
+                os.fsync(new_file)
 
-            def unchanged() -> bool:
-                is_same = is_unmodified(folder, name, snapshot)
-                return is_same and (by_stamp or has_same_content(folder, name, base))
+            def is_unchanged() -> bool:
+                has_same_status = is_unmodified(folder, name, snapshot)
+                return has_same_status and (
+                    are_times_reliable or has_same_content(folder, name, base)
+                )
 
-            marks = hashing.result()
-            swap = FileExchange(folder, (temporary, name), old, (snapshot.stat, status), unchanged)
-            # Here, for the exchange may be made on the loop's thread.
-            swap.wait_for_writers()
-            warnings = exchange(swap.commit, snapshot.stat, status)
+            resumable_hash = hash_future.result()
+            exchange = FileExchange(
+                folder, (temporary, name), original, (snapshot.stat, status), is_unchanged
+            )
+            # Not in the hook, which may run on the event loop's thread.
+            exchange.wait_for_writers()
+            warnings = swap_hook(exchange.commit, snapshot.stat, status)
             with suppress(OSError):
-                # If it cannot go now, it is swept up later.
+                # If this fails, a later sweep removes it.
                 folder.unlink(temporary)
-            now = _read_final_status(folder, name, status)
+            final_status = _read_final_status(folder, name, status)
         warnings.extend(_sync_directory(folder))
-    when = get_last_modified(status)
-    return WriteResult(marks.hexdigest, when, warnings, guard=swap.guard, status=now, marks=marks)
+    last_modified = get_last_modified(status)
+    return WriteResult(
+        resumable_hash.hexdigest,
+        last_modified,
+        warnings,
+        guard=exchange.guard,
+        status=final_status,
+        resumable_hash=resumable_hash,
+    )
 
 
 def atomic_create(path: str, text: bytes) -> WriteResult:
-    """Write a file that was not there, durably, with the mode that new files get.
+    """Create a file, durably, with the mode of new files.
 
     Parameters
     ----------
     path
-        Where, in a folder by its path without links; even a link that leads nowhere counts as
-        something.
+        Its path, in a directory without links; even a link without target counts as existing.
     text
         Its bytes.
 
     Raises
     ------
     NotebookExists
-        If there is something.
+        If the path exists.
     NotebookNotFound, Forbidden, NoSpace, StorageFailure
         Nothing was written.
     """
     path, name = os.path.split(path)
     with map_os_errors(), open_directory(path) as folder:
-        # A refusal that can be known before leaves not even a trace of a temporary file.
+        # Errors that are known in advance must not even leave a temporary file.
         _ensure_absent(folder, name)
         try:
             with _reserve_temp_name(folder) as temporary:
-                with _create_temp(folder, temporary, 0o666) as made:
-                    write_all(made, text)
-                    os.fsync(made)
-                    written = os.fstat(made)
-                _place_new(folder, temporary, name)
+                with _create_temp(folder, temporary, 0o666) as new_file:
+                    write_all(new_file, text)
+                    os.fsync(new_file)
+                    status = os.fstat(new_file)
+                _rename_to_new_name(folder, temporary, name)
         except FileExistsError:
             raise _build_exists_error() from None
         warnings = _sync_directory(folder)
-    return WriteResult(compute_hash(text).hexdigest, get_last_modified(written), warnings)
+    return WriteResult(compute_hash(text).hexdigest, get_last_modified(status), warnings)
 
 
 def ensure_absent(path: str) -> None:
-    """Raise what `create` would raise, as far as that can be known before.
+    """Raise what `atomic_create` would raise, as far as that is known in advance.
 
     Raises
     ------
@@ -181,7 +197,7 @@ def _check_replaceable(folder: OpenDirectory, name: str, snapshot: Snapshot) -> 
             "them, so it is left alone; make a copy with a single name first."
         )
         raise NotAPlainFile(message, links=links)
-    # What is there instead may be a link by now, and what it leads to is nobody's business here.
+    # The path may be a link now, whose target must not be touched.
     if not snapshot.matches(folder.get_status(name)):
         raise StaleContent
     if not folder.may_write(name):
@@ -190,44 +206,44 @@ def _check_replaceable(folder: OpenDirectory, name: str, snapshot: Snapshot) -> 
 
 
 def _read_final_status(
-    folder: OpenDirectory, name: str, made: os.stat_result
+    folder: OpenDirectory, name: str, status: os.stat_result
 ) -> os.stat_result | None:
     """Return the status of the new file under its name; None if it was written since."""
     try:
-        now = folder.get_status(name)
+        current = folder.get_status(name)
     except OSError:
         return None
-    is_same = (now.st_ino, now.st_mtime_ns) == (made.st_ino, made.st_mtime_ns)
-    return now if is_same else None
+    is_unchanged = (current.st_ino, current.st_mtime_ns) == (status.st_ino, status.st_mtime_ns)
+    return current if is_unchanged else None
 
 
 @contextmanager
 def _open_original(folder: OpenDirectory, name: str, snapshot: Snapshot) -> Iterator[int | None]:
-    """Open the file that was read, where the system lets open files be replaced."""
+    """Open the file that was read, where the system allows open files to be replaced."""
     if os.name == "nt":
         yield None
         return
-    old = folder.open(name, os.O_RDONLY | os.O_NONBLOCK)
+    original = folder.open(name, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        if not snapshot.matches(os.fstat(old)):
+        if not snapshot.matches(os.fstat(original)):
             raise StaleContent
-        yield old
+        yield original
     finally:
         with suppress(OSError):
-            # Nothing was written by it, and the new file may be in its place already.
-            os.close(old)
+            # Nothing was written through it, and the new file may be in its place already.
+            os.close(original)
 
 
 @contextmanager
 def _reserve_temp_name(folder: OpenDirectory) -> Iterator[str]:
-    """Return a name for a temporary file; a failure leaves nothing under it."""
+    """Yield a name for a temporary file; after an error, no file has that name."""
     temporary = TEMPORARY.format(secrets.token_hex(8))
     try:
         yield temporary
     except BaseException as error:
-        # Where nobody knows what has which name, it may be what another program wrote.
-        known = not isinstance(error, StorageFailure) or error.details["applied"] is not None
-        if known:
+        # If it is unknown which file has which name, it may be another program's.
+        is_removable = not isinstance(error, StorageFailure) or error.details["applied"] is not None
+        if is_removable:
             with suppress(OSError):
                 folder.unlink(temporary)
         raise
@@ -243,7 +259,7 @@ def _create_temp(folder: OpenDirectory, temporary: str, mode: int) -> Iterator[i
         os.close(descriptor)
 
 
-def _place_new(folder: OpenDirectory, temporary: str, name: str) -> None:
+def _rename_to_new_name(folder: OpenDirectory, temporary: str, name: str) -> None:
     try:
         folder.rename(temporary, name)
     except OSError as error:
@@ -252,21 +268,21 @@ def _place_new(folder: OpenDirectory, temporary: str, name: str) -> None:
     else:
         return
     try:
-        # Nor does a link ever replace anything.
+        # A hard link never replaces a file either.
         folder.link(temporary, name)
     except OSError as error:
-        if error.errno not in _NO_LINKS:
+        if error.errno not in _NO_LINK_ERRNOS:
             raise
         os.close(folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
         folder.replace(temporary, name)
     else:
         with suppress(OSError):
-            # The notebook is there; if this cannot go now, it is swept up later.
+            # The notebook exists; if this fails, a later sweep removes it.
             folder.unlink(temporary)
 
 
 def _sync_directory(folder: OpenDirectory) -> list[str]:
-    """Make a new name durable; gives warnings, for the file itself is written."""
+    """Make a new name durable; failures are warnings, because the file itself is written."""
     announce_disk_wait()
     try:
         folder.sync()
@@ -279,15 +295,15 @@ def _sync_directory(folder: OpenDirectory) -> list[str]:
     return []
 
 
-# Up to here, another thread costs more than the hashing.
+# Up to this size, a thread costs more than hashing.
 _SMALL_BYTES = 250_000
-# As much is brought to the disk at a time.
+# The system is asked to write back so many bytes at a time.
 _FLUSHED_BYTES = 8 * CHUNK_BYTES
 
 
 @contextmanager
 def write_spliced(
-    base: Buffer, splices: Sequence[Splice], made: int
+    base: Buffer, splices: Sequence[Splice], new_file: int
 ) -> Iterator[Future[ResumableSha256]]:
     """Write a spliced text to a new file.
 
@@ -296,82 +312,82 @@ def write_spliced(
     base
         The text.
     splices
-        What changes in it.
-    made
-        The file, open for writing, and empty.
+        The changes.
+    new_file
+        The descriptor of the empty file, open for writing.
 
     Yields
     ------
-    The hash of what is written then; it may take until the context is left.
+    The future hash of the written bytes; it is done when the context is left.
 
     Raises
     ------
     ChangedDuringRead
-        If what is read of the text is no longer what was read before.
+        If the text is no longer what was read before.
     OSError
     """
     if isinstance(base, LazyFileBytes):
         with ThreadPoolExecutor(1) as pool:
             digest = pool.submit(_hash_spliced, base, splices)
-            _copy(base, splices, made)
+            _copy(base, splices, new_file)
             yield digest
         return
     text = apply_splices(base, splices)
     if len(text) > _SMALL_BYTES:
         with ThreadPoolExecutor(1) as pool:
             digest = pool.submit(compute_hash, text)
-            write_all(made, text)
+            write_all(new_file, text)
             yield digest
         return
-    write_all(made, text)
+    write_all(new_file, text)
     digest = Future()
     digest.set_result(compute_hash(text))
     yield digest
 
 
 def compute_hash(text: bytes) -> ResumableSha256:
-    """Return the hash of bytes."""
-    marks = ResumableSha256()
-    marks.update(text)
-    return marks
+    """Return the resumable hash of bytes."""
+    resumable_hash = ResumableSha256()
+    resumable_hash.update(text)
+    return resumable_hash
 
 
 def write_all(descriptor: int, text: bytes | memoryview) -> None:
-    """Write every byte; the system may take fewer than it is given."""
+    """Write every byte; one system call may write fewer."""
     pending = memoryview(text)
     while pending:
         pending = pending[os.write(descriptor, pending) :]
 
 
-def _copy(base: LazyFileBytes, splices: Sequence[Splice], made: int) -> None:
-    grown = sum(len(text) - (stop - start) for start, stop, text in splices)
-    linux.preallocate(made, len(base) + grown)
-    written = flushed = 0
+def _copy(base: LazyFileBytes, splices: Sequence[Splice], new_file: int) -> None:
+    growth = sum(len(text) - (stop - start) for start, stop, text in splices)
+    linux.preallocate(new_file, len(base) + growth)
+    written_bytes = flushed_bytes = 0
     for piece in _iterate_spliced(base, splices, 0):
-        write_all(made, piece)
-        written += len(piece)
-        if written - flushed >= _FLUSHED_BYTES:
-            linux.start_writeback(made, flushed, written - flushed)
-            flushed = written
+        write_all(new_file, piece)
+        written_bytes += len(piece)
+        if written_bytes - flushed_bytes >= _FLUSHED_BYTES:
+            linux.start_writeback(new_file, flushed_bytes, written_bytes - flushed_bytes)
+            flushed_bytes = written_bytes
 
 
 def _hash_spliced(base: LazyFileBytes, splices: Sequence[Splice]) -> ResumableSha256:
-    marks = base.hash_beginning(splices[0].start if splices else len(base))
-    for piece in _iterate_spliced(base, splices, marks.size):
-        marks.update(piece)
-    return marks
+    resumable_hash = base.hash_beginning(splices[0].start if splices else len(base))
+    for piece in _iterate_spliced(base, splices, resumable_hash.size):
+        resumable_hash.update(piece)
+    return resumable_hash
 
 
 def _iterate_spliced(
     base: LazyFileBytes, splices: Sequence[Splice], start: int
 ) -> Iterator[memoryview]:
-    """Go through a spliced text from an offset before the first splice; each piece is used once."""
-    room = memoryview(bytearray(CHUNK_BYTES))
-    for run in iterate_segments(len(base), splices):
-        if isinstance(run, bytes):
-            yield memoryview(run)
+    """Yield a spliced text from an offset before the first splice; parts share one buffer."""
+    buffer = memoryview(bytearray(CHUNK_BYTES))
+    for segment in iterate_segments(len(base), splices):
+        if isinstance(segment, bytes):
+            yield memoryview(segment)
             continue
-        for at in range(max(run[0], start), run[1], CHUNK_BYTES):
-            piece = room[: min(CHUNK_BYTES, run[1] - at)]
-            base.read_into(at, piece)
+        for position in range(max(segment[0], start), segment[1], CHUNK_BYTES):
+            piece = buffer[: min(CHUNK_BYTES, segment[1] - position)]
+            base.read_into(position, piece)
             yield piece

@@ -1,8 +1,7 @@
-"""An open folder, in which a name means the same however often its path is given to others.
+"""An open directory, in which names stay valid when links on its path change.
 
-Who checks a path and then uses it may by then be led elsewhere, by a link that somebody has put in
-the place of a folder. So a folder is opened once, no link on its path being followed, and all that
-is done in it is done to what was opened.
+Between checking a path and using it, a directory on the path may be replaced by a link. Therefore a
+directory is opened once, without following links, and all operations apply to the open directory.
 """
 
 from __future__ import annotations
@@ -18,25 +17,25 @@ _CALLS = {os.access, os.link, os.open, os.rename, os.stat, os.unlink}
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _CLOSED_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
-# A folder on the way need not be readable, only to be passed through.
-_PASSING = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
+# Directories on the path need not be readable.
+_PATH_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
 
 
 @contextmanager
 def open_directory(real: str) -> Iterator[OpenDirectory]:
-    """Open a folder.
+    """Open a directory.
 
     Parameters
     ----------
     real
-        Its absolute path without links; a link that has come to stand on it is an error.
+        Its absolute path without links; a link that has replaced a part of it is an error.
 
     Raises
     ------
     OSError
     """
     if not os.supports_dir_fd >= _CALLS:
-        # Windows opens no folders, and only its administrators make links.
+        # Windows cannot open directories, and only administrators create links there.
         yield OpenDirectory(real, None)
         return
     descriptor = _open(real)
@@ -48,36 +47,36 @@ def open_directory(real: str) -> Iterator[OpenDirectory]:
 
 def _open(real: str) -> int:
     try:
-        return linux.open_no_symlinks(real, _PASSING | _CLOSED_ON_EXEC)
+        return linux.open_no_symlinks(real, _PATH_FLAGS | _CLOSED_ON_EXEC)
     except OSError as error:
-        # One path given to the system is short, and a folder may nest as deep as it likes.
+        # The length of a path in one system call is limited, the depth of directories is not.
         if error.errno not in linux.UNSUPPORTED_ERRNOS | {errno.ENAMETOOLONG}:
             raise
-    descriptor = os.open(os.sep, _PASSING | _CLOSED_ON_EXEC)
+    descriptor = os.open(os.sep, _PATH_FLAGS | _CLOSED_ON_EXEC)
     for name in filter(None, real.split(os.sep)):
         outer = descriptor
         try:
-            descriptor = os.open(name, _PASSING | _CLOSED_ON_EXEC, dir_fd=outer)
+            descriptor = os.open(name, _PATH_FLAGS | _CLOSED_ON_EXEC, dir_fd=outer)
         finally:
             _close(outer)
     return descriptor
 
 
 def _close(descriptor: int) -> None:
-    # Nothing was written by it, and what was done in the folder is done, whatever is said now.
+    # Nothing was written through it, so a failure changes nothing.
     with suppress(OSError):
         os.close(descriptor)
 
 
 class OpenDirectory:
-    """What is done to the files of an open folder; a link among them is never followed.
+    """Operations on the files of an open directory; links among them are never followed.
 
     Parameters
     ----------
     path
-        Where it was when it was opened.
+        Its path when it was opened.
     descriptor
-        The open folder, kept open by who has opened it; None where the system has no such thing.
+        The open directory, closed by the caller; None where the system has no such descriptors.
     """
 
     def __init__(self, path: str, descriptor: int | None) -> None:
@@ -85,11 +84,11 @@ class OpenDirectory:
         self.descriptor = descriptor
 
     def get_path(self, name: str) -> str:
-        """Return what the system's calls want for a name: itself, or a path without descriptors."""
+        """Return a name as system calls need it: itself, or a path if there is no descriptor."""
         return os.path.join(self._path, name) if self.descriptor is None else name
 
     def list_names(self) -> list[str]:
-        """List the folder."""
+        """Return the names in the directory."""
         if self.descriptor is None:
             return os.listdir(self._path)
         descriptor = os.open(os.curdir, os.O_RDONLY | _CLOSED_ON_EXEC, dir_fd=self.descriptor)
@@ -103,67 +102,69 @@ class OpenDirectory:
         return os.stat(self.get_path(name), dir_fd=self.descriptor, follow_symlinks=False)
 
     def open(self, name: str, flags: int, mode: int = 0o600) -> int:
-        """Open a file, or make it."""
+        """Open a file, or create it."""
         flags |= _NO_LINK | _CLOSED_ON_EXEC | _BINARY
         return os.open(self.get_path(name), flags, mode, dir_fd=self.descriptor)
 
     def may_write(self, name: str = os.curdir) -> bool:
-        """Return whether this process may write a file, or new files in the folder itself."""
+        """Return whether this process may write a file, or create files in the directory itself."""
         mode = os.W_OK | os.X_OK if name == os.curdir else os.W_OK
         return os.access(self.get_path(name), mode, dir_fd=self.descriptor)
 
     def set_times(self, name: str, descriptor: int, times: tuple[int, int]) -> None:
-        """Set when an open file was read and written, in nanoseconds."""
+        """Set the access and modification times of an open file, in nanoseconds."""
         os.utime(descriptor if os.utime in os.supports_fd else self.get_path(name), ns=times)
 
     def replace(self, source: str, target: str) -> None:
-        """Rename a file, and replace what has that name."""
-        here = self.descriptor
-        os.replace(self.get_path(source), self.get_path(target), src_dir_fd=here, dst_dir_fd=here)
+        """Rename a file over another one."""
+        folder = self.descriptor
+        os.replace(
+            self.get_path(source), self.get_path(target), src_dir_fd=folder, dst_dir_fd=folder
+        )
 
     def rename(self, source: str, target: str) -> None:
-        """Rename a file to a name that nothing has.
+        """Rename a file to a name that does not exist.
 
         Raises
         ------
         OSError
-            One of `linux.REFUSED` if that is not to be had here.
+            One of `linux.UNSUPPORTED_ERRNOS` if the system cannot do that.
         """
         if self.descriptor is None:
             raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
         linux.rename(self.descriptor, source, target)
 
     def exchange(self, one: str, other: str) -> None:
-        """Let each of two names stand for what the other stood for, at once.
+        """Exchange two names atomically.
 
         Raises
         ------
         OSError
-            One of `linux.REFUSED` if that is not to be had here.
+            One of `linux.UNSUPPORTED_ERRNOS` if the system cannot do that.
         """
         if self.descriptor is None:
             raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
         linux.exchange(self.descriptor, one, other)
 
     def link(self, source: str, target: str) -> None:
-        """Link a file under a second name that nothing has."""
-        here = self.descriptor
+        """Create a hard link with a name that does not exist."""
+        folder = self.descriptor
         os.link(
             self.get_path(source),
             self.get_path(target),
-            src_dir_fd=here,
-            dst_dir_fd=here,
-            follow_symlinks=here is None,
+            src_dir_fd=folder,
+            dst_dir_fd=folder,
+            follow_symlinks=folder is None,
         )
 
     def unlink(self, name: str) -> None:
-        """Take a name from a file."""
+        """Remove a name."""
         os.unlink(self.get_path(name), dir_fd=self.descriptor)
 
     def sync(self) -> None:
         """Make the names durable."""
         if self.descriptor is None:
-            # Windows has no way to flush a folder; its rename is a transaction of the file system.
+            # Windows cannot flush a directory; its rename is a transaction of the file system.
             return
         descriptor = os.open(os.curdir, os.O_RDONLY | _CLOSED_ON_EXEC, dir_fd=self.descriptor)
         try:

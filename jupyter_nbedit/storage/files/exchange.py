@@ -1,14 +1,14 @@
-"""A new file in the place of the one that was read, and of no other.
+"""Replace a file by another, only if it still is the one that was read.
 
-Between a last look at a file and a rename over it, other programs can write, and what they wrote
-would be gone without a word. So the two files exchange their names instead, which loses nothing,
-and what has come away is looked at: is it not what was read, they are exchanged back.
+Between a last check of a file and a rename over it, other programs can write, and their data would
+be lost. Therefore the two files exchange their names, which loses nothing. Then the replaced file
+is checked: if it is not what was read, the names are exchanged back.
 
-That catches who puts another file in the place of this one. Who writes into it shows in its times
-until it is exchanged, and is kept from opening it from before the last look until after the
-exchange, by a read lease (see fcntl(2)): the system lets no other program open it for writing until
-the lease is given back, and tells whether one waits for that. Then the files are exchanged back,
-too, before it is let in.
+This detects programs that replace the file. A program that writes into it changes its times before
+the exchange; from the last check until after the exchange, a read lease (see fcntl(2)) keeps it
+from opening the file: no other program can open it for writing until the lease is released, and the
+holder can see whether one is waiting. In that case, too, the names are exchanged back before the
+program continues.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from jupyter_nbedit.storage.files.linux import CAN_EXCHANGE, UNSUPPORTED_ERRNOS
 if sys.platform == "linux":
     import fcntl
 
-# Who writes a file in place has it open for moments; some programs never close what they opened.
+# Programs that write in place have the file open for moments; some never close it.
 _PATIENCE_SECONDS = 0.5
 _POLL_SECONDS = 0.005
-_DEAF = {signal.SIG_DFL, signal.SIG_IGN}
+_NO_HANDLERS = {signal.SIG_DFL, signal.SIG_IGN}
 
-#: Those that there are on this system, the best first; not every file allows each of them.
+#: The guards of this system, the best first; not every file allows each of them.
 GUARDS: tuple[Guard, ...] = ("lease", "exchange", "compare") if CAN_EXCHANGE else ("compare",)
 
 
@@ -44,66 +44,66 @@ class FileExchange:
     Parameters
     ----------
     folder
-        Where the two are.
+        The directory of both.
     names
-        The temporary name, which the new file has, and the one that the old file has.
-    old
-        The old file, open for reading; None where the system locks open files.
+        The temporary name of the new file, and the name of the old one.
+    original
+        The descriptor of the old file, open for reading; None where the system locks open files.
     statuses
-        What the ``stat`` of the old and of the new file said.
+        The ``stat`` of the old and of the new file.
     is_unchanged
-        Tells whether what has the name still is what was read.
+        Returns whether the file with the name still is what was read.
     """
 
     def __init__(
         self,
         folder: OpenDirectory,
         names: tuple[str, str],
-        old: int | None,
+        original: int | None,
         statuses: tuple[os.stat_result, os.stat_result],
         is_unchanged: Callable[[], bool],
     ) -> None:
         self.folder = folder
         self._temporary, self._name = names
-        self._old = old
-        self._old_status, self._made_status = statuses
+        self._original = original
+        self._original_status, self._new_status = statuses
         self._is_unchanged = is_unchanged
-        self._was_free = False
+        self._had_no_writers = False
         self.guard: Guard = "compare"
 
     def wait_for_writers(self) -> None:
-        """Wait until nobody has the old file open for writing, but not for long.
+        """Wait, for a short time, until no program has the old file open for writing.
 
-        What they write into it when it has been replaced is lost. To be called before `put`, which
-        may be done where nobody can wait.
+        What it writes after the file was replaced is lost. Call this before `commit`, which may run
+        on a thread that must not wait.
         """
         deadline = time.monotonic() + _PATIENCE_SECONDS
-        while self._old is not None and time.monotonic() < deadline:
+        while self._original is not None and time.monotonic() < deadline:
             try:
-                _ask_for_lease(self._old)
+                _ask_for_lease(self._original)
             except BlockingIOError:
                 time.sleep(_POLL_SECONDS)
             except OSError:
-                # There is no lease to be had.
+                # Leases are not supported here.
                 return
             else:
-                _release_lease(self._old)
-                self._was_free = True
+                _release_lease(self._original)
+                self._had_no_writers = True
                 return
 
     def commit(self) -> None:
-        """Exchange the two; the old file has the temporary name then, if it has one at all.
+        """Exchange the two files; then the old file has the temporary name, if it still has a name.
 
         Raises
         ------
         StaleContent
-            If the old file is not what was read, or somebody writes it now: all is as it was.
+            If the old file is not what was read, or is being written now; nothing has changed.
         OSError
-            All is as it was, too.
+            Nothing has changed.
         StorageFailure
-            The system failed in the middle of it, and it is not known what has which name.
+            The system failed in between, and it is unknown which file has which name.
         """
-        with _take_lease(self._old, was_free=self._was_free) as lease:
+        with _take_lease(self._original, had_no_writers=self._had_no_writers) as lease:
             if not self._is_unchanged():
                 raise StaleContent
             try:
@@ -124,27 +124,27 @@ class FileExchange:
         self.guard = "exchange" if lease is None else "lease"
 
     def _is_replaced_original(self) -> bool:
-        """Return whether it is the old file that has come away, and untouched."""
-        now, old = self._get_replaced_status(), self._old_status
-        # An exchange of names changes the change time.
-        return (now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns) == (
-            old.st_dev,
-            old.st_ino,
-            old.st_size,
-            old.st_mtime_ns,
+        """Return whether the replaced file is the old file, unmodified."""
+        replaced, original = self._get_replaced_status(), self._original_status
+        # The exchange itself changes the change time.
+        return (replaced.st_dev, replaced.st_ino, replaced.st_size, replaced.st_mtime_ns) == (
+            original.st_dev,
+            original.st_ino,
+            original.st_size,
+            original.st_mtime_ns,
         )
 
     def _roll_back(self) -> None:
-        """Exchange back, until what is newest of what others wrote has the name."""
+        """Exchange back, until the newest file of other programs has the name."""
         try:
-            expected = self._made_status.st_ino
+            expected_inode = self._new_status.st_ino
             while True:
-                theirs = self._get_replaced_status().st_ino
+                replaced_inode = self._get_replaced_status().st_ino
                 self.folder.exchange(self._temporary, self._name)
-                if self._get_replaced_status().st_ino == expected:
+                if self._get_replaced_status().st_ino == expected_inode:
                     return
-                # Meanwhile somebody has put another file there.
-                expected = theirs
+                # Meanwhile another file was put there.
+                expected_inode = replaced_inode
         except OSError as error:
             message = (
                 f"The operating system failed ({os.strerror(error.errno or 0)}) while another "
@@ -158,18 +158,13 @@ class FileExchange:
 
 
 @contextmanager
-def _take_lease(descriptor: int | None, *, was_free: bool) -> Iterator[Callable[[], bool] | None]:
-    """Keep others from opening a file for writing.
+def _take_lease(
+    descriptor: int | None, *, had_no_writers: bool
+) -> Iterator[Callable[[], bool] | None]:
+    """Keep other programs from opening a file for writing.
 
-    Yields
-    ------
-    Tells whether nobody can have opened it, or be waiting for that; None if there is no lease to be
-    had.
-
-    Raises
-    ------
-    StaleContent
-        If somebody has it open for writing though it was free.
+    Yields a function that returns whether none has opened it or waits for it, or None without a
+    lease. Raises `StaleContent` if a program has it open for writing now, but had not before.
     """
     if sys.platform != "linux" or descriptor is None:  # pragma: no cover -- never on Linux
         yield None
@@ -177,8 +172,9 @@ def _take_lease(descriptor: int | None, *, was_free: bool) -> Iterator[Callable[
     try:
         _ask_for_lease(descriptor)
     except OSError as error:
-        # What they write into it is for who edits it next; what they have always open is not.
-        if was_free and error.errno == errno.EAGAIN:
+        # Data written after the check must not be lost; a program that always has the file open is
+        # accepted.
+        if had_no_writers and error.errno == errno.EAGAIN:
             raise StaleContent from error
         yield None
         return
@@ -189,18 +185,10 @@ def _take_lease(descriptor: int | None, *, was_free: bool) -> Iterator[Callable[
 
 
 def _ask_for_lease(descriptor: int) -> None:
-    """Take a lease.
-
-    Raises
-    ------
-    BlockingIOError
-        If somebody has the file open for writing.
-    OSError
-        If there is no lease to be had.
-    """
-    # Who waits makes the system send a signal; by default one that ends the process. This one is
-    # ignored unless somebody listens to it.
-    if sys.platform != "linux" or signal.getsignal(signal.SIGURG) not in _DEAF:
+    """Take a lease; raise `BlockingIOError` if a program has the file open for writing."""
+    # A waiting program makes the system send a signal, which by default ends this process. SIGURG
+    # is ignored unless a handler is set.
+    if sys.platform != "linux" or signal.getsignal(signal.SIGURG) not in _NO_HANDLERS:
         raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
     fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
     fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
@@ -209,5 +197,5 @@ def _ask_for_lease(descriptor: int) -> None:
 def _release_lease(descriptor: int) -> None:
     if sys.platform == "linux":
         with suppress(OSError):
-            # The system takes it back itself if it was held for long, as by a process that stood.
+            # The system revokes a lease that is held for too long, as by a stopped process.
             fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)

@@ -1,10 +1,10 @@
-"""File ids that go by inode, kept though the edited file is another one.
+"""Keep file ids that are based on inodes, although an edit creates a new inode.
 
-The `LocalFileIdManager` of jupyter_server_fileid knows a file by its inode, so that it finds what
-was moved behind its back, and takes a file that was replaced for a new one. None of its methods
-says otherwise: even its `save` looks for the new inode. To write in place instead, as the manager
-expects, would leave half a notebook after a crash. So its record is given the new inode in the
-moment in which the file gets it. Managers that go by path need nothing of the kind.
+The `LocalFileIdManager` of jupyter_server_fileid identifies a file by its inode, to find files that
+were moved by other programs; it takes a replaced file for a new one. None of its methods can change
+that: even its `save` looks up the new inode. Writing in place, as it expects, would leave half a
+notebook after a crash. Therefore its record gets the new inode at the moment of the swap. Managers
+that are based on paths need nothing of this.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ _MOVE = "UPDATE Files SET ino = ?, crtime = ?, mtime = ? WHERE ino = ?"
 
 
 def is_inode_based(manager: Any) -> bool:
-    """Return whether a manager of file ids, or None, is one that knows files by their inodes."""
+    """Return whether a manager of file ids identifies files by their inodes; False for None."""
     return isinstance(getattr(manager, "con", None), sqlite3.Connection) and callable(
         getattr(manager, "_parse_raw_stat", None)
     )
 
 
 class FileIdPreservingSwap:
-    """Exchanges a file for another under the same id, once; see `commit.Exchange`.
+    """Swaps two files and keeps the file id; a `SwapHook` for one use.
 
     Parameters
     ----------
     manager
         The manager of file ids.
     loop
-        The loop on whose thread it works; the exchange is made there, too, so that no request
-        comes between the file and its record.
+        The event loop on whose thread the manager works. The swap runs there, too, so that no
+        request sees the new file with the old record.
     """
 
     def __init__(self, manager: Any, loop: asyncio.AbstractEventLoop) -> None:
@@ -47,26 +47,26 @@ class FileIdPreservingSwap:
         self._loop = loop
 
     def __call__(
-        self, put: Callable[[], None], old: os.stat_result, new: os.stat_result
+        self, swap: Callable[[], None], old_status: os.stat_result, new_status: os.stat_result
     ) -> list[str]:
-        """Make the exchange; called on another thread than the loop's.
+        """Perform the swap; called on another thread than the loop's.
 
         Raises
         ------
         Busy
-            If the loop does not come to it, as one that ends never does.
+            If the loop does not run it in time, for example because it is stopping.
         """
-        # Not a coroutine: the loop may stop between the end of one and the moment its result is
-        # known, and this thread would wait for ever.
-        made: Future[list[str]] = Future()
+        # Not a coroutine: the loop may stop between its end and the delivery of its result, and
+        # this thread would wait forever.
+        warnings: Future[list[str]] = Future()
 
         def work() -> None:
-            if not made.set_running_or_notify_cancel():
+            if not warnings.set_running_or_notify_cancel():
                 return
             try:
-                made.set_result(self._exchange(put, old, new))
+                warnings.set_result(self._exchange(swap, old_status, new_status))
             except BaseException as error:  # noqa: BLE001 -- the thread that waits raises it
-                made.set_exception(error)
+                warnings.set_exception(error)
 
         message = "The server is too busy, or it stops. Nothing was written; try again."
         try:
@@ -74,22 +74,24 @@ class FileIdPreservingSwap:
         except RuntimeError:
             # The loop is closed.
             raise Busy(message) from None
-        if not wait([made], _PATIENCE_SECONDS).done and made.cancel():
+        if not wait([warnings], _PATIENCE_SECONDS).done and warnings.cancel():
             raise Busy(message)
-        # What has begun ends: it waits for nothing.
-        return made.result()
+        # Once started, it finishes: it does not wait for anything.
+        return warnings.result()
 
     def _exchange(
-        self, put: Callable[[], None], old: os.stat_result, new: os.stat_result
+        self, swap: Callable[[], None], old_status: os.stat_result, new_status: os.stat_result
     ) -> list[str]:
-        put()
+        swap()
         connection: sqlite3.Connection = self._manager.con
-        known = self._manager._parse_raw_stat(new)  # noqa: SLF001 -- so it will compare it
+        file_stat = self._manager._parse_raw_stat(new_status)  # noqa: SLF001 -- so it will compare it
         try:
             with connection:
-                # The record of a file that is no more, whose inode has been given out again.
-                connection.execute(_DELETE, (known.ino,))
-                connection.execute(_MOVE, (known.ino, known.crtime, known.mtime, old.st_ino))
+                # The record of a deleted file whose inode is in use again.
+                connection.execute(_DELETE, (file_stat.ino,))
+                connection.execute(
+                    _MOVE, (file_stat.ino, file_stat.crtime, file_stat.mtime, old_status.st_ino)
+                )
         except sqlite3.Error as error:
             warning = (
                 "The edit is in the file, but the server's file ids could not be told "

@@ -1,4 +1,4 @@
-"""A large file's bytes, read as they are wanted and only as long as they are what was opened."""
+"""The bytes of a large file, read when needed, as long as the file does not change."""
 
 from __future__ import annotations
 
@@ -15,86 +15,88 @@ from jupyter_nbedit.errors import ChangedDuringRead, NbEditError
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES
 from jupyter_nbedit.storage.os_errors import map_os_errors
 
-# Many small parts that stand together are read together.
+# Small parts are read in blocks.
 _BLOCK_BYTES = 1 << 16
-# How far apart the states of the hash are kept from which it goes on after an edit.
+# The distance of the states from which hashing can continue after an edit.
 _MARK_BYTES = 8 * CHUNK_BYTES
 
 
 class ResumableSha256:
-    """The sha256 of a text, and its states on the way, from which it goes on after an edit."""
+    """A sha256 with intermediate states, from which it can continue after an edit."""
 
     def __init__(self) -> None:
         self._offsets = [0]
         self._states = [hashlib.sha256()]
         self._digest = hashlib.sha256()
-        #: How many bytes are in it.
+        #: The number of hashed bytes.
         self.size = 0
 
     def update(self, part: memoryview | bytes) -> None:
-        """Add the bytes that follow."""
+        """Add the next bytes."""
         self._digest.update(part)
         self.size += len(part)
         if self.size - self._offsets[-1] >= _MARK_BYTES:
             self._offsets.append(self.size)
             self._states.append(self._digest.copy())
 
-    def cut(self, offset: int) -> ResumableSha256:
-        """Return those of the beginning, up to the last state that is known before an offset."""
-        at = self.size if offset >= self.size else self._offsets[self._find_last(offset)]
-        begun = ResumableSha256()
-        known = self._find_last(at) + 1
-        begun._offsets, begun._states = self._offsets[:known], self._states[:known]
-        begun._digest = (self._digest if at == self.size else self._states[known - 1]).copy()
-        begun.size = at
-        return begun
+    def copy_prefix(self, offset: int) -> ResumableSha256:
+        """Return the hash of a prefix, up to the last known state at or before an offset."""
+        size = self.size if offset >= self.size else self._offsets[self._find_last(offset)]
+        prefix = ResumableSha256()
+        state_count = self._find_last(size) + 1
+        prefix._offsets, prefix._states = self._offsets[:state_count], self._states[:state_count]
+        prefix._digest = (
+            self._digest if size == self.size else self._states[state_count - 1]
+        ).copy()
+        prefix.size = size
+        return prefix
 
     def _find_last(self, offset: int) -> int:
         return bisect_right(self._offsets, offset) - 1
 
     @property
     def hexdigest(self) -> str:
-        """The hash of all that was added, in hex."""
+        """The hash of all added bytes, in hex."""
         return self._digest.hexdigest()
 
 
 class LazyFileBytes:
     """The bytes of an open file.
 
-    May be used by several threads. Each reading raises `ChangedDuringRead` if the file is no longer
-    what was opened, for what is read then fits nothing that was read before.
+    It may be used by several threads. Each read raises `ChangedDuringRead` if the file is no longer
+    what was opened, because the new bytes would not match those that were read before.
 
     Parameters
     ----------
     descriptor
-        The file, open for reading; closed when the text is no longer in use.
+        The file, open for reading; closed when this object is no longer used.
     status
-        What its ``stat`` said when it was opened.
-    marks
+        Its ``stat`` when it was opened.
+    resumable_hash
         Its hash, if it is known.
     """
 
     def __init__(
-        self, descriptor: int, status: os.stat_result, marks: ResumableSha256 | None = None
+        self, descriptor: int, status: os.stat_result, resumable_hash: ResumableSha256 | None = None
     ) -> None:
         self.descriptor = descriptor
         self._size = status.st_size
-        self._stamp = get_stat_identity(status)
-        self._is_kept = False
+        self._identity = get_stat_identity(status)
+        self._is_pinned = False
         self._block: tuple[int, bytes] = (0, b"")
-        self._marks = ResumableSha256() if marks is None else marks
-        self._hashing = threading.Lock()
-        self._hurry = False
-        # At the end of the process the system closes it, and no thread can be started any more.
+        self._hash = ResumableSha256() if resumable_hash is None else resumable_hash
+        self._hash_lock = threading.Lock()
+        self._is_hash_requested = False
+        # At the end of the process the system closes the file, and no thread can be started.
         weakref.finalize(self, _close, descriptor).atexit = False
-        if marks is None:
-            # It leaves the interpreter to whoever looks for the cells meanwhile.
+        if resumable_hash is None:
+            # Hashing releases the interpreter lock while the cells are parsed.
             threading.Thread(
                 target=self._hash_in_background, name="nbedit-hash", daemon=True
             ).start()
 
     def __len__(self) -> int:
-        """Count the bytes."""
+        """Return the number of bytes."""
         return self._size
 
     @overload
@@ -106,8 +108,8 @@ class LazyFileBytes:
     def __getitem__(self, part: int | slice) -> int | bytes:
         """Read a byte, or a range of them."""
         if isinstance(part, int):
-            at = part + self._size if part < 0 else part
-            return self[at : at + 1][0]
+            index = part + self._size if part < 0 else part
+            return self[index : index + 1][0]
         start, stop, step = part.indices(self._size)
         if step != 1:
             message = "Only what stands together is read."
@@ -125,79 +127,79 @@ class LazyFileBytes:
 
     def _read(self, start: int, stop: int) -> bytes:
         with map_os_errors():
-            found = os.pread(self.descriptor, stop - start, start)
-        if len(found) < stop - start:
-            # One call reads no more than two gigabytes.
-            rest = bytearray(stop - start - len(found))
-            self.read_into(start + len(found), memoryview(rest))
-            return found + rest
+            data = os.pread(self.descriptor, stop - start, start)
+        if len(data) < stop - start:
+            # One system call reads at most two gigabytes.
+            remainder = bytearray(stop - start - len(data))
+            self.read_into(start + len(data), memoryview(remainder))
+            return data + remainder
         self._check()
-        return found
+        return data
 
-    def read_into(self, start: int, room: memoryview) -> None:
-        """Fill a buffer with what stands at an offset; there must be so much.
+    def read_into(self, start: int, buffer: memoryview) -> None:
+        """Fill a buffer from an offset; the file must have that many bytes.
 
         Raises
         ------
         ChangedDuringRead
             If the file is no longer what was opened.
         """
-        done = 0
-        while done < len(room):
+        filled = 0
+        while filled < len(buffer):
             with map_os_errors():
-                count = os.preadv(self.descriptor, [room[done:]], start + done)
+                count = os.preadv(self.descriptor, [buffer[filled:]], start + filled)
             if not count:
                 raise _build_changed_error()
-            done += count
+            filled += count
         self._check()
 
     def _check(self) -> None:
-        if self._is_kept:
+        if self._is_pinned:
             return
         with map_os_errors():
-            now = os.fstat(self.descriptor)
-        if get_stat_identity(now) != self._stamp:
+            status = os.fstat(self.descriptor)
+        if get_stat_identity(status) != self._identity:
             raise _build_changed_error()
 
     def pin(self) -> None:
-        """Take what is read from here on for what it is: the file has left its place."""
-        self._is_kept = True
+        """Stop checking for changes: the file has been replaced and is no longer written."""
+        self._is_pinned = True
 
     @property
-    def hash_all(self) -> ResumableSha256:
-        """The hash of all of it; waits until the file is read for it, once.
+    def full_hash(self) -> ResumableSha256:
+        """The hash of the whole file; computed once, which reads the file.
 
         Raises
         ------
         ChangedDuringRead
-            If it is no longer what was opened.
+            If the file is no longer what was opened.
         """
-        with self._hashing:
+        with self._hash_lock:
             self._continue_hash(lambda: True)
-            return self._marks
+            return self._hash
 
     def hash_beginning(self, offset: int) -> ResumableSha256:
-        """Return the hash of a beginning, as far as it is known by now, to go on from."""
-        self._hurry = True
-        with self._hashing:
-            return self._marks.cut(offset)
+        """Return the hash of the longest known prefix up to an offset."""
+        self._is_hash_requested = True
+        with self._hash_lock:
+            return self._hash.copy_prefix(offset)
 
     def _hash_in_background(self) -> None:
-        """Hash as long as nobody needs the hash of something else first."""
-        # Whoever needs the hash meets what is in the way again.
-        with self._hashing, suppress(NbEditError):
-            self._continue_hash(lambda: not self._hurry)
+        """Hash the file until another thread needs the hash."""
+        # A caller that needs the hash will get the same error.
+        with self._hash_lock, suppress(NbEditError):
+            self._continue_hash(lambda: not self._is_hash_requested)
 
-    def _continue_hash(self, go_on: Callable[[], bool]) -> None:
-        room = memoryview(bytearray(min(CHUNK_BYTES, self._size - self._marks.size)))
-        while self._marks.size < self._size and go_on():
-            part = room[: self._size - self._marks.size]
-            self.read_into(self._marks.size, part)
-            self._marks.update(part)
+    def _continue_hash(self, may_continue: Callable[[], bool]) -> None:
+        buffer = memoryview(bytearray(min(CHUNK_BYTES, self._size - self._hash.size)))
+        while self._hash.size < self._size and may_continue():
+            part = buffer[: self._size - self._hash.size]
+            self.read_into(self._hash.size, part)
+            self._hash.update(part)
 
 
 def get_stat_identity(status: os.stat_result) -> tuple[int, ...]:
-    """Return what changes about a file whenever it is written."""
+    """Return the fields of a file's status of which at least one changes with every write."""
     return (
         status.st_dev,
         status.st_ino,
@@ -216,8 +218,7 @@ def _build_changed_error() -> ChangedDuringRead:
 
 
 def _close(descriptor: int) -> None:
-    # If the file has no name any more, the system frees all its pages here, which takes as long as
-    # reading it.
+    # If the file has no name, the system frees its pages here, which takes as long as reading it.
     threading.Thread(target=_close_quietly, args=(descriptor,), name="nbedit-close").start()
 
 

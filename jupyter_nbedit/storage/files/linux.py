@@ -1,6 +1,6 @@
-"""What Linux can do to files and Python has no call for; elsewhere it cannot be done.
+"""System calls of Linux for which Python has no function; unsupported elsewhere.
 
-Each of these may be refused by a file system, or by a container that allows only certain calls.
+Each of them may be unsupported by a file system, or forbidden in a container.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import sys
 from collections.abc import Callable
 
 _LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
-_NOTHING_THERE = 1
-_EXCHANGE = 2
-_WRITE_BACK = 2
-_HERE = -100
+_RENAME_NOREPLACE = 1
+_RENAME_EXCHANGE = 2
+_SYNC_FILE_RANGE_WRITE = 2
+_AT_FDCWD = -100
 _OPENAT2 = 437
-_NO_SYMLINKS = 4
-#: What a call answers that is not to be had here.
+_RESOLVE_NO_SYMLINKS = 4
+#: The errors of calls that are unsupported here.
 UNSUPPORTED_ERRNOS = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM}
 
 
-def _call(name: str, *types: object) -> Callable[..., int] | None:
+def _bind(name: str, *types: object) -> Callable[..., int] | None:
     function = getattr(_LIBC, name, None)
     if function is None:
         return None
@@ -40,50 +40,50 @@ def _call(name: str, *types: object) -> Callable[..., int] | None:
 
 
 _INT, _NAME, _SIZE = ctypes.c_int, ctypes.c_char_p, ctypes.c_int64
-_renameat2 = _call("renameat2", _INT, _NAME, _INT, _NAME, ctypes.c_uint)
-_fallocate = _call("fallocate64", _INT, _INT, _SIZE, _SIZE)
-_sync_file_range = _call("sync_file_range", _INT, _SIZE, _SIZE, ctypes.c_uint)
-_openat2 = _call("syscall", ctypes.c_long, _INT, _NAME, _NAME, ctypes.c_size_t)
+_renameat2 = _bind("renameat2", _INT, _NAME, _INT, _NAME, ctypes.c_uint)
+_fallocate = _bind("fallocate64", _INT, _INT, _SIZE, _SIZE)
+_sync_file_range = _bind("sync_file_range", _INT, _SIZE, _SIZE, ctypes.c_uint)
+_openat2 = _bind("syscall", ctypes.c_long, _INT, _NAME, _NAME, ctypes.c_size_t)
 
-#: Whether two names can be exchanged, if the file system can do it.
+#: Whether two names can be exchanged, if the file system supports it.
 CAN_EXCHANGE = _renameat2 is not None
 
 
 def rename(folder: int, one: str, other: str) -> None:
-    """Rename an entry of an open folder to a name that nothing has.
+    """Rename an entry of an open directory to a name that does not exist.
 
     Raises
     ------
     OSError
-        One of `UNSUPPORTED_ERRNOS` if that is not to be had here.
+        One of `UNSUPPORTED_ERRNOS` if the system cannot do that.
     """
-    _rename(folder, one, other, _NOTHING_THERE)
+    _rename(folder, one, other, _RENAME_NOREPLACE)
 
 
 def exchange(folder: int, one: str, other: str) -> None:
-    """Let each of two names in an open folder stand for what the other stood for, at once.
+    """Exchange two names in an open directory atomically.
 
     Raises
     ------
     OSError
-        One of `UNSUPPORTED_ERRNOS` if that is not to be had here.
+        One of `UNSUPPORTED_ERRNOS` if the system cannot do that.
     """
-    _rename(folder, one, other, _EXCHANGE)
+    _rename(folder, one, other, _RENAME_EXCHANGE)
 
 
-def _rename(folder: int, one: str, other: str, how: int) -> None:
+def _rename(folder: int, one: str, other: str, flags: int) -> None:
     if _renameat2 is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-    _renameat2(folder, os.fsencode(one), folder, os.fsencode(other), how)
+    _renameat2(folder, os.fsencode(one), folder, os.fsencode(other), flags)
 
 
 def preallocate(descriptor: int, size: int) -> None:
-    """Set so many bytes of the disk aside for a new file, where the file system can.
+    """Reserve disk space for a new file, where the file system supports it.
 
     Raises
     ------
     OSError
-        If there is no room.
+        If there is not enough space.
     """
     if _fallocate is None:
         return
@@ -95,24 +95,24 @@ def preallocate(descriptor: int, size: int) -> None:
 
 
 def start_writeback(descriptor: int, start: int, size: int) -> None:
-    """Have the system begin to bring a range of a file to the disk, where it can be told to."""
+    """Start to write a range of a file to disk, where the system supports it."""
     if _sync_file_range is None:
         return
     try:
-        _sync_file_range(descriptor, start, size, _WRITE_BACK)
+        _sync_file_range(descriptor, start, size, _SYNC_FILE_RANGE_WRITE)
     except OSError as error:
-        # What the disk cannot take, `fsync` tells.
+        # `fsync` reports errors of the disk.
         if error.errno not in UNSUPPORTED_ERRNOS | {errno.EIO, errno.ENOSPC, errno.ESPIPE}:
             raise
 
 
 def open_no_symlinks(path: str, flags: int) -> int:
-    """Open a path none of whose parts is a link.
+    """Open a path, refusing symbolic links in any of its parts.
 
     Raises
     ------
     OSError
-        One of `UNSUPPORTED_ERRNOS` if that is not to be had here; also what `os.open` raises.
+        One of `UNSUPPORTED_ERRNOS` if the system cannot do that; else as `os.open`.
     ValueError
         As `os.open` for what cannot be a path.
     """
@@ -121,5 +121,5 @@ def open_no_symlinks(path: str, flags: int) -> int:
     if "\0" in path:
         message = "embedded null byte"
         raise ValueError(message)
-    how = struct.pack("=QQQ", flags, 0, _NO_SYMLINKS)
-    return _openat2(_OPENAT2, _HERE, os.fsencode(path), how, len(how))
+    open_how = struct.pack("=QQQ", flags, 0, _RESOLVE_NO_SYMLINKS)
+    return _openat2(_OPENAT2, _AT_FDCWD, os.fsencode(path), open_how, len(open_how))

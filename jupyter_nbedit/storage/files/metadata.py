@@ -1,4 +1,4 @@
-"""What a file has besides its bytes, kept when another takes its place."""
+"""Copy the mode, owner, extended attributes and times of a file to its replacement."""
 
 from __future__ import annotations
 
@@ -12,58 +12,58 @@ from contextlib import contextmanager
 from jupyter_nbedit.errors import NotAPlainFile
 from jupyter_nbedit.storage.files.directory import OpenDirectory
 
-# By how much a time must be later to be another one: mostly a millisecond, on FAT two seconds.
+# The steps that make a later time: usually a millisecond, on FAT two seconds.
 _STEPS_NS = (1_000_000, 1_000_000_000, 2_000_000_000)
 
 
 def advance_mtime(
     folder: OpenDirectory, name: str, descriptor: int, status: os.stat_result
 ) -> os.stat_result:
-    """Set the time of a new file to one later than that of the old file.
+    """Set the modification time of a new file to later than that of the old file.
 
-    Those who watch the file by its time, jupyter-collaboration among them, take an equal or older
-    one for no change and write over it.
+    Programs that watch the file by its time, such as jupyter-collaboration, take an equal or
+    earlier time for no change and overwrite the file.
 
     Parameters
     ----------
     folder, name, descriptor
-        The new file, open for writing, and where it is.
+        The new file, open for writing, and its directory.
     status
-        What the old file's ``stat`` said when it was read.
+        The ``stat`` of the old file when it was read.
 
     Returns
     -------
-    What the new file's says then.
+    The ``stat`` of the new file.
     """
     now = time.time_ns()
     for step in _STEPS_NS:
         folder.set_times(name, descriptor, (now, max(now, status.st_mtime_ns + step)))
-        # The file system keeps what it can express of that.
-        written = os.fstat(descriptor)
-        if written.st_mtime_ns > status.st_mtime_ns:
+        # The file system rounds the time.
+        new_status = os.fstat(descriptor)
+        if new_status.st_mtime_ns > status.st_mtime_ns:
             break
-    return written
+    return new_status
 
 
-def copy_attributes(old: int, made: int, status: os.stat_result) -> None:
+def copy_attributes(original: int, new_file: int, status: os.stat_result) -> None:
     """Copy the mode, owner and attributes of the old file to the new one.
 
     Parameters
     ----------
-    old, made
-        The old file, and the new one, open for writing.
+    original, new_file
+        The descriptors of the old file, and of the new one, open for writing.
     status
-        What the old file's ``stat`` said when it was read.
+        The ``stat`` of the old file when it was read.
 
     Raises
     ------
     NotAPlainFile
-        If something cannot be kept.
+        If one of them cannot be copied.
     """
-    own = os.fstat(made)
-    if (own.st_uid, own.st_gid) != (status.st_uid, status.st_gid):
+    new_status = os.fstat(new_file)
+    if (new_status.st_uid, new_status.st_gid) != (status.st_uid, status.st_gid):
         try:
-            os.fchown(made, status.st_uid, status.st_gid)
+            os.fchown(new_file, status.st_uid, status.st_gid)
         except PermissionError:
             message = (
                 "The notebook's file belongs to another user or group, and the server may not "
@@ -71,25 +71,26 @@ def copy_attributes(old: int, made: int, status: os.stat_result) -> None:
             )
             raise NotAPlainFile(message) from None
     if hasattr(os, "listxattr"):
-        _copy_extended(old, made)
-    # After the owner, whose change clears set-id bits, and an access list, whose mask this is.
-    os.fchmod(made, stat.S_IMODE(status.st_mode))
+        _copy_extended(original, new_file)
+    # After the owner, whose change clears set-id bits, and after an access list, whose mask this
+    # sets.
+    os.fchmod(new_file, stat.S_IMODE(status.st_mode))
 
 
-def _copy_extended(old: int, made: int) -> None:
+def _copy_extended(original: int, new_file: int) -> None:
     try:
-        names = os.listxattr(old)
+        names = os.listxattr(original)
     except OSError as error:
         if error.errno == errno.ENOTSUP:
             return
         raise
-    # From a folder's default access list a new file inherits one that the old file may not have.
-    for name in set(os.listxattr(made)) - set(names):
+    # A new file may inherit an access list from its directory that the old file does not have.
+    for name in set(os.listxattr(new_file)) - set(names):
         with _map_attribute_errors(name):
-            os.removexattr(made, name)
+            os.removexattr(new_file, name)
     for name in names:
         with _map_attribute_errors(name):
-            os.setxattr(made, name, os.getxattr(old, name))
+            os.setxattr(new_file, name, os.getxattr(original, name))
 
 
 @contextmanager
@@ -97,7 +98,7 @@ def _map_attribute_errors(name: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        # The system labels new files itself, by rules an ordinary user may not override.
+        # The system labels new files itself, by rules that users may not override.
         if not name.startswith("security."):
             message = (
                 f"The notebook's file cannot be kept as it is: its extended attribute {name!r} is "

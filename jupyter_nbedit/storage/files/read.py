@@ -1,4 +1,4 @@
-"""One file as it was read, and whether it still is that."""
+"""Read one file, and check whether it still is what was read."""
 
 from __future__ import annotations
 
@@ -21,57 +21,57 @@ from jupyter_nbedit.storage.files.lazy_bytes import (
 )
 from jupyter_nbedit.storage.os_errors import map_os_errors
 
-# jupyter_server writes in place and keeps the former bytes in `.~name` meanwhile. One that is older
+# jupyter_server writes in place; meanwhile `.~name` contains the previous bytes. One that is older
 # than any save takes was left by a crash.
 _BACKUP_PREFIX = ".~"
 _BACKUP_STALE_SECONDS = 30.0
-# Two writes within one tick of a file system's clock leave the same time stamp; FAT's tick is the
-# longest. Within it only the bytes themselves tell whether a file changed.
+# Two writes within one tick of the file system's clock leave the same time; FAT has the longest
+# tick. Within a tick only the bytes show whether a file has changed.
 _TICK_NS = 2_000_000_000
-# So many changes in so short a time have as many times only if each gets one of its own.
+# If so many changes in so short a time have different times, each change gets a time of its own.
 _CHANGES = 8
 _CHANGES_NS = 5_000_000
-# Should a pipe take a file's place right now, opening it must not wait for a writer.
+# If a pipe has replaced the file, opening it must not wait for a writer.
 _READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a file's ``stat`` said when it was read, and when that was.
+    """The ``stat`` of a file when it was read.
 
     Parameters
     ----------
     stat
-        What it said.
+        The status.
     read_ns
-        When that was, in nanoseconds.
-    is_ours
-        Whether the time stamps are such as nobody else's writing leaves.
+        The time of reading, in nanoseconds.
+    is_own_write
+        Whether the time stamps are those of our own write, which no other write leaves.
     """
 
     stat: os.stat_result
     read_ns: int
-    is_ours: bool = False
+    is_own_write: bool = False
 
-    def matches(self, now: os.stat_result) -> bool:
-        """Return whether a file looks as if nobody had touched it since."""
-        return get_stat_identity(self.stat) == get_stat_identity(now)
+    def matches(self, status: os.stat_result) -> bool:
+        """Return whether a file looks unmodified since."""
+        return get_stat_identity(self.stat) == get_stat_identity(status)
 
     @property
     def is_quiet(self) -> bool:
-        """Whether every write since then has moved the time stamps."""
-        return self.is_ours or self.stat.st_ctime_ns < self.read_ns - _TICK_NS
+        """Whether every write since then has changed the time stamps."""
+        return self.is_own_write or self.stat.st_ctime_ns < self.read_ns - _TICK_NS
 
 
-def read_file(real: str, known: OwnWriteCache | None = None) -> Content | None:
+def read_file(real: str, own_writes: OwnWriteCache | None = None) -> Content | None:
     """Read a file; None if it changed meanwhile, or is being saved.
 
     Parameters
     ----------
     real
-        Its path without links; one that has come to stand on it leads nowhere.
-    known
-        The files that this server has written; None to know none.
+        Its path without links; a link that has replaced it since is not followed.
+    own_writes
+        The files that this server has written, or None.
 
     Raises
     ------
@@ -79,16 +79,16 @@ def read_file(real: str, known: OwnWriteCache | None = None) -> Content | None:
     """
     path, name = os.path.split(real)
     with map_os_errors(), open_directory(path) as folder:
-        return None if is_being_saved(folder, name) else _read(folder, name, known)
+        return None if is_being_saved(folder, name) else _read(folder, name, own_writes)
 
 
 def check_file(real: str) -> None:
-    """Refuse what is no file that can be read.
+    """Raise if a path is not a regular, readable file.
 
     Parameters
     ----------
     real
-        Its path without links; one that has come to stand on it leads nowhere.
+        Its path without links; a link that has replaced it since is not followed.
 
     Raises
     ------
@@ -103,85 +103,96 @@ def check_file(real: str) -> None:
 def _check_regular(folder: OpenDirectory, name: str) -> None:
     mode = folder.get_status(name).st_mode
     if stat.S_ISLNK(mode):
-        # Links were followed to get here: this one is new, and leads elsewhere.
+        # Links were resolved before: this one is new and leads elsewhere.
         raise NotebookNotFound
     if not stat.S_ISREG(mode):
         raise _build_not_plain_error()
 
 
-def _read(folder: OpenDirectory, name: str, known: OwnWriteCache | None) -> Content | None:
+def _read(folder: OpenDirectory, name: str, own_writes: OwnWriteCache | None) -> Content | None:
     read_ns = time.time_ns()
     _check_regular(folder, name)
     descriptor = folder.open(name, _READING)
     try:
-        before = os.fstat(descriptor)
-        marks = None if known is None else known.get(before)
-        if before.st_size > CHUNK_BYTES:
-            large = LazyFileBytes(os.dup(descriptor), before, marks)
-            seen = Snapshot(before, read_ns, is_ours=marks is not None)
+        status_before = os.fstat(descriptor)
+        known_hash = None if own_writes is None else own_writes.get(status_before)
+        if status_before.st_size > CHUNK_BYTES:
+            large = LazyFileBytes(os.dup(descriptor), status_before, known_hash)
+            snapshot = Snapshot(status_before, read_ns, is_own_write=known_hash is not None)
             return Content(
-                large, get_last_modified(before), seen, hash=marks.hexdigest if marks else None
+                large,
+                get_last_modified(status_before),
+                snapshot,
+                hash=known_hash.hexdigest if known_hash else None,
             )
-        text = _read_bytes(descriptor, before.st_size)
-        after = os.fstat(descriptor)
+        text = _read_bytes(descriptor, status_before.st_size)
+        status_after = os.fstat(descriptor)
     except BlockingIOError:
-        # Some files of the system are no more than a way to wait for it.
+        # Reading some files of the system blocks.
         raise _build_not_plain_error() from None
     finally:
         os.close(descriptor)
-    if get_stat_identity(before) != get_stat_identity(after) or len(text) != after.st_size:
+    if (
+        get_stat_identity(status_before) != get_stat_identity(status_after)
+        or len(text) != status_after.st_size
+    ):
         return None
-    seen = Snapshot(after, read_ns, is_ours=marks is not None)
-    return Content(text, get_last_modified(after), seen, hash=marks.hexdigest if marks else None)
+    snapshot = Snapshot(status_after, read_ns, is_own_write=known_hash is not None)
+    return Content(
+        text,
+        get_last_modified(status_after),
+        snapshot,
+        hash=known_hash.hexdigest if known_hash else None,
+    )
 
 
 def is_being_saved(folder: OpenDirectory, name: str) -> bool:
-    """Return whether a Jupyter server is in the middle of writing a file in place."""
+    """Return whether a Jupyter server is writing a file in place now."""
     try:
         backup = folder.get_status(_BACKUP_PREFIX + name)
     except OSError:
         return False
-    # Its modification time is copied from the notebook; its change time is its own.
+    # Its modification time is copied from the notebook; its change time is not.
     return time.time() - backup.st_ctime < _BACKUP_STALE_SECONDS
 
 
-def are_timestamps_reliable(base: Content, snapshot: Snapshot, made: int) -> bool:
-    """Return whether a file that has changed since it was read shows it in its times.
+def are_timestamps_reliable(base: Content, snapshot: Snapshot, new_file: int) -> bool:
+    """Return whether a change of a file since it was read is certain to change its times.
 
     Parameters
     ----------
     base, snapshot
         What was read of the file.
-    made
-        A new file beside it, open for writing; what is set of it is what it has.
+    new_file
+        The descriptor of a new file next to it, open for writing; its mode is set anew.
     """
     if snapshot.is_quiet:
         return True
-    # What is open stays in the system's memory, and with it that its times were looked at.
+    # The inode of an open file stays in memory, and with it the mark that its times were read.
     return isinstance(base.data, LazyFileBytes) and _has_fine_grained_ctime(
-        made, snapshot.stat.st_dev
+        new_file, snapshot.stat.st_dev
     )
 
 
-def _has_fine_grained_ctime(made: int, device: int) -> bool:
-    """Find out whether each change of a file gets a time of its own once the last was looked at.
+def _has_fine_grained_ctime(new_file: int, device: int) -> bool:
+    """Return whether each change of a file gets a time of its own after its times were read.
 
-    Linux does so since 6.13 on the usual file systems of a disk. Whose clock it is does not matter.
+    Linux does so since 6.13 on the usual file systems of disks.
     """
-    status = os.fstat(made)
+    status = os.fstat(new_file)
     if os.name == "nt" or status.st_dev != device:
         return False
     times = {status.st_ctime_ns}
-    until = time.monotonic_ns() + _CHANGES_NS
+    deadline = time.monotonic_ns() + _CHANGES_NS
     for _ in range(_CHANGES):
-        os.fchmod(made, stat.S_IMODE(status.st_mode))
-        times.add(os.fstat(made).st_ctime_ns)
-    # A clock that ticks, be it each millisecond, does not tick as often in this time.
-    return len(times) > _CHANGES and time.monotonic_ns() < until
+        os.fchmod(new_file, stat.S_IMODE(status.st_mode))
+        times.add(os.fstat(new_file).st_ctime_ns)
+    # A clock with ticks, even of a millisecond, does not tick so often in this time.
+    return len(times) > _CHANGES and time.monotonic_ns() < deadline
 
 
 def is_unmodified(folder: OpenDirectory, name: str, snapshot: Snapshot) -> bool:
-    """Return whether a file still is what was read, as far as that shows in its times."""
+    """Return whether a file still is what was read, judged by its times."""
     return snapshot.matches(folder.get_status(name)) and not is_being_saved(folder, name)
 
 
@@ -189,26 +200,26 @@ def has_same_content(folder: OpenDirectory, name: str, base: Content) -> bool:
     """Return whether a file has the bytes that were read."""
     descriptor = folder.open(name, _READING)
     try:
-        now = os.fstat(descriptor)
+        status = os.fstat(descriptor)
         if isinstance(base.data, LazyFileBytes):
-            text = LazyFileBytes(os.dup(descriptor), now)
-            return text.hash_all.hexdigest == base.data.hash_all.hexdigest
-        return _read_bytes(descriptor, now.st_size) == base.data
+            text = LazyFileBytes(os.dup(descriptor), status)
+            return text.full_hash.hexdigest == base.data.full_hash.hexdigest
+        return _read_bytes(descriptor, status.st_size) == base.data
     finally:
         os.close(descriptor)
 
 
 def _read_bytes(descriptor: int, size: int) -> bytes:
-    # One byte more, to see that there is none.
+    # One byte more, to detect a longer file.
     text = os.read(descriptor, size + 1)
-    while len(text) < size and (more := os.read(descriptor, size + 1 - len(text))):
-        # The system may give fewer than it is asked for.
-        text += more
+    while len(text) < size and (part := os.read(descriptor, size + 1 - len(text))):
+        # One system call may read fewer bytes.
+        text += part
     return text
 
 
 def get_last_modified(status: os.stat_result) -> datetime:
-    """Return a file's time as the Contents API tells it."""
+    """Return a file's modification time as in the Contents API."""
     return datetime.fromtimestamp(status.st_mtime, tz=timezone.utc)
 
 
@@ -217,43 +228,43 @@ def _build_not_plain_error() -> NotAPlainFile:
     return NotAPlainFile(message)
 
 
-_MOST = 256
+_MAX_ENTRIES = 256
 _MICROSECOND = 1000
 
 
 class OwnWriteCache:
-    """Knows files again by what their ``stat`` says.
+    """Recognizes files that this server has written, by their ``stat``, and stores their hashes.
 
-    A file that was just written may be written again within one tick of the file system's clock,
-    and its times be the same. But a file of ours was given a modification time of its own, to the
-    nanosecond, which whoever writes it takes away.
+    A file that was just written may be written again within one tick of the file system's clock and
+    have the same times. But our files get a modification time of their own, to the nanosecond,
+    which any later write changes.
 
-    May be used by several threads.
+    It may be used by several threads.
     """
 
     def __init__(self) -> None:
-        self._marks: OrderedDict[tuple[int, ...], ResumableSha256] = OrderedDict()
+        self._hashes: OrderedDict[tuple[int, ...], ResumableSha256] = OrderedDict()
         self._lock = Lock()
 
-    def put(self, status: os.stat_result, marks: ResumableSha256) -> None:
+    def add(self, status: os.stat_result, resumable_hash: ResumableSha256) -> None:
         """Remember a file of ours.
 
         Parameters
         ----------
         status
-            What its ``stat`` says, now that it has its name and its times.
-        marks
+            Its ``stat`` under its final name, with its final times.
+        resumable_hash
             The hash of its bytes.
         """
-        # A file system that does not keep nanoseconds has cut it to what others may get as well.
+        # Without nanoseconds, the time is one that other writes may get as well.
         if not status.st_mtime_ns % _MICROSECOND or status.st_mtime_ns == status.st_ctime_ns:
             return
         with self._lock:
-            self._marks[get_stat_identity(status)] = marks
-            if len(self._marks) > _MOST:
-                self._marks.popitem(last=False)
+            self._hashes[get_stat_identity(status)] = resumable_hash
+            if len(self._hashes) > _MAX_ENTRIES:
+                self._hashes.popitem(last=False)
 
     def get(self, status: os.stat_result) -> ResumableSha256 | None:
-        """Return the hash of a file of ours that nobody has written since; None for all others."""
+        """Return the hash of a file of ours that was not written since; None for other files."""
         with self._lock:
-            return self._marks.get(get_stat_identity(status))
+            return self._hashes.get(get_stat_identity(status))

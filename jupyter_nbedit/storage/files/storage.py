@@ -1,4 +1,4 @@
-"""Notebooks in plain files, as the stock contents manager keeps them."""
+"""Notebooks in plain files, as the stock contents manager stores them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from jupyter_nbedit.storage.files.lazy_bytes import LazyFileBytes
 from jupyter_nbedit.storage.files.read import OwnWriteCache, check_file, read_file
 from jupyter_nbedit.storage.files.temp_files import TempFileCleaner
 from jupyter_nbedit.storage.os_errors import map_os_errors
-from jupyter_nbedit.storage.paths import resolve, resolve_new, to_os_path
+from jupyter_nbedit.storage.paths import resolve_new_path, resolve_path, to_os_path
 from jupyter_nbedit.storage.rtc.room_ids import RoomIdSnapshot
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _POLL_SECONDS = 0.02
 
 
 class FileStorage:
-    """Notebooks under the root folder of the stock file manager.
+    """Notebooks under the root directory of the stock file manager.
 
     Parameters
     ----------
@@ -51,15 +51,15 @@ class FileStorage:
     locks
         Shared with the manager's own saves.
     links_outside_root
-        Whether links may lead out of the root, as they may for the manager.
+        Whether links may lead out of the root, as the manager allows.
     file_ids
-        The server's manager of file ids; None if it has none.
-    leftovers
-        Of this server; None to leave them where they are.
+        The server's manager of file ids, or None.
+    temp_files
+        Removes old temporary files, or None.
     rooms
-        The rooms of which none holds the notebook; None if there never are any.
-    known
-        The files that this server has written; None to know none.
+        The rooms that existed when this storage was chosen; None if the server has no rooms.
+    own_writes
+        The files that this server has written, or None.
     """
 
     kind: ClassVar[str] = "file"
@@ -72,51 +72,53 @@ class FileStorage:
         *,
         links_outside_root: bool = True,
         file_ids: object = None,
-        leftovers: TempFileCleaner | None = None,
+        temp_files: TempFileCleaner | None = None,
         rooms: RoomIdSnapshot | None = None,
-        known: OwnWriteCache | None = None,
+        own_writes: OwnWriteCache | None = None,
     ) -> None:
         self._manager = manager
         self._locks = locks
         self._links_outside_root = links_outside_root
         self._file_ids = file_ids
-        self._leftovers = leftovers
+        self._temp_files = temp_files
         self._rooms = rooms
-        self._known = known or OwnWriteCache()
-        self._held: dict[str, str] = {}
+        self._own_writes = own_writes or OwnWriteCache()
+        self._locked_os_paths: dict[str, str] = {}
 
     def lock(self, path: str) -> AbstractAsyncContextManager[None]:
-        """Keep this server's other writers, and those of its user's other servers, away."""
+        """Lock a notebook against other writers of this server and of the user's other servers."""
         return self._lock(path)
 
     @asynccontextmanager
     async def _lock(self, path: str) -> AsyncIterator[None]:
-        given = await to_os_path(self._manager, path)
-        async with self._locks.lock(given):
-            self._held[path] = given
+        os_path = await to_os_path(self._manager, path)
+        async with self._locks.lock(os_path):
+            self._locked_os_paths[path] = os_path
             try:
                 yield
             finally:
-                self._held.pop(path, None)
+                self._locked_os_paths.pop(path, None)
 
     async def _get_os_path(self, path: str) -> str:
-        """Map a path to where it is on disk, once for as long as it is held."""
-        return self._held.get(path) or await to_os_path(self._manager, path)
+        """Return the path on disk, which does not change while the notebook is locked."""
+        return self._locked_os_paths.get(path) or await to_os_path(self._manager, path)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether notebooks are kept in the same way, whatever is held."""
+        """Return whether notebooks are stored in the same way, whatever is locked."""
         return isinstance(other, FileStorage) and all(
-            value == vars(other)[name] for name, value in vars(self).items() if name != "_held"
+            value == vars(other)[name]
+            for name, value in vars(self).items()
+            if name != "_locked_os_paths"
         )
 
     __hash__ = object.__hash__
 
     async def read(self, path: str) -> Content:
-        """Read a file, waiting for a save of another process to end."""
-        given = await self._get_os_path(path)
+        """Read a file; wait for the end of another program's save."""
+        os_path = await self._get_os_path(path)
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while True:
-            content = await asyncio.to_thread(self._read, given)
+            content = await asyncio.to_thread(self._read, os_path)
             if content is not None:
                 return content
             if time.monotonic() > deadline:
@@ -128,87 +130,87 @@ class FileStorage:
             await asyncio.sleep(_POLL_SECONDS)
 
     async def check(self, path: str) -> None:
-        """Refuse what cannot be read, as far as that shows without reading it."""
-        given = await to_os_path(self._manager, path)
-        await asyncio.to_thread(lambda: check_file(self._resolve(given)))
+        """Raise if a notebook cannot be read, as far as that is known without reading it."""
+        os_path = await to_os_path(self._manager, path)
+        await asyncio.to_thread(lambda: check_file(self._resolve(os_path)))
 
-    def _read(self, given: str) -> Content | None:
-        real = self._resolve(given)
+    def _read(self, os_path: str) -> Content | None:
+        real = self._resolve(os_path)
         try:
-            return read_file(real, self._known)
+            return read_file(real, self._own_writes)
         except NotebookNotFound:
-            # It was there just before.
+            # It existed a moment ago.
             return None
 
     async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> WriteResult:
         """Replace the file by its spliced bytes, durably, if it still is what was read."""
-        given = await self._get_os_path(path)
-        exchange: SwapHook = swap_directly
+        os_path = await self._get_os_path(path)
+        swap_hook: SwapHook = swap_directly
         if is_inode_based(self._file_ids):
-            exchange = FileIdPreservingSwap(self._file_ids, asyncio.get_running_loop())
+            swap_hook = FileIdPreservingSwap(self._file_ids, asyncio.get_running_loop())
         if self._rooms is not None:
-            exchange = partial(_swap_unless_opened, self._rooms, exchange)
-        return await asyncio.to_thread(self._write, given, base, splices, exchange)
+            swap_hook = partial(_swap_unless_opened, self._rooms, swap_hook)
+        return await asyncio.to_thread(self._write, os_path, base, splices, swap_hook)
 
     def _write(
-        self, given: str, base: Content, splices: Sequence[Splice], exchange: SwapHook
+        self, os_path: str, base: Content, splices: Sequence[Splice], swap_hook: SwapHook
     ) -> WriteResult:
-        real = self._resolve(given)
-        # One that is a second name of the notebook itself would be in the way.
+        real = self._resolve(os_path)
+        # A temporary file may be a second name of the notebook, which must have one name only.
         self._sweep(real)
         try:
-            written = atomic_replace(real, base, splices, exchange)
+            result = atomic_replace(real, base, splices, swap_hook)
             if isinstance(base.data, LazyFileBytes):
                 base.data.pin()
-            if written.status is not None and written.marks is not None:
-                self._known.put(written.status, written.marks)
+            if result.status is not None and result.resumable_hash is not None:
+                self._own_writes.add(result.status, result.resumable_hash)
         except (NotebookNotFound, ChangedDuringRead):
             raise StaleContent from None
-        return written
+        return result
 
     async def ensure_absent(self, path: str) -> None:
-        """See whether there is nothing of that name, in a folder that may be written."""
-        given = await to_os_path(self._manager, path)
-        await asyncio.to_thread(lambda: ensure_absent(self._resolve_new(given)))
+        """Raise if the path exists, or its directory may not be written."""
+        os_path = await to_os_path(self._manager, path)
+        await asyncio.to_thread(lambda: ensure_absent(self._resolve_new(os_path)))
 
     async def create(self, path: str, text: bytes) -> WriteResult:
-        """Write a new file, durably, if there is nothing of its name."""
-        given = await to_os_path(self._manager, path)
-        return await asyncio.to_thread(self._create, given, text)
+        """Create a file, durably."""
+        os_path = await to_os_path(self._manager, path)
+        return await asyncio.to_thread(self._create, os_path, text)
 
-    def _create(self, given: str, text: bytes) -> WriteResult:
-        real = self._resolve_new(given)
+    def _create(self, os_path: str, text: bytes) -> WriteResult:
+        real = self._resolve_new(os_path)
         self._sweep(real)
         return atomic_create(real, text)
 
     def _sweep(self, real: str) -> None:
-        if self._leftovers is not None:
-            self._leftovers.sweep(os.path.dirname(real))
+        if self._temp_files is not None:
+            self._temp_files.sweep(os.path.dirname(real))
 
-    def _resolve(self, given: str) -> str:
+    def _resolve(self, os_path: str) -> str:
         with map_os_errors():
-            return resolve(given, self._top)
+            return resolve_path(os_path, self._top)
 
-    def _resolve_new(self, given: str) -> str:
+    def _resolve_new(self, os_path: str) -> str:
         with map_os_errors():
-            return resolve_new(given, self._top)
+            return resolve_new_path(os_path, self._top)
 
     @property
     def _top(self) -> str | None:
-        """The folder that links may not lead out of."""
+        """The directory out of which links must not lead, or None."""
         return None if self._links_outside_root else os.path.realpath(self._manager.root_dir)
 
-    async def notify_saved(self, path: str, written: WriteResult) -> list[str]:
+    async def notify_saved(self, path: str, result: WriteResult) -> list[str]:
         """Run the post-save hooks and emit the ``save`` event, as the manager's own save does."""
         manager = self._manager
         warnings = []
         if manager.post_save_hook is not None or manager._post_save_hooks:  # noqa: SLF001 -- no other way
             model = await manager.get(path, content=False)
-            model.update(hash=written.hash, hash_algorithm="sha256")
+            model.update(hash=result.hash, hash_algorithm="sha256")
             try:
                 manager.run_post_save_hooks(model=model, os_path=await to_os_path(manager, path))
             except HTTPError:
-                # What the hook said may name paths; the manager has logged it.
+                # The message of the hook may contain paths; the manager has logged it.
                 warnings.append(
                     "The edit is in the file, but a post-save hook of this server failed "
                     "afterwards; the server's log says why."
@@ -219,11 +221,11 @@ class FileStorage:
 
 def _swap_unless_opened(
     rooms: RoomIdSnapshot,
-    exchange: SwapHook,
-    put: Callable[[], None],
-    old: os.stat_result,
-    new: os.stat_result,
+    swap_hook: SwapHook,
+    swap: Callable[[], None],
+    old_status: os.stat_result,
+    new_status: os.stat_result,
 ) -> list[str]:
-    """Exchange the files, unless a room may have read the old one just now."""
+    """Swap the files, unless a room may have read the old one just now."""
     rooms.check()
-    return exchange(put, old, new)
+    return swap_hook(swap, old_status, new_status)

@@ -1,1 +1,1 @@
-"""Notebooks that are open in a collaborative room."""
+"""Notebooks that are open in a room of real-time collaboration."""

@@ -1,7 +1,8 @@
-"""Notebooks that are open in a room of real-time collaboration, edited where everybody sees it.
+"""Notebooks that are open in a live room, edited in the shared document.
 
-The room owns the file while it is live: it writes what is shared over it, whoever has written there
-meanwhile. So an edit goes into the shared document, and only the room's own save writes the file.
+While a room is live, it owns the file: it overwrites the file with the shared document, whatever
+other programs have written. Therefore an edit goes into the shared document, and only the room's
+own save writes the file.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from jupyter_nbedit.storage.rtc.rooms import Room
 from jupyter_nbedit.storage.rtc.shared_notebook import (
     RoomSnapshot,
     RoomSnapshotCache,
-    edit,
+    apply_patch,
     repair_ids,
 )
 from jupyter_nbedit.storage.rtc.sync import (
@@ -49,19 +50,19 @@ class RoomStorage:
         The room.
     manager
         The contents manager, with which the room saves.
-    beneath
-        How the notebook is kept without the room; used to see what is on disk, never to write.
+    underlying_storage
+        The storage of the notebook without the room; only read here.
     locks
-        Of the server.
-    sights
-        What is remembered of shared notebooks.
+        The server's locks.
+    snapshots
+        The last snapshots of shared notebooks.
     """
 
     room: Room
     manager: Any
-    beneath: Storage
+    underlying_storage: Storage
     locks: PathLocks
-    sights: RoomSnapshotCache
+    snapshots: RoomSnapshotCache
 
     kind: ClassVar[str] = "room"
     preserves_bytes: ClassVar[bool] = False
@@ -71,104 +72,110 @@ class RoomStorage:
         return isinstance(other, RoomStorage) and other._get_key == self._get_key
 
     def __hash__(self) -> int:
-        """Go with `__eq__`."""
+        """Return a hash that matches `__eq__`."""
         return hash(self._get_key)
 
     @property
     def _get_key(self) -> tuple[str, int]:
-        # A room that was closed and opened again is another one.
+        # A room that was closed and opened again is another room.
         return self.room.id, id(self.room.document)
 
     def lock(self, path: str) -> AbstractAsyncContextManager[None]:  # noqa: ARG002 -- one room, many names
-        """Keep other edits away; not the room's own save, which must be able to write the file."""
+        """Lock against other edits, but not against the room's own save of the file."""
         return self.locks.lock(names=(f"room {self.room.id}",))
 
     async def read(self, path: str) -> Content:
-        """Show what is shared, as the text that the room's save would make of it."""
-        # What may be seen of a notebook, and whether it is there, does not depend on rooms.
-        kept = await self.beneath.read(path)
+        """Read the shared notebook as the bytes that the room's save would write."""
+        # Whether a notebook exists and may be seen does not depend on rooms.
+        file_content = await self.underlying_storage.read(path)
         if not await wait_for_load_start(self.room):
-            return kept
+            return file_content
         await wait_until_ready(self.room)
         if not self.room.is_live():
-            return kept
-        seen = await self._take_snapshot()
-        return Content(seen.text, kept.last_modified, seen, seen.trusted)
+            return file_content
+        snapshot = await self._take_snapshot()
+        return Content(snapshot.text, file_content.last_modified, snapshot, snapshot.is_trusted)
 
     async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> WriteResult:
-        """Do to the shared cells what the splices do, and see that the room saves it."""
-        seen = base.version
-        if not isinstance(seen, RoomSnapshot):
-            # It was read before the room had loaded anything; only then can it be edited there.
+        """Apply the splices to the shared cells, and wait until the room has saved them."""
+        snapshot = base.version
+        if not isinstance(snapshot, RoomSnapshot):
+            # It was read before the room had loaded the file; it can be edited only after that.
             await wait_until_ready(self.room)
             raise StaleContent
-        steps = await asyncio.to_thread(_compute_patch, base.text, splices)
+        patch = await asyncio.to_thread(_compute_patch, base.text, splices)
         await wait_until_synced(self.room, self.manager, NotebookNotFound)
-        if not seen.is_consistent:
+        if not snapshot.is_consistent:
             repair_ids(self.room.document)
             raise StaleContent
-        edit(self.room.document, steps, seen.ids)
-        return await self._wait_until_saved(path, base, steps)
+        apply_patch(self.room.document, patch, snapshot.ids)
+        return await self._wait_until_saved(path, base, patch)
 
     async def ensure_absent(self, path: str) -> None:  # noqa: ARG002 -- the room is there
-        """Refuse: a room holds a notebook of that name."""
+        """Raise `NotebookExists`: the room has a notebook of that name."""
         raise NotebookExists(EXISTS)
 
     async def create(self, path: str, text: bytes) -> WriteResult:  # noqa: ARG002 -- the room is there
-        """Refuse: a room holds a notebook of that name."""
+        """Raise `NotebookExists`: the room has a notebook of that name."""
         raise NotebookExists(EXISTS)
 
-    async def notify_saved(self, path: str, written: WriteResult) -> list[str]:  # noqa: ARG002 -- all know
-        """Do nothing: the room saves with the contents manager, which tells everybody itself."""
+    async def notify_saved(self, path: str, result: WriteResult) -> list[str]:  # noqa: ARG002 -- all know
+        """Do nothing: the room saves with the contents manager, which notifies its listeners."""
         return []
 
-    async def _wait_until_saved(self, path: str, base: Content, steps: CellPatch) -> WriteResult:
-        """See that an edit gets to disk, and stays in the room."""
-        kept = await wait_until_saved(
-            self.room, partial(self.beneath.read, path), partial(_is_applied, steps)
+    async def _wait_until_saved(self, path: str, base: Content, patch: CellPatch) -> WriteResult:
+        """Wait until an edit is on disk, and check that it is still in the room."""
+        file_content = await wait_until_saved(
+            self.room, partial(self.underlying_storage.read, path), partial(_is_applied, patch)
         )
-        if kept is not None:
+        if file_content is not None:
             return WriteResult(
-                compute_sha256(kept.text), kept.last_modified, [], kept.text, signed=True
+                compute_sha256(file_content.text),
+                file_content.last_modified,
+                [],
+                file_content.text,
+                is_signed=True,
             )
         if not self.room.is_live():
-            # With a save that the room has begun the edit would be made twice.
-            async with self.beneath.lock(path):
+            # After a save that the room has begun, the edit would be made twice.
+            async with self.underlying_storage.lock(path):
                 raise StaleContent
-        seen = await self._take_snapshot()
-        if not await asyncio.to_thread(_is_applied, steps, seen.text):
-            raise build_lost_update_error(base, compute_sha256(seen.text))
+        snapshot = await self._take_snapshot()
+        if not await asyncio.to_thread(_is_applied, patch, snapshot.text):
+            raise build_lost_update_error(base, compute_sha256(snapshot.text))
         warnings = [build_unsaved_warning(self.room)]
-        digest = compute_sha256(seen.text)
+        digest = compute_sha256(snapshot.text)
         return WriteResult(
-            digest, base.last_modified, warnings, seen.text, persisted=False, signed=True
+            digest, base.last_modified, warnings, snapshot.text, is_persisted=False, is_signed=True
         )
 
     async def _take_snapshot(self) -> RoomSnapshot:
-        return await self.sights.get(self.room.document, self.manager.notary.check_cells)
+        return await self.snapshots.get(self.room.document, self.manager.notary.check_cells)
 
 
 def _compute_patch(base: bytes, splices: Sequence[Splice]) -> CellPatch:
-    before = Document.parse(base)
+    document = Document.parse(base)
     return compute_patch(
-        before, Document.parse(apply_splices(base, splices)), _list_removed_cells(before, splices)
+        document,
+        Document.parse(apply_splices(base, splices)),
+        _list_removed_cells(document, splices),
     )
 
 
 def _list_removed_cells(document: Document, splices: Sequence[Splice]) -> set[int]:
-    """Return the indexes of the cells that splices take out whole."""
+    """Return the indexes of the cells that splices remove as a whole."""
     starts = [span.start for span in document.cell_spans]
-    found: set[int] = set()
-    for cut in splices:
-        index = bisect_left(starts, cut.start)
-        while index < len(starts) and document.cell_spans[index].stop <= cut.stop:
-            found.add(index)
+    indexes: set[int] = set()
+    for splice in splices:
+        index = bisect_left(starts, splice.start)
+        while index < len(starts) and document.cell_spans[index].stop <= splice.stop:
+            indexes.add(index)
             index += 1
-    return found
+    return indexes
 
 
-def _is_applied(steps: CellPatch, text: bytes) -> bool:
+def _is_applied(patch: CellPatch, text: bytes) -> bool:
     try:
-        return is_applied(steps, Document.parse(text))
+        return is_applied(patch, Document.parse(text))
     except InvalidNotebook:
         return False

@@ -1,4 +1,4 @@
-"""Which rooms there are, for a file that is written while none holds it."""
+"""A snapshot of the rooms of a server, to detect one that opens during an edit of its file."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from jupyter_nbedit.storage.base import StaleContent
 
 @dataclass(frozen=True)
 class RoomIdSnapshot:
-    """The rooms there were when a file was chosen to be written, which no room held.
+    """The rooms of a server when a file was chosen to be written, which none of them had open.
 
     Parameters
     ----------
     settings
-        Those of the server's web application.
+        The settings of the server's web application.
     ids
-        What the rooms were called.
+        The ids of the rooms.
     """
 
     settings: Mapping[str, Any] = field(compare=False, repr=False)
@@ -26,22 +26,22 @@ class RoomIdSnapshot:
 
     @classmethod
     def take(cls, settings: Mapping[str, Any]) -> RoomIdSnapshot:
-        """Note the rooms there are."""
+        """Return a snapshot of the current rooms."""
         return cls(settings, _list_ids(settings))
 
     def check(self) -> None:
-        """Refuse to write if any room has opened since, in any thread.
+        """Raise if any room was opened since; callable from any thread.
 
         Raises
         ------
         StaleContent
         """
         try:
-            opened = not _list_ids(self.settings) <= self.ids
+            is_opened = not _list_ids(self.settings) <= self.ids
         except RuntimeError:
-            # One opens at this very moment.
-            opened = True
-        if opened:
+            # A room is being opened in another thread.
+            is_opened = True
+        if is_opened:
             raise StaleContent
 
 

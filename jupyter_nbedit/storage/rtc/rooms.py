@@ -1,7 +1,7 @@
-"""The live rooms of real-time collaboration, found without leaving a trace.
+"""Find the live rooms of real-time collaboration, without side effects.
 
-A probe makes no room, keeps none alive and gives no file an id: it looks through the rooms there
-are. Both back ends are known by what they offer; neither is imported.
+Looking for a room creates none, keeps none alive and gives no file an id: only existing rooms are
+listed. Both back ends are recognized by their attributes; neither is imported.
 """
 
 from __future__ import annotations
@@ -18,44 +18,44 @@ from tornado.web import HTTPError
 from jupyter_nbedit.errors import NotAPlainFile
 from jupyter_nbedit.storage.contents.locks import is_rooted
 
-#: What the rooms hold files as, the way their ids begin.
+#: Format and type of a file in a room: the prefix of the room's id.
 NOTEBOOK = "json:notebook"
 TEXT = "text:file"
 _COLONS = 2
 
 
 class Room(Protocol):
-    """A room that holds a file, and owns it while it is live."""
+    """A room that has a file open, and owns it while it is live."""
 
     @property
     def id(self) -> str:
-        """What the room is called: format, type and id of the file."""
+        """The id of the room: format, type and id of the file."""
 
     @property
     def path(self) -> str | None:
-        """The API path of the file; None if it is gone."""
+        """The API path of the file; None if the file is gone."""
 
     @property
     def document(self) -> Any:
-        """The shared document, one of ``jupyter_ydoc``; None if that is kept in another way."""
+        """The shared document, one of ``jupyter_ydoc``; None if the room has another kind."""
 
     def is_live(self) -> bool:
-        """Return whether the room still is the one that clients get."""
+        """Return whether clients still get this room."""
 
     def has_loaded(self) -> bool:
         """Return whether the document has been loaded, so that people may have changed it."""
 
     def is_ready(self) -> bool:
-        """Return whether the document is loaded, and nobody is reading the file into it anew."""
+        """Return whether the document is loaded and is not being reloaded."""
 
     def has_autosave(self) -> bool:
-        """Return whether the room saves without being told to, or its users want to say when."""
+        """Return whether the room saves automatically."""
 
     def save(self) -> asyncio.Future[Any] | None:
-        """Begin to save now, the way the room itself does; None if that cannot be."""
+        """Start to save now, as the room itself does; None if it cannot."""
 
     def get_loaded_time(self) -> datetime | None:
-        """Return the time of the version on disk that the room knows; None if it does not say."""
+        """Return the time of the version on disk that the room has; None if it is not known."""
 
 
 @dataclass(frozen=True)
@@ -65,15 +65,15 @@ class CollaborationRoom:
     Parameters
     ----------
     id
-        What it is called.
+        The id of the room.
     path
         The API path of the file.
     document
         The shared document.
     room
-        The room itself.
+        The room of the back end.
     rooms
-        All rooms of the server, as they are at any time.
+        All rooms of the server; this mapping changes.
     """
 
     id: str
@@ -87,24 +87,24 @@ class CollaborationRoom:
         return self.rooms.get(self.id) is self.room
 
     def has_loaded(self) -> bool:
-        """Return whether the room lets its clients in."""
+        """Return whether the room accepts clients."""
         return bool(self.room.ready)
 
     def is_ready(self) -> bool:
-        """Return whether nobody loads the document; what is changed meanwhile would be lost."""
+        """Return whether the document is not being loaded; changes meanwhile would be lost."""
         file = getattr(self.room, "_file", None)
         locks = (getattr(self.room, "_update_lock", None), getattr(file, "_lock", None))
-        return self.has_loaded() and _is_at_rest(self.document, *locks)
+        return self.has_loaded() and _is_idle(self.document, *locks)
 
     def has_autosave(self) -> bool:
-        """Return whether one of the clients at least has autosave on, as the room does."""
+        """Return whether autosave is on in the room and in at least one client."""
         if getattr(self.room, "_save_delay", 1) is None:
             return False
         states = [state for state in self.room.awareness.states.values() if state]
         return not states or any(state.get("autosave", True) for state in states)
 
     def save(self) -> asyncio.Future[Any] | None:
-        """Do what the room does when somebody clicks on save."""
+        """Save as the room does when a user clicks on save."""
         begin = getattr(self.room, "_save_to_disc", None)
         saving: asyncio.Future[Any] | None = None if begin is None else begin()
         return saving
@@ -122,13 +122,13 @@ class DocumentsRoom:
     Parameters
     ----------
     id
-        What it is called.
+        The id of the room.
     path
         The API path of the file.
     document
         The shared document.
     room
-        The room itself.
+        The room of the back end.
     manager
         The manager of all rooms.
     """
@@ -140,25 +140,25 @@ class DocumentsRoom:
     manager: Any
 
     def is_live(self) -> bool:
-        """Return whether the room has neither been stopped nor made way for another one."""
-        live = any(room is self.room for room in self.manager.list_document_rooms())
-        return live and not self.room.stopped
+        """Return whether the room has been neither stopped nor replaced."""
+        is_listed = any(room is self.room for room in self.manager.list_document_rooms())
+        return is_listed and not self.room.stopped
 
     def has_loaded(self) -> bool:
         """Return whether the file's content is in the document."""
         return bool(self.room.file_api.content_loaded)
 
     def is_ready(self) -> bool:
-        """Return whether the document is loaded; it is read anew in one go."""
+        """Return whether the document is loaded; reloading does not yield to other tasks."""
         lock = getattr(self.room.file_api, "_content_lock", None)
-        return self.has_loaded() and _is_at_rest(self.document, lock)
+        return self.has_loaded() and _is_idle(self.document, lock)
 
     def has_autosave(self) -> bool:
-        """Return True: there is no switch."""
+        """Return True: autosave cannot be switched off."""
         return True
 
     def save(self) -> asyncio.Future[Any] | None:
-        """Save now rather than with the next turn of the room's own loop."""
+        """Save now instead of in the next iteration of the room's own loop."""
         saving: asyncio.Future[Any] = asyncio.ensure_future(self.room.file_api.save(self.document))
         return saving
 
@@ -168,7 +168,7 @@ class DocumentsRoom:
 
 
 def has_rooms(settings: Mapping[str, Any]) -> bool:
-    """Return whether people can open a notebook in a room on this server."""
+    """Return whether this server has real-time collaboration."""
     server = getattr(settings.get("jupyter_server_ydoc"), "ywebsocket_server", None)
     return server is not None or settings.get("yroom_manager") is not None
 
@@ -176,29 +176,29 @@ def has_rooms(settings: Mapping[str, Any]) -> bool:
 def find_room(
     settings: Mapping[str, Any], manager: Any, path: str, contents: str = NOTEBOOK
 ) -> Room | None:
-    """Find the live room that holds a file, by whatever name it was opened.
+    """Find the live room that has a file open, by whichever path it was opened.
 
     Parameters
     ----------
     settings
-        Those of the server's web application.
+        The settings of the server's web application.
     manager
         The contents manager.
     path
         The file's API path.
     contents
-        What the room holds it as: format and type.
+        Format and type of the file in the room.
 
     Raises
     ------
     NotAPlainFile
-        If there is one that cannot be worked with.
+        If there is a room of an unknown kind.
     """
-    # Most servers have no room at all, and need not look where the file is.
-    live = [room for room in _iterate_rooms(settings) if room.id.startswith(f"{contents}:")]
-    place = get_file_identity(manager, path) if live else None
-    for room in live:
-        if room.path is not None and get_file_identity(manager, room.path) == place:
+    # Without rooms, the file need not be identified.
+    rooms = [room for room in _iterate_rooms(settings) if room.id.startswith(f"{contents}:")]
+    identity = get_file_identity(manager, path) if rooms else None
+    for room in rooms:
+        if room.path is not None and get_file_identity(manager, room.path) == identity:
             if room.document is None:
                 message = (
                     "This file is open in a room of real-time collaboration of a kind that is not "
@@ -211,13 +211,13 @@ def find_room(
 
 
 def list_live_file_identities(settings: Mapping[str, Any], manager: Any) -> set[object]:
-    """Return `place_of` all files that live rooms hold."""
+    """Return `get_file_identity` of all files in live rooms."""
     paths = [room.path for room in _iterate_rooms(settings)]
     return {get_file_identity(manager, path) for path in paths if path is not None}
 
 
 def get_file_identity(manager: Any, path: str) -> object:
-    """Return what identifies a file, also where it has several names."""
+    """Return a value that identifies a file, also if it has several names."""
     if not is_rooted(manager):
         return path.strip("/")
     try:
@@ -232,7 +232,7 @@ def get_file_identity(manager: Any, path: str) -> object:
 
 
 def _iterate_rooms(settings: Mapping[str, Any]) -> Iterator[Room]:
-    def path_of(room_id: str) -> str | None:
+    def find_path(room_id: str) -> str | None:
         path: str | None = settings["file_id_manager"].get_path(room_id.split(":", _COLONS)[-1])
         return path
 
@@ -240,20 +240,20 @@ def _iterate_rooms(settings: Mapping[str, Any]) -> Iterator[Room]:
     for room in manager.list_document_rooms() if manager is not None else ():
         if room.file_api is not None and not room.stopped:
             document = getattr(room, "_jupyter_ydoc", None)
-            yield DocumentsRoom(room.room_id, path_of(room.room_id), document, room, manager)
+            yield DocumentsRoom(room.room_id, find_path(room.room_id), document, room, manager)
     server = getattr(settings.get("jupyter_server_ydoc"), "ywebsocket_server", None)
     rooms: Mapping[str, Any] = {} if server is None else server.rooms
     for room_id, room in list(rooms.items()):
-        # Forks and the room of who is there hold no file.
+        # Forks and the room for user presence have no file.
         if room_id.count(":") >= _COLONS:
             document = getattr(room, "_document", None)
-            yield CollaborationRoom(room_id, path_of(room_id), document, room, rooms)
+            yield CollaborationRoom(room_id, find_path(room_id), document, room, rooms)
 
 
-def _is_at_rest(document: Any, *locks: asyncio.Lock | None) -> bool:
-    """Return whether nobody is in the middle of loading, saving or changing a document.
+def _is_idle(document: Any, *locks: asyncio.Lock | None) -> bool:
+    """Return whether a document is not being loaded, saved or changed by another task.
 
-    Each of these waits for others now and then, and what is changed meanwhile may be lost.
+    Each of these may yield to other tasks, and changes meanwhile may be lost.
     """
     if any(lock is not None and lock.locked() for lock in locks):
         return False

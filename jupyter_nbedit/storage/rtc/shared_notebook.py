@@ -1,6 +1,6 @@
-"""A notebook as a room shares it: shown as the text that a save would write, and edited in place.
+"""A notebook in a room: snapshots as the bytes that a save would write, and edits in place.
 
-The document is one of ``jupyter_ydoc``: an array of cells, each a map with a shared text in it.
+The document is one of ``jupyter_ydoc``: an array of cells, each of them a map with a shared text.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from jupyter_nbedit.notebook.cell_patch import ABSENT, CellPatch, MovedCell, Pat
 from jupyter_nbedit.notebook.text_hunks import Hunk, list_hunks, rebase_hunks
 from jupyter_nbedit.storage.base import StaleContent
 
-#: By whom a change was made, for those who watch a shared document.
+#: The origin of our transactions, for observers of a shared document.
 ORIGIN = "nbedit"
 _NBFORMAT = 4
-# What nbformat does not write.
+# Members of metadata that nbformat does not write.
 _TRANSIENT = frozenset(("trusted", "signature", "orig_nbformat", "orig_nbformat_minor"))
 
 
@@ -36,24 +36,24 @@ class RoomSnapshot:
     text
         The bytes that the room's save would write.
     ids
-        The ids of its cells, which a room gives to those, too, that have none in the file.
-    trusted
+        The ids of its cells; in a room also cells without id in the file have one.
+    is_trusted
         Whether the save would sign it.
-    sound
-        Whether each shared cell is one of the text, under the same id.
+    is_consistent
+        Whether each shared cell is in the text under the same id.
     """
 
     text: bytes
     ids: list[str]
-    trusted: bool
+    is_trusted: bool
     is_consistent: bool
 
 
 @dataclass(frozen=True)
 class RoomSnapshotCache:
-    """What shared notebooks looked like when they were looked at last.
+    """The last snapshots of shared notebooks.
 
-    To make a text of many cells takes long, and who reads a notebook often edits it next.
+    Writing a text of many cells takes long, and a client that reads a notebook often edits it next.
     """
 
     _last: WeakKeyDictionary[Any, tuple[bytes, RoomSnapshot]] = field(
@@ -61,30 +61,30 @@ class RoomSnapshotCache:
     )
 
     async def get(self, document: Any, check_cells: Callable[[Any], bool]) -> RoomSnapshot:
-        """Look at a shared notebook as it is now.
+        """Return a snapshot of a shared notebook as of now.
 
         Parameters
         ----------
         document
-            The shared notebook; nobody may be in the middle of a change.
+            The shared notebook; no transaction may be open.
         check_cells
-            The notary's.
+            The notary's method.
         """
         update = document.ydoc.get_update()
-        before, seen = self._last.get(document, (b"", None))
-        if seen is None or before != update:
-            seen = await asyncio.to_thread(_take_snapshot, type(document), update, check_cells)
-            self._last[document] = update, seen
-        return seen
+        last_update, snapshot = self._last.get(document, (b"", None))
+        if snapshot is None or last_update != update:
+            snapshot = await asyncio.to_thread(_take_snapshot, type(document), update, check_cells)
+            self._last[document] = update, snapshot
+        return snapshot
 
 
 def _take_snapshot(
     kind: Callable[[], Any], update: bytes, check_cells: Callable[[Any], bool]
 ) -> RoomSnapshot:
-    # A document may only be used in the thread that made it, so this one is made here.
+    # A document may only be used in the thread that created it, so the copy is created here.
     copy = kind()
     copy.ydoc.apply_update(update)
-    shared = _list_ids(copy)
+    shared_ids = _list_ids(copy)
     notebook = nbformat.from_dict(copy.get())
     if notebook.nbformat != _NBFORMAT:
         message = (
@@ -92,162 +92,172 @@ def _take_snapshot(
             f"{notebook.nbformat}, expected {_NBFORMAT}. Close it everywhere, and mend the file."
         )
         raise InvalidNotebook(message, nbformat=notebook.nbformat)
-    trusted = check_cells(notebook)
+    is_trusted = check_cells(notebook)
     text: str = nbformat.versions[_NBFORMAT].writes_json(notebook)
     text += "" if text.endswith("\n") else "\n"
-    # Of cells with one id, `get` leaves out those that are the same, and names others anew.
-    sound = len(shared) == len(notebook.cells) and max(Counter(shared).values(), default=1) == 1
-    return RoomSnapshot(text.encode(), shared, trusted, sound)
+    # `get` drops a cell that equals another with its id, and gives other repeated ids a new one.
+    is_consistent = (
+        len(shared_ids) == len(notebook.cells) and max(Counter(shared_ids).values(), default=1) == 1
+    )
+    return RoomSnapshot(text.encode(), shared_ids, is_trusted, is_consistent)
 
 
 def repair_ids(document: Any) -> None:
-    """Make each shared cell one of the text, as the room's save means them."""
-    # This gives another id to what is not the same under one, and leaves out what is. It does so
-    # only where ids are the format's; where they are not, the room writes all of them.
-    repeats = len(document.get()["cells"]) < len(document.ycells)
-    seen: set[str] = set()
-    double = []
+    """Give each shared cell an id of its own, so that it is in the text of the room's save."""
+    # `get` gives a new id to repeated ids and drops equal cells, but only if the format has ids;
+    # otherwise the room writes all cells.
+    has_repeats = len(document.get()["cells"]) < len(document.ycells)
+    seen_ids: set[str] = set()
+    repeated_indexes = []
     for index, cell_id in enumerate(_list_ids(document)):
-        if cell_id in seen:
-            double.append(index)
-        seen.add(cell_id)
+        if cell_id in seen_ids:
+            repeated_indexes.append(index)
+        seen_ids.add(cell_id)
     with document.ydoc.transaction(origin=ORIGIN):
-        for index in reversed(double):
-            if repeats:
+        for index in reversed(repeated_indexes):
+            if has_repeats:
                 del document.ycells[index]
             else:
                 document.ycells[index]["id"] = str(uuid.uuid4())
 
 
-def edit(document: Any, steps: CellPatch, ids: Sequence[str]) -> None:
-    """Do the steps in one transaction, so that everybody gets them at once.
+def apply_patch(document: Any, patch: CellPatch, ids: Sequence[str]) -> None:
+    """Apply a patch in one transaction, so that all clients get it at once.
 
     Parameters
     ----------
     document
         The shared notebook.
-    steps
-        From what it was when it was looked at.
+    patch
+        The steps from the snapshot.
     ids
-        The ids that its cells had then.
+        The ids of the cells in the snapshot.
 
     Raises
     ------
     StaleContent
-        If a cell that the steps mention, or its neighbours, are not what they were; nothing was
-        done.
+        If a cell of the patch, or a neighbour, is not as in the snapshot; nothing was changed.
     """
     cells = document.ycells
-    sources = _rebase_changes(document, steps, ids)
+    sources = _rebase_changes(document, patch, ids)
     with document.ydoc.transaction(origin=ORIGIN):
-        for change in steps.changes:
-            _change(cells[change.index], change, sources.get(change.index, []))
-        moved = {
-            step.origin: cells[step.origin].to_py()
-            for step in steps.placed
+        for change in patch.changed_cells:
+            _change_cell(cells[change.index_before], change, sources.get(change.index_before, []))
+        moved_cells = {
+            step.old_index: cells[step.old_index].to_py()
+            for step in patch.insertions
             if isinstance(step, MovedCell)
         }
-        for index in reversed(steps.taken_out):
+        for index in reversed(patch.removed_indexes):
             del cells[index]
-        for step in steps.placed:
-            value = moved[step.origin] if isinstance(step, MovedCell) else step.cell
+        for step in patch.insertions:
+            value = moved_cells[step.old_index] if isinstance(step, MovedCell) else step.cell
             cells.insert(step.index, document.create_ycell(value))
             if (state := value.get("execution_state")) is not None:
-                # What a cell is doing is no part of the notebook, so a new cell is idle.
+                # The execution state is not part of the notebook; a new cell is idle.
                 cells[step.index]["execution_state"] = state
-        if steps.metadata is not None:
-            _merge(document.ydoc["meta"]["metadata"], *steps.metadata)
+        if patch.metadata is not None:
+            _update_metadata(document.ydoc["meta"]["metadata"], *patch.metadata)
 
 
 def _list_ids(document: Any) -> list[str]:
     return [cell.get("id") for cell in document.ycells]
 
 
-def _rebase_changes(document: Any, steps: CellPatch, ids: Sequence[str]) -> dict[int, list[Hunk]]:
-    """Return the changes of sources as they fit what is there now."""
+def _rebase_changes(document: Any, patch: CellPatch, ids: Sequence[str]) -> dict[int, list[Hunk]]:
+    """Return the changes of sources, moved to fit the current sources."""
     cells = document.ycells
     if len(cells) != len(ids):
         raise StaleContent
-    for index in _list_touched_and_neighbours(steps, len(ids)):
+    for index in _list_affected_indexes(patch, len(ids)):
         if cells[index]["id"] != ids[index]:
             raise StaleContent
-    for gone in steps.removed:
-        if str(cells[gone.index]["source"]) != gone.source:
+    for removed_cell in patch.removed_cells:
+        if str(cells[removed_cell.index]["source"]) != removed_cell.source:
             raise StaleContent
-    said = [(cells[step.index]["metadata"], step.metadata) for step in steps.changes]
-    said += [(cells[step.index]["metadata"], (step.metadata, {})) for step in steps.removed]
-    said.append((document.ydoc["meta"]["metadata"], steps.metadata))
-    if any(then is not None and _to_plain(now) != then[0] for now, then in said):
+    expected_metadata = [
+        (cells[step.index_before]["metadata"], step.metadata) for step in patch.changed_cells
+    ]
+    expected_metadata += [
+        (cells[step.index]["metadata"], (step.metadata, {})) for step in patch.removed_cells
+    ]
+    expected_metadata.append((document.ydoc["meta"]["metadata"], patch.metadata))
+    if any(
+        expected is not None and _convert_to_plain(shared) != expected[0]
+        for shared, expected in expected_metadata
+    ):
         raise StaleContent
     return {
-        change.index: _rebase_source(change.source, str(cells[change.index]["source"]))
-        for change in steps.changes
+        change.index_before: _rebase_source(
+            change.source, str(cells[change.index_before]["source"])
+        )
+        for change in patch.changed_cells
         if change.source is not None
     }
 
 
-def _rebase_source(source: tuple[str, str], now: str) -> list[Hunk]:
+def _rebase_source(source: tuple[str, str], current: str) -> list[Hunk]:
     before, after = source
-    found = rebase_hunks(list_hunks(before, after), before, now)
-    if found is None:
+    hunks = rebase_hunks(list_hunks(before, after), before, current)
+    if hunks is None:
         raise StaleContent
-    return found
+    return hunks
 
 
-def _list_touched_and_neighbours(steps: CellPatch, count: int) -> set[int]:
-    """Return the indexes of the cells that must not have moved: those touched, and neighbours."""
-    out = set(steps.taken_out)
-    order: list[int | None] = [index for index in range(count) if index not in out]
-    for step in steps.placed:
+def _list_affected_indexes(patch: CellPatch, count: int) -> set[int]:
+    """Return the indexes of the cells that must not have moved: changed ones and neighbours."""
+    removed_indexes = set(patch.removed_indexes)
+    order: list[int | None] = [index for index in range(count) if index not in removed_indexes]
+    for step in patch.insertions:
         order.insert(step.index, None)
-    found = {change.index for change in steps.changes} | out
-    for step in steps.placed:
-        around = order[max(step.index - 1, 0) : step.index + 2]
-        found |= {index for index in around if index is not None}
-    return found
+    affected_indexes = {change.index_before for change in patch.changed_cells} | removed_indexes
+    for step in patch.insertions:
+        neighbours = order[max(step.index - 1, 0) : step.index + 2]
+        affected_indexes |= {index for index in neighbours if index is not None}
+    return affected_indexes
 
 
-def _change(cell: Any, change: PatchedCell, source: Sequence[Hunk]) -> None:
-    replace(cell["source"], source)
+def _change_cell(cell: Any, change: PatchedCell, hunks: Sequence[Hunk]) -> None:
+    apply_hunks(cell["source"], hunks)
     if change.metadata is not None:
-        _merge(cell["metadata"], *change.metadata)
+        _update_metadata(cell["metadata"], *change.metadata)
     for name, value in change.members.items():
         if value is ABSENT:
             if name in cell:
                 del cell[name]
         elif name == "outputs" and hasattr(cell.get(name), "clear"):
-            # Browsers watch this very array.
+            # Browsers observe this array object.
             cell[name].clear()
         else:
             cell[name] = value
 
 
-def replace(shared: Any, changes: Sequence[Hunk]) -> None:
-    """Change a shared text, and leave in place what does not change."""
-    for start, stop, new in _convert_to_byte_offsets(changes, str(shared)):
-        del shared[start:stop]
+def apply_hunks(shared_text: Any, hunks: Sequence[Hunk]) -> None:
+    """Apply hunks to a shared text; unchanged text stays in place."""
+    for start, stop, new in _convert_to_byte_offsets(hunks, str(shared_text)):
+        del shared_text[start:stop]
         if new:
-            shared.insert(start, new)
+            shared_text.insert(start, new)
 
 
-def _convert_to_byte_offsets(changes: Sequence[Hunk], text: str) -> list[tuple[int, int, str]]:
-    """Return changes by the offsets that shared texts go by, of their UTF-8; the last one first."""
+def _convert_to_byte_offsets(hunks: Sequence[Hunk], text: str) -> list[tuple[int, int, str]]:
+    """Return hunks with UTF-8 offsets, which shared texts use, from the last to the first."""
     return [
         (len(text[:start].encode()), len(text[:stop].encode()), new)
-        for start, stop, new in reversed(changes)
+        for start, stop, new in reversed(hunks)
     ]
 
 
-def _merge(shared: Any, before: dict[str, Any], after: dict[str, Any]) -> None:
-    """Change what differs in metadata, and nothing that is not part of the file."""
+def _update_metadata(shared_metadata: Any, before: dict[str, Any], after: dict[str, Any]) -> None:
+    """Change the metadata that differ, and nothing that is not part of the file."""
     for name in before.keys() - after.keys():
-        del shared[name]
+        del shared_metadata[name]
     for name, value in after.items():
         if name not in before or before[name] != value:
-            shared[name] = value
+            shared_metadata[name] = value
 
 
-def _to_plain(metadata: Any) -> dict[str, Any]:
-    """Return metadata as a file has them."""
+def _convert_to_plain(metadata: Any) -> dict[str, Any]:
+    """Return metadata as in a file."""
     value: dict[str, Any] = metadata.to_py()
     return {name: item for name, item in value.items() if name not in _TRANSIENT}

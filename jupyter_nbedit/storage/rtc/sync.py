@@ -1,4 +1,4 @@
-"""What any file in a live room needs: that the room is ready to be edited, and saves what was."""
+"""Wait for a room: until its file is loaded, in sync with the disk, or saved."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from jupyter_nbedit.storage.contents.errors import ErrorFactory
 from jupyter_nbedit.storage.contents.file import compute_sha256
 from jupyter_nbedit.storage.rtc.rooms import Room
 
-# How long a room may take to load a file, or to take over what another program wrote.
+# The time that a room may take to load a file, or changes of another program.
 _LOADING_SECONDS = 10.0
-# How long who only reads waits for a room that has not loaded its file.
+# The time that a read waits for a room that has not loaded its file.
 _BEGINNING_SECONDS = 2.0
-# How long a reply waits for the room's save.
+# The time that a reply waits for the room's save.
 _SAVING_SECONDS = 4.0
 _POLL_SECONDS = 0.02
 EXISTS = (
@@ -38,9 +38,9 @@ _LATER = (
 
 
 async def wait_for_load_start(room: Room) -> bool:
-    """Wait a little for a room to load its file; while it has not, nothing is shared there.
+    """Wait a short time for a room to load its file; return whether it has.
 
-    It never does if the file is broken, or if nobody came after the room was asked for.
+    A room never loads a file that is broken, or if no client joined after the room was requested.
     """
     deadline = time.monotonic() + _BEGINNING_SECONDS
     while room.is_live() and not room.has_loaded():
@@ -68,11 +68,11 @@ async def wait_until_ready(room: Room) -> None:
         await asyncio.sleep(_POLL_SECONDS)
 
 
-async def wait_until_synced(room: Room, manager: Any, missing: ErrorFactory) -> None:
-    """Wait until the room has taken over what other programs wrote to the file.
+async def wait_until_synced(room: Room, manager: Any, not_found: ErrorFactory) -> None:
+    """Wait until the room has loaded what other programs wrote to the file.
 
-    It takes over the whole file, and an edit that is only shared by then would be gone. When this
-    returns, and nothing else has run since, the document may be edited.
+    A room loads the whole file, which would discard an edit of the shared document. When this
+    returns, and before any other task runs, the document may be edited.
 
     Raises
     ------
@@ -86,7 +86,7 @@ async def wait_until_synced(room: Room, manager: Any, missing: ErrorFactory) -> 
         try:
             model = await ensure_async(manager.get(room.path, content=False))
         except HTTPError:
-            raise missing() from None
+            raise not_found() from None
         if not model.get("writable", True):
             message = "The server may not write this file; nothing was written."
             raise Forbidden(message)
@@ -106,47 +106,46 @@ async def wait_until_synced(room: Room, manager: Any, missing: ErrorFactory) -> 
 
 
 async def wait_until_saved(
-    room: Room, read: Callable[[], Awaitable[Content]], is_in: Callable[[bytes], bool]
+    room: Room, read: Callable[[], Awaitable[Content]], contains_edit: Callable[[bytes], bool]
 ) -> Content | None:
-    """See that an edit gets to disk.
+    """Wait until an edit is on disk.
 
     Parameters
     ----------
     room
-        The room that was edited.
+        The edited room.
     read
-        Reads what is on disk.
-    is_in
-        Tells whether the edit is in a text; called in another thread.
+        Reads the file.
+    contains_edit
+        Returns whether the edit is in a text; called in another thread.
 
     Returns
     -------
-    What is on disk, with the edit; None if it is not there yet, or if the room is gone and the edit
-    with it.
+    The content on disk, with the edit; None if it is not there yet, or was lost with the room.
     """
     deadline = time.monotonic() + _SAVING_SECONDS
     while room.has_autosave() and time.monotonic() < deadline:
         if room.is_live() and (saving := room.save()) is not None:
-            # Whoever types meanwhile puts it off; then it is begun again.
+            # Typing delays the save; then it is started again.
             await asyncio.wait({saving}, timeout=_SAVING_SECONDS)
         try:
-            kept = await read()
+            content = await read()
         except NbEditError:
-            # The edit is made, and this no refusal of it any more.
-            kept = None
-        if kept is not None and await asyncio.to_thread(is_in, kept.text):
-            return kept
+            # The edit was made; this error must not fail the request.
+            content = None
+        if content is not None and await asyncio.to_thread(contains_edit, content.text):
+            return content
         await asyncio.sleep(_POLL_SECONDS)
     return None
 
 
 def build_unsaved_warning(room: Room) -> str:
-    """Return the text that says that an edit is not on disk yet, and when it will be."""
+    """Return the warning that an edit is not on disk yet, and when it will be."""
     return _NOT_SAVED + (_LATER if room.has_autosave() else _BY_HAND)
 
 
 def build_lost_update_error(base: Content, digest: str) -> HashMismatch:
-    """Make the refusal for an edit that somebody else has undone before it was saved."""
+    """Return the error for an edit that another change has undone before it was saved."""
     message = (
         "Something else was done to the file at the same moment, in its room or on disk, and the "
         "edit is gone or not as it was made. Read the file again."

@@ -53,8 +53,8 @@ def assert_agrees(text: bytes, window: int) -> bool:
         whole.members,
         whole.cell_spans,
     )
-    heads = [(one if isinstance(one, str) else None, cell_type) for one, cell_type in seen.heads]
-    assert heads == whole.heads
+    heads = [(one if isinstance(one, str) else None, cell_type) for one, cell_type in seen.headers]
+    assert heads == whole.headers
     return True
 
 
@@ -164,7 +164,7 @@ def _found(text: bytes | FakeBuffer) -> object:
         document = Document.parse(text)
     except InvalidNotebook as error:
         return error.details
-    return str(document.cell_spans), str(document.heads), document.members
+    return str(document.cell_spans), str(document.headers), document.members
 
 
 def test_a_scan_reads_at_most_a_window_or_a_large_cell_twice_at_a_time() -> None:

@@ -77,14 +77,14 @@ def check_newest(
     # A cell that is deleted and made again in its place leaves no trace in the bytes.
     assert record.parts or text == before, label
 
-    undone = revert(after, record, op="undo", exact=True)
+    undone = revert(after, record, op="undo", is_exact=True)
     assert apply_plan(after, undone) == before, label
-    redone = revert(document, store_and_load(undone.build_record()), op="redo", exact=True)
+    redone = revert(document, store_and_load(undone.build_record()), op="redo", is_exact=True)
     assert apply_plan(document, redone) == text, label
-    again = revert(after, store_and_load(redone.build_record()), op="undo", exact=True)
+    again = revert(after, store_and_load(redone.build_record()), op="undo", is_exact=True)
     assert apply_plan(after, again) == before, label
     accepted = revert(
-        document, store_and_load(applied.build_forward_record()), op="accept", exact=True
+        document, store_and_load(applied.build_forward_record()), op="accept", is_exact=True
     )
     assert apply_plan(document, accepted) == text, label
 
@@ -92,7 +92,7 @@ def check_newest(
     # have no name of their own may not be told apart on it.
     is_clear = has_unique_ids(document) and has_unique_ids(after)
     try:
-        by_cells = revert(after, replace(record, back=None), op="undo", exact=True)
+        by_cells = revert(after, replace(record, reverse_splices=None), op="undo", is_exact=True)
     except UndoConflict as conflict:
         assert not is_clear, label
         whys = {cell["why"] for cell in conflict.details["cells"]}
@@ -122,7 +122,7 @@ def undo_edit(text: bytes, record: UndoRecord) -> bytes:
 
 def list_ids(document: Document) -> list[str]:
     """The ids of the cells, in order."""
-    return [cell_id for cell_id, _ in document.heads if cell_id is not None]
+    return [cell_id for cell_id, _ in document.headers if cell_id is not None]
 
 
 def has_unique_ids(document: Document) -> bool:
@@ -147,7 +147,7 @@ def check_older(
         def cells(text: bytes) -> list[bytes]:
             return list_cell_bytes(text) if save is None else list_cell_values(save(text))
 
-        parts = [part for part in record.parts if not part.of_notebook]
+        parts = [part for part in record.parts if not part.is_notebook_metadata]
         was = [part.index_before for part in parts if part.index_before is not None]
         now = [part.index for part in parts if part.index is not None]
         expected = Counter(cells(text))

@@ -69,7 +69,7 @@ def test_removed_outputs_are_stored_once_and_others_never(
     applied = edit(document, *operations)
     record = applied.build_record()
     left = Document.parse(apply_splices(document.text, applied.splices))
-    undone = revert(left, record, op="undo", exact=True)
+    undone = revert(left, record, op="undo", is_exact=True)
 
     assert outputs * SIZE <= len(record.blob) < outputs * SIZE + 3000
     assert len(record.encode()) < outputs * SIZE * 0.6 + 3000

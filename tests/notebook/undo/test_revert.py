@@ -16,7 +16,7 @@ from jupyter_nbedit.errors import NbEditError, UndoConflict
 from jupyter_nbedit.notebook.diff import render_unified_diff
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.splices import apply_splices
-from jupyter_nbedit.notebook.undo.known_history import Past
+from jupyter_nbedit.notebook.undo.known_history import KnownHistory
 from jupyter_nbedit.notebook.undo.record import UndoRecord
 from jupyter_nbedit.notebook.undo.revert import revert
 from tests.notebook import model
@@ -121,7 +121,7 @@ def test_only_a_cell_changed_since_is_a_conflict(
     # Without ids another cell with the same source may have the same neighbours.
     assume(before.has_ids or sources.count(sources[part.index or 0]) == 1)
     cell: dict[str, Any] = {"cell": part.index}
-    kind = left.heads[part.index or 0][1]
+    kind = left.headers[part.index or 0][1]
     change: dict[str, Any] = {
         "source": {"op": "replace", **cell, "source": "somebody else's"},
         "type": {"op": "replace", **cell, "cell_type": "raw" if kind != "raw" else "code"},
@@ -232,8 +232,8 @@ def test_a_part_of_an_edit_can_be_undone_and_a_part_of_a_proposal_applied(
     text = apply_splices(three(), applied.splices)
     record, offer = applied.build_record(), applied.build_forward_record()
 
-    back = revert(Document.parse(text), record, op="undo", exact=exact, only=only)
-    plan = revert(Document.parse(three()), offer, op="accept", exact=exact, only=only)
+    back = revert(Document.parse(text), record, op="undo", is_exact=exact, part_numbers=only)
+    plan = revert(Document.parse(three()), offer, op="accept", is_exact=exact, part_numbers=only)
 
     assert join_sources(apply_splices(text, back.splices)) == undone
     assert join_sources(apply_splices(three(), plan.splices)) == made
@@ -254,7 +254,7 @@ def test_parts_that_are_not_undone_cause_no_conflict() -> None:
     text, _ = apply_edit(text, {"op": "replace", "cell": "a", "source": "else"}, patch(k=3))
 
     document = Document.parse(text)
-    applied = revert(document, record, op="undo", only={1, 2})
+    applied = revert(document, record, op="undo", part_numbers={1, 2})
 
     assert join_sources(apply_splices(text, applied.splices)) == ("elsebc", 3)
 
@@ -263,7 +263,7 @@ def test_the_result_of_each_cell_is_reported() -> None:
     before = notebook(code("x", "a", outputs=[HTML_OUTPUT]), raw("y", "b"), raw("z", "c"))
     insert = {"op": "insert", "at": "start", "cell_type": "raw", "source": "new", "id": "n"}
     text, record = apply_edit(before, {"op": "delete", "cell": "c"}, insert)
-    undone = revert(Document.parse(text), record, op="undo", exact=True)
+    undone = revert(Document.parse(text), record, op="undo", is_exact=True)
     text, record = apply_edit(before, {"op": "clear_outputs", "all": True})
     back = revert(Document.parse(text), record, op="undo")
     again = revert(Document.parse(before), back.build_record(), op="redo")
@@ -291,9 +291,11 @@ def accept_in_parts(seed: int) -> str:
     chance.shuffle(numbers)
     document = before
     for step, part in enumerate(numbers):
-        past = Past(accepted=set(numbers[:step]))
+        past = KnownHistory(reverted_parts=set(numbers[:step]))
         try:
-            accepted = revert(document, offer, op="accept", exact=step == 0, only=[part], past=past)
+            accepted = revert(
+                document, offer, op="accept", is_exact=step == 0, part_numbers=[part], history=past
+            )
         except UndoConflict:
             # Similar cells without ids are not distinguished.
             assert not before.has_ids, batch
@@ -316,18 +318,20 @@ def test_a_batch_accepted_in_parts_in_any_order_ends_like_the_whole() -> None:
 def test_an_empty_edit_has_nothing_to_undo() -> None:
     text, record = apply_edit(three(), {"op": "move", "cell": "a", "at": "start"})
 
-    assert (text, record.parts, record.back) == (three(), [], [])
+    assert (text, record.parts, record.reverse_splices) == (three(), [], [])
 
 
 def test_cells_are_located_if_the_written_bytes_differ_from_the_planned_ones() -> None:
     text = notebook(code("e", "a"), code("x", "b"), code("mine", "c"))
     emptied = {"op": "replace", "cell": "a", "source": ""}
     changed = {"op": "replace", "cell": "b", "source": "y"}
-    record = replace(edit(Document.parse(text), emptied, changed).build_record(), back=None)
+    record = replace(
+        edit(Document.parse(text), emptied, changed).build_record(), reverse_splices=None
+    )
     # As a hook does that drops empty cells.
     stored_document = Document.parse(notebook(code("y", "b"), code("mine", "c")))
     with pytest.raises(UndoConflict):
-        revert(stored_document, record, op="undo", exact=True)
+        revert(stored_document, record, op="undo", is_exact=True)
 
 
 @pytest.mark.parametrize("text", [b"", b"\x02", b"\x01", b"\x01abc", ...])
@@ -343,6 +347,6 @@ def test_added_metadata_are_removed_even_if_they_moved_to_the_front() -> None:
     record = edit(document, {"op": "set_metadata", "patch": {"title": "x"}}).build_record()
     moved = Document.parse(json.dumps({"metadata": {"title": "x"}, **before}).encode())
 
-    splices = revert(moved, record, op="undo", exact=False).splices
+    splices = revert(moved, record, op="undo", is_exact=False).splices
 
     assert json.loads(apply_splices(moved.text, splices)) == before

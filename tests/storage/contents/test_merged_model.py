@@ -10,7 +10,7 @@ import pytest
 
 from jupyter_nbedit.storage.contents.merged_model import (
     add_ids,
-    is_same,
+    is_same_notebook,
     is_trusted,
     parse_model,
     serialize,
@@ -49,8 +49,8 @@ def shown(text: bytes) -> Any:
 def test_an_invalid_notebook_is_none_and_shown_unchanged(text: bytes) -> None:
     assert parse_model(text) is None
     assert serialize(shown(TEXT), text) == text
-    assert is_same(text, text)
-    assert not is_same(text, TEXT)
+    assert is_same_notebook(text, text)
+    assert not is_same_notebook(text, TEXT)
 
 
 def test_a_file_equal_to_the_merged_model_is_shown_byte_for_byte() -> None:
@@ -70,12 +70,14 @@ def test_a_file_that_differs_from_the_merged_model_has_stable_text() -> None:
     cells = samples.cells_of(first)
     assert cells[0]["id"] == "one"
     assert len({cell["id"] for cell in cells}) == 3
-    assert is_same(first, samples.notebook(*[samples.raw("a", f"id-{n}") for n in range(3)]))
+    assert is_same_notebook(
+        first, samples.notebook(*[samples.raw("a", f"id-{n}") for n in range(3)])
+    )
 
 
 def test_trust_marks_are_never_in_the_text() -> None:
     merged = shown(TEXT.replace(b"x = 1", b"x = 2"))
-    set_trusted(merged, trusted=True)
+    set_trusted(merged, is_trusted=True)
     assert b"trusted" not in serialize(merged, TEXT)
 
 
@@ -83,8 +85,8 @@ def test_jupytext_metadata_about_the_text_file_are_ignored() -> None:
     notes = {"jupytext": {"main_language": "python", "text_representation": {"extension": ".py"}}}
     formats = {"jupytext": {"formats": "ipynb,py"}}
     plain = samples.notebook()
-    assert is_same(plain, samples.notebook(metadata=notes))
-    assert not is_same(plain, samples.notebook(metadata=formats))
+    assert is_same_notebook(plain, samples.notebook(metadata=notes))
+    assert not is_same_notebook(plain, samples.notebook(metadata=formats))
 
 
 def test_missing_ids_are_created_once_in_formats_with_ids() -> None:
@@ -104,10 +106,10 @@ def test_missing_ids_are_created_once_in_formats_with_ids() -> None:
 def test_trust_covers_all_outputs_or_none() -> None:
     notebook = shown(TEXT)
     assert is_trusted(notebook) is False
-    set_trusted(notebook, trusted=True)
+    set_trusted(notebook, is_trusted=True)
     assert is_trusted(notebook) is True
     assert [cell["metadata"] for cell in notebook["cells"]] == [{"trusted": True}, {}, {}]
-    set_trusted(notebook, trusted=False)
+    set_trusted(notebook, is_trusted=False)
     assert [cell["metadata"] for cell in notebook["cells"]] == [{}, {}, {}]
     assert is_trusted(shown(samples.notebook(samples.code("1", "a")))) is True
     assert is_trusted(shown(samples.notebook(samples.raw("1", "a")))) is None
