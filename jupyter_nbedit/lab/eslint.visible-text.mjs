@@ -1,15 +1,15 @@
 /**
- * An ESLint rule: whatever a user can read goes through `trans`, as a literal that tools which
- * collect strings for translation find.
+ * An ESLint rule: texts for users are string literals in calls of `trans`, where tools that collect
+ * strings for translation find them.
  *
- * A rule cannot know what ends up on the page. It takes for visible:
- * - a literal of several words, and a capitalized word, wherever they stand;
- * - a literal with letters in it where elements, commands, buttons and notifications get their texts.
+ * A rule cannot know what is shown. These count as visible:
+ * - a literal of several words, or a capitalized word, anywhere;
+ * - a literal with letters that is the text of an element, command, button or notification.
  *
- * What developers read is left out: errors, the console, and descriptions of plugins and tokens.
+ * Texts for developers do not count: errors, the console, descriptions of plugins and tokens.
  */
 
-/** The methods of a `TranslationBundle`, and how many of their first arguments are the message. */
+/** The methods of a `TranslationBundle`, and the number of first arguments that are messages. */
 const TRANSLATE = new Map([
   ['__', 1],
   ['gettext', 1],
@@ -46,7 +46,7 @@ const TEXT_ATTRIBUTES = new Set([
   'title'
 ]);
 
-/** Functions that show some of their arguments, by the positions of these. */
+/** Functions that show arguments, with the positions of these arguments. */
 const SHOWN_ARGUMENTS = new Map([
   ['append', [0, 1, 2, 3]],
   ['makeButton', [0]],
@@ -71,16 +71,16 @@ function isProse(text) {
 }
 
 /** Return the name of the function or method that a call calls. */
-function nameOfCall({ callee }) {
+function getCallName({ callee }) {
   return callee.type === 'MemberExpression' ? callee.property.name : callee.name;
 }
 
 /** Return the chunks of text in a string literal or a template. */
-function chunksOf(node) {
+function listChunks(node) {
   return node.type === 'Literal' ? [node.value] : node.quasis.map(({ value }) => value.cooked);
 }
 
-/** Return whether a node is only for programs or developers, judged by the nodes around it. */
+/** Return whether a node is only for programs or developers, according to its ancestors. */
 function isInternal(node) {
   for (let child = node, { parent } = node; parent; child = parent, { parent } = parent) {
     switch (parent.type) {
@@ -105,7 +105,7 @@ function isInternal(node) {
       case 'NewExpression':
         return ['Error', 'Token'].includes(parent.callee.name);
       case 'CallExpression': {
-        const count = TRANSLATE.get(nameOfCall(parent));
+        const count = TRANSLATE.get(getCallName(parent));
         if (count !== undefined) {
           return parent.arguments.indexOf(child) < count;
         }
@@ -119,7 +119,7 @@ function isInternal(node) {
   return false;
 }
 
-/** Return whether a node is, as a whole or as one of several values, a text that is shown. */
+/** Return whether a node, or a value that it may have, is a text that is shown. */
 function isShown(node) {
   for (let child = node, { parent } = node; parent; child = parent, { parent } = parent) {
     switch (parent.type) {
@@ -141,7 +141,7 @@ function isShown(node) {
       case 'Property':
         return parent.value === child && TEXT_PROPERTIES.has(parent.key.name ?? parent.key.value);
       case 'CallExpression': {
-        const name = nameOfCall(parent);
+        const name = getCallName(parent);
         const position = parent.arguments.indexOf(child);
         if (name === 'setAttribute') {
           return position === 1 && TEXT_ATTRIBUTES.has(parent.arguments[0].value);
@@ -163,8 +163,7 @@ export const visibleText = {
     type: 'problem',
     schema: [],
     messages: {
-      untranslated:
-        'Found a text that users can read and nobody can translate. Pass it to `trans.__`.',
+      untranslated: 'Found a text for users that cannot be translated. Pass it to `trans.__`.',
       computed:
         'Found a message that is not a string literal, which tools that collect strings for ' +
         'translation do not find. Write each message as a literal in a call of its own.'
@@ -172,7 +171,7 @@ export const visibleText = {
   },
   create(context) {
     const check = node => {
-      const chunks = chunksOf(node);
+      const chunks = listChunks(node);
       const isText =
         chunks.some(isProse) ||
         (node.type === 'Literal' && CAPITALIZED.test(node.value)) ||
@@ -189,7 +188,7 @@ export const visibleText = {
       },
       TemplateLiteral: check,
       CallExpression(node) {
-        const messages = node.arguments.slice(0, TRANSLATE.get(nameOfCall(node)) ?? 0);
+        const messages = node.arguments.slice(0, TRANSLATE.get(getCallName(node)) ?? 0);
         for (const message of messages) {
           if (message.type !== 'Literal' || typeof message.value !== 'string') {
             context.report({ node: message, messageId: 'computed' });

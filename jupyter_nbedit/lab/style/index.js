@@ -1,4 +1,4 @@
-import './base.css';
+import './notify.css';
 import './diff.css';
 import './history.css';
 import './review.css';

@@ -31,12 +31,12 @@ export class HistoryModel {
   }
 
   get edits(): readonly HistoryEdit[] {
-    return this._loaded.edits;
+    return this._history.edits;
   }
 
   /** Whether older edits can be loaded. */
   get hasMore(): boolean {
-    return this._loaded.next !== null;
+    return this._history.next !== null;
   }
 
   /** Whether no reply has arrived yet. */
@@ -55,7 +55,7 @@ export class HistoryModel {
     }
     this._filter = filter;
     this._generation++;
-    this._loaded = EMPTY_HISTORY;
+    this._history = EMPTY_HISTORY;
     this._isInitial = true;
     this._failure = null;
     this._isLoadingOlder = false;
@@ -93,14 +93,14 @@ export class HistoryModel {
     await this._load(generation, async () => {
       const page = await this._server.listHistory(filter.path, null, PAGE_SIZE);
       const stale = await Promise.all(
-        findOutdatedEdits(this._loaded, page).map(async id =>
+        findOutdatedEdits(this._history, page).map(async id =>
           this._server.listHistory(filter.path, id + 1, 1).then(({ edits }) => edits)
         )
       );
       return () => {
-        const newest = this._loaded.edits[0]?.edit_id ?? 0;
+        const newest = this._history.edits[0]?.edit_id ?? 0;
         const newEdits = this._isInitial ? [] : page.edits.filter(({ edit_id: id }) => id > newest);
-        this._loaded = stale.flat().reduce(replaceEdit, prependPage(this._loaded, page));
+        this._history = stale.flat().reduce(replaceEdit, prependPage(this._history, page));
         this._isInitial = false;
         return newEdits;
       };
@@ -109,7 +109,7 @@ export class HistoryModel {
 
   /** Request older edits. */
   async loadOlder(): Promise<void> {
-    const { next } = this._loaded;
+    const { next } = this._history;
     const filter = this._filter;
     if (filter === null || next === null || this._isLoadingOlder) {
       return;
@@ -120,8 +120,8 @@ export class HistoryModel {
       const page = await this._server.listHistory(filter.path, next, PAGE_SIZE);
       return () => {
         // If the loaded edits were dropped meanwhile, this page does not continue them.
-        if (this._loaded.next === next) {
-          this._loaded = appendPage(this._loaded, page);
+        if (this._history.next === next) {
+          this._history = appendPage(this._history, page);
         }
         return [];
       };
@@ -159,7 +159,7 @@ export class HistoryModel {
   private _filter: HistoryFilter = null;
   /** Number of filter changes: replies to requests for an earlier filter are ignored. */
   private _generation = 0;
-  private _loaded: HistoryReply = EMPTY_HISTORY;
+  private _history: HistoryReply = EMPTY_HISTORY;
   private _isInitial = true;
   private _failure: NbEditError | null = null;
   private _isLoadingOlder = false;

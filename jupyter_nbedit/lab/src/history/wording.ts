@@ -98,11 +98,11 @@ export function describeCells(
   trans: TranslationBundle
 ): string {
   const positions = listPositions(edit.operations);
-  const unlisted = Math.max((edit.cells_changed ?? 0) - positions.length, 0);
-  if (positions.length + unlisted === 0) {
+  const unlistedCount = Math.max((edit.cells_changed ?? 0) - positions.length, 0);
+  if (positions.length + unlistedCount === 0) {
     return trans.__('the notebook’s metadata');
   }
-  return formatCells(positions, unlisted, trans);
+  return formatCells(positions, unlistedCount, trans);
 }
 
 /** Return the position of a cell diff: "Cell 3". */
@@ -200,8 +200,8 @@ function describeOperations(
     groups.set(formatPhrase, [...(groups.get(formatPhrase) ?? []), entry]);
   }
   const phrases = [...groups].map(([formatPhrase, entries]) => {
-    const uncounted = entries.filter(({ index }) => index === null).length;
-    return formatPhrase(formatCells(listPositions(entries), uncounted, trans), trans);
+    const unplacedCount = entries.filter(({ index }) => index === null).length;
+    return formatPhrase(formatCells(listPositions(entries), unplacedCount, trans), trans);
   });
   return [...phrases, ...(truncated ? [trans.__('and others')] : [])].join(', ');
 }
@@ -222,17 +222,19 @@ function listPositions(operations: readonly OperationEntry[]): number[] {
 /** Return "cells 3, 5 and 7"; cells that are not listed are counted. */
 function formatCells(
   positions: readonly number[],
-  unlisted: number,
+  unlistedCount: number,
   trans: TranslationBundle
 ): string {
   const names = positions.slice(0, MAX_LISTED_CELLS).map(index => `${index + 1}`);
-  const more = positions.length - names.length + unlisted;
+  const more = positions.length - names.length + unlistedCount;
   if (names.length === 0) {
     return trans._n('%1 cell', '%1 cells', more, more);
   }
   const last = more > 0 ? trans.__('%1 more', more) : names.pop();
   const text = names.length > 0 ? trans.__('%1 and %2', names.join(', '), last) : last;
-  return positions.length + unlisted === 1 ? trans.__('cell %1', text) : trans.__('cells %1', text);
+  return positions.length + unlistedCount === 1
+    ? trans.__('cell %1', text)
+    : trans.__('cells %1', text);
 }
 
 /** Describe why an undo failed, line by line. */

@@ -114,11 +114,11 @@ function matchEqualCells(
   }
   const pairs: Pair[] = [];
   currentCells.forEach((cell, index) => {
-    const found = usedCurrent.has(index)
+    const oldIndex = usedCurrent.has(index)
       ? undefined
       : indexesByContent.get(getContent(cell))?.pop();
-    if (found !== undefined) {
-      pairs.push([found, index]);
+    if (oldIndex !== undefined) {
+      pairs.push([oldIndex, index]);
     }
   });
   return pairs;
@@ -191,11 +191,11 @@ function measureSimilarity(a: Sample, b: Sample, counter: StepCounter): number {
   if (a.type === undefined || a.type !== b.type) {
     return 0;
   }
-  let shared = 0;
+  let sharedCount = 0;
   for (const [pair, count] of a.counts) {
-    shared += Math.min(count, b.counts.get(pair) ?? 0);
+    sharedCount += Math.min(count, b.counts.get(pair) ?? 0);
   }
-  return (2 * shared) / Math.max(a.length + b.length - 2, 1);
+  return (2 * sharedCount) / Math.max(a.length + b.length - 2, 1);
 }
 
 function getContent(cell: Cell): string {

@@ -110,12 +110,12 @@ export function attributeChange(
     return [{ ...change, ...collectAttribution(edits, keys) }].filter(hasContent);
   }
   const changedCells = new Set(change.cells);
-  const unattributed = new Set(changedCells);
+  const unattributedCells = new Set(changedCells);
   const attributed = clients.map(client => {
     const ownChanges = edits.filter(change => getClient(change) === client);
     const { cells, removedCount, hasMetadataChange } = summarizeChanges(ownChanges, keys);
     const changed = cells.filter(cell => changedCells.has(cell));
-    changed.forEach(cell => unattributed.delete(cell));
+    changed.forEach(cell => unattributedCells.delete(cell));
     const isTruncated = ownChanges.some(change => change.isTruncated);
     return {
       cells: changed,
@@ -126,7 +126,7 @@ export function attributeChange(
     };
   });
   const rest = {
-    cells: [...unattributed],
+    cells: [...unattributedCells],
     removedCount: 0,
     hasMetadataChange: false,
     isTruncated: false

@@ -69,14 +69,14 @@ export class IncomingChangeToasts {
     if (remaining === null) {
       return;
     }
-    const who = formatClients(change.clients, this._trans);
-    const toast = this._toasts.get(who);
+    const clientNames = formatClients(change.clients, this._trans);
+    const toast = this._toasts.get(clientNames);
     if (toast === undefined || Date.now() - toast.shownAt >= TOAST_TIME || isDismissed(toast)) {
       // In a hidden page, changes may wait for a long time.
-      this._showNew(who, [...(toast?.pendingChanges ?? []), remaining]);
+      this._showNew(clientNames, [...(toast?.pendingChanges ?? []), remaining]);
     } else {
       toast.pendingChanges = [...toast.pendingChanges, remaining];
-      this._update(who, toast);
+      this._update(clientNames, toast);
     }
   }
 
@@ -89,7 +89,7 @@ export class IncomingChangeToasts {
     }
     const removeFrom = (changes: readonly AttributedChange[]): AttributedChange[] =>
       changes.flatMap(change => removeEdit(change, editId) ?? []);
-    for (const [who, toast] of [...this._toasts]) {
+    for (const [clientNames, toast] of [...this._toasts]) {
       if (
         [...toast.shownChanges, ...toast.pendingChanges].every(
           change => !includesEdit(change, editId)
@@ -100,18 +100,21 @@ export class IncomingChangeToasts {
       toast.shownChanges = removeFrom(toast.shownChanges);
       toast.pendingChanges = removeFrom(toast.pendingChanges);
       if (toast.shownChanges.length > 0) {
-        this._update(who, toast);
+        this._update(clientNames, toast);
       } else if (toast.pendingChanges.length > 0) {
-        this._showNew(who, toast.pendingChanges);
+        this._showNew(clientNames, toast.pendingChanges);
       } else {
-        this._dismiss(who);
+        this._dismiss(clientNames);
       }
     }
   }
 
-  private _showNew(who: string, changes: readonly AttributedChange[]): void {
-    this._dismiss(who);
-    const id = Notification.info(this._getMessage(who, changes), this._getOptions(who, changes));
+  private _showNew(clientNames: string, changes: readonly AttributedChange[]): void {
+    this._dismiss(clientNames);
+    const id = Notification.info(
+      this._getMessage(clientNames, changes),
+      this._getOptions(clientNames, changes)
+    );
     const toast = {
       id,
       shownChanges: changes,
@@ -120,7 +123,7 @@ export class IncomingChangeToasts {
       wasVisible: false,
       isUpdating: false
     };
-    this._toasts.set(who, toast);
+    this._toasts.set(clientNames, toast);
     this._watchVisibility(toast);
     const [oldest] = this._toasts.keys();
     if (this._toasts.size > MAX_CLIENTS && oldest !== undefined) {
@@ -138,58 +141,67 @@ export class IncomingChangeToasts {
   }
 
   /** Update a toast as soon as possible. */
-  private _update(who: string, toast: Toast): void {
+  private _update(clientNames: string, toast: Toast): void {
     if (!toast.isUpdating) {
       toast.isUpdating = true;
-      this._updateNow(who, toast);
+      this._updateNow(clientNames, toast);
     }
   }
 
-  private _updateNow(who: string, toast: Toast): void {
-    if (this._toasts.get(who) !== toast) {
+  private _updateNow(clientNames: string, toast: Toast): void {
+    if (this._toasts.get(clientNames) !== toast) {
       return;
     }
     const hasPending = toast.pendingChanges.length > 0;
     if (isDismissed(toast)) {
-      this._toasts.delete(who);
+      this._toasts.delete(clientNames);
       if (hasPending) {
-        this._showNew(who, toast.pendingChanges);
+        this._showNew(clientNames, toast.pendingChanges);
       }
       return;
     }
     if (getToastPhase(toast.id) === 'entering' && Date.now() - toast.shownAt < MAX_ENTER_TIME) {
-      setTimeout(() => this._updateNow(who, toast), POLL_INTERVAL);
+      setTimeout(() => this._updateNow(clientNames, toast), POLL_INTERVAL);
       return;
     }
     const shownChanges = [...toast.shownChanges, ...toast.pendingChanges];
     Notification.update({
       id: toast.id,
-      message: this._getMessage(who, shownChanges),
-      ...this._getOptions(who, shownChanges)
+      message: this._getMessage(clientNames, shownChanges),
+      ...this._getOptions(clientNames, shownChanges)
     });
     Object.assign(toast, { shownChanges, pendingChanges: [], isUpdating: false });
     if (hasPending) {
       toast.shownAt = Date.now();
       // The first entry is the toast without news for the longest time.
-      this._toasts.delete(who);
-      this._toasts.set(who, toast);
+      this._toasts.delete(clientNames);
+      this._toasts.set(clientNames, toast);
     }
   }
 
-  private _getMessage(who: string, changes: readonly AttributedChange[]): string {
+  private _getMessage(clientNames: string, changes: readonly AttributedChange[]): string {
     const combined = combineChanges(changes);
     const positions = this._notebook.getPositions(combined.cells);
-    return describeIncomingChange(who, this._notebook.fileName, positions, combined, this._trans);
+    return describeIncomingChange(
+      clientNames,
+      this._notebook.fileName,
+      positions,
+      combined,
+      this._trans
+    );
   }
 
   private _getOptions(
-    who: string,
+    clientNames: string,
     changes: readonly AttributedChange[]
   ): Notification.IOptions<null> {
     const combined = combineChanges(changes);
     return {
       autoClose: TOAST_TIME,
-      actions: [this._makeViewAction(combined.cells), ...this._makeUndoActions(who, combined)]
+      actions: [
+        this._makeViewAction(combined.cells),
+        ...this._makeUndoActions(clientNames, combined)
+      ]
     };
   }
 
@@ -204,7 +216,7 @@ export class IncomingChangeToasts {
 
   /** Return the button "Undo" if everything the toast shows can be undone. */
   private _makeUndoActions(
-    who: string,
+    clientNames: string,
     { edits, isComplete }: AttributedChange
   ): Notification.IAction[] {
     const count = edits.length;
@@ -217,7 +229,7 @@ export class IncomingChangeToasts {
               // The toast stays, to show the result.
               event.preventDefault();
               void this._undoEdits(
-                who,
+                clientNames,
                 edits.map(({ id }) => id)
               );
             }
@@ -226,17 +238,22 @@ export class IncomingChangeToasts {
       : [];
   }
 
-  private async _undoEdits(who: string, editIds: readonly number[]): Promise<void> {
-    const toast = this._toasts.get(who);
+  private async _undoEdits(clientNames: string, editIds: readonly number[]): Promise<void> {
+    const toast = this._toasts.get(clientNames);
     if (toast === undefined) {
       return;
     }
     // Changes that come meanwhile get a toast of their own.
-    this._toasts.delete(who);
+    this._toasts.delete(clientNames);
     toast.pendingChanges.forEach(change => this.show(change));
     const { fileName } = this._notebook;
     const { id } = toast;
-    const progressMessage = describeUndoProgress(who, fileName, editIds.length, this._trans);
+    const progressMessage = describeUndoProgress(
+      clientNames,
+      fileName,
+      editIds.length,
+      this._trans
+    );
     Notification.update({
       id,
       message: progressMessage,
@@ -260,7 +277,7 @@ export class IncomingChangeToasts {
       actions: conflictingIds.length > 0 ? [this._makeViewAction(conflictingIds)] : []
     };
     const resultMessage = describeUndoResult(
-      who,
+      clientNames,
       fileName,
       undoResult,
       positions,
@@ -277,11 +294,11 @@ export class IncomingChangeToasts {
     }
   }
 
-  private _dismiss(who: string): void {
-    const toast = this._toasts.get(who);
+  private _dismiss(clientNames: string): void {
+    const toast = this._toasts.get(clientNames);
     if (toast !== undefined) {
       Notification.dismiss(toast.id);
-      this._toasts.delete(who);
+      this._toasts.delete(clientNames);
     }
   }
 

@@ -133,8 +133,10 @@ export class ViewTracker {
         this._reportViewed(dwelledCells.filter(name => name === this._getCellAt(event)));
         break;
       case 'pointerdown': {
-        const clicked = this._getCellAt(event);
-        this._reportViewed(clicked === undefined ? dwelledCells : [...dwelledCells, clicked]);
+        const clickedCell = this._getCellAt(event);
+        this._reportViewed(
+          clickedCell === undefined ? dwelledCells : [...dwelledCells, clickedCell]
+        );
         break;
       }
       default:

@@ -18,11 +18,13 @@ const MAX_REASON_LENGTH = 76;
 
 /** Return the names of clients for display, or '' if there are none. */
 export function formatClients(clients: readonly string[], trans: TranslationBundle): string {
-  const shown = clients.map(client => getDisplayName(client, trans)).filter(name => name !== '');
-  const unique = [...new Set(shown)];
-  const listed = unique.slice(0, MAX_LISTED_NAMES).join(', ');
+  const displayNames = clients
+    .map(client => getDisplayName(client, trans))
+    .filter(name => name !== '');
+  const unique = [...new Set(displayNames)];
+  const listedNames = unique.slice(0, MAX_LISTED_NAMES).join(', ');
   const more = unique.length - MAX_LISTED_NAMES;
-  return more > 0 ? trans.__('%1 and %2 more', listed, more) : listed;
+  return more > 0 ? trans.__('%1 and %2 more', listedNames, more) : listedNames;
 }
 
 /**
@@ -31,7 +33,7 @@ export function formatClients(clients: readonly string[], trans: TranslationBund
  * @param positions Indexes of the changed cells, in ascending order.
  */
 export function describeIncomingChange(
-  who: string,
+  clientNames: string,
   file: string,
   positions: readonly number[],
   { removedCount, isTruncated }: Pick<AttributedChange, 'removedCount' | 'isTruncated'>,
@@ -43,9 +45,9 @@ export function describeIncomingChange(
     ...(isTruncated ? [trans.__('and others')] : [])
   ];
   const summary = parts.length > 0 ? parts.join(', ') : trans.__('the metadata');
-  return who === ''
+  return clientNames === ''
     ? trans.__('%1 changed on disk: %2', cleanName(file), summary)
-    : trans.__('%1 edited %2: %3', who, cleanName(file), summary);
+    : trans.__('%1 edited %2: %3', clientNames, cleanName(file), summary);
 }
 
 /** Describe the change that a mark stands for. */
@@ -53,18 +55,20 @@ export function describeMark(clients: readonly string[], trans: TranslationBundl
   if (clients.length > 0 && clients.every(isGeneratedUserName)) {
     return trans.__('Edit by an agent');
   }
-  const who = formatClients(clients, trans);
-  return who === '' ? trans.__('Changed on disk') : trans.__('Agent edit by %1', who);
+  const clientNames = formatClients(clients, trans);
+  return clientNames === ''
+    ? trans.__('Changed on disk')
+    : trans.__('Agent edit by %1', clientNames);
 }
 
 /** Describe an undo that is under way. */
 export function describeUndoProgress(
-  who: string,
+  clientNames: string,
   file: string,
   edits: number,
   trans: TranslationBundle
 ): string {
-  return trans.__('Taking back %1 in %2…', formatEdits(edits, who, trans), cleanName(file));
+  return trans.__('Taking back %1 in %2…', formatEdits(edits, clientNames, trans), cleanName(file));
 }
 
 /**
@@ -74,7 +78,7 @@ export function describeUndoProgress(
  * @param missingCount Number of conflicting cells that no longer exist.
  */
 export function describeUndoResult(
-  who: string,
+  clientNames: string,
   file: string,
   { requestedCount, undoneCount, hasMetadataConflict, failure }: UndoResult,
   positions: readonly number[],
@@ -84,7 +88,7 @@ export function describeUndoResult(
   if (undoneCount === requestedCount) {
     return trans.__(
       'Took back %1 in %2.',
-      formatEdits(requestedCount, who, trans),
+      formatEdits(requestedCount, clientNames, trans),
       cleanName(file)
     );
   }
@@ -127,8 +131,8 @@ export function describeConflict(
   choice: ConflictChoice | null,
   trans: TranslationBundle
 ): string {
-  const who = formatClients(clients, trans) || trans.__('Somebody');
-  const values = [who, position + 1, cleanName(file)] as const;
+  const clientNames = formatClients(clients, trans) || trans.__('Somebody');
+  const values = [clientNames, position + 1, cleanName(file)] as const;
   switch (kind) {
     case 'changed':
       return choice === 'theirs'
@@ -145,17 +149,17 @@ export function describeConflict(
   }
 }
 
-function formatEdits(edits: number, who: string, trans: TranslationBundle): string {
-  return who === ''
+function formatEdits(edits: number, clientNames: string, trans: TranslationBundle): string {
+  return clientNames === ''
     ? trans._n('the edit', '%1 edits', edits, edits)
-    : trans._n('the edit by %2', '%1 edits by %2', edits, who);
+    : trans._n('the edit by %2', '%1 edits by %2', edits, clientNames);
 }
 
 function formatCells(cells: readonly number[], trans: TranslationBundle): string {
-  const listed = cells.slice(0, MAX_LISTED_CELLS).map(index => `${index + 1}`);
-  const more = cells.length - listed.length;
-  const last = more > 0 ? trans.__('%1 more', more) : (listed.pop() ?? '');
-  const text = listed.length > 0 ? trans.__('%1 and %2', listed.join(', '), last) : last;
+  const listedCells = cells.slice(0, MAX_LISTED_CELLS).map(index => `${index + 1}`);
+  const more = cells.length - listedCells.length;
+  const last = more > 0 ? trans.__('%1 more', more) : (listedCells.pop() ?? '');
+  const text = listedCells.length > 0 ? trans.__('%1 and %2', listedCells.join(', '), last) : last;
   return cells.length === 1 ? trans.__('cell %1', text) : trans.__('cells %1', text);
 }
 

@@ -10,7 +10,7 @@ export interface DecisionHost {
   /** Return whether the tab has changes that the server does not have. */
   hasUnsavedChanges(): boolean;
   /** Return the source of a part's cell in the tab. */
-  getSource(entry: ShownPart): string | null;
+  getSource(shownPart: ShownPart): string | null;
   /** Update the shown parts, and show a notice about all of them. */
   showNotice(notice: string): void;
 }
@@ -24,14 +24,14 @@ export class DecisionController {
   ) {}
 
   /** @param entries Parts of one proposal. */
-  async decide(entries: readonly ShownPart[], isAccepted: boolean): Promise<void> {
-    const open = entries.filter(({ isBusy }) => !isBusy);
+  async decide(shownParts: readonly ShownPart[], isAccepted: boolean): Promise<void> {
+    const open = shownParts.filter(({ isBusy }) => !isBusy);
     const [first] = open;
     if (first === undefined || (isAccepted && this._hasUnsavedConflicts(open))) {
       return;
     }
     const parts = open.map(({ part }) => part.part);
-    open.forEach(entry => Object.assign(entry, { isBusy: true, problem: null }));
+    open.forEach(shownPart => Object.assign(shownPart, { isBusy: true, problem: null }));
     this._host.showNotice('');
     let notice = '';
     try {
@@ -42,7 +42,7 @@ export class DecisionController {
     } catch (error) {
       notice = this._describeFailure(open, error);
     } finally {
-      open.forEach(entry => (entry.isBusy = false));
+      open.forEach(shownPart => (shownPart.isBusy = false));
       this._host.showNotice(notice);
     }
   }
@@ -71,24 +71,24 @@ export class DecisionController {
   }
 
   /** Show at the cells why nothing was done; return the notice about all of them. */
-  private _describeFailure(entries: readonly ShownPart[], error: unknown): string {
+  private _describeFailure(shownParts: readonly ShownPart[], error: unknown): string {
     const { reason, message, details } = toNbEditError(error);
     if (reason === 'proposal_closed' || reason === 'proposal_not_found') {
       // Another client has decided: the blocks will be removed.
       return '';
     }
     const cells = reason === 'cell_changed' ? ((details.cells ?? []) as ConflictingCell[]) : [];
-    const conflicting = entries.filter(entry => {
-      const cell = cells.find(other => wording.isConflictOf(other, entry.part));
+    const conflicting = shownParts.filter(shownPart => {
+      const cell = cells.find(other => wording.isConflictOf(other, shownPart.part));
       if (cell !== undefined) {
-        this._setProblem(entry, wording.describeConflict(cell.why, this._trans));
+        this._setProblem(shownPart, wording.describeConflict(cell.why, this._trans));
       }
       return cell !== undefined;
     });
     if (conflicting.length > 0) {
-      return describeTotal(entries, conflicting, this._trans);
+      return describeTotal(shownParts, conflicting, this._trans);
     }
-    const [only, another] = entries;
+    const [only, another] = shownParts;
     if (only !== undefined && another === undefined) {
       this._setProblem(only, message);
       return '';
@@ -96,17 +96,17 @@ export class DecisionController {
     return message;
   }
 
-  private _setProblem(entry: ShownPart, text: string): void {
-    entry.problem = { text, source: this._host.getSource(entry) };
+  private _setProblem(shownPart: ShownPart, text: string): void {
+    shownPart.problem = { text, source: this._host.getSource(shownPart) };
   }
 }
 
 function describeTotal(
-  entries: readonly ShownPart[],
+  shownParts: readonly ShownPart[],
   conflicting: readonly ShownPart[],
   trans: TranslationBundle
 ): string {
-  return entries.length === 1
+  return shownParts.length === 1
     ? ''
     : trans._n(
         'Nothing was accepted: %1 change cannot be made any more.',

@@ -214,9 +214,9 @@ export function describeStatus(
 ): { readonly label: string; readonly name: string } {
   const mode = reply?.mode ?? 'edit';
   const hasNotebook = reply?.path != null;
-  const proposed =
+  const ownProposals =
     currentNotebook > 0 ? [trans.__('%1 proposed', formatChangeCount(currentNotebook, trans))] : [];
-  const others =
+  const otherProposals =
     otherNotebooks === 0
       ? []
       : hasNotebook
@@ -233,8 +233,8 @@ export function describeStatus(
       };
   return {
     // Other notebooks only if the current one has no proposals: the space is small.
-    label: [...state.label, ...(currentNotebook > 0 ? proposed : others)].join(' · '),
-    name: [state.name, ...proposed, ...others].join(', ')
+    label: [...state.label, ...(currentNotebook > 0 ? ownProposals : otherProposals)].join(' · '),
+    name: [state.name, ...ownProposals, ...otherProposals].join(', ')
   };
 }
 

@@ -88,15 +88,15 @@ export class NotebookReview {
     const last = order.findIndex(({ key }) => key === this._visitedKey);
     const next =
       (last < 0
-        ? order.find(({ entry }) => entry.position.cell >= content.activeCellIndex)
+        ? order.find(({ shownPart }) => shownPart.position.cell >= content.activeCellIndex)
         : order[last + 1]) ?? order[0];
-    const cell = content.widgets[next?.entry.position.cell ?? -1];
+    const cell = content.widgets[next?.shownPart.position.cell ?? -1];
     if (next === undefined || cell === undefined) {
       return;
     }
     this._visitedKey = next.key;
-    await next.entry.whenDrawn;
-    if (cell.isDisposed || this._parts.get(next.key) !== next.entry) {
+    await next.shownPart.whenDrawn;
+    if (cell.isDisposed || this._parts.get(next.key) !== next.shownPart) {
       return;
     }
     NotebookActions.expandParent(cell, content);
@@ -104,15 +104,15 @@ export class NotebookReview {
     await cell.ready;
     this._updateNow();
     releaseScrollHold(content);
-    next.entry.block?.node.scrollIntoView({ block: 'nearest' });
-    next.entry.block?.node.focus({ preventScroll: true });
+    next.shownPart.block?.node.scrollIntoView({ block: 'nearest' });
+    next.shownPart.block?.node.focus({ preventScroll: true });
   }
 
   /** Accept or reject everything that is proposed for the notebook. */
   decideAll(isAccepted: boolean): void {
-    const entries = [...this._parts.values()];
-    for (const id of new Set(entries.map(({ proposal }) => proposal.proposal_id))) {
-      const all = entries.filter(({ proposal }) => proposal.proposal_id === id);
+    const shownParts = [...this._parts.values()];
+    for (const id of new Set(shownParts.map(({ proposal }) => proposal.proposal_id))) {
+      const all = shownParts.filter(({ proposal }) => proposal.proposal_id === id);
       void this._decisions.decide(all, isAccepted);
     }
   }
@@ -143,7 +143,7 @@ export class NotebookReview {
     }
     removedParts.forEach(([key]) => this._parts.delete(key));
     const order = sortParts(this._parts);
-    const placedWidgets = order.flatMap(({ entry: { block: widget, position } }) =>
+    const placedWidgets = order.flatMap(({ shownPart: { block: widget, position } }) =>
       widget === null ? [] : [{ widget, position }]
     );
     const layoutChanges = planLayoutChanges(content.widgets, placedWidgets);
@@ -183,7 +183,7 @@ export class NotebookReview {
       this._anchors.set(key, { id, side: position.side });
     }
     if (reusable === undefined) {
-      const entry: ShownPart = {
+      const shownPart: ShownPart = {
         proposal,
         part,
         position,
@@ -193,10 +193,10 @@ export class NotebookReview {
         problem: previous?.problem ?? null,
         isBusy: false
       };
-      this._parts.set(key, entry);
+      this._parts.set(key, shownPart);
       // Drawn again with the highlighting of another language.
       previous?.block?.dispose();
-      entry.whenDrawn = this._makeBlock(key, entry);
+      shownPart.whenDrawn = this._makeBlock(key, shownPart);
     } else {
       Object.assign(reusable, { proposal, part, position });
       const source = cells[position.cell]?.source ?? null;
@@ -207,13 +207,13 @@ export class NotebookReview {
   }
 
   /** Draw the diff before the block is shown, so that the block does not grow. */
-  private async _makeBlock(key: string, entry: ShownPart): Promise<void> {
-    const diffView = this._drawDiff(entry.part);
+  private async _makeBlock(key: string, shownPart: ShownPart): Promise<void> {
+    const diffView = this._drawDiff(shownPart.part);
     const block = new ProposalBlock(
-      entry.proposal,
-      entry.part,
+      shownPart.proposal,
+      shownPart.part,
       diffView,
-      isAccepted => void this._decisions.decide([entry], isAccepted),
+      isAccepted => void this._decisions.decide([shownPart], isAccepted),
       () => {
         // JupyterLab does not move the focus while it is within the notebook.
         (document.activeElement as HTMLElement | null)?.blur();
@@ -224,14 +224,14 @@ export class NotebookReview {
     await diffView?.ready.catch((error: unknown) => {
       console.warn('jupyter-nbedit: a difference could not be drawn.', error);
     });
-    if (this._parts.get(key) !== entry || this._panel.isDisposed) {
+    if (this._parts.get(key) !== shownPart || this._panel.isDisposed) {
       block.dispose();
       return;
     }
-    entry.block = block;
+    shownPart.block = block;
     // A removed cell disposes its block: the block is made again at its new position.
     block.disposed.connect(() => {
-      if (this._parts.get(key) === entry) {
+      if (this._parts.get(key) === shownPart) {
         this._parts.delete(key);
         this.update();
       }
@@ -250,19 +250,19 @@ export class NotebookReview {
   }
 
   private _describe(): void {
-    const entries = [...this._parts.values()];
-    const proposals = [...new Set(entries.map(({ proposal }) => proposal))];
+    const shownParts = [...this._parts.values()];
+    const proposals = [...new Set(shownParts.map(({ proposal }) => proposal))];
     const purposes = new Set(proposals.map(wording.formatPurpose));
     this._bar.describe(
       wording.describeProposals(
         proposals.map(proposal => wording.getProposer(proposal, this._trans)),
-        entries.length,
+        shownParts.length,
         this._trans
       ),
       purposes.size === 1 ? ([...purposes][0] ?? '') : ''
     );
-    this._bar.isEnabled = !entries.every(({ isBusy }) => isBusy);
-    for (const { block, problem, position, isBusy } of entries) {
+    this._bar.isEnabled = !shownParts.every(({ isBusy }) => isBusy);
+    for (const { block, problem, position, isBusy } of shownParts) {
       if (block !== null) {
         block.notice = problem?.text ?? wording.describeCellState(position.state, this._trans);
         block.isEnabled = !isBusy;

@@ -66,17 +66,17 @@ export function locatePart(
       ? { cell: 0, side: 'above', state: 'as-proposed' }
       : { cell: clampIndex(cellsAbove - 1, cells), side: 'below', state: 'as-proposed' };
   }
-  const expected = order.mapIndex(part.index_before ?? 0);
-  const cellIndex = findCell(part, expected, cells);
+  const expectedIndex = order.mapIndex(part.index_before ?? 0);
+  const cellIndex = findCell(part, expectedIndex, cells);
   const cell = cells[cellIndex ?? -1];
   if (cellIndex === null || cell === undefined) {
-    return { cell: clampIndex(expected - 1, cells), side: 'below', state: 'gone' };
+    return { cell: clampIndex(expectedIndex - 1, cells), side: 'below', state: 'gone' };
   }
   const isSame = cell.source === part.before?.source && cell.type === part.before.cell_type;
   return { cell: cellIndex, side: 'below', state: isSame ? 'as-proposed' : 'changed' };
 }
 
-function findCell(part: CellDiff, expected: number, cells: readonly TabCell[]): number | null {
+function findCell(part: CellDiff, expectedIndex: number, cells: readonly TabCell[]): number | null {
   const indexes = [...cells.keys()];
   const [only, another] = indexes.filter(index => cells[index]?.id === part.cell_id);
   if (part.cell_id !== null && another === undefined) {
@@ -84,11 +84,13 @@ function findCell(part: CellDiff, expected: number, cells: readonly TabCell[]): 
   }
   // Cells without a unique id are identified by their source.
   const hasSource = (index: number): boolean => cells[index]?.source === part.before?.source;
-  if (hasSource(expected)) {
-    return expected;
+  if (hasSource(expectedIndex)) {
+    return expectedIndex;
   }
-  const [same, ambiguous] = indexes.filter(hasSource);
-  return same !== undefined && ambiguous === undefined ? same : clampIndex(expected, cells);
+  const [matchingIndex, anotherIndex] = indexes.filter(hasSource);
+  return matchingIndex !== undefined && anotherIndex === undefined
+    ? matchingIndex
+    : clampIndex(expectedIndex, cells);
 }
 
 function isFound(index: number): boolean {
@@ -109,12 +111,12 @@ class ProposalOrder {
 
   /** Map the index of a cell before the proposal to its current index. */
   mapIndex(index: number): number {
-    const stayingBefore = this._countStayingBefore(index);
+    const stayingCount = this._countStayingBefore(index);
     const deletedCells = this._deletes.filter(
       part => isAccepted(part) && (part.index_before ?? 0) < index
     );
     const insertedCells = this._inserts.filter(
-      part => isAccepted(part) && this._countStayingAbove(part) <= stayingBefore
+      part => isAccepted(part) && this._countStayingAbove(part) <= stayingCount
     );
     return index - deletedCells.length + insertedCells.length;
   }
@@ -143,9 +145,9 @@ class ProposalOrder {
   /** Return the index after the given number of cells that stay. */
   private _getIndexAfterStaying(count: number): number {
     let index = -1;
-    for (let left = count; left > 0;) {
+    for (let remaining = count; remaining > 0;) {
       index++;
-      left -= this._isStaying(index) ? 1 : 0;
+      remaining -= this._isStaying(index) ? 1 : 0;
     }
     return this.mapIndex(index) + 1;
   }
@@ -162,8 +164,8 @@ class ProposalOrder {
 
   /** Count the cells that stay above a cell to insert. */
   private _countStayingAbove({ index }: ProposedPart): number {
-    const others = [...this._inserts, ...this._moves];
-    return (index ?? 0) - others.filter(other => (other.index ?? 0) < (index ?? 0)).length;
+    const shiftedCells = [...this._inserts, ...this._moves];
+    return (index ?? 0) - shiftedCells.filter(other => (other.index ?? 0) < (index ?? 0)).length;
   }
 
   private readonly _inserts: readonly ProposedPart[];

@@ -62,10 +62,11 @@ export class ProposalList extends Widget {
     const { pending } = this._proposals;
     const knownItems = new Map(this._items.map(item => [item.snapshot, item]));
     this._items = pending.map(proposal => {
-      const is = JSON.stringify(proposal);
+      const snapshot = JSON.stringify(proposal);
       const item =
-        knownItems.get(is) ?? new ProposalItem(proposal, is, this._proposals, this._actions);
-      knownItems.delete(is);
+        knownItems.get(snapshot) ??
+        new ProposalItem(proposal, snapshot, this._proposals, this._actions);
+      knownItems.delete(snapshot);
       return item;
     });
     knownItems.forEach(item => item.dispose());

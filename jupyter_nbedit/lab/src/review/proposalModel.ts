@@ -114,8 +114,8 @@ export class ProposalModel {
     clearTimeout(this._expiry);
     if (pending.length > 0) {
       const next = Math.min(...pending.map(({ expires }) => Date.parse(expires)));
-      const wait = Math.max(MIN_EXPIRY_DELAY, Math.min(next - Date.now(), MAX_EXPIRY_DELAY));
-      this._expiry = setTimeout(() => this.refresh(), wait);
+      const delay = Math.max(MIN_EXPIRY_DELAY, Math.min(next - Date.now(), MAX_EXPIRY_DELAY));
+      this._expiry = setTimeout(() => this.refresh(), delay);
     }
     if (JSON.stringify(pending) !== JSON.stringify(this._pending)) {
       this._pending = pending;

@@ -27,13 +27,13 @@ export function getPartKey({ proposal, part }: Pick<ShownPart, 'proposal' | 'par
 
 /** Return the parts in the order in which they are shown. */
 export function sortParts(
-  entries: ReadonlyMap<string, ShownPart>
-): { readonly key: string; readonly entry: ShownPart }[] {
+  shownParts: ReadonlyMap<string, ShownPart>
+): { readonly key: string; readonly shownPart: ShownPart }[] {
   const getRank = ({ cell, side }: PartPosition): number => 2 * cell + (side === 'above' ? 0 : 1);
-  return [...entries]
-    .map(([key, entry]) => ({ key, entry }))
+  return [...shownParts]
+    .map(([key, shownPart]) => ({ key, shownPart }))
     .sort(
-      ({ entry: a }, { entry: b }) =>
+      ({ shownPart: a }, { shownPart: b }) =>
         getRank(a.position) - getRank(b.position) ||
         Number(isInsert(a.part)) - Number(isInsert(b.part)) ||
         a.proposal.proposal_id - b.proposal.proposal_id ||

@@ -16,18 +16,18 @@ export function getProposer({ client, user }: Proposal, trans: TranslationBundle
 
 /** Describe what is known of the proposer: its own name is not verified. */
 export function describeIdentity({ client, user }: Proposal, trans: TranslationBundle): string {
-  const [claim, known] = [cleanName(client ?? ''), cleanName(user)];
+  const [clientName, userName] = [cleanName(client ?? ''), cleanName(user)];
   if (isGeneratedUserName(user)) {
-    return claim === ''
+    return clientName === ''
       ? trans.__('Signed in with the server’s token, without a user name')
       : trans.__(
           'Signed in with the server’s token, without a user name, and calls itself %1',
-          claim
+          clientName
         );
   }
-  return claim === '' || claim === known
-    ? trans.__('Signed in as %1', known)
-    : trans.__('Signed in as %1, and calls itself %2', known, claim);
+  return clientName === '' || clientName === userName
+    ? trans.__('Signed in as %1', userName)
+    : trans.__('Signed in as %1, and calls itself %2', userName, clientName);
 }
 
 /** Return the message of a proposal for display. */

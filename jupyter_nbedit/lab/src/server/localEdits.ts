@@ -7,12 +7,12 @@ class LocalEdits {
   async track<Reply extends { readonly edit_id: number | null }>(
     request: Promise<Reply>
   ): Promise<Reply> {
-    const tracked = request.then(
+    const pending = request.then(
       ({ edit_id }) => this._remember(edit_id),
       () => undefined
     );
-    this._pendingRequests.add(tracked);
-    void tracked.then(() => this._pendingRequests.delete(tracked));
+    this._pendingRequests.add(pending);
+    void pending.then(() => this._pendingRequests.delete(pending));
     return request;
   }
 

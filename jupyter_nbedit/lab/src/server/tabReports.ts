@@ -116,9 +116,9 @@ export class TabConnection {
       }
     }
     for (const [path, reports] of tabs) {
-      const combined = combineReports(reports);
-      if (combined !== null) {
-        const { hash, editId, state } = combined;
+      const report = combineReports(reports);
+      if (report !== null) {
+        const { hash, editId, state } = report;
         this._send('saw', { path, hash, edit_id: editId, state }, path);
       }
     }

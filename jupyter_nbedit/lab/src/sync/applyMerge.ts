@@ -42,18 +42,21 @@ export function applyMerge(
 ): string[] {
   const current = readTabNotebook(model);
   const canStay = (cell: MergedCell): boolean => {
-    const now = cell.localIndex === null ? undefined : current.cells[cell.localIndex];
+    const currentCell = cell.localIndex === null ? undefined : current.cells[cell.localIndex];
     const isPinned = cell.key !== null && pinnedKeys.has(cell.key);
-    return now?.type === cell.type && (isPinned || !hasCarriageReturn(now.source, cell.source));
+    return (
+      currentCell?.type === cell.type &&
+      (isPinned || !hasCarriageReturn(currentCell.source, cell.source))
+    );
   };
   for (const cell of result.cells) {
-    const now = cell.localIndex === null ? undefined : current.cells[cell.localIndex];
-    if (now !== undefined && cell.localIndex !== null && canStay(cell)) {
+    const currentCell = cell.localIndex === null ? undefined : current.cells[cell.localIndex];
+    if (currentCell !== undefined && cell.localIndex !== null && canStay(cell)) {
       const shared = model.sharedModel.getCell(cell.localIndex);
-      writeRun(shared, model.cells.get(cell.localIndex), now, cell);
+      writeRun(shared, model.cells.get(cell.localIndex), currentCell, cell);
       writeSource(shared, cell.source);
-      writeMetadata(shared, now.metadata, cell.metadata);
-      if ('attachments' in shared && !isSameJson(now.attachments, cell.attachments)) {
+      writeMetadata(shared, currentCell.metadata, cell.metadata);
+      if ('attachments' in shared && !isSameJson(currentCell.attachments, cell.attachments)) {
         (shared as { attachments: unknown }).attachments = cell.attachments ?? undefined;
       }
     }
@@ -88,8 +91,8 @@ function writeSource(cell: ISharedCell, source: string): void {
   undoManager?.stopCapturing();
 }
 
-function writeRun(shared: ISharedCell, cell: ICellModel, now: Cell, next: Cell): void {
-  if (shared.cell_type !== 'code' || isSameRun(now, next)) {
+function writeRun(shared: ISharedCell, cell: ICellModel, current: Cell, next: Cell): void {
+  if (shared.cell_type !== 'code' || isSameRun(current, next)) {
     return;
   }
   const code = shared as ISharedCodeCell;
@@ -104,16 +107,16 @@ function writeRun(shared: ISharedCell, cell: ICellModel, now: Cell, next: Cell):
 
 function writeMetadata(
   target: Pick<ISharedCell, 'deleteMetadata' | 'setMetadata'>,
-  now: JsonObject,
+  current: JsonObject,
   next: JsonObject
 ): void {
-  for (const key of Object.keys(now)) {
+  for (const key of Object.keys(current)) {
     if (!Object.hasOwn(next, key)) {
       target.deleteMetadata(key);
     }
   }
   for (const [key, value] of Object.entries(next)) {
-    if (!Object.hasOwn(now, key) || !isSameJson(now[key], value)) {
+    if (!Object.hasOwn(current, key) || !isSameJson(current[key], value)) {
       target.setMetadata(key, value as Parameters<typeof target.setMetadata>[1]);
     }
   }

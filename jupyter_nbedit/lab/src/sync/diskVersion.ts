@@ -26,20 +26,20 @@ export async function fetchNotebook(
   path: string,
   base: Notebook
 ): Promise<Contents.IModel> {
-  let fetched = await contents.get(path, { type: 'notebook', content: true, hash: true });
+  let model = await contents.get(path, { type: 'notebook', content: true, hash: true });
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const ids = collectIds(readNotebook(fetched.content));
+    const ids = collectIds(readNotebook(model.content));
     const knownIds = collectIds(base);
     if (isSubset(ids, knownIds) || isSubset(knownIds, ids)) {
-      return fetched;
+      return model;
     }
     const secondRead = await contents.get(path, { type: 'notebook', content: true, hash: true });
-    if (isSameVersion(secondRead, fetched)) {
+    if (isSameVersion(secondRead, model)) {
       return { ...secondRead, content: removeGeneratedIds(secondRead.content, ids) };
     }
-    fetched = secondRead;
+    model = secondRead;
   }
-  return fetched;
+  return model;
 }
 
 function isSameVersion(

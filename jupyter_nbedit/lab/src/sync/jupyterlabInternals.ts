@@ -28,14 +28,14 @@ interface ContextInternals {
  */
 export async function adoptVersion(
   context: DocumentRegistry.IContext<INotebookModel>,
-  fetched: Contents.IModel,
+  version: Contents.IModel,
   revert: () => Promise<void>,
   mergeContent: (content: unknown) => void
 ): Promise<void> {
   const internals = context as ContextInternals;
   if (typeof internals._updateContentsModel === 'function') {
-    mergeContent(fetched.content);
-    internals._updateContentsModel.call(context, { ...context.contentsModel, ...fetched });
+    mergeContent(version.content);
+    internals._updateContentsModel.call(context, { ...context.contentsModel, ...version });
     return;
   }
   const model = context.model as { fromJSON?: unknown };

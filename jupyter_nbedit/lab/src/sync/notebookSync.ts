@@ -171,9 +171,9 @@ export class NotebookSync {
         this._services.tab.markApplied(this._pendingChanges.splice(0, changeCount));
         return;
       }
-      const fetched = await fetchNotebook(contents, path, this._baseVersion.notebook);
+      const version = await fetchNotebook(contents, path, this._baseVersion.notebook);
       if (generation === this._generation) {
-        await this._adopt(this._baseVersion, fetched, changeCount);
+        await this._adopt(this._baseVersion, version, changeCount);
         return;
       }
     }
@@ -182,15 +182,15 @@ export class NotebookSync {
   /** @param changeCount Number of changes that were reported before the disk was read. */
   private async _adopt(
     baseVersion: BaseVersion,
-    fetched: Contents.IModel,
+    version: Contents.IModel,
     changeCount: number
   ): Promise<void> {
-    const last = this._pendingChanges.map(({ hash }) => hash).lastIndexOf(fetched.hash ?? '');
+    const last = this._pendingChanges.map(({ hash }) => hash).lastIndexOf(version.hash ?? '');
     const changes = this._pendingChanges.splice(0, Math.max(changeCount, last + 1));
     const wasDirty = this._context.model.dirty;
     this._isMerging = true;
     try {
-      await adoptVersion(this._context, fetched, this._revert, content => {
+      await adoptVersion(this._context, version, this._revert, content => {
         baseVersion.mergeDisk(readFileContent(content), this._notebook.readContent(), result =>
           this._showMerge(result, changes)
         );

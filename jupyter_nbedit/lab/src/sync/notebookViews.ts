@@ -122,8 +122,8 @@ export class NotebookViews {
   async goToCells(keys: readonly string[]): Promise<void> {
     const panels = this._panels();
     const panel = panels.find(each => this._shell.isCurrent(each)) ?? panels[0];
-    const wanted = new Set(keys);
-    const first = panel?.content.widgets.find(({ model }) => wanted.has(model.id));
+    const keySet = new Set(keys);
+    const first = panel?.content.widgets.find(({ model }) => keySet.has(model.id));
     if (panel !== undefined && first !== undefined) {
       this._shell.reveal(panel);
       await goToCell(panel.content, first);

@@ -68,10 +68,10 @@ export class OpenNotebook {
 
   /** Apply a merge in all views; return the keys of its cells. */
   showMerge(result: NotebookMerge): string[] {
-    const pinned = this._getRunningKeys();
+    const runningKeys = this._getRunningKeys();
     const active = this.views.getActiveKeys();
     const weight = (key: string): number =>
-      pinned.has(key) ? WEIGHT.running : active.has(key) ? WEIGHT.active : WEIGHT.other;
+      runningKeys.has(key) ? WEIGHT.running : active.has(key) ? WEIGHT.active : WEIGHT.other;
     // Before the change, because an editor that cannot apply it throws. New cells have new editors.
     for (const index of result.changedIndexes) {
       const key = result.cells[index]?.key;
@@ -81,7 +81,7 @@ export class OpenNotebook {
     }
     let keys: string[] = [];
     this.views.preserveViewports(() => {
-      keys = applyMerge(this._context.model, result, weight, pinned);
+      keys = applyMerge(this._context.model, result, weight, runningKeys);
     });
     return keys;
   }
@@ -137,14 +137,14 @@ export class OpenNotebook {
     await localEdits.whenSettled();
     const isOwn = ({ editId }: FileChange): boolean => editId !== null && localEdits.has(editId);
     const ownCells = summarizeChanges(changes.filter(isOwn), keys).cells;
-    const others = changes.filter(change => !isOwn(change));
-    const cellsOfOthers = new Set(summarizeChanges(others, keys).cells);
+    const otherChanges = changes.filter(change => !isOwn(change));
+    const cellsOfOthers = new Set(summarizeChanges(otherChanges, keys).cells);
     const knownCells = new Set(ownCells.filter(cell => !cellsOfOthers.has(cell)));
     this.views.unmarkCells([...knownCells]);
-    if (!changes.some(isOwn) || others.some(isServerEdit)) {
+    if (!changes.some(isOwn) || otherChanges.some(isServerEdit)) {
       const cells = incomingChange.cells.filter(cell => !knownCells.has(cell));
-      attributeChange({ ...incomingChange, cells }, others, keys).forEach(share =>
-        this._announce(share)
+      attributeChange({ ...incomingChange, cells }, otherChanges, keys).forEach(change =>
+        this._announce(change)
       );
     }
   }
@@ -165,9 +165,9 @@ export class OpenNotebook {
 
   /** Return the indexes of cells, in ascending order, without cells that are removed. */
   getPositions(keys: readonly string[]): number[] {
-    const wanted = new Set(keys);
+    const keySet = new Set(keys);
     return this._context.model.sharedModel.cells.flatMap(({ id }, index) =>
-      wanted.has(id) ? [index] : []
+      keySet.has(id) ? [index] : []
     );
   }
 

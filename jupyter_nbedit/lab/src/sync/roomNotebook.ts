@@ -73,15 +73,15 @@ export class RoomNotebook {
    * If the room does not report its saves, the cells' ids decide.
    */
   private _hasVersion(hash: string | null): boolean {
-    const saved = this._getSavedHash();
-    return saved === null || saved === hash;
+    const savedHash = this._getSavedHash();
+    return savedHash === null || savedHash === hash;
   }
 
   /** Return the version that the room last saved, or null if it does not report it. */
   private _getSavedHash(): string | null {
-    const shared = this._context.model.sharedModel as { getState?: (key: string) => unknown };
-    const saved = shared.getState?.('hash');
-    return typeof saved === 'string' ? saved : null;
+    const sharedModel = this._context.model.sharedModel as { getState?: (key: string) => unknown };
+    const savedHash = sharedModel.getState?.('hash');
+    return typeof savedHash === 'string' ? savedHash : null;
   }
 
   /** Wait until a condition holds, with a timeout because the event may be wrong. */

@@ -164,10 +164,10 @@ function holdScrollPosition(notebook: Notebook, measure: () => number | null | u
       return;
     }
     if (Math.abs(drift) >= 1 && corrections < MAX_CORRECTIONS) {
-      const before = scroller.scrollTop;
+      const previousTop = scroller.scrollTop;
       scroller.scrollTop += drift;
       // At the end of the notebook, nothing can scroll until the cells above have grown.
-      corrections += scroller.scrollTop === before ? 0 : 1;
+      corrections += scroller.scrollTop === previousTop ? 0 : 1;
     }
     frame++;
     scheduleRestore();

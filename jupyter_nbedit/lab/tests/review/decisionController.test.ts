@@ -35,7 +35,7 @@ beforeEach(() => {
   );
 });
 
-function entries(...states: PartPosition['state'][]): ShownPart[] {
+function shownParts(...states: PartPosition['state'][]): ShownPart[] {
   const parts = states.map((_, index) => changed(`c${index}`, index, { part: index }));
   return parts.map((part, index) => ({
     proposal: proposal(parts),
@@ -56,7 +56,7 @@ function refused(reason: string, details = {}): Promise<never> {
 }
 
 test('the parts are decided together, and can be pressed again afterwards', async () => {
-  const all = entries('as-proposed', 'changed');
+  const all = shownParts('as-proposed', 'changed');
   const done = decisions.decide(all, true);
   expect(all.every(({ isBusy }) => isBusy)).toBe(true);
   await decisions.decide(all, true);
@@ -67,7 +67,7 @@ test('the parts are decided together, and can be pressed again afterwards', asyn
 
 test('a cell that the user has changed and not saved is not overwritten', async () => {
   isUnsaved = true;
-  const all = entries('as-proposed', 'changed', 'gone');
+  const all = shownParts('as-proposed', 'changed', 'gone');
   await decisions.decide(all, true);
   expect(asked).toEqual([]);
   expect(all.map(({ problem }) => problem?.text)).toEqual([
@@ -80,19 +80,19 @@ test('a cell that the user has changed and not saved is not overwritten', async 
 
 test('unsaved changes of other cells are in nobody’s way', async () => {
   isUnsaved = true;
-  await decisions.decide(entries('as-proposed'), true);
+  await decisions.decide(shownParts('as-proposed'), true);
   expect(asked).toEqual(['accept 0']);
 });
 
 test('what has changed can be rejected', async () => {
   isUnsaved = true;
-  await decisions.decide(entries('changed'), false);
+  await decisions.decide(shownParts('changed'), false);
   expect(asked).toEqual(['reject 0']);
 });
 
 test('the server’s conflict is told at the cells it is about', async () => {
   answer = refused('cell_changed', { cells: [{ cell_id: 'c1', index: 1, why: 'no_place' }] });
-  const all = entries('as-proposed', 'as-proposed');
+  const all = shownParts('as-proposed', 'as-proposed');
   await decisions.decide(all, true);
   expect(all.map(({ problem }) => problem)).toEqual([
     null,
@@ -103,17 +103,17 @@ test('the server’s conflict is told at the cells it is about', async () => {
 
 test('another refusal is told at the block, or in the bar if it is about several', async () => {
   answer = refused('plan_mode');
-  const one = entries('as-proposed');
+  const one = shownParts('as-proposed');
   await decisions.decide(one, true);
   expect(one[0]?.problem?.text).toBe('The message.');
   expect(notices.pop()).toBe('');
-  await decisions.decide(entries('as-proposed', 'as-proposed'), true);
+  await decisions.decide(shownParts('as-proposed', 'as-proposed'), true);
   expect(notices.pop()).toBe('The message.');
 });
 
 test('nothing is said of a proposal that somebody else has decided: its blocks go', async () => {
   answer = refused('proposal_closed');
-  const one = entries('as-proposed');
+  const one = shownParts('as-proposed');
   await decisions.decide(one, true);
   expect(one[0]?.problem).toBeNull();
   expect(notices.pop()).toBe('');
