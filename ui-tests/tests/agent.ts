@@ -1,7 +1,7 @@
-/** What is wanted of a cell, as the body of the PATCH has it. */
+/** An operation, as in the body of a PATCH. */
 export type Operation = { op: string } & Record<string, unknown>;
 
-export interface Answer {
+export interface EditReply {
   hash: string;
   edit_id: number | null;
   total_cells: number;
@@ -9,50 +9,50 @@ export interface Answer {
   tabs: { open: number; shown: number; merged: number; waiting: number };
 }
 
-export interface ProposalAnswer {
+export interface ProposalReply {
   status: string;
   edit_ids: number[];
   parts: { part: number; cell_id: string | null; status: string }[];
 }
 
-/** An agent that edits notebooks over HTTP with the server's token, and has no browser. */
+/** An agent that edits notebooks over HTTP with the server's token, without a browser. */
 export class Agent {
   constructor(
     private readonly url: string,
     private readonly token: string
   ) {}
 
-  /** Apply a batch of operations. It must be accepted: a refusal fails the test. */
+  /** Apply a batch of operations. An error fails the test. */
   async edit(
     path: string,
     operations: Operation[],
     client = 'Test agent',
     { waitTabs = 0, message }: { waitTabs?: number; message?: string } = {}
-  ): Promise<Answer & { answeredAt: number }> {
+  ): Promise<EditReply & { answeredAt: number }> {
     const wait = waitTabs > 0 ? `?wait_tabs=${waitTabs}` : '';
     const address = `/nbedit/notebooks/${encodePath(path)}${wait}`;
-    const { body, at } = await this.send('PATCH', address, { operations, client, message });
-    return { ...(body as Answer), answeredAt: at };
+    const { body, receivedAt } = await this.send('PATCH', address, { operations, client, message });
+    return { ...(body as EditReply), answeredAt: receivedAt };
   }
 
-  /** Apply a batch without a name; Jupyter Server invents a user name for the request. */
-  async editUnnamed(path: string, operations: Operation[]): Promise<Answer> {
+  /** Apply a batch without a client name; Jupyter Server generates a user name for the request. */
+  async editUnnamed(path: string, operations: Operation[]): Promise<EditReply> {
     const address = `/nbedit/notebooks/${encodePath(path)}`;
-    return (await this.send('PATCH', address, { operations })).body as Answer;
+    return (await this.send('PATCH', address, { operations })).body as EditReply;
   }
 
-  /** Take an edit back. */
+  /** Undo an edit. */
   async undo(path: string, edit: number | null, client: string): Promise<void> {
     const address = `/nbedit/notebooks/${encodePath(path)}/undo`;
     await this.send('POST', address, { edit_id: edit, client });
   }
 
-  /** Set how edits of a notebook are taken; null for what holds for the server. */
+  /** Set the mode of a notebook; null removes it. */
   async setMode(path: string, mode: 'edit' | 'review' | 'plan' | null): Promise<void> {
     await this.send('PUT', '/nbedit/mode', { path, mode });
   }
 
-  /** Send a batch to a notebook that is in review mode; answers the proposal that became of it. */
+  /** Send a batch to a notebook in review mode; return the id of the proposal. */
   async propose(
     path: string,
     operations: Operation[],
@@ -60,10 +60,10 @@ export class Agent {
   ): Promise<number> {
     const address = `/nbedit/notebooks/${encodePath(path)}`;
     const body = { operations, client, ...(message === '' ? {} : { message }) };
-    return this.proposalOf(await this.send('PATCH', address, body));
+    return this.getProposalId(await this.send('PATCH', address, body));
   }
 
-  /** Send a new notebook while the mode of its path is review. */
+  /** Create a notebook whose path is in review mode; return the id of the proposal. */
   async proposeNew(
     path: string,
     cells: Record<string, unknown>[],
@@ -71,28 +71,28 @@ export class Agent {
   ): Promise<number> {
     const address = `/nbedit/notebooks/${encodePath(path)}`;
     const body = { cells, client: 'Claude', language };
-    return this.proposalOf(await this.send('PUT', address, body));
+    return this.getProposalId(await this.send('PUT', address, body));
   }
 
-  /** Ask what became of a proposal; with `wait`, wait for it so many seconds. */
-  async proposal(id: number, wait = 0): Promise<ProposalAnswer> {
-    return (await this.get(`/nbedit/proposals/${id}?wait=${wait}`)) as ProposalAnswer;
+  /** Read a proposal; with `wait`, wait so many seconds for its decision. */
+  async getProposal(id: number, wait = 0): Promise<ProposalReply> {
+    return (await this.get(`/nbedit/proposals/${id}?wait=${wait}`)) as ProposalReply;
   }
 
-  private proposalOf({ body, status }: { body: unknown; status: number }): number {
+  private getProposalId({ body, status }: { body: unknown; status: number }): number {
     if (status !== 202) {
       throw new Error(`Expected 202 for a proposal, got ${status}: ${JSON.stringify(body)}`);
     }
     return (body as { proposal_id: number }).proposal_id;
   }
 
-  /** Call a tool, named as `dialect/tool`. It must succeed. */
-  async call(tool: string, input: Record<string, unknown>): Promise<unknown> {
+  /** Call a tool, named as `toolset/tool`. An error fails the test. */
+  async callTool(tool: string, input: Record<string, unknown>): Promise<unknown> {
     return (await this.send('POST', `/nbedit/tools/${tool}`, input)).body;
   }
 
-  /** Let the contents API write a file, as any other program may. */
-  async put(path: string, model: Record<string, unknown>): Promise<void> {
+  /** Write a file through the Contents API, as another program may. */
+  async writeContents(path: string, model: Record<string, unknown>): Promise<void> {
     await this.send('PUT', `/api/contents/${encodePath(path)}`, model);
   }
 
@@ -104,18 +104,18 @@ export class Agent {
     method: string,
     address: string,
     content?: unknown
-  ): Promise<{ body: unknown; at: number; status: number }> {
-    const answer = await fetch(this.url + address, {
+  ): Promise<{ body: unknown; receivedAt: number; status: number }> {
+    const response = await fetch(this.url + address, {
       method,
       headers: { Authorization: `token ${this.token}`, 'Content-Type': 'application/json' },
       body: content === undefined ? null : JSON.stringify(content)
     });
-    const text = await answer.text();
-    const at = Date.now();
-    if (!answer.ok) {
-      throw new Error(`${method} ${address} answered ${answer.status}: ${text}`);
+    const text = await response.text();
+    const receivedAt = Date.now();
+    if (!response.ok) {
+      throw new Error(`${method} ${address} answered ${response.status}: ${text}`);
     }
-    return { body: JSON.parse(text) as unknown, at, status: answer.status };
+    return { body: JSON.parse(text) as unknown, receivedAt, status: response.status };
   }
 }
 

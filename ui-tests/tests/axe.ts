@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf-8');
 
-/** What axe-core finds wrong in an element and below, by rule: empty if it finds nothing. */
-export async function violations(element: Locator): Promise<string[]> {
+/** Return the problems that axe-core finds in an element, by rule. */
+export async function findViolations(element: Locator): Promise<string[]> {
   const page = element.page();
   if (!(await page.evaluate(() => 'axe' in window))) {
     await page.evaluate(AXE);

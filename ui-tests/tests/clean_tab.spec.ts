@@ -1,36 +1,36 @@
 import { expect, test } from './fixtures';
-import { code, many, markdown, notebook } from './notebooks';
+import { makeCodeCell, makeManyCells, makeMarkdownCell, formatNotebook } from './notebooks';
 
 test.describe('A clean tab', () => {
   test('shows an edit, and all else stays where it was', async ({ agent, folder, open }) => {
-    folder.write('clean.ipynb', notebook(many(20)));
+    folder.write('clean.ipynb', formatNotebook(makeManyCells(20)));
     const tab = await open('clean.ipynb', { kernel: true });
     // JupyterLab may add what the kernel says about its language; that shall be over.
     expect(await tab.save()).toContain('completed');
-    const kernel = await tab.kernelId();
-    const models = await tab.models();
+    const kernel = await tab.getKernelId();
+    const models = await tab.getModels();
     await tab.scrollTo(400);
-    await tab.enter(6);
-    const before = await tab.place();
+    await tab.placeCaret(6);
+    const before = await tab.getViewState();
     const output = await tab.output(5).elementHandle();
 
-    const saved = folder.notebook('clean.ipynb');
+    const saved = folder.readNotebook('clean.ipynb');
     const times: number[] = [];
     for (const round of [1, 2, 3, 4, 5]) {
-      const painted = tab.paintedAt(7, `second = ${round}`);
-      const answer = await agent.edit(folder.path('clean.ipynb'), [
+      const painted = tab.waitUntilPainted(7, `second = ${round}`);
+      const answer = await agent.edit(folder.getPath('clean.ipynb'), [
         { op: 'replace', cell: 'cell-id-7', source: `first = 7\nsecond = ${round}` }
       ]);
       times.push((await painted) - answer.answeredAt);
-      await expect.poll(async () => tab.hash()).toBe(answer.hash);
+      await expect.poll(async () => tab.getHash()).toBe(answer.hash);
     }
     console.log(`    answer of the PATCH to text on screen: ${times.join(', ')} ms`);
 
     await expect(tab.output(7)).toHaveCount(0);
-    expect(await tab.positionsOf(models)).toEqual([...Array(20).keys()]);
-    expect(await tab.place()).toEqual(before);
-    expect(await tab.dirty()).toBe(false);
-    expect(await tab.kernelId()).toBe(kernel);
+    expect(await tab.getPositions(models)).toEqual([...Array(20).keys()]);
+    expect(await tab.getViewState()).toEqual(before);
+    expect(await tab.isDirty()).toBe(false);
+    expect(await tab.getKernelId()).toBe(kernel);
     expect(kernel).toBeTruthy();
     await expect(tab.output(5)).toHaveText('output 5');
     expect(await output!.evaluate(node => node.isConnected)).toBe(true);
@@ -38,7 +38,7 @@ test.describe('A clean tab', () => {
     saved.cells[7].source = ['first = 7\n', 'second = 5'];
     saved.cells[7].outputs = [];
     saved.cells[7].execution_count = null;
-    expect(folder.text('clean.ipynb')).toBe(`${JSON.stringify(saved, null, 1)}\n`);
+    expect(folder.readText('clean.ipynb')).toBe(`${JSON.stringify(saved, null, 1)}\n`);
   });
 
   test('renders an edited Markdown cell, and a cell that has become one @nightly', async ({
@@ -46,10 +46,13 @@ test.describe('A clean tab', () => {
     folder,
     open
   }) => {
-    folder.write('prose.ipynb', notebook([markdown('prose', '# Old title'), code('run', 'x = 1')]));
+    folder.write(
+      'prose.ipynb',
+      formatNotebook([makeMarkdownCell('prose', '# Old title'), makeCodeCell('run', 'x = 1')])
+    );
     const tab = await open('prose.ipynb');
     await expect(tab.cell(0).locator('h1')).toContainText('Old title');
-    await agent.edit(folder.path('prose.ipynb'), [
+    await agent.edit(folder.getPath('prose.ipynb'), [
       { op: 'replace', cell: 'prose', source: '# New title\nSome *text*.' },
       { op: 'replace', cell: 'run', cell_type: 'markdown', source: '## Not code' }
     ]);
@@ -57,40 +60,40 @@ test.describe('A clean tab', () => {
     await expect(tab.cell(0).locator('em')).toHaveText('text');
     await expect(tab.cell(1).locator('h2')).toContainText('Not code');
     await expect(tab.cells).toHaveCount(2);
-    expect(await tab.dirty()).toBe(false);
+    expect(await tab.isDirty()).toBe(false);
   });
 
   test('shows all of 64 edits that are made at once @nightly', async ({ agent, folder, open }) => {
-    folder.write('burst.ipynb', notebook(many(64)));
+    folder.write('burst.ipynb', formatNotebook(makeManyCells(64)));
     const tab = await open('burst.ipynb');
-    const path = folder.path('burst.ipynb');
+    const path = folder.getPath('burst.ipynb');
     const expected = Array.from({ length: 64 }, (_, index) => `theirs = ${index}`);
     await Promise.all(
       expected.map(async (source, index) =>
         agent.edit(path, [{ op: 'replace', cell: `cell-id-${index}`, source }])
       )
     );
-    await expect.poll(async () => tab.sources()).toEqual(expected);
-    expect(folder.sources('burst.ipynb')).toEqual(expected);
-    expect(await tab.dirty()).toBe(false);
+    await expect.poll(async () => tab.getSources()).toEqual(expected);
+    expect(folder.readSources('burst.ipynb')).toEqual(expected);
+    expect(await tab.isDirty()).toBe(false);
   });
 
   test('follows its notebook after a rename @nightly', async ({ agent, folder, open, page }) => {
-    folder.write('before.ipynb', notebook(many(3)));
+    folder.write('before.ipynb', formatNotebook(makeManyCells(3)));
     const tab = await open('before.ipynb');
     // JupyterLab loses a notebook that is renamed before its first checkpoint is there.
-    const checkpoints = `/api/contents/${folder.path('before.ipynb')}/checkpoints`;
+    const checkpoints = `/api/contents/${folder.getPath('before.ipynb')}/checkpoints`;
     await expect.poll(async () => agent.get(checkpoints)).toHaveLength(1);
     await page.evaluate(
       async ([from, to]) => window.jupyterapp.serviceManager.contents.rename(from, to),
-      [folder.path('before.ipynb'), folder.path('after.ipynb')]
+      [folder.getPath('before.ipynb'), folder.getPath('after.ipynb')]
     );
-    await agent.edit(folder.path('after.ipynb'), [
+    await agent.edit(folder.getPath('after.ipynb'), [
       { op: 'replace', cell: 'cell-id-1', source: 'theirs = 1' }
     ]);
     await expect(tab.editor(1)).toHaveText('theirs = 1');
-    await tab.type(0, '  # mine');
+    await tab.typeText(0, '  # mine');
     expect(await tab.save()).toContain('completed');
-    expect(folder.sources('after.ipynb')).toEqual(await tab.sources());
+    expect(folder.readSources('after.ipynb')).toEqual(await tab.getSources());
   });
 });

@@ -1,22 +1,25 @@
 import type { Agent } from './agent';
 import { expect, test } from './fixtures';
 import type { Folder } from './folder';
-import { code, notebook } from './notebooks';
+import { makeCodeCell, formatNotebook } from './notebooks';
 import type { Tab } from './tab';
 
 const MINE = 'x = 1 + 10';
 const THEIRS = 'x = 2';
 
 /** Both sides change the same line: the user in the tab, the agent on disk. */
-async function disagree(
+async function createConflict(
   agent: Agent,
   folder: Folder,
   open: (name: string) => Promise<Tab>
 ): Promise<Tab> {
-  folder.write('both.ipynb', notebook([code('one', 'x = 1'), code('two', 'y = 1')]));
+  folder.write(
+    'both.ipynb',
+    formatNotebook([makeCodeCell('one', 'x = 1'), makeCodeCell('two', 'y = 1')])
+  );
   const tab = await open('both.ipynb');
-  await tab.type(0, ' + 10');
-  await agent.edit(folder.path('both.ipynb'), [
+  await tab.typeText(0, ' + 10');
+  await agent.edit(folder.getPath('both.ipynb'), [
     { op: 'replace', cell: 'one', source: THEIRS },
     { op: 'replace', cell: 'two', source: 'y = 2' }
   ]);
@@ -25,31 +28,31 @@ async function disagree(
   for (const name of ['Keep mine', 'Take theirs', 'Show both']) {
     await expect(tab.page.getByRole('button', { name })).toBeVisible();
   }
-  expect(await tab.source(0)).toBe(MINE);
-  expect(folder.sources('both.ipynb')).toEqual([THEIRS, 'y = 2']);
+  expect(await tab.getSource(0)).toBe(MINE);
+  expect(folder.readSources('both.ipynb')).toEqual([THEIRS, 'y = 2']);
   return tab;
 }
 
 test.describe('A cell that was changed on both sides', () => {
   test('keeps the user’s text, and "Keep mine" saves it', async ({ agent, folder, open }) => {
-    const tab = await disagree(agent, folder, open);
+    const tab = await createConflict(agent, folder, open);
     await tab.page.getByRole('button', { name: 'Keep mine' }).click();
     await expect(tab.page.getByRole('button', { name: 'Keep mine' })).toHaveCount(0);
-    expect(await tab.sources()).toEqual([MINE, 'y = 2']);
+    expect(await tab.getSources()).toEqual([MINE, 'y = 2']);
 
     expect(await tab.save()).toContain('completed');
-    expect(folder.sources('both.ipynb')).toEqual([MINE, 'y = 2']);
+    expect(folder.readSources('both.ipynb')).toEqual([MINE, 'y = 2']);
   });
 
   test('has the agent’s text after "Take theirs" @nightly', async ({ agent, folder, open }) => {
-    const tab = await disagree(agent, folder, open);
+    const tab = await createConflict(agent, folder, open);
     await tab.page.getByRole('button', { name: 'Take theirs' }).click();
     await expect(tab.page.getByRole('button', { name: 'Take theirs' })).toHaveCount(0);
     await expect(tab.editor(0)).toHaveText(THEIRS);
 
     expect(await tab.save()).toContain('completed');
-    expect(folder.sources('both.ipynb')).toEqual([THEIRS, 'y = 2']);
-    expect(await tab.dirty()).toBe(false);
+    expect(folder.readSources('both.ipynb')).toEqual([THEIRS, 'y = 2']);
+    expect(await tab.isDirty()).toBe(false);
   });
 
   test('is shown in both texts by "Show both", and can be decided there or later @nightly', async ({
@@ -59,7 +62,7 @@ test.describe('A cell that was changed on both sides', () => {
     open,
     page
   }) => {
-    const tab = await disagree(agent, folder, open);
+    const tab = await createConflict(agent, folder, open);
     const dialog = page.locator('.jp-Dialog');
     const showBoth = page.getByRole('button', { name: 'Show both' });
     const asked = await showBoth.elementHandle();
@@ -68,7 +71,7 @@ test.describe('A cell that was changed on both sides', () => {
     await expect(dialog.locator('.jp-nbedit-theirs pre')).toHaveText(THEIRS);
     await dialog.getByRole('button', { name: 'Decide later' }).click();
     await expect(dialog).toHaveCount(0);
-    expect(await tab.source(0)).toBe(MINE);
+    expect(await tab.getSource(0)).toBe(MINE);
 
     // The toast that asked before slides away under the one that asks again.
     await asked!.waitForElementState('hidden');
@@ -80,7 +83,7 @@ test.describe('A cell that was changed on both sides', () => {
     expect(dialogs.splice(0)).toHaveLength(2);
 
     expect(await tab.save()).toContain('completed');
-    expect(folder.sources('both.ipynb')).toEqual([THEIRS, 'y = 2']);
+    expect(folder.readSources('both.ipynb')).toEqual([THEIRS, 'y = 2']);
   });
 
   test('is saved with the user’s text while the question is open @nightly', async ({
@@ -88,13 +91,13 @@ test.describe('A cell that was changed on both sides', () => {
     folder,
     open
   }) => {
-    const tab = await disagree(agent, folder, open);
+    const tab = await createConflict(agent, folder, open);
     expect(await tab.save()).toContain('completed');
-    expect(folder.sources('both.ipynb')).toEqual([MINE, 'y = 2']);
-    expect(await tab.sources()).toEqual([MINE, 'y = 2']);
+    expect(folder.readSources('both.ipynb')).toEqual([MINE, 'y = 2']);
+    expect(await tab.getSources()).toEqual([MINE, 'y = 2']);
     await tab.page.getByRole('button', { name: 'Take theirs' }).click();
     await expect(tab.editor(0)).toHaveText(THEIRS);
-    expect(await tab.dirty()).toBe(true);
+    expect(await tab.isDirty()).toBe(true);
   });
 
   test('is merged without a question if they changed different lines', async ({
@@ -103,18 +106,18 @@ test.describe('A cell that was changed on both sides', () => {
     open
   }) => {
     const lines = ['a = 1', 'b = 1', 'c = 1', 'd = 1', 'e = 1'];
-    folder.write('lines.ipynb', notebook([code('one', lines.join('\n'))]));
+    folder.write('lines.ipynb', formatNotebook([makeCodeCell('one', lines.join('\n'))]));
     const tab = await open('lines.ipynb');
-    await tab.type(0, '  # mine');
-    await agent.edit(folder.path('lines.ipynb'), [
+    await tab.typeText(0, '  # mine');
+    await agent.edit(folder.getPath('lines.ipynb'), [
       { op: 'replace', cell: 'one', source: ['a = 2', ...lines.slice(1)].join('\n') }
     ]);
     const merged = ['a = 2', 'b = 1', 'c = 1', 'd = 1', 'e = 1  # mine'].join('\n');
-    await expect.poll(async () => tab.source(0)).toBe(merged);
+    await expect.poll(async () => tab.getSource(0)).toBe(merged);
     await expect(tab.page.getByRole('button', { name: 'Keep mine' })).toHaveCount(0);
-    expect(await tab.caret()).toMatchObject({ line: 4, before: 'e = 1  # mine' });
+    expect(await tab.getCaret()).toMatchObject({ line: 4, before: 'e = 1  # mine' });
 
     expect(await tab.save()).toContain('completed');
-    expect(folder.sources('lines.ipynb')).toEqual([merged]);
+    expect(folder.readSources('lines.ipynb')).toEqual([merged]);
   });
 });

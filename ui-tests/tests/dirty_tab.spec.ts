@@ -1,5 +1,5 @@
 import { expect, test } from './fixtures';
-import { many, notebook } from './notebooks';
+import { makeManyCells, formatNotebook } from './notebooks';
 
 test.describe('A dirty tab', () => {
   test('keeps what its user types in another cell, and saves both without a dialog', async ({
@@ -7,33 +7,33 @@ test.describe('A dirty tab', () => {
     folder,
     open
   }) => {
-    folder.write('dirty.ipynb', notebook(many(20)));
-    const original = folder.sources('dirty.ipynb');
+    folder.write('dirty.ipynb', formatNotebook(makeManyCells(20)));
+    const original = folder.readSources('dirty.ipynb');
     const tab = await open('dirty.ipynb');
-    const models = await tab.models();
-    await tab.type(2, '  # mine');
-    expect(await tab.dirty()).toBe(true);
-    const before = await tab.place();
-    const caret = await tab.caret();
+    const models = await tab.getModels();
+    await tab.typeText(2, '  # mine');
+    expect(await tab.isDirty()).toBe(true);
+    const before = await tab.getViewState();
+    const caret = await tab.getCaret();
 
-    await agent.edit(folder.path('dirty.ipynb'), [
+    await agent.edit(folder.getPath('dirty.ipynb'), [
       { op: 'replace', cell: 'cell-id-3', source: 'theirs = 3' }
     ]);
     await expect(tab.editor(3)).toHaveText('theirs = 3');
-    expect(await tab.place()).toEqual(before);
-    expect(await tab.caret()).toEqual(caret);
-    expect(await tab.dirty()).toBe(true);
-    expect(await tab.positionsOf(models)).toEqual([...Array(20).keys()]);
-    expect(folder.sources('dirty.ipynb')[2]).toBe(original[2]);
+    expect(await tab.getViewState()).toEqual(before);
+    expect(await tab.getCaret()).toEqual(caret);
+    expect(await tab.isDirty()).toBe(true);
+    expect(await tab.getPositions(models)).toEqual([...Array(20).keys()]);
+    expect(folder.readSources('dirty.ipynb')[2]).toBe(original[2]);
 
     await tab.page.keyboard.type(' still');
     expect(await tab.save()).toContain('completed');
-    expect(await tab.dirty()).toBe(false);
+    expect(await tab.isDirty()).toBe(false);
     const expected = [...original];
     expected[2] += '  # mine still';
     expected[3] = 'theirs = 3';
-    expect(folder.sources('dirty.ipynb')).toEqual(expected);
-    expect(await tab.sources()).toEqual(expected);
+    expect(folder.readSources('dirty.ipynb')).toEqual(expected);
+    expect(await tab.getSources()).toEqual(expected);
   });
 
   test('gets an edit that arrives while its user is typing, and loses no letter', async ({
@@ -41,14 +41,14 @@ test.describe('A dirty tab', () => {
     folder,
     open
   }) => {
-    folder.write('typing.ipynb', notebook(many(6)));
-    const original = folder.sources('typing.ipynb');
+    folder.write('typing.ipynb', formatNotebook(makeManyCells(6)));
+    const original = folder.readSources('typing.ipynb');
     const tab = await open('typing.ipynb');
     const words = '  # the quick brown fox jumps over the lazy dog, and then does it again';
-    await tab.enter(1);
+    await tab.placeCaret(1);
     const typing = tab.page.keyboard.type(words, { delay: 20 });
     for (const round of [1, 2, 3, 4]) {
-      await agent.edit(folder.path('typing.ipynb'), [
+      await agent.edit(folder.getPath('typing.ipynb'), [
         { op: 'replace', cell: 'cell-id-0', source: `round = ${round}` },
         { op: 'replace', cell: 'cell-id-2', source: `round = ${round}` }
       ]);
@@ -60,7 +60,7 @@ test.describe('A dirty tab', () => {
     const expected = [...original];
     expected[0] = expected[2] = 'round = 4';
     expected[1] += words;
-    expect(folder.sources('typing.ipynb')).toEqual(expected);
-    expect(await tab.sources()).toEqual(expected);
+    expect(folder.readSources('typing.ipynb')).toEqual(expected);
+    expect(await tab.getSources()).toEqual(expected);
   });
 });

@@ -1,6 +1,6 @@
 import { installExample } from './extension';
 import { expect, test } from './fixtures';
-import { code, many, notebook } from './notebooks';
+import { makeCodeCell, makeManyCells, formatNotebook } from './notebooks';
 
 interface Reply {
   edit_id: number;
@@ -17,28 +17,28 @@ test.describe('Another extension', () => {
     folder,
     open
   }) => {
-    folder.write('dated.ipynb', notebook(many(3)));
+    folder.write('dated.ipynb', formatNotebook(makeManyCells(3)));
     const tab = await open('dated.ipynb');
     const { page } = tab;
     const reply = await page.evaluate(
       async path =>
         (await window.jupyterapp.commands.execute('nbedit-example:add-date', { path })) as Reply,
-      folder.path('dated.ipynb')
+      folder.getPath('dated.ipynb')
     );
-    const source = folder.sources('dated.ipynb')[3];
+    const source = folder.readSources('dated.ipynb')[3];
     expect(source).toBe(await page.evaluate(() => new Date().toDateString()));
-    expect(await tab.source(3)).toBe(source);
+    expect(await tab.getSource(3)).toBe(source);
     expect(reply.tabs).toEqual({ open: 1, shown: 1, merged: 0, waiting: 0 });
 
     await agent.edit(
-      folder.path('dated.ipynb'),
+      folder.getPath('dated.ipynb'),
       [
         { op: 'delete', cell: 'cell-id-0' },
         { op: 'delete', cell: 'cell-id-1' }
       ],
       'Tidy bot'
     );
-    const said = `Tidy bot deleted 2 of the cells of ${folder.path('dated.ipynb')}.`;
+    const said = `Tidy bot deleted 2 of the cells of ${folder.getPath('dated.ipynb')}.`;
     await expect(page.locator('.Toastify__toast', { hasText: said })).toBeVisible();
   });
 
@@ -46,11 +46,11 @@ test.describe('Another extension', () => {
     folder,
     open
   }) => {
-    folder.write('commanded.ipynb', notebook(many(3)));
-    const before = folder.text('commanded.ipynb');
+    folder.write('commanded.ipynb', formatNotebook(makeManyCells(3)));
+    const before = folder.readText('commanded.ipynb');
     const { page } = await open('commanded.ipynb');
     const args = {
-      path: folder.path('commanded.ipynb'),
+      path: folder.getPath('commanded.ipynb'),
       operations: [{ op: 'replace', cell: 'cell-id-0', source: 'by = "a command"' }],
       client: 'Commanding extension'
     };
@@ -79,12 +79,12 @@ test.describe('Another extension', () => {
       args
     );
     expect(refused).toContain('may not edit notebooks');
-    expect(folder.text('commanded.ipynb')).toBe(before);
+    expect(folder.readText('commanded.ipynb')).toBe(before);
 
     const { edit_id } = await run('nbedit:edit', args);
-    expect(folder.sources('commanded.ipynb')[0]).toBe('by = "a command"');
+    expect(folder.readSources('commanded.ipynb')[0]).toBe('by = "a command"');
     await run('nbedit:undo', { edit_id });
-    expect(folder.text('commanded.ipynb')).toBe(before);
+    expect(folder.readText('commanded.ipynb')).toBe(before);
     await expect(run('nbedit:undo', { edit_id })).rejects.toThrow(/taken back/);
     await expect(run('nbedit:edit', {})).rejects.toThrow(/operations/);
   });
@@ -94,9 +94,14 @@ test.describe('Another extension', () => {
     folder,
     open
   }) => {
-    folder.write('counted.ipynb', notebook([code('count', 'none yet'), code('x', 'x = 1')]));
+    folder.write(
+      'counted.ipynb',
+      formatNotebook([makeCodeCell('count', 'none yet'), makeCodeCell('x', 'x = 1')])
+    );
     const tab = await open('counted.ipynb');
-    await agent.edit(folder.path('counted.ipynb'), [{ op: 'replace', cell: 'x', source: 'x = 2' }]);
+    await agent.edit(folder.getPath('counted.ipynb'), [
+      { op: 'replace', cell: 'x', source: 'x = 2' }
+    ]);
     await expect(tab.editor(0)).toHaveText('Edited 1 times, last by Test agent.');
     await expect(tab.editor(1)).toHaveText('x = 2');
   });

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 
 const EXAMPLE = resolve(__dirname, '../example');
-/** Has the compiler and the builder, and what extensions are compiled against. */
+/** The compiler, the builder, and the packages that extensions are compiled with. */
 const TOOLS = resolve(__dirname, '../../jupyter_nbedit/lab/node_modules');
 const INSTALLED = join(process.env.NBEDIT_ENV!, 'share/jupyter/labextensions/jupyter-nbedit');
 const LABEXTENSIONS = join(dirname(process.env.NBEDIT_ROOT!), 'data/labextensions');
 
 /**
- * Build the example as its author would, against what is installed of jupyter_nbedit, and put it
- * where the running JupyterLab looks.
+ * Build the example as its author would, with the installed jupyter_nbedit, and copy it to where
+ * the running JupyterLab looks for extensions.
  */
 export function installExample(): void {
   const folder = mkdtempSync(join(tmpdir(), 'nbedit-example-'));
@@ -22,7 +22,7 @@ export function installExample(): void {
     for (const scope of ['@jupyterlab', '@lumino']) {
       symlinkSync(join(TOOLS, scope), join(modules, scope));
     }
-    // What `npm install --install-links` does.
+    // The same as `npm install --install-links`.
     cpSync(INSTALLED, join(modules, 'jupyter-nbedit'), { recursive: true, dereference: true });
     const run = (program: string, ...args: string[]): void => {
       execFileSync(process.execPath, [join(TOOLS, program), ...args], {

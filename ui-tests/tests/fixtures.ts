@@ -13,17 +13,17 @@ const token = process.env.NBEDIT_TOKEN!;
 const root = process.env.NBEDIT_ROOT!;
 
 export interface TestArgs {
-  /** Whoever edits from outside: HTTP with the token, in the test's process. */
+  /** Edits from outside: HTTP with the token, in the process of the test. */
   agent: Agent;
-  /** The test's own folder below the server's root. */
+  /** The folder of the test below the server's root. */
   folder: Folder;
-  /** Open a notebook of that folder; without a kernel, unless asked for one. */
+  /** Open a notebook of that folder, by default without a kernel. */
   open: (name: string, options?: { kernel?: boolean; page?: Page }) => Promise<Tab>;
-  /** Another browser with a JupyterLab of its own. */
+  /** Open another browser with its own JupyterLab. */
   anotherWindow: () => Promise<IJupyterLabPageFixture>;
-  /** Whether pages have the extension of `example`, once it is installed. */
+  /** Whether pages load the extension of `example`, once it is installed. */
   withExample: boolean;
-  /** What the dialogs said that have opened so far, in any window. A test fails if it leaves one. */
+  /** The texts of all dialogs so far, in any window. A test fails if it leaves one. */
   dialogs: string[];
 }
 
@@ -31,7 +31,7 @@ interface WorkerArgs {
   login: { name: string; value: string; url: string }[];
 }
 
-/** In the place of the example: a module without plugins, about which nobody complains. */
+/** Replaces the example: a module without plugins. */
 const NO_PLUGINS = `
   (window._JUPYTERLAB ??= {})['nbedit-example'] = {
     init: () => undefined,
@@ -39,7 +39,7 @@ const NO_PLUGINS = `
   };
 `;
 
-/** Galata's test, but logged in by cookies as a user is, so that XSRF checks can stay on. */
+/** Galata's test, but logged in by cookies as users are, so that XSRF checks stay on. */
 export const test = galataTest.extend<TestArgs, WorkerArgs>({
   login: [
     async ({}, use) => {
@@ -57,29 +57,29 @@ export const test = galataTest.extend<TestArgs, WorkerArgs>({
   ],
   withExample: [false, { option: true }],
   context: async ({ context, login, dialogs, withExample }, use) => {
-    await prepare(context, login, dialogs);
+    await prepareContext(context, login, dialogs);
     if (!withExample) {
-      // Another worker may have installed it by now, and it tells of edits as well.
+      // Another worker may have installed it, and it shows notifications of edits, too.
       await context.route('**/extensions/nbedit-example/**', async route =>
         route.fulfill({ contentType: 'text/javascript', body: NO_PLUGINS })
       );
     }
     await use(context);
   },
-  // Galata makes folders and stops kernels with this one; it has no browser's cookies.
+  // Galata makes folders and stops kernels with this request context, which has no cookies.
   request: async ({ playwright }, use) => {
     const headers = { Authorization: `token ${token}` };
     const request = await playwright.request.newContext({
       baseURL: url,
       extraHTTPHeaders: headers
     });
-    await use(below(url, request));
+    await use(withBaseUrl(url, request));
     await request.dispose();
   },
   autoGoto: false,
-  // Galata waits for the launcher to be in front; after a reload a notebook is.
+  // Galata waits for the launcher; after a reload, a notebook is the current widget.
   waitForApplication: async ({}, use) => {
-    await use(ready);
+    await use(waitForLab);
   },
   dialogs: [
     async ({}, use) => {
@@ -100,7 +100,7 @@ export const test = galataTest.extend<TestArgs, WorkerArgs>({
       if (window.url() === 'about:blank') {
         await window.goto('');
       }
-      return Tab.open(window, folder.path(name), kernel);
+      return Tab.open(window, folder.getPath(name), kernel);
     });
   },
   anotherWindow: async ({ browser, login, dialogs, tmpPath }, use) => {
@@ -108,7 +108,7 @@ export const test = galataTest.extend<TestArgs, WorkerArgs>({
     await use(async () => {
       const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
       contexts.push(context);
-      await prepare(context, login, dialogs);
+      await prepareContext(context, login, dialogs);
       return galata.initTestPage(
         '/lab',
         false,
@@ -121,15 +121,15 @@ export const test = galataTest.extend<TestArgs, WorkerArgs>({
         null,
         null,
         tmpPath,
-        ready
+        waitForLab
       );
     });
     await Promise.all(contexts.map(async context => context.close()));
   }
 });
 
-/** Galata asks for `/api/…`, wherever the server's addresses begin. */
-function below(url: string, request: APIRequestContext): APIRequestContext {
+/** Galata requests `/api/…` regardless of the server's base URL. */
+function withBaseUrl(url: string, request: APIRequestContext): APIRequestContext {
   return new Proxy(request, {
     get: (target, name) =>
       name === 'fetch'
@@ -138,12 +138,12 @@ function below(url: string, request: APIRequestContext): APIRequestContext {
   });
 }
 
-async function ready(page: Page): Promise<void> {
+async function waitForLab(page: Page): Promise<void> {
   await page.locator('#jupyterlab-splash').waitFor({ state: 'detached' });
   await page.evaluate(async () => window.jupyterapp.restored);
 }
 
-async function prepare(
+async function prepareContext(
   context: BrowserContext,
   login: WorkerArgs['login'],
   dialogs: string[]

@@ -2,15 +2,15 @@ import type * as nbformat from '@jupyterlab/nbformat';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** A test's own folder below the server's root: names in, bytes on disk out. */
+/** The folder of a test below the server's root: names to bytes on disk. */
 export class Folder {
   constructor(
     private readonly root: string,
     private readonly folder: string
   ) {}
 
-  /** The path as the server's APIs know it. */
-  path(name: string): string {
+  /** Return the path in the server's APIs. */
+  getPath(name: string): string {
     return `${this.folder}/${name}`;
   }
 
@@ -24,20 +24,20 @@ export class Folder {
     rmSync(join(this.root, this.folder, name));
   }
 
-  text(name: string): string {
+  readText(name: string): string {
     return readFileSync(join(this.root, this.folder, name), 'utf-8');
   }
 
-  notebook(name: string): nbformat.INotebookContent {
-    return JSON.parse(this.text(name)) as nbformat.INotebookContent;
+  readNotebook(name: string): nbformat.INotebookContent {
+    return JSON.parse(this.readText(name)) as nbformat.INotebookContent;
   }
 
-  sources(name: string): string[] {
-    return this.notebook(name).cells.map(cell => joined(cell.source));
+  readSources(name: string): string[] {
+    return this.readNotebook(name).cells.map(cell => joinLines(cell.source));
   }
 }
 
-/** nbformat allows a text to be written as a list of its lines. */
-export function joined(text: nbformat.MultilineString): string {
+/** In nbformat, a text may be a list of its lines. */
+export function joinLines(text: nbformat.MultilineString): string {
   return Array.isArray(text) ? text.join('') : text;
 }

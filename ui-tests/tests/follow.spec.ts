@@ -1,7 +1,13 @@
 import { galata } from '@jupyterlab/galata';
 import { expect, test } from './fixtures';
-import { code, markdown, notebook, printed, type CellJson } from './notebooks';
-import { set } from './settings';
+import {
+  makeCodeCell,
+  makeMarkdownCell,
+  formatNotebook,
+  makeStreamOutput,
+  type CellJson
+} from './notebooks';
+import { changeSettings } from './settings';
 
 const replace = (index: number) => ({
   op: 'replace',
@@ -13,20 +19,20 @@ const replace = (index: number) => ({
 const PATIENCE = 40_000;
 
 /** Cells whose heights differ so much that no estimate from some fits the others. */
-function uneven(count: number): CellJson[] {
+function makeUnevenCells(count: number): CellJson[] {
   return Array.from({ length: count }, (_, index) => {
     const lines = (number: number): string =>
       Array.from({ length: number }, (_, line) => `line_${line} = ${index}`).join('\n');
     const id = `cell-id-${index}`;
     switch (index % 5) {
       case 0:
-        return markdown(id, `Text ${index}\n\n${'- item\n'.repeat(12)}`);
+        return makeMarkdownCell(id, `Text ${index}\n\n${'- item\n'.repeat(12)}`);
       case 1:
-        return code(id, lines(1), [printed(`${lines(25)}\n`)], index);
+        return makeCodeCell(id, lines(1), [makeStreamOutput(`${lines(25)}\n`)], index);
       case 2:
-        return code(id, lines(14), [], index);
+        return makeCodeCell(id, lines(14), [], index);
       default:
-        return code(id, lines(2), [], index);
+        return makeCodeCell(id, lines(2), [], index);
     }
   });
 }
@@ -47,18 +53,21 @@ for (const windowingMode of ['contentVisibility', 'full', 'defer', 'none']) {
       page
     }) => {
       test.setTimeout(5 * PATIENCE);
-      folder.write('uneven.ipynb', notebook(uneven(160)));
-      const path = folder.path('uneven.ipynb');
+      folder.write('uneven.ipynb', formatNotebook(makeUnevenCells(160)));
+      const path = folder.getPath('uneven.ipynb');
       const tab = await open('uneven.ipynb');
-      await set(page, { follow: true, toasts: 'none' });
+      await changeSettings(page, { follow: true, toasts: 'none' });
       for (const index of [41, 121, 12, 159]) {
         await agent.edit(path, [replace(index)]);
         await expect
-          .poll(async () => tab.isWhole(index), { message: `cell ${index}`, timeout: PATIENCE })
+          .poll(async () => tab.isFullyVisible(index), {
+            message: `cell ${index}`,
+            timeout: PATIENCE
+          })
           .toBe(true);
         // It stays there while the cells around it take their sizes.
-        await tab.frames(60);
-        expect(await tab.isWhole(index), `cell ${index}`).toBe(true);
+        await tab.waitFrames(60);
+        expect(await tab.isFullyVisible(index), `cell ${index}`).toBe(true);
       }
     });
 
@@ -68,24 +77,24 @@ for (const windowingMode of ['contentVisibility', 'full', 'defer', 'none']) {
       open,
       page
     }) => {
-      const cells = uneven(60);
-      cells[30] = markdown('outer', '# Outer');
-      cells[32] = markdown('inner', '## Inner');
+      const cells = makeUnevenCells(60);
+      cells[30] = makeMarkdownCell('outer', '# Outer');
+      cells[32] = makeMarkdownCell('inner', '## Inner');
       for (const index of [30, 32]) {
         cells[index].metadata = { 'jp-MarkdownHeadingCollapsed': true };
       }
-      folder.write('collapsed.ipynb', notebook(cells));
+      folder.write('collapsed.ipynb', formatNotebook(cells));
       const tab = await open('collapsed.ipynb');
-      await tab.reach(0);
-      await agent.edit(folder.path('collapsed.ipynb'), [replace(43)]);
+      await tab.scrollToCell(0);
+      await agent.edit(folder.getPath('collapsed.ipynb'), [replace(43)]);
       const toast = page.locator('.Toastify__toast');
       await expect(toast).toContainText('cell 44');
-      expect(await tab.isWhole(43)).toBe(false);
+      expect(await tab.isFullyVisible(43)).toBe(false);
       await toast.getByRole('button', { name: 'View' }).click();
-      await expect.poll(async () => tab.isWhole(43)).toBe(true);
-      await tab.frames(60);
-      expect(await tab.isWhole(43)).toBe(true);
-      expect((await tab.place()).activeCellId).toBe('cell-id-43');
+      await expect.poll(async () => tab.isFullyVisible(43)).toBe(true);
+      await tab.waitFrames(60);
+      expect(await tab.isFullyVisible(43)).toBe(true);
+      expect((await tab.getViewState()).activeCellId).toBe('cell-id-43');
     });
   });
 }

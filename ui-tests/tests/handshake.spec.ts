@@ -1,6 +1,6 @@
-import type { Answer } from './agent';
+import type { EditReply } from './agent';
 import { expect, test } from './fixtures';
-import { many, notebook } from './notebooks';
+import { makeManyCells, formatNotebook } from './notebooks';
 import type { Tab } from './tab';
 
 const NOBODY = { open: 0, shown: 0, merged: 0, waiting: 0 };
@@ -8,13 +8,13 @@ const NOBODY = { open: 0, shown: 0, merged: 0, waiting: 0 };
 const WAIT = 10_000;
 
 test.describe('The reply to an edit', () => {
-  let replace: (cell: number, source: string) => Promise<Answer>;
+  let replace: (cell: number, source: string) => Promise<EditReply>;
 
   test.beforeEach(({ agent, folder }) => {
-    folder.write('handshake.ipynb', notebook(many(4)));
+    folder.write('handshake.ipynb', formatNotebook(makeManyCells(4)));
     replace = async (cell, source) => {
       const operation = { op: 'replace', cell: `cell-id-${cell}`, source };
-      return agent.edit(folder.path('handshake.ipynb'), [operation], 'Asking bot', {
+      return agent.edit(folder.getPath('handshake.ipynb'), [operation], 'Asking bot', {
         waitTabs: WAIT
       });
     };
@@ -34,7 +34,7 @@ test.describe('The reply to an edit', () => {
     await known(1);
     for (const source of ['one = 1', 'two = 2', 'three = 3']) {
       const { tabs } = await replace(0, source);
-      expect(await tab.source(0)).toBe(source);
+      expect(await tab.getSource(0)).toBe(source);
       expect(tabs).toEqual({ ...NOBODY, open: 1, shown: 1 });
     }
     await page.evaluate(() => window.jupyterapp.shell.currentWidget?.close());
@@ -46,9 +46,9 @@ test.describe('The reply to an edit', () => {
   }) => {
     const tab = await open('handshake.ipynb');
     await known(1);
-    await tab.type(1, '  # mine');
+    await tab.typeText(1, '  # mine');
     const { tabs } = await replace(0, 'theirs = 0');
-    expect(await tab.source(0)).toBe('theirs = 0');
+    expect(await tab.getSource(0)).toBe('theirs = 0');
     expect(tabs).toEqual({ ...NOBODY, open: 1, merged: 1 });
     expect(await tab.save()).toContain('completed');
     expect((await replace(0, 'theirs = 1')).tabs).toEqual({ ...NOBODY, open: 1, shown: 1 });
@@ -57,7 +57,7 @@ test.describe('The reply to an edit', () => {
   test('says that a tab asks its user, until they have chosen @nightly', async ({ open }) => {
     const tab = await open('handshake.ipynb');
     await known(1);
-    await tab.type(0, '  # mine');
+    await tab.typeText(0, '  # mine');
     const { tabs } = await replace(0, 'theirs = 0');
     expect(tabs).toEqual({ ...NOBODY, open: 1, waiting: 1 });
     await tab.page.getByRole('button', { name: 'Take theirs' }).click();
@@ -74,12 +74,12 @@ test.describe('The reply to an edit', () => {
     const clean = await open('handshake.ipynb');
     const dirty = await open('handshake.ipynb', { page: await anotherWindow() });
     await known(2);
-    await dirty.type(1, '  # mine');
+    await dirty.typeText(1, '  # mine');
     const edits = Array.from({ length: 8 }, async (_, index) => replace(0, `theirs = ${index}`));
     for (const { tabs } of await Promise.all(edits)) {
       expect(tabs).toEqual({ ...NOBODY, open: 2, shown: 1, merged: 1 });
     }
-    const shows = async (tab: Tab) => tab.source(0);
+    const shows = async (tab: Tab) => tab.getSource(0);
     expect(await shows(clean)).toBe(await shows(dirty));
   });
 });

@@ -1,16 +1,16 @@
 import { posix } from 'node:path';
-import { violations } from './axe';
+import { findViolations } from './axe';
 import { expect, test } from './fixtures';
-import { code, many, markdown, notebook } from './notebooks';
-import { Panel } from './panel';
+import { makeCodeCell, makeManyCells, makeMarkdownCell, formatNotebook } from './notebooks';
+import { HistoryPanel } from './panel';
 import { expectPicture, setTheme, THEMES } from './pictures';
 
 const replace = (cell: string, source: string) => ({ op: 'replace', cell, source });
 
 test.describe('The history panel', () => {
   test('lists edits newest first: what, who, why, when', async ({ agent, folder, open, page }) => {
-    folder.write('listed.ipynb', notebook(many(6)));
-    const path = folder.path('listed.ipynb');
+    folder.write('listed.ipynb', formatNotebook(makeManyCells(6)));
+    const path = folder.getPath('listed.ipynb');
     await agent.edit(path, [replace('cell-id-0', 'a = 1')], 'First agent', {
       message: 'Give a name'
     });
@@ -25,7 +25,7 @@ test.describe('The history panel', () => {
       'Second agent'
     );
     await open('listed.ipynb');
-    const panel = new Panel(page);
+    const panel = new HistoryPanel(page);
     await panel.open();
     await expect(panel.titles).toHaveText([
       'cells 3 and 5 changed, cell 6 added, cell 6 deleted',
@@ -46,11 +46,15 @@ test.describe('The history panel', () => {
     page
   }) => {
     for (const name of ['one', 'two']) {
-      folder.write(`${name}.ipynb`, notebook(many(3)));
-      await agent.edit(folder.path(`${name}.ipynb`), [replace('cell-id-1', name)], `Agent ${name}`);
+      folder.write(`${name}.ipynb`, formatNotebook(makeManyCells(3)));
+      await agent.edit(
+        folder.getPath(`${name}.ipynb`),
+        [replace('cell-id-1', name)],
+        `Agent ${name}`
+      );
     }
     await open('one.ipynb');
-    const panel = new Panel(page);
+    const panel = new HistoryPanel(page);
     await panel.open();
     await expect(panel.rows).toHaveCount(1);
     await expect(panel.rows).toContainText('Agent one');
@@ -59,7 +63,7 @@ test.describe('The history panel', () => {
     await expect(panel.rows).toHaveCount(1);
     await panel.root.getByLabel('Edits of').selectOption('All notebooks');
     // Beside those of other tests.
-    const ours = panel.rows.filter({ hasText: posix.dirname(folder.path('one.ipynb')) });
+    const ours = panel.rows.filter({ hasText: posix.dirname(folder.getPath('one.ipynb')) });
     await expect(ours).toHaveCount(2);
     await expect(ours.nth(0)).toContainText('Agent two');
     await expect(ours.nth(1)).toContainText('Agent one');
@@ -71,17 +75,17 @@ test.describe('The history panel', () => {
     open,
     page
   }) => {
-    folder.write('live.ipynb', notebook(many(6)));
-    const path = folder.path('live.ipynb');
+    folder.write('live.ipynb', formatNotebook(makeManyCells(6)));
+    const path = folder.getPath('live.ipynb');
     await agent.edit(path, [replace('cell-id-0', 'a = 1')]);
     const tab = await open('live.ipynb');
-    const panel = new Panel(page);
+    const panel = new HistoryPanel(page);
     await panel.open();
     await expect(panel.rows).toHaveCount(1);
     await panel.toggle(0).click();
-    await expect(panel.parts(0)).toHaveCount(1);
-    await tab.enter(3);
-    const before = await tab.place();
+    await expect(panel.getCellDiffs(0)).toHaveCount(1);
+    await tab.placeCaret(3);
+    const before = await tab.getViewState();
 
     await agent.edit(path, [replace('cell-id-5', 'b = 1')], 'Live agent');
     await expect(panel.titles.first()).toHaveText('cell 6 changed');
@@ -89,8 +93,8 @@ test.describe('The history panel', () => {
       'New edit, “Live agent”: cell 6 changed'
     );
     // What was open stays open, and the user stays where he is.
-    await expect(panel.parts(1)).toHaveCount(1);
-    expect(await tab.place()).toEqual(before);
+    await expect(panel.getCellDiffs(1)).toHaveCount(1);
+    expect(await tab.getViewState()).toEqual(before);
   });
 
   test('opens an edit to its differences, inline or side by side, and goes to a cell @nightly', async ({
@@ -99,8 +103,8 @@ test.describe('The history panel', () => {
     open,
     page
   }) => {
-    folder.write('diff.ipynb', notebook(many(40)));
-    await agent.edit(folder.path('diff.ipynb'), [
+    folder.write('diff.ipynb', formatNotebook(makeManyCells(40)));
+    await agent.edit(folder.getPath('diff.ipynb'), [
       replace('cell-id-35', 'first_35 = 36\nsecond_35 = 35\nprint(35)'),
       replace('cell-id-20', 'a\nb'),
       { op: 'set_metadata', cell: 'cell-id-2', patch: { tags: ['kept'] } },
@@ -108,7 +112,7 @@ test.describe('The history panel', () => {
       { op: 'set_metadata', patch: { authors: [{ name: 'A' }] } }
     ]);
     const tab = await open('diff.ipynb');
-    const panel = new Panel(page);
+    const panel = new HistoryPanel(page);
     await panel.open();
     await panel.toggle(0).click();
     const part = (name: string) => panel.rows.nth(0).getByRole('group', { name, exact: true });
@@ -137,7 +141,7 @@ test.describe('The history panel', () => {
       ['.cm-merge-a', ['-', '-', '-']],
       ['.cm-merge-b', ['+', '+']]
     ] as const) {
-      const signs = part('Cell 21').locator(`${side} .jp-nbedit-sign-mark`);
+      const signs = part('Cell 21').locator(`${side} .jp-nbedit-line-sign-symbol`);
       await expect(signs).toHaveText([...expected]);
       const columns = await signs.evaluateAll(marks =>
         marks.map(mark => mark.getBoundingClientRect().left)
@@ -145,10 +149,10 @@ test.describe('The history panel', () => {
       expect(new Set(columns).size).toBe(1);
     }
 
-    expect(await tab.inView(35)).toBe(false);
+    expect(await tab.isInView(35)).toBe(false);
     await changed.getByRole('button', { name: 'Go to Cell 36' }).click();
-    await expect.poll(async () => tab.inView(35)).toBe(true);
-    expect((await tab.place()).activeCellId).toBe('cell-id-35');
+    await expect.poll(async () => tab.isInView(35)).toBe(true);
+    expect((await tab.getViewState()).activeCellId).toBe('cell-id-35');
   });
 
   test('says of all rows how long ago they were as of the same moment @nightly', async ({
@@ -157,19 +161,19 @@ test.describe('The history panel', () => {
     open,
     page
   }) => {
-    folder.write('times.ipynb', notebook(many(6)));
-    const path = folder.path('times.ipynb');
+    folder.write('times.ipynb', formatNotebook(makeManyCells(6)));
+    const path = folder.getPath('times.ipynb');
     for (const cell of [0, 1, 2]) {
       await agent.edit(path, [replace(`cell-id-${cell}`, `a = ${cell}`)]);
     }
     await open('times.ipynb');
-    const panel = new Panel(page);
+    const panel = new HistoryPanel(page);
     await panel.open();
     await expect(panel.times).toHaveText(['now', 'now', 'now']);
     await page.clock.setFixedTime(Date.now() + 90_000);
     // The open row is drawn anew.
     await panel.toggle(1).click();
-    await expect(panel.parts(1)).toHaveCount(1);
+    await expect(panel.getCellDiffs(1)).toHaveCount(1);
     expect(new Set(await panel.times.allTextContents()).size).toBe(1);
     // So are all rows when another edit comes.
     await agent.edit(path, [replace('cell-id-3', 'a = 3')]);
@@ -182,15 +186,15 @@ test.describe('The history panel', () => {
     open,
     page
   }) => {
-    folder.write('title.ipynb', notebook(many(14)));
-    await agent.edit(folder.path('title.ipynb'), [
+    folder.write('title.ipynb', formatNotebook(makeManyCells(14)));
+    await agent.edit(folder.getPath('title.ipynb'), [
       replace('cell-id-0', 'a = 0'),
       replace('cell-id-13', 'a = 13'),
       { op: 'insert', after: 'cell-id-5', cell_type: 'code', source: 'new = 1' },
       { op: 'delete', cell: 'cell-id-9' }
     ]);
     await open('title.ipynb');
-    const panel = new Panel(page);
+    const panel = new HistoryPanel(page);
     await panel.open();
     await page.sidebar.setWidth(250, 'right');
     const areCovered = async () =>
@@ -213,7 +217,7 @@ test.describe('The history panel', () => {
     await panel.rows.first().hover();
     expect(await areCovered()).toBe(false);
     await panel.toggle(0).click();
-    await expect(panel.parts(0)).toHaveCount(4);
+    await expect(panel.getCellDiffs(0)).toHaveCount(4);
     expect(await areCovered()).toBe(false);
   });
 
@@ -223,41 +227,41 @@ test.describe('The history panel', () => {
     open,
     page
   }) => {
-    const original = notebook(many(6));
+    const original = formatNotebook(makeManyCells(6));
     folder.write('undo.ipynb', original);
-    const path = folder.path('undo.ipynb');
+    const path = folder.getPath('undo.ipynb');
     await agent.edit(path, [replace('cell-id-1', 'old = 1')]);
     await agent.edit(path, [replace('cell-id-3', 'new = 1')]);
-    const edited = folder.text('undo.ipynb');
+    const edited = folder.readText('undo.ipynb');
     const tab = await open('undo.ipynb');
-    const panel = new Panel(page);
+    const panel = new HistoryPanel(page);
     await panel.open();
     await panel.rows.nth(1).hover();
     await panel.action(1, 'Undo').click();
     await expect(panel.titles).toHaveText(['Undo: cell 2', 'cell 4 changed', 'cell 2 changed']);
     await expect(panel.rows.nth(2)).toContainText('undone');
-    await expect.poll(async () => tab.source(1)).toBe('first_1 = 1\nsecond_1 = 1\nprint(1)');
-    expect(folder.sources('undo.ipynb')[3]).toBe('new = 1');
-    expect(folder.sources('undo.ipynb')[1]).toBe('first_1 = 1\nsecond_1 = 1\nprint(1)');
+    await expect.poll(async () => tab.getSource(1)).toBe('first_1 = 1\nsecond_1 = 1\nprint(1)');
+    expect(folder.readSources('undo.ipynb')[3]).toBe('new = 1');
+    expect(folder.readSources('undo.ipynb')[1]).toBe('first_1 = 1\nsecond_1 = 1\nprint(1)');
 
     await panel.rows.nth(2).hover();
     await panel.action(2, 'Redo').click();
     await expect(panel.titles.first()).toHaveText('Redo: cell 2');
     await expect(panel.rows.nth(3)).not.toContainText('undone');
-    await expect.poll(async () => tab.source(1)).toBe('old = 1');
-    expect(folder.text('undo.ipynb')).toBe(edited);
+    await expect.poll(async () => tab.getSource(1)).toBe('old = 1');
+    expect(folder.readText('undo.ipynb')).toBe(edited);
 
     // The commands take back what is newest, byte by byte.
-    await panel.run('nbedit:undo-last');
-    await panel.run('nbedit:undo-last');
-    expect(folder.sources('undo.ipynb')).toEqual(
+    await panel.runCommand('nbedit:undo-last');
+    await panel.runCommand('nbedit:undo-last');
+    expect(folder.readSources('undo.ipynb')).toEqual(
       (JSON.parse(original) as { cells: { source: string[] }[] }).cells.map(({ source }) =>
         source.join('')
       )
     );
-    await panel.run('nbedit:redo-last');
+    await panel.runCommand('nbedit:redo-last');
     await expect
-      .poll(async () => (await tab.sources())[3])
+      .poll(async () => (await tab.getSources())[3])
       .toBe('first_3 = 3\nsecond_3 = 3\nprint(3)');
   });
 
@@ -267,8 +271,8 @@ test.describe('The history panel', () => {
     open,
     page
   }) => {
-    folder.write('conflict.ipynb', notebook(many(4)));
-    const path = folder.path('conflict.ipynb');
+    folder.write('conflict.ipynb', formatNotebook(makeManyCells(4)));
+    const path = folder.getPath('conflict.ipynb');
     await agent.edit(path, [
       replace('cell-id-1', 'theirs = 1'),
       replace('cell-id-2', 'theirs = 2')
@@ -277,9 +281,9 @@ test.describe('The history panel', () => {
       replace('cell-id-1', 'later = 1'),
       { op: 'delete', cell: 'cell-id-2' }
     ]);
-    const after = folder.text('conflict.ipynb');
+    const after = folder.readText('conflict.ipynb');
     await open('conflict.ipynb');
-    const panel = new Panel(page);
+    const panel = new HistoryPanel(page);
     await panel.open();
     await panel.rows.nth(1).hover();
     await panel.action(1, 'Undo').click();
@@ -287,7 +291,7 @@ test.describe('The history panel', () => {
     await expect(problem).toContainText('Nothing was taken back.');
     await expect(problem).toContainText('Cell 2 was changed since.');
     await expect(problem).toContainText('A cell (cell-id-2) is gone.');
-    expect(folder.text('conflict.ipynb')).toBe(after);
+    expect(folder.readText('conflict.ipynb')).toBe(after);
   });
 
   test('says what is wrong when the server does not answer, and goes on when it does @nightly', async ({
@@ -296,11 +300,11 @@ test.describe('The history panel', () => {
     open,
     page
   }) => {
-    folder.write('failing.ipynb', notebook(many(3)));
-    await agent.edit(folder.path('failing.ipynb'), [replace('cell-id-0', 'a = 1')]);
+    folder.write('failing.ipynb', formatNotebook(makeManyCells(3)));
+    await agent.edit(folder.getPath('failing.ipynb'), [replace('cell-id-0', 'a = 1')]);
     await open('failing.ipynb');
     await page.route(/\/nbedit\/.*history/, async route => route.abort());
-    const panel = new Panel(page);
+    const panel = new HistoryPanel(page);
     await panel.open();
     await expect(panel.root.getByRole('alert')).toContainText('The server does not answer.');
     await page.unroute(/\/nbedit\/.*history/);
@@ -316,10 +320,10 @@ test.describe('The history panel', () => {
     open,
     page
   }) => {
-    folder.write('forget.ipynb', notebook(many(3)));
-    await agent.edit(folder.path('forget.ipynb'), [replace('cell-id-0', 'a = 1')]);
+    folder.write('forget.ipynb', formatNotebook(makeManyCells(3)));
+    await agent.edit(folder.getPath('forget.ipynb'), [replace('cell-id-0', 'a = 1')]);
     await open('forget.ipynb');
-    const panel = new Panel(page);
+    const panel = new HistoryPanel(page);
     await panel.open();
     await expect(panel.rows).toHaveCount(1);
     await panel.root.getByRole('button', { name: 'More' }).click();
@@ -331,13 +335,13 @@ test.describe('The history panel', () => {
   });
 
   test('can be used with the keyboard alone @nightly', async ({ agent, folder, open, page }) => {
-    folder.write('keys.ipynb', notebook(many(6)));
-    const path = folder.path('keys.ipynb');
+    folder.write('keys.ipynb', formatNotebook(makeManyCells(6)));
+    const path = folder.getPath('keys.ipynb');
     for (const cell of [0, 1, 2]) {
       await agent.edit(path, [replace(`cell-id-${cell}`, `a = ${cell}`)]);
     }
     const tab = await open('keys.ipynb');
-    const panel = new Panel(page);
+    const panel = new HistoryPanel(page);
     await panel.open();
     const press = async (key: string) => page.keyboard.press(key);
     await expect(panel.toggle(0)).toBeFocused();
@@ -353,18 +357,18 @@ test.describe('The history panel', () => {
     await expect(panel.toggle(1)).toBeFocused();
     await press('Enter');
     await expect(panel.toggle(1)).toHaveAttribute('aria-expanded', 'true');
-    await expect(panel.parts(1).locator('.cm-content')).toContainText('a = 1');
+    await expect(panel.getCellDiffs(1).locator('.cm-content')).toContainText('a = 1');
     await press('ArrowLeft');
     await expect(panel.toggle(1)).toHaveAttribute('aria-expanded', 'false');
     await press('ArrowRight');
-    await panel.parts(1).locator('.cm-content').waitFor();
+    await panel.getCellDiffs(1).locator('.cm-content').waitFor();
     // Through the row: take back, go to the cell, the difference, and out again.
     await press('Tab');
     await expect(panel.action(1, 'Undo')).toBeFocused();
     await press('Tab');
-    await expect(panel.parts(1).getByRole('button', { name: 'Go to Cell 2' })).toBeFocused();
+    await expect(panel.getCellDiffs(1).getByRole('button', { name: 'Go to Cell 2' })).toBeFocused();
     await press('Tab');
-    await expect(panel.parts(1).locator('.cm-content')).toBeFocused();
+    await expect(panel.getCellDiffs(1).locator('.cm-content')).toBeFocused();
     await press('Tab');
     await expect(panel.root.locator(':focus')).toHaveCount(0);
     await press('Shift+Tab');
@@ -372,11 +376,11 @@ test.describe('The history panel', () => {
     await press('Shift+Tab');
     await press('Enter');
     await expect(panel.titles.first()).toHaveText('Undo: cell 2');
-    await expect.poll(async () => tab.source(1)).toMatch(/^first_1/);
+    await expect.poll(async () => tab.getSource(1)).toMatch(/^first_1/);
     await expect(panel.action(2, 'Redo')).toBeFocused();
     await press('Enter');
     await expect(panel.titles.first()).toHaveText('Redo: cell 2');
-    await expect.poll(async () => tab.source(1)).toBe('a = 1');
+    await expect.poll(async () => tab.getSource(1)).toBe('a = 1');
   });
 
   test('looks as it should, and axe-core has no complaint, in light and dark @nightly', async ({
@@ -387,14 +391,17 @@ test.describe('The history panel', () => {
   }) => {
     folder.write(
       'look.ipynb',
-      notebook([
-        markdown('title', '# Temperatures'),
-        code('load', 'import pandas as pd\nweeks = pd.read_csv("stations.csv")\nweeks.temp.mean()'),
-        code('plot', 'weeks.plot()'),
-        markdown('next', '## What is missing\nThe winter.')
+      formatNotebook([
+        makeMarkdownCell('title', '# Temperatures'),
+        makeCodeCell(
+          'load',
+          'import pandas as pd\nweeks = pd.read_csv("stations.csv")\nweeks.temp.mean()'
+        ),
+        makeCodeCell('plot', 'weeks.plot()'),
+        makeMarkdownCell('next', '## What is missing\nThe winter.')
       ])
     );
-    const path = folder.path('look.ipynb');
+    const path = folder.getPath('look.ipynb');
     await agent.edit(path, [replace('plot', 'weeks.plot(figsize=(7, 2))')], 'Plotting agent');
     await agent.edit(path, [{ op: 'move', cell: 'next', at: 'start' }], 'Data agent');
     await agent.edit(
@@ -411,7 +418,7 @@ test.describe('The history panel', () => {
       { message: 'Rename the column, as its file now has it' }
     );
     await open('look.ipynb');
-    const panel = new Panel(page);
+    const panel = new HistoryPanel(page);
     await panel.open();
     await panel.rows.nth(1).hover();
     await panel.action(1, 'Undo').click();
@@ -422,17 +429,17 @@ test.describe('The history panel', () => {
       await setTheme(page, theme);
       await page.mouse.move(0, 0);
       await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
-      expect(await violations(panel.root)).toEqual([]);
+      expect(await findViolations(panel.root)).toEqual([]);
       await expectPicture(panel.root, `history-${theme}`, mask);
       await panel.toggle(1).click();
-      await expect(panel.parts(1).locator('.cm-content')).toHaveCount(3);
+      await expect(panel.getCellDiffs(1).locator('.cm-content')).toHaveCount(3);
       await page.mouse.move(0, 0);
       await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
-      expect(await violations(panel.root)).toEqual([]);
+      expect(await findViolations(panel.root)).toEqual([]);
       await expectPicture(panel.root, `diff-inline-${theme}`, mask);
       await panel.root.getByRole('button', { name: 'Compare side by side' }).click();
-      await expect(panel.parts(1).locator('.cm-mergeView')).toHaveCount(1);
-      expect(await violations(panel.root)).toEqual([]);
+      await expect(panel.getCellDiffs(1).locator('.cm-mergeView')).toHaveCount(1);
+      expect(await findViolations(panel.root)).toEqual([]);
       await panel.root.getByRole('button', { name: 'Compare side by side' }).click();
       await panel.toggle(1).click();
     }
@@ -446,8 +453,8 @@ test.describe('The history panel', () => {
       open,
       page
     }) => {
-      folder.write('many.ipynb', notebook([code('only', 'x = 0')]));
-      const path = folder.path('many.ipynb');
+      folder.write('many.ipynb', formatNotebook([makeCodeCell('only', 'x = 0')]));
+      const path = folder.getPath('many.ipynb');
       const started = Date.now();
       for (let i = 1; i <= count; i++) {
         await agent.edit(path, [replace('only', `x = ${i}`)]);
@@ -455,8 +462,8 @@ test.describe('The history panel', () => {
       const made = Date.now() - started;
       const tab = await open('many.ipynb');
       // JupyterLab brings up the notebook still, and that is not what is measured.
-      await tab.frames(60);
-      const panel = new Panel(page);
+      await tab.waitFrames(60);
+      const panel = new HistoryPanel(page);
       const opened = await page.evaluate(async () => {
         const start = performance.now();
         await window.jupyterapp.commands.execute('nbedit:show-history');

@@ -1,5 +1,5 @@
 import { expect, test } from './fixtures';
-import { code, notebook } from './notebooks';
+import { makeCodeCell, formatNotebook } from './notebooks';
 
 const SOURCE = 'a = 1\r\nb = 2\r\nc = 3\r\nd = 4';
 
@@ -9,8 +9,11 @@ test('Edits of a cell with CR LF are shown as they are on disk', async ({
   open,
   page
 }) => {
-  folder.write('crlf.ipynb', notebook([code('x', SOURCE), code('o', 'other')]));
-  const path = folder.path('crlf.ipynb');
+  folder.write(
+    'crlf.ipynb',
+    formatNotebook([makeCodeCell('x', SOURCE), makeCodeCell('o', 'other')])
+  );
+  const path = folder.getPath('crlf.ipynb');
   const tab = await open('crlf.ipynb');
   await expect(tab.editor(0)).toContainText('d = 4');
   const replaceText = (old: string, text: string) =>
@@ -25,11 +28,14 @@ test('Edits of a cell with CR LF are shown as they are on disk', async ({
   expect(await lines()).toEqual(['a = 1', 'b = 22', 'c = 3', 'd = 44']);
   expect(second.tabs).toMatchObject({ open: 1, shown: 1 });
   // A save neither loses an edit nor changes a line end.
-  expect(await tab.source(0)).toBe('a = 1\r\nb = 22\r\nc = 3\r\nd = 44');
-  await tab.enter(1);
+  expect(await tab.getSource(0)).toBe('a = 1\r\nb = 22\r\nc = 3\r\nd = 44');
+  await tab.placeCaret(1);
   await page.keyboard.type(' + 1');
   await tab.save();
-  expect(folder.sources('crlf.ipynb')).toEqual(['a = 1\r\nb = 22\r\nc = 3\r\nd = 44', 'other + 1']);
+  expect(folder.readSources('crlf.ipynb')).toEqual([
+    'a = 1\r\nb = 22\r\nc = 3\r\nd = 44',
+    'other + 1'
+  ]);
   const last = await agent.edit(path, [{ op: 'replace', cell: 'x', source: 'final' }], 'Bot', {
     waitTabs: 10_000
   });
@@ -45,10 +51,10 @@ test('An edit that an editor does not show is not told as shown @nightly', async
 }) => {
   const ticking =
     'import time\r\nwhile True:\r\n    print("tick", flush=True)\r\n    time.sleep(0.2)';
-  folder.write('running.ipynb', notebook([code('x', ticking)]));
-  const path = folder.path('running.ipynb');
+  folder.write('running.ipynb', formatNotebook([makeCodeCell('x', ticking)]));
+  const path = folder.getPath('running.ipynb');
   const tab = await open('running.ipynb', { kernel: true });
-  await tab.enter(0);
+  await tab.placeCaret(0);
   await page.keyboard.press('Control+Enter');
   await expect(tab.output(0)).toContainText('tick');
   // A running cell keeps its editor, in which JupyterLab puts the edit in a wrong place.
@@ -58,9 +64,9 @@ test('An edit that an editor does not show is not told as shown @nightly', async
     'Bot',
     { waitTabs: 3000 }
   );
-  await expect.poll(async () => tab.source(0)).toContain('sleep(0.4)');
+  await expect.poll(async () => tab.getSource(0)).toContain('sleep(0.4)');
   const lines = await tab.editor(0).locator('.cm-line').allTextContents();
-  const isShown = lines.join('\r\n') === (await tab.source(0));
+  const isShown = lines.join('\r\n') === (await tab.getSource(0));
   expect(isShown).toBe(false);
   expect(tabs).toEqual({ open: 1, shown: 0, merged: 0, waiting: 0 });
 });

@@ -1,6 +1,6 @@
 import type { WebSocketRoute } from '@playwright/test';
 import { expect, test } from './fixtures';
-import { code, many, notebook } from './notebooks';
+import { makeCodeCell, makeManyCells, formatNotebook } from './notebooks';
 
 const EVENTS = /\/api\/events\/subscribe/;
 
@@ -11,41 +11,41 @@ function openAndMute(): void {
 test.describe('A tab that missed the event', () => {
   test('still saves both sides without a dialog', async ({ agent, folder, open, page }) => {
     await page.routeWebSocket(EVENTS, openAndMute);
-    folder.write('deaf.ipynb', notebook(many(6)));
-    const original = folder.sources('deaf.ipynb');
+    folder.write('deaf.ipynb', formatNotebook(makeManyCells(6)));
+    const original = folder.readSources('deaf.ipynb');
     const tab = await open('deaf.ipynb');
-    await tab.type(1, '  # mine');
-    await agent.edit(folder.path('deaf.ipynb'), [
+    await tab.typeText(1, '  # mine');
+    await agent.edit(folder.getPath('deaf.ipynb'), [
       { op: 'replace', cell: 'cell-id-4', source: 'theirs = 4' },
       { op: 'insert', at: 'end', cell_type: 'code', source: 'theirs = 6' }
     ]);
-    expect(await tab.sources()).not.toContain('theirs = 4');
+    expect(await tab.getSources()).not.toContain('theirs = 4');
 
     expect(await tab.save()).toContain('completed');
     const expected = [...original, 'theirs = 6'];
     expected[1] += '  # mine';
     expected[4] = 'theirs = 4';
-    expect(folder.sources('deaf.ipynb')).toEqual(expected);
-    expect(await tab.sources()).toEqual(expected);
-    expect(await tab.dirty()).toBe(false);
+    expect(folder.readSources('deaf.ipynb')).toEqual(expected);
+    expect(await tab.getSources()).toEqual(expected);
+    expect(await tab.isDirty()).toBe(false);
   });
 
   test('saves both sides, too, if another program wrote the file @nightly', async ({
     folder,
     open
   }) => {
-    const cells = many(6);
-    folder.write('other.ipynb', notebook(cells));
+    const cells = makeManyCells(6);
+    folder.write('other.ipynb', formatNotebook(cells));
     const tab = await open('other.ipynb');
-    await tab.type(1, '  # mine');
-    cells[4] = code('cell-id-4', 'theirs = 4');
-    folder.write('other.ipynb', notebook(cells));
+    await tab.typeText(1, '  # mine');
+    cells[4] = makeCodeCell('cell-id-4', 'theirs = 4');
+    folder.write('other.ipynb', formatNotebook(cells));
 
     expect(await tab.save()).toContain('completed');
-    const saved = folder.sources('other.ipynb');
+    const saved = folder.readSources('other.ipynb');
     expect(saved[1]).toContain('# mine');
     expect(saved[4]).toBe('theirs = 4');
-    expect(await tab.sources()).toEqual(saved);
+    expect(await tab.getSources()).toEqual(saved);
   });
 
   test('catches up when its window gets the focus @nightly', async ({
@@ -55,12 +55,12 @@ test.describe('A tab that missed the event', () => {
     page
   }) => {
     await page.routeWebSocket(EVENTS, openAndMute);
-    folder.write('away.ipynb', notebook(many(6)));
+    folder.write('away.ipynb', formatNotebook(makeManyCells(6)));
     const tab = await open('away.ipynb');
-    await agent.edit(folder.path('away.ipynb'), [
+    await agent.edit(folder.getPath('away.ipynb'), [
       { op: 'replace', cell: 'cell-id-2', source: 'theirs = 2' }
     ]);
-    expect(await tab.sources()).not.toContain('theirs = 2');
+    expect(await tab.getSources()).not.toContain('theirs = 2');
     await page.evaluate(() => window.dispatchEvent(new Event('focus')));
     await expect(tab.editor(2)).toHaveText('theirs = 2');
   });
@@ -76,12 +76,12 @@ test.describe('A tab that missed the event', () => {
         sockets.push(socket);
       }
     });
-    folder.write('cut.ipynb', notebook(many(6)));
+    folder.write('cut.ipynb', formatNotebook(makeManyCells(6)));
     const tab = await open('cut.ipynb');
     await expect.poll(() => sockets.length).toBe(1);
     isDown = true;
     await sockets[0].close();
-    await agent.edit(folder.path('cut.ipynb'), [
+    await agent.edit(folder.getPath('cut.ipynb'), [
       { op: 'replace', cell: 'cell-id-2', source: 'theirs = 2' }
     ]);
     isDown = false;
@@ -92,16 +92,16 @@ test.describe('A tab that missed the event', () => {
   test('catches up by itself in less than half a minute', async ({ agent, folder, open, page }) => {
     await page.clock.install();
     await page.routeWebSocket(EVENTS, openAndMute);
-    folder.write('slow.ipynb', notebook(many(6)));
+    folder.write('slow.ipynb', formatNotebook(makeManyCells(6)));
     const tab = await open('slow.ipynb');
     // Timers stand still from here, however long the machine takes.
     await page.clock.pauseAt(await page.evaluate(() => Date.now() + 1_000));
-    await agent.edit(folder.path('slow.ipynb'), [
+    await agent.edit(folder.getPath('slow.ipynb'), [
       { op: 'replace', cell: 'cell-id-2', source: 'theirs = 2' }
     ]);
     await page.clock.runFor(30_000);
     await page.clock.resume();
     // JupyterLab may have been drawing the cells when its timers stopped, and does not go on.
-    await expect.poll(() => tab.sources()).toContain('theirs = 2');
+    await expect.poll(() => tab.getSources()).toContain('theirs = 2');
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from './fixtures';
-import { code, notebook } from './notebooks';
+import { makeCodeCell, formatNotebook } from './notebooks';
 
 const NAMES = [
   '%41 b#c?d&e+f.ipynb',
@@ -19,16 +19,19 @@ test('Notebooks of odd names follow edits, each its own, and are saved @nightly'
   open
 }) => {
   for (const name of NAMES) {
-    folder.write(name, notebook([code('one', 'x = 1'), code('two', 'y = 1')]));
+    folder.write(
+      name,
+      formatNotebook([makeCodeCell('one', 'x = 1'), makeCodeCell('two', 'y = 1')])
+    );
   }
   for (const [at, name] of NAMES.entries()) {
     const tab = await open(name);
-    await tab.type(1, '0');
-    await agent.edit(folder.path(name), [{ op: 'replace', cell: 'one', source: `x = ${at}` }]);
+    await tab.typeText(1, '0');
+    await agent.edit(folder.getPath(name), [{ op: 'replace', cell: 'one', source: `x = ${at}` }]);
     await expect(tab.editor(0), name).toHaveText(`x = ${at}`);
     expect(await tab.save(), name).toContain('completed');
   }
   for (const [at, name] of NAMES.entries()) {
-    expect(folder.sources(name), name).toEqual([`x = ${at}`, 'y = 10']);
+    expect(folder.readSources(name), name).toEqual([`x = ${at}`, 'y = 10']);
   }
 });

@@ -1,6 +1,6 @@
 import type { Agent } from './agent';
 import { expect, test } from './fixtures';
-import { many, notebook } from './notebooks';
+import { makeManyCells, formatNotebook } from './notebooks';
 
 interface Session {
   path: string;
@@ -8,7 +8,7 @@ interface Session {
 }
 
 /** Sessions of this notebook, and kernels that are in no session: other tests have some of theirs. */
-async function runningFor(path: string, agent: Agent): Promise<string[]> {
+async function listSessions(path: string, agent: Agent): Promise<string[]> {
   const kernels = (await agent.get('/api/kernels')) as { id: string }[];
   const sessions = (await agent.get('/api/sessions')) as Session[];
   const known = new Set(sessions.map(({ kernel }) => kernel.id));
@@ -23,10 +23,10 @@ test('No kernel and no session is there after a full run of edits', async ({
   folder,
   open
 }) => {
-  folder.write('still.ipynb', notebook(many(6)));
-  const path = folder.path('still.ipynb');
+  folder.write('still.ipynb', formatNotebook(makeManyCells(6)));
+  const path = folder.getPath('still.ipynb');
   const tab = await open('still.ipynb');
-  await tab.type(1, '  # mine');
+  await tab.typeText(1, '  # mine');
   await agent.edit(path, [{ op: 'replace', cell: 'cell-id-0', source: 'theirs = 0' }]);
   await agent.edit(path, [
     { op: 'insert', at: 'end', cell_type: 'code', source: 'theirs = 6' },
@@ -37,7 +37,7 @@ test('No kernel and no session is there after a full run of edits', async ({
   await expect(tab.editor(5)).toHaveText('theirs = 6');
   expect(await tab.save()).toContain('completed');
 
-  expect(folder.sources('still.ipynb')).toEqual(await tab.sources());
+  expect(folder.readSources('still.ipynb')).toEqual(await tab.getSources());
   // A kernel that another test starts or stops is without its session for a moment.
-  await expect.poll(async () => runningFor(path, agent)).toEqual([]);
+  await expect.poll(async () => listSessions(path, agent)).toEqual([]);
 });

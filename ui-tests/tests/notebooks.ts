@@ -2,7 +2,7 @@ import type * as nbformat from '@jupyterlab/nbformat';
 
 export type CellJson = Record<string, unknown>;
 
-export function code(
+export function makeCodeCell(
   id: string | null,
   source: string,
   outputs: nbformat.IOutput[] = [],
@@ -14,33 +14,33 @@ export function code(
     ...(id === null ? {} : { id }),
     metadata: {},
     outputs,
-    source: lines(source)
+    source: splitLines(source)
   };
 }
 
-export function markdown(id: string | null, source: string): CellJson {
+export function makeMarkdownCell(id: string | null, source: string): CellJson {
   return {
     cell_type: 'markdown',
     ...(id === null ? {} : { id }),
     metadata: {},
-    source: lines(source)
+    source: splitLines(source)
   };
 }
 
-export function printed(text: string): nbformat.IOutput {
-  return { name: 'stdout', output_type: 'stream', text: lines(text) };
+export function makeStreamOutput(text: string): nbformat.IOutput {
+  return { name: 'stdout', output_type: 'stream', text: splitLines(text) };
 }
 
-export function html(text: string): nbformat.IOutput {
-  return { data: { 'text/html': lines(text) }, metadata: {}, output_type: 'display_data' };
+export function makeHtmlOutput(text: string): nbformat.IOutput {
+  return { data: { 'text/html': splitLines(text) }, metadata: {}, output_type: 'display_data' };
 }
 
-/** The text of a notebook file as Jupyter writes it; `minor` is nbformat's 4.x. */
-export function notebook(cells: CellJson[], minor = 5): string {
-  return `${JSON.stringify(content(cells, minor), null, 1)}\n`;
+/** Return the text of a notebook file as Jupyter writes it; `minor` is the minor of nbformat 4. */
+export function formatNotebook(cells: CellJson[], minor = 5): string {
+  return `${JSON.stringify(makeNotebook(cells, minor), null, 1)}\n`;
 }
 
-export function content(cells: CellJson[], minor = 5): Record<string, unknown> {
+export function makeNotebook(cells: CellJson[], minor = 5): Record<string, unknown> {
   return {
     cells,
     metadata: {
@@ -52,18 +52,18 @@ export function content(cells: CellJson[], minor = 5): Record<string, unknown> {
   };
 }
 
-/** `count` code cells of a few lines, each with an output, with the ids `cell-id-0`, ... */
-export function many(count: number): CellJson[] {
+/** Return `count` code cells with a few lines and an output, with the ids `cell-id-0`, ... */
+export function makeManyCells(count: number): CellJson[] {
   return Array.from({ length: count }, (_, index) =>
-    code(
+    makeCodeCell(
       `cell-id-${index}`,
       `first_${index} = ${index}\nsecond_${index} = ${index}\nprint(${index})`,
-      [printed(`output ${index}\n`)],
+      [makeStreamOutput(`output ${index}\n`)],
       index + 1
     )
   );
 }
 
-function lines(text: string): string[] {
+function splitLines(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+/g) ?? [];
 }

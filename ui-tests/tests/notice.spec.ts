@@ -1,5 +1,5 @@
 import { expect, test } from './fixtures';
-import { many, notebook } from './notebooks';
+import { makeManyCells, formatNotebook } from './notebooks';
 
 const FLASH = /jp-nbedit-flash/;
 
@@ -10,13 +10,13 @@ test.describe('The user is told', () => {
     open,
     page
   }) => {
-    folder.write('told.ipynb', notebook(many(40)));
+    folder.write('told.ipynb', formatNotebook(makeManyCells(40)));
     const tab = await open('told.ipynb');
-    await tab.enter(1);
-    const before = await tab.place();
+    await tab.placeCaret(1);
+    const before = await tab.getViewState();
 
     await agent.edit(
-      folder.path('told.ipynb'),
+      folder.getPath('told.ipynb'),
       [{ op: 'replace', cell: 'cell-id-35', source: 'theirs = 35' }],
       'Refactoring bot'
     );
@@ -24,11 +24,11 @@ test.describe('The user is told', () => {
     await expect(toast).toContainText('Refactoring bot');
     await expect(toast).toContainText('cell 36');
     await expect(toast).toContainText('told.ipynb');
-    expect(await tab.place()).toEqual(before);
-    expect(await tab.inView(35)).toBe(false);
+    expect(await tab.getViewState()).toEqual(before);
+    expect(await tab.isInView(35)).toBe(false);
 
     await toast.getByRole('button', { name: 'View' }).click();
-    await expect.poll(async () => tab.inView(35)).toBe(true);
+    await expect.poll(async () => tab.isInView(35)).toBe(true);
     await expect(tab.editor(35)).toHaveText('theirs = 35');
   });
 
@@ -37,9 +37,9 @@ test.describe('The user is told', () => {
     folder,
     open
   }) => {
-    folder.write('flash.ipynb', notebook(many(6)));
+    folder.write('flash.ipynb', formatNotebook(makeManyCells(6)));
     const tab = await open('flash.ipynb');
-    await agent.edit(folder.path('flash.ipynb'), [
+    await agent.edit(folder.getPath('flash.ipynb'), [
       { op: 'replace', cell: 'cell-id-1', source: 'theirs = 1' },
       { op: 'insert', after: 'cell-id-1', cell_type: 'code', source: 'theirs = 2' }
     ]);
@@ -58,28 +58,28 @@ test.describe('The user is told', () => {
     open,
     page
   }) => {
-    folder.write('behind.ipynb', notebook(many(6)));
-    folder.write('front.ipynb', notebook(many(6)));
+    folder.write('behind.ipynb', formatNotebook(makeManyCells(6)));
+    folder.write('front.ipynb', formatNotebook(makeManyCells(6)));
     const behind = await open('behind.ipynb');
     const front = await open('front.ipynb');
-    await front.type(2, '  # my');
-    const before = await front.place();
+    await front.typeText(2, '  # my');
+    const before = await front.getViewState();
 
-    await agent.edit(folder.path('behind.ipynb'), [
+    await agent.edit(folder.getPath('behind.ipynb'), [
       { op: 'replace', cell: 'cell-id-3', source: 'theirs = 3' },
       { op: 'delete', cell: 'cell-id-5' }
     ]);
-    await agent.edit(folder.path('front.ipynb'), [
+    await agent.edit(folder.getPath('front.ipynb'), [
       { op: 'replace', cell: 'cell-id-3', source: 'theirs = 3' },
       { op: 'delete', cell: 'cell-id-5' }
     ]);
     await expect(front.editor(3)).toHaveText('theirs = 3');
-    await expect.poll(async () => (await behind.sources())[3]).toBe('theirs = 3');
+    await expect.poll(async () => (await behind.getSources())[3]).toBe('theirs = 3');
     await expect(page.locator('.Toastify__toast').first()).toBeVisible();
     await page.keyboard.type(' words');
-    expect(await front.place()).toEqual(before);
-    expect((await front.sources())[2]).toMatch(/ {2}# my words$/);
-    expect(await front.inFront()).toBe(true);
-    expect(await behind.inFront()).toBe(false);
+    expect(await front.getViewState()).toEqual(before);
+    expect((await front.getSources())[2]).toMatch(/ {2}# my words$/);
+    expect(await front.isInFront()).toBe(true);
+    expect(await behind.isInFront()).toBe(false);
   });
 });

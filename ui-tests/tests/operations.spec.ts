@@ -1,5 +1,5 @@
 import { expect, test } from './fixtures';
-import { code, markdown, notebook, printed } from './notebooks';
+import { makeCodeCell, makeMarkdownCell, formatNotebook, makeStreamOutput } from './notebooks';
 
 test('Every operation arrives in a dirty tab, and both sides are saved', async ({
   agent,
@@ -7,18 +7,18 @@ test('Every operation arrives in a dirty tab, and both sides are saved', async (
   open
 }) => {
   const cells = [
-    markdown('notes', '# Notes\n\n- buy milk\n- keep this'),
-    code('long', 'a = 1\nb = 2'),
-    code('printed', 'print("printed")', [printed('printed\n')]),
-    code('first', 'c = 3'),
-    code('second', 'd = 4'),
-    code('mine', 'mine = 1'),
-    markdown('more', '# More\n\nold')
+    makeMarkdownCell('notes', '# Notes\n\n- buy milk\n- keep this'),
+    makeCodeCell('long', 'a = 1\nb = 2'),
+    makeCodeCell('printed', 'print("printed")', [makeStreamOutput('printed\n')]),
+    makeCodeCell('first', 'c = 3'),
+    makeCodeCell('second', 'd = 4'),
+    makeCodeCell('mine', 'mine = 1'),
+    makeMarkdownCell('more', '# More\n\nold')
   ];
-  folder.write('operations.ipynb', notebook(cells));
-  const path = folder.path('operations.ipynb');
+  folder.write('operations.ipynb', formatNotebook(cells));
+  const path = folder.getPath('operations.ipynb');
   const tab = await open('operations.ipynb');
-  await tab.type(5, '  # typed');
+  await tab.typeText(5, '  # typed');
 
   await agent.edit(path, [
     { op: 'replace_text', cell: 'long', old: 'a = 1', new: 'a = 10' },
@@ -35,15 +35,15 @@ test('Every operation arrives in a dirty tab, and both sides are saved', async (
     { op: 'replace_section', section: 'More', source: 'new' },
     { op: 'append_to_section', section: 'More', source: 'appended' }
   ]);
-  await expect.poll(async () => (await tab.sources()).at(-1)).toBe('appended');
+  await expect.poll(async () => (await tab.getSources()).at(-1)).toBe('appended');
   await expect(tab.output(3)).toHaveCount(0);
 
   expect(await tab.save()).toContain('completed');
-  const sources = folder.sources('operations.ipynb');
-  expect(await tab.sources()).toEqual(sources);
+  const sources = folder.readSources('operations.ipynb');
+  expect(await tab.getSources()).toEqual(sources);
   expect(sources).toContain('mine = 1  # typed');
   expect(sources.filter(source => source.includes('milk'))).toEqual([]);
-  const saved = folder.notebook('operations.ipynb');
+  const saved = folder.readNotebook('operations.ipynb');
   expect(saved.metadata.title).toBe('Done');
   expect(saved.cells.map(cell => cell.metadata.tags).flat()).toContain('parameters');
 });

@@ -1,8 +1,8 @@
 import type { Page } from '@playwright/test';
 
 /**
- * Texts that do harm where they are taken for markup: they set `window.__pwned`, or make an element
- * that has the attribute `data-pwned`. None is longer than what a client may call itself.
+ * Texts that are harmful as markup: they set `window.__pwned`, or make an element with the
+ * attribute `data-pwned`. None is longer than a client name may be.
  */
 export const PAYLOADS = [
   '<script data-pwned>window.__pwned = 1</script>',
@@ -24,17 +24,17 @@ export const PAYLOADS = [
   'A'.repeat(200)
 ];
 
-/** What a page has come to under attack. */
-export interface Harm {
-  /** Elements that were made of payloads at any time, scripts that ran, violations of the CSP. */
+/** The effects of the payloads on a page. */
+export interface InjectionReport {
+  /** Elements that were made of payloads, scripts that ran, violations of the CSP. */
   found: string[];
-  /** What the console has as errors that speak of us, of payloads or of the CSP. */
+  /** Errors in the console about our code, payloads or the CSP. */
   errors: string[];
 }
 
-/** Watch a page that is yet to be opened. */
-export async function watch(page: Page): Promise<Harm> {
-  const harm: Harm = { found: [], errors: [] };
+/** Watch a page before it is opened. */
+export async function watchForInjection(page: Page): Promise<InjectionReport> {
+  const harm: InjectionReport = { found: [], errors: [] };
   await page.exposeFunction('nbeditHarm', (what: string) => harm.found.push(what));
   await page.addInitScript(() => {
     const { nbeditHarm: tell } = window as unknown as { nbeditHarm: (what: string) => void };
@@ -50,7 +50,7 @@ export async function watch(page: Page): Promise<Harm> {
       }
     }).observe(document, { childList: true, subtree: true, attributes: true });
   });
-  // JupyterLab has errors of its own there.
+  // JupyterLab logs errors of its own, too.
   const note = (error: string) => {
     if (/nbedit|pwned|Refused|Content Security/.test(error)) {
       harm.errors.push(error);

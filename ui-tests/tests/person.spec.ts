@@ -1,6 +1,6 @@
 import { expect, test } from './fixtures';
-import { many, notebook } from './notebooks';
-import { Panel } from './panel';
+import { makeManyCells, formatNotebook } from './notebooks';
+import { HistoryPanel } from './panel';
 
 interface Edit {
   edit_id: number;
@@ -18,13 +18,13 @@ test('A person sees what an agent did, looks at one edit, takes it back, and typ
   page
 }) => {
   const name = 'person.ipynb';
-  folder.write(name, notebook(many(8)));
-  const path = folder.path(name);
-  const original = folder.notebook(name);
+  folder.write(name, formatNotebook(makeManyCells(8)));
+  const path = folder.getPath(name);
+  const original = folder.readNotebook(name);
   const tab = await open(name);
-  const panel = new Panel(page);
+  const panel = new HistoryPanel(page);
   await panel.open();
-  await tab.type(0, '  # mine');
+  await tab.typeText(0, '  # mine');
 
   const edits: number[] = [];
   for (const index of [2, 4, 6]) {
@@ -37,22 +37,22 @@ test('A person sees what an agent did, looks at one edit, takes it back, and typ
   // Which: the toast says so, and the marks show it.
   const toast = page.locator('.Toastify__toast');
   await expect(toast).toHaveText(/Refactoring bot edited person.ipynb: cells 3, 5 and 7/);
-  await expect.poll(async () => tab.marked()).toEqual([2, 4, 6]);
-  expect(await tab.caret()).toMatchObject({ before: 'print(0)  # mine', after: '' });
+  await expect.poll(async () => tab.listMarkedCells()).toEqual([2, 4, 6]);
+  expect(await tab.getCaret()).toMatchObject({ before: 'print(0)  # mine', after: '' });
   await page.keyboard.type(' still');
 
   // What: the panel shows the difference of one of them, and takes back just that one.
   await expect(panel.rows).toHaveCount(3);
   await panel.toggle(1).click();
-  const part = panel.parts(1);
+  const part = panel.getCellDiffs(1);
   await expect(part).toHaveCount(1);
   await expect(part).toContainText('agent = 4');
   await expect(part).toContainText('first_4 = 4');
   await panel.action(1, 'Undo').click();
-  await expect.poll(async () => tab.source(4)).toBe('first_4 = 4\nsecond_4 = 4\nprint(4)');
-  await tab.type(0, ', and on');
+  await expect.poll(async () => tab.getSource(4)).toBe('first_4 = 4\nsecond_4 = 4\nprint(4)');
+  await tab.typeText(0, ', and on');
   expect(await tab.save()).toContain('completed');
-  const marked = await tab.marked();
+  const marked = await tab.listMarkedCells();
   expect(marked).not.toContain(4);
 
   // The file has what the path comes to, to the byte; so have the tab and the history.
@@ -64,10 +64,10 @@ test('A person sees what an agent did, looks at one edit, takes it back, and typ
     Object.assign(cell, { execution_count: null, outputs: [] });
     cell.source = [`agent = ${index}\n`, 'print(agent)'];
   }
-  const file = folder.text(name);
+  const file = folder.readText(name);
   expect(file).toBe(`${JSON.stringify(expected, null, 1)}\n`);
-  expect(await tab.sources()).toEqual(folder.sources(name));
-  expect(await tab.dirty()).toBe(false);
+  expect(await tab.getSources()).toEqual(folder.readSources(name));
+  expect(await tab.isDirty()).toBe(false);
   const history = (await agent.get(`/nbedit/notebooks/${path}/history`)) as { edits: Edit[] };
   const [undo, ...made] = history.edits;
   expect(made.map(({ edit_id: id }) => id)).toEqual([...edits].reverse());
@@ -77,5 +77,5 @@ test('A person sees what an agent did, looks at one edit, takes it back, and typ
   expect(undo).toMatchObject({ kind: 'undo', undoes: edits[1], undone_by: null });
   expect(made.map(({ undone_by: by }) => by)).toEqual([null, undo.edit_id, null]);
   const read = (await agent.get(`/api/contents/${path}?content=0&hash=1`)) as { hash: string };
-  expect(await tab.hash()).toBe(read.hash);
+  expect(await tab.getHash()).toBe(read.hash);
 });

@@ -1,6 +1,6 @@
 import { expect, type Locator, type Page } from '@playwright/test';
 
-/** The themes in which pictures are taken. */
+/** The themes of the reference pictures. */
 export const THEMES = ['light', 'dark'] as const;
 
 export async function setTheme(page: Page, theme: (typeof THEMES)[number]): Promise<void> {
@@ -12,10 +12,10 @@ export async function setTheme(page: Page, theme: (typeof THEMES)[number]): Prom
 }
 
 /**
- * Compare an element with its picture in `references`, as JupyterLab 4.6 shows it. In another
- * JupyterLab nothing is compared: it looks otherwise by itself.
+ * Compare an element with its picture in `references`, in JupyterLab 4.6 only: other versions look
+ * different.
  *
- * A picture that is not there is written, and the test fails; so to renew one, delete it.
+ * A missing picture is written, and the test fails; to renew one, delete it.
  */
 export async function expectPicture(
   element: Locator,
@@ -30,7 +30,7 @@ export async function expectPicture(
       caret: 'hide',
       mask,
       maskColor: '#888888',
-      // Fonts differ from one machine to the next.
+      // Fonts differ between machines.
       maxDiffPixelRatio: 0.04
     });
   }

@@ -1,5 +1,5 @@
 import { expect, test } from './fixtures';
-import { many, notebook } from './notebooks';
+import { makeManyCells, formatNotebook } from './notebooks';
 
 test('An edit that lands while a save is on its way is not overwritten', async ({
   agent,
@@ -7,10 +7,10 @@ test('An edit that lands while a save is on its way is not overwritten', async (
   open,
   page
 }) => {
-  folder.write('race.ipynb', notebook(many(4)));
-  const path = folder.path('race.ipynb');
+  folder.write('race.ipynb', formatNotebook(makeManyCells(4)));
+  const path = folder.getPath('race.ipynb');
   const tab = await open('race.ipynb');
-  await tab.type(1, '  # mine');
+  await tab.typeText(1, '  # mine');
   let isFirst = true;
   await page.route(/\/api\/contents\/.*race\.ipynb/, async (route, request) => {
     if (request.method() === 'PUT' && isFirst) {
@@ -21,12 +21,12 @@ test('An edit that lands while a save is on its way is not overwritten', async (
   });
 
   expect(await tab.save()).toContain('completed');
-  await expect.poll(async () => tab.source(3)).toBe('theirs = 3');
+  await expect.poll(async () => tab.getSource(3)).toBe('theirs = 3');
   expect(isFirst).toBe(false);
-  if (await tab.dirty()) {
+  if (await tab.isDirty()) {
     expect(await tab.save()).toContain('completed');
   }
-  const saved = folder.sources('race.ipynb');
+  const saved = folder.readSources('race.ipynb');
   expect(saved[1]).toContain('# mine');
   expect(saved[3]).toBe('theirs = 3');
 });

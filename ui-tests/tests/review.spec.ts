@@ -1,8 +1,8 @@
 import type { Locator, Page } from '@playwright/test';
-import { violations } from './axe';
+import { findViolations } from './axe';
 import { expect, test } from './fixtures';
-import { code, many, markdown, notebook } from './notebooks';
-import { PAYLOADS, watch } from './payloads';
+import { makeCodeCell, makeManyCells, makeMarkdownCell, formatNotebook } from './notebooks';
+import { PAYLOADS, watchForInjection } from './payloads';
 import { expectPicture, setTheme, THEMES } from './pictures';
 import type { Tab } from './tab';
 
@@ -12,23 +12,23 @@ const THREE = [
   { op: 'replace', cell: 'cell-id-3', source: 'theirs = 3' }
 ];
 
-function block(tab: Tab, index: number): Locator {
+function getBlock(tab: Tab, index: number): Locator {
   return tab.cell(index).locator('.jp-nbedit-proposal');
 }
 
-function blocks(tab: Tab): Locator {
+function getBlocks(tab: Tab): Locator {
   return tab.root.locator('.jp-nbedit-proposal');
 }
 
-function bar(tab: Tab): Locator {
+function getBar(tab: Tab): Locator {
   return tab.root.getByRole('region', { name: 'Proposed changes' });
 }
 
-function status(page: Page): Locator {
-  return page.locator('.jp-nbedit-status-button');
+function getModeStatus(page: Page): Locator {
+  return page.locator('.jp-nbedit-mode-status-button');
 }
 
-async function run(page: Page, command: string): Promise<void> {
+async function runCommand(page: Page, command: string): Promise<void> {
   await page.evaluate(async id => {
     await window.jupyterapp.commands.execute(id);
   }, command);
@@ -40,37 +40,37 @@ test.describe('What is proposed', () => {
     folder,
     open
   }) => {
-    folder.write('shown.ipynb', notebook(many(30)));
-    const path = folder.path('shown.ipynb');
+    folder.write('shown.ipynb', formatNotebook(makeManyCells(30)));
+    const path = folder.getPath('shown.ipynb');
     const tab = await open('shown.ipynb');
     await agent.setMode(path, 'review');
-    await tab.enter(20);
+    await tab.placeCaret(20);
     const before = {
-      file: folder.text('shown.ipynb'),
-      place: await tab.place(),
-      sources: await tab.sources(),
-      top: await tab.heightOf('cell-id-20')
+      file: folder.readText('shown.ipynb'),
+      place: await tab.getViewState(),
+      sources: await tab.getSources(),
+      top: await tab.getCellTop('cell-id-20')
     };
 
     await agent.propose(path, THREE, { message: 'Simpler' });
-    await expect(bar(tab)).toContainText('Claude proposes 3 changes');
-    await expect(blocks(tab)).toHaveCount(3);
-    await tab.frames(40);
-    expect(await tab.place()).toMatchObject({
+    await expect(getBar(tab)).toContainText('Claude proposes 3 changes');
+    await expect(getBlocks(tab)).toHaveCount(3);
+    await tab.waitFrames(40);
+    expect(await tab.getViewState()).toMatchObject({
       activeCellId: before.place.activeCellId,
       mode: 'edit',
       focused: before.place.focused
     });
-    expect(Math.abs((await tab.heightOf('cell-id-20')) - before.top)).toBeLessThan(2);
-    expect(await tab.sources()).toEqual(before.sources);
-    expect(await tab.dirty()).toBe(false);
-    await tab.type(20, '  # mine');
+    expect(Math.abs((await tab.getCellTop('cell-id-20')) - before.top)).toBeLessThan(2);
+    expect(await tab.getSources()).toEqual(before.sources);
+    expect(await tab.isDirty()).toBe(false);
+    await tab.typeText(20, '  # mine');
     await tab.save();
-    expect(folder.sources('shown.ipynb')[1]).toBe(before.sources[1]);
+    expect(folder.readSources('shown.ipynb')[1]).toBe(before.sources[1]);
     for (const index of [1, 2, 3]) {
-      await expect(block(tab, index)).toContainText('Claude proposes to change this cell');
-      await expect(block(tab, index)).toContainText('Simpler');
-      await expect(block(tab, index)).toContainText(`theirs = ${index}`);
+      await expect(getBlock(tab, index)).toContainText('Claude proposes to change this cell');
+      await expect(getBlock(tab, index)).toContainText('Simpler');
+      await expect(getBlock(tab, index)).toContainText(`theirs = ${index}`);
     }
   });
 
@@ -79,22 +79,22 @@ test.describe('What is proposed', () => {
     folder,
     open
   }) => {
-    folder.write('decide.ipynb', notebook(many(5)));
-    const path = folder.path('decide.ipynb');
+    folder.write('decide.ipynb', formatNotebook(makeManyCells(5)));
+    const path = folder.getPath('decide.ipynb');
     const tab = await open('decide.ipynb');
-    const former = await tab.sources();
+    const former = await tab.getSources();
     await agent.setMode(path, 'review');
     const id = await agent.propose(path, THREE);
 
-    await block(tab, 1).getByRole('button', { name: 'Accept' }).click();
-    await expect(block(tab, 1)).toHaveCount(0);
+    await getBlock(tab, 1).getByRole('button', { name: 'Accept' }).click();
+    await expect(getBlock(tab, 1)).toHaveCount(0);
     await expect(tab.editor(1)).toHaveText('theirs = 1');
-    await block(tab, 2).getByRole('button', { name: 'Reject' }).click();
-    await expect(block(tab, 2)).toHaveCount(0);
-    await expect(bar(tab)).toContainText('Claude proposes 1 change');
+    await getBlock(tab, 2).getByRole('button', { name: 'Reject' }).click();
+    await expect(getBlock(tab, 2)).toHaveCount(0);
+    await expect(getBar(tab)).toContainText('Claude proposes 1 change');
 
     // Changed and not saved: the server does not know of it.
-    const third = block(tab, 3);
+    const third = getBlock(tab, 3);
     await tab.editor(3).click();
     await tab.page.keyboard.press('Control+End');
     await tab.page.keyboard.type('  # mine');
@@ -109,19 +109,19 @@ test.describe('What is proposed', () => {
     const sources = [...former];
     sources[1] = 'theirs = 1';
     sources[3] = `${former[3]}  # mine`;
-    expect(await tab.sources()).toEqual(sources);
-    expect(folder.sources('decide.ipynb')).toEqual(sources);
-    const pending = await agent.proposal(id);
+    expect(await tab.getSources()).toEqual(sources);
+    expect(folder.readSources('decide.ipynb')).toEqual(sources);
+    const pending = await agent.getProposal(id);
     expect(pending.status).toBe('pending');
     expect(pending.parts.map(part => part.status)).toEqual(['accepted', 'rejected', 'pending']);
 
-    const decided = agent.proposal(id, 30);
+    const decided = agent.getProposal(id, 30);
     await third.getByRole('button', { name: 'Reject' }).click();
     expect(await decided).toMatchObject({ status: 'partly_accepted' });
-    await expect(blocks(tab)).toHaveCount(0);
-    await expect(bar(tab)).toBeHidden();
-    expect(folder.sources('decide.ipynb')).toEqual(sources);
-    expect(await tab.dirty()).toBe(false);
+    await expect(getBlocks(tab)).toHaveCount(0);
+    await expect(getBar(tab)).toBeHidden();
+    expect(folder.readSources('decide.ipynb')).toEqual(sources);
+    expect(await tab.isDirty()).toBe(false);
   });
 
   test('may be new, gone and moved cells, and is accepted as a whole @nightly', async ({
@@ -129,8 +129,8 @@ test.describe('What is proposed', () => {
     folder,
     open
   }) => {
-    folder.write('whole.ipynb', notebook(many(5)));
-    const path = folder.path('whole.ipynb');
+    folder.write('whole.ipynb', formatNotebook(makeManyCells(5)));
+    const path = folder.getPath('whole.ipynb');
     const tab = await open('whole.ipynb');
     await agent.setMode(path, 'review');
     const id = await agent.propose(path, [
@@ -140,27 +140,27 @@ test.describe('What is proposed', () => {
       { op: 'move', cell: 'cell-id-4', before: 'cell-id-3' },
       { op: 'set_metadata', cell: 'cell-id-3', patch: { tags: ['parameters'] } }
     ]);
-    await expect(block(tab, 0)).toContainText('proposes a new markdown cell here');
-    await expect(block(tab, 1)).toContainText('proposes a new code cell here');
-    await expect(block(tab, 2)).toContainText('proposes to delete this cell');
-    await expect(blocks(tab).filter({ hasText: /move this cell/ })).toHaveCount(1);
-    await expect(block(tab, 3).filter({ hasText: 'metadata' })).toContainText('parameters');
+    await expect(getBlock(tab, 0)).toContainText('proposes a new markdown cell here');
+    await expect(getBlock(tab, 1)).toContainText('proposes a new code cell here');
+    await expect(getBlock(tab, 2)).toContainText('proposes to delete this cell');
+    await expect(getBlocks(tab).filter({ hasText: /move this cell/ })).toHaveCount(1);
+    await expect(getBlock(tab, 3).filter({ hasText: 'metadata' })).toContainText('parameters');
 
-    await bar(tab).getByRole('button', { name: 'Accept all' }).click();
-    await expect(blocks(tab)).toHaveCount(0);
+    await getBar(tab).getByRole('button', { name: 'Accept all' }).click();
+    await expect(getBlocks(tab)).toHaveCount(0);
     const ids = ['first', 'cell-id-0', 'cell-id-1', 'between', 'cell-id-4', 'cell-id-3'];
-    await expect.poll(async () => tab.ids()).toEqual(ids);
-    expect(folder.notebook('whole.ipynb').cells.map(cell => cell.id)).toEqual(ids);
-    expect((await agent.proposal(id)).status).toBe('accepted');
+    await expect.poll(async () => tab.getIds()).toEqual(ids);
+    expect(folder.readNotebook('whole.ipynb').cells.map(cell => cell.id)).toEqual(ids);
+    expect((await agent.getProposal(id)).status).toBe('accepted');
   });
 
   test('is gone when somebody else has decided @nightly', async ({ agent, folder, open, page }) => {
-    folder.write('else.ipynb', notebook(many(5)));
-    const path = folder.path('else.ipynb');
+    folder.write('else.ipynb', formatNotebook(makeManyCells(5)));
+    const path = folder.getPath('else.ipynb');
     const tab = await open('else.ipynb');
     await agent.setMode(path, 'review');
     await agent.propose(path, THREE);
-    await expect(blocks(tab)).toHaveCount(3);
+    await expect(getBlocks(tab)).toHaveCount(3);
     const cookies = await page.context().cookies();
     const xsrf = cookies.find(({ name }) => name === '_xsrf')?.value ?? '';
     const { proposals } = (await agent.get(
@@ -171,8 +171,8 @@ test.describe('What is proposed', () => {
       { data: {}, headers: { 'X-XSRFToken': xsrf } }
     );
     expect(answer.ok()).toBe(true);
-    await expect(blocks(tab)).toHaveCount(0);
-    await expect(bar(tab)).toBeHidden();
+    await expect(getBlocks(tab)).toHaveCount(0);
+    await expect(getBar(tab)).toBeHidden();
   });
 
   test('is reached and decided with the keyboard, whose keys do not reach the cells @nightly', async ({
@@ -181,8 +181,8 @@ test.describe('What is proposed', () => {
     open,
     page
   }) => {
-    folder.write('keys.ipynb', notebook(many(40)));
-    const path = folder.path('keys.ipynb');
+    folder.write('keys.ipynb', formatNotebook(makeManyCells(40)));
+    const path = folder.getPath('keys.ipynb');
     const tab = await open('keys.ipynb');
     await agent.setMode(path, 'review');
     const edit = (index: number) => ({
@@ -191,24 +191,24 @@ test.describe('What is proposed', () => {
       source: `theirs = ${index}`
     });
     await agent.propose(path, [edit(30), edit(35)]);
-    await expect(bar(tab)).toBeVisible();
+    await expect(getBar(tab)).toBeVisible();
 
-    await run(page, 'nbedit:next-proposal');
-    await expect(block(tab, 30)).toBeFocused();
-    expect(await tab.inView(30)).toBe(true);
+    await runCommand(page, 'nbedit:next-proposal');
+    await expect(getBlock(tab, 30)).toBeFocused();
+    expect(await tab.isInView(30)).toBe(true);
     await page.keyboard.press('d');
     await page.keyboard.press('d');
-    expect(await tab.sources()).toHaveLength(40);
+    expect(await tab.getSources()).toHaveLength(40);
     await page.keyboard.press('Tab');
-    await expect(block(tab, 30).getByRole('button', { name: 'Reject' })).toBeFocused();
+    await expect(getBlock(tab, 30).getByRole('button', { name: 'Reject' })).toBeFocused();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await expect(tab.editor(30)).toHaveText('theirs = 30');
-    await expect(block(tab, 30)).toHaveCount(0);
-    expect((await tab.place()).mode).toBe('command');
+    await expect(getBlock(tab, 30)).toHaveCount(0);
+    expect((await tab.getViewState()).mode).toBe('command');
 
-    await run(page, 'nbedit:next-proposal');
-    await expect(block(tab, 35)).toBeFocused();
+    await runCommand(page, 'nbedit:next-proposal');
+    await expect(getBlock(tab, 35)).toBeFocused();
     await page.keyboard.press('Escape');
     await expect(tab.cell(35)).toBeFocused();
   });
@@ -219,8 +219,8 @@ test.describe('What is proposed', () => {
     open,
     page
   }) => {
-    folder.write('pending.ipynb', notebook(many(5)));
-    const path = folder.path('pending.ipynb');
+    folder.write('pending.ipynb', formatNotebook(makeManyCells(5)));
+    const path = folder.getPath('pending.ipynb');
     await agent.setMode(path, 'review');
     await agent.propose(path, [
       { op: 'replace', cell: 'cell-id-1', source: 'print("theirs")' },
@@ -238,7 +238,7 @@ test.describe('What is proposed', () => {
     });
     const opened = open('pending.ipynb');
     await page.locator('.jp-NotebookPanel').waitFor();
-    await expect(status(page)).toContainText('proposed');
+    await expect(getModeStatus(page)).toContainText('proposed');
     await page.evaluate(async () => {
       for (let frame = 0; frame < 60; frame++) {
         await new Promise(resolve => requestAnimationFrame(resolve));
@@ -246,9 +246,9 @@ test.describe('What is proposed', () => {
     });
     release();
     const tab = await opened;
-    await expect(blocks(tab)).toHaveCount(2);
+    await expect(getBlocks(tab)).toHaveCount(2);
     const string = (text: string) =>
-      blocks(tab).locator('.cm-line span[class^="ͼ"]', { hasText: new RegExp(`^"${text}"$`) });
+      getBlocks(tab).locator('.cm-line span[class^="ͼ"]', { hasText: new RegExp(`^"${text}"$`) });
     await expect(string('theirs')).not.toHaveCount(0);
     await expect(string('new')).not.toHaveCount(0);
   });
@@ -258,19 +258,23 @@ test.describe('What is proposed', () => {
     folder,
     open
   }) => {
-    const plain = JSON.parse(notebook(many(3))) as { metadata: Record<string, unknown> };
+    const plain = JSON.parse(formatNotebook(makeManyCells(3))) as {
+      metadata: Record<string, unknown>;
+    };
     plain.metadata = {};
     folder.write('language.ipynb', JSON.stringify(plain));
-    const path = folder.path('language.ipynb');
+    const path = folder.getPath('language.ipynb');
     const tab = await open('language.ipynb');
     await agent.setMode(path, 'review');
     await agent.propose(path, [{ op: 'replace', cell: 'cell-id-1', source: 'print("theirs")' }]);
-    const coloured = block(tab, 1).locator('.cm-line span[class^="ͼ"]', { hasText: /^"theirs"$/ });
-    await expect(block(tab, 1).locator('.cm-content')).toContainText('print("theirs")');
+    const coloured = getBlock(tab, 1).locator('.cm-line span[class^="ͼ"]', {
+      hasText: /^"theirs"$/
+    });
+    await expect(getBlock(tab, 1).locator('.cm-content')).toContainText('print("theirs")');
     await expect(coloured).toHaveCount(0);
     await tab.setLanguage('python');
     await expect(coloured).not.toHaveCount(0);
-    await expect(blocks(tab)).toHaveCount(1);
+    await expect(getBlocks(tab)).toHaveCount(1);
   });
 
   for (const width of [560, 720]) {
@@ -280,30 +284,30 @@ test.describe('What is proposed', () => {
       open,
       page
     }) => {
-      folder.write('narrow.ipynb', notebook(many(5)));
-      const path = folder.path('narrow.ipynb');
+      folder.write('narrow.ipynb', formatNotebook(makeManyCells(5)));
+      const path = folder.getPath('narrow.ipynb');
       const tab = await open('narrow.ipynb');
       await page.setViewportSize({ width, height: 800 });
       await agent.setMode(path, 'review');
       await agent.propose(path, THREE, { message: 'Simpler, and as the guide says it should be' });
-      await expect(blocks(tab)).toHaveCount(3);
+      await expect(getBlocks(tab)).toHaveCount(3);
       for (const name of ['Next', 'Reject all', 'Accept all']) {
-        const button = bar(tab).getByText(name, { exact: true });
+        const button = getBar(tab).getByText(name, { exact: true });
         await expect(button).toBeInViewport({ ratio: 1 });
       }
       for (const name of ['Reject', 'Accept']) {
-        const button = block(tab, 1).getByText(name, { exact: true });
+        const button = getBlock(tab, 1).getByText(name, { exact: true });
         await button.scrollIntoViewIfNeeded();
         await expect(button).toBeInViewport({ ratio: 1 });
       }
-      await bar(tab).getByRole('button', { name: 'Next' }).click();
-      await expect(block(tab, 1)).toBeFocused();
-      await bar(tab).getByRole('button', { name: 'Next' }).focus();
+      await getBar(tab).getByRole('button', { name: 'Next' }).click();
+      await expect(getBlock(tab, 1)).toBeFocused();
+      await getBar(tab).getByRole('button', { name: 'Next' }).focus();
       await page.keyboard.press('Enter');
-      await expect(block(tab, 2)).toBeFocused();
-      expect(await violations(bar(tab))).toEqual([]);
-      await bar(tab).getByRole('button', { name: 'Accept all' }).click();
-      await expect(blocks(tab)).toHaveCount(0);
+      await expect(getBlock(tab, 2)).toBeFocused();
+      expect(await findViolations(getBar(tab))).toEqual([]);
+      await getBar(tab).getByRole('button', { name: 'Accept all' }).click();
+      await expect(getBlocks(tab)).toHaveCount(0);
       await expect(tab.editor(3)).toHaveText('theirs = 3');
     });
   }
@@ -313,35 +317,35 @@ test.describe('What is proposed', () => {
     folder,
     open
   }) => {
-    folder.write('top.ipynb', notebook(many(30)));
-    const path = folder.path('top.ipynb');
+    folder.write('top.ipynb', formatNotebook(makeManyCells(30)));
+    const path = folder.getPath('top.ipynb');
     const tab = await open('top.ipynb');
     await tab.scrollTo(0);
     await agent.setMode(path, 'review');
     await agent.propose(path, [{ op: 'replace', cell: 'cell-id-28', source: 'theirs = 28' }]);
-    await expect(bar(tab)).toBeVisible();
-    await tab.frames(40);
-    expect((await tab.place()).scrollTop).toBe(0);
-    const { y, height } = (await bar(tab).boundingBox())!;
-    expect(await tab.heightOf('cell-id-0')).toBeGreaterThanOrEqual(y + height);
+    await expect(getBar(tab)).toBeVisible();
+    await tab.waitFrames(40);
+    expect((await tab.getViewState()).scrollTop).toBe(0);
+    const { y, height } = (await getBar(tab).boundingBox())!;
+    expect(await tab.getCellTop('cell-id-0')).toBeGreaterThanOrEqual(y + height);
   });
 
   test('is a text, whatever is in it @nightly', async ({ agent, folder, open, page }) => {
-    const harm = await watch(page);
-    folder.write('texts.ipynb', notebook(many(PAYLOADS.length)));
-    const path = folder.path('texts.ipynb');
+    const harm = await watchForInjection(page);
+    folder.write('texts.ipynb', formatNotebook(makeManyCells(PAYLOADS.length)));
+    const path = folder.getPath('texts.ipynb');
     const tab = await open('texts.ipynb');
     await agent.setMode(path, 'review');
     for (const [index, payload] of PAYLOADS.entries()) {
       const operations = [{ op: 'replace', cell: `cell-id-${index}`, source: payload }];
       await agent.propose(path, operations, { client: payload, message: payload });
     }
-    await expect(bar(tab)).toContainText(`propose ${PAYLOADS.length} changes`);
-    await run(page, 'nbedit:review-proposals');
-    await expect(blocks(tab)).toHaveCount(PAYLOADS.length);
+    await expect(getBar(tab)).toContainText(`propose ${PAYLOADS.length} changes`);
+    await runCommand(page, 'nbedit:review-proposals');
+    await expect(getBlocks(tab)).toHaveCount(PAYLOADS.length);
     expect(harm).toEqual({ found: [], errors: [] });
-    await run(page, 'nbedit:reject-proposals');
-    await expect(blocks(tab)).toHaveCount(0);
+    await runCommand(page, 'nbedit:reject-proposals');
+    await expect(getBlocks(tab)).toHaveCount(0);
   });
 });
 
@@ -355,30 +359,30 @@ test.describe('In a notebook that has only the cells in sight on the page', () =
     folder,
     open
   }) => {
-    folder.write('windowed.ipynb', notebook(many(60)));
-    const path = folder.path('windowed.ipynb');
-    folder.write('first.ipynb', notebook(many(3)));
+    folder.write('windowed.ipynb', formatNotebook(makeManyCells(60)));
+    const path = folder.getPath('windowed.ipynb');
+    folder.write('first.ipynb', formatNotebook(makeManyCells(3)));
     await open('first.ipynb');
     const tab = await open('windowed.ipynb');
     await agent.setMode(path, 'review');
-    await tab.reach(30);
-    const middle = await tab.middle();
-    const top = await tab.heightOf(middle);
+    await tab.scrollToCell(30);
+    const middle = await tab.getMiddleCellId();
+    const top = await tab.getCellTop(middle);
     await agent.propose(path, THREE);
-    await expect(bar(tab)).toBeVisible();
-    await tab.frames(40);
+    await expect(getBar(tab)).toBeVisible();
+    await tab.waitFrames(40);
     // The window measures the blocks and then goes back, on a slow machine after some frames more.
-    await expect.poll(async () => Math.abs((await tab.heightOf(middle)) - top)).toBeLessThan(2);
+    await expect.poll(async () => Math.abs((await tab.getCellTop(middle)) - top)).toBeLessThan(2);
 
     for (let time = 0; time < 2; time++) {
-      await tab.reach(0);
-      await expect(block(tab, 1)).toBeVisible();
-      await expect(block(tab, 1)).toHaveCount(1);
-      await tab.reach(30);
+      await tab.scrollToCell(0);
+      await expect(getBlock(tab, 1)).toBeVisible();
+      await expect(getBlock(tab, 1)).toHaveCount(1);
+      await tab.scrollToCell(30);
       await expect(tab.cell(1)).not.toBeInViewport();
     }
-    await bar(tab).getByRole('button', { name: 'Next' }).click();
-    await expect(block(tab, 1)).toBeFocused();
+    await getBar(tab).getByRole('button', { name: 'Next' }).click();
+    await expect(getBlock(tab, 1)).toBeFocused();
   });
 
   test('a reader who goes elsewhere right after a change stays there @nightly', async ({
@@ -386,16 +390,16 @@ test.describe('In a notebook that has only the cells in sight on the page', () =
     folder,
     open
   }) => {
-    folder.write('elsewhere.ipynb', notebook(many(60)));
+    folder.write('elsewhere.ipynb', formatNotebook(makeManyCells(60)));
     const tab = await open('elsewhere.ipynb');
-    await tab.reach(40);
-    const left = await tab.leaveWithNextChange(0);
-    await agent.edit(folder.path('elsewhere.ipynb'), [
+    await tab.scrollToCell(40);
+    const left = await tab.scrollAwayOnNextChange(0);
+    await agent.edit(folder.getPath('elsewhere.ipynb'), [
       { op: 'insert', after: 'cell-id-38', cell_type: 'code', source: 'a\nb\nc\nd\ne' }
     ]);
     await left();
-    await tab.frames(60);
-    expect(await tab.inView(0)).toBe(true);
+    await tab.waitFrames(60);
+    expect(await tab.isInView(0)).toBe(true);
   });
 });
 
@@ -406,14 +410,14 @@ test.describe('The list of proposals', () => {
     open,
     page
   }) => {
-    folder.write('front.ipynb', notebook(many(3)));
-    folder.write('closed.ipynb', notebook(many(5)));
+    folder.write('front.ipynb', formatNotebook(makeManyCells(3)));
+    folder.write('closed.ipynb', formatNotebook(makeManyCells(5)));
     await open('front.ipynb');
-    const path = folder.path('closed.ipynb');
+    const path = folder.getPath('closed.ipynb');
     await agent.setMode(path, 'review');
     await agent.propose(path, THREE, { message: 'Later' });
-    await run(page, 'nbedit:review-proposals');
-    const item = page.locator('.jp-nbedit-item').filter({ hasText: path });
+    await runCommand(page, 'nbedit:review-proposals');
+    const item = page.locator('.jp-nbedit-proposal-item').filter({ hasText: path });
     await expect(item).toContainText('Claude proposes 3 changes');
     await expect(item).toContainText('Later');
     await item.getByRole('button', { name: path, exact: true }).click();
@@ -430,11 +434,11 @@ test.describe('The list of proposals', () => {
     open,
     page
   }) => {
-    folder.write('front.ipynb', notebook(many(3)));
+    folder.write('front.ipynb', formatNotebook(makeManyCells(3)));
     await open('front.ipynb');
-    const path = folder.path('new.ipynb');
+    const path = folder.getPath('new.ipynb');
     // A mode is a notebook's or the server's, and the server is other tests' as well.
-    folder.write('new.ipynb', notebook([]));
+    folder.write('new.ipynb', formatNotebook([]));
     await agent.setMode(path, 'review');
     folder.remove('new.ipynb');
     const id = await agent.proposeNew(path, [
@@ -446,8 +450,8 @@ test.describe('The list of proposals', () => {
       [{ cell_type: 'code', source: 'function f end' }],
       'julia'
     );
-    await run(page, 'nbedit:review-proposals');
-    const list = page.locator('.jp-nbedit-item').filter({ hasText: path });
+    await runCommand(page, 'nbedit:review-proposals');
+    const list = page.locator('.jp-nbedit-proposal-item').filter({ hasText: path });
     const item = list.filter({ hasText: 'of 2 cells' });
     await expect(item).toContainText('Claude proposes a new notebook of 2 cells');
     await item.getByText('Show 2 cells').click();
@@ -462,11 +466,11 @@ test.describe('The list of proposals', () => {
     await expect(keyword).toHaveCount(1);
     await other.getByRole('button', { name: /^Reject/ }).click();
     await expect(other).toHaveCount(0);
-    expect((await agent.proposal(inJulia)).status).toBe('rejected');
+    expect((await agent.getProposal(inJulia)).status).toBe('rejected');
     await item.getByRole('button', { name: /^Accept/ }).click();
     await expect(item).toHaveCount(0);
-    expect(folder.sources('new.ipynb')).toEqual(['# New', 'print("new")']);
-    expect((await agent.proposal(id)).status).toBe('accepted');
+    expect(folder.readSources('new.ipynb')).toEqual(['# New', 'print("new")']);
+    expect((await agent.getProposal(id)).status).toBe('accepted');
   });
 });
 
@@ -477,14 +481,16 @@ test.describe('The status bar', () => {
     open,
     page
   }) => {
-    folder.write('mode.ipynb', notebook(many(3)));
-    const path = folder.path('mode.ipynb');
+    folder.write('mode.ipynb', formatNotebook(makeManyCells(3)));
+    const path = folder.getPath('mode.ipynb');
     const tab = await open('mode.ipynb');
-    await expect(status(page)).toHaveAccessibleName('Agents in this notebook: edits allowed');
+    await expect(getModeStatus(page)).toHaveAccessibleName(
+      'Agents in this notebook: edits allowed'
+    );
     await agent.setMode(path, 'review');
-    await expect(status(page)).toContainText('Review first');
+    await expect(getModeStatus(page)).toContainText('Review first');
 
-    await status(page).focus();
+    await getModeStatus(page).focus();
     await page.keyboard.press('Enter');
     const menu = page.locator('.jp-nbedit-mode-menu');
     const item = (name: string) => menu.getByRole('menuitem', { name, exact: true });
@@ -492,14 +498,16 @@ test.describe('The status bar', () => {
       menu.getByRole('menuitemcheckbox', { name: 'This notebook: Review first' })
     ).toBeChecked();
     await item('This notebook: Paused').click();
-    await expect(status(page)).toContainText('Paused');
-    await expect(status(page)).toBeFocused();
+    await expect(getModeStatus(page)).toContainText('Paused');
+    await expect(getModeStatus(page)).toBeFocused();
     await expect(agent.edit(path, THREE.slice(0, 1))).rejects.toThrow(/plan_mode/);
-    expect(await tab.source(1)).not.toContain('theirs');
+    expect(await tab.getSource(1)).not.toContain('theirs');
 
-    await status(page).click();
+    await getModeStatus(page).click();
     await item('This notebook: As the server (Edits allowed)').click();
-    await expect(status(page)).toHaveAccessibleName('Agents in this notebook: edits allowed');
+    await expect(getModeStatus(page)).toHaveAccessibleName(
+      'Agents in this notebook: edits allowed'
+    );
     await agent.edit(path, THREE.slice(0, 1));
     await expect(tab.editor(1)).toHaveText('theirs = 1');
   });
@@ -511,21 +519,21 @@ test.describe('The status bar', () => {
     page
   }) => {
     for (const name of ['mine', 'other', 'none']) {
-      folder.write(`${name}.ipynb`, notebook(many(5)));
-      await agent.setMode(folder.path(`${name}.ipynb`), 'review');
+      folder.write(`${name}.ipynb`, formatNotebook(makeManyCells(5)));
+      await agent.setMode(folder.getPath(`${name}.ipynb`), 'review');
     }
-    await agent.propose(folder.path('mine.ipynb'), THREE);
-    await agent.propose(folder.path('other.ipynb'), THREE.slice(0, 1));
+    await agent.propose(folder.getPath('mine.ipynb'), THREE);
+    await agent.propose(folder.getPath('other.ipynb'), THREE.slice(0, 1));
     const mine = await open('mine.ipynb');
-    await expect(bar(mine)).toContainText('Claude proposes 3 changes');
-    await expect(status(page)).toHaveText('Review first · 3 changes proposed');
+    await expect(getBar(mine)).toContainText('Claude proposes 3 changes');
+    await expect(getModeStatus(page)).toHaveText('Review first · 3 changes proposed');
     // Other tests propose to their notebooks at the same time.
-    await expect(status(page)).toHaveAccessibleName(
+    await expect(getModeStatus(page)).toHaveAccessibleName(
       /^Agents in this notebook: review first, 3 changes proposed, \d+ changes? proposed in other notebooks$/
     );
     const none = await open('none.ipynb');
-    await expect(bar(none)).toBeHidden();
-    await expect(status(page)).toHaveText(
+    await expect(getBar(none)).toBeHidden();
+    await expect(getModeStatus(page)).toHaveText(
       /^Review first · \d+ changes proposed in other notebooks$/
     );
   });
@@ -536,7 +544,7 @@ test.describe('The status bar', () => {
     open,
     page
   }) => {
-    folder.write('stopped.ipynb', notebook(many(3)));
+    folder.write('stopped.ipynb', formatNotebook(makeManyCells(3)));
     let unreadable: string | null = 'The database is damaged.';
     const asked: unknown[] = [];
     await page.route(/\/nbedit\/mode(\?|$)/, async route => {
@@ -553,27 +561,29 @@ test.describe('The status bar', () => {
     await open('stopped.ipynb');
     const why =
       'Agent edits are stopped: the server cannot read which notebooks are paused or reviewed.';
-    await expect(status(page)).toHaveText('Agent edits stopped');
-    await expect(status(page)).toHaveAccessibleName(`${why} The database is damaged.`);
+    await expect(getModeStatus(page)).toHaveText('Agent edits stopped');
+    await expect(getModeStatus(page)).toHaveAccessibleName(`${why} The database is damaged.`);
     const toast = page.locator('.Toastify__toast').filter({ hasText: why });
     await expect(toast).toHaveCount(1);
     // Told once, however often it is read.
-    folder.write('another.ipynb', notebook(many(3)));
+    folder.write('another.ipynb', formatNotebook(makeManyCells(3)));
     await open('another.ipynb');
-    await expect(status(page)).toHaveText('Agent edits stopped');
+    await expect(getModeStatus(page)).toHaveText('Agent edits stopped');
     await expect(toast).toHaveCount(1);
 
-    await status(page).click();
+    await getModeStatus(page).click();
     const menu = page.locator('.jp-nbedit-mode-menu');
     await expect(menu).toContainText(why);
     await expect(menu).toContainText('The database is damaged.');
     await menu.getByRole('menuitem', { name: 'Resume Agent Edits…' }).click();
     const dialog = page.locator('.jp-Dialog');
     await expect(dialog).toContainText('The database is damaged.');
-    expect(await violations(dialog.locator('.jp-Dialog-content'))).toEqual([]);
+    expect(await findViolations(dialog.locator('.jp-Dialog-content'))).toEqual([]);
     expect(asked).toEqual([]);
     await dialog.getByRole('button', { name: 'Resume' }).click();
-    await expect(status(page)).toHaveAccessibleName('Agents in this notebook: edits allowed');
+    await expect(getModeStatus(page)).toHaveAccessibleName(
+      'Agents in this notebook: edits allowed'
+    );
     await expect(toast).toHaveCount(0);
     expect(asked).toEqual([expect.objectContaining({ mode: null })]);
     expect(dialogs.splice(0)).toHaveLength(1);
@@ -585,29 +595,29 @@ test.describe('The status bar', () => {
     open,
     page
   }) => {
-    folder.write('pause.ipynb', notebook(many(3)));
-    folder.write('other.ipynb', notebook(many(3)));
+    folder.write('pause.ipynb', formatNotebook(makeManyCells(3)));
+    folder.write('other.ipynb', formatNotebook(makeManyCells(3)));
     await open('other.ipynb');
     const tab = await open('pause.ipynb');
-    const path = folder.path('pause.ipynb');
-    await expect(status(page)).toBeVisible();
-    await run(page, 'nbedit:pause-notebook');
-    await expect(status(page)).toContainText('Paused');
+    const path = folder.getPath('pause.ipynb');
+    await expect(getModeStatus(page)).toBeVisible();
+    await runCommand(page, 'nbedit:pause-notebook');
+    await expect(getModeStatus(page)).toContainText('Paused');
     await expect(agent.edit(path, THREE.slice(0, 1))).rejects.toThrow(/plan_mode/);
-    await run(page, 'nbedit:review-notebook');
-    await expect(status(page)).toContainText('Review first');
+    await runCommand(page, 'nbedit:review-notebook');
+    await expect(getModeStatus(page)).toContainText('Review first');
     await agent.propose(path, THREE.slice(0, 1));
-    await expect(status(page)).toContainText('proposed');
-    await expect(blocks(tab)).toHaveCount(1);
-    await run(page, 'nbedit:review-notebook');
-    await expect(status(page)).not.toContainText('Review first');
-    await run(page, 'nbedit:accept-proposals');
+    await expect(getModeStatus(page)).toContainText('proposed');
+    await expect(getBlocks(tab)).toHaveCount(1);
+    await runCommand(page, 'nbedit:review-notebook');
+    await expect(getModeStatus(page)).not.toContainText('Review first');
+    await runCommand(page, 'nbedit:accept-proposals');
     await expect(tab.editor(1)).toHaveText('theirs = 1');
 
-    await run(page, 'nbedit:pause-notebook');
-    await expect(status(page)).toContainText('Paused');
+    await runCommand(page, 'nbedit:pause-notebook');
+    await expect(getModeStatus(page)).toContainText('Paused');
     await open('other.ipynb');
-    await expect(status(page)).not.toContainText('Paused');
+    await expect(getModeStatus(page)).not.toContainText('Paused');
   });
 });
 
@@ -622,9 +632,9 @@ test.describe('A proposal', () => {
       const limit = 'wet = 100  # mm\nmonths = rain[rain > wet]\nprint(len(months))';
       folder.write(
         'picture.ipynb',
-        notebook([code('limit', limit), markdown('next', 'And then?')])
+        formatNotebook([makeCodeCell('limit', limit), makeMarkdownCell('next', 'And then?')])
       );
-      const path = folder.path('picture.ipynb');
+      const path = folder.getPath('picture.ipynb');
       const tab = await open('picture.ipynb');
       await setTheme(page, theme);
       await page.sidebar.close('left');
@@ -647,23 +657,25 @@ test.describe('A proposal', () => {
         ],
         { message: 'Raise the limit and say why' }
       );
-      await expect(blocks(tab)).toHaveCount(2);
-      await tab.frames(40);
+      await expect(getBlocks(tab)).toHaveCount(2);
+      await tab.waitFrames(40);
       await expectPicture(tab.cell(0), `proposal-${theme}`);
-      await expectPicture(bar(tab), `proposal-bar-${theme}`);
-      for (const shown of [...(await blocks(tab).all()), bar(tab), status(page)]) {
-        expect(await violations(shown)).toEqual([]);
+      await expectPicture(getBar(tab), `proposal-bar-${theme}`);
+      for (const shown of [...(await getBlocks(tab).all()), getBar(tab), getModeStatus(page)]) {
+        expect(await findViolations(shown)).toEqual([]);
       }
-      await run(page, 'nbedit:review-proposals');
+      await runCommand(page, 'nbedit:review-proposals');
       const list = page.getByRole('region', { name: 'Proposed changes of all notebooks' });
-      await expect(list.locator('.jp-nbedit-item').filter({ hasText: path })).toBeVisible();
-      expect(await violations(list)).toEqual([]);
+      await expect(
+        list.locator('.jp-nbedit-proposal-item').filter({ hasText: path })
+      ).toBeVisible();
+      expect(await findViolations(list)).toEqual([]);
     });
   }
 });
 
 test.describe('A difference', () => {
-  const signs = (diff: Locator) => diff.locator('.jp-nbedit-sign-mark');
+  const signs = (diff: Locator) => diff.locator('.jp-nbedit-line-sign-symbol');
 
   test('can be told apart without colours, and read by a screen reader @nightly', async ({
     agent,
@@ -674,17 +686,20 @@ test.describe('A difference', () => {
     await page.emulateMedia({ forcedColors: 'active' });
     folder.write(
       'forced.ipynb',
-      notebook([code('a', 'kept = 0\nold = 1\n\nold = 2'), code('b', 'gone = 1')])
+      formatNotebook([
+        makeCodeCell('a', 'kept = 0\nold = 1\n\nold = 2'),
+        makeCodeCell('b', 'gone = 1')
+      ])
     );
-    const path = folder.path('forced.ipynb');
+    const path = folder.getPath('forced.ipynb');
     const tab = await open('forced.ipynb');
     await agent.setMode(path, 'review');
     await agent.propose(path, [
       { op: 'replace', cell: 'a', source: 'kept = 0\nnew = 1\n\nnew = 2' },
       { op: 'delete', cell: 'b' }
     ]);
-    await expect(blocks(tab)).toHaveCount(2);
-    const changed = block(tab, 0).locator('.jp-nbedit-diff');
+    await expect(getBlocks(tab)).toHaveCount(2);
+    const changed = getBlock(tab, 0).locator('.jp-nbedit-diff');
     await expect(signs(changed)).toHaveText(['-', '-', '-', '+', '+', '+']);
     const lines = changed.locator('.cm-line, .cm-deletedLine');
     await expect(lines).toHaveText([
@@ -696,12 +711,12 @@ test.describe('A difference', () => {
       '+added:',
       '+added: new = 2'
     ]);
-    await expect(signs(block(tab, 1))).toHaveText(['-']);
-    for (const sign of await signs(blocks(tab).first()).all()) {
+    await expect(signs(getBlock(tab, 1))).toHaveText(['-']);
+    for (const sign of await signs(getBlocks(tab).first()).all()) {
       await expect(sign).toBeInViewport({ ratio: 1 });
     }
     for (const name of ['Accept', 'Reject']) {
-      const button = block(tab, 0).getByText(name, { exact: true });
+      const button = getBlock(tab, 0).getByText(name, { exact: true });
       await expect(button).toHaveCSS('border-top-style', 'solid');
       await expect(button).toHaveCSS('border-top-width', '1px');
     }
@@ -713,8 +728,8 @@ test.describe('A difference', () => {
     });
     expect(copied).not.toMatch(/added|removed|[+-]/);
 
-    for (const shown of await blocks(tab).all()) {
-      expect(await violations(shown)).toEqual([]);
+    for (const shown of await getBlocks(tab).all()) {
+      expect(await findViolations(shown)).toEqual([]);
     }
   });
 });

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import type { Operation } from './agent';
 import { expect, test } from './fixtures';
-import { code, html, markdown, notebook } from './notebooks';
-import { Panel } from './panel';
+import { makeCodeCell, makeHtmlOutput, makeMarkdownCell, formatNotebook } from './notebooks';
+import { HistoryPanel } from './panel';
 
 const PICTURE = join(__dirname, '..', '..', 'docs', 'screenshot.png');
 const HISTORY = join(__dirname, '..', '..', 'docs', 'history.png');
 const REVIEW = join(__dirname, '..', '..', 'docs', 'review.png');
 
-const TABLE = html(
+const TABLE = makeHtmlOutput(
   `<table border="1" class="dataframe"><thead><tr style="text-align: right;"><th></th>
 <th>mean</th><th>min</th><th>max</th></tr></thead><tbody>${[
     ['spring', '11.4', '2.1', '21.9'],
@@ -19,7 +19,7 @@ const TABLE = html(
     .join('\n')}</tbody></table>`
 );
 
-function plot() {
+function makePlot() {
   const width = 560;
   const height = 190;
   const line = (phase: number, colour: string) => {
@@ -34,7 +34,7 @@ function plot() {
     return `<line x1="30" y1="${y}" x2="${width - 8}" y2="${y}" stroke="#ddd"/>
 <text x="24" y="${y + 4}" font-size="11" text-anchor="end" fill="#666">${30 - i * 10}</text>`;
   });
-  return html(
+  return makeHtmlOutput(
     `<svg width="${width}" height="${height}" xmlns="http://www.w3.org/2000/svg">${grid.join('')}
 ${line(-1.4, '#1f77b4')}${line(-1.1, '#ff7f0e')}</svg>`
   );
@@ -53,22 +53,22 @@ test('The README’s picture: an edit that has just arrived @screenshot', async 
   page
 }) => {
   const cells = [
-    markdown('title', '# Temperatures\nTwo stations, one year, a mean per week.'),
-    code('load', 'weeks = load("stations.csv").resample("W").mean()', [], 1),
-    code('plot', 'weeks.plot(figsize=(7, 2.4))', [plot()], 2),
-    code(
+    makeMarkdownCell('title', '# Temperatures\nTwo stations, one year, a mean per week.'),
+    makeCodeCell('load', 'weeks = load("stations.csv").resample("W").mean()', [], 1),
+    makeCodeCell('plot', 'weeks.plot(figsize=(7, 2.4))', [makePlot()], 2),
+    makeCodeCell(
       'seasons',
       'seasons = weeks.groupby(season_of)\nseasons.agg(["mean", "min", "max"])',
       [TABLE],
       3
     ),
-    markdown('next', '## What is missing\nThe winter, and the wind.')
+    makeMarkdownCell('next', '## What is missing\nThe winter, and the wind.')
   ].map(cell => (cell.cell_type === 'code' ? { ...cell, metadata: { trusted: true } } : cell));
-  const path = folder.path('temperatures.ipynb');
-  await agent.put(path, {
+  const path = folder.getPath('temperatures.ipynb');
+  await agent.writeContents(path, {
     type: 'notebook',
     format: 'json',
-    content: JSON.parse(notebook(cells))
+    content: JSON.parse(formatNotebook(cells))
   });
   const tab = await open('temperatures.ipynb');
   await page.sidebar.close('left');
@@ -79,7 +79,7 @@ test('The README’s picture: an edit that has just arrived @screenshot', async 
       }
     }
   });
-  await tab.type(1, '  # as CSV');
+  await tab.typeText(1, '  # as CSV');
 
   await agent.edit(
     path,
@@ -109,13 +109,13 @@ test('The README’s picture: changes that are proposed @screenshot', async ({
   page
 }) => {
   const cells = [
-    markdown('title', '# Temperatures\nTwo stations, one year, a mean per week.'),
-    code('load', 'weeks = load("stations.csv").resample("W").mean()', [], 1),
-    code('cold', 'cold = weeks[weeks < 2]\nprint(len(cold), "cold weeks")', [], 2),
-    markdown('next', '## What is missing\nThe winter, and the wind.')
+    makeMarkdownCell('title', '# Temperatures\nTwo stations, one year, a mean per week.'),
+    makeCodeCell('load', 'weeks = load("stations.csv").resample("W").mean()', [], 1),
+    makeCodeCell('cold', 'cold = weeks[weeks < 2]\nprint(len(cold), "cold weeks")', [], 2),
+    makeMarkdownCell('next', '## What is missing\nThe winter, and the wind.')
   ];
-  const path = folder.path('temperatures.ipynb');
-  folder.write('temperatures.ipynb', notebook(cells));
+  const path = folder.getPath('temperatures.ipynb');
+  folder.write('temperatures.ipynb', formatNotebook(cells));
   const tab = await open('temperatures.ipynb');
   await page.sidebar.close('left');
   await page.evaluate(() => {
@@ -146,20 +146,20 @@ test('The README’s picture: changes that are proposed @screenshot', async ({
     { message: 'Fill in missing days, and count frost only' }
   );
   await expect(tab.root.locator('.jp-nbedit-proposal')).toHaveCount(3);
-  await tab.frames(40);
+  await tab.waitFrames(40);
   await tab.scrollTo(0);
   await page.screenshot({ path: REVIEW });
 });
 
 test('The README’s picture: who edited what @screenshot', async ({ agent, folder, open, page }) => {
-  const path = folder.path('temperatures.ipynb');
+  const path = folder.getPath('temperatures.ipynb');
   folder.write(
     'temperatures.ipynb',
-    notebook([
-      markdown('title', '# Temperatures\nTwo stations, one year, a mean per week.'),
-      code('load', 'import pandas as pd\nweeks = pd.read_csv("stations.csv")'),
-      code('mean', 'weeks.temp.mean()'),
-      markdown('next', '## What is missing\nThe winter, and the wind.')
+    formatNotebook([
+      makeMarkdownCell('title', '# Temperatures\nTwo stations, one year, a mean per week.'),
+      makeCodeCell('load', 'import pandas as pd\nweeks = pd.read_csv("stations.csv")'),
+      makeCodeCell('mean', 'weeks.temp.mean()'),
+      makeMarkdownCell('next', '## What is missing\nThe winter, and the wind.')
     ])
   );
   const edit = async (operations: Operation[], client: string, message: string) =>
@@ -188,14 +188,14 @@ test('The README’s picture: who edited what @screenshot', async ({ agent, fold
   );
   const tab = await open('temperatures.ipynb');
   await page.sidebar.close('left');
-  const panel = new Panel(page);
+  const panel = new HistoryPanel(page);
   await panel.open();
   await page.sidebar.setWidth(480, 'right');
   await panel.rows.nth(1).hover();
   await panel.action(1, 'Undo').click();
   await expect(panel.rows).toHaveCount(4);
   await panel.toggle(1).click();
-  await expect(panel.parts(1).locator('.cm-content')).toHaveCount(2);
+  await expect(panel.getCellDiffs(1).locator('.cm-content')).toHaveCount(2);
   await expect(tab.cell(4)).toContainText('The winter, and the wind.');
   await expect(tab.cell(4)).not.toHaveClass(/jp-nbedit-flash/);
   await page.mouse.move(0, 0);

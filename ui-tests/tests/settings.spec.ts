@@ -1,6 +1,6 @@
 import { expect, test } from './fixtures';
-import { code, many, notebook } from './notebooks';
-import { set } from './settings';
+import { makeCodeCell, makeManyCells, formatNotebook } from './notebooks';
+import { changeSettings } from './settings';
 
 const replace = (index: number, text = 'theirs') => ({
   op: 'replace',
@@ -10,8 +10,8 @@ const replace = (index: number, text = 'theirs') => ({
 
 test.describe('A setting', () => {
   test('says of which edits a toast tells @nightly', async ({ agent, folder, open, page }) => {
-    folder.write('behind.ipynb', notebook(many(3)));
-    folder.write('front.ipynb', notebook(many(3)));
+    folder.write('behind.ipynb', formatNotebook(makeManyCells(3)));
+    folder.write('front.ipynb', formatNotebook(makeManyCells(3)));
     const behind = await open('behind.ipynb');
     const front = await open('front.ipynb');
     const toast = page.locator('.Toastify__toast');
@@ -20,17 +20,17 @@ test.describe('A setting', () => {
         ['behind.ipynb', behind] as const,
         ['front.ipynb', front] as const
       ]) {
-        const { hash } = await agent.edit(folder.path(name), [replace(1, client)], client);
-        await expect.poll(async () => tab.hash()).toBe(hash);
+        const { hash } = await agent.edit(folder.getPath(name), [replace(1, client)], client);
+        await expect.poll(async () => tab.getHash()).toBe(hash);
       }
     };
-    await set(page, { toasts: 'none' });
+    await changeSettings(page, { toasts: 'none' });
     await edit('silent');
     await expect(front.mark(1)).toHaveCount(1);
-    await set(page, { toasts: 'background' });
+    await changeSettings(page, { toasts: 'background' });
     await edit('quiet');
     await expect(toast).toHaveText(/quiet edited behind.ipynb/);
-    await set(page, { toasts: 'all' });
+    await changeSettings(page, { toasts: 'all' });
     await edit('loud');
     await expect(toast).toHaveText([
       /loud edited front/,
@@ -45,24 +45,24 @@ test.describe('A setting', () => {
     open,
     page
   }) => {
-    folder.write('plain.ipynb', notebook(many(4)));
-    const path = folder.path('plain.ipynb');
+    folder.write('plain.ipynb', formatNotebook(makeManyCells(4)));
+    const path = folder.getPath('plain.ipynb');
     const tab = await open('plain.ipynb');
     const flashed = await tab.watchFlashes();
     await agent.edit(path, [replace(1)]);
-    await expect.poll(async () => tab.marked()).toEqual([1]);
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([1]);
     expect(await flashed()).toEqual(['cell-id-1']);
 
-    await set(page, { flash: false, marks: false });
-    expect(await tab.marked()).toEqual([]);
+    await changeSettings(page, { flash: false, marks: false });
+    expect(await tab.listMarkedCells()).toEqual([]);
     await agent.edit(path, [replace(2)]);
     await expect(tab.editor(2)).toHaveText('theirs = 2');
     await expect(page.locator('.Toastify__toast')).toContainText('cells 2 and 3');
-    expect(await tab.marked()).toEqual([]);
+    expect(await tab.listMarkedCells()).toEqual([]);
 
-    await set(page, { flash: true, marks: true });
+    await changeSettings(page, { flash: true, marks: true });
     await agent.edit(path, [replace(3)]);
-    await expect.poll(async () => tab.marked()).toEqual([3]);
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([3]);
     expect(await flashed()).toEqual(['cell-id-1', 'cell-id-3']);
   });
 
@@ -72,34 +72,34 @@ test.describe('A setting', () => {
     open,
     page
   }) => {
-    folder.write('long.ipynb', notebook(many(60)));
-    const path = folder.path('long.ipynb');
+    folder.write('long.ipynb', formatNotebook(makeManyCells(60)));
+    const path = folder.getPath('long.ipynb');
     const tab = await open('long.ipynb');
-    await tab.enter(1);
-    const before = await tab.place();
-    const caret = await tab.caret();
+    await tab.placeCaret(1);
+    const before = await tab.getViewState();
+    const caret = await tab.getCaret();
     await page.waitForTimeout(2500);
     await agent.edit(path, [replace(50)]);
-    await expect.poll(async () => tab.source(50)).toBe('theirs = 50');
-    expect(await tab.place()).toEqual(before);
+    await expect.poll(async () => tab.getSource(50)).toBe('theirs = 50');
+    expect(await tab.getViewState()).toEqual(before);
 
-    await set(page, { follow: true });
+    await changeSettings(page, { follow: true });
     await agent.edit(path, [replace(40)]);
-    await expect.poll(async () => tab.inView(40)).toBe(true);
-    await tab.frames(60);
-    expect(await tab.inView(40)).toBe(true);
+    await expect.poll(async () => tab.isInView(40)).toBe(true);
+    await tab.waitFrames(60);
+    expect(await tab.isInView(40)).toBe(true);
     const { activeCellId, focused, mode } = before;
-    expect(await tab.place()).toMatchObject({ activeCellId, focused, mode });
-    expect(await tab.caret()).toEqual(caret);
+    expect(await tab.getViewState()).toMatchObject({ activeCellId, focused, mode });
+    expect(await tab.getCaret()).toEqual(caret);
 
     await page.keyboard.type('  # mine');
-    await expect.poll(async () => tab.inView(1)).toBe(true);
+    await expect.poll(async () => tab.isInView(1)).toBe(true);
     await agent.edit(path, [replace(30)]);
-    await expect.poll(async () => tab.source(30)).toBe('theirs = 30');
-    await tab.frames(60);
-    expect(await tab.inView(1)).toBe(true);
-    expect(await tab.inView(30)).toBe(false);
-    expect((await tab.source(1)).endsWith('  # mine')).toBe(true);
+    await expect.poll(async () => tab.getSource(30)).toBe('theirs = 30');
+    await tab.waitFrames(60);
+    expect(await tab.isInView(1)).toBe(true);
+    expect(await tab.isInView(30)).toBe(false);
+    expect((await tab.getSource(1)).endsWith('  # mine')).toBe(true);
   });
 
   for (const [rule, mine, text] of [
@@ -107,22 +107,25 @@ test.describe('A setting', () => {
     ['takeTheirs', false, 'Theirs was taken']
   ] as const) {
     test(`decides on conflicts: ${rule} @nightly`, async ({ agent, folder, open, page }) => {
-      folder.write('both.ipynb', notebook([code('one', 'x = 1'), code('two', 'y = 1')]));
+      folder.write(
+        'both.ipynb',
+        formatNotebook([makeCodeCell('one', 'x = 1'), makeCodeCell('two', 'y = 1')])
+      );
       const tab = await open('both.ipynb');
-      await set(page, { conflict: rule });
-      await tab.type(0, ' + 10');
-      const { hash } = await agent.edit(folder.path('both.ipynb'), [
+      await changeSettings(page, { conflict: rule });
+      await tab.typeText(0, ' + 10');
+      const { hash } = await agent.edit(folder.getPath('both.ipynb'), [
         { op: 'replace', cell: 'one', source: 'x = 2' }
       ]);
-      await expect.poll(async () => tab.hash()).toBe(hash);
+      await expect.poll(async () => tab.getHash()).toBe(hash);
       await expect(page.locator('.Toastify__toast', { hasText: text })).toBeVisible();
       await expect(page.getByRole('button', { name: 'Keep mine' })).toHaveCount(0);
-      await expect.poll(async () => tab.source(0)).toBe(mine ? 'x = 1 + 10' : 'x = 2');
-      expect(await tab.dirty()).toBe(mine);
-      await tab.enter(0);
+      await expect.poll(async () => tab.getSource(0)).toBe(mine ? 'x = 1 + 10' : 'x = 2');
+      expect(await tab.isDirty()).toBe(mine);
+      await tab.placeCaret(0);
       await page.keyboard.press('Control+z');
       // What was taken can be taken back, in the editor as any typing.
-      expect(await tab.source(0)).toBe(mine ? 'x = 1' : 'x = 1 + 10');
+      expect(await tab.getSource(0)).toBe(mine ? 'x = 1' : 'x = 1 + 10');
     });
   }
 });

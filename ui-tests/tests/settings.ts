@@ -1,9 +1,9 @@
 import type { Page } from '@playwright/test';
 
-const OURS = 'jupyter-nbedit:plugin';
+const PLUGIN_ID = 'jupyter-nbedit:plugin';
 
-/** Change settings of ours as the settings editor does; they hold when it returns. */
-export async function set(page: Page, values: Record<string, unknown>): Promise<void> {
+/** Change our settings as the settings editor does; they apply when it returns. */
+export async function changeSettings(page: Page, values: Record<string, unknown>): Promise<void> {
   await page.evaluate(
     async ({ plugin, values }) => {
       const registry = await window.galata.getPlugin('@jupyterlab/apputils-extension:settings');
@@ -11,6 +11,6 @@ export async function set(page: Page, values: Record<string, unknown>): Promise<
         await registry!.set(plugin, name, value as never);
       }
     },
-    { plugin: OURS, values }
+    { plugin: PLUGIN_ID, values }
   );
 }

@@ -1,10 +1,10 @@
 import { expect, test } from './fixtures';
-import { many, notebook } from './notebooks';
+import { makeManyCells, formatNotebook } from './notebooks';
 
 const ROUNDS = 150;
 
 /** The same numbers in every run: a failure can be looked at again. */
-function* numbers(seed: number): Generator<number, never> {
+function* generateNumbers(seed: number): Generator<number, never> {
   let state = seed;
   for (;;) {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
@@ -18,10 +18,10 @@ test(`Over ${ROUNDS} rounds of edits and typing, nothing is lost @nightly`, asyn
   open
 }) => {
   test.setTimeout(300_000);
-  folder.write('soak.ipynb', notebook(many(12)));
-  const path = folder.path('soak.ipynb');
+  folder.write('soak.ipynb', formatNotebook(makeManyCells(12)));
+  const path = folder.getPath('soak.ipynb');
   const tab = await open('soak.ipynb');
-  const chance = numbers(20261120);
+  const chance = generateNumbers(20261120);
   const pick = (count: number) => Math.floor(chance.next().value * count);
   // The user has the even cells, the agent the odd ones and those it adds.
   const typed = new Map<string, string>();
@@ -30,14 +30,14 @@ test(`Over ${ROUNDS} rounds of edits and typing, nothing is lost @nightly`, asyn
   const typing = async (round: number) => {
     const id = `cell-id-${2 * pick(6)}`;
     const word = ` u${round}`;
-    const order = folder.notebook('soak.ipynb').cells.map(cell => cell.id);
-    await expect.poll(async () => tab.ids()).toEqual(order);
-    await tab.type(order.indexOf(id), word);
+    const order = folder.readNotebook('soak.ipynb').cells.map(cell => cell.id);
+    await expect.poll(async () => tab.getIds()).toEqual(order);
+    await tab.typeText(order.indexOf(id), word);
     typed.set(id, (typed.get(id) ?? '') + word);
   };
   const save = async () => {
     // JupyterLab ignores Ctrl-S while it still makes the checkpoint of the save before.
-    const pressed = async () => ((await tab.dirty()) ? tab.save() : 'completed');
+    const pressed = async () => ((await tab.isDirty()) ? tab.save() : 'completed');
     await expect.poll(pressed, { timeout: 20_000 }).toContain('completed');
   };
   for (let round = 0; round < ROUNDS; round++) {
@@ -65,8 +65,8 @@ test(`Over ${ROUNDS} rounds of edits and typing, nothing is lost @nightly`, asyn
 
   const cells = new Map(
     folder
-      .notebook('soak.ipynb')
-      .cells.map((cell, at) => [cell.id as string, folder.sources('soak.ipynb')[at]])
+      .readNotebook('soak.ipynb')
+      .cells.map((cell, at) => [cell.id as string, folder.readSources('soak.ipynb')[at]])
   );
   expect(cells.size).toBe(12 + added.length);
   for (const [id, text] of typed) {
@@ -75,5 +75,5 @@ test(`Over ${ROUNDS} rounds of edits and typing, nothing is lost @nightly`, asyn
   for (const [id, text] of wanted) {
     expect(cells.get(id)).toBe(text);
   }
-  expect(await tab.sources()).toEqual(folder.sources('soak.ipynb'));
+  expect(await tab.getSources()).toEqual(folder.readSources('soak.ipynb'));
 });

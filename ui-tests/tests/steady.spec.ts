@@ -1,7 +1,7 @@
 import type { CDPSession, Page } from '@playwright/test';
 import type { Operation } from './agent';
 import { expect, test } from './fixtures';
-import { many, notebook } from './notebooks';
+import { makeManyCells, formatNotebook } from './notebooks';
 
 const CELLS = 200;
 const COUNT = 500;
@@ -14,13 +14,13 @@ const MORE_HEAP = 4e6;
 const MORE_ELEMENTS = 1.02;
 
 /** What a page holds after the garbage was collected. */
-interface Held {
+interface ResourceUse {
   heap: number;
   nodes: number;
   listeners: number;
 }
 
-async function held(session: CDPSession): Promise<Held> {
+async function measureResources(session: CDPSession): Promise<ResourceUse> {
   for (let round = 0; round < 3; round++) {
     await session.send('HeapProfiler.collectGarbage');
   }
@@ -56,7 +56,7 @@ async function watchFrames(page: Page): Promise<() => Promise<number[]>> {
 }
 
 /** Mostly new sources, and now and then a cell that comes and goes. */
-function edit(n: number): Operation {
+function makeEdit(n: number): Operation {
   const cell = `cell-id-${(n * 37) % CELLS}`;
   const source = `first = ${n}\nsecond = ${n}\nprint(${n})`;
   switch (n % 10) {
@@ -76,10 +76,10 @@ test('500 edits in a minute leave nothing behind @nightly', async ({
   page
 }) => {
   test.setTimeout(60_000 + 2000 * SECONDS);
-  folder.write('steady.ipynb', notebook(many(CELLS)));
-  const path = folder.path('steady.ipynb');
+  folder.write('steady.ipynb', formatNotebook(makeManyCells(CELLS)));
+  const path = folder.getPath('steady.ipynb');
   const tab = await open('steady.ipynb');
-  await tab.enter(3);
+  await tab.placeCaret(3);
   // Galata's page is a stand-in, which the protocol does not take.
   const session = await page.context().newCDPSession(page.context().pages()[0]);
   await session.send('Performance.enable');
@@ -87,33 +87,33 @@ test('500 edits in a minute leave nothing behind @nightly', async ({
   let hash = '';
   const edits = async (from: number, to: number) => {
     for (let n = from; n < to; n++) {
-      ({ hash } = await agent.edit(path, [edit(n)], 'Busy bot'));
+      ({ hash } = await agent.edit(path, [makeEdit(n)], 'Busy bot'));
       const next = begin + (n * SECONDS * 1000) / COUNT;
       await page.waitForTimeout(Math.max(0, next - Date.now()));
     }
-    await expect.poll(async () => tab.hash(), { timeout: 20_000 }).toBe(hash);
+    await expect.poll(async () => tab.getHash(), { timeout: 20_000 }).toBe(hash);
   };
 
   await edits(0, FIRST);
   // JupyterLab makes the cells out of sight when it finds time.
   await expect.poll(async () => tab.isComplete(), { timeout: 30_000 }).toBe(true);
-  const before = await held(session);
+  const before = await measureResources(session);
   const frames = await watchFrames(page);
-  await tab.frames(60);
+  await tab.waitFrames(60);
   const still = await frames();
   await edits(FIRST, COUNT);
   const gaps = await frames();
   const took = (Date.now() - begin) / 1000;
-  const after = await held(session);
+  const after = await measureResources(session);
 
-  const told = ({ heap, nodes, listeners }: Held) =>
+  const told = ({ heap, nodes, listeners }: ResourceUse) =>
     `${(heap / 1e6).toFixed(1)} MB, ${nodes} nodes, ${listeners} listeners`;
   console.log(
     `    ${COUNT} edits in ${took.toFixed(0)} s: longest frames ${gaps.join(', ')} ms (without ` +
       `edits ${still.join(', ')}); after ${FIRST} edits ${told(before)}, after ${COUNT} ${told(after)}`
   );
-  expect(await tab.sources()).toEqual(folder.sources('steady.ipynb'));
-  expect(await tab.dirty()).toBe(false);
+  expect(await tab.getSources()).toEqual(folder.readSources('steady.ipynb'));
+  expect(await tab.isDirty()).toBe(false);
   expect(after.heap - before.heap).toBeLessThan(MORE_HEAP);
   expect(after.nodes / before.nodes).toBeLessThan(MORE_ELEMENTS);
   expect(after.listeners / before.listeners).toBeLessThan(MORE_ELEMENTS);

@@ -1,6 +1,6 @@
 import type { Operation } from './agent';
 import { expect, test } from './fixtures';
-import { many, notebook } from './notebooks';
+import { makeManyCells, formatNotebook } from './notebooks';
 
 test.describe('Cells that are inserted, deleted and moved', () => {
   test('arrive in place, and the user’s caret, typing and undo survive', async ({
@@ -9,54 +9,54 @@ test.describe('Cells that are inserted, deleted and moved', () => {
     open,
     page
   }) => {
-    folder.write('structure.ipynb', notebook(many(8)));
-    const path = folder.path('structure.ipynb');
-    const original = folder.sources('structure.ipynb');
+    folder.write('structure.ipynb', formatNotebook(makeManyCells(8)));
+    const path = folder.getPath('structure.ipynb');
+    const original = folder.readSources('structure.ipynb');
     const tab = await open('structure.ipynb');
-    await tab.type(4, '  # mine');
-    const caret = await tab.caret();
+    await tab.typeText(4, '  # mine');
+    const caret = await tab.getCaret();
 
     await agent.edit(path, [
       { op: 'insert', after: 'cell-id-1', cell_type: 'code', id: 'new', source: 'new = 1' }
     ]);
     await expect(tab.editor(2)).toHaveText('new = 1');
     await expect(tab.cells).toHaveCount(9);
-    expect(await tab.place()).toMatchObject({ activeCellId: 'cell-id-4', mode: 'edit' });
+    expect(await tab.getViewState()).toMatchObject({ activeCellId: 'cell-id-4', mode: 'edit' });
     await agent.edit(path, [{ op: 'delete', cell: 'cell-id-2' }]);
     await expect(tab.cells).toHaveCount(8);
-    expect(await tab.place()).toMatchObject({ activeCellId: 'cell-id-4', mode: 'edit' });
+    expect(await tab.getViewState()).toMatchObject({ activeCellId: 'cell-id-4', mode: 'edit' });
     await agent.edit(path, [{ op: 'move', cell: 'cell-id-6', at: 'start' }]);
     const order = [6, 0, 1, 'new', 3, 4, 5, 7];
     const expected = order.map(which => (which === 'new' ? 'new = 1' : original[Number(which)]));
     expected[5] += '  # mine';
-    await expect.poll(async () => tab.sources()).toEqual(expected);
-    expect(await tab.place()).toMatchObject({
+    await expect.poll(async () => tab.getSources()).toEqual(expected);
+    expect(await tab.getViewState()).toMatchObject({
       activeCellId: 'cell-id-4',
       activeCellIndex: 5,
       mode: 'edit'
     });
-    expect(await tab.caret()).toEqual(caret);
+    expect(await tab.getCaret()).toEqual(caret);
 
     await page.keyboard.press('Control+z');
     expected[5] = original[4]!;
-    await expect.poll(async () => tab.sources()).toEqual(expected);
+    await expect.poll(async () => tab.getSources()).toEqual(expected);
     await page.keyboard.type('!');
     expected[5] += '!';
-    expect(await tab.sources()).toEqual(expected);
+    expect(await tab.getSources()).toEqual(expected);
 
     expect(await tab.save()).toContain('completed');
-    expect(folder.sources('structure.ipynb')).toEqual(expected);
+    expect(folder.readSources('structure.ipynb')).toEqual(expected);
     const ids = order.map(which => (which === 'new' ? 'new' : `cell-id-${which}`));
-    expect(folder.notebook('structure.ipynb').cells.map(cell => cell.id)).toEqual(ids);
+    expect(folder.readNotebook('structure.ipynb').cells.map(cell => cell.id)).toEqual(ids);
   });
 
   test('above what the user looks at do not push it away', async ({ agent, folder, open }) => {
-    folder.write('above.ipynb', notebook(many(30)));
-    const path = folder.path('above.ipynb');
+    folder.write('above.ipynb', formatNotebook(makeManyCells(30)));
+    const path = folder.getPath('above.ipynb');
     const tab = await open('above.ipynb');
     await tab.scrollTo(1500);
-    const looked = await tab.middle();
-    const seen = await tab.heightOf(looked);
+    const looked = await tab.getMiddleCellId();
+    const seen = await tab.getCellTop(looked);
     const edits: Operation[] = [
       { op: 'insert', at: 'start', cell_type: 'code', id: 'top', source: 'a\nb\nc\nd\ne' },
       { op: 'replace', cell: 'cell-id-1', source: Array(30).fill('long').join('\n') },
@@ -65,43 +65,45 @@ test.describe('Cells that are inserted, deleted and moved', () => {
     ];
     for (const edit of edits) {
       const { hash } = await agent.edit(path, [edit]);
-      await expect.poll(async () => tab.hash()).toBe(hash);
+      await expect.poll(async () => tab.getHash()).toBe(hash);
       // Cells take their sizes over some frames.
-      await tab.frames(20);
-      const moved = Math.abs((await tab.heightOf(looked)) - seen);
+      await tab.waitFrames(20);
+      const moved = Math.abs((await tab.getCellTop(looked)) - seen);
       expect(moved, `pixels after ${edit.op}`).toBeLessThan(3);
     }
   });
 
   test('move with their outputs @nightly', async ({ agent, folder, open }) => {
-    folder.write('move.ipynb', notebook(many(4)));
+    folder.write('move.ipynb', formatNotebook(makeManyCells(4)));
     const tab = await open('move.ipynb');
-    await agent.edit(folder.path('move.ipynb'), [{ op: 'move', cell: 'cell-id-3', at: 'start' }]);
+    await agent.edit(folder.getPath('move.ipynb'), [
+      { op: 'move', cell: 'cell-id-3', at: 'start' }
+    ]);
     await expect(tab.editor(0)).toContainText('first_3');
     for (const [now, then] of [3, 0, 1, 2].entries()) {
       await expect(tab.output(now)).toHaveText(`output ${then}`);
     }
     expect(await tab.save()).toContain('completed');
-    const outputs = folder.notebook('move.ipynb').cells.map(cell => cell.outputs);
+    const outputs = folder.readNotebook('move.ipynb').cells.map(cell => cell.outputs);
     expect(JSON.stringify(outputs)).toBe(
-      JSON.stringify([3, 0, 1, 2].map(then => many(4)[then].outputs))
+      JSON.stringify([3, 0, 1, 2].map(then => makeManyCells(4)[then].outputs))
     );
   });
 });
 
 test.describe('A caret inside the edited cell', () => {
   test('stays with its text @nightly', async ({ agent, folder, open, page }) => {
-    folder.write('caret.ipynb', notebook(many(4)));
+    folder.write('caret.ipynb', formatNotebook(makeManyCells(4)));
     const tab = await open('caret.ipynb');
-    await tab.enter(2);
+    await tab.placeCaret(2);
     await page.keyboard.press('ArrowUp');
     await page.keyboard.press('Home');
     for (let column = 0; column < 6; column++) {
       await page.keyboard.press('ArrowRight');
     }
-    expect(await tab.caret()).toEqual({ line: 1, column: 6, before: 'second', after: '_2 = 2' });
+    expect(await tab.getCaret()).toEqual({ line: 1, column: 6, before: 'second', after: '_2 = 2' });
 
-    await agent.edit(folder.path('caret.ipynb'), [
+    await agent.edit(folder.getPath('caret.ipynb'), [
       {
         op: 'replace',
         cell: 'cell-id-2',
@@ -109,9 +111,9 @@ test.describe('A caret inside the edited cell', () => {
       }
     ]);
     await expect(tab.editor(2)).toContainText('import os');
-    expect(await tab.caret()).toEqual({ line: 2, column: 6, before: 'second', after: '_2 = 2' });
+    expect(await tab.getCaret()).toEqual({ line: 2, column: 6, before: 'second', after: '_2 = 2' });
     await page.keyboard.type('!');
-    expect(await tab.source(2)).toBe(
+    expect(await tab.getSource(2)).toBe(
       'import os\nfirst_2 = 22\nsecond!_2 = 2\nprint(222)  # changed'
     );
   });

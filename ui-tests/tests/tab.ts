@@ -3,8 +3,8 @@ import type { ICellModel } from '@jupyterlab/cells';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import { expect, type JSHandle, type Locator, type Page } from '@playwright/test';
 
-/** What a user could notice about where he is in a notebook. */
-export interface Place {
+/** What users notice about their position in a notebook. */
+export interface ViewState {
   activeCellIndex: number;
   activeCellId: string | null;
   mode: string;
@@ -14,7 +14,7 @@ export interface Place {
 
 const SAVE_TIMEOUT = 60_000;
 
-/** An open notebook, seen as its user sees it and, by `window.jupyterapp`, from inside. */
+/** An open notebook, as its user sees it, and its model through `window.jupyterapp`. */
 export class Tab {
   private constructor(
     readonly page: Page,
@@ -26,7 +26,7 @@ export class Tab {
     const panel = await page.evaluateHandle(
       async ({ path, kernel }) => {
         const app = window.jupyterapp;
-        // What "Notebook (no kernel)" does, and JupyterLab 4.2 does not offer yet.
+        // The same as "Notebook (no kernel)", which JupyterLab 4.2 does not have yet.
         const factory = app.docRegistry.getWidgetFactory('Notebook')!;
         Object.defineProperty(factory, 'preferKernel', { value: kernel, configurable: true });
         const panel = (await app.commands.execute('docmanager:open', {
@@ -43,10 +43,10 @@ export class Tab {
       },
       { path, kernel }
     );
-    return Tab.of(page, panel);
+    return Tab.fromPanel(page, panel);
   }
 
-  private static async of(page: Page, panel: JSHandle<NotebookPanel>): Promise<Tab> {
+  private static async fromPanel(page: Page, panel: JSHandle<NotebookPanel>): Promise<Tab> {
     const tab = new Tab(page, panel, await panel.evaluate(panel => panel.id));
     await tab.cells.first().waitFor();
     return tab;
@@ -63,7 +63,7 @@ export class Tab {
       await view.revealed;
       return view;
     });
-    return Tab.of(this.page, panel);
+    return Tab.fromPanel(this.page, panel);
   }
 
   get root(): Locator {
@@ -78,18 +78,18 @@ export class Tab {
     return this.root.locator(`.jp-Cell[data-windowed-list-index="${index}"]`);
   }
 
-  /** The editor's text as it is painted. */
+  /** The editor's text as rendered. */
   editor(index: number): Locator {
     return this.cell(index).locator('.jp-InputArea-editor .cm-content');
   }
 
-  /** What says beside a cell that it was changed from outside. */
+  /** The change mark of a cell. */
   mark(index: number): Locator {
     return this.cell(index).locator('.jp-nbedit-mark');
   }
 
-  /** The positions of the cells that have such a mark, in sight or not. */
-  async marked(): Promise<number[]> {
+  /** Return the indexes of all cells with a change mark, visible or not. */
+  async listMarkedCells(): Promise<number[]> {
     return this.panel.evaluate(panel =>
       panel.content.widgets.flatMap(({ node }, index) =>
         node.querySelector('.jp-nbedit-mark') ? [index] : []
@@ -101,64 +101,64 @@ export class Tab {
     return this.cell(index).locator('.jp-OutputArea-output');
   }
 
-  /** Give the notebook a language, as its kernel does when it has started. */
+  /** Set the language of the notebook, as its kernel does when it has started. */
   async setLanguage(name: string): Promise<void> {
     await this.panel.evaluate((panel, name) => {
       panel.content.model!.setMetadata('language_info', { name });
     }, name);
   }
 
-  async sources(): Promise<string[]> {
+  async getSources(): Promise<string[]> {
     return this.panel.evaluate(panel =>
       panel.content.widgets.map(cell => cell.model.sharedModel.getSource())
     );
   }
 
-  async ids(): Promise<string[]> {
+  async getIds(): Promise<string[]> {
     return this.panel.evaluate(panel => panel.content.widgets.map(cell => cell.model.id));
   }
 
-  async source(index: number): Promise<string> {
-    return (await this.sources())[index];
+  async getSource(index: number): Promise<string> {
+    return (await this.getSources())[index];
   }
 
-  /** Whether a room on the server keeps the notebook together with its file. */
+  /** Return whether a room on the server keeps the notebook in sync with its file. */
   async isCollaborative(): Promise<boolean> {
     return this.panel.evaluate(panel => panel.context.model.collaborative === true);
   }
 
-  /** Whether all cells have their elements, those that were never in sight too. */
+  /** Return whether all cells are rendered, also those that were never visible. */
   async isComplete(): Promise<boolean> {
     return this.panel.evaluate(panel => panel.content.widgets.every(cell => !cell.isPlaceholder()));
   }
 
-  async dirty(): Promise<boolean> {
+  async isDirty(): Promise<boolean> {
     return this.panel.evaluate(panel => panel.context.model.dirty);
   }
 
-  /** The version of the file JupyterLab believes to be on disk. */
-  async hash(): Promise<string | undefined> {
+  /** Return the version of the file that JupyterLab expects on disk. */
+  async getHash(): Promise<string | undefined> {
     return this.panel.evaluate(panel => panel.context.contentsModel?.hash);
   }
 
-  async kernelId(): Promise<string | undefined> {
+  async getKernelId(): Promise<string | undefined> {
     return this.panel.evaluate(panel => panel.sessionContext.session?.kernel?.id);
   }
 
-  /** The cells' models themselves: a reloaded or replaced cell has another one. */
-  async models(): Promise<JSHandle<ICellModel[]>> {
+  /** Return the models of the cells: a reloaded or replaced cell has another one. */
+  async getModels(): Promise<JSHandle<ICellModel[]>> {
     return this.panel.evaluateHandle(panel => panel.content.widgets.map(cell => cell.model));
   }
 
-  /** Where the cells of `before` are now; -1 for one that is gone. */
-  async positionsOf(before: JSHandle<ICellModel[]>): Promise<number[]> {
+  /** Return the current indexes of the cells of `before`; -1 for a removed cell. */
+  async getPositions(before: JSHandle<ICellModel[]>): Promise<number[]> {
     return this.panel.evaluate((panel, before) => {
       const now = panel.content.widgets.map(cell => cell.model);
       return before.map(model => (model.isDisposed ? -1 : now.indexOf(model)));
     }, before);
   }
 
-  /** Watch for cells that begin to flash; the answer gives their ids so far, in their order. */
+  /** Watch for flashing cells; the result returns the ids so far, in the order of the cells. */
   async watchFlashes(): Promise<() => Promise<string[]>> {
     const seen = await this.panel.evaluateHandle(panel => {
       const seen = new Set<string>();
@@ -172,13 +172,13 @@ export class Tab {
       return seen;
     });
     return async () => {
-      const order = await this.ids();
+      const order = await this.getIds();
       const ids = await seen.evaluate(seen => [...seen]);
       return ids.sort((a, b) => order.indexOf(a) - order.indexOf(b));
     };
   }
 
-  async place(): Promise<Place> {
+  async getViewState(): Promise<ViewState> {
     return this.panel.evaluate(panel => {
       const { content } = panel;
       const focused = document.activeElement as HTMLElement | null;
@@ -192,7 +192,9 @@ export class Tab {
     });
   }
 
-  /** Scroll, and wait until the cells have their sizes: JupyterLab gives them over many frames. */
+  /**
+   * Scroll, and wait until the cells have their sizes: JupyterLab lays them out over many frames.
+   */
   async scrollTo(top: number): Promise<void> {
     await this.panel.evaluate(
       async (panel, { top, still, timeout }) => {
@@ -215,26 +217,26 @@ export class Tab {
   }
 
   /**
-   * Bring a cell to the middle of the window, and wait until all is still.
+   * Scroll a cell to the centre of the window, and wait until nothing moves.
    *
-   * A windowed notebook takes no notice of what its user scrolls while it scrolls by itself, and on
-   * a busy machine shows nothing then: JupyterLab is asked for the cell as its own commands do.
+   * A windowed notebook ignores scrolling by the user while it scrolls by itself, and on a busy
+   * machine shows nothing then: the cell is scrolled to as JupyterLab's own commands do.
    */
-  async reach(index: number): Promise<void> {
+  async scrollToCell(index: number): Promise<void> {
     await expect(async () => {
       await this.panel.evaluate(
         async (panel, index) => panel.content.scrollToItem(index, 'center'),
         index
       );
-      const before = await this.place();
-      await this.frames(30);
-      expect((await this.place()).scrollTop).toBe(before.scrollTop);
-      expect(await this.inView(index)).toBe(true);
+      const before = await this.getViewState();
+      await this.waitFrames(30);
+      expect((await this.getViewState()).scrollTop).toBe(before.scrollTop);
+      expect(await this.isInView(index)).toBe(true);
     }).toPass({ timeout: 60_000 });
   }
 
-  /** Turn the wheel as soon as the notebook changes, and go to a cell. */
-  async leaveWithNextChange(index: number): Promise<() => Promise<void>> {
+  /** Turn the wheel as soon as the notebook changes, and scroll to a cell. */
+  async scrollAwayOnNextChange(index: number): Promise<() => Promise<void>> {
     const left = await this.panel.evaluateHandle(
       (panel, index) => ({
         there: new Promise<void>(resolve => {
@@ -253,7 +255,7 @@ export class Tab {
     return async () => left.evaluate(async ({ there }) => there);
   }
 
-  async frames(count: number): Promise<void> {
+  async waitFrames(count: number): Promise<void> {
     await this.page.evaluate(async count => {
       for (let i = 0; i < count; i++) {
         await new Promise(resolve => requestAnimationFrame(resolve));
@@ -261,8 +263,8 @@ export class Tab {
     }, count);
   }
 
-  /** The id of the cell in the middle of the window. */
-  async middle(): Promise<string> {
+  /** Return the id of the cell in the middle of the window. */
+  async getMiddleCellId(): Promise<string> {
     return this.panel.evaluate(panel => {
       const outer = panel.content.node
         .querySelector('.jp-WindowedPanel-outer')!
@@ -274,8 +276,8 @@ export class Tab {
     });
   }
 
-  /** How far down in the window a cell begins. */
-  async heightOf(id: string): Promise<number> {
+  /** Return the distance of a cell from the top of the window. */
+  async getCellTop(id: string): Promise<number> {
     return this.panel.evaluate(
       (panel, id) =>
         panel.content.widgets.find(({ model }) => model.id === id)!.node.getBoundingClientRect()
@@ -284,8 +286,8 @@ export class Tab {
     );
   }
 
-  /** Whether a cell can be seen in full or in part. */
-  async inView(index: number): Promise<boolean> {
+  /** Return whether a part of a cell is visible. */
+  async isInView(index: number): Promise<boolean> {
     return this.panel.evaluate((panel, index) => {
       const view = panel.content.node.querySelector('.jp-WindowedPanel-outer')!;
       const outer = view.getBoundingClientRect();
@@ -295,8 +297,8 @@ export class Tab {
     }, index);
   }
 
-  /** Whether the whole of a cell can be seen, as far as it fits into the window. */
-  async isWhole(index: number): Promise<boolean> {
+  /** Return whether a cell is visible as far as it fits into the window. */
+  async isFullyVisible(index: number): Promise<boolean> {
     return this.panel.evaluate((panel, index) => {
       const view = panel.content.node.querySelector('.jp-WindowedPanel-outer')!;
       const outer = view.getBoundingClientRect();
@@ -308,22 +310,22 @@ export class Tab {
     }, index);
   }
 
-  async inFront(): Promise<boolean> {
+  async isInFront(): Promise<boolean> {
     return this.panel.evaluate(panel => window.jupyterapp.shell.currentWidget === panel);
   }
 
   /** Put the caret at the end of a cell, as a user does. */
-  async enter(index: number): Promise<void> {
+  async placeCaret(index: number): Promise<void> {
     await this.editor(index).click();
     await this.page.keyboard.press('Control+End');
   }
 
-  async type(index: number, text: string): Promise<void> {
-    await this.enter(index);
+  async typeText(index: number, text: string): Promise<void> {
+    await this.placeCaret(index);
     await this.page.keyboard.type(text);
   }
 
-  async caret(): Promise<CodeEditor.IPosition & { before: string; after: string }> {
+  async getCaret(): Promise<CodeEditor.IPosition & { before: string; after: string }> {
     return this.panel.evaluate(panel => {
       const editor = panel.content.activeCell!.editor!;
       const { line, column } = editor.getCursorPosition();
@@ -332,7 +334,7 @@ export class Tab {
     });
   }
 
-  /** Press Ctrl-S; answers how the save went, or 'nothing happened'. */
+  /** Press Ctrl-S; return the result of the save, or 'nothing happened'. */
   async save(): Promise<string> {
     const went = this.panel.evaluate(
       (panel, timeout) =>
@@ -353,8 +355,8 @@ export class Tab {
     return went;
   }
 
-  /** When this text is painted in the cell, by the clock the test's process shares. */
-  async paintedAt(index: number, text: string, timeout = 60_000): Promise<number> {
+  /** Return when a text is rendered in a cell, by the clock of the test's process. */
+  async waitUntilPainted(index: number, text: string, timeout = 60_000): Promise<number> {
     return this.panel.evaluate(
       (panel, { index, text, timeout }) =>
         new Promise<number>((resolve, reject) => {
@@ -362,7 +364,7 @@ export class Tab {
             const shown = panel.content.widgets[index]?.node.querySelector('.cm-content');
             if (shown?.textContent.includes(text)) {
               observer.disconnect();
-              // The frame that paints it, and not the one that has not started yet.
+              // The frame that renders it, not the current one.
               requestAnimationFrame(() => resolve(Date.now()));
             }
           };

@@ -20,11 +20,11 @@ for (const name of ['notes.md', 'script.py']) {
   test.describe(`A text tab of ${name}${when}`, () => {
     test('reloads if it is clean', async ({ agent, folder, page }) => {
       folder.write(name, 'one\ntwo\n');
-      const widget = await openText(page, folder.path(name));
+      const widget = await openText(page, folder.getPath(name));
       const editor = page.locator('.jp-FileEditor .cm-content');
       await expect(editor).toContainText('two');
 
-      await agent.put(folder.path(name), {
+      await agent.writeContents(folder.getPath(name), {
         type: 'file',
         format: 'text',
         content: 'one\nchanged\n'
@@ -36,7 +36,7 @@ for (const name of ['notes.md', 'script.py']) {
       await page.keyboard.press('Control+Home');
       await page.keyboard.type('mine ');
       await page.keyboard.press('Control+s');
-      await expect.poll(() => folder.text(name)).toBe('mine one\nchanged\n');
+      await expect.poll(() => folder.readText(name)).toBe('mine one\nchanged\n');
     });
 
     test('tells its user if it is dirty, and keeps the typing @nightly', async ({
@@ -45,13 +45,13 @@ for (const name of ['notes.md', 'script.py']) {
       page
     }) => {
       folder.write(name, 'one\ntwo\n');
-      const widget = await openText(page, folder.path(name));
+      const widget = await openText(page, folder.getPath(name));
       const editor = page.locator('.jp-FileEditor .cm-content');
       await editor.click();
       await page.keyboard.press('Control+Home');
       await page.keyboard.type('mine ');
 
-      await agent.put(folder.path(name), {
+      await agent.writeContents(folder.getPath(name), {
         type: 'file',
         format: 'text',
         content: 'one\nchanged\n'
@@ -59,7 +59,7 @@ for (const name of ['notes.md', 'script.py']) {
       await expect(page.locator('.Toastify__toast')).toContainText(name);
       await expect(editor).toContainText('mine one');
       expect(await widget.evaluate(widget => widget.context.model.dirty)).toBe(true);
-      expect(folder.text(name)).toBe('one\nchanged\n');
+      expect(folder.readText(name)).toBe('one\nchanged\n');
     });
   });
 }
@@ -70,24 +70,24 @@ test('A text tab of notes.md follows a tool that edits a section of it @nightly'
   page
 }) => {
   folder.write('notes.md', '# Tasks\n\n- water the plants\n- call home\n');
-  await openText(page, folder.path('notes.md'));
+  await openText(page, folder.getPath('notes.md'));
   const editor = page.locator('.jp-FileEditor .cm-content');
   await expect(editor).toContainText('water');
 
-  const file = folder.path('notes.md');
-  await agent.call('sections/notebook_edit', {
+  const file = folder.getPath('notes.md');
+  await agent.callTool('sections/notebook_edit', {
     file,
     action: 'append_to_section',
     section: 'Tasks',
     content: '- feed the cat'
   });
   await expect(editor).toContainText('feed the cat');
-  await agent.call('sections/notebook_edit', {
+  await agent.callTool('sections/notebook_edit', {
     file,
     action: 'remove_entry',
     section: 'Tasks',
     entry_match: 'WATER'
   });
   await expect(editor).not.toContainText('water');
-  expect(folder.text('notes.md')).toBe('# Tasks\n\n- call home\n- feed the cat\n');
+  expect(folder.readText('notes.md')).toBe('# Tasks\n\n- call home\n- feed the cat\n');
 });

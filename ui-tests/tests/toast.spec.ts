@@ -1,5 +1,5 @@
 import { expect, test } from './fixtures';
-import { many, notebook } from './notebooks';
+import { makeManyCells, formatNotebook } from './notebooks';
 
 const replace = (index: number, text = 'theirs') => ({
   op: 'replace',
@@ -13,9 +13,9 @@ test.describe('A toast tells no more of an edit', () => {
     ['Hide notification', 'of a toast that was closed @nightly']
   ]) {
     test(what, async ({ agent, folder, open, page }) => {
-      folder.write('seen.ipynb', notebook(many(40)));
-      const path = folder.path('seen.ipynb');
-      const before = folder.sources('seen.ipynb');
+      folder.write('seen.ipynb', formatNotebook(makeManyCells(40)));
+      const path = folder.getPath('seen.ipynb');
+      const before = folder.readSources('seen.ipynb');
       const tab = await open('seen.ipynb');
       await agent.edit(path, [replace(4)], 'Bot');
       const toast = page.locator('.Toastify__toast');
@@ -26,16 +26,16 @@ test.describe('A toast tells no more of an edit', () => {
       await expect(toast).toHaveText(/Bot edited seen.ipynb: cell 36/);
       await toast.getByRole('button', { name: 'Undo' }).click();
       await expect(toast).toHaveText('Took back the edit by Bot in seen.ipynb.');
-      await expect.poll(async () => tab.source(35)).toBe(before[35]);
-      expect(await tab.source(4)).toBe('theirs = 4');
+      await expect.poll(async () => tab.getSource(35)).toBe(before[35]);
+      expect(await tab.getSource(4)).toBe('theirs = 4');
     });
   }
 
   test('that its reader took back by the key @nightly', async ({ agent, folder, open, page }) => {
-    folder.write('key.ipynb', notebook(many(6)));
-    const path = folder.path('key.ipynb');
+    folder.write('key.ipynb', formatNotebook(makeManyCells(6)));
+    const path = folder.getPath('key.ipynb');
     const tab = await open('key.ipynb');
-    await tab.enter(0);
+    await tab.placeCaret(0);
     await page.keyboard.press('Escape');
     await agent.edit(path, [replace(1)], 'Bot');
     await agent.edit(path, [replace(2), replace(3)], 'Bot');
@@ -50,13 +50,13 @@ test.describe('A toast tells no more of an edit', () => {
     await expect(toast).toHaveText(/Bot edited key.ipynb: cell 2(?!,)/);
     await page.keyboard.press('Control+Alt+z');
     await expect(toast).toHaveCount(0);
-    await expect.poll(async () => tab.sources()).toEqual(folder.sources('key.ipynb'));
-    expect(await tab.source(1)).toContain('first_1');
+    await expect.poll(async () => tab.getSources()).toEqual(folder.readSources('key.ipynb'));
+    expect(await tab.getSource(1)).toContain('first_1');
   });
 
   test('that somebody else took back @nightly', async ({ agent, folder, open, page }) => {
-    folder.write('else.ipynb', notebook(many(6)));
-    const path = folder.path('else.ipynb');
+    folder.write('else.ipynb', formatNotebook(makeManyCells(6)));
+    const path = folder.getPath('else.ipynb');
     const tab = await open('else.ipynb');
     const { edit_id: first } = await agent.edit(path, [replace(1)], 'Bot');
     await agent.edit(path, [replace(2)], 'Bot');
@@ -69,7 +69,7 @@ test.describe('A toast tells no more of an edit', () => {
     await expect(page.locator('.Toastify__toast', { hasText: 'Took back' })).toHaveText(
       'Took back the edit by Bot in else.ipynb.'
     );
-    await expect.poll(async () => tab.source(2)).toContain('first_2');
+    await expect.poll(async () => tab.getSource(2)).toContain('first_2');
   });
 });
 
@@ -79,8 +79,8 @@ test('An edit without a client is told as by an agent @nightly', async ({
   open,
   page
 }) => {
-  folder.write('unnamed.ipynb', notebook(many(6)));
-  const path = folder.path('unnamed.ipynb');
+  folder.write('unnamed.ipynb', formatNotebook(makeManyCells(6)));
+  const path = folder.getPath('unnamed.ipynb');
   const tab = await open('unnamed.ipynb');
   const toast = page.locator('.Toastify__toast');
   await agent.editUnnamed(path, [replace(1)]);
@@ -92,7 +92,7 @@ test('An edit without a client is told as by an agent @nightly', async ({
   await page.evaluate(async () => {
     await window.jupyterapp.commands.execute('nbedit:show-history');
   });
-  await expect(page.locator('.jp-nbedit-edit-who').first()).toHaveText('An agent');
+  await expect(page.locator('.jp-nbedit-edit-author').first()).toHaveText('An agent');
   await agent.setMode(path, 'review');
   await agent.editUnnamed(path, [replace(3)]);
   await expect(tab.root.getByText(/^An agent proposes/).first()).toBeVisible();

@@ -1,11 +1,17 @@
 import type { Page } from '@playwright/test';
 import type { Agent } from './agent';
 import { expect, test } from './fixtures';
-import { code, content, html, markdown, notebook } from './notebooks';
+import {
+  makeCodeCell,
+  makeNotebook,
+  makeHtmlOutput,
+  makeMarkdownCell,
+  formatNotebook
+} from './notebooks';
 import type { Tab } from './tab';
 
 // Bold text is left in by the sanitizer; a script is not, and runs only if trusted.
-const OUTPUT = html(
+const OUTPUT = makeHtmlOutput(
   `<b>rendered</b><script>window.nbeditScriptRan = true;</script>
 <img src="data:,x" onerror="window.nbeditScriptRan = true">`
 );
@@ -15,21 +21,21 @@ const PROGRAM = {
   output_type: 'display_data'
 };
 
-async function scriptRan(page: Page): Promise<boolean> {
+async function hasScriptRun(page: Page): Promise<boolean> {
   return page.evaluate(() => 'nbeditScriptRan' in window);
 }
 
 // Jupyter's signature is of the content: the same cells elsewhere are as trusted.
-function cells(title: string) {
+function makeCells(title: string) {
   return [
-    markdown('title', title),
-    code('shown', 'show()', [OUTPUT], 1),
-    code('edited', 'x = 1'),
-    code('program', 'run()', [PROGRAM], 2)
+    makeMarkdownCell('title', title),
+    makeCodeCell('shown', 'show()', [OUTPUT], 1),
+    makeCodeCell('edited', 'x = 1'),
+    makeCodeCell('program', 'run()', [PROGRAM], 2)
   ];
 }
 
-async function edit(agent: Agent, path: string, tab: Tab): Promise<void> {
+async function editNotebook(agent: Agent, path: string, tab: Tab): Promise<void> {
   await agent.edit(path, [
     { op: 'replace', cell: 'edited', source: 'x = 2' },
     { op: 'insert', at: 'end', cell_type: 'code', source: 'y = 2' },
@@ -47,20 +53,24 @@ test.describe('The HTML output', () => {
     open,
     page
   }) => {
-    const path = folder.path('trusted.ipynb');
-    const trusted = cells('# Trusted').map(cell =>
+    const path = folder.getPath('trusted.ipynb');
+    const trusted = makeCells('# Trusted').map(cell =>
       cell.cell_type === 'code' ? { ...cell, metadata: { trusted: true } } : cell
     );
-    await agent.put(path, { type: 'notebook', format: 'json', content: content(trusted) });
+    await agent.writeContents(path, {
+      type: 'notebook',
+      format: 'json',
+      content: makeNotebook(trusted)
+    });
     const tab = await open('trusted.ipynb');
     await expect(tab.output(1).locator('b')).toHaveText('rendered');
-    expect(await scriptRan(page)).toBe(true);
+    expect(await hasScriptRun(page)).toBe(true);
     const output = await tab.output(1).locator('b').elementHandle();
 
-    await edit(agent, path, tab);
+    await editNotebook(agent, path, tab);
     expect(await output!.evaluate(node => node.isConnected)).toBe(true);
     expect(await tab.save()).toContain('completed');
-    expect(folder.text('trusted.ipynb')).not.toContain('trusted');
+    expect(folder.readText('trusted.ipynb')).not.toContain('trusted');
 
     await agent.edit(path, [{ op: 'replace', cell: 'edited', source: 'x = 3' }]);
     await page.reload();
@@ -68,7 +78,7 @@ test.describe('The HTML output', () => {
     const again = await open('trusted.ipynb');
     await expect(again.output(1).locator('b')).toHaveText('rendered');
     await expect(again.editor(2)).toHaveText('x = 3');
-    expect(await scriptRan(page)).toBe(true);
+    expect(await hasScriptRun(page)).toBe(true);
   });
 
   test('S21: of an untrusted notebook runs no script, before and after an edit', async ({
@@ -77,18 +87,18 @@ test.describe('The HTML output', () => {
     open,
     page
   }) => {
-    folder.write('untrusted.ipynb', notebook(cells('# Untrusted')));
+    folder.write('untrusted.ipynb', formatNotebook(makeCells('# Untrusted')));
     const tab = await open('untrusted.ipynb');
     await expect(tab.output(1).locator('b')).toHaveText('rendered');
-    expect(await scriptRan(page)).toBe(false);
+    expect(await hasScriptRun(page)).toBe(false);
 
-    await edit(agent, folder.path('untrusted.ipynb'), tab);
-    expect(await scriptRan(page)).toBe(false);
+    await editNotebook(agent, folder.getPath('untrusted.ipynb'), tab);
+    expect(await hasScriptRun(page)).toBe(false);
 
     await page.reload();
     const again = await open('untrusted.ipynb');
     await expect(again.output(1).locator('b')).toHaveText('rendered');
     await expect(again.editor(2)).toHaveText('x = 2');
-    expect(await scriptRan(page)).toBe(false);
+    expect(await hasScriptRun(page)).toBe(false);
   });
 });

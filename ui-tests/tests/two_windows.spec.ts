@@ -1,5 +1,5 @@
 import { expect, test } from './fixtures';
-import { many, notebook } from './notebooks';
+import { makeManyCells, formatNotebook } from './notebooks';
 
 test('Two windows on one notebook, one dirty and one clean, both follow', async ({
   agent,
@@ -7,34 +7,34 @@ test('Two windows on one notebook, one dirty and one clean, both follow', async 
   folder,
   open
 }) => {
-  folder.write('shared.ipynb', notebook(many(6)));
-  const original = folder.sources('shared.ipynb');
+  folder.write('shared.ipynb', formatNotebook(makeManyCells(6)));
+  const original = folder.readSources('shared.ipynb');
   const clean = await open('shared.ipynb');
   const dirty = await open('shared.ipynb', { page: await anotherWindow() });
-  await dirty.type(1, '  # mine');
+  await dirty.typeText(1, '  # mine');
 
-  await agent.edit(folder.path('shared.ipynb'), [
+  await agent.edit(folder.getPath('shared.ipynb'), [
     { op: 'replace', cell: 'cell-id-3', source: 'theirs = 3' },
     { op: 'insert', at: 'end', cell_type: 'code', source: 'theirs = 6' }
   ]);
   const expected = [...original, 'theirs = 6'];
   expected[3] = 'theirs = 3';
-  await expect.poll(async () => clean.sources()).toEqual(expected);
-  expect(await clean.dirty()).toBe(false);
+  await expect.poll(async () => clean.getSources()).toEqual(expected);
+  expect(await clean.isDirty()).toBe(false);
   expected[1] += '  # mine';
-  await expect.poll(async () => dirty.sources()).toEqual(expected);
-  expect(await dirty.dirty()).toBe(true);
+  await expect.poll(async () => dirty.getSources()).toEqual(expected);
+  expect(await dirty.isDirty()).toBe(true);
 
   // What one window saves is an edit for the other.
   expect(await dirty.save()).toContain('completed');
-  expect(folder.sources('shared.ipynb')).toEqual(expected);
-  await expect.poll(async () => clean.sources()).toEqual(expected);
-  await clean.type(0, '  # also mine');
+  expect(folder.readSources('shared.ipynb')).toEqual(expected);
+  await expect.poll(async () => clean.getSources()).toEqual(expected);
+  await clean.typeText(0, '  # also mine');
   expect(await clean.save()).toContain('completed');
   expected[0] += '  # also mine';
-  expect(folder.sources('shared.ipynb')).toEqual(expected);
-  await expect.poll(async () => dirty.sources()).toEqual(expected);
-  expect(await dirty.dirty()).toBe(false);
+  expect(folder.readSources('shared.ipynb')).toEqual(expected);
+  await expect.poll(async () => dirty.getSources()).toEqual(expected);
+  expect(await dirty.isDirty()).toBe(false);
 });
 
 test('Two views of one notebook in one window both follow, and there is one toast @nightly', async ({
@@ -43,14 +43,14 @@ test('Two views of one notebook in one window both follow, and there is one toas
   open,
   page
 }) => {
-  folder.write('views.ipynb', notebook(many(4)));
+  folder.write('views.ipynb', formatNotebook(makeManyCells(4)));
   await open('views.ipynb');
   await page.evaluate(async () => {
     await window.jupyterapp.commands.execute('docmanager:clone');
   });
   const shown = page.locator('.jp-NotebookPanel .cm-content', { hasText: 'first_2' });
   await expect(shown).toHaveCount(2);
-  await agent.edit(folder.path('views.ipynb'), [
+  await agent.edit(folder.getPath('views.ipynb'), [
     { op: 'replace', cell: 'cell-id-2', source: 'theirs = 2' }
   ]);
   const theirs = page.locator('.jp-NotebookPanel .cm-content', { hasText: 'theirs = 2' });

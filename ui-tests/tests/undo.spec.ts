@@ -1,5 +1,5 @@
 import { expect, test } from './fixtures';
-import { many, notebook } from './notebooks';
+import { makeManyCells, formatNotebook } from './notebooks';
 
 const replace = (index: number, round = 0) => ({
   op: 'replace',
@@ -14,12 +14,12 @@ test.describe('"Undo" of a toast', () => {
     open,
     page
   }) => {
-    folder.write('back.ipynb', notebook(many(6)));
-    const path = folder.path('back.ipynb');
-    const before = folder.text('back.ipynb');
+    folder.write('back.ipynb', formatNotebook(makeManyCells(6)));
+    const path = folder.getPath('back.ipynb');
+    const before = folder.readText('back.ipynb');
     const tab = await open('back.ipynb');
-    await tab.enter(0);
-    const place = await tab.place();
+    await tab.placeCaret(0);
+    const place = await tab.getViewState();
     await agent.edit(path, [replace(1), replace(2)], 'Bot');
     await agent.edit(path, [replace(2, 1), { op: 'delete', cell: 'cell-id-3' }], 'Bot');
     const { hash } = await agent.edit(
@@ -27,17 +27,17 @@ test.describe('"Undo" of a toast', () => {
       [{ op: 'move', cell: 'cell-id-5', at: 'start' }],
       'Bot'
     );
-    await expect.poll(async () => tab.hash()).toBe(hash);
+    await expect.poll(async () => tab.getHash()).toBe(hash);
     const toast = page.locator('.Toastify__toast');
     await expect(toast).toHaveText(/Bot edited back.ipynb: cells 1, 3 and 4.*1 cell removed/);
     await toast.getByRole('button', { name: 'Undo' }).click();
     await expect(toast).toHaveText(/^Took back 3 edits by Bot in back.ipynb\.$/);
-    expect(folder.text('back.ipynb')).toBe(before);
-    await expect.poll(async () => tab.sources()).toEqual(folder.sources('back.ipynb'));
-    await expect.poll(async () => tab.marked()).toEqual([]);
-    expect(await tab.dirty()).toBe(false);
-    expect((await tab.place()).activeCellId).toBe(place.activeCellId);
-    await tab.frames(30);
+    expect(folder.readText('back.ipynb')).toBe(before);
+    await expect.poll(async () => tab.getSources()).toEqual(folder.readSources('back.ipynb'));
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([]);
+    expect(await tab.isDirty()).toBe(false);
+    expect((await tab.getViewState()).activeCellId).toBe(place.activeCellId);
+    await tab.waitFrames(30);
     await expect(toast).toHaveCount(1);
   });
 
@@ -47,9 +47,9 @@ test.describe('"Undo" of a toast', () => {
     open,
     page
   }) => {
-    folder.write('way.ipynb', notebook(many(40)));
-    const path = folder.path('way.ipynb');
-    const [original] = folder.sources('way.ipynb');
+    folder.write('way.ipynb', formatNotebook(makeManyCells(40)));
+    const path = folder.getPath('way.ipynb');
+    const [original] = folder.readSources('way.ipynb');
     const tab = await open('way.ipynb');
     await agent.edit(path, [replace(0)], 'Bot');
     await agent.edit(path, [replace(35)], 'Bot');
@@ -62,12 +62,12 @@ test.describe('"Undo" of a toast', () => {
     await expect(told).toContainText(
       'Took back 1 of 2 edits in way.ipynb: cell 36 has changed since.'
     );
-    await expect.poll(async () => tab.source(0)).toBe(original);
-    expect(await tab.source(35)).toBe('another = 35');
-    expect(folder.sources('way.ipynb')).toEqual(await tab.sources());
-    expect(await tab.inView(35)).toBe(false);
+    await expect.poll(async () => tab.getSource(0)).toBe(original);
+    expect(await tab.getSource(35)).toBe('another = 35');
+    expect(folder.readSources('way.ipynb')).toEqual(await tab.getSources());
+    expect(await tab.isInView(35)).toBe(false);
     await told.getByRole('button', { name: 'View' }).click();
-    await expect.poll(async () => tab.inView(35)).toBe(true);
+    await expect.poll(async () => tab.isInView(35)).toBe(true);
   });
 
   test('is there for each client, and not for what nobody has kept @nightly', async ({
@@ -76,8 +76,8 @@ test.describe('"Undo" of a toast', () => {
     open,
     page
   }) => {
-    folder.write('who.ipynb', notebook(many(4)));
-    const path = folder.path('who.ipynb');
+    folder.write('who.ipynb', formatNotebook(makeManyCells(4)));
+    const path = folder.getPath('who.ipynb');
     const tab = await open('who.ipynb');
     await agent.edit(path, [replace(1)], 'Bot');
     await agent.edit(path, [replace(2)], 'Data agent');
@@ -85,9 +85,9 @@ test.describe('"Undo" of a toast', () => {
     const toast = page.locator('.Toastify__toast');
     await expect(toast).toHaveText([/Data agent edited .*cell 3/, /Bot edited .*cells 2 and 4/]);
     await expect(toast.getByRole('button', { name: 'Undo' })).toHaveCount(2);
-    const content = folder.notebook('who.ipynb');
+    const content = folder.readNotebook('who.ipynb');
     content.cells[0].source = 'saved = 0';
-    await agent.put(path, { type: 'notebook', format: 'json', content });
+    await agent.writeContents(path, { type: 'notebook', format: 'json', content });
     const saved = toast.filter({ hasText: 'who.ipynb changed on disk: cell 1' });
     await expect(saved.getByRole('button', { name: 'View' })).toBeVisible();
     await expect(saved.getByRole('button', { name: 'Undo' })).toHaveCount(0);
@@ -101,20 +101,20 @@ test('The key for undo takes back the last edit, in command mode @nightly', asyn
   open,
   page
 }) => {
-  folder.write('key.ipynb', notebook(many(4)));
-  const path = folder.path('key.ipynb');
-  const before = folder.text('key.ipynb');
+  folder.write('key.ipynb', formatNotebook(makeManyCells(4)));
+  const path = folder.getPath('key.ipynb');
+  const before = folder.readText('key.ipynb');
   const tab = await open('key.ipynb');
-  await tab.enter(0);
+  await tab.placeCaret(0);
   const { hash } = await agent.edit(path, [replace(2)], 'Bot');
-  await expect.poll(async () => tab.hash()).toBe(hash);
+  await expect.poll(async () => tab.getHash()).toBe(hash);
   // What AltGr and Z write in some languages is for the text.
   await page.keyboard.press('Control+Alt+z');
-  await tab.frames(30);
-  expect(folder.text('key.ipynb')).not.toBe(before);
+  await tab.waitFrames(30);
+  expect(folder.readText('key.ipynb')).not.toBe(before);
   await page.keyboard.press('Escape');
   await page.keyboard.press('Control+Alt+z');
-  await expect.poll(() => folder.text('key.ipynb')).toBe(before);
-  await expect.poll(async () => tab.sources()).toEqual(folder.sources('key.ipynb'));
-  await expect.poll(async () => tab.marked()).toEqual([]);
+  await expect.poll(() => folder.readText('key.ipynb')).toBe(before);
+  await expect.poll(async () => tab.getSources()).toEqual(folder.readSources('key.ipynb'));
+  await expect.poll(async () => tab.listMarkedCells()).toEqual([]);
 });

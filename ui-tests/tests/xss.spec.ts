@@ -1,7 +1,7 @@
 import { expect, test } from './fixtures';
-import { code, markdown, notebook } from './notebooks';
-import { Panel } from './panel';
-import { PAYLOADS, watch } from './payloads';
+import { makeCodeCell, makeMarkdownCell, formatNotebook } from './notebooks';
+import { HistoryPanel } from './panel';
+import { PAYLOADS, watchForInjection } from './payloads';
 
 // A name may have no slash; all else a file may be called.
 const NAME = '<img data-pwned src="data:,x" onerror="window.__pwned = 20">.ipynb';
@@ -13,16 +13,20 @@ test('S22: nothing of a path, a client, a message or a source becomes markup', a
   open,
   page
 }) => {
-  const harm = await watch(page);
+  const harm = await watchForInjection(page);
   folder.write(
     NAME,
-    notebook([code('code', 'x = 1'), markdown('prose', 'text'), code('both', 'y')])
+    formatNotebook([
+      makeCodeCell('code', 'x = 1'),
+      makeMarkdownCell('prose', 'text'),
+      makeCodeCell('both', 'y')
+    ])
   );
   const tab = await open(NAME);
   const toast = page.locator('.Toastify__toast');
   for (const payload of PAYLOADS) {
     const { hash } = await agent.edit(
-      folder.path(NAME),
+      folder.getPath(NAME),
       [
         { op: 'replace', cell: 'code', source: payload },
         { op: 'replace', cell: 'prose', source: `* ${payload}\n\n${payload}` },
@@ -35,8 +39,8 @@ test('S22: nothing of a path, a client, a message or a source becomes markup', a
       payload,
       { message: payload }
     );
-    await expect.poll(async () => tab.hash(), { intervals: [20] }).toBe(hash);
-    expect(await tab.source(0)).toBe(payload);
+    await expect.poll(async () => tab.getHash(), { intervals: [20] }).toBe(hash);
+    expect(await tab.getSource(0)).toBe(payload);
     await expect(toast.last()).toContainText(/edited <img data-pwned src.*cells 1 and 2/);
     expect(await toast.last().textContent()).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
     const title = await tab.mark(0).getAttribute('title');
@@ -45,14 +49,14 @@ test('S22: nothing of a path, a client, a message or a source becomes markup', a
   }
   expect(await page.getByRole('link', { name: 'click' }).count()).toBe(0);
 
-  const panel = new Panel(page);
+  const panel = new HistoryPanel(page);
   await panel.open();
   await expect(panel.rows).toHaveCount(PAYLOADS.length);
   for (const layout of ['inline', 'side by side']) {
     for (const row of [0, PAYLOADS.length - 2]) {
       await panel.toggle(row).click();
-      await expect(panel.parts(row)).toHaveCount(2);
-      await expect(panel.parts(row).locator('.cm-content').first()).not.toBeEmpty();
+      await expect(panel.getCellDiffs(row)).toHaveCount(2);
+      await expect(panel.getCellDiffs(row).locator('.cm-content').first()).not.toBeEmpty();
       await panel.toggle(row).click();
     }
     await panel.root.getByRole('button', { name: /^Compare/ }).click();
@@ -66,8 +70,12 @@ test('S22: nothing of a path, a client, a message or a source becomes markup', a
   await page.sidebar.close('right');
 
   const all = PAYLOADS.join('\n');
-  await tab.type(2, ' = 1');
-  await agent.edit(folder.path(NAME), [{ op: 'replace', cell: 'both', source: all }], PAYLOADS[1]);
+  await tab.typeText(2, ' = 1');
+  await agent.edit(
+    folder.getPath(NAME),
+    [{ op: 'replace', cell: 'both', source: all }],
+    PAYLOADS[1]
+  );
   await page.getByRole('button', { name: 'Show both' }).click();
   const dialog = page.locator('.jp-Dialog');
   const theirs = dialog.locator('.jp-nbedit-theirs');
@@ -76,10 +84,10 @@ test('S22: nothing of a path, a client, a message or a source becomes markup', a
   await expect(theirs.locator('h3')).toContainText('<img data-pwned');
   await expect(dialog.locator('.jp-Dialog-header')).toContainText('Cell 3 of <img data-pwned');
   await dialog.getByRole('button', { name: 'Take theirs' }).click();
-  await expect.poll(async () => tab.source(2)).toBe(all);
+  await expect.poll(async () => tab.getSource(2)).toBe(all);
   expect(dialogs.splice(0)).toHaveLength(1);
   expect(await tab.save()).toContain('completed');
-  expect(folder.sources(NAME)[2]).toBe(all);
+  expect(folder.readSources(NAME)[2]).toBe(all);
 
   expect(harm).toEqual({ found: [], errors: [] });
 });
@@ -90,26 +98,26 @@ test('S23: keys of the name __proto__ change no prototype, and stay in the file'
   open,
   page
 }) => {
-  const harm = await watch(page);
+  const harm = await watchForInjection(page);
   const evil = '{"x": 1, "__proto__": {"x": 2}, "constructor": {"prototype": {"x": 3}}}';
-  const original = notebook([code('one', 'a = 1'), code('two', 'b = 1')])
+  const original = formatNotebook([makeCodeCell('one', 'a = 1'), makeCodeCell('two', 'b = 1')])
     .replaceAll('"metadata": {}', `"metadata": ${evil}`)
     .replace('"language_info": {', `"__proto__": ${evil}, "language_info": {`);
   folder.write('prototype.ipynb', original);
   const tab = await open('prototype.ipynb');
-  await tab.type(1, '1');
-  await agent.edit(folder.path('prototype.ipynb'), [
+  await tab.typeText(1, '1');
+  await agent.edit(folder.getPath('prototype.ipynb'), [
     { op: 'replace', cell: 'one', source: 'a = 2' },
     { op: 'insert', at: 'end', cell_type: 'code', id: '__proto__', source: 'c = 1' }
   ]);
   await expect(tab.editor(0)).toHaveText('a = 2');
   await expect(tab.editor(2)).toHaveText('c = 1');
   const end = original.indexOf('\n ],\n');
-  const bytes = folder.text('prototype.ipynb');
+  const bytes = folder.readText('prototype.ipynb');
   expect(bytes.slice(0, end)).toBe(original.slice(0, end).replace('a = 1', 'a = 2'));
   expect(bytes.slice(end - original.length)).toBe(original.slice(end));
   expect(await page.evaluate(() => 'x' in {})).toBe(false);
   expect(await tab.save()).toContain('completed');
-  expect(folder.sources('prototype.ipynb')).toEqual(['a = 2', 'b = 11', 'c = 1']);
+  expect(folder.readSources('prototype.ipynb')).toEqual(['a = 2', 'b = 11', 'c = 1']);
   expect(harm).toEqual({ found: [], errors: [] });
 });

@@ -1,7 +1,7 @@
 import { expect, test, type Page } from '@playwright/test';
 import { Agent } from '../agent';
 import { Folder } from '../folder';
-import { many, notebook } from '../notebooks';
+import { makeManyCells, formatNotebook } from '../notebooks';
 
 const url = process.env.TARGET_URL!;
 const token = process.env.NBEDIT_TOKEN!;
@@ -22,9 +22,9 @@ test.describe('A notebook in Notebook 7', () => {
   const folder = new Folder(process.env.NBEDIT_ROOT!, 'classic');
 
   test('follows an edit, keeps what is typed, and undoes the edit', async ({ page }) => {
-    folder.write('a.ipynb', notebook(many(4)));
-    const original = folder.sources('a.ipynb');
-    const path = folder.path('a.ipynb');
+    folder.write('a.ipynb', formatNotebook(makeManyCells(4)));
+    const original = folder.readSources('a.ipynb');
+    const path = folder.getPath('a.ipynb');
     await open(page, path);
     const editor = (index: number) =>
       page.locator('.jp-Notebook-cell').nth(index).locator('.cm-content');
@@ -42,8 +42,8 @@ test.describe('A notebook in Notebook 7', () => {
     await expect(editor(0)).toContainText('# mine');
 
     await page.keyboard.press('Control+s');
-    await expect.poll(() => folder.sources('a.ipynb')[0]).toContain('# mine');
-    expect(folder.sources('a.ipynb').slice(1)).toEqual([
+    await expect.poll(() => folder.readSources('a.ipynb')[0]).toContain('# mine');
+    expect(folder.readSources('a.ipynb').slice(1)).toEqual([
       original[1],
       'theirs = 2',
       original[3],
@@ -57,9 +57,9 @@ test.describe('A notebook in Notebook 7', () => {
   });
 
   test('asks nothing when an edit comes while nothing is changed', async ({ page }) => {
-    folder.write('b.ipynb', notebook(many(4)));
-    await open(page, folder.path('b.ipynb'));
-    await agent.edit(folder.path('b.ipynb'), [{ op: 'delete', cell: 'cell-id-1' }]);
+    folder.write('b.ipynb', formatNotebook(makeManyCells(4)));
+    await open(page, folder.getPath('b.ipynb'));
+    await agent.edit(folder.getPath('b.ipynb'), [{ op: 'delete', cell: 'cell-id-1' }]);
     await expect(page.locator('.jp-Notebook-cell')).toHaveCount(3);
     await expect(page.locator('.jp-Dialog')).toHaveCount(0);
   });

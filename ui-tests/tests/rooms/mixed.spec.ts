@@ -1,9 +1,9 @@
 import type { Page } from '@playwright/test';
 import { expect, test } from '../fixtures';
-import { many, notebook } from '../notebooks';
+import { makeManyCells, formatNotebook } from '../notebooks';
 
 /** Let a page that is yet to be opened do without collaboration, as a setting of the server does. */
-async function withoutRooms(page: Page): Promise<void> {
+async function disableRooms(page: Page): Promise<void> {
   await page.addInitScript(() => {
     const observer = new MutationObserver(() => {
       const config = document.getElementById('jupyter-config-data');
@@ -25,32 +25,32 @@ test('A page in the room and one without collaboration both follow', async ({
 }) => {
   const rooms = process.env.NBEDIT_ROOMS!;
   test.skip(rooms !== 'jupyter_collaboration', `With ${rooms} no page can save by itself.`);
-  folder.write('mixed.ipynb', notebook(many(6)));
-  const path = folder.path('mixed.ipynb');
-  const expected = folder.sources('mixed.ipynb');
+  folder.write('mixed.ipynb', formatNotebook(makeManyCells(6)));
+  const path = folder.getPath('mixed.ipynb');
+  const expected = folder.readSources('mixed.ipynb');
   const inRoom = await open('mixed.ipynb');
   const page = await anotherWindow();
-  await withoutRooms(page);
+  await disableRooms(page);
   const alone = await open('mixed.ipynb', { page });
   expect(await inRoom.isCollaborative()).toBe(true);
   expect(await alone.isCollaborative()).toBe(false);
 
-  await alone.type(0, '  # alone');
+  await alone.typeText(0, '  # alone');
   await agent.edit(path, [
     { op: 'replace', cell: 'cell-id-3', source: 'theirs = 3' },
     { op: 'insert', at: 'end', cell_type: 'code', source: 'theirs = 6' }
   ]);
   expected[3] = 'theirs = 3';
   expected.push('theirs = 6');
-  await expect.poll(async () => inRoom.sources()).toEqual(expected);
+  await expect.poll(async () => inRoom.getSources()).toEqual(expected);
   expected[0] += '  # alone';
-  await expect.poll(async () => alone.sources()).toEqual(expected);
+  await expect.poll(async () => alone.getSources()).toEqual(expected);
 
   expect(await alone.save()).toContain('completed');
-  await expect.poll(async () => inRoom.sources()).toEqual(expected);
-  await inRoom.type(1, '  # in the room');
+  await expect.poll(async () => inRoom.getSources()).toEqual(expected);
+  await inRoom.typeText(1, '  # in the room');
   expected[1] += '  # in the room';
-  await expect(() => expect(folder.sources('mixed.ipynb')).toEqual(expected)).toPass();
-  await expect.poll(async () => alone.sources()).toEqual(expected);
-  expect(await alone.dirty()).toBe(false);
+  await expect(() => expect(folder.readSources('mixed.ipynb')).toEqual(expected)).toPass();
+  await expect.poll(async () => alone.getSources()).toEqual(expected);
+  expect(await alone.isDirty()).toBe(false);
 });

@@ -1,10 +1,10 @@
 import type { IDocumentWidget } from '@jupyterlab/docregistry';
 import type { Operation } from '../agent';
 import { expect, test } from '../fixtures';
-import { code, many, notebook } from '../notebooks';
+import { makeCodeCell, makeManyCells, formatNotebook } from '../notebooks';
 
 /** Wait until it holds of the file: a room writes in place, and half a file is to be seen then. */
-async function agreed(look: () => void): Promise<void> {
+async function waitForAgreement(look: () => void): Promise<void> {
   await expect(look).toPass({ timeout: 20_000, intervals: [50] });
 }
 
@@ -15,18 +15,23 @@ test.describe('In a collaborative tab', () => {
     open
   }) => {
     const lines = ['a = 1', 'b = 1', 'c = 1', 'd = 1', 'e = 1'];
-    folder.write('lines.ipynb', notebook([code('one', lines.join('\n')), code('two', 'x = 1')]));
+    folder.write(
+      'lines.ipynb',
+      formatNotebook([makeCodeCell('one', lines.join('\n')), makeCodeCell('two', 'x = 1')])
+    );
     const tab = await open('lines.ipynb');
-    await tab.type(0, '  # mine');
-    await agent.edit(folder.path('lines.ipynb'), [
+    await tab.typeText(0, '  # mine');
+    await agent.edit(folder.getPath('lines.ipynb'), [
       { op: 'replace_text', cell: 'one', old: 'a = 1', new: 'import os\na = 2' }
     ]);
     await expect(tab.editor(0)).toContainText('a = 2');
-    expect(await tab.caret()).toMatchObject({ line: 5, before: 'e = 1  # mine', after: '' });
+    expect(await tab.getCaret()).toMatchObject({ line: 5, before: 'e = 1  # mine', after: '' });
     await tab.page.keyboard.type(' still');
     const expected = ['import os', 'a = 2', ...lines.slice(1)].join('\n') + '  # mine still';
-    expect(await tab.source(0)).toBe(expected);
-    await agreed(() => expect(folder.sources('lines.ipynb')).toEqual([expected, 'x = 1']));
+    expect(await tab.getSource(0)).toBe(expected);
+    await waitForAgreement(() =>
+      expect(folder.readSources('lines.ipynb')).toEqual([expected, 'x = 1'])
+    );
   });
 
   test('an edit of more cells than its event names is told of as one', async ({
@@ -35,10 +40,10 @@ test.describe('In a collaborative tab', () => {
     open,
     page
   }) => {
-    folder.write('many.ipynb', notebook(many(2)));
+    folder.write('many.ipynb', formatNotebook(makeManyCells(2)));
     const tab = await open('many.ipynb');
     const insert = { op: 'insert', at: 'end', cell_type: 'code', source: 'theirs' };
-    await agent.edit(folder.path('many.ipynb'), Array<Operation>(25).fill(insert), 'Busy bot');
+    await agent.edit(folder.getPath('many.ipynb'), Array<Operation>(25).fill(insert), 'Busy bot');
     await expect(tab.cells).toHaveCount(27);
     await expect(page.locator('.Toastify__toast')).toHaveText(
       /Busy bot edited many.ipynb: cells 3, 4, 5, 6 and 16 more, and others/
@@ -46,16 +51,16 @@ test.describe('In a collaborative tab', () => {
   });
 
   test('edits are followed after a rename', async ({ agent, folder, open, page }) => {
-    folder.write('before.ipynb', notebook(many(3)));
+    folder.write('before.ipynb', formatNotebook(makeManyCells(3)));
     const tab = await open('before.ipynb');
-    await tab.type(0, '  # mine');
-    await agreed(() => expect(folder.sources('before.ipynb')[0]).toContain('# mine'));
+    await tab.typeText(0, '  # mine');
+    await waitForAgreement(() => expect(folder.readSources('before.ipynb')[0]).toContain('# mine'));
     await page.evaluate(
       async ([from, to]) => window.jupyterapp.serviceManager.contents.rename(from, to),
-      [folder.path('before.ipynb'), folder.path('after.ipynb')]
+      [folder.getPath('before.ipynb'), folder.getPath('after.ipynb')]
     );
     await agent.edit(
-      folder.path('after.ipynb'),
+      folder.getPath('after.ipynb'),
       [{ op: 'replace', cell: 'cell-id-1', source: 'theirs = 1' }],
       'Renaming bot'
     );
@@ -63,25 +68,25 @@ test.describe('In a collaborative tab', () => {
     await expect(page.locator('.Toastify__toast')).toContainText(
       'Renaming bot edited after.ipynb: cell 2'
     );
-    const sources = await tab.sources();
-    await agreed(() => expect(folder.sources('after.ipynb')).toEqual(sources));
+    const sources = await tab.getSources();
+    await waitForAgreement(() => expect(folder.readSources('after.ipynb')).toEqual(sources));
   });
 
   test('the reply to an edit says that it is shown there', async ({ agent, folder, open }) => {
-    folder.write('handshake.ipynb', notebook(many(3)));
+    folder.write('handshake.ipynb', formatNotebook(makeManyCells(3)));
     const tab = await open('handshake.ipynb');
     const replace = async (source: string) =>
       agent.edit(
-        folder.path('handshake.ipynb'),
+        folder.getPath('handshake.ipynb'),
         [{ op: 'replace', cell: 'cell-id-1', source }],
         'Asking bot',
         { waitTabs: 10_000 }
       );
     await expect.poll(async () => (await replace(`${Math.random()}`)).tabs.open).toBe(1);
-    await tab.type(0, '  # mine');
+    await tab.typeText(0, '  # mine');
     for (const source of ['one = 1', 'two = 2']) {
       const reply = await replace(source);
-      expect(await tab.source(1)).toBe(source);
+      expect(await tab.getSource(1)).toBe(source);
       expect(reply.tabs).toEqual({ open: 1, shown: 1, merged: 0, waiting: 0 });
     }
   });
@@ -96,11 +101,11 @@ test.describe('In a collaborative tab', () => {
       })) as IDocumentWidget;
       await widget.context.ready;
       return widget;
-    }, folder.path('notes.md'));
+    }, folder.getPath('notes.md'));
     expect(await widget.evaluate(widget => widget.context.model.collaborative)).toBe(true);
     const editor = page.locator('.jp-FileEditor .cm-content');
     await expect(editor).toContainText('two');
-    await agent.put(folder.path('notes.md'), {
+    await agent.writeContents(folder.getPath('notes.md'), {
       type: 'file',
       format: 'text',
       content: 'one\nchanged\n'

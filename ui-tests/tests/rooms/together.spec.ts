@@ -1,6 +1,6 @@
 import type { Page } from '@playwright/test';
 import { expect, test } from '../fixtures';
-import { code, content, html, many } from '../notebooks';
+import { makeCodeCell, makeNotebook, makeHtmlOutput, makeManyCells } from '../notebooks';
 import type { Tab } from '../tab';
 
 const EDITS = 50;
@@ -9,7 +9,7 @@ const CELLS = 12;
 /** How long file and room are waited for, in milliseconds; how long it took is printed. */
 const AGREEMENT = 30_000;
 
-const OUTPUT = html('<b>rendered</b><script>window.nbeditScriptRan = true;</script>');
+const OUTPUT = makeHtmlOutput('<b>rendered</b><script>window.nbeditScriptRan = true;</script>');
 
 interface Model {
   content: { cells: { source: string; metadata: { trusted?: boolean } }[] };
@@ -19,7 +19,7 @@ interface Hashed {
   hash: string;
 }
 
-async function scriptRan(page: Page): Promise<boolean> {
+async function hasScriptRun(page: Page): Promise<boolean> {
   return page.evaluate(() => 'nbeditScriptRan' in window);
 }
 
@@ -30,25 +30,31 @@ test(`Two pages type in one cell while ${EDITS} edits arrive in others`, async (
   open
 }) => {
   const name = 'together.ipynb';
-  const path = folder.path(name);
-  const cells = [...many(CELLS), code('shown', 'show()', [OUTPUT], 1)].map(cell => ({
-    ...cell,
-    metadata: { trusted: true }
-  }));
-  await agent.put(path, { type: 'notebook', format: 'json', content: content(cells) });
-  const expected = folder.sources(name);
+  const path = folder.getPath(name);
+  const cells = [...makeManyCells(CELLS), makeCodeCell('shown', 'show()', [OUTPUT], 1)].map(
+    cell => ({
+      ...cell,
+      metadata: { trusted: true }
+    })
+  );
+  await agent.writeContents(path, {
+    type: 'notebook',
+    format: 'json',
+    content: makeNotebook(cells)
+  });
+  const expected = folder.readSources(name);
   const one = await open(name, { kernel: true });
   const two = await open(name, { page: await anotherWindow() });
   for (const tab of [one, two]) {
     expect(await tab.isCollaborative()).toBe(true);
     await expect(tab.output(CELLS).locator('b')).toHaveText('rendered');
-    expect(await scriptRan(tab.page)).toBe(true);
+    expect(await hasScriptRun(tab.page)).toBe(true);
   }
-  const kernel = await one.kernelId();
+  const kernel = await one.getKernelId();
   const output = await one.output(CELLS).locator('b').elementHandle();
 
-  await one.enter(1);
-  await two.enter(1);
+  await one.placeCaret(1);
+  await two.placeCaret(1);
   await two.page.keyboard.press('Control+Home');
   const edits = { areDone: false };
   const type = async (tab: Tab, words: string) => {
@@ -69,7 +75,7 @@ test(`Two pages type in one cell while ${EDITS} edits arrive in others`, async (
     expected[at] = source;
     return answeredAt;
   };
-  const painted = Promise.all([one, two].map(async tab => tab.paintedAt(2, 'first = 2')));
+  const painted = Promise.all([one, two].map(async tab => tab.waitUntilPainted(2, 'first = 2')));
   const answered = await edit(2, 'first = 2');
   const times = (await painted).map(time => time - answered);
   await Promise.all(
@@ -85,10 +91,10 @@ test(`Two pages type in one cell while ${EDITS} edits arrive in others`, async (
   expected[1] = first + expected[1] + last;
 
   for (const tab of [one, two]) {
-    await expect.poll(async () => tab.sources(), { intervals: [50] }).toEqual(expected);
+    await expect.poll(async () => tab.getSources(), { intervals: [50] }).toEqual(expected);
   }
   // A contents manager that writes in place shows half a file now and then.
-  await expect(() => expect(folder.sources(name)).toEqual(expected)).toPass({
+  await expect(() => expect(folder.readSources(name)).toEqual(expected)).toPass({
     timeout: AGREEMENT,
     intervals: [50]
   });
@@ -100,21 +106,21 @@ test(`Two pages type in one cell while ${EDITS} edits arrive in others`, async (
     const model = (await agent.get(`/api/contents/${path}?content=0&hash=1`)) as Hashed;
     return model.hash;
   };
-  expect(await one.caret()).toMatchObject({ line: 2, before: `print(1)${last}`, after: '' });
-  expect(await two.caret()).toMatchObject({ line: 0, before: first });
+  expect(await one.getCaret()).toMatchObject({ line: 2, before: `print(1)${last}`, after: '' });
+  expect(await two.getCaret()).toMatchObject({ line: 0, before: first });
 
   for (const tab of [one, two]) {
     expect(await tab.output(CELLS).locator('b').textContent()).toBe('rendered');
     if (process.env.NBEDIT_ROOMS === 'jupyter_collaboration') {
       // A page that has not heard of the room's last save yet would ask, with and without agents.
-      await expect.poll(async () => (await tab.hash()) === (await hashOnDisk())).toBe(true);
+      await expect.poll(async () => (await tab.getHash()) === (await hashOnDisk())).toBe(true);
     }
     await tab.page.keyboard.press('Control+s');
     // What the edits before have set alight is to go out.
     await expect(tab.root.locator('.jp-nbedit-flash')).toHaveCount(0);
   }
   expect(await output!.evaluate(node => node.isConnected)).toBe(true);
-  expect(await one.kernelId()).toBe(kernel);
+  expect(await one.getKernelId()).toBe(kernel);
   expect(kernel).toBeTruthy();
 
   const flashed = await Promise.all([one, two].map(async tab => tab.watchFlashes()));
@@ -133,11 +139,11 @@ test(`Two pages type in one cell while ${EDITS} edits arrive in others`, async (
     await expect(tab.editor(4)).toHaveText('new = 4');
     expect(await flashed[at]()).toEqual(['cell-id-3', operations[1].cell_id]);
   }
-  expect(await one.place()).toMatchObject({ activeCellId: 'cell-id-1', mode: 'edit' });
+  expect(await one.getViewState()).toMatchObject({ activeCellId: 'cell-id-1', mode: 'edit' });
 
   await expect(async () => {
     const model = (await agent.get(`/api/contents/${path}`)) as Model;
-    expect(model.content.cells.map(({ source }) => source)).toEqual(await one.sources());
+    expect(model.content.cells.map(({ source }) => source)).toEqual(await one.getSources());
     const trusted = model.content.cells.map(({ metadata }) => metadata.trusted);
     expect(trusted).toEqual(trusted.map(() => true));
   }).toPass({ timeout: AGREEMENT });
