@@ -182,8 +182,21 @@ class CellLocator:
         for number, bounds in zip(
             parts_with_ids, self._order.compute_bounds(parts_with_ids.values()), strict=True
         ):
-            gaps[number] = _clamp(gaps[number], *bounds)
+            gap = gaps[number]
+            # Bounds tell nothing about cells with the same id.
+            if gap is not None or not self._has_repeated_neighbour(parts[number].gap_number or 0):
+                gaps[number] = _clamp(gap, *bounds)
         return gaps
+
+    def _has_repeated_neighbour(self, gap_number: int) -> bool:
+        """Return whether several cells have the id of a neighbour of a gap."""
+        gap = self._record.gaps[gap_number]
+        anchors = (*gap.keys_before, *gap.keys_after)
+        return any(
+            len(self._document.ids.get(anchor.id, [])) > 1
+            for anchor in anchors
+            if anchor.id is not None
+        )
 
     def _find_gap(self, number: int) -> int | None:
         """Return a gap index; None if it is not certain.

@@ -96,6 +96,13 @@ def test_a_deleted_cell_is_restored_at_its_position(
         (build_unnamed("abc"), replace(1), build_unnamed("X12c"), (None, "ambiguous", None)),
         (build_unnamed("abc"), replace(1), build_unnamed("aXaX"), (None, "ambiguous", None)),
         (build_unnamed("abc"), replace(1), build_unnamed("12"), (None, "gone", None)),
+        # Neighbours with the same id do not tell where the gap was.
+        (
+            build_named("axbcxxxxxz"),
+            {"op": "move", "cells": [9, 2], "at": "start"},
+            build_named("zbaxcxxxxx1"),
+            ("z", "no_place", 0),
+        ),
         # An id that two cells have names neither.
         (
             build_named("ab"),
