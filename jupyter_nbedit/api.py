@@ -1,4 +1,4 @@
-"""For other server extensions: edit notebooks, undo edits, and listen to edits, in Python."""
+"""The Python API for other server extensions: edit notebooks, undo edits, listen to edits."""
 
 from __future__ import annotations
 
@@ -28,30 +28,50 @@ from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.request_body import decode_body
 from jupyter_nbedit.tabs import TabRegistry
 
+#: Only these names of this package and those of `jupyter_nbedit.errors` are public.
 __all__ = ["EditListener", "EditReply", "PythonAPI"]
 
-#: Hears of an edit, with the data of its event; it may be a coroutine function.
+#: Is called after an edit with the data of its event; may be a coroutine function.
 EditListener = Callable[[dict[str, Any]], Awaitable[None] | None]
 
-Body = TypeVar("Body", bound=ChangeBody)
+_Body = TypeVar("_Body", bound=ChangeBody)
 
 
 class PythonAPI:
-    """What ``settings["jupyter_nbedit"]`` offers to other extensions of the server.
+    """The object ``settings["jupyter_nbedit"]`` of the server's web application.
 
-    To be called on the server's own loop. What is refused is raised as an
-    `jupyter_nbedit.errors.NbEditError`, with the ``reason``, ``message`` and ``details`` that a
-    request over HTTP is answered with; then nothing was written. Whoever calls has seen to it that
-    ``user`` may do it: no right is asked for here.
+    Its methods must be called on the event loop of the server. They raise an
+    `jupyter_nbedit.errors.NbEditError` with the ``reason``, ``message`` and ``details`` of the
+    HTTP error; then nothing was written. They check no permissions: the caller must make sure that
+    ``user`` may write.
+
+    Parameters
+    ----------
+    edits, undo
+        The services that change notebooks.
+    events
+        Emits an event for each edit.
+    tabs
+        The open tabs.
+    log
+        The log of the server.
     """
 
-    editor: EditService
-    undoing: UndoService
-    events: EditEventEmitter
-    tabs: TabRegistry
-    log: Logger
+    def __init__(
+        self,
+        edits: EditService,
+        undo: UndoService,
+        events: EditEventEmitter,
+        tabs: TabRegistry,
+        log: Logger,
+    ) -> None:
+        self._edits = edits
+        self._undo = undo
+        self._events = events
+        self._tabs = tabs
+        self.log = log
 
-    async def edit(  # noqa: PLR0913 -- all that a request may say
+    async def edit(  # noqa: PLR0913 -- the fields of a request
         self,
         path: str,
         operations: Sequence[Operation | Mapping[str, Any]],
@@ -59,7 +79,7 @@ class PythonAPI:
         user: str,
         client: str | None = None,
         message: str | None = None,
-        hash: str | None = None,  # noqa: A002 -- its name in all of the API
+        hash: str | None = None,  # noqa: A002 -- the name of the field in the REST API
         dry_run: bool = False,
         wait_tabs: float = 0,
     ) -> EditReply:
@@ -68,20 +88,20 @@ class PythonAPI:
         Parameters
         ----------
         path
-            The notebook's API path, relative to the server's root.
+            The API path of the notebook.
         operations
-            As in the body of a ``PATCH``, or as `jupyter_nbedit.notebook.operations` has them.
+            As in the body of a ``PATCH``, or structs of `jupyter_nbedit.notebook.operations`.
         user
-            The user name that the server knows the editor by.
+            The user who makes the edit, as known by the server.
         client, message
-            What the editor calls itself, and why it makes the edit.
+            The name of the client, and the reason of the edit.
         hash
-            The only version of the notebook that the edit is for.
+            The only version of the notebook that the edit may be applied to.
         dry_run
-            Answer what would be, and write nothing.
+            Compute the reply, and write nothing.
         wait_tabs
-            How many milliseconds to wait at most until every open tab has told what it made of the
-            edit.
+            How many milliseconds to wait at most until every open tab has reported what it did
+            with the edit.
 
         Raises
         ------
@@ -92,9 +112,9 @@ class PythonAPI:
             EditBody, operations=operations, **_build_metadata(client, message, hash, dry_run)
         )
         request = EditRequest(path, body.operations, user=user, **_build_request_fields(body))
-        return await self._listen_for_tabs(lambda: self.editor.edit(request), wait_tabs)
+        return await self._wait_for_tabs(lambda: self._edits.edit(request), wait_tabs)
 
-    async def undo(  # noqa: PLR0913 -- as above
+    async def undo(  # noqa: PLR0913 -- the fields of a request
         self,
         path: str,
         edit_id: int | None = None,
@@ -103,22 +123,22 @@ class PythonAPI:
         redo: bool = False,
         client: str | None = None,
         message: str | None = None,
-        hash: str | None = None,  # noqa: A002 -- its name in all of the API
+        hash: str | None = None,  # noqa: A002 -- the name of the field in the REST API
         dry_run: bool = False,
         wait_tabs: float = 0,
     ) -> EditReply:
-        """Take an edit back, or make it again; what is not said here is as in `edit`.
+        """Undo or redo an edit.
 
         Parameters
         ----------
         path
-            The notebook's API path.
+            The API path of the notebook.
         edit_id
-            The edit's number; without it the newest that can be taken back.
+            The number of the edit; None for the newest edit that can be undone or redone.
         user
-            The user name that the server knows the editor by.
+            The user who undoes it, as known by the server.
         redo
-            Whether to make again what was taken back.
+            Whether to redo an undone edit.
         client, message, hash, dry_run, wait_tabs
             As in `edit`.
 
@@ -130,65 +150,65 @@ class PythonAPI:
         number = {} if edit_id is None else {"edit_id": edit_id}
         body = _validate_body(UndoBody, **number, **_build_metadata(client, message, hash, dry_run))
         request = UndoRequest(path, edit_id, redo=redo, user=user, **_build_request_fields(body))
-        return await self._listen_for_tabs(lambda: self.undoing.undo(request), wait_tabs)
+        return await self._wait_for_tabs(lambda: self._undo.undo(request), wait_tabs)
 
     def on_edit(self, listener: EditListener) -> Callable[[], None]:
         """Call a listener after each edit that was made through this server.
 
-        It gets the data of the event ``jupyter_nbedit/edit/v1``: who edited which cells of what,
-        but no source. Unlike an event, which whoever may post to ``/api/events`` can forge, this is
-        told by the editor itself. A listener that fails is logged.
+        The edit service itself calls the listener, so that the data can be relied on, unlike an
+        event, which every user who may post to ``/api/events`` can forge. If a listener raises an
+        exception, it is logged.
 
         Parameters
         ----------
         listener
-            A function, or a coroutine function. It is called after the editor has gone on, so that
-            it may edit, too.
+            A function or coroutine function that takes the data of the event
+            ``jupyter_nbedit/edit/v1``. It runs in a task of its own, so that it may edit, too.
 
         Returns
         -------
-        What ends it.
+        A function that removes the listener.
         """
         tasks = set[asyncio.Future[None]]()
 
         async def call(data: dict[str, Any]) -> None:
             number = data["edit_id"]
             try:
-                answer = listener(data)
-                if inspect.isawaitable(answer):
-                    await answer
+                result = listener(data)
+                if inspect.isawaitable(result):
+                    await result
             except Exception:
-                self.log.exception("A listener failed to hear of edit %s", number)
+                self.log.exception("A listener for edits failed at edit %s", number)
 
-        def tell(data: Mapping[str, Any]) -> None:
+        def start(data: Mapping[str, Any]) -> None:
             task = asyncio.ensure_future(call(copy.deepcopy(dict(data))))
             tasks.add(task)
             task.add_done_callback(tasks.discard)
 
-        return self.events.listen(tell)
+        return self._events.listen(start)
 
-    async def _listen_for_tabs(
+    async def _wait_for_tabs(
         self, change: Callable[[], Awaitable[EditReply]], milliseconds: float
     ) -> EditReply:
-        since = self.tabs.heard
+        since = self._tabs.heard
         reply = await change()
-        told = await self.tabs.wait_for_reports(reply, since=since, seconds=milliseconds / 1000)
-        return msgspec.structs.replace(reply, tabs=told)
+        counts = await self._tabs.wait_for_reports(reply, since=since, seconds=milliseconds / 1000)
+        return msgspec.structs.replace(reply, tabs=counts)
 
 
 def _build_metadata(
     client: str | None,
     message: str | None,
-    hash: str | None,  # noqa: A002 -- as above
-    dry_run: bool,  # noqa: FBT001 -- as above
+    hash: str | None,  # noqa: A002 -- the name of the field in the REST API
+    dry_run: bool,  # noqa: FBT001 -- private
 ) -> dict[str, Any]:
-    said = {"client": client, "message": message, "hash": hash, "dry_run": dry_run}
-    return {name: value for name, value in said.items() if value is not None}
+    fields = {"client": client, "message": message, "hash": hash, "dry_run": dry_run}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
-def _validate_body(form: type[Body], **fields: Any) -> Body:
-    """Read what was asked in the one way that requests are read."""
-    return decode_body(json.dumps(fields, default=msgspec.to_builtins).encode(), form)
+def _validate_body(body_type: type[_Body], **fields: Any) -> _Body:
+    """Decode the arguments in the same way as the body of a request."""
+    return decode_body(json.dumps(fields, default=msgspec.to_builtins).encode(), body_type)
 
 
 def _build_request_fields(body: ChangeBody) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The server extension: its configuration, and how its services are wired."""
+"""The server extension: its traits, and the wiring of the services."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from jupyter_nbedit.edits.modes import Mode
 
 
-class NbEditApp(PythonAPI, ExtensionApp):
-    """Mounts ``/nbedit``."""
+class NbEditApp(ExtensionApp):
+    """The extension ``jupyter_nbedit``: REST API under ``/nbedit``, Python API, tab support."""
 
     name = "jupyter_nbedit"
     description = "Edit the cells of notebooks over HTTP, while they are open in JupyterLab."
@@ -55,19 +55,18 @@ class NbEditApp(PythonAPI, ExtensionApp):
         ["edit", "review", "plan"],
         default_value="edit",
         config=True,
-        help="""What requests may do. "edit" (the default) lets them change notebooks. In "review"
-        mode a change becomes a proposal, which a person accepts or rejects, whole or cell by cell.
-        In "plan" mode every change is refused with 403 `plan_mode`, unless it is a dry run, which
-        shows what the change would be. Whoever may write can give the server another mode while it
-        runs, and single notebooks one of their own; see `mode_is_fixed`.""",
+        help="""What requests may do. "edit" (the default): they change notebooks. "review": a
+        change becomes a proposal, which a person accepts or rejects, whole or cell by cell.
+        "plan": every change is an error, 403 `plan_mode`; a dry run is allowed and shows what the
+        change would be. A user with write permission can change the mode of the running server and
+        of single notebooks; see `mode_is_fixed`.""",
     )
 
     mode_is_fixed = Bool(
         default_value=False,
         config=True,
-        help="""Whether requests may not change modes, neither the server's nor a notebook's own,
-        and are refused with 403 `forbidden`. Off by default. Modes that notebooks have been given
-        before still hold.""",
+        help="""Whether requests to change the mode of the server or of a notebook are an error, 403
+        `forbidden`. The default is False. Modes that notebooks already have stay in effect.""",
     )
 
     proposal_hours = Float(
@@ -75,105 +74,93 @@ class NbEditApp(PythonAPI, ExtensionApp):
         min=0.01,
         max=24.0 * 365,
         config=True,
-        help="""How long a proposal can be accepted or rejected, in hours; default 24. Afterwards it
-        is expired, and after as long again it is forgotten.""",
+        help="""How long a proposal can be accepted or rejected, in hours; default 24. Then it
+        expires, and after the same time again it is deleted.""",
     )
 
     max_proposals = Integer(
         1_000,
         min=1,
         config=True,
-        help="""How many proposals may wait for a decision at the same time; default 1000. A change
-        beyond that is refused with 409 `too_many_proposals`. All together they may take 256
-        MiB.""",
+        help="""The largest number of pending proposals; default 1000. More are an error, 409
+        `too_many_proposals`. Together they may have 256 MiB.""",
     )
 
     max_request_bytes = Integer(
         16 * 1024 * 1024,
         min=1024,
         config=True,
-        help="""The largest body of a request that is accepted, in bytes; default 16 MiB, at least
-        1024. A larger one is refused with 413 `too_large`. Notebooks themselves may be of any
-        size.""",
+        help="""The largest body of a request, in bytes; default 16 MiB, at least 1024. A larger one
+        is an error, 413 `too_large`. Notebooks may be of any size.""",
     )
 
     read_before_edit = Bool(
         default_value=False,
         config=True,
-        help="""Whether a notebook may be edited only by who has read it as it is now, in the same
-        session (the header `X-NbEdit-Session`, else the user). Without that an edit is refused with
-        428 `read_required`, or with 412 `hash_mismatch` if the notebook has changed since it was
-        read. Dry runs are free. Off by default; the
-        tools of the dialect `claude_code` always ask for it.""",
+        help="""Whether a client must have read the current version of a notebook, in the same
+        session (the header `X-NbEdit-Session`, else the user), before it edits the notebook. If it
+        has not, the edit is an error: 428 `read_required`, or 412 `hash_mismatch` if the notebook
+        has changed since it was read. Dry runs are exempt. The default is False; the tools of the
+        toolset `claude_code` always require it.""",
     )
 
     links_outside_root = Bool(
         default_value=True,
         config=True,
         help="""Whether a symbolic link below the root may lead to a notebook or a folder outside of
-        it. On by default, for so it is with Jupyter's own Contents API, which whoever may edit may
-        use as well. If it is off, what such a link leads to is refused like what does not exist, in
-        edits, reads and searches. The tools never follow such links. With the MetaManager of
-        jupyter-fs all of them follow such links, whether it is on or off.""",
+        the root. The default is True, as in Jupyter's own Contents API, which the same users can
+        use. If False, edits, reads and searches treat the target of such a link as missing. Tools
+        never follow such links. With the MetaManager of jupyter-fs, all of them follow such links,
+        whatever the value is.""",
     )
 
     section_files = List(
         Unicode(),
         default_value=["external-communications", "reminders", "standing-orders"],
         config=True,
-        help="""The names by which the tool `sections/notebook_edit` knows files: each stands for
-        the Markdown file of that name in the folder `runtime` below the root, such as
-        `runtime/reminders.md`. The default are three: external-communications, reminders and
-        standing-orders. Any path of a Markdown file or a notebook works beside them.""",
+        help="""Short names of files for the tool `sections/notebook_edit`: each means the Markdown
+        file of that name in the folder `runtime` below the root, such as `runtime/reminders.md`.
+        The default is external-communications, reminders and standing-orders. The tool accepts the
+        path of any Markdown file or notebook as well.""",
     )
 
     owners = List(
         Unicode(),
         config=True,
-        help="""The names of the users who may call the tool `sections/notebook_edit`; others are
-        refused with 403 `forbidden`. Empty (the default) means whoever may write. Names are those
-        of the server's identity provider. Jupyter's own one makes up a name for each request with
-        a token, so that names make sense with JupyterHub or another provider only.""",
+        help="""The names of the users who may call the tool `sections/notebook_edit`; for others it
+        is an error, 403 `forbidden`. Empty (the default) means every user with write permission.
+        The names are those of the server's identity provider. Jupyter's own provider makes up a
+        name for each request with a token, so use this only with JupyterHub or another
+        provider.""",
     )
 
     history_max_bytes = Integer(
         256 * 1024 * 1024,
         min=1024 * 1024,
         config=True,
-        help="""How many bytes of edits the history keeps, those of all servers of one user and all
-        notebooks together; default 256 MiB, at least 1 MiB. The oldest edits go first, and what is
-        gone cannot be taken back. An edit that needs more than half of it by itself is kept without
-        what it would take to take it back.""",
+        help="""The largest size of the edit history in bytes, for all servers of one user and all
+        notebooks together; default 256 MiB, at least 1 MiB. The oldest edits are deleted first, and
+        a deleted edit cannot be undone. An edit that needs more than half of the size cannot be
+        undone either.""",
     )
 
     history_max_days = Integer(
         30,
         min=1,
         config=True,
-        help="""For how many days the history keeps an edit; default 30. With the history, what was
-        deleted from notebooks is still on disk, in `nbedit/history.sqlite3` in Jupyter's data
-        folder (`jupyter --data-dir`), which is yours alone; DELETE of a notebook's `history` purges
-        it.""",
+        help="""For how many days the edit history keeps an edit; default 30. The history contains
+        what edits have deleted from notebooks. It is the file `nbedit/history.sqlite3` in Jupyter's
+        data folder (`jupyter --data-dir`), which only you can read; DELETE of the `history` of a
+        notebook purges it.""",
     )
 
-    storages: StorageResolver
+    services: Services
     database: Database
-    ledger: EditHistory
-    chronicle: HistoryService
-    editor: EditService
-    undoing: UndoService
-    reader: ReadService
-    search: SearchService
-    tool_services: ToolContext
-    readings: ReadTracker
+    edit_history: EditHistory
+    read_tracker: ReadTracker
     versions: VersionCache
-    modes: ModeManager
-    proposals: ProposalService
-    review: AcceptService
-    tabs: TabRegistry
-    events: EditEventEmitter
     trust: TrustManager
-    # What is open and how to close it, in this order; nothing before `initialize_settings`.
+    # The names of open resources and the functions that close them, in order.
     _closers: tuple[tuple[str, Callable[[], Any]], ...] = ()
 
     @default("open_browser")
@@ -188,47 +175,47 @@ class NbEditApp(PythonAPI, ExtensionApp):
             raise RuntimeError(message)
         logger = serverapp.event_logger
         for schema_id, schema in SCHEMAS.items():
-            # Tests start several servers in one process, and a schema may be registered only once.
+            # Tests start several servers in one process, and a schema can be registered only once.
             if schema_id not in logger.schemas:
                 logger.register_event_schema(schema)
         locks = PathLocks(Path(jupyter_runtime_dir()) / "nbedit" / "locks", self.log)
         settings: dict[str, Any] = serverapp.web_app.settings
-        self.storages = storages = StorageResolver(settings, locks, self.links_outside_root)
+        storages = StorageResolver(settings, locks, self.links_outside_root)
 
-        def notary() -> NotebookNotary:
-            found: NotebookNotary = settings["contents_manager"].notary
-            return found
+        def get_notary() -> NotebookNotary:
+            notary: NotebookNotary = settings["contents_manager"].notary
+            return notary
 
-        self.trust = TrustManager(notary)
-        self.readings = ReadTracker(storages.get_canonical_path)
+        self.trust = TrustManager(get_notary)
+        self.read_tracker = ReadTracker(storages.get_canonical_path)
         documents = DocumentCache()
-        self.tabs = TabRegistry(storages.get_canonical_path)
+        tabs = TabRegistry(storages.get_canonical_path)
         self.versions = VersionCache()
-        self.events = EditEventEmitter(logger)
+        events = EditEventEmitter(logger)
         self.database = Database(
             Path(jupyter_data_dir()) / "nbedit",
             self.log,
             is_exposed=storages.is_served,
             keep_days=self.history_max_days,
         )
-        self.ledger = EditHistory(
+        self.edit_history = EditHistory(
             self.database,
             name=storages.get_canonical_path,
             root=storages.get_root_name,
             max_bytes=self.history_max_bytes,
             max_days=self.history_max_days,
         )
-        decisions = ReviewEventEmitter(logger, self.events.epoch)
-        self.modes = ModeManager(
+        review_events = ReviewEventEmitter(logger, events.epoch)
+        modes = ModeManager(
             self.database,
-            decisions,
+            review_events,
             self.log,
             root=storages.get_root_name,
             name=storages.get_canonical_path,
             configured=cast("Mode", self.mode),
             is_fixed=self.mode_is_fixed,
         )
-        self.proposals = ProposalService(
+        proposals = ProposalService(
             ProposalStore(
                 self.database,
                 root=storages.get_root_name,
@@ -237,76 +224,76 @@ class NbEditApp(PythonAPI, ExtensionApp):
                 most=self.max_proposals,
             ),
             storages,
-            decisions,
+            review_events,
             self.log,
         )
-        following = ContentsEventListener(
-            storages, [self.ledger, self.modes, self.proposals], self.log
+        contents_listener = ContentsEventListener(
+            storages.exists, [self.edit_history, modes, proposals], self.log
         )
-        self.chronicle = HistoryService(self.ledger, storages)
-        logger.add_listener(schema_id=CONTENTS, listener=following.on_event)
-        self.reader = ReadService(
+        logger.add_listener(schema_id=CONTENTS, listener=contents_listener.on_event)
+        reader = ReadService(
             storages=storages,
             trust=self.trust,
-            readings=self.readings,
+            read_tracker=self.read_tracker,
             versions=self.versions,
             documents=documents,
         )
-        self.search = SearchService(storages=storages)
-        self.editor = EditService(
+        edits = EditService(
             storages=storages,
             publisher=Publisher(
-                ledger=self.ledger,
-                readings=self.readings,
+                history=self.edit_history,
+                read_tracker=self.read_tracker,
                 versions=self.versions,
-                events=self.events,
+                events=events,
                 log=self.log,
             ),
             trust=self.trust,
-            proposals=self.proposals,
-            modes=self.modes,
+            proposals=proposals,
+            modes=modes,
             documents=documents,
         )
-        self.undoing = UndoService(self.editor, self.ledger)
-        self.review = AcceptService(self.editor, self.proposals)
-        self.tool_services = ToolContext(
-            editor=self.editor,
-            reader=self.reader,
+        undo = UndoService(edits, self.edit_history)
+        tools = ToolContext(
+            editor=edits,
+            reader=reader,
             text_files=TextFileService(lambda: settings["contents_manager"], locks, settings),
-            read_tracker=self.readings,
+            read_tracker=self.read_tracker,
             read_before_edit=self.read_before_edit,
             section_files=tuple(self.section_files),
             owners=tuple(self.owners),
         )
         self._closers = (
-            ("proposals", self.proposals.close),
+            ("proposals", proposals.close),
             ("signatures", self.trust.flush),
             ("database", self.database.close),
         )
-        # All traits are read here, at the start: to change one later changes nothing.
-        self.settings[SERVICES] = Services(
-            edits=self.editor,
-            undo=self.undoing,
-            accept=self.review,
-            reader=self.reader,
-            search=self.search,
-            history=self.chronicle,
-            proposals=self.proposals,
-            modes=self.modes,
-            tabs=self.tabs,
-            tools=self.tool_services,
+        # The traits are read here, once: a later change of a trait has no effect.
+        self.services = Services(
+            edits=edits,
+            undo=undo,
+            accept=AcceptService(edits, proposals),
+            reader=reader,
+            search=SearchService(storages=storages),
+            history=HistoryService(self.edit_history, storages),
+            proposals=proposals,
+            modes=modes,
+            tabs=tabs,
+            tools=tools,
             storages=storages,
-            events=self.events,
+            events=events,
             idempotency=IdempotencyCache(),
             request_limit=self.max_request_bytes,
             routes=tuple(default_handlers),
             log=self.log,
         )
+        self.settings[SERVICES] = self.services
+        # Jupyter Server has put this object there, which other extensions have no use for.
+        self.settings[self.name] = PythonAPI(edits, undo, events, tabs, self.log)
 
     async def stop_extension(self) -> None:
-        """Close what is open, each part even if one before it fails; never raise.
+        """Close all resources, and log the exceptions.
 
-        The server stops its kernels after its extensions: an exception would leave them running.
+        The server stops its kernels after its extensions; an exception would leave them running.
         """
         closers, self._closers = self._closers, ()
         for name, close in closers:
@@ -314,9 +301,9 @@ class NbEditApp(PythonAPI, ExtensionApp):
                 await ensure_async(close())
             except Exception:
                 self.log.exception(
-                    "jupyter_nbedit could not close its %s; the server goes on stopping", name
+                    "jupyter_nbedit could not close its %s; the server continues to stop", name
                 )
 
     def initialize_handlers(self) -> None:
-        """Mount the routes."""
+        """Add the routes."""
         self.handlers.extend(default_handlers)

@@ -35,7 +35,7 @@
     ├── ProposalNotFound            there is no such proposal, or none that may be seen
     ├── ProposalClosed              the proposal was decided already, or has expired
     ├── TooManyProposals            a person has to decide on others first
-    ├── LedgerError                 the history cannot be read or written now
+    ├── HistoryUnavailable                 the history cannot be read or written now
     ├── ModesUnreadable             nobody knows whether the notebook is paused or needs a review
     └── StorageFailure              the operating system failed; ``applied`` says what is on disk
 
@@ -294,7 +294,7 @@ class TooManyProposals(NbEditError):
     reason = "too_many_proposals"
 
 
-class LedgerError(NbEditError):
+class HistoryUnavailable(NbEditError):
     """The file that keeps the history of edits is locked, full, or not to be read or written."""
 
     reason = "history_unavailable"

@@ -1,4 +1,4 @@
-"""What is asked of the editor, and what it answers."""
+"""Requests, replies and request bodies that edits, proposals, tools and handlers share."""
 
 from __future__ import annotations
 
@@ -16,51 +16,50 @@ from jupyter_nbedit.notebook.operations import Insert, Operation
 from jupyter_nbedit.storage.base import Guard
 from jupyter_nbedit.tabs import TabCounts
 
-#: Decides on the operations in view of the notebook as it is when it is edited. Called again if
-#: somebody else changes the notebook meanwhile; what it refuses is the answer.
+#: Returns the operations for the notebook as it is now. It is called again if the notebook changes
+#: before the write; the errors that it raises reach the client.
 OperationFactory = Callable[[Document], Sequence[Operation]]
 
 
 @dataclass(frozen=True)
 class Acceptance:
-    """What an edit has to do with the proposal that it makes true.
+    """The link between an edit and the proposal that it applies.
 
     Parameters
     ----------
-    claim
+    claim_id
         The number of the claim on the proposal.
     announce
-        Is called right before the write with the hashes before and after it, so that it can be
-        found out whether a server that was killed has written. What it raises is the answer, and
-        nothing is written then.
+        Is called just before the write with the hashes before and after it, so that another server
+        can find out whether a killed server has written. If it raises an error, nothing is written.
     """
 
-    claim: int
+    claim_id: int
     announce: Callable[[str | None, str], Awaitable[None]]
 
 
 @dataclass(frozen=True)
 class WriteRequest:
-    """What is asked of a notebook, and by whom.
+    """A request to write a notebook, and its author.
 
     Parameters
     ----------
     path
-        The notebook's API path.
+        The API path of the notebook.
     dry_run
-        Answer what would be, and write nothing.
+        Compute the reply, and write nothing.
     user
-        The user name the server knows the editor by.
+        The user who makes the edit, as known by the server.
     client
-        What the editor calls itself.
+        The name of the client, as it states it.
     message
-        Why the edit is made.
+        The reason of the edit.
     session
-        Whose reading counts if the notebook must have been read; see `ReadTracker`.
+        The session that must have read the notebook; see `ReadTracker`.
     accepted_by
-        The user who accepted the edit when it was a proposal.
+        The user who accepts the edit, if it is a proposal.
     acceptance
-        What it has to do with that proposal; None if it was none, or is only tried.
+        The link to that proposal; None if there is no proposal, and for a dry run.
     """
 
     path: str
@@ -75,20 +74,20 @@ class WriteRequest:
 
     @property
     def bypasses_review(self) -> bool:
-        """Whether a person has decided on it."""
+        """Whether the change is made at once in review mode: a person has accepted it."""
         return self.accepted_by is not None
 
 
 @dataclass(frozen=True)
 class GuardedRequest(WriteRequest):
-    """A change of a notebook that is there; what is not said here is as in `WriteRequest`.
+    """A request to change an existing notebook, with preconditions.
 
     Parameters
     ----------
     hash
-        The only version of the notebook the change is for; None takes whatever is there.
+        The only version of the notebook that may be changed; None for any version.
     must_have_read
-        Refuse the change unless the session has read the notebook as it is.
+        Whether the session must have read the current version of the notebook.
     """
 
     _: KW_ONLY
@@ -98,12 +97,12 @@ class GuardedRequest(WriteRequest):
 
 @dataclass(frozen=True)
 class EditRequest(GuardedRequest):
-    """One batch of operations on one notebook; what is not said here is as in `GuardedRequest`.
+    """A request to apply a batch of operations.
 
     Parameters
     ----------
     operations
-        At least one; or a plan that gives them.
+        At least one operation, or a function that returns them.
     """
 
     operations: Sequence[Operation] | OperationFactory
@@ -111,14 +110,14 @@ class EditRequest(GuardedRequest):
 
 @dataclass(frozen=True)
 class UndoRequest(GuardedRequest):
-    """An edit to be taken back; what is not said here is as in `GuardedRequest`.
+    """A request to undo or redo an edit.
 
     Parameters
     ----------
     edit_id
-        The edit's number in the ledger; None for the newest that can be.
+        The number of the edit; None for the newest edit that can be undone or redone.
     redo
-        Whether what was taken back is to be made again.
+        Whether to redo an undone edit.
     """
 
     edit_id: int | None = None
@@ -126,20 +125,20 @@ class UndoRequest(GuardedRequest):
 
     @property
     def bypasses_review(self) -> bool:
-        """Whether a person need not decide on it: taking back brings nothing new."""
+        """Whether the change is made at once in review mode: an undo brings nothing new."""
         return not self.redo or super().bypasses_review
 
 
 @dataclass(frozen=True)
 class CreateRequest(WriteRequest):
-    """A notebook to be created; what is not said here is as in `WriteRequest`.
+    """A request to create a notebook.
 
     Parameters
     ----------
     cells
-        Its cells, each to be inserted at the end.
+        The cells; each is inserted at the end.
     language, kernelspec
-        What its metadata say; see `blank`.
+        The language and the kernel of the metadata; see `write_new_notebook`.
     """
 
     cells: Sequence[Insert]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from jupyter_nbedit.api import PythonAPI
 from jupyter_nbedit.app import NbEditApp
 from jupyter_nbedit.errors import (
     CellNotFound,
@@ -18,6 +19,7 @@ from jupyter_nbedit.errors import (
 )
 from jupyter_nbedit.notebook.operations import Replace
 from jupyter_nbedit.tabs import TabCounts, TabReport
+from tests.handlers.requests import find_app
 from tests.support import samples
 from tests.support.http import Local
 from tests.support.waiting import wait_until_async
@@ -35,9 +37,15 @@ def notebook(local: Local) -> Path:
 
 
 @pytest.fixture
-def app(jp_serverapp: Any) -> NbEditApp:
-    found: NbEditApp = jp_serverapp.web_app.settings["jupyter_nbedit"]
+def api(jp_serverapp: Any) -> PythonAPI:
+    found = jp_serverapp.web_app.settings["jupyter_nbedit"]
+    assert isinstance(found, PythonAPI)
     return found
+
+
+@pytest.fixture
+def app(jp_serverapp: Any) -> NbEditApp:
+    return find_app(jp_serverapp)
 
 
 def text(path: Path) -> bytes:
@@ -49,23 +57,23 @@ def sources(path: Path) -> list[str]:
 
 
 async def test_an_edit_is_answered_and_recorded_like_one_over_http(
-    app: NbEditApp, local: Local, notebook: Path
+    api: PythonAPI, app: NbEditApp, local: Local, notebook: Path
 ) -> None:
-    reply = await app.edit(NAME, [REPLACE], user="ada", client="an extension", message="why")
+    reply = await api.edit(NAME, [REPLACE], user="ada", client="an extension", message="why")
     assert sources(notebook)[1] == "# Changed"
     assert reply.operations[0].cell_id == "beta"
-    entry, _ = await app.ledger.get_entry(NAME, reply.edit_id or 0)
+    entry, _ = await app.edit_history.get_entry(NAME, reply.edit_id or 0)
     assert (entry.user, entry.client, entry.message) == ("ada", "an extension", "why")
     over_http = await local.patch(NAME, {**REPLACE, "source": "again"})
     assert over_http.json["hash_before"] == reply.hash
 
 
-async def test_operations_may_be_structs(app: NbEditApp, notebook: Path) -> None:
-    await app.edit(NAME, [Replace(cell="alpha", source="x = 2"), REPLACE], user="ada")
+async def test_operations_may_be_structs(api: PythonAPI, notebook: Path) -> None:
+    await api.edit(NAME, [Replace(cell="alpha", source="x = 2"), REPLACE], user="ada")
     assert sources(notebook)[:2] == ["x = 2", "# Changed"]
 
 
-async def test_an_error_is_raised_and_nothing_is_written(app: NbEditApp, notebook: Path) -> None:
+async def test_an_error_is_raised_and_nothing_is_written(api: PythonAPI, notebook: Path) -> None:
     for operations, fields, failure in (
         ([{**REPLACE, "cell": "nobody"}], {}, CellNotFound),
         ([REPLACE], {"hash": "0" * 64}, HashMismatch),
@@ -75,39 +83,39 @@ async def test_an_error_is_raised_and_nothing_is_written(app: NbEditApp, noteboo
         ([REPLACE], {"client": "x" * 1000}, InvalidRequest),
     ):
         with pytest.raises(failure):
-            await app.edit(NAME, operations, user="ada", **fields)  # type: ignore[arg-type]
+            await api.edit(NAME, operations, user="ada", **fields)  # type: ignore[arg-type]
     with pytest.raises(InvalidRequest):
-        await app.undo(NAME, 0, user="ada")
+        await api.undo(NAME, 0, user="ada")
     assert text(notebook) == TEXT
 
 
 @pytest.mark.parametrize("jp_server_config", [{"NbEditApp": {"mode": "plan"}}], indirect=True)
-async def test_plan_mode_applies_to_extensions(app: NbEditApp, notebook: Path) -> None:
+async def test_plan_mode_applies_to_extensions(api: PythonAPI, notebook: Path) -> None:
     with pytest.raises(PlanMode):
-        await app.edit(NAME, [REPLACE], user="ada")
+        await api.edit(NAME, [REPLACE], user="ada")
     assert text(notebook) == TEXT
 
 
-async def test_an_edit_is_undone_and_redone(app: NbEditApp, notebook: Path) -> None:
-    first = await app.edit(NAME, [REPLACE], user="ada")
+async def test_an_edit_is_undone_and_redone(api: PythonAPI, notebook: Path) -> None:
+    first = await api.edit(NAME, [REPLACE], user="ada")
     changed = text(notebook)
-    undone = await app.undo(NAME, user="ada", client="an extension")
+    undone = await api.undo(NAME, user="ada", client="an extension")
     assert text(notebook) == TEXT
     assert undone.operations[0].op == "undo"
-    await app.undo(NAME, undone.edit_id, user="ada", redo=True)
+    await api.undo(NAME, undone.edit_id, user="ada", redo=True)
     assert text(notebook) == changed
     assert first.edit_id is not None
 
 
-async def test_an_edit_waits_for_open_tabs(app: NbEditApp, notebook: Path) -> None:
-    page = app.tabs.connect()
-    app.tabs.set_open(page, {notebook.name: 1})
-    waiting = asyncio.create_task(app.edit(NAME, [REPLACE], user="ada", wait_tabs=60_000))
+async def test_an_edit_waits_for_open_tabs(api: PythonAPI, app: NbEditApp, notebook: Path) -> None:
+    page = app.services.tabs.connect()
+    app.services.tabs.set_open(page, {notebook.name: 1})
+    waiting = asyncio.create_task(api.edit(NAME, [REPLACE], user="ada", wait_tabs=60_000))
     await wait_until_async(lambda: text(notebook) != TEXT)
     assert not waiting.done()
-    app.tabs.report(page, NAME, TabReport(1_000, None, "shown"))
+    app.services.tabs.report(page, NAME, TabReport(1_000, None, "shown"))
     assert (await waiting).tabs == TabCounts(open=1, shown=1)
-    assert (await app.undo(NAME, user="ada")).tabs.open == 1
+    assert (await api.undo(NAME, user="ada")).tabs.open == 1
 
 
 async def wait_for(events: list[Any], count: int) -> None:
@@ -115,11 +123,11 @@ async def wait_for(events: list[Any], count: int) -> None:
 
 
 @pytest.mark.usefixtures("notebook")
-async def test_a_listener_gets_every_edit_until_it_is_removed(app: NbEditApp, local: Local) -> None:
+async def test_a_listener_gets_every_edit_until_it_is_removed(api: PythonAPI, local: Local) -> None:
     events: list[dict[str, Any]] = []
-    stop = app.on_edit(events.append)
+    stop = api.on_edit(events.append)
     over_http = await local.patch(NAME, REPLACE, client="robo")
-    reply = await app.edit(NAME, [{**REPLACE, "source": "2"}], user="ada")
+    reply = await api.edit(NAME, [{**REPLACE, "source": "2"}], user="ada")
     await wait_for(events, 2)
     assert [event["edit_id"] for event in events] == [over_http.json["edit_id"], reply.edit_id]
     assert (events[0]["client"], events[1]["user"]) == ("robo", "ada")
@@ -128,17 +136,19 @@ async def test_a_listener_gets_every_edit_until_it_is_removed(app: NbEditApp, lo
     stop()
     stop()
     others: list[dict[str, Any]] = []
-    app.on_edit(others.append)
-    await app.edit(NAME, [{**REPLACE, "source": "3"}], user="ada")
+    api.on_edit(others.append)
+    await api.edit(NAME, [{**REPLACE, "source": "3"}], user="ada")
     await wait_for(others, 1)
     assert len(events) == 2
 
 
 @pytest.mark.usefixtures("notebook")
-async def test_a_forged_event_is_not_passed_to_listeners(app: NbEditApp, local: Local) -> None:
+async def test_a_forged_event_is_not_passed_to_listeners(
+    api: PythonAPI, app: NbEditApp, local: Local
+) -> None:
     events: list[dict[str, Any]] = []
-    app.on_edit(events.append)
-    await app.edit(NAME, [REPLACE], user="ada")
+    api.on_edit(events.append)
+    await api.edit(NAME, [REPLACE], user="ada")
     await wait_for(events, 1)
     schema = "https://schema.jupyter.org/jupyter_nbedit/edit/v1"
     app.serverapp.event_logger.emit(schema_id=schema, data={**events[0], "client": "forged"})  # type: ignore[union-attr]
@@ -148,7 +158,7 @@ async def test_a_forged_event_is_not_passed_to_listeners(app: NbEditApp, local: 
 
 
 async def test_a_failing_listener_is_logged_and_affects_no_other(
-    app: NbEditApp, notebook: Path, caplog: pytest.LogCaptureFixture
+    api: PythonAPI, notebook: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     events: list[dict[str, Any]] = []
 
@@ -163,29 +173,29 @@ async def test_a_failing_listener_is_logged_and_affects_no_other(
         message = "a coroutine's own"
         raise ValueError(message)
 
-    app.on_edit(fail)
-    app.on_edit(fail_later)
-    app.on_edit(events.append)
-    reply = await app.edit(NAME, [REPLACE], user="ada")
+    api.on_edit(fail)
+    api.on_edit(fail_later)
+    api.on_edit(events.append)
+    reply = await api.edit(NAME, [REPLACE], user="ada")
     assert reply.warnings == []
     assert sources(notebook)[1] == "# Changed"
     await wait_for(events, 1)
     assert events[0]["operations"]
-    assert f"A listener failed to hear of edit {reply.edit_id}" in caplog.text
+    assert f"A listener for edits failed at edit {reply.edit_id}" in caplog.text
     assert "a coroutine's own" in caplog.text
     assert "a listener's own" in caplog.text
-    assert caplog.text.count("A listener failed") == 2
+    assert caplog.text.count("A listener for edits failed") == 2
 
 
-async def test_a_listener_may_edit(app: NbEditApp, notebook: Path) -> None:
+async def test_a_listener_may_edit(api: PythonAPI, notebook: Path) -> None:
     replies: list[Any] = []
 
     async def answer(event: dict[str, Any]) -> None:
         if event["client"] != "echo":
             replace = {"op": "replace", "cell": "alpha", "source": "# seen"}
-            replies.append(await app.edit(event["path"], [replace], user="echo", client="echo"))
+            replies.append(await api.edit(event["path"], [replace], user="echo", client="echo"))
 
-    app.on_edit(answer)
-    await app.edit(NAME, [REPLACE], user="ada")
+    api.on_edit(answer)
+    await api.edit(NAME, [REPLACE], user="ada")
     await wait_for(replies, 1)
     assert sources(notebook)[:2] == ["# seen", "# Changed"]

@@ -1,8 +1,7 @@
-"""The SQLite file for what must outlast a restart; opened when it is first needed.
+"""The SQLite file of the history, the modes and the proposals: transactions, recovery, migration.
 
-It is the user's alone: in a folder of mode 0700, and so are the files that SQLite puts beside it.
-What is deleted is overwritten. Several servers of one user share it, and they may be of several
-releases: `schema` says how.
+Only its owner can read it (folder 0700, files 0600), and deleted rows are overwritten. The servers
+of one user share the file, also servers of different releases; see `schema`.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ from jupyter_nbedit.db.files import PrivateFile
 from jupyter_nbedit.db.presence import Presence
 from jupyter_nbedit.db.schema import SCHEMA, Schema
 from jupyter_nbedit.db.structure import check_contents, check_structure, describe_structure
-from jupyter_nbedit.errors import LedgerError
+from jupyter_nbedit.errors import HistoryUnavailable
 
 _Result = TypeVar("_Result")
-#: Asks or changes something, on the thread of the database and in one transaction.
-Work = Callable[[sqlite3.Connection], _Result]
+#: Reads or changes rows, on the thread of the database and in one transaction.
+Query = Callable[[sqlite3.Connection], _Result]
 
 NAME = "history.sqlite3"
 
@@ -49,7 +48,7 @@ NAME = "history.sqlite3"
 _APPLICATION_ID = 0x6E626564
 _PATIENCE_SECONDS = 2.0
 _POLL_SECONDS = 0.02
-# A damaged file is found out at most once in a transaction, and its tables are lost at most once.
+# Damage is found at most once in a transaction, and tables disappear at most once.
 _ATTEMPTS = 3
 _SETTINGS = """
     PRAGMA journal_mode = WAL;
@@ -60,26 +59,26 @@ _SETTINGS = """
 
 
 @dataclass(frozen=True)
-class _Opened:
-    """A connection, and to which file; None for one in memory."""
+class _Connection:
+    """A connection and the identity of its file; None for a database in memory."""
 
-    connection: sqlite3.Connection
-    file: tuple[int, int] | None
+    sqlite: sqlite3.Connection
+    identity: tuple[int, int] | None
 
 
 class Database:
-    """One file, one thread, one transaction at a time.
+    """One file, one thread, one transaction at a time. The file is opened when it is first used.
 
     Parameters
     ----------
     folder
-        Where the file is, which nobody else uses.
+        The folder of the file, which no other program uses.
     log
-        The server's.
+        The log of the server.
     is_exposed
-        Tells whether a server shows what is in the folder. Then everything is kept in memory.
+        Returns whether the Contents API serves a folder. If so, the database is in memory.
     keep_days
-        How long a broken file that was moved aside is kept.
+        How many days a quarantined file is kept.
     schema
         The tables.
     """
@@ -98,102 +97,105 @@ class Database:
         self._log = log
         self._is_exposed = is_exposed
         self._schema = schema
-        self._opened: _Opened | None = None
-        self._last: tuple[int, int] | None = None
-        self._stamp = (0, 0)
+        self._connection: _Connection | None = None
+        # The file that was opened, or tried, last.
+        self._last_identity: tuple[int, int] | None = None
+        self._last_size_and_time = (0, 0)
         self._must_truncate = False
         self._has_warned_of_newer = False
         self._thread = ThreadPoolExecutor(1, "nbedit-database")
-        #: Says which servers of this user are alive; to be used on the thread of the database.
+        #: Which servers of this user are running; to be used on the thread of the database.
         self.presence = Presence(folder)
 
-    async def read(self, work: Work[_Result], *, purpose: Purpose = HISTORY) -> _Result:
-        """Ask something.
+    async def read(self, query: Query[_Result], *, purpose: Purpose = HISTORY) -> _Result:
+        """Run a query that only reads.
 
         Parameters
         ----------
-        work
-            The question.
+        query
+            It may run a second time, on a new file, if the old one is damaged.
         purpose
-            Says what has failed if the database does.
+            The words of the message if the database fails.
 
         Raises
         ------
-        LedgerError
+        HistoryUnavailable
             If the database fails.
         """
         deadline = time.monotonic() + _PATIENCE_SECONDS
         return await self._submit(
-            lambda: self._run_with_recovery(work, "BEGIN", deadline, purpose), purpose
+            lambda: self._run_with_recovery(query, "BEGIN", deadline, purpose), purpose
         )
 
     async def read_modes(
-        self, work: Work[_Result], *, purpose: Purpose
+        self, query: Query[_Result], *, purpose: Purpose
     ) -> tuple[_Result | None, str | None]:
-        """Ask the table ``modes`` something, in a file of a newer release, too.
+        """Run a query on the table ``modes``, also in a file of a newer release.
 
         Returns
         -------
-        The answer, None if there is no database and none is made; and why a database was moved
-        aside, None if none ever was.
+        The result, None if there is no database (none is made); and the reason of the last
+        quarantine, None if there was none.
 
         Raises
         ------
-        LedgerError
+        HistoryUnavailable
             If the database fails.
         """
         deadline = time.monotonic() + _PATIENCE_SECONDS
 
-        def look() -> tuple[_Result | None, str | None]:
-            answer = None
+        def run() -> tuple[_Result | None, str | None]:
+            result = None
             with map_sqlite_errors(purpose):
-                is_kept = self._file.read_identity() is not None or self._is_exposed(self._folder)
-            if is_kept:
-                answer = self._run_with_recovery(
-                    work, "BEGIN", deadline, purpose, may_be_newer=True
+                has_database = self._file.read_identity() is not None or self._is_exposed(
+                    self._folder
                 )
-            # Last of all: whoever moves the file aside writes the mark before.
+            if has_database:
+                result = self._run_with_recovery(
+                    query, "BEGIN", deadline, purpose, may_be_newer=True
+                )
+            # The mark is read last, because a quarantine writes it before it moves the file.
             with map_sqlite_errors(purpose):
-                return answer, self._file.read_mark()
+                return result, self._file.read_mark()
 
-        return await self._submit(look, purpose)
+        return await self._submit(run, purpose)
 
     async def write(
-        self, work: Work[_Result], *, forget: bool = False, purpose: Purpose = HISTORY
+        self, query: Query[_Result], *, forget: bool = False, purpose: Purpose = HISTORY
     ) -> _Result:
-        """Change something.
+        """Run a query that changes rows.
 
         Parameters
         ----------
-        work
-            The change; a second attempt may be made in a new file if the old one is broken.
+        query
+            It may run a second time, on a new file, if the old one is damaged.
         forget
-            Whether what it deletes shall be in none of the files afterwards.
+            Whether no file may contain the deleted rows afterwards.
         purpose
-            Says what has failed if the database does.
+            The words of the message if the database fails.
 
         Raises
         ------
-        LedgerError
+        HistoryUnavailable
             If the database fails; nothing is changed.
         """
-        # From here on: those that wait behind one another wait for the same lock.
+        # Before the thread is waited for: all waiting queries wait for the same lock.
         deadline = time.monotonic() + _PATIENCE_SECONDS
 
-        def change() -> _Result:
-            answer = self._run_with_recovery(work, "BEGIN IMMEDIATE", deadline, purpose)
+        def run() -> _Result:
+            result = self._run_with_recovery(query, "BEGIN IMMEDIATE", deadline, purpose)
             self._must_truncate |= forget
             if self._must_truncate:
                 self._truncate()
-            return answer
+            return result
 
-        return await self._submit(change, purpose)
+        return await self._submit(run, purpose)
 
     async def close(self) -> None:
-        """Finish what was begun and close the file; nothing can be done afterwards."""
+        """Finish the pending queries and close the file; later queries fail."""
         try:
             await self._submit(self._close_all, HISTORY)
-        except LedgerError as error:
+        except HistoryUnavailable as error:
             self._log.warning("%s", error.message)
         self._thread.shutdown(wait=False)
 
@@ -202,14 +204,14 @@ class Database:
             future = self._thread.submit(function)
         except RuntimeError:
             message = f"{purpose.problem}: this server is shutting down. {purpose.consequence}"
-            raise LedgerError(message) from None
+            raise HistoryUnavailable(message) from None
         return await asyncio.wrap_future(future)
 
-    # All below is done on the one thread.
+    # All methods below run on the thread of the database.
 
     def _run_with_recovery(
         self,
-        work: Work[_Result],
+        query: Query[_Result],
         begin: str,
         deadline: float,
         purpose: Purpose,
@@ -219,75 +221,76 @@ class Database:
         with map_sqlite_errors(purpose):
             for attempt in range(_ATTEMPTS):
                 try:
-                    return self._run_transaction(work, begin, deadline)
+                    return self._run_transaction(query, begin, deadline)
                 except NewerFile as error:
                     self._warn_of_newer(error)
                     if not may_be_newer:
                         raise
-                    return self._read_newer(work)
+                    return self._read_newer(query)
                 except (sqlite3.DatabaseError, UnknownDatabase, UnicodeDecodeError) as error:
                     if attempt == _ATTEMPTS - 1:
                         raise
                     if is_broken(error):
                         self._quarantine(error)
                     elif is_table_lost(error) or is_read_only(error):
-                        # To open the file anew tells whether it is damaged, and whether it may be
-                        # written by now; a connection that only reads stays one.
+                        # Opening the file again finds out whether it is damaged, and whether it is
+                        # writable by now: a read-only connection stays read-only.
                         self._close()
                     else:
                         raise
         raise AssertionError
 
-    def _run_transaction(self, work: Work[_Result], begin: str, deadline: float) -> _Result:
+    def _run_transaction(self, query: Query[_Result], begin: str, deadline: float) -> _Result:
         connection = self._get_connection()
-        left = max(0.0, deadline - time.monotonic())
-        connection.execute(f"PRAGMA busy_timeout = {int(left * 1000)}")
+        seconds = max(0.0, deadline - time.monotonic())
+        connection.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
         connection.execute(begin)
         try:
-            answer = work(connection)
+            result = query(connection)
             connection.execute("COMMIT")
-            self._stamp = self._file.read_size_and_time()
+            self._last_size_and_time = self._file.read_size_and_time()
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
-        return answer
+        return result
 
     def _truncate(self) -> None:
-        """Empty the write-ahead log, which still has what was deleted."""
-        if self._opened is None:
+        """Empty the write-ahead log, which still contains deleted rows."""
+        if self._connection is None:
             return
         with suppress(sqlite3.Error):
-            busy, *_ = self._opened.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            # While another server reads, it is left to the next change.
-            self._must_truncate = bool(busy)
-            self._stamp = self._file.read_size_and_time()
+            is_busy, *_ = self._connection.sqlite.execute(
+                "PRAGMA wal_checkpoint(TRUNCATE)"
+            ).fetchone()
+            # While another server reads, the log stays until the next change.
+            self._must_truncate = bool(is_busy)
+            self._last_size_and_time = self._file.read_size_and_time()
 
     def _get_connection(self) -> sqlite3.Connection:
-        opened = self._opened
+        connection = self._connection
         if (
-            opened is not None
-            and opened.file is not None
-            and (opened.file, self._stamp)
+            connection is not None
+            and connection.identity is not None
+            and (connection.identity, self._last_size_and_time)
             != (self._file.read_identity(), self._file.read_size_and_time())
         ):
-            # Somebody may have removed it, another server may have moved it aside, or something
-            # may have written over it, which SQLite does not see as long as it remembers what was
-            # there. To open it anew tells. Other servers write it as well, but seldom: what they
-            # change is in the write-ahead log at first.
+            # The file was removed, moved by another server, or overwritten, which SQLite does not
+            # notice as long as it has the pages in its cache; so it is opened again. Regular writes
+            # of other servers cause this only rarely, because they go to the write-ahead log first.
             self._close()
-        if self._opened is None:
-            self._opened = self._open()
-            self._stamp = self._file.read_size_and_time()
-        return self._opened.connection
+        if self._connection is None:
+            self._connection = self._open()
+            self._last_size_and_time = self._file.read_size_and_time()
+        return self._connection.sqlite
 
     def _check_size(self) -> None:
-        """Raise an error if the file is empty, which SQLite takes for a new database."""
+        """Raise an error if the file is empty, which SQLite would use as a new database."""
         if self._file.read_size_and_time()[0] == 0:
             message = "the file is empty"
             raise UnknownDatabase(message)
 
-    def _open(self) -> _Opened:
+    def _open(self) -> _Connection:
         if self._is_exposed(self._folder):
             self._log.warning(
                 "The history of edits is kept in memory and ends with this server: its folder "
@@ -295,36 +298,36 @@ class Database:
                 "of the served one.",
                 str(self._folder),
             )
-            return _Opened(self._make_in_memory(), None)
+            return _Connection(self._make_in_memory(), None)
         self._file.make_folder()
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while True:
-            self._last = self._file.read_identity()
-            if self._last is None:
+            self._last_identity = self._file.read_identity()
+            if self._last_identity is None:
                 self._create()
-                self._last = self._file.read_identity()
-            if self._last is None:
+                self._last_identity = self._file.read_identity()
+            if self._last_identity is None:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
             self._check_size()
             try:
-                return _Opened(self._open_file(), self._last)
+                return _Connection(self._open_file(), self._last_identity)
             except sqlite3.OperationalError as error:
-                # SQLite does not wait for another server that migrates the file just now, and
-                # another one may have moved it aside meanwhile.
-                is_passing = is_locked(error) or self._file.read_identity() != self._last
-                if not is_passing or time.monotonic() > deadline:
+                # Another server may be migrating the file, for which SQLite does not wait, or may
+                # have moved it.
+                is_temporary = is_locked(error) or self._file.read_identity() != self._last_identity
+                if not is_temporary or time.monotonic() > deadline:
                     raise
             time.sleep(_POLL_SECONDS)
 
     def _open_file(self) -> sqlite3.Connection:
-        """Open the file that is there, and bring it to the newest version."""
+        """Open the existing file and migrate it to the newest version."""
         with closing(self._connect_to_file("ro")) as reader:
             self._check_owner(reader)
         connection = self._connect_to_file("rw")
         try:
             connection.executescript(_SETTINGS)
             self._migrate(connection)
-            check_structure(connection, self._structure)
+            check_structure(connection, self._newest_structure)
             check_contents(connection, self._schema.checked_tables)
         except BaseException:
             connection.close()
@@ -332,7 +335,7 @@ class Database:
         return connection
 
     def _create(self) -> None:
-        """Make the file complete under another name first: nobody ever finds an unfinished one."""
+        """Make the file under another name first, so that no server opens an incomplete one."""
         path = self._file.prepare_new()
         try:
             with closing(self._connect(path.as_uri(), uri=True)) as connection:
@@ -343,8 +346,14 @@ class Database:
             self._file.discard_new(path)
 
     @cached_property
-    def _structure(self) -> set[tuple[object, ...]]:
-        with closing(self._make_in_memory()) as connection:
+    def _newest_structure(self) -> set[tuple[object, ...]]:
+        return self._describe_version(len(self._schema.migrations))
+
+    def _describe_version(self, version: int) -> set[tuple[object, ...]]:
+        with closing(self._connect(":memory:")) as connection:
+            for statements in self._schema.migrations[:version]:
+                for statement in statements:
+                    connection.execute(statement)
             return describe_structure(connection)
 
     def _make_in_memory(self) -> sqlite3.Connection:
@@ -354,7 +363,7 @@ class Database:
         return connection
 
     def _connect_to_file(self, rights: str) -> sqlite3.Connection:
-        # It never makes a file: the one that was there may be moved aside at this moment.
+        # This never makes a file: another server may be moving the existing one at this moment.
         return self._connect(f"{self._file.path.absolute().as_uri()}?mode={rights}", uri=True)
 
     def _connect(self, name: str, *, uri: bool = False) -> sqlite3.Connection:
@@ -363,7 +372,7 @@ class Database:
         )
 
     def _check_owner(self, connection: sqlite3.Connection) -> None:
-        """Raise an error if the file is not a database of ours, or that of a newer release."""
+        """Raise an error if the file is not of this package, or is of a newer release."""
         (owner,) = connection.execute("PRAGMA application_id").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if owner != _APPLICATION_ID or version < 1:
@@ -373,14 +382,16 @@ class Database:
             raise NewerFile(version, len(self._schema.migrations))
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
-        """Make the tables, or what is new in this release."""
+        """Execute the migrations that the database has not had."""
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version >= len(self._schema.migrations):
             return
         connection.execute("BEGIN IMMEDIATE")
         try:
-            # Another server may have done so meanwhile.
+            # Another server may have migrated it meanwhile.
             (version,) = connection.execute("PRAGMA user_version").fetchone()
+            # A damaged file is found here, before a migration fails on it.
+            check_structure(connection, self._describe_version(version))
             for statements in self._schema.migrations[version:]:
                 for statement in statements:
                     connection.execute(statement)
@@ -394,10 +405,10 @@ class Database:
                 connection.execute("ROLLBACK")
             raise
 
-    def _read_newer(self, work: Work[_Result]) -> _Result:
-        """Ask a file of a newer release, which is opened for reading alone and not kept open."""
+    def _read_newer(self, query: Query[_Result]) -> _Result:
+        """Run a query on a file of a newer release, which is opened read-only and then closed."""
         with closing(self._connect_to_file("ro")) as connection:
-            return work(connection)
+            return query(connection)
 
     def _warn_of_newer(self, error: NewerFile) -> None:
         if not self._has_warned_of_newer:
@@ -405,9 +416,9 @@ class Database:
             self._log.warning("%s: %s.", HISTORY.problem, error)
 
     def _quarantine(self, error: BaseException) -> None:
-        """Move a broken file out of the way, unless another server has done so already."""
+        """Rename the damaged file, unless another server has done so already."""
         self._close()
-        if self._last != self._file.read_identity():
+        if self._last_identity != self._file.read_identity():
             return
         self._log.warning(
             "The history of edits cannot be read (%s). A new one is begun; the old one is kept as "
@@ -422,16 +433,16 @@ class Database:
         self.presence.close()
 
     def _close(self) -> None:
-        if self._opened is None:
+        if self._connection is None:
             return
         if self._must_truncate:
             self._truncate()
-        opened, self._opened = self._opened, None
+        connection, self._connection = self._connection, None
         with suppress(sqlite3.Error):
-            opened.connection.close()
+            connection.sqlite.close()
 
 
 def _explain_damage(error: BaseException) -> str:
-    """Return what is wrong with a file, without the texts of it that SQLite repeats."""
-    why = str(error) if isinstance(error, UnknownDatabase) else "it is damaged"
-    return f"the database of jupyter_nbedit could not be read ({why})"
+    """Return what is wrong with the file, without contents of it that SQLite's texts may quote."""
+    problem = str(error) if isinstance(error, UnknownDatabase) else "it is damaged"
+    return f"the database of jupyter_nbedit could not be read ({problem})"

@@ -1,4 +1,4 @@
-"""What SQLite says when it fails, as a refusal."""
+"""Turn errors of SQLite into errors of this package, and tell damage from other failures."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from jupyter_nbedit.errors import LedgerError
+from jupyter_nbedit.errors import HistoryUnavailable
 
-# SQLite's words for a file that cannot be what was written.
+# Texts of SQLite for a file that is damaged.
 _BROKEN = ("malformed", "not a database", "unsupported file format", "Could not decode to UTF-8")
-# And for one whose tables are not those that it had when it was opened.
+# Texts of SQLite for a table that another release has changed since the file was opened.
 _LOST = ("no such table", "no such column", "no such index", "has no column")
 _ADVICE = "Try again later, or ask who runs this server to look at its log and its disk."
 
 
 @dataclass(frozen=True)
 class Purpose:
-    """What the database is used for, to say what has failed.
+    """What the database is used for: the words of the message if it fails.
 
     Parameters
     ----------
     problem
-        What cannot be done if it fails.
+        What cannot be done.
     consequence
-        What that means for whoever has asked.
+        What this means for the client.
     """
 
     problem: str
@@ -43,18 +43,18 @@ NEW_PROPOSAL = Purpose(
     "The proposal cannot be stored now", "Nothing was proposed, and nothing was written."
 )
 DECISION = Purpose("The decision on the proposal cannot be stored now", "Nothing was decided.")
-#: Of one that was carried out already.
+#: The decision is carried out already, and only its record could not be stored.
 ACCEPTANCE = Purpose(DECISION.problem, "It is stored as soon as that is possible.")
 MODES = Purpose("The modes of notebooks cannot be read now", "Until they can be, none is changed.")
 NEW_MODE = Purpose("The mode cannot be stored now", "It is as it was.")
 
 
 class UnknownDatabase(Exception):
-    """The file is a database of somebody else, or no longer what we wrote."""
+    """The file is a database of another program, or is damaged."""
 
 
 class NewerFile(Exception):
-    """A newer release has written the file; nothing but its table ``modes`` is read."""
+    """A newer release has written the file; only its table ``modes`` is read."""
 
     def __init__(self, version: int, known: int) -> None:
         super().__init__(
@@ -64,21 +64,21 @@ class NewerFile(Exception):
 
 
 def is_broken(error: BaseException) -> bool:
-    """Return whether the file is to blame."""
-    # Python 3.10 does not tell SQLite's codes, but its texts for them do not change.
-    why = get_error_text(error)
-    return isinstance(error, UnknownDatabase) or any(words in why for words in _BROKEN)
+    """Return whether an error means that the file is damaged."""
+    # Python 3.10 does not expose the error codes of SQLite; their texts do not change.
+    text = get_error_text(error)
+    return isinstance(error, UnknownDatabase) or any(words in text for words in _BROKEN)
 
 
 def is_table_lost(error: BaseException) -> bool:
-    """Return whether a table or a column is missing, which were there when the file was opened."""
+    """Return whether an error means that a table or a column has disappeared since the opening."""
     return isinstance(error, sqlite3.OperationalError) and any(
         words in str(error) for words in _LOST
     )
 
 
 def is_read_only(error: BaseException) -> bool:
-    """Return whether the file was opened for reading only, as SQLite does where it must."""
+    """Return whether an error means that SQLite could open the file for reading only."""
     return isinstance(error, sqlite3.OperationalError) and "readonly" in str(error)
 
 
@@ -90,13 +90,13 @@ def get_error_text(error: BaseException) -> str:
 
 
 def is_locked(error: BaseException) -> bool:
-    """Return whether another server has the file."""
+    """Return whether an error means that another server has locked the file."""
     return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
 
 
 @contextmanager
 def map_sqlite_errors(purpose: Purpose = HISTORY) -> Iterator[None]:
-    """Turn a failure of the database into a refusal; a mistake of ours stays one."""
+    """Raise `HistoryUnavailable` for a failure of the database, but not for faulty SQL."""
     try:
         yield
     except (
@@ -106,13 +106,13 @@ def map_sqlite_errors(purpose: Purpose = HISTORY) -> Iterator[None]:
         UnknownDatabase,
         NewerFile,
     ) as error:
-        # An OSError's own text names the file.
-        why = (error.strerror if isinstance(error, OSError) else str(error)) or "unknown error"
+        # str() of an OSError contains the path of the file.
+        text = (error.strerror if isinstance(error, OSError) else str(error)) or "unknown error"
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         if not is_broken(error):
             raise
-        why = "it is broken"
+        text = "it is broken"
     else:
         return
-    message = f"{purpose.problem}: {why}. {purpose.consequence} {_ADVICE}"
-    raise LedgerError(message)
+    message = f"{purpose.problem}: {text}. {purpose.consequence} {_ADVICE}"
+    raise HistoryUnavailable(message)

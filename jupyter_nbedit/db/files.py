@@ -1,4 +1,4 @@
-"""The files of the database: their owner's alone, and moved aside when they are broken."""
+"""The files of the database: their permissions, and the quarantine of damaged ones."""
 
 from __future__ import annotations
 
@@ -12,37 +12,38 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 _DAY_SECONDS = 86_400.0
-_ASIDE = ".corrupt-"
-_NEW = ".new-"
-_BESIDE = ("", "-wal", "-shm")
+_QUARANTINE_INFIX = ".corrupt-"
+_NEW_INFIX = ".new-"
+# The database and the files that SQLite makes next to it.
+_SUFFIXES = ("", "-wal", "-shm")
 
 
 @dataclass(frozen=True)
 class PrivateFile:
-    """A file of SQLite and those beside it, in a folder that nobody else uses.
+    """A database file and the files of SQLite next to it, in a folder of their own.
 
     Parameters
     ----------
     path
-        Of the file.
+        The path of the database file.
     keep_days
-        How long one that was moved aside is kept.
+        How many days a quarantined file is kept.
     """
 
     path: Path
     keep_days: float
 
     @property
-    def mark(self) -> Path:
-        """The file that says that a database was damaged and moved aside.
+    def mark_path(self) -> Path:
+        """The path of the quarantine mark, a file with the reason of the last quarantine.
 
-        It is written before the database is moved, and it is never removed: that a person has
-        decided since is stored in the new database, and lost with that one if it is damaged, too.
+        It is written before the database is moved, and it is never removed: the later decision of a
+        person is stored in the new database, and is lost with it if that is damaged, too.
         """
         return Path(f"{self.path}.quarantined")
 
     def read_identity(self) -> tuple[int, int] | None:
-        """Return which file there is."""
+        """Return the device and inode of the file; None if there is no file."""
         try:
             status = self.path.stat()
         except (FileNotFoundError, NotADirectoryError):
@@ -50,10 +51,11 @@ class PrivateFile:
         return status.st_dev, status.st_ino
 
     def read_size_and_time(self) -> tuple[int, int]:
-        """Return the size of the file and when it was written.
+        """Return the size of the file in bytes and its modification time in nanoseconds.
 
-        The file itself is never opened but by SQLite: to close it would take the locks away that
-        SQLite has on it in this process, and other servers would remove what it still needs.
+        Only SQLite may open the file: closing it would release the locks that SQLite has on it in
+        this process, and another server could remove the write-ahead log that is still in use
+        (https://www.sqlite.org/howtocorrupt.html, 2.2).
         """
         with suppress(FileNotFoundError, NotADirectoryError):
             status = self.path.stat()
@@ -61,73 +63,73 @@ class PrivateFile:
         return 0, 0
 
     def make_folder(self) -> None:
-        """Make the folder, and take from others what rights they have to what is in it."""
+        """Make the folder, and remove the permissions of other users on it and its files."""
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if sys.platform == "win32":
             return
         _restrict(self.path.parent, 0o700)
         for path in self.path.parent.glob(f"{self.path.name}*"):
             _restrict(path, 0o600)
-            if _ASIDE in path.name:
-                _sweep(path, self.keep_days)
-            elif _NEW in path.name:
-                # A server that was killed while it made one has left it.
-                _sweep(path, 1)
+            if _QUARANTINE_INFIX in path.name:
+                _delete_if_old(path, self.keep_days)
+            elif _NEW_INFIX in path.name:
+                # A server was killed while it made the file.
+                _delete_if_old(path, 1)
 
     def prepare_new(self) -> Path:
-        """Make an empty file under a name of its own, which is to become the database."""
-        path = Path(f"{self.path}{_NEW}{uuid.uuid4().hex}")
-        # SQLite gives the files beside it the rights of the database, whatever the umask is.
+        """Make an empty file with a unique name, which will become the database."""
+        path = Path(f"{self.path}{_NEW_INFIX}{uuid.uuid4().hex}")
+        # SQLite gives its other files the permissions of the database, whatever the umask is.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         return path
 
     def publish_new(self, path: Path) -> None:
-        """Move a complete file to the name of the database, unless another server was faster."""
+        """Give a complete file the name of the database, unless another server was faster."""
         try:
             os.link(path, self.path)
         except FileExistsError:
             pass
         except OSError:
-            # This file system has no hard links.
+            # The file system has no hard links.
             if self.read_identity() is None:
                 path.rename(self.path)
 
     @staticmethod
     def discard_new(path: Path) -> None:
-        """Remove the name that a file had while it was made, and what SQLite has put beside it."""
-        for beside in _BESIDE:
+        """Remove the unique name of a new file, and the files of SQLite next to it."""
+        for suffix in _SUFFIXES:
             with suppress(FileNotFoundError):
-                Path(f"{path}{beside}").unlink()
+                Path(f"{path}{suffix}").unlink()
 
-    def quarantine(self, why: str) -> Path:
-        """Move the file and those beside it out of the way, and tell where it is now."""
-        end = f"{_ASIDE}{datetime.now(tz=timezone.utc):%Y%m%dT%H%M%S%f}"
-        # First of all, so that no crash can come between: there is no new database without it.
-        self._write_mark(f"{why}; the file was moved aside as {self.path.name}{end}")
-        for path in [Path(f"{self.path}{beside}") for beside in _BESIDE]:
+    def quarantine(self, problem: str) -> Path:
+        """Rename the damaged files, and return the new path of the database file."""
+        infix = f"{_QUARANTINE_INFIX}{datetime.now(tz=timezone.utc):%Y%m%dT%H%M%S%f}"
+        # The mark comes first: after a crash there must be no new database without it.
+        self._write_mark(f"{problem}; the file was moved aside as {self.path.name}{infix}")
+        for path in [Path(f"{self.path}{suffix}") for suffix in _SUFFIXES]:
             with suppress(FileNotFoundError):
-                path.rename(f"{path}{end}")
-        return Path(f"{self.path}{end}")
+                path.rename(f"{path}{infix}")
+        return Path(f"{self.path}{infix}")
 
     def read_mark(self) -> str | None:
-        """Return why a database was moved aside; None if none ever was.
+        """Return the reason of the last quarantine; None if there was none.
 
         Raises
         ------
         OSError
-            If that cannot be told.
+            If the mark cannot be read.
         """
         try:
-            why = self.mark.read_text(errors="replace").strip()
+            problem = self.mark_path.read_text(errors="replace").strip()
         except (FileNotFoundError, NotADirectoryError):
             return None
-        # A crash may have left it empty, and it counts all the same.
-        return why or "it was damaged and moved aside"
+        # A crash may have left the mark empty; the quarantine took place nevertheless.
+        return problem or "it was damaged and moved aside"
 
-    def _write_mark(self, why: str) -> None:
-        descriptor = os.open(self.mark, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    def _write_mark(self, problem: str) -> None:
+        descriptor = os.open(self.mark_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
-            os.write(descriptor, f"{why}\n".encode(errors="replace"))
+            os.write(descriptor, f"{problem}\n".encode(errors="replace"))
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -140,7 +142,7 @@ class PrivateFile:
             os.close(folder)
 
 
-def _sweep(path: Path, days: float) -> None:
+def _delete_if_old(path: Path, days: float) -> None:
     with suppress(FileNotFoundError):
         if path.stat().st_ctime < time.time() - days * _DAY_SECONDS:
             path.unlink()

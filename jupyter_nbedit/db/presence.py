@@ -1,8 +1,7 @@
-"""Which servers of a user are alive, so that what a killed one has left behind is found out.
+"""Find out which servers of a user are running, so that the claims of a killed one are resolved.
 
-Each server that leaves something to be found holds the lock of a file of its own. The operating
-system gives the lock back when the process ends, in whatever way; numbers of processes, which are
-used again, play no part.
+Each server that makes a claim holds the lock of a file of its own. The operating system releases
+the lock when the process ends. Process ids are not used, because they are reused.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _PREFIX = "server-"
 
 
 class Presence:
-    """Shows that this server is alive, and finds out whether another one is.
+    """Announces that this server is running, and checks whether another one is.
 
     Parameters
     ----------
@@ -31,19 +30,19 @@ class Presence:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._descriptor: int | None = None
-        #: Names this run of this server.
+        #: The id of this run of this server.
         self.server = uuid.uuid4().hex
 
     def announce(self) -> None:
-        """Show from now on that this server is alive.
+        """Announce that this server is running.
 
         Raises
         ------
         OSError
-            If its file cannot be made or locked.
+            If the file cannot be made or locked.
         """
         if self._descriptor is not None or not self._folder.is_dir():
-            # Without a folder the database is in memory, and nobody else looks into that.
+            # Without a folder the database is in memory, where no other server reads it.
             return
         descriptor = os.open(
             self._build_path(self.server), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
@@ -57,18 +56,18 @@ class Presence:
         self._descriptor = descriptor
 
     def is_alive(self, server: str) -> bool:
-        """Return whether a server that has announced itself still runs.
+        """Return whether a server that has announced itself is still running.
 
         Raises
         ------
         OSError
-            If that cannot be told.
+            If the file of that server cannot be opened or locked.
         """
         if server == self.server:
             return True
         path = self._build_path(server)
         if sys.platform == "win32":
-            # The file of a process that runs cannot be removed.
+            # Windows does not remove the file of a running process.
             try:
                 path.unlink(missing_ok=True)
             except PermissionError:
@@ -90,7 +89,7 @@ class Presence:
             os.close(descriptor)
 
     def close(self) -> None:
-        """Show no longer that this server is alive."""
+        """Withdraw the announcement."""
         if self._descriptor is None:
             return
         os.close(self._descriptor)

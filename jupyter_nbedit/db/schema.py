@@ -1,11 +1,10 @@
 """The schema of the database: an ordered list of migrations.
 
-``PRAGMA user_version`` says how many of them a file has had. A migration that was part of a release
-is never changed; a change of the schema is a new one at the end. ``tests/releases`` keeps a file
-that the release before each of them has written.
+``PRAGMA user_version`` is the number of migrations that a file has had. A released migration never
+changes; a change of the schema is a new migration at the end. ``tests/releases`` has a file written
+by the release before each migration.
 
-The table ``modes`` never changes its form: releases that are older than a file read that table, and
-nothing else of it.
+The table ``modes`` never changes: an older release reads it, and only it, in a newer file.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-#: Statements that are executed in one transaction.
+#: SQL statements that are executed in one transaction.
 Migration = Sequence[str]
 
 _FIRST: Migration = (
     # The mode is 'edit', 'review' or 'plan'. It is 'server' if a person has decided, after the
-    # modes were lost, that the notebook has none of its own; with an empty name that holds for all
-    # notebooks of the root that have no row.
+    # modes were lost, that the notebook has no mode of its own; with an empty name this applies to
+    # all notebooks of the root without a row.
     """
     CREATE TABLE modes (
         root TEXT NOT NULL,
@@ -53,7 +52,7 @@ _FIRST: Migration = (
         UNIQUE (root, name)
     )
     """,
-    # AUTOINCREMENT, because the number of a deleted edit must never be given to another one.
+    # AUTOINCREMENT, because the number of a deleted edit must never be used again.
     """
     CREATE TABLE edits (
         edit INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -84,9 +83,9 @@ _FIRST: Migration = (
     """,
 )
 
-# A claim says which server is accepting which parts of a proposal. A server that is killed leaves
-# it behind, with the hashes of the notebook right before and after the write, and the number of the
-# edit once that is in the history.
+# A claim names the server that is accepting parts of a proposal. A server that is killed leaves its
+# claims behind, with the hashes of the notebook before and after the write, and the number of the
+# edit as soon as the edit is in the history.
 _CLAIMS: Migration = (
     """
     CREATE TABLE claims (
@@ -107,19 +106,34 @@ _CLAIMS: Migration = (
 
 @dataclass(frozen=True)
 class Schema:
-    """What is in a file.
+    """The tables of a file.
 
     Parameters
     ----------
     migrations
-        What makes the tables, in order.
+        The statements that make the tables, in order.
     checked_tables
-        The small tables that are read from end to end when the file is opened, with their indexes:
-        what they say cannot be found again if it is damaged.
+        The small tables that are checked completely, with their indexes, when the file is opened:
+        their contents cannot be restored from elsewhere.
     """
 
     migrations: Sequence[Migration]
     checked_tables: Sequence[str] = ()
 
 
-SCHEMA = Schema((_FIRST, _CLAIMS), ("modes", "places", "edits_size", "claims"))
+# The names of tables and columns are the words of the glossary.
+_GLOSSARY: Migration = (
+    "ALTER TABLE places RENAME TO notebooks",
+    "ALTER TABLE notebooks RENAME COLUMN place TO notebook_id",
+    "ALTER TABLE edits RENAME COLUMN edit TO edit_id",
+    "ALTER TABLE edits RENAME COLUMN place TO notebook_id",
+    "ALTER TABLE edits RENAME COLUMN said TO payload",
+    "ALTER TABLE edits_size RENAME COLUMN one TO id",
+    "ALTER TABLE proposals RENAME COLUMN proposed TO content",
+    "ALTER TABLE proposals RENAME COLUMN work TO payload",
+    "ALTER TABLE claims RENAME COLUMN claim TO claim_id",
+    "DROP INDEX edits_by_place",
+    "CREATE INDEX edits_by_notebook ON edits (notebook_id)",
+)
+
+SCHEMA = Schema((_FIRST, _CLAIMS, _GLOSSARY), ("modes", "notebooks", "edits_size", "claims"))

@@ -1,4 +1,4 @@
-"""Accept proposals: the edit that was proposed is made, on the notebook as it is now."""
+"""Accept proposals: apply the proposed change to the notebook as it is now."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from jupyter_nbedit.edits.plan import PlannedChange, plan_full_document
 from jupyter_nbedit.errors import (
     CellChanged,
+    HistoryUnavailable,
     InvalidRequest,
-    LedgerError,
     NbEditError,
     ProposalClosed,
     ProposalNotFound,
@@ -38,148 +38,145 @@ if TYPE_CHECKING:
     from jupyter_nbedit.proposals.service import ProposalService
     from jupyter_nbedit.reading.loading import LoadedNotebook
 
-# What accepting is called where operations are told.
+# The name of the operation in replies and events.
 _OP = "accept"
 
 
 @dataclass(frozen=True)
 class AcceptService:
-    """Makes the edits of proposals that a person accepts.
+    """Applies the proposals that a person accepts.
 
     Parameters
     ----------
     edits
-        Makes them.
+        Makes the edits.
     proposals
-        Keeps the proposals.
+        The proposals.
     """
 
     edits: EditService
     proposals: ProposalService
 
     async def accept(self, proposal_id: int, decision: Decision) -> EditReply:
-        """Make the edit that was proposed, or parts of it, on the notebook as it is now.
+        """Apply a proposal, or parts of it, to the notebook as it is now.
 
         Raises
         ------
         CellChanged
-            If somebody has changed a cell of it since it was proposed; nothing was written.
+            If a cell of the proposal was changed since it was proposed; nothing was written.
         NbEditError
-            As of any edit; nothing was written.
+            As for any edit; nothing was written.
         """
         async with self.proposals.lock_decision(proposal_id):
             proposal = await self.proposals.get(proposal_id)
             parts = choose_parts(proposal, decision.parts)
             if decision.dry_run:
-                return await self._make(proposal, parts, decision)
+                return await self._apply(proposal, parts, decision)
             claim = await self.proposals.store.claim(
                 proposal_id, parts, user=decision.user, client=decision.client
             )
             try:
-                return await self._make_claimed(proposal, claim, decision)
+                return await self._apply_claimed(proposal, claim, decision)
             finally:
-                # Whatever of it is still claimed by now is looked at by whoever asks next.
-                self.proposals.store.leave(claim)
+                # The next request for proposals resolves the claim if it still exists.
+                self.proposals.store.abandon(claim)
 
-    async def _make_claimed(
+    async def _apply_claimed(
         self, proposal: Proposal, claim: Claim, decision: Decision
     ) -> EditReply:
-        """Make the edit of what was claimed, and store that it was accepted."""
+        """Apply the claimed parts, and store that they are accepted."""
         try:
-            reply = await self._make(proposal, claim.parts, decision, claim)
+            reply = await self._apply(proposal, claim.parts, decision, claim)
         except NbEditError as error:
             if not error.details.get("applied"):
-                with suppress(LedgerError):
+                with suppress(HistoryUnavailable):
                     await self.proposals.release(claim)
             raise
-        ruling = DecisionRecord(
-            "accepted", claim.parts, decision.user, decision.client, reply.edit_id, claim.claim
+        record = DecisionRecord(
+            "accepted", claim.parts, decision.user, decision.client, reply.edit_id, claim.claim_id
         )
         try:
-            await self.proposals.decide(proposal.proposal_id, ruling)
-        except LedgerError as error:
-            self.proposals.look_soon()
+            await self.proposals.decide(proposal.proposal_id, record)
+        except HistoryUnavailable as error:
+            self.proposals.retry_soon()
             reply.warnings.append(
                 f"The edit is in, but it could not be stored yet that proposal "
                 f"{proposal.proposal_id} was accepted. {error.message}"
             )
         except (ProposalNotFound, ProposalClosed):
-            # It was forgotten with its notebook, or somebody has stored it already.
+            # The proposal was deleted with its notebook, or another server has stored the decision.
             pass
         return reply
 
-    async def _make(
+    async def _apply(
         self,
         proposal: Proposal,
         parts: Collection[int],
         decision: Decision,
         claim: Claim | None = None,
     ) -> EditReply:
-        work = await self.proposals.store.get_payload(proposal.proposal_id)
+        payload = await self.proposals.store.get_payload(proposal.proposal_id)
         acceptance = None
         if claim is not None:
-            acceptance = Acceptance(claim.claim, partial(self.proposals.store.record_write, claim))
-        make = self._edit if proposal.kind == "edit" else self._create
-        return await make(
-            proposal, parts, work, decision, _build_author(proposal, decision, acceptance)
-        )
+            acceptance = Acceptance(
+                claim.claim_id, partial(self.proposals.store.record_write, claim)
+            )
+        fields = _build_request_fields(proposal, decision, acceptance)
+        if proposal.kind == "create":
+            return await self._create(proposal, payload, decision, fields)
+        return await self._edit(proposal, parts, payload, decision, fields)
 
     async def _edit(
         self,
         proposal: Proposal,
         parts: Collection[int],
-        work: bytes,
+        payload: bytes,
         decision: Decision,
-        by: Mapping[str, Any],
+        fields: Mapping[str, Any],
     ) -> EditReply:
-        only = None if len(parts) == len(proposal.parts) else parts
-        offer = await asyncio.to_thread(UndoRecord.decode, work)
-        past = KnownHistory(
+        part_numbers = None if len(parts) == len(proposal.parts) else parts
+        record = await asyncio.to_thread(UndoRecord.decode, payload)
+        known_history = KnownHistory(
             reverted_parts={part.part for part in proposal.parts if part.status == "accepted"}
         )
 
-        async def prepare(read: LoadedNotebook) -> PlannedChange:
-            exact = await read.compute_hash() == proposal.hash_before
+        async def plan(notebook: LoadedNotebook) -> PlannedChange:
+            is_exact = await notebook.compute_hash() == proposal.hash_before
 
-            def run() -> EditPlan:
+            def build() -> EditPlan:
                 try:
                     return revert(
-                        read.document,
-                        offer,
+                        notebook.document,
+                        record,
                         op=_OP,
-                        is_exact=exact,
-                        part_numbers=only,
-                        history=past,
+                        is_exact=is_exact,
+                        part_numbers=part_numbers,
+                        history=known_history,
                     )
                 except UndoConflict as conflict:
                     raise _build_conflict_error(proposal, conflict) from None
 
-            return PlannedChange(run, len(read.content.data) + len(work))
+            return PlannedChange(build, len(notebook.content.data) + len(payload))
 
-        errand = GuardedRequest(proposal.path, hash=decision.hash, **by)
-        return await self.edits.run(errand, prepare)
+        request = GuardedRequest(proposal.path, hash=decision.hash, **fields)
+        return await self.edits.run(request, plan)
 
     async def _create(
-        self,
-        proposal: Proposal,
-        _: Collection[int],
-        work: bytes,
-        decision: Decision,
-        by: Mapping[str, Any],
+        self, proposal: Proposal, payload: bytes, decision: Decision, fields: Mapping[str, Any]
     ) -> EditReply:
         if decision.hash is not None:
             message = "The notebook is not there yet, so there is no version to match."
             raise InvalidRequest(message)
-        asked = WriteRequest(proposal.path, **by)
+        request = WriteRequest(proposal.path, **fields)
         return await self.edits.create_from_bytes(
-            asked, write_new_notebook(None, None), plan_full_document(work)
+            request, write_new_notebook(None, None), plan_full_document(payload)
         )
 
 
-def _build_author(
+def _build_request_fields(
     proposal: Proposal, decision: Decision, acceptance: Acceptance | None
 ) -> dict[str, Any]:
-    """Return whose edit it is, and who lets it be made."""
+    """Return the fields of the request: the proposer makes the edit, the other user accepts it."""
     return {
         "dry_run": decision.dry_run,
         "user": proposal.user,

@@ -10,7 +10,7 @@ from logging import Logger
 from typing import TYPE_CHECKING, Literal, cast
 
 from jupyter_nbedit.db.errors import MODES, NEW_MODE
-from jupyter_nbedit.errors import Forbidden, LedgerError, ModesUnreadable
+from jupyter_nbedit.errors import Forbidden, HistoryUnavailable, ModesUnreadable
 
 if TYPE_CHECKING:
     from jupyter_nbedit.db.database import Database
@@ -145,7 +145,7 @@ class ModeManager:
         ------
         Forbidden
             If modes are fixed.
-        LedgerError
+        HistoryUnavailable
             If it cannot be kept; then nothing has changed.
         """
         self._check_free()
@@ -166,7 +166,7 @@ class ModeManager:
 
         Raises
         ------
-        LedgerError
+        HistoryUnavailable
             If the new paths cannot be kept.
         """
         row = {"root": self.root(), "old": self.name(old), "new": self.name(new)}
@@ -177,7 +177,7 @@ class ModeManager:
 
         Raises
         ------
-        LedgerError
+        HistoryUnavailable
             If they cannot be.
         """
         await self._write(_FORGET, {"root": self.root(), "old": self.name(path)})
@@ -207,7 +207,7 @@ class ModeManager:
 
         try:
             await self.database.write(decide, purpose=NEW_MODE)
-        except LedgerError as error:
+        except HistoryUnavailable as error:
             # It holds for as long as the reason is the same, and this server runs.
             self._decided_for = why
             self.log.warning("%s", error.message)
@@ -238,7 +238,7 @@ class ModeManager:
                 lambda database: database.execute(statement, (root,)).fetchall(), purpose=MODES
             )
             own, why = _read(rows or [], mark)
-        except LedgerError as error:
+        except HistoryUnavailable as error:
             own, why = {}, error.message
         if why is None:
             self._decided_for = None

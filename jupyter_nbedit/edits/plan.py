@@ -1,4 +1,4 @@
-"""An edit worked out: what it does, and all that is said of it whether it is written or not."""
+"""Planned changes, and the edits that are computed from them before anything is written."""
 
 from __future__ import annotations
 
@@ -23,26 +23,27 @@ from jupyter_nbedit.notebook.undo.record import CellContent
 from jupyter_nbedit.reading.loading import LoadedNotebook
 from jupyter_nbedit.storage.base import Storage, WriteResult
 
-# What one operation costs to work out, in bytes of a notebook to read.
+# How long one operation takes, as the number of bytes of a notebook that take as long to parse.
 _OPERATION_WEIGHT = 2_000
 
 
 @dataclass(frozen=True)
 class PlannedChange:
-    """How a change of a notebook is worked out.
+    """A change of a notebook that is not computed yet.
 
     Parameters
     ----------
-    run
-        Works it out, which may take time; refuses it by raising an `NbEditError`.
+    build
+        Computes the change, which may take long; raises an `NbEditError` if it is not possible.
     weight
-        How much work that is, in bytes of a notebook that are as much.
+        How long that takes, as the number of bytes of a notebook that take as long to parse.
     kind
-        What the ledger calls it: ``edit``, ``create``, ``undo`` or ``redo``.
+        The kind of the edit in the history.
     undoes
-        The number of the edit that it takes back.
+        The number of the edit that the change undoes.
     may_sign
-        Whether nothing comes into the notebook that was not in a trusted one.
+        Whether the notebook stays trusted if it was: False if the change may bring back content
+        that was not trusted.
     """
 
     build: Callable[[], EditPlan]
@@ -52,39 +53,38 @@ class PlannedChange:
     may_sign: bool = True
 
 
-def plan_operations(read: LoadedNotebook, operations: Sequence[Operation]) -> PlannedChange:
-    """Prepare to apply a batch of operations."""
-    sources = sum(len(getattr(operation, "source", None) or "") for operation in operations)
+def plan_operations(notebook: LoadedNotebook, operations: Sequence[Operation]) -> PlannedChange:
+    """Return the planned change of a batch of operations."""
+    source_size = sum(len(getattr(operation, "source", None) or "") for operation in operations)
 
-    def run() -> EditPlan:
-        return apply_operations(read.document, operations, fresh_id=lambda: uuid.uuid4().hex[:8])
+    def build() -> EditPlan:
+        return apply_operations(
+            notebook.document, operations, fresh_id=lambda: uuid.uuid4().hex[:8]
+        )
 
     return PlannedChange(
-        run, len(read.content.data) + sources + len(operations) * _OPERATION_WEIGHT
+        build, len(notebook.content.data) + source_size + len(operations) * _OPERATION_WEIGHT
     )
 
 
-def plan_full_document(text: bytes) -> Callable[[LoadedNotebook], PlannedChange]:
-    """Prepare to create a notebook that is given as a whole.
+def plan_full_document(data: bytes) -> Callable[[LoadedNotebook], PlannedChange]:
+    """Return a function that plans to replace a notebook without cells by other bytes.
 
-    Raises
-    ------
-    InvalidNotebook
-        If it is none.
+    The computation raises `InvalidNotebook` if the bytes are not a notebook.
     """
 
-    def prepare(base: LoadedNotebook) -> PlannedChange:
+    def plan(base: LoadedNotebook) -> PlannedChange:
         return PlannedChange(
-            lambda: _replace_document(base.document, Document.parse(text)), len(text)
+            lambda: _replace_document(base.document, Document.parse(data)), len(data)
         )
 
-    return prepare
+    return plan
 
 
-def _replace_document(base: Document, given: Document) -> EditPlan:
-    """Put a notebook in the place of one without cells."""
-    cells = [given.get_cell(index) for index in range(len(given))]
-    inserted = [
+def _replace_document(base: Document, document: Document) -> EditPlan:
+    """Return the plan to replace a notebook without cells by another one."""
+    cells = [document.get_cell(index) for index in range(len(document))]
+    inserted_cells = [
         CellChange(
             cell_id=cell.id,
             index_before=None,
@@ -98,11 +98,11 @@ def _replace_document(base: Document, given: Document) -> EditPlan:
         )
         for cell in cells
     ]
-    splices = [Splice(0, len(base.text), given.text[:])]
+    splices = [Splice(0, len(base.text), document.text[:])]
 
-    def edit() -> EditSummary:
+    def summarize() -> EditSummary:
         steps = [CellStep(cell.id, None, CellContent.from_cell(cell), cell.index) for cell in cells]
-        return EditSummary(base, splices, steps, given.written_metadata, len(given))
+        return EditSummary(base, splices, steps, document.written_metadata, len(document))
 
     return EditPlan(
         splices=splices,
@@ -116,97 +116,107 @@ def _replace_document(base: Document, given: Document) -> EditPlan:
             )
             for cell in cells
         ],
-        changes=[MetadataChange(base.metadata, given.metadata), *inserted],
-        total_cells=len(given),
-        summarize=edit,
+        changes=[MetadataChange(base.metadata, document.metadata), *inserted_cells],
+        total_cells=len(document),
+        summarize=summarize,
     )
 
 
-def compute_spliced_sha256(text: Buffer, splices: Sequence[Splice]) -> str:
-    """Return the sha256 of a spliced text."""
+def compute_spliced_sha256(data: Buffer, splices: Sequence[Splice]) -> str:
+    """Return the sha256 of bytes after splices, as hexadecimal digits."""
     digest = hashlib.sha256()
-    for piece in iterate_spliced_chunks(text, splices):
-        digest.update(piece)
+    for chunk in iterate_spliced_chunks(data, splices):
+        digest.update(chunk)
     return digest.hexdigest()
 
 
 @dataclass(frozen=True)
 class ComputedEdit:
-    """A change worked out.
+    """An edit that is computed and not written yet.
 
     Parameters
     ----------
-    asked
-        What was asked.
-    read
-        The notebook it was worked out for.
-    job
-        How it was worked out.
-    applied
-        What it does.
+    request
+        The request.
+    notebook
+        The notebook before the edit.
+    change
+        The planned change that the edit was computed from.
+    plan
+        The splices, and what they do to the cells.
     diff
-        The same, for people.
+        The same as a unified diff by cell.
     language
-        The language of the code cells after it.
+        The language of the code cells after the edit; None if the notebook does not name it.
     """
 
-    asked: WriteRequest
-    read: LoadedNotebook
-    job: PlannedChange
-    applied: EditPlan
+    request: WriteRequest
+    notebook: LoadedNotebook
+    change: PlannedChange
+    plan: EditPlan
     diff: str
     language: str | None
 
     @classmethod
-    def compute(cls, asked: WriteRequest, read: LoadedNotebook, job: PlannedChange) -> ComputedEdit:
-        """Work a change out.
+    def compute(
+        cls, request: WriteRequest, notebook: LoadedNotebook, change: PlannedChange
+    ) -> ComputedEdit:
+        """Compute an edit.
 
         Raises
         ------
         NbEditError
-            If it is refused.
+            If the change is not possible.
         """
-        applied = job.build()
-        after = read.document
-        if any(isinstance(change, MetadataChange) for change in applied.changes):
-            after = after.apply_splices(applied.splices)
+        plan = change.build()
+        after = notebook.document
+        if any(isinstance(item, MetadataChange) for item in plan.changes):
+            after = after.apply_splices(plan.splices)
         return cls(
-            asked,
-            read,
-            job,
-            applied,
-            render_unified_diff(asked.path, applied.changes),
+            request,
+            notebook,
+            change,
+            plan,
+            render_unified_diff(request.path, plan.changes),
             after.language,
         )
 
     @cached_property
     def after(self) -> Document:
-        """The notebook after it."""
-        return self.read.document.apply_splices(self.applied.splices)
+        """The notebook after the edit."""
+        return self.notebook.document.apply_splices(self.plan.splices)
 
     def iterate_entries(self) -> Iterator[dict[str, Any]]:
-        """Yield what an event tells of the operations: one entry for each cell."""
-        for result in self.applied.results:
+        """Yield the operations as events list them: one entry for each affected cell."""
+        for result in self.plan.results:
             yield from result.iterate_entries()
 
-    def build_reply(self, storage: Storage, written: WriteResult) -> EditReply:
-        """Return what was done, or what would be; nobody has given it a number yet."""
-        total = self.applied.total_cells
+    def build_reply(self, storage: Storage, result: WriteResult) -> EditReply:
+        """Return the reply, still without the number of the edit.
+
+        Parameters
+        ----------
+        storage
+            The storage of the notebook.
+        result
+            The result of the write, or of the write as it would be.
+        """
+        total = self.plan.total_cells
         return EditReply(
-            path=self.asked.path,
+            path=self.request.path,
             edit_id=None,
-            hash_before=self.read.hash or None,
-            hash=written.hash,
-            last_modified=written.last_modified,
+            hash_before=self.notebook.hash or None,
+            hash=result.hash,
+            last_modified=result.last_modified,
             applied_via=storage.kind,
             bytes_preserved=storage.preserves_bytes,
-            persisted=written.is_persisted and not self.asked.dry_run,
-            dry_run=self.asked.dry_run,
+            persisted=result.is_persisted and not self.request.dry_run,
+            dry_run=self.request.dry_run,
             total_cells=total,
-            cells_delta=total - len(self.read.document),
+            cells_delta=total - len(self.notebook.document),
             language=self.language,
-            operations=self.applied.results,
+            operations=self.plan.results,
             diff=self.diff,
-            warnings=written.warnings,
-            guard=UNSET if written.guard is None else written.guard,
+            warnings=result.warnings,
+            guard=UNSET if result.guard is None else result.guard,
         )

@@ -1,4 +1,4 @@
-"""What follows when a notebook was written: remember, sign, record, tell. None of it undoes it."""
+"""What follows a write: read tracker, trust, history, events. Its failures become warnings."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from logging import Logger
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from jupyter_nbedit.concurrency import BackgroundTask, run_in_thread_if_large
 from jupyter_nbedit.edits.plan import ComputedEdit
 from jupyter_nbedit.history.models import NewEntry
+from jupyter_nbedit.history.store import EditHistory
 from jupyter_nbedit.models import EditReply
 from jupyter_nbedit.notebook.diff import CellChange
 from jupyter_nbedit.notebook.document import Document
@@ -26,166 +27,160 @@ if TYPE_CHECKING:
     from jupyter_nbedit.events.emitters import EditEventEmitter
 
 
-class HistoryWriter(Protocol):
-    """Keeps edits; the ledger does."""
-
-    async def add(self, entry: NewEntry, record: bytes | None) -> int:
-        """Keep an edit and what it takes to take it back, and give its number."""
-
-
 @dataclass(frozen=True)
 class Publisher:
-    """Does what follows.
+    """Does everything that follows a write.
 
     Parameters
     ----------
-    ledger
-        Keeps what was done, and what it takes to take it back.
-    readings
-        Knows who has read what.
+    history
+        Stores the edits.
+    read_tracker
+        Remembers which session has read which version.
     versions
-        Knows what versions looked like that somebody has read.
+        The fingerprints of versions that were read.
     events
-        Tells of edits.
+        Emits an event for each edit.
     log
-        The server's; each edit leaves a line there.
+        The log of the server; it gets a line for each edit.
     """
 
-    ledger: HistoryWriter
-    readings: ReadTracker
+    history: EditHistory
+    read_tracker: ReadTracker
     versions: VersionCache
     events: EditEventEmitter
     log: Logger
 
     @staticmethod
-    def record(done: ComputedEdit) -> BackgroundTask[bytes]:
-        """Return what makes the record of a change, beside the write; see `of`."""
-        size = len(done.read.content.data)
+    def build_record(edit: ComputedEdit) -> BackgroundTask[bytes]:
+        """Return the task that builds and encodes the undo record during the write."""
+        size = len(edit.notebook.content.data)
 
-        async def make() -> bytes:
-            return await run_in_thread_if_large(size, lambda: done.applied.build_record().encode())
+        async def build() -> bytes:
+            return await run_in_thread_if_large(size, lambda: edit.plan.build_record().encode())
 
-        return BackgroundTask(make, size)
+        return BackgroundTask(build, size)
 
     async def publish(
         self,
         storage: Storage,
-        done: ComputedEdit,
-        written: WriteResult,
+        edit: ComputedEdit,
+        result: WriteResult,
         record: BackgroundTask[bytes],
-        signing: PendingSignature | None = None,
+        signature: PendingSignature | None = None,
     ) -> EditReply:
-        """Do what follows a write, and say what was done.
+        """Publish an edit.
 
         Parameters
         ----------
         storage
-            What has written it.
-        done
-            The change.
-        written
-            What the storage says of it.
+            The storage that has written the notebook.
+        edit
+            The edit.
+        result
+            The result of the write.
         record
-            As `record` gave it.
-        signing
+            The task of `build_record`.
+        signature
             Signs the notebook, which was trusted before; None if it was not.
 
         Returns
         -------
-        The reply; what could not be done is among its warnings.
+        The reply; its warnings name what failed.
         """
-        asked, read = done.asked, done.read
-        reply = done.build_reply(storage, written)
-        entry = _build_entry(done, reply, trusted=signing is not None)
-        recording = BackgroundTask(lambda: self._record(entry, done, written, record))
-        with recording:
-            # Nothing of what comes first needs the edit's number, for which there is a thread.
+        request, notebook = edit.request, edit.notebook
+        reply = edit.build_reply(storage, result)
+        entry = _build_entry(edit, reply, trusted=signature is not None)
+        history_task = BackgroundTask(lambda: self._add_to_history(entry, edit, result, record))
+        with history_task:
+            # Start the task now: it runs in a thread, and nothing before its result needs it.
             await asyncio.sleep(0)
-            self.readings.record(asked.session, asked.path, written.hash)
-            if self.versions.is_known(read.hash):
-                # Who has read what was there may ask what has changed since.
+            self.read_tracker.record(request.session, request.path, result.hash)
+            if self.versions.is_known(notebook.hash):
+                # A reader of the old version may ask for the changes since.
                 with self._report_as_warning(reply, "what has changed could not be noted"):
-                    await run_in_thread_if_large(len(read.content.data), self._note, done, written)
-            if signing is not None and done.job.may_sign and not written.is_signed:
+                    size = len(notebook.content.data)
+                    await run_in_thread_if_large(size, self._remember_version, edit, result)
+            if signature is not None and edit.change.may_sign and not result.is_signed:
                 with self._report_as_warning(reply, "its trust could not be kept"):
-                    await signing.finish(written.hash)
+                    await signature.finish(result.hash)
             with self._report_as_warning(reply, "the contents manager could not be told"):
-                reply.warnings.extend(await storage.notify_saved(asked.path, written))
+                reply.warnings.extend(await storage.notify_saved(request.path, result))
             with self._report_as_warning(
                 reply, "it could not be recorded, so that it cannot be taken back"
             ):
-                reply = msgspec.structs.replace(reply, edit_id=await recording.get_result())
+                reply = msgspec.structs.replace(reply, edit_id=await history_task.get_result())
         with self._report_as_warning(reply, "open tabs could not be told"):
-            self._emit_events(done, reply)
+            self._emit_event(edit, reply)
         self.log.info(
             "Edit %s of %r by %r, client %r: %r",
             reply.edit_id,
-            asked.path,
-            asked.user,
-            asked.client,
-            asked.message,
+            request.path,
+            request.user,
+            request.client,
+            request.message,
         )
         return reply
 
     @contextmanager
-    def _report_as_warning(self, reply: EditReply, what: str) -> Iterator[None]:
-        """Turn any failure into a warning: the edit is in, and an error would say it is not."""
+    def _report_as_warning(self, reply: EditReply, problem: str) -> Iterator[None]:
+        """Turn every exception into a warning: the edit is written, and an error would deny it."""
         try:
             yield
         except Exception:
-            self.log.exception("After edit %s of %r, %s", reply.edit_id, reply.path, what)
+            self.log.exception("After edit %s of %r, %s", reply.edit_id, reply.path, problem)
             reply.warnings.append(
-                f"The edit is in the file, but {what}; the server's log says why."
+                f"The edit is in the file, but {problem}; the server's log says why."
             )
 
-    def _note(self, done: ComputedEdit, written: WriteResult) -> None:
-        after = done.after if written.text is None else Document.parse(written.text)
-        self.versions.remember(written.hash, after)
+    def _remember_version(self, edit: ComputedEdit, result: WriteResult) -> None:
+        after = edit.after if result.text is None else Document.parse(result.text)
+        self.versions.remember(result.hash, after)
 
-    async def _record(
+    async def _add_to_history(
         self,
         entry: NewEntry,
-        done: ComputedEdit,
-        written: WriteResult,
+        edit: ComputedEdit,
+        result: WriteResult,
         record: BackgroundTask[bytes],
     ) -> int:
-        if written.text is None:
-            return await self.ledger.add(entry, await record.get_result())
-        # The splices backwards would be for bytes that were never kept.
-        kept = msgspec.structs.replace(done.applied.build_record(), reverse_splices=None)
-        return await self.ledger.add(entry, kept.encode())
+        if result.text is None:
+            return await self.history.add(entry, await record.get_result())
+        # The storage has written other bytes, so the reverse splices of the edit do not apply.
+        without_splices = msgspec.structs.replace(edit.plan.build_record(), reverse_splices=None)
+        return await self.history.add(entry, without_splices.encode())
 
-    def _emit_events(self, done: ComputedEdit, reply: EditReply) -> None:
+    def _emit_event(self, edit: ComputedEdit, reply: EditReply) -> None:
         self.events.emit(
-            list(done.iterate_entries()),
+            list(edit.iterate_entries()),
             edit_id=reply.edit_id,
             path=reply.path,
             hash_before=reply.hash_before,
             hash=reply.hash,
             last_modified=msgspec.to_builtins(reply.last_modified),
-            user=done.asked.user,
-            client=done.asked.client,
+            user=edit.request.user,
+            client=edit.request.client,
             total_cells=reply.total_cells,
         )
 
 
-def _build_entry(done: ComputedEdit, reply: EditReply, *, trusted: bool) -> NewEntry:
-    asked, applied = done.asked, done.applied
+def _build_entry(edit: ComputedEdit, reply: EditReply, *, trusted: bool) -> NewEntry:
+    request = edit.request
     return NewEntry(
-        path=asked.path,
-        kind=done.job.kind,
-        user=asked.user,
-        client=asked.client,
-        message=asked.message,
-        accepted_by=asked.accepted_by,
-        claim=None if asked.acceptance is None else asked.acceptance.claim,
-        operations=list(done.iterate_entries()),
-        cells_changed=sum(1 for change in applied.changes if isinstance(change, CellChange)),
+        path=request.path,
+        kind=edit.change.kind,
+        user=request.user,
+        client=request.client,
+        message=request.message,
+        accepted_by=request.accepted_by,
+        claim_id=None if request.acceptance is None else request.acceptance.claim_id,
+        operations=list(edit.iterate_entries()),
+        cells_changed=sum(1 for change in edit.plan.changes if isinstance(change, CellChange)),
         hash_before=reply.hash_before,
         hash=reply.hash,
         applied_via=reply.applied_via,
         total_cells=reply.total_cells,
         cells_delta=reply.cells_delta,
-        undoes=done.job.undoes,
+        undoes=edit.change.undoes,
         trusted=trusted,
     )

@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from typing import Protocol
 
 import msgspec
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
+from jupyter_nbedit.edits.modes import ModeManager
 from jupyter_nbedit.edits.plan import (
     ComputedEdit,
     PlannedChange,
@@ -45,68 +45,39 @@ from jupyter_nbedit.reading.loading import (
 from jupyter_nbedit.storage.base import Content, StaleContent, Storage, Storages, WriteResult
 from jupyter_nbedit.trust.manager import PendingSignature, TrustManager
 
-# How often a change is worked out anew because somebody else wrote meanwhile.
+# How often a change is computed again because the notebook was changed meanwhile.
 _ATTEMPTS = 8
 
-#: Prepares a change in view of the notebook as it is when it is changed. Called again if somebody
-#: else writes meanwhile; what it refuses is the answer.
-ChangeBuilder = Callable[[LoadedNotebook], Awaitable[PlannedChange]]
-
-
-class Modes(Protocol):
-    """What requests may do."""
-
-    @property
-    def server(self) -> str:
-        """The server's mode: ``edit``, ``review`` or ``plan``."""
-
-    async def get_effective(self, path: str) -> str:
-        """Return the mode that holds for a notebook: its own, or else the server's.
-
-        Raises
-        ------
-        ModesUnreadable
-            If nobody knows whether it has one of its own.
-        """
-
-
-@dataclass(frozen=True)
-class FixedMode:
-    """One mode for all notebooks."""
-
-    server: str = "edit"
-
-    async def get_effective(self, path: str) -> str:  # noqa: ARG002 -- it is the same for all
-        """Return the mode."""
-        return self.server
+#: Plans a change of the notebook as it is now. It is called again if the notebook changes before
+#: the write; the errors that it raises reach the client.
+ChangePlanner = Callable[[LoadedNotebook], Awaitable[PlannedChange]]
 
 
 @dataclass
 class EditService:
-    """Edits notebooks.
+    """The one pipeline that carries out every change of a notebook.
 
     Parameters
     ----------
     storages
-        The ways in which notebooks are kept.
+        Find and lock the storage of a path.
     publisher
         Does what follows a write.
     trust
-        Knows which notebooks are trusted.
-    modes
-        What requests may do: ``edit`` notebooks; have their edits kept as proposals in ``review``;
-        nothing but dry runs in ``plan``.
+        Finds out whether a notebook is trusted.
     proposals
-        Keeps changes until a person has decided.
+        Stores changes that wait for a decision.
+    modes
+        The modes of the server and of single notebooks.
     documents
-        Those that need not be parsed again.
+        Parsed notebooks.
     """
 
     storages: Storages
     publisher: Publisher
     trust: TrustManager
     proposals: ProposalService
-    modes: Modes = field(default_factory=FixedMode)
+    modes: ModeManager
     documents: DocumentCache = field(default_factory=DocumentCache)
 
     async def edit(self, request: EditRequest) -> EditReply:
@@ -118,29 +89,29 @@ class EditService:
             Nothing was written.
         """
 
-        async def prepare(read: LoadedNotebook) -> PlannedChange:
+        async def plan(notebook: LoadedNotebook) -> PlannedChange:
             operations = request.operations
             return plan_operations(
-                read, operations(read.document) if callable(operations) else operations
+                notebook, operations(notebook.document) if callable(operations) else operations
             )
 
-        return await self.run(request, prepare)
+        return await self.run(request, plan)
 
-    async def run(self, errand: GuardedRequest, prepare: ChangeBuilder) -> EditReply:
-        """Change a notebook in a way that is worked out when it is locked and read.
+    async def run(self, request: GuardedRequest, plan: ChangePlanner) -> EditReply:
+        """Change a notebook; the change is planned when the notebook is locked and loaded.
 
         Raises
         ------
         NbEditError
             Nothing was written.
         """
-        await self.enforce_mode(errand)
+        await self.enforce_mode(request)
         for _ in range(_ATTEMPTS):
-            # What has changed may be the way, too: rooms open and close.
-            async with self.storages.lock(errand.path) as storage:
-                # Once it is written, nothing is read that others can write.
+            # The storage is resolved each time, because rooms open and close.
+            async with self.storages.lock(request.path) as storage:
+                # It is not raised after the write, which loads nothing that others can change.
                 with suppress(ChangedDuringRead):
-                    reply = await self._try_change(storage, errand, prepare)
+                    reply = await self._try_change(storage, request, plan)
                     if reply is not None:
                         return reply
         message = (
@@ -150,61 +121,71 @@ class EditService:
         raise Busy(message)
 
     async def create(self, request: CreateRequest) -> EditReply:
-        """Create a notebook; never in the place of anything, and never in a folder that is not.
+        """Create a notebook; never replace a file, and never create a folder.
 
         Raises
         ------
         NbEditError
             Nothing was written.
         """
-        text = write_new_notebook(request.language, request.kernelspec)
+        data = write_new_notebook(request.language, request.kernelspec)
         return await self.create_from_bytes(
-            request, text, lambda base: plan_operations(base, request.cells)
+            request, data, lambda base: plan_operations(base, request.cells)
         )
 
     async def create_from_bytes(
-        self, asked: WriteRequest, text: bytes, prepare: Callable[[LoadedNotebook], PlannedChange]
+        self, request: WriteRequest, data: bytes, plan: Callable[[LoadedNotebook], PlannedChange]
     ) -> EditReply:
-        """Create a notebook in a way that begins with one without cells; see `create`.
+        """Create a notebook by a planned change of a notebook without cells; see `create`.
+
+        Parameters
+        ----------
+        request
+            The request.
+        data
+            The bytes of the notebook without cells.
+        plan
+            Plans the change.
 
         Raises
         ------
         NbEditError
             Nothing was written.
         """
-        await self.enforce_mode(asked)
-        # There was nothing, which has no hash.
-        content = Content(text, datetime.now(tz=timezone.utc), hash="")
-        base = LoadedNotebook(content, Document.parse(text))
-        job = replace(prepare(base), kind="create")
-        done = await run_in_thread_if_large(job.weight, ComputedEdit.compute, asked, base, job)
-        text = apply_splices(text, done.applied.splices)
-        async with self.storages.lock(asked.path) as storage:
-            would_be = WriteResult(compute_sha256(text), base.content.last_modified)
-            if asked.dry_run or await self._is_reviewed(asked):
-                await storage.ensure_absent(asked.path)
-                if asked.dry_run:
-                    return done.build_reply(storage, would_be)
-                return await self._propose(asked, done, done.build_reply(storage, would_be), text)
-            if asked.acceptance is not None:
-                await asked.acceptance.announce(None, would_be.hash)
-            written = await storage.create(asked.path, text)
-            record = self.publisher.record(done)
-            return await self.publisher.publish(storage, done, written, record)
+        await self.enforce_mode(request)
+        # The empty hash means that there was no notebook.
+        content = Content(data, datetime.now(tz=timezone.utc), hash="")
+        base = LoadedNotebook(content, Document.parse(data))
+        change = replace(plan(base), kind="create")
+        edit = await run_in_thread_if_large(
+            change.weight, ComputedEdit.compute, request, base, change
+        )
+        data = apply_splices(data, edit.plan.splices)
+        async with self.storages.lock(request.path) as storage:
+            expected_result = WriteResult(compute_sha256(data), base.content.last_modified)
+            if request.dry_run or await self._is_reviewed(request):
+                await storage.ensure_absent(request.path)
+                reply = edit.build_reply(storage, expected_result)
+                return reply if request.dry_run else await self._propose(edit, reply, data)
+            if request.acceptance is not None:
+                await request.acceptance.announce(None, expected_result.hash)
+            result = await storage.create(request.path, data)
+            record = self.publisher.build_record(edit)
+            return await self.publisher.publish(storage, edit, result, record)
 
-    async def enforce_mode(self, asked: WriteRequest) -> str:
-        """Refuse a change that the mode does not allow, and give the mode; ``edit`` for a dry run.
+    async def enforce_mode(self, request: WriteRequest) -> str:
+        """Return the effective mode if it allows a change; always ``edit`` for a dry run.
 
-        A notebook's own plan mode is how a person pauses agents there: it does not stop what
-        people do then, which is to take back and to accept.
+        A person pauses agents in a notebook by giving it the mode ``plan``. This does not stop the
+        undo and accept requests of people.
 
         Raises
         ------
         PlanMode, ModesUnreadable
         """
-        if asked.dry_run:
+        if request.dry_run:
             return "edit"
-        mode = await self.modes.get_effective(asked.path)
+        mode = await self.modes.get_effective(request.path)
         if mode != "plan":
             return mode
         if self.modes.server == "plan":
@@ -213,7 +194,7 @@ class EditService:
                 "to see what the edit would do."
             )
             raise PlanMode(message)
-        if not asked.bypasses_review:
+        if not request.bypasses_review:
             message = (
                 "Edits of this notebook are paused by a person who works on it. Ask them, or send "
                 "`dry_run: true` to see what the edit would do."
@@ -221,86 +202,84 @@ class EditService:
             raise PlanMode(message)
         return mode
 
-    async def _is_reviewed(self, asked: WriteRequest) -> bool:
-        """Return whether a person decides first, who may have paused edits while this one waited.
-
-        Raises
-        ------
-        PlanMode, ModesUnreadable
-        """
-        return await self.enforce_mode(asked) == "review" and not asked.bypasses_review
+    async def _is_reviewed(self, request: WriteRequest) -> bool:
+        """Return whether the change becomes a proposal; the mode may have changed meanwhile."""
+        return await self.enforce_mode(request) == "review" and not request.bypasses_review
 
     async def _propose(
-        self, asked: WriteRequest, done: ComputedEdit, reply: EditReply, text: bytes | None = None
+        self, edit: ComputedEdit, reply: EditReply, data: bytes | None = None
     ) -> EditReply:
-        number = await self.proposals.propose(asked, done.applied, reply, text)
-        return msgspec.structs.replace(reply, proposal_id=number, persisted=False)
+        proposal_id = await self.proposals.propose(edit.request, edit.plan, reply, data)
+        return msgspec.structs.replace(reply, proposal_id=proposal_id, persisted=False)
 
     async def _try_change(
-        self, storage: Storage, errand: GuardedRequest, prepare: ChangeBuilder
+        self, storage: Storage, request: GuardedRequest, plan: ChangePlanner
     ) -> EditReply | None:
-        """Change what is there now; None if somebody else wrote meanwhile."""
-        read = await load_notebook(storage, errand.path, self.documents)
-        if errand.hash is not None and errand.hash != await read.compute_hash():
-            message = (
-                "The notebook is not the version the request was made for. Read it again, and "
-                "send the edit anew with the hash you then get."
-            )
-            raise HashMismatch(message, expected=errand.hash, hash=read.hash)
-        if errand.must_have_read and not errand.dry_run:
-            self.publisher.readings.require(errand.session, errand.path, await read.compute_hash())
-        job = await prepare(read)
-        done = await run_in_thread_if_large(job.weight, ComputedEdit.compute, errand, read, job)
-        splices = done.applied.splices
-        stays = not splices or errand.dry_run or await self._is_reviewed(errand)
-        current = WriteResult(
-            await read.compute_hash() if stays else "", read.content.last_modified
+        """Change the notebook as it is now; return None if it was changed before the write."""
+        notebook = await load_notebook(storage, request.path, self.documents)
+        await self._check_preconditions(request, notebook)
+        change = await plan(notebook)
+        edit = await run_in_thread_if_large(
+            change.weight, ComputedEdit.compute, request, notebook, change
         )
-        if not splices:
-            return done.build_reply(storage, current)
-        if errand.dry_run:
-            digest = await run_in_thread_if_large(
-                len(read.content.data), compute_spliced_sha256, read.content.data, splices
+        data, last_modified = notebook.content.data, notebook.content.last_modified
+        splices = edit.plan.splices
+        is_reviewed = bool(splices) and not request.dry_run and await self._is_reviewed(request)
+        if not splices or is_reviewed:
+            reply = edit.build_reply(
+                storage, WriteResult(await notebook.compute_hash(), last_modified)
             )
-            return done.build_reply(storage, WriteResult(digest, read.content.last_modified))
-        if stays:
-            return await self._propose(errand, done, done.build_reply(storage, current))
-        if errand.acceptance is not None:
-            digest = await run_in_thread_if_large(
-                len(read.content.data), compute_spliced_sha256, read.content.data, splices
-            )
-            await errand.acceptance.announce(await read.compute_hash(), digest)
-        signing = await self._start_signature(read, done)
-        record = self.publisher.record(done)
-        with record, signing or nullcontext():
+            return await self._propose(edit, reply) if is_reviewed else reply
+        if request.dry_run:
+            await notebook.compute_hash()
+            digest = await run_in_thread_if_large(len(data), compute_spliced_sha256, data, splices)
+            return edit.build_reply(storage, WriteResult(digest, last_modified))
+        if request.acceptance is not None:
+            digest = await run_in_thread_if_large(len(data), compute_spliced_sha256, data, splices)
+            await request.acceptance.announce(await notebook.compute_hash(), digest)
+        signature = await self._start_signature(edit)
+        record = self.publisher.build_record(edit)
+        with record, signature or nullcontext():
             try:
-                written = await storage.write(errand.path, read.content, splices)
+                result = await storage.write(request.path, notebook.content, splices)
             except StaleContent:
                 return None
             try:
-                await read.compute_hash()
-                if written.text is None:
-                    after = await run_in_thread_if_large(len(read.content.data), lambda: done.after)
-                    self.documents.put(written.hash, after)
+                await notebook.compute_hash()
+                if result.text is None:
+                    after = await run_in_thread_if_large(len(data), lambda: edit.after)
+                    self.documents.put(result.hash, after)
             except NbEditError as error:
                 message = (
                     "The edit is in the file, but what was there before could not be read to the "
                     "end any more, so that the edit is not in the history. Read the notebook "
                     "before you go on."
                 )
-                raise StorageFailure(message, applied=True, hash=written.hash) from error
-            return await self.publisher.publish(storage, done, written, record, signing)
+                raise StorageFailure(message, applied=True, hash=result.hash) from error
+            return await self.publisher.publish(storage, edit, result, record, signature)
 
-    async def _start_signature(
-        self, read: LoadedNotebook, done: ComputedEdit
-    ) -> PendingSignature | None:
-        """Return what will sign the notebook; None if it is not trusted."""
-        trusted, before = read.content.is_trusted, None
+    async def _check_preconditions(self, request: GuardedRequest, notebook: LoadedNotebook) -> None:
+        """Check the hash of the request, and that the session has read the notebook."""
+        if request.hash is not None and request.hash != await notebook.compute_hash():
+            message = (
+                "The notebook is not the version the request was made for. Read it again, and "
+                "send the edit anew with the hash you then get."
+            )
+            raise HashMismatch(message, expected=request.hash, hash=notebook.hash)
+        if request.must_have_read and not request.dry_run:
+            self.publisher.read_tracker.require(
+                request.session, request.path, await notebook.compute_hash()
+            )
+
+    async def _start_signature(self, edit: ComputedEdit) -> PendingSignature | None:
+        """Return the signature of the notebook after the edit; None if it is not trusted now."""
+        document, content = edit.notebook.document, edit.notebook.content
+        trusted, digest = content.is_trusted, None
         if trusted is None:
-            before = await self.trust.find_digest(read.document, read.content.hash)
-            trusted = before is not None
+            digest = await self.trust.find_digest(document, content.hash)
+            trusted = digest is not None
         if not trusted:
             return None
         return PendingSignature(
-            self.trust, read.document, lambda: done.after, done.applied.splices[0].start, before
+            self.trust, document, lambda: edit.after, edit.plan.splices[0].start, digest
         )

@@ -1,17 +1,16 @@
-"""Take edits back, and make again what was taken back."""
+"""Undo and redo: plan a change that reverts an edit of the history."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Literal
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.edits.plan import PlannedChange
 from jupyter_nbedit.edits.service import EditService
-from jupyter_nbedit.errors import EditNotFound, LedgerError, NothingToUndo, UndoConflict
+from jupyter_nbedit.errors import EditNotFound, HistoryUnavailable, NothingToUndo, UndoConflict
 from jupyter_nbedit.history.models import Entry
 from jupyter_nbedit.history.store import EditHistory
 from jupyter_nbedit.models import EditReply, UndoRequest
@@ -21,55 +20,57 @@ from jupyter_nbedit.notebook.undo.record import UndoRecord
 from jupyter_nbedit.notebook.undo.revert import revert
 from jupyter_nbedit.reading.loading import LoadedNotebook
 
-# How many edits in a row may have been undone by hand: each is compared with the notebook.
+# How many edits in a row are skipped because they were undone by hand; each is computed.
 _MOST_SKIPPED = 100
-# What one edit of the history weighs, in bytes of the notebook, when its order is worked out.
+# How long the order of one edit of the history takes to compare, as bytes of a notebook to parse.
 _EDIT_WEIGHT = 1_000
 
 
 @dataclass(frozen=True)
 class UndoService:
-    """Takes edits back that the ledger knows.
+    """Undoes and redoes edits; both are edits themselves and can be undone.
 
     Parameters
     ----------
-    editor
-        Makes the change: taking back is an edit itself, and may be taken back.
-    ledger
-        Knows what was done.
+    edits
+        Makes the edits.
+    history
+        The stored edits.
     """
 
-    editor: EditService
-    ledger: EditHistory
+    edits: EditService
+    history: EditHistory
 
     async def undo(self, request: UndoRequest) -> EditReply:
-        """Take an edit back; of an older one only its cells, if nobody has changed them since.
+        """Undo or redo an edit. Later changes of other cells stay.
 
         Raises
         ------
         EditNotFound
-            If the ledger does not have the edit.
+            If the history does not have the edit.
         NothingToUndo
-            If there is none, or it was taken back already, or made the notebook.
+            If no edit can be undone, or the edit is undone already or has created the notebook.
         UndoConflict
-            If somebody has changed since what the edit did.
+            If a cell that the edit changed was changed again since.
         NbEditError
-            As `EditService.edit` does. Nothing was written.
+            As for `EditService.edit`. Nothing was written.
         """
 
-        async def prepare(read: LoadedNotebook) -> PlannedChange:
-            # With the lock held: who asks for the newest edit twice at once takes two of them back.
+        async def plan(notebook: LoadedNotebook) -> PlannedChange:
+            # The edit is selected under the lock, so that two requests at once undo two edits.
             before = None
             for _ in range(_MOST_SKIPPED):
-                entry, kept = await self._select_entry(request, before)
-                made, kept = await self._find_newest_repeat(read, entry, kept)
-                # What stands where the edit left it needs no history to be found.
-                others = [] if read.hash == made.hash else await self._list_other_edits(made)
-                job = _plan_undo(read, entry.edit_id, made, kept, others)
-                applied = await run_in_thread_if_large(job.weight, job.build)
-                if applied.splices or request.edit_id is not None:
-                    return replace(job, build=partial(_return_applied, applied))
-                # Somebody has taken its effect back by hand, so that the one before it is next.
+                entry, data = await self._select_entry(request, before)
+                repeat, data = await self._find_newest_repeat(notebook, entry, data)
+                # A notebook that is as the edit left it needs no history to find the cells.
+                others = (
+                    [] if notebook.hash == repeat.hash else await self._list_other_edits(repeat)
+                )
+                change = _plan_undo(notebook, entry.edit_id, repeat, data, others)
+                edit_plan = await run_in_thread_if_large(change.weight, change.build)
+                if edit_plan.splices or request.edit_id is not None:
+                    return _reuse_plan(change, edit_plan)
+                # The edit was undone by hand; try the one before it.
                 before = entry.edit_id
             message = (
                 f"The last {_MOST_SKIPPED} edits of this notebook were undone by hand; no older "
@@ -77,130 +78,133 @@ class UndoService:
             )
             raise NothingToUndo(message)
 
-        return await self.editor.run(request, prepare)
+        return await self.edits.run(request, plan)
 
     async def _find_newest_repeat(
-        self, read: LoadedNotebook, entry: Entry, kept: bytes
+        self, notebook: LoadedNotebook, entry: Entry, data: bytes
     ) -> tuple[Entry, bytes]:
-        """Return the edit that made an edit again last, and its record; the edit itself if none.
+        """Return the last redo of an edit, and its record; the edit itself if there is none.
 
-        The notebook may have been another one by then, and the cells in another order.
+        The notebook, and the order of its cells, may have been different by then.
         """
-        number = await self.ledger.find_newest_repeat(entry.path, entry.edit_id)
+        number = await self.history.find_newest_repeat(entry.path, entry.edit_id)
         if number == entry.edit_id:
-            return entry, kept
-        repeat, record = await self.ledger.get_entry(entry.path, number)
-        if record is None:
-            return entry, kept
-        if read.hash != repeat.hash:
-            _check_moves(entry.edit_id, _decode_record(entry, kept), _decode_record(repeat, record))
-        return repeat, record
+            return entry, data
+        repeat, repeat_data = await self.history.get_entry(entry.path, number)
+        if repeat_data is None:
+            return entry, data
+        if notebook.hash != repeat.hash:
+            _check_moves(
+                entry.edit_id, _decode_record(entry, data), _decode_record(repeat, repeat_data)
+            )
+        return repeat, repeat_data
 
     async def _list_other_edits(self, entry: Entry) -> Sequence[PastEdit]:
-        """Return the other edits that may have changed the order of cells around an edit's own."""
-        related = await self.ledger.list_related(entry.path, entry.edit_id, _decode_order)
+        """Return the other edits that may have changed the order of the cells."""
+        related = await self.history.list_related(entry.path, entry.edit_id, _decode_order)
         return [PastEdit(*row) for row in related if row[0] != entry.edit_id]
 
     async def _select_entry(self, request: UndoRequest, before: int | None) -> tuple[Entry, bytes]:
-        """Find what is to be taken back."""
+        """Return the edit to undo, and its encoded record."""
         path, edit_id = request.path, request.edit_id
         if edit_id is None:
-            edit_id = await self.ledger.find_next_undoable(path, undone=request.redo, before=before)
+            edit_id = await self.history.find_next_undoable(path, redo=request.redo, before=before)
         if edit_id is None:
-            done = "was taken back" if request.redo else "could be taken back"
-            message = f"The ledger has no edit of this notebook that {done}. Look at its history."
+            condition = "was undone" if request.redo else "can be undone"
+            message = f"The history has no edit of this notebook that {condition}. Look at it."
             raise NothingToUndo(message)
-        entry, kept = await self.ledger.get_entry(path, edit_id)
+        entry, data = await self.history.get_entry(path, edit_id)
         if request.redo and entry.kind != "undo":
             if entry.undone_by is None:
-                message = f"Edit {edit_id} was not taken back, so there is nothing to make again."
+                message = f"Edit {edit_id} was not undone, so there is nothing to redo."
                 raise NothingToUndo(message, edit_id=edit_id)
-            entry, kept = await self.ledger.get_entry(path, entry.undone_by)
+            entry, data = await self.history.get_entry(path, entry.undone_by)
         if entry.kind == "undo" and not request.redo:
             message = (
-                f"Edit {edit_id} took edit {entry.undoes} back. To make that one again, send this "
-                "to `redo`."
+                f"Edit {edit_id} has undone edit {entry.undoes}. To redo that one, send this to "
+                "`redo`."
             )
             raise NothingToUndo(message, edit_id=edit_id)
         if entry.undone_by is not None:
             message = (
-                f"Edit {entry.edit_id} is taken back already, by edit {entry.undone_by}. Take that "
-                "one back to make it again."
+                f"Edit {entry.edit_id} is undone already, by edit {entry.undone_by}. Undo that "
+                "one to redo it."
             )
             raise NothingToUndo(message, edit_id=entry.edit_id, undone_by=entry.undone_by)
         if entry.kind == "create":
             message = (
-                f"Edit {edit_id} made the notebook. If you do not want it, delete it through "
+                f"Edit {edit_id} created the notebook. If you do not want it, delete it through "
                 "Jupyter's Contents API."
             )
             raise NothingToUndo(message, edit_id=edit_id)
-        if kept is None:
-            message = f"The ledger does not keep what edit {edit_id} changed."
+        if data is None:
+            message = f"The history does not have what edit {edit_id} changed."
             raise EditNotFound(message, edit_id=edit_id)
-        return entry, kept
+        return entry, data
 
 
-def _return_applied(applied: EditPlan) -> EditPlan:
-    return applied
+def _reuse_plan(change: PlannedChange, edit_plan: EditPlan) -> PlannedChange:
+    """Return a change whose plan is computed already."""
+    return replace(change, build=lambda: edit_plan)
 
 
 def _check_moves(edit_id: int, first: UndoRecord, repeat: UndoRecord) -> None:
-    """Check that all cells that an edit moved were moved when it was made again.
+    """Check that the redo moved all cells that the edit had moved.
 
-    Raises
-    ------
-    UndoConflict
-        If one stood at its place already: the two records then tell two places to put it back to.
+    Otherwise a cell was already in its place, and the two records name two places to move it to.
     """
-    again = {part.cell_id for part in repeat.parts}
-    left = [part.cell_id for part in first.parts if part.is_moved and part.cell_id not in again]
-    if left:
+    repeated_ids = {part.cell_id for part in repeat.parts}
+    unmoved_ids = [
+        part.cell_id for part in first.parts if part.is_moved and part.cell_id not in repeated_ids
+    ]
+    if unmoved_ids:
         message = (
-            f"Edit {edit_id} was undone and made again, and did not move the cell {left[0]!r} "
-            "again, as it had at first: where the cell belongs without the edit is not certain. "
-            "Nothing was written. Move the cell by an edit of your own."
+            f"Edit {edit_id} was undone and redone, and the redo did not move the cell "
+            f"{unmoved_ids[0]!r}, as the edit had: where the cell belongs without the edit is not "
+            "certain. Nothing was written. Move the cell by an edit of your own."
         )
-        cells = [{"cell_id": name, "index": None, "why": "no_place"} for name in left]
+        cells = [{"cell_id": name, "index": None, "why": "no_place"} for name in unmoved_ids]
         raise UndoConflict(message, cells=cells, metadata=[], edit_id=edit_id)
 
 
-def _decode_order(text: bytes) -> UndoRecord | None:
-    """Return what a record says of the order of cells; None if it cannot be read."""
+def _decode_order(data: bytes) -> UndoRecord | None:
+    """Return a record without texts, for the order of the cells; None if it is damaged."""
     with suppress(ValueError):
-        return UndoRecord.decode(text).drop_text()
+        return UndoRecord.decode(data).drop_text()
     return None
 
 
 def _plan_undo(
-    read: LoadedNotebook, edit_id: int, entry: Entry, kept: bytes, others: Sequence[PastEdit]
+    notebook: LoadedNotebook, edit_id: int, entry: Entry, data: bytes, others: Sequence[PastEdit]
 ) -> PlannedChange:
     op: Literal["undo", "redo"] = "redo" if entry.kind == "undo" else "undo"
 
-    def run() -> EditPlan:
-        exact = read.hash == entry.hash
-        record = _decode_record(entry, kept)
+    def build() -> EditPlan:
+        is_exact = notebook.hash == entry.hash
+        record = _decode_record(entry, data)
         edits = [*others, PastEdit(entry.edit_id, entry.undoes, record)]
-        past = KnownHistory(sorted(edits, key=lambda edit: edit.number))
+        known_history = KnownHistory(sorted(edits, key=lambda edit: edit.number))
         try:
-            return revert(read.document, record, op=op, is_exact=exact, history=past)
+            return revert(
+                notebook.document, record, op=op, is_exact=is_exact, history=known_history
+            )
         except UndoConflict as conflict:
             conflict.details["edit_id"] = edit_id
             raise
 
     return PlannedChange(
-        run,
-        weight=len(read.content.data) + len(kept) + _EDIT_WEIGHT * len(others),
+        build,
+        weight=len(notebook.content.data) + len(data) + _EDIT_WEIGHT * len(others),
         kind=op,
         undoes=edit_id,
-        # What comes back was in the notebook before the edit, and is worth no more than the
-        # notebook was then.
+        # The content that comes back is from before the edit; it is trusted if the notebook was.
         may_sign=entry.trusted,
     )
 
 
-def _decode_record(entry: Entry, kept: bytes) -> UndoRecord:
+def _decode_record(entry: Entry, data: bytes) -> UndoRecord:
     try:
-        return UndoRecord.decode(kept)
+        return UndoRecord.decode(data)
     except ValueError as error:
-        message = f"What edit {entry.edit_id} changed cannot be taken back. {error}"
-        raise LedgerError(message, edit_id=entry.edit_id) from None
+        message = f"Edit {entry.edit_id} cannot be undone. {error}"
+        raise HistoryUnavailable(message, edit_id=entry.edit_id) from None

@@ -47,7 +47,7 @@ STATUS: dict[type[errors.NbEditError], HTTPStatus] = {
     errors.ReadRequired: HTTPStatus.PRECONDITION_REQUIRED,
     errors.Busy: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.ChangedDuringRead: HTTPStatus.SERVICE_UNAVAILABLE,
-    errors.LedgerError: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.HistoryUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.ModesUnreadable: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.NoSpace: HTTPStatus.INSUFFICIENT_STORAGE,
     errors.StorageFailure: HTTPStatus.INTERNAL_SERVER_ERROR,

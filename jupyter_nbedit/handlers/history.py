@@ -11,7 +11,7 @@ from jupyter_server.auth.decorator import authorized
 from msgspec import UNSET, Meta, UnsetType
 from tornado import web
 
-from jupyter_nbedit.errors import EditNotFound, LedgerError, NotAPlainFile, NotebookNotFound
+from jupyter_nbedit.errors import EditNotFound, HistoryUnavailable, NotAPlainFile, NotebookNotFound
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
 from jupyter_nbedit.handlers.openapi.spec import OperationSpec, Reply
 from jupyter_nbedit.history.service import (
@@ -28,7 +28,7 @@ from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 MOST_EDITS = 200
 
 # What may be in the way of looking for a notebook without reading it.
-_ERRORS = (NotebookNotFound, NotAPlainFile, LedgerError)
+_ERRORS = (NotebookNotFound, NotAPlainFile, HistoryUnavailable)
 
 
 class HistoryQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -71,7 +71,7 @@ class NotebookHistoryHandler(HistoryHandler):
     async def get(self, path: str) -> None:
         """List who did what to the notebook, and what can be taken back."""
         query = self.parse_query(HistoryQuery)
-        reply = await self.chronicle.list_edits(
+        reply = await self.services.history.list_edits(
             path, limit=query.limit, before=get_or_none(query.before)
         )
         self.finish_json(reply)
@@ -89,7 +89,7 @@ class NotebookHistoryHandler(HistoryHandler):
         The notebook stays as it is; what was done to it before can no longer be taken back. The
         proposals for it that were decided are forgotten, too.
         """
-        reply = await self.chronicle.purge(path)
+        reply = await self.services.history.purge(path)
         await self.services.proposals.purge(path)
         self.finish_json(reply)
 
@@ -106,7 +106,7 @@ class EditHandler(HistoryHandler):
     @authorized
     async def get(self, path: str, edit_id: str) -> None:
         """Show an edit, with each cell that it changed as it was before and after it."""
-        reply = await self.chronicle.get_edit(path, _parse_number(edit_id))
+        reply = await self.services.history.get_edit(path, _parse_number(edit_id))
         self.finish(await asyncio.to_thread(encode_json, reply))
 
 
@@ -117,14 +117,14 @@ class AllHistoryHandler(HistoryHandler):
         "The edits of all notebooks",
         query=HistoryQuery,
         replies={HTTPStatus.OK: Reply(AllHistoryReply, "A page of them, newest first.")},
-        errors=[LedgerError],
+        errors=[HistoryUnavailable],
     )
     @web.authenticated
     @authorized
     async def get(self) -> None:
         """List who did what to the notebooks that can be read now."""
         query = self.parse_query(HistoryQuery)
-        reply = await self.chronicle.list_all_edits(
+        reply = await self.services.history.list_all_edits(
             limit=query.limit, before=get_or_none(query.before)
         )
         self.finish_json(reply)

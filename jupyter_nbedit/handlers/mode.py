@@ -11,7 +11,12 @@ from msgspec import UNSET, Meta, UnsetType
 from tornado import web
 
 from jupyter_nbedit.edits.modes import Mode
-from jupyter_nbedit.errors import LedgerError, NotAPlainFile, NotebookNotFound, StorageFailure
+from jupyter_nbedit.errors import (
+    HistoryUnavailable,
+    NotAPlainFile,
+    NotebookNotFound,
+    StorageFailure,
+)
 from jupyter_nbedit.handlers.base import NbEditHandler
 from jupyter_nbedit.handlers.openapi.spec import OperationSpec, Reply
 from jupyter_nbedit.models import get_or_none
@@ -94,7 +99,7 @@ class ModeHandler(NbEditHandler):
         "Change what requests may do",
         body=ModeBody,
         replies={HTTPStatus.OK: Reply(ModeReply, "The mode as it is now.")},
-        errors=[*_ERRORS, LedgerError],
+        errors=[*_ERRORS, HistoryUnavailable],
     )
     @web.authenticated
     @authorized

@@ -14,8 +14,8 @@ from tornado import web
 from jupyter_nbedit.errors import (
     CellChanged,
     HashMismatch,
+    HistoryUnavailable,
     IdempotencyMismatch,
-    LedgerError,
     NotebookExists,
     ProposalClosed,
     ProposalNotFound,
@@ -121,7 +121,7 @@ class ProposalsHandler(NbEditHandler):
         "List proposals",
         query=ProposalsQuery,
         replies={HTTPStatus.OK: Reply(ProposalsReply, "The proposals, the newest first.")},
-        errors=[LedgerError],
+        errors=[HistoryUnavailable],
     )
     @web.authenticated
     @authorized
@@ -143,7 +143,7 @@ class ProposalHandler(NbEditHandler):
         "See what became of a proposal",
         query=ProposalQuery,
         replies={HTTPStatus.OK: Reply(Proposal, "The proposal as it is now.")},
-        errors=[ProposalNotFound, LedgerError],
+        errors=[ProposalNotFound, HistoryUnavailable],
     )
     @web.authenticated
     @authorized
@@ -220,7 +220,7 @@ class RejectHandler(DecisionHandler):
         body=RejectBody,
         headers=[IDEMPOTENCY_KEY],
         replies={HTTPStatus.OK: Reply(Proposal, "The proposal as it is now.")},
-        errors=[ProposalNotFound, ProposalClosed, IdempotencyMismatch, LedgerError],
+        errors=[ProposalNotFound, ProposalClosed, IdempotencyMismatch, HistoryUnavailable],
     )
     @web.authenticated
     @authorized

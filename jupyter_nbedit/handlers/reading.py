@@ -116,7 +116,7 @@ class ReadingHandler(NbEditHandler):
             session=self.session,
             **selected,
         )
-        reply = await self.services.reader.read(path, selection, known=self._is_known)
+        reply = await self.services.reader.read(path, selection, is_known=self._is_known)
         if isinstance(reply, str):
             self.set_header("ETag", f'"{reply}"')
             self.set_status(HTTPStatus.NOT_MODIFIED)

@@ -10,7 +10,7 @@ from tornado import web
 from jupyter_nbedit.errors import (
     EditNotFound,
     HashMismatch,
-    LedgerError,
+    HistoryUnavailable,
     NothingToUndo,
     ReadRequired,
     UndoConflict,
@@ -37,7 +37,7 @@ _ERRORS = [
     EditNotFound,
     NothingToUndo,
     UndoConflict,
-    LedgerError,
+    HistoryUnavailable,
 ]
 
 

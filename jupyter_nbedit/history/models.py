@@ -1,4 +1,4 @@
-"""What is told of an edit, and how it is kept."""
+"""The entries of the edit history and the differences of cells, as stored and as sent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from jupyter_nbedit.errors import LedgerError
+from jupyter_nbedit.errors import HistoryUnavailable
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.undo import record
 from jupyter_nbedit.notebook.undo.record import CellState
@@ -22,7 +22,7 @@ _MOST_OPERATIONS = 20
 
 
 class TouchedCellEntry(msgspec.Struct, frozen=True):
-    """One cell that an operation was about; nulls as in the event that tells of an edit."""
+    """One cell that an operation affected; null fields mean the same as in the edit event."""
 
     op: str
     cell_id: str | None
@@ -30,7 +30,7 @@ class TouchedCellEntry(msgspec.Struct, frozen=True):
 
 
 class _EntryPayload(msgspec.Struct, frozen=True, kw_only=True):
-    """What is kept of an edit and never asked for by itself."""
+    """The fields of an edit that no query selects by; they are stored as one JSON value."""
 
     user: str
     client: str | None
@@ -49,36 +49,37 @@ class _EntryPayload(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, kw_only=True)
 class NewEntry:
-    """An edit that was made.
+    """An edit to be stored.
 
     Parameters
     ----------
     path
-        The notebook's API path.
+        The API path of the notebook.
     kind
-        What sort of edit.
+        The kind of the edit.
     user
-        Who made it, as the server knows them.
+        The user who made it, as known by the server.
     client, message
-        What they said of themselves and of the edit.
+        The client and the reason, as the client states them.
     accepted_by
         The user who accepted it, if it was a proposal.
-    claim
-        The number of the claim on that proposal, which learns the edit's number with it.
+    claim_id
+        The number of the claim on that proposal; the number of the edit is stored with the claim
+        in the same transaction.
     operations
-        What was done: for each cell ``op``, ``cell_id`` and ``index``.
+        For each affected cell ``op``, ``cell_id`` and ``index``.
     cells_changed
-        How many cells are different.
+        The number of cells that differ.
     hash_before, hash
-        Of the notebook; the first is None if the edit created it.
+        The hash of the notebook before and after; ``hash_before`` is None for a new notebook.
     applied_via
-        The way in which the notebook is kept.
+        The storage kind.
     total_cells, cells_delta
-        How many cells it has now, and how many more than before.
+        The number of cells after the edit, and how many more than before.
     undoes
-        The edit that this one takes back.
+        The number of the edit that this one undoes.
     trusted
-        Whether the notebook was trusted before.
+        Whether the notebook was trusted before the edit.
     """
 
     path: str
@@ -87,7 +88,7 @@ class NewEntry:
     client: str | None = None
     message: str | None = None
     accepted_by: str | None = None
-    claim: int | None = None
+    claim_id: int | None = None
     operations: Sequence[Mapping[str, Any]] = field(default_factory=list)
     cells_changed: int = 0
     hash_before: str | None = None
@@ -133,72 +134,73 @@ class HistoryEdit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Entry(HistoryEdit, frozen=True, kw_only=True):
-    """An edit, and what only the server needs to know: whether the notebook was trusted before."""
+    """An edit as stored. ``trusted``: whether the notebook was trusted before; never sent."""
 
     trusted: bool
 
 
 def encode_entry(entry: NewEntry) -> bytes:
-    """Return what is kept of an edit as one value."""
-    said = {
+    """Return the payload of an edit as JSON."""
+    payload = {
         name: getattr(entry, name)
         for name in _EntryPayload.__struct_fields__
         if name != "truncated"
     }
-    said["truncated"] = len(entry.operations) > _MOST_OPERATIONS
-    said["operations"] = list(entry.operations[:_MOST_OPERATIONS])
+    payload["truncated"] = len(entry.operations) > _MOST_OPERATIONS
+    payload["operations"] = list(entry.operations[:_MOST_OPERATIONS])
     try:
-        return msgspec.json.encode(said)
+        return msgspec.json.encode(payload)
     except UnicodeEncodeError:
-        # An id with lone surrogates: JSON can say them, as escapes, though UTF-8 cannot.
-        return json.dumps(said).encode()
+        # An id with lone surrogates cannot be UTF-8, but JSON can escape them.
+        return json.dumps(payload).encode()
 
 
-def _decode_payload(said: bytes) -> _EntryPayload:
+def _decode_payload(payload: bytes) -> _EntryPayload:
     try:
-        return msgspec.json.decode(said, type=_EntryPayload)
+        return msgspec.json.decode(payload, type=_EntryPayload)
     except ValueError:
         pass
     try:
-        return msgspec.convert(json.loads(said), _EntryPayload)
+        return msgspec.convert(json.loads(payload), _EntryPayload)
     except ValueError:
         message = (
             "The history of edits cannot be read: an edit in it is broken. DELETE the notebook's "
             "`history` to begin a new one."
         )
-        raise LedgerError(message) from None
+        raise HistoryUnavailable(message) from None
 
 
 def build_entry_from_row(row: Sequence[Any], path: str) -> Entry:
-    """Return the edit of a row.
+    """Return the edit of a row of the history.
 
     Parameters
     ----------
     row
-        Number, time, kind, which it undoes, which undid it, what is kept, whether it has a record.
+        The columns that the store selects: ``edit_id``, ``time`` (seconds since 1970), ``kind``,
+        ``undoes``, ``undone_by``, ``payload`` and ``has_record``.
     path
-        What the notebook is called.
+        The path of the notebook.
 
     Raises
     ------
-    LedgerError
-        If it is broken.
+    HistoryUnavailable
+        If the payload cannot be decoded.
     """
-    number, when, kind, undoes, undone_by, said, has_record = row
+    edit_id, seconds, kind, undoes, undone_by, payload, has_record = row
     return Entry(
-        edit_id=number,
-        time=datetime.fromtimestamp(when, tz=timezone.utc),
+        edit_id=edit_id,
+        time=datetime.fromtimestamp(seconds, tz=timezone.utc),
         path=path,
         kind=kind,
         undoes=undoes,
         undone_by=undone_by,
         undoable=bool(has_record) and undone_by is None and kind != "create",
-        **msgspec.structs.asdict(_decode_payload(said)),
+        **msgspec.structs.asdict(_decode_payload(payload)),
     )
 
 
 class CellDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """What happens to one cell, or to the notebook's own metadata: then all addresses are null."""
+    """The change of one cell, or of the notebook's own metadata: then all addresses are null."""
 
     part: Annotated[int, Meta(ge=0, description="Its number, from 0.")]
     cell_id: str | None
@@ -216,25 +218,25 @@ class CellDiff(msgspec.Struct, frozen=True, kw_only=True):
     after: CellState | None
 
 
-def build_cell_diffs(changed: Iterable[record.CellUndo]) -> list[CellDiff]:
-    """Show the parts of a record, numbered as they come."""
+def build_cell_diffs(cell_undos: Iterable[record.CellUndo]) -> list[CellDiff]:
+    """Return the differences of the cells in an undo record, numbered in its order."""
     return [
         CellDiff(
             part=number,
-            cell_id=one.cell_id,
-            index_before=one.index_before,
-            index=one.index,
-            moved=one.is_moved,
-            outputs_cleared=one.outputs_cleared,
-            before=one.before,
-            after=one.after,
+            cell_id=cell_undo.cell_id,
+            index_before=cell_undo.index_before,
+            index=cell_undo.index,
+            moved=cell_undo.is_moved,
+            outputs_cleared=cell_undo.outputs_cleared,
+            before=cell_undo.before,
+            after=cell_undo.after,
         )
-        for number, one in enumerate(changed)
+        for number, cell_undo in enumerate(cell_undos)
     ]
 
 
 def build_cell_diffs_of_new(document: Document) -> list[CellDiff]:
-    """Show the cells of a new notebook."""
+    """Return the differences that a new notebook makes: all of its cells are added."""
     return [
         CellDiff(
             part=cell.index,

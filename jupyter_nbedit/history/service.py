@@ -1,20 +1,21 @@
-"""Show the history of edits: of notebooks that can be read now, and of no others."""
+"""Queries of the edit history, limited to notebooks that can be read now."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from jupyter_nbedit.errors import LedgerError, NbEditError
+from jupyter_nbedit.errors import HistoryUnavailable, NbEditError
 from jupyter_nbedit.history.models import CellDiff, Entry, HistoryEdit, build_cell_diffs
 from jupyter_nbedit.history.store import EditHistory
 from jupyter_nbedit.notebook.undo.record import UndoRecord
+from jupyter_nbedit.storage.base import Storages
 
-# So many notebooks are looked for, and so many edits looked at, for one page over all; it may be
-# short for that.
+# For one page of all notebooks, at most so many notebooks are checked and so many edits read; the
+# page may have fewer edits for that reason.
 _MOST_PATHS = 200
 _MOST_EDITS = 2_000
 
@@ -40,7 +41,7 @@ class AllHistoryReply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DetailedEdit(HistoryEdit, frozen=True, kw_only=True):
-    """An edit, and what it did to each cell that it changed."""
+    """An edit, and the difference of each cell that it changed."""
 
     parts: Annotated[
         list[CellDiff],
@@ -49,97 +50,86 @@ class DetailedEdit(HistoryEdit, frozen=True, kw_only=True):
 
 
 class PurgeReply(msgspec.Struct, frozen=True, kw_only=True):
-    """What is forgotten now."""
+    """The number of edits that were deleted."""
 
     path: str
     purged: Annotated[int, Meta(ge=0, description="How many edits.")]
 
 
-class AccessCheck(Protocol):
-    """Tells what can be read."""
-
-    async def check(self, path: str) -> None:
-        """Refuse what a reader would be refused.
-
-        Raises
-        ------
-        NbEditError
-        """
-
-
 @dataclass(frozen=True)
 class HistoryService:
-    """Shows the ledger.
+    """Lists, shows and purges edits.
 
     Parameters
     ----------
-    ledger
-        What is shown.
-    readable
-        Tells of which notebooks.
+    history
+        The stored edits.
+    storages
+        Check whether a notebook can be read.
     """
 
-    ledger: EditHistory
-    readable: AccessCheck
+    history: EditHistory
+    storages: Storages
 
     async def list_edits(self, path: str, *, limit: int, before: int | None) -> HistoryReply:
-        """List a notebook's edits.
+        """List the edits of a notebook.
 
         Raises
         ------
         NbEditError
-            If the notebook cannot be read, or the ledger.
+            If the notebook or the history cannot be read.
         """
-        await self.readable.check(path)
-        found = await self.ledger.list_page(path, limit=limit + 1, before=before)
-        edits = [_strip_private_fields(entry) for entry in found[:limit]]
+        await self.storages.check(path)
+        page = await self.history.list_page(path, limit=limit + 1, before=before)
+        edits = [_strip_private_fields(entry) for entry in page[:limit]]
         return HistoryReply(
-            path=path, edits=edits, next=edits[-1].edit_id if len(found) > limit else None
+            path=path, edits=edits, next=edits[-1].edit_id if len(page) > limit else None
         )
 
     async def list_all_edits(self, *, limit: int, before: int | None) -> AllHistoryReply:
-        """List the edits of all notebooks.
+        """List the edits of all notebooks that can be read.
 
         Raises
         ------
-        LedgerError
+        HistoryUnavailable
+            If the history cannot be read.
         """
-        can_be_read: dict[str, bool] = {}
+        is_readable: dict[str, bool] = {}
         edits: list[HistoryEdit] = []
-        seen = 0
+        count = 0
         while True:
-            found = await self.ledger.list_page(None, limit=limit + 1, before=before)
-            for entry in found:
-                if len(edits) == limit or len(can_be_read) == _MOST_PATHS or seen == _MOST_EDITS:
+            page = await self.history.list_page(None, limit=limit + 1, before=before)
+            for entry in page:
+                if len(edits) == limit or len(is_readable) == _MOST_PATHS or count == _MOST_EDITS:
                     return AllHistoryReply(edits=edits, next=before)
-                if entry.path not in can_be_read:
-                    can_be_read[entry.path] = await self._is_readable(entry.path)
-                if can_be_read[entry.path]:
+                if entry.path not in is_readable:
+                    is_readable[entry.path] = await self._is_readable(entry.path)
+                if is_readable[entry.path]:
                     edits.append(_strip_private_fields(entry))
                 before = entry.edit_id
-                seen += 1
-            if len(found) <= limit:
+                count += 1
+            if len(page) <= limit:
                 return AllHistoryReply(edits=edits, next=None)
 
     async def _is_readable(self, path: str) -> bool:
         try:
-            await self.readable.check(path)
+            await self.storages.check(path)
         except NbEditError:
             return False
         return True
 
     async def get_edit(self, path: str, edit_id: int) -> DetailedEdit:
-        """Show an edit with what was before and after, cell by cell.
+        """Return an edit with the difference of each cell.
 
         Raises
         ------
         EditNotFound
-            If the notebook's history has none of that number.
+            If the history of the notebook has no edit of that number.
         NbEditError
-            If the notebook cannot be read, or the ledger.
+            If the notebook or the history cannot be read.
         """
-        await self.readable.check(path)
-        entry, record = await self.ledger.get_entry(path, edit_id)
+        await self.storages.check(path)
+        entry, record = await self.history.get_entry(path, edit_id)
         try:
             parts = [] if record is None else build_cell_diffs(UndoRecord.decode(record).parts)
         except ValueError:
@@ -147,19 +137,19 @@ class HistoryService:
                 "What this edit did cannot be read: its record is damaged. DELETE the notebook's "
                 "`history` to begin a new one."
             )
-            raise LedgerError(message, edit_id=edit_id) from None
+            raise HistoryUnavailable(message, edit_id=edit_id) from None
         return DetailedEdit(**_collect_fields(entry), parts=parts)
 
     async def purge(self, path: str) -> PurgeReply:
-        """Forget a notebook's edits.
+        """Delete the edits of a notebook.
 
         Raises
         ------
         NbEditError
-            If the notebook cannot be read, or the ledger.
+            If the notebook or the history cannot be read.
         """
-        await self.readable.check(path)
-        return PurgeReply(path=path, purged=await self.ledger.purge(path))
+        await self.storages.check(path)
+        return PurgeReply(path=path, purged=await self.history.purge(path))
 
 
 def _strip_private_fields(entry: Entry) -> HistoryEdit:

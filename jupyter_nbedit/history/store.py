@@ -1,4 +1,4 @@
-"""The ledger: who did what to which notebook, and what it takes to take it back."""
+"""The edit history in SQL: who changed which notebook and when, with an undo record each."""
 
 from __future__ import annotations
 
@@ -14,30 +14,34 @@ from jupyter_nbedit.history.models import Entry, NewEntry, build_entry_from_row,
 _Decoded = TypeVar("_Decoded")
 
 _DAY_SECONDS = 86_400.0
-# How often it is looked whether something is too old, beside each start.
-_AGING_SECONDS = 60.0
-# What a row costs beside its texts.
+# How often old edits are deleted; the first edit after a start deletes them as well.
+_PRUNE_SECONDS = 60.0
+# What a row takes besides its texts.
 _ROW_BYTES = 200
+_LARGEST_NUMBER = 1 << 62
 
 
 class EditHistory:
-    """Keeps the edits of all notebooks; the oldest go first.
+    """Stores the edits of all notebooks, and deletes the oldest ones when there are too many.
 
-    **Taking back.** An edit is in effect unless an edit in effect takes it back, and ``undone_by``
-    is the newest that does, or None. So an undo U of E makes ``E.undone_by = U``; a redo R, which
-    takes back U, makes ``U.undone_by = R`` and E is in effect again; an undo by number of R makes U
-    count again, and so on down the chain.
+    Every method raises `HistoryUnavailable` if the database fails.
+
+    ``undone_by``: an edit is in effect unless an edit in effect undoes it, and ``undone_by`` is the
+    newest one that does, or None. An undo U of E sets ``E.undone_by = U``; a redo R, which undoes
+    U, sets ``U.undone_by = R``, and E is in effect again; an undo of R (by its number) puts U in
+    effect again, and so on along the chain.
 
     Parameters
     ----------
     database
-        Where.
+        The database.
     name
-        Gives one name for all by which a notebook may be called.
+        Returns the canonical name of a path, since links give one notebook several paths.
     root
-        Tells what the names are relative to: the servers of one user may have different roots.
+        Returns the folder that the names are relative to: the servers of one user share the
+        database and may have different roots.
     max_bytes, max_days
-        How much is kept for how long, of all roots together.
+        How much is stored, and for how long, for all roots together.
     """
 
     def __init__(
@@ -54,69 +58,66 @@ class EditHistory:
         self._root = root
         self._max_bytes = max_bytes
         self._max_seconds = max_days * _DAY_SECONDS
-        self._aged = float("-inf")
+        self._last_pruned = float("-inf")
 
     async def add(self, entry: NewEntry, record: bytes | None) -> int:
-        """Keep an edit, and do the bookkeeping for the one that it takes back.
+        """Store an edit, and update ``undone_by`` of the edit that it undoes.
 
-        An edit that creates a notebook is its first: what an older notebook of that path has left
-        is forgotten.
+        An edit that creates a notebook is the first of that notebook: the history of an older
+        notebook of the same path is deleted.
 
         Parameters
         ----------
         entry
             The edit.
         record
-            What it takes to take the edit back, or to show it; None if that is not known.
+            The encoded undo record; None if there is none.
 
         Returns
         -------
-        The edit's number.
-
-        Raises
-        ------
-        LedgerError
-            If it cannot be kept.
+        The number of the edit.
         """
-        where = self._root(), self._name(entry.path)
-        said = encode_entry(entry)
-        # One that is larger would push out all others.
-        kept = None if record is None or len(record) > self._max_bytes // 2 else record
+        root, name = self._root(), self._name(entry.path)
+        payload = encode_entry(entry)
+        if record is not None and len(record) > self._max_bytes // 2:
+            # It would push out all other edits.
+            record = None
 
-        ages = time.monotonic() > self._aged + _AGING_SECONDS
-        if ages:
-            self._aged = time.monotonic()
+        must_prune = time.monotonic() > self._last_pruned + _PRUNE_SECONDS
+        if must_prune:
+            self._last_pruned = time.monotonic()
 
-        def add(connection: sqlite3.Connection) -> int:
-            place = get_notebook_number(connection, *where)
+        def insert(connection: sqlite3.Connection) -> int:
+            notebook_id = get_notebook_id(connection, root, name)
             if entry.kind == "create":
-                delete_notebooks(connection, "place = ?", place)
-                place = get_notebook_number(connection, *where)
-            made = connection.execute(
-                "INSERT INTO edits (place, time, kind, undoes, size, said, has_record, record)"
+                delete_edits(connection, "notebook_id = ?", notebook_id)
+                notebook_id = get_notebook_id(connection, root, name)
+            edit_id = connection.execute(
+                "INSERT INTO edits"
+                " (notebook_id, time, kind, undoes, size, payload, has_record, record)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    place,
+                    notebook_id,
                     time.time(),
                     entry.kind,
                     entry.undoes,
-                    _ROW_BYTES + len(said) + len(kept or b""),
-                    said,
-                    kept is not None,
-                    kept,
+                    _ROW_BYTES + len(payload) + len(record or b""),
+                    payload,
+                    record is not None,
+                    record,
                 ),
             ).lastrowid
             recompute_undone_by(connection, entry.undoes)
-            if entry.claim is not None:
+            if entry.claim_id is not None:
                 connection.execute(
-                    "UPDATE claims SET edit_id = ? WHERE claim = ?", (made, entry.claim)
+                    "UPDATE claims SET edit_id = ? WHERE claim_id = ?", (edit_id, entry.claim_id)
                 )
-            if ages:
-                delete_notebooks(connection, "time <= ?", self._compute_oldest_time())
+            if must_prune:
+                delete_edits(connection, "time <= ?", self._compute_oldest_time())
             self._trim(connection)
-            return int(made or 0)
+            return int(edit_id or 0)
 
-        return await self._database.write(add, forget=ages or entry.kind == "create")
+        return await self._database.write(insert, forget=must_prune or entry.kind == "create")
 
     async def list_page(
         self, path: str | None, *, limit: int, before: int | None = None
@@ -126,56 +127,52 @@ class EditHistory:
         Parameters
         ----------
         path
-            Of a notebook; None for all of this root.
+            The path of a notebook; None for all notebooks of this root.
         limit
-            How many at most.
+            The largest number of edits to list.
         before
-            Only those with a smaller number.
-
-        Raises
-        ------
-        LedgerError
+            Only edits with a smaller number.
         """
         root = self._root()
         condition = "root = ?" if path is None else "root = ? AND name = ?"
         values = [root] if path is None else [root, self._name(path)]
-        # The last edits of all are found from the end, not by sorting those of each notebook.
+        # CROSS JOIN makes SQLite read the newest edits of all notebooks from the end of the table,
+        # instead of sorting the edits of each notebook.
         join = "CROSS JOIN" if path is None else "JOIN"
 
-        def page(connection: sqlite3.Connection) -> list[Any]:
+        def select(connection: sqlite3.Connection) -> list[Any]:
             return connection.execute(
-                f"SELECT {COLUMNS}, name FROM edits {join} places USING (place) WHERE {condition}"  # noqa: S608 -- ours
-                " AND time > ? AND edit < ? ORDER BY edit DESC LIMIT ?",
+                f"SELECT {COLUMNS}, name FROM edits {join} notebooks USING (notebook_id)"  # noqa: S608 -- ours
+                f" WHERE {condition} AND time > ? AND edit_id < ? ORDER BY edit_id DESC LIMIT ?",
                 (
                     *values,
                     self._compute_oldest_time(),
-                    (1 << 62) if before is None else before,
+                    _LARGEST_NUMBER if before is None else before,
                     limit,
                 ),
             ).fetchall()
 
-        rows = await self._database.read(page)
+        rows = await self._database.read(select)
         return [build_entry_from_row(row[:-1], row[-1] if path is None else path) for row in rows]
 
     async def get_entry(self, path: str, edit_id: int) -> tuple[Entry, bytes | None]:
-        """Return an edit of a notebook and its record.
+        """Return an edit of a notebook and its encoded undo record.
 
         Raises
         ------
         EditNotFound
-            If the notebook's history has none of that number.
-        LedgerError
+            If the history of the notebook has no edit of that number.
         """
-        where = self._root(), self._name(path)
+        root, name = self._root(), self._name(path)
 
-        def entry(connection: sqlite3.Connection) -> Any:
+        def select(connection: sqlite3.Connection) -> Any:
             return connection.execute(
-                f"SELECT {COLUMNS}, record FROM edits JOIN places USING (place)"  # noqa: S608 -- ours
-                " WHERE root = ? AND name = ? AND time > ? AND edit = ?",
-                (*where, self._compute_oldest_time(), edit_id),
+                f"SELECT {COLUMNS}, record FROM edits JOIN notebooks USING (notebook_id)"  # noqa: S608 -- ours
+                " WHERE root = ? AND name = ? AND time > ? AND edit_id = ?",
+                (root, name, self._compute_oldest_time(), edit_id),
             ).fetchone()
 
-        row = await self._database.read(entry)
+        row = await self._database.read(select)
         if row is None:
             message = (
                 f"The history of this notebook has no edit {edit_id}, or has it no longer. "
@@ -185,80 +182,72 @@ class EditHistory:
         return build_entry_from_row(row[:-1], path), row[-1]
 
     async def find_newest_repeat(self, path: str, edit_id: int) -> int:
-        """Return the edit that made an edit in effect again last; the edit's own number if none.
+        """Return the last edit that put an edit in effect again; ``edit_id`` itself if none did.
 
         Parameters
         ----------
         path
-            The notebook's.
+            The path of the notebook.
         edit_id
             The number of an edit in effect.
-
-        Raises
-        ------
-        LedgerError
         """
-        where = self._root(), self._name(path)
+        root, name = self._root(), self._name(path)
 
-        def repeat(connection: sqlite3.Connection) -> int:
+        def find(connection: sqlite3.Connection) -> int:
             newest = edit_id
             while True:
-                (found,) = connection.execute(
-                    "SELECT max(again.edit) FROM edits AS back JOIN edits AS again"
-                    " ON again.undoes = back.edit JOIN places ON places.place = again.place"
+                (repeat,) = connection.execute(
+                    "SELECT max(again.edit_id) FROM edits AS back JOIN edits AS again"
+                    " ON again.undoes = back.edit_id"
+                    " JOIN notebooks ON notebooks.notebook_id = again.notebook_id"
                     " WHERE root = ? AND name = ? AND back.undoes = ? AND again.undone_by IS NULL",
-                    (*where, newest),
+                    (root, name, newest),
                 ).fetchone()
-                if found is None:
+                if repeat is None:
                     return newest
-                newest = found
+                newest = repeat
 
-        return await self._database.read(repeat)
+        return await self._database.read(find)
 
     async def list_related(
         self, path: str, edit_id: int, decode: Callable[[bytes], _Decoded]
     ) -> list[tuple[int, int | None, _Decoded | None]]:
-        """Return the edits from one on, and the older ones that are taken back by any of them.
-
-        Between them there is no gap.
+        """List the edits from one on, and the older edits that any of them undoes, without gaps.
 
         Parameters
         ----------
         path
-            The notebook's.
+            The path of the notebook.
         edit_id
-            The number of an edit.
+            The number of the first edit.
         decode
-            Makes of a record what is needed of it. All records together may be as large as the
-            history, so that only one at a time is in memory.
+            Returns what the caller needs of an undo record. All records together may be as large
+            as the history, so that only one of them is in memory at a time.
 
         Returns
         -------
-        Of each, oldest first: its number, the number of the edit it takes back, and its decoded
-        record, None if it has none.
-
-        Raises
-        ------
-        LedgerError
+        The number, the number of the edit that it undoes, and the decoded record of each edit,
+        oldest first.
         """
-        where = self._root(), self._name(path)
-        condition = "root = ? AND name = ? AND time > ? AND edit >= ?"
+        root, name = self._root(), self._name(path)
+        condition = "root = ? AND name = ? AND time > ? AND edit_id >= ?"
 
-        def related(
+        def select(
             connection: sqlite3.Connection,
         ) -> list[tuple[int, int | None, _Decoded | None]]:
-            first, values = edit_id, (*where, self._compute_oldest_time())
+            first, values = edit_id, (root, name, self._compute_oldest_time())
             while True:
                 (oldest,) = connection.execute(
-                    f"SELECT min(undoes) FROM edits JOIN places USING (place) WHERE {condition}",  # noqa: S608 -- ours
+                    "SELECT min(undoes) FROM edits JOIN notebooks USING (notebook_id)"  # noqa: S608 -- ours
+                    f" WHERE {condition}",
                     (*values, first),
                 ).fetchone()
                 if oldest is None or oldest >= first:
                     break
                 first = oldest
             rows = connection.execute(
-                "SELECT edit, undoes, record FROM edits JOIN places USING (place)"  # noqa: S608 -- ours
-                f" WHERE {condition} ORDER BY edit",
+                "SELECT edit_id, undoes, record FROM edits JOIN notebooks USING (notebook_id)"  # noqa: S608 -- ours
+                f" WHERE {condition} ORDER BY edit_id",
                 (*values, first),
             )
             return [
@@ -266,85 +255,80 @@ class EditHistory:
                 for number, undoes, record in rows
             ]
 
-        return await self._database.read(related)
+        return await self._database.read(select)
 
     async def find_next_undoable(
-        self, path: str, *, undone: bool, before: int | None = None
+        self, path: str, *, redo: bool, before: int | None = None
     ) -> int | None:
-        """Return the number of the edit that is next to be taken back; None if there is none.
+        """Return the number of the edit that the next undo or redo undoes; None if there is none.
 
         Parameters
         ----------
         path
-            The notebook's.
-        undone
-            False for the newest edit in effect that is neither an undo nor a redo, nor made the
-            notebook; True for the newest undo in effect, which a redo takes back.
+            The path of the notebook.
+        redo
+            False: find the newest edit in effect of the kind ``edit``. True: find the newest undo
+            in effect, which a redo undoes.
         before
-            Only one with a smaller number.
-
-        Raises
-        ------
-        LedgerError
+            Only an edit with a smaller number.
         """
-        where = self._root(), self._name(path), "undo" if undone else "edit"
+        root, name, kind = self._root(), self._name(path), "undo" if redo else "edit"
 
-        def newest(connection: sqlite3.Connection) -> int | None:
+        def find(connection: sqlite3.Connection) -> int | None:
             row = connection.execute(
-                "SELECT edit FROM edits JOIN places USING (place) WHERE root = ? AND name = ?"
-                " AND kind = ? AND undone_by IS NULL AND time > ? AND edit < ?"
-                " ORDER BY edit DESC LIMIT 1",
-                (*where, self._compute_oldest_time(), (1 << 62) if before is None else before),
+                "SELECT edit_id FROM edits JOIN notebooks USING (notebook_id)"
+                " WHERE root = ? AND name = ?"
+                " AND kind = ? AND undone_by IS NULL AND time > ? AND edit_id < ?"
+                " ORDER BY edit_id DESC LIMIT 1",
+                (
+                    root,
+                    name,
+                    kind,
+                    self._compute_oldest_time(),
+                    _LARGEST_NUMBER if before is None else before,
+                ),
             ).fetchone()
             return None if row is None else int(row[0])
 
-        return await self._database.read(newest)
+        return await self._database.read(find)
 
     async def purge(self, path: str) -> int:
-        """Forget all edits of a notebook, or of all notebooks in a folder, and leave no trace.
+        """Delete the edits of a notebook, or of all notebooks in a folder, without a trace.
 
         Returns
         -------
-        How many they were.
-
-        Raises
-        ------
-        LedgerError
+        The number of deleted edits.
         """
-        where = self._root(), self._name(path)
+        root, name = self._root(), self._name(path)
 
-        def purge(connection: sqlite3.Connection) -> int:
-            places = [place for place, _ in list_below(connection, *where)]
-            return sum(delete_notebooks(connection, "place = ?", place) for place in places)
+        def delete(connection: sqlite3.Connection) -> int:
+            notebook_ids = [number for number, _ in list_notebooks(connection, root, name)]
+            return sum(
+                delete_edits(connection, "notebook_id = ?", number) for number in notebook_ids
+            )
 
-        return await self._database.write(purge, forget=True)
+        return await self._database.write(delete, forget=True)
 
     async def on_deleted(self, path: str) -> None:
-        """Forget what was deleted.
-
-        Raises
-        ------
-        LedgerError
-        """
+        """Delete the history of a notebook, or of all notebooks in a folder."""
         await self.purge(path)
 
     async def on_renamed(self, old: str, new: str) -> None:
-        """Go along with a notebook, or with all notebooks in a folder.
+        """Follow a notebook, or all notebooks in a folder, to a new path.
 
-        What is left of an older notebook that had the new name stays, for who says that something
-        was renamed may be wrong.
-
-        Raises
-        ------
-        LedgerError
+        The history of an older notebook of the new path stays, because the notice of the rename
+        may be wrong.
         """
-        root, was, now = self._root(), self._name(old), self._name(new)
+        root, old_name, new_name = self._root(), self._name(old), self._name(new)
 
         def rename(connection: sqlite3.Connection) -> None:
-            for place, name in list_below(connection, root, was):
-                there = get_notebook_number(connection, root, now + name[len(was) :])
-                connection.execute("UPDATE edits SET place = ? WHERE place = ?", (there, place))
-                connection.execute("DELETE FROM places WHERE place = ?", (place,))
+            for notebook_id, name in list_notebooks(connection, root, old_name):
+                target_id = get_notebook_id(connection, root, new_name + name[len(old_name) :])
+                connection.execute(
+                    "UPDATE edits SET notebook_id = ? WHERE notebook_id = ?",
+                    (target_id, notebook_id),
+                )
+                connection.execute("DELETE FROM notebooks WHERE notebook_id = ?", (notebook_id,))
 
         await self._database.write(rename)
 
@@ -352,61 +336,65 @@ class EditHistory:
         return time.time() - self._max_seconds
 
     def _trim(self, connection: sqlite3.Connection) -> None:
-        """Let the oldest go."""
+        """Delete the oldest edits until the rest is small enough."""
         while True:
             (size,) = connection.execute("SELECT bytes FROM edits_size").fetchone()
             if size <= self._max_bytes:
                 return
-            if not delete_notebooks(connection, "edit = (SELECT min(edit) FROM edits)"):
+            if not delete_edits(connection, "edit_id = (SELECT min(edit_id) FROM edits)"):
                 return
 
 
-#: What an `WalkItem` is made of.
-COLUMNS = "edit, time, kind, undoes, undone_by, said, has_record"
+#: The columns that `build_entry_from_row` takes.
+COLUMNS = "edit_id, time, kind, undoes, undone_by, payload, has_record"
 
 
-def get_notebook_number(connection: sqlite3.Connection, root: str, name: str) -> int:
-    """Return the number of a notebook, which it keeps when it is renamed."""
-    where = "SELECT place FROM places WHERE root = ? AND name = ?"
-    found = connection.execute(where, (root, name)).fetchone()
-    if found is None:
-        connection.execute("INSERT INTO places (root, name) VALUES (?, ?)", (root, name))
-        found = connection.execute(where, (root, name)).fetchone()
-    return int(found[0])
+def get_notebook_id(connection: sqlite3.Connection, root: str, name: str) -> int:
+    """Return the number of a notebook, and insert the notebook if it has none yet."""
+    select = "SELECT notebook_id FROM notebooks WHERE root = ? AND name = ?"
+    row = connection.execute(select, (root, name)).fetchone()
+    if row is None:
+        connection.execute("INSERT INTO notebooks (root, name) VALUES (?, ?)", (root, name))
+        row = connection.execute(select, (root, name)).fetchone()
+    return int(row[0])
 
 
-def list_below(connection: sqlite3.Connection, root: str, name: str) -> list[tuple[int, str]]:
-    """List what has this name, or is in the folder of this name."""
+def list_notebooks(connection: sqlite3.Connection, root: str, name: str) -> list[tuple[int, str]]:
+    """List the notebook of a name, or the notebooks in the folder of that name."""
     return connection.execute(
-        "SELECT place, name FROM places WHERE root = ? AND (name = ? OR name > ? AND name < ?)",
-        # "0" comes right behind the slash.
+        "SELECT notebook_id, name FROM notebooks"
+        " WHERE root = ? AND (name = ? OR name > ? AND name < ?)",
+        # "0" is the character after the slash.
         (root, name, f"{name}/", f"{name}0"),
     ).fetchall()
 
 
-def delete_notebooks(connection: sqlite3.Connection, condition: str, *values: object) -> int:
-    """Delete edits, and the names of notebooks that have none then."""
-    places = connection.execute(
-        f"SELECT DISTINCT place FROM edits WHERE {condition}",  # noqa: S608 -- ours
+def delete_edits(connection: sqlite3.Connection, condition: str, *values: object) -> int:
+    """Delete edits, and the notebooks that have no edits left."""
+    notebook_ids = connection.execute(
+        f"SELECT DISTINCT notebook_id FROM edits WHERE {condition}",  # noqa: S608 -- ours
         values,
     ).fetchall()
-    if not places:
+    if not notebook_ids:
         return 0
     count = connection.execute(f"DELETE FROM edits WHERE {condition}", values).rowcount  # noqa: S608 -- ours
     connection.executemany(
-        "DELETE FROM places WHERE place = ?1 AND NOT EXISTS (SELECT * FROM edits WHERE place = ?1)",
-        places,
+        "DELETE FROM notebooks WHERE notebook_id = ?1"
+        " AND NOT EXISTS (SELECT * FROM edits WHERE notebook_id = ?1)",
+        notebook_ids,
     )
     return count
 
 
-def recompute_undone_by(connection: sqlite3.Connection, edit: int | None) -> None:
-    """Compute anew which edit undoes an edit, for it and the edits that it undoes in turn."""
-    while edit is not None:
+def recompute_undone_by(connection: sqlite3.Connection, edit_id: int | None) -> None:
+    """Update ``undone_by`` of an edit, of the edit that it undoes, and so on."""
+    while edit_id is not None:
         connection.execute(
-            "UPDATE edits SET undone_by = (SELECT max(edit) FROM edits AS other"
-            " WHERE other.undoes = edits.edit AND other.undone_by IS NULL) WHERE edit = ?",
-            (edit,),
+            "UPDATE edits SET undone_by = (SELECT max(edit_id) FROM edits AS other"
+            " WHERE other.undoes = edits.edit_id AND other.undone_by IS NULL) WHERE edit_id = ?",
+            (edit_id,),
         )
-        row = connection.execute("SELECT undoes FROM edits WHERE edit = ?", (edit,)).fetchone()
-        edit = None if row is None else row[0]
+        row = connection.execute(
+            "SELECT undoes FROM edits WHERE edit_id = ?", (edit_id,)
+        ).fetchone()
+        edit_id = None if row is None else row[0]

@@ -1,4 +1,4 @@
-"""What is said of an edit that waits for a person to decide, or did."""
+"""Proposals, decisions and claims, and the checks of their status."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Status = Literal["pending", "accepted", "rejected", "partly_accepted", "expired"
 
 
 class ProposedPart(CellDiff, frozen=True, kw_only=True):
-    """A part of a proposal, which can be decided alone."""
+    """A part of a proposal, which can be decided separately."""
 
     status: Literal["pending", "accepted", "rejected"]
 
 
 class ProposalContent(msgspec.Struct, frozen=True, kw_only=True):
-    """What was proposed, by whom, and why."""
+    """What is proposed, by whom, and why."""
 
     kind: Annotated[
         Literal["edit", "create"],
@@ -42,7 +42,7 @@ class ProposalContent(msgspec.Struct, frozen=True, kw_only=True):
     ]
     truncated: Annotated[bool, Meta(description="Whether there are more.")]
     diff: Annotated[str, Meta(description="What it would do, as a unified diff by cell.")]
-    # Null, too, for what was proposed to a server that did not store it yet.
+    # Null for proposals that an older release has stored, too.
     language: Annotated[
         str | None,
         Meta(description="The language of the code cells; null if the notebook does not name it."),
@@ -50,7 +50,7 @@ class ProposalContent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Proposal(ProposalContent, frozen=True, kw_only=True):
-    """An edit that waits for a person to decide, or did."""
+    """A proposal and its status."""
 
     proposal_id: int
     path: str
@@ -71,28 +71,28 @@ class Proposal(ProposalContent, frozen=True, kw_only=True):
 
     @property
     def pending(self) -> list[int]:
-        """The numbers of the parts that wait."""
+        """The numbers of the pending parts."""
         return [part.part for part in self.parts if part.status == "pending"]
 
 
 @dataclass(frozen=True)
 class DecisionRecord:
-    """What was decided.
+    """A decision to be stored.
 
     Parameters
     ----------
     verdict
-        Whether it is to be done.
+        The decision.
     parts
-        The numbers of the parts that this is about.
+        The numbers of the decided parts.
     user
-        The user name the server knows the person by who decided.
+        The person who decided, as known by the server.
     client
-        What they decided with; not verified.
+        The client of that person, as it states itself; not verified.
     edit_id
-        The number of the edit that was made of the parts.
-    claim
-        The number of the claim that this ends; None if nothing had to be claimed.
+        The number of the edit that applied the parts.
+    claim_id
+        The number of the claim that the decision ends; None if there was no claim.
     """
 
     verdict: Verdict
@@ -100,31 +100,31 @@ class DecisionRecord:
     user: str
     client: str | None = None
     edit_id: int | None = None
-    claim: int | None = None
+    claim_id: int | None = None
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a server is accepting; until that is decided, nobody else decides on it.
+    """Parts of a proposal that a server is accepting, so that no other server decides on them.
 
     Parameters
     ----------
-    claim
-        Its number.
+    claim_id
+        The number of the claim.
     proposal_id, parts
-        The proposal and the numbers of its parts; there are none if the proposal has none.
+        The proposal and the numbers of its parts; empty if the proposal has no parts.
     server
-        The run of the server; see `Presence`.
+        The id of the run of the server; see `Presence`.
     user, client
-        Who accepts them, and with what.
+        The person who accepts the parts, and their client.
     hash_before, hash_after
-        Of the notebook right before and right after the write; the first is None for a new
-        notebook, and both are if the write has not begun.
+        The hashes of the notebook before and after the write. ``hash_before`` is None for a new
+        notebook; both are None before the write begins.
     edit_id
-        The number of the edit, once that is in the history.
+        The number of the edit, as soon as the edit is in the history.
     """
 
-    claim: int
+    claim_id: int
     proposal_id: int
     parts: Collection[int]
     server: str
@@ -134,34 +134,36 @@ class Claim:
     hash_after: str | None = None
     edit_id: int | None = None
 
-    def is_about(self, parts: Collection[int]) -> bool:
-        """Return whether it is about one of some parts, or about a proposal that has none."""
+    def covers(self, parts: Collection[int]) -> bool:
+        """Return whether one of the parts is claimed; True if the proposal has no parts."""
         return not self.parts or not parts or not set(self.parts).isdisjoint(parts)
 
 
 def check_pending(proposal: Proposal, parts: Collection[int]) -> None:
-    """Raise an error if a proposal, or one of some parts of it, waits for no decision.
+    """Check that a proposal and some of its parts are pending.
 
     Raises
     ------
     ProposalClosed
+        If the proposal or one of the parts is not.
     """
     if proposal.status != "pending":
         raise build_closed_error(proposal.proposal_id, proposal.status)
-    decided = sorted(set(parts) - set(proposal.pending))
-    if decided:
-        raise build_closed_error(proposal.proposal_id, proposal.status, parts=decided)
+    decided_parts = sorted(set(parts) - set(proposal.pending))
+    if decided_parts:
+        raise build_closed_error(proposal.proposal_id, proposal.status, parts=decided_parts)
 
 
 def check_unclaimed(claims: Iterable[Claim], parts: Collection[int]) -> None:
-    """Raise an error if a server is accepting one of some parts at this moment.
+    """Check that no server has claimed one of some parts.
 
     Raises
     ------
     ProposalClosed
+        If a server has.
     """
     for claim in claims:
-        if claim.is_about(parts):
+        if claim.covers(parts):
             message = (
                 f"A server is accepting proposal {claim.proposal_id}, or parts of it, at this "
                 "moment, so it cannot be decided here. Nothing was written; look at the proposal "
@@ -176,10 +178,10 @@ def check_unclaimed(claims: Iterable[Claim], parts: Collection[int]) -> None:
 
 
 def build_closed_error(proposal_id: int, status: Status, **details: Any) -> ProposalClosed:
-    """Return the error that a proposal, or parts of it, are decided already."""
-    what = "These parts of the proposal" if details else "The proposal"
+    """Return the error for a proposal, or parts of it, that is not pending."""
+    subject = "These parts of the proposal" if details else "The proposal"
     message = (
-        f"{what} cannot be decided: its status is {status!r}, and only what is "
+        f"{subject} cannot be decided: its status is {status!r}, and only what is "
         "pending can be accepted or rejected. Nothing was written; have the change proposed anew."
     )
     return ProposalClosed(message, proposal_id=proposal_id, status=status, **details)
@@ -187,22 +189,22 @@ def build_closed_error(proposal_id: int, status: Status, **details: Any) -> Prop
 
 @dataclass(frozen=True)
 class Decision:
-    """Who decides on a proposal, and on what of it.
+    """The request of a person to accept or reject a proposal.
 
     Parameters
     ----------
     user
-        The user name the server knows the person by.
+        The person, as known by the server.
     client
-        What they decide with; not verified.
+        The client of the person, as it states itself; not verified.
     parts
-        The numbers of the parts that are decided; None for all that wait.
+        The numbers of the parts to decide; None for all pending parts.
     hash
-        The only version of the notebook they may be accepted for; None takes whatever is there.
+        The only version of the notebook that the parts may be applied to; None for any version.
     dry_run
-        Answer what accepting would do, and do nothing.
+        Compute the reply, and store nothing.
     session
-        Who then has seen the notebook; see `ReadTracker`.
+        The session that counts as having read the notebook afterwards; see `ReadTracker`.
     """
 
     user: str

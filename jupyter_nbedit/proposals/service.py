@@ -1,4 +1,4 @@
-"""Propose changes, show and reject proposals, and let them expire."""
+"""The review service: add, show, reject and expire proposals. Accepting is in `edits.accept`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from weakref import WeakValueDictionary
 
 from jupyter_nbedit.errors import (
     Busy,
+    HistoryUnavailable,
     InvalidRequest,
-    LedgerError,
     NbEditError,
     ProposalClosed,
     ProposalNotFound,
@@ -45,35 +45,37 @@ if TYPE_CHECKING:
     from jupyter_nbedit.proposals.store import ProposalStore
     from jupyter_nbedit.storage.base import Storages
 
-#: The longest that a request waits for a decision, in seconds.
+#: How long a request may wait for a decision, in seconds.
 LONGEST_WAIT = 60
 
-_LAST = 2**63 - 1
-# How many operations a proposal lists.
+_LARGEST_NUMBER = 2**63 - 1
+# The most operations that a proposal lists.
 _MOST_OPERATIONS = 20
 _NEVER = datetime.max.replace(tzinfo=timezone.utc)
-# How long the loop is asked to wait at most; what is due later is looked at then.
-_LONGEST_ALARM_SECONDS = 86_400.0
-# When it is tried again to store a decision.
-_SOON_SECONDS = 5.0
+# The longest delay of the timer; it is set again if the expiry is later.
+_LONGEST_TIMER_SECONDS = 86_400.0
+# After how long a decision that could not be stored is tried again.
+_RETRY_SECONDS = 5.0
 
 
 @dataclass
 class ProposalService:
-    """Keeps changes until a person has decided. It may fail with a `LedgerError` anywhere.
+    """Keeps changes until a person decides on them.
+
+    Every method raises `HistoryUnavailable` if the database fails.
 
     Parameters
     ----------
     store
-        Keeps them.
+        The stored proposals.
     storages
-        Tell which notebooks can be seen.
+        Check which notebooks can be read.
     events
-        Tells of proposals.
+        Emits an event for each new status.
     log
-        The server's.
+        The log of the server.
     documents
-        Those that need not be parsed again.
+        Parsed notebooks.
     """
 
     store: ProposalStore
@@ -85,90 +87,92 @@ class ProposalService:
         default_factory=WeakValueDictionary
     )
     _changes: WeakValueDictionary[int, asyncio.Event] = field(default_factory=WeakValueDictionary)
-    # When the next one expires or is forgotten; None while nobody has looked.
-    _due: datetime | None = None
-    _alarm: asyncio.TimerHandle | None = None
-    _expiring: asyncio.Task[None] | None = None
+    # When the next proposal expires or is deleted; None if that is unknown.
+    _next_expiry: datetime | None = None
+    _timer: asyncio.TimerHandle | None = None
+    _expiry_task: asyncio.Task[None] | None = None
 
     def close(self) -> None:
-        """Look for what expires no longer."""
-        if self._alarm is not None:
-            self._alarm.cancel()
-        if self._expiring is not None:
-            self._expiring.cancel()
+        """Stop the expiry timer."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._expiry_task is not None:
+            self._expiry_task.cancel()
 
     async def propose(
-        self, asked: WriteRequest, applied: EditPlan, reply: EditReply, text: bytes | None
+        self, request: WriteRequest, plan: EditPlan, reply: EditReply, data: bytes | None
     ) -> int:
-        """Keep a change until a person has decided; return its number.
+        """Add a proposal, and return its number.
 
         Parameters
         ----------
-        asked
-            What was asked, and by whom.
-        applied
-            What it does.
+        request
+            The request for the change.
+        plan
+            The change.
         reply
-            The reply to it; its hash is that of the stored notebook.
-        text
-            The whole notebook, if it is a new one.
+            The reply of the change as it would be; its hash is that of the stored notebook.
+        data
+            The bytes of a new notebook; None for an edit.
 
         Raises
         ------
-        TooManyProposals, LedgerError
+        TooManyProposals
         """
-        parts, work = await asyncio.to_thread(_build_proposal, applied, text)
+        parts, payload = await asyncio.to_thread(_build_proposal, plan, data)
         entries = [
-            TouchedCellEntry(**one) for done in reply.operations for one in done.iterate_entries()
+            TouchedCellEntry(**entry)
+            for operation in reply.operations
+            for entry in operation.iterate_entries()
         ]
-        proposed = ProposalContent(
-            kind="edit" if text is None else "create",
-            user=asked.user,
-            client=asked.client,
-            message=asked.message,
+        content = ProposalContent(
+            kind="edit" if data is None else "create",
+            user=request.user,
+            client=request.client,
+            message=request.message,
             hash_before=reply.hash_before,
             operations=entries[:_MOST_OPERATIONS],
             truncated=len(entries) > _MOST_OPERATIONS,
             diff=reply.diff,
             language=reply.language,
         )
-        return (await self.add(asked.path, proposed, parts, work)).proposal_id
+        return (await self.add(request.path, content, parts, payload)).proposal_id
 
     async def reject(self, proposal_id: int, decision: Decision) -> Proposal:
-        """Reject the edit that was proposed, or parts of it.
+        """Reject a proposal or parts of it.
 
         Raises
         ------
-        ProposalNotFound, ProposalClosed, InvalidRequest, LedgerError
+        ProposalNotFound, ProposalClosed, InvalidRequest
         """
         async with self.lock_decision(proposal_id):
             proposal = await self.get(proposal_id)
             parts = choose_parts(proposal, decision.parts)
-            ruling = DecisionRecord("rejected", parts, decision.user, decision.client)
-            return await self.decide(proposal_id, ruling)
+            rejection = DecisionRecord("rejected", parts, decision.user, decision.client)
+            return await self.decide(proposal_id, rejection)
 
     def lock_decision(self, proposal_id: int) -> asyncio.Lock:
-        """Return the lock that whoever decides on a proposal takes."""
+        """Return the lock to take during a decision on a proposal."""
         return self._decision_locks.setdefault(proposal_id, asyncio.Lock())
 
     async def add(
-        self, path: str, proposed: ProposalContent, parts: Sequence[CellDiff], work: bytes
+        self, path: str, content: ProposalContent, parts: Sequence[CellDiff], payload: bytes
     ) -> Proposal:
-        """Keep a proposal and tell of it; see `ProposalStore.add`.
+        """Store a proposal and emit its event; see `ProposalStore.add`.
 
         Raises
         ------
         TooManyProposals
         """
-        # Whoever proposes holds a notebook, and must not wait for that of another proposal.
-        await self._expire()
-        proposal = await self.store.add(path, proposed, parts, work)
+        # Not `expire`: the caller has locked a notebook, and that one would lock others.
+        await self._expire_pending()
+        proposal = await self.store.add(path, content, parts, payload)
         self._emit_event(proposal, proposal.user, proposal.client)
-        self._schedule_expiry(min(self._due or _NEVER, proposal.expires))
+        self._schedule_expiry(min(self._next_expiry or _NEVER, proposal.expires))
         return proposal
 
     async def get(self, proposal_id: int) -> Proposal:
-        """Return a proposal, if its notebook can be seen.
+        """Return a proposal if its notebook can be read.
 
         Raises
         ------
@@ -181,7 +185,14 @@ class ProposalService:
         return proposal
 
     async def wait(self, proposal_id: int, seconds: float) -> Proposal:
-        """Return a proposal once it waits no longer, or so many seconds have gone by.
+        """Return a proposal as soon as it is closed or partly decided, or after a time.
+
+        Parameters
+        ----------
+        proposal_id
+            The number of the proposal.
+        seconds
+            How long to wait.
 
         Raises
         ------
@@ -190,89 +201,89 @@ class ProposalService:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + min(seconds, LONGEST_WAIT)
         while True:
-            # Asked for before the proposal is read, lest a change between the two is missed.
+            # Before the proposal is read, so that no change in between is missed.
             change = self._changes.setdefault(proposal_id, asyncio.Event())
             proposal = await self.get(proposal_id)
-            left = deadline - loop.time()
-            if proposal.status != "pending" or left <= 0:
+            remaining_seconds = deadline - loop.time()
+            if proposal.status != "pending" or remaining_seconds <= 0:
                 return proposal
             with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(change.wait(), left)
+                await asyncio.wait_for(change.wait(), remaining_seconds)
 
     async def list_newest(
         self, path: str | None = None, *, only_pending: bool = True, limit: int
     ) -> list[Proposal]:
-        """List proposals for notebooks that can be seen, the newest first."""
+        """List proposals for notebooks that can be read, newest first."""
         await self.expire()
-        found: list[Proposal] = []
-        before = _LAST
-        while len(found) < limit:
+        proposals: list[Proposal] = []
+        before = _LARGEST_NUMBER
+        while len(proposals) < limit:
             page = await self.store.list_newest(
                 path=path, only_pending=only_pending, before=before, limit=limit
             )
-            found += [proposal for proposal in page if await self._is_visible(proposal)]
+            proposals += [proposal for proposal in page if await self._is_visible(proposal)]
             if len(page) < limit:
                 break
             before = page[-1].proposal_id
-        return found[:limit]
+        return proposals[:limit]
 
-    async def decide(self, proposal_id: int, ruling: DecisionRecord) -> Proposal:
-        """Keep what was decided and tell of it; see `ProposalStore.decide`.
+    async def decide(self, proposal_id: int, decision: DecisionRecord) -> Proposal:
+        """Store a decision and emit its event; see `ProposalStore.decide`.
 
         Raises
         ------
-        ProposalNotFound
+        ProposalNotFound, ProposalClosed
         """
-        after = await self.store.decide(proposal_id, ruling)
+        proposal = await self.store.decide(proposal_id, decision)
         self.log.info(
-            "Proposal %d of %r by %r is %s, by %r",
+            "Proposal %d for %r by %r is %s, by %r",
             proposal_id,
-            after.path,
-            after.user,
-            after.status,
-            ruling.user,
+            proposal.path,
+            proposal.user,
+            proposal.status,
+            decision.user,
         )
-        self._emit_event(after, ruling.user, ruling.client)
-        return after
+        self._emit_event(proposal, decision.user, decision.client)
+        return proposal
 
     async def on_renamed(self, old: str, new: str) -> None:
-        """Follow a notebook, or all that are in a folder, to another path."""
+        """Follow a notebook, or all notebooks in a folder, to a new path."""
         await self.store.rename_paths(old, new)
 
     async def on_deleted(self, path: str) -> None:
-        """Forget the proposals for a notebook, or for all that are in a folder."""
-        for proposal in await self.store.forget(path):
-            self._emit_event(proposal, None, None, is_over=True)
+        """Delete the proposals for a notebook, or for all notebooks in a folder."""
+        for proposal in await self.store.delete(path):
+            self._emit_event(proposal, None, None, is_deleted=True)
 
     async def purge(self, path: str) -> None:
-        """Forget the proposals for a notebook that wait no longer: they are of its past."""
+        """Delete the closed proposals for a notebook."""
         await self.store.purge(path)
 
     async def release(self, claim: Claim) -> None:
-        """Let others decide on what this server has claimed."""
+        """Delete a claim of this server, so that the parts can be decided again."""
         await self.store.release(claim)
-        # It may have expired meanwhile.
-        self._due = None
+        # The proposal may have expired meanwhile.
+        self._next_expiry = None
 
-    async def settle(self) -> None:
-        """Finish what was being accepted when a server ended or could not store that.
+    async def resolve_abandoned_claims(self) -> None:
+        """Finish the acceptances that a server has begun and not stored.
 
-        What is in the notebook was accepted; what is not can be decided again.
+        Parts that are in the notebook become accepted; the others can be decided again.
         """
         for claim in await self.store.list_abandoned_claims():
-            ruling = DecisionRecord(
-                "accepted", claim.parts, claim.user, claim.client, claim.edit_id, claim.claim
+            acceptance = DecisionRecord(
+                "accepted", claim.parts, claim.user, claim.client, claim.edit_id, claim.claim_id
             )
-            # Others may look after the same claim, and a notebook may be deleted meanwhile.
+            # Another server may resolve the same claim, and the notebook may be deleted meanwhile.
             with suppress(ProposalNotFound, ProposalClosed):
                 was_applied = await self._find_out_if_applied(claim)
                 if was_applied:
-                    await self.decide(claim.proposal_id, ruling)
+                    await self.decide(claim.proposal_id, acceptance)
                 elif was_applied is False:
                     await self.release(claim)
 
     async def _find_out_if_applied(self, claim: Claim) -> bool | None:
-        """Return whether what was claimed is in the notebook; None if that cannot be told now."""
+        """Return whether the notebook has the claimed parts; None if that is unknown now."""
         if claim.edit_id is not None:
             return True
         if claim.hash_after is None:
@@ -280,65 +291,65 @@ class ProposalService:
         proposal = await self.store.get(claim.proposal_id)
         try:
             async with self.storages.lock(proposal.path) as storage:
-                read = await load_notebook(storage, proposal.path, self.documents)
-                digest = await read.compute_hash()
+                notebook = await load_notebook(storage, proposal.path, self.documents)
+                digest = await notebook.compute_hash()
                 if digest in {claim.hash_before, claim.hash_after}:
                     return digest == claim.hash_after
-                # Somebody has changed it since.
-                return await asyncio.to_thread(is_applied, read.document, proposal, claim.parts)
+                # The notebook was changed after the write.
+                return await asyncio.to_thread(is_applied, notebook.document, proposal, claim.parts)
         except (Busy, StorageFailure) as error:
             self.log.warning(
-                "Whether proposal %d was accepted cannot be told now: %s",
+                "Could not find out whether proposal %d was accepted: %s",
                 claim.proposal_id,
                 error.message,
             )
             return None
         except NbEditError:
-            # There is no notebook that could have it.
+            # There is no notebook, so it cannot have the parts.
             return False
 
-    def look_soon(self) -> None:
-        """Look soon at what could not be finished now."""
-        soon = self.store.clock() + timedelta(seconds=_SOON_SECONDS)
-        self._schedule_expiry(min(self._due or _NEVER, soon))
+    def retry_soon(self) -> None:
+        """Run `expire` again soon, because a decision could not be stored."""
+        retry_time = self.store.clock() + timedelta(seconds=_RETRY_SECONDS)
+        self._schedule_expiry(min(self._next_expiry or _NEVER, retry_time))
 
     async def expire(self) -> None:
-        """End those whose time is over."""
-        await self.settle()
-        await self._expire()
+        """Resolve abandoned claims, and expire the proposals whose time is over."""
+        await self.resolve_abandoned_claims()
+        await self._expire_pending()
 
-    async def _expire(self) -> None:
-        if self._due is not None and self.store.clock() < self._due:
+    async def _expire_pending(self) -> None:
+        if self._next_expiry is not None and self.store.clock() < self._next_expiry:
             return
         for proposal in await self.store.expire():
             self._emit_event(proposal, None, None)
         self._schedule_expiry(await self.store.find_next_expiry() or _NEVER)
 
-    def _schedule_expiry(self, due: datetime) -> None:
-        """Look again when the next one is over, though nobody asks."""
-        self._due = due
-        if self._alarm is not None:
-            self._alarm.cancel()
-            self._alarm = None
-        if due == _NEVER:
+    def _schedule_expiry(self, next_expiry: datetime) -> None:
+        """Start the timer, so that the event is emitted even if there is no request."""
+        self._next_expiry = next_expiry
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if next_expiry == _NEVER:
             return
-        seconds = (due - self.store.clock()).total_seconds()
+        seconds = (next_expiry - self.store.clock()).total_seconds()
         loop = asyncio.get_running_loop()
-        delay = max(0.0, min(seconds, _LONGEST_ALARM_SECONDS))
-        self._alarm = loop.call_later(delay, self._on_expiry_timer)
+        delay = max(0.0, min(seconds, _LONGEST_TIMER_SECONDS))
+        self._timer = loop.call_later(delay, self._on_expiry_timer)
 
     def _on_expiry_timer(self) -> None:
-        self._expiring = asyncio.get_running_loop().create_task(self._expire_quietly())
+        self._expiry_task = asyncio.get_running_loop().create_task(self._expire_or_warn())
 
-    async def _expire_quietly(self) -> None:
+    async def _expire_or_warn(self) -> None:
         try:
             await self.expire()
-        except LedgerError as error:
-            # Whoever asks next looks again.
+        except HistoryUnavailable as error:
+            # The next request tries again.
             self.log.warning("Proposals could not expire. %s", error.message)
 
     async def _is_visible(self, proposal: Proposal) -> bool:
-        """Return whether the notebook is there for all to see; of a new one, its folder."""
+        """Return whether the notebook, or the folder of a new one, can be read."""
         try:
             if proposal.kind == "edit" or proposal.edit_ids:
                 await self.storages.check(proposal.path)
@@ -349,40 +360,41 @@ class ProposalService:
         return True
 
     def _emit_event(
-        self, proposal: Proposal, user: str | None, client: str | None, *, is_over: bool = False
+        self, proposal: Proposal, user: str | None, client: str | None, *, is_deleted: bool = False
     ) -> None:
-        """Emit the event, and wake the requests that wait for a decision."""
+        """Emit an event, and wake the requests that wait for a decision."""
         self.events.emit_proposal(
             proposal_id=proposal.proposal_id,
             path=proposal.path,
-            status="expired" if is_over else proposal.status,
+            status="expired" if is_deleted else proposal.status,
             user=user,
             client=client,
             parts=len(proposal.parts),
-            pending=0 if is_over else len(proposal.pending),
+            pending=0 if is_deleted else len(proposal.pending),
         )
         change = self._changes.pop(proposal.proposal_id, None)
         if change is not None:
             change.set()
 
 
-def _build_proposal(applied: EditPlan, text: bytes | None) -> tuple[Sequence[CellDiff], bytes]:
-    """Return what a proposal shows, and what accepting it takes."""
-    if text is not None:
-        return build_cell_diffs_of_new(Document.parse(text)), text
-    offer = applied.build_forward_record()
-    return build_cell_diffs(part.invert() for part in offer.parts), offer.encode()
+def _build_proposal(plan: EditPlan, data: bytes | None) -> tuple[Sequence[CellDiff], bytes]:
+    """Return the parts and the payload of a proposal."""
+    if data is not None:
+        return build_cell_diffs_of_new(Document.parse(data)), data
+    record = plan.build_forward_record()
+    return build_cell_diffs(part.invert() for part in record.parts), record.encode()
 
 
 def choose_parts(proposal: Proposal, parts: Collection[int] | None) -> Collection[int]:
-    """Return the numbers of the parts that are decided.
+    """Return the numbers of the parts to decide: the given ones, or all pending ones.
 
     Raises
     ------
     ProposalClosed
-        If they are decided already.
+        If one of the parts is not pending.
     InvalidRequest
-        If the proposal has none of these, or they cannot be decided alone.
+        If the proposal does not have one of the parts, or is for a new notebook and ``parts`` is
+        given.
     """
     check_pending(proposal, ())
     if parts is None:

@@ -1,4 +1,4 @@
-"""Where proposals are kept over restarts, for a time and in a number that are bounded."""
+"""The proposals in SQL: their number, size and age are limited, and they survive a restart."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from msgspec.structs import replace
 from jupyter_nbedit.errors import ProposalNotFound
 from jupyter_nbedit.proposals.models import Status, check_pending, check_unclaimed
 
-# Of all that wait, with what they would change. One that is decided is only what it says.
+# The most bytes of all pending proposals, with payloads. A closed proposal has no payload.
 _MOST_BYTES = 256 * 1024 * 1024
-# How many that are decided can still be asked for, and how much of them.
+# The most closed proposals, and their bytes.
 _MOST_CLOSED = 1_000
 _MOST_CLOSED_BYTES = 32 * 1024 * 1024
-# After how long it is looked again whether one expires that a server is accepting.
+# After how long the expiry of a claimed proposal is checked again.
 _CLAIMED_SECONDS = 10
 
 
@@ -49,22 +49,22 @@ def _get_time() -> datetime:
 
 @dataclass(frozen=True)
 class ProposalStore:
-    """The proposals that a server keeps. Whatever it is asked may fail with a `LedgerError`.
+    """Stores proposals and claims. Every method raises `HistoryUnavailable` if the database fails.
 
     Parameters
     ----------
     database
-        Where.
+        The database, which all servers of a user share.
     root
-        Says which of all folders that are served this server's is.
+        Returns the root folder of this server.
     name
-        Gives one name for all by which a notebook may be called.
+        Returns the canonical name of a path, since links give one notebook several paths.
     hours
-        How long one can be decided. It is remembered for as long again.
+        How long a proposal can be decided. It is deleted after twice that time.
     most
-        How many may wait at the same time.
+        The largest number of pending proposals.
     clock
-        Tells the time, in UTC.
+        Returns the time in UTC.
     """
 
     database: Database
@@ -73,27 +73,27 @@ class ProposalStore:
     hours: float = 24
     most: int = 1_000
     clock: Callable[[], datetime] = _get_time
-    # The claims of this server that it still works on.
+    # The claims that this server is working on.
     _active: set[int] = field(default_factory=set)
 
     async def add(
-        self, path: str, proposed: ProposalContent, parts: Sequence[CellDiff], work: bytes
+        self, path: str, content: ProposalContent, parts: Sequence[CellDiff], payload: bytes
     ) -> Proposal:
-        """Keep a proposal.
+        """Store a proposal.
 
         Parameters
         ----------
         path
-            Of the notebook.
-        proposed, parts
-            What it says.
-        work
-            What accepting it takes; nobody else's business.
+            The path of the notebook.
+        content, parts
+            What the proposal shows.
+        payload
+            The encoded change, which `get_payload` returns; it is never sent.
 
         Raises
         ------
         TooManyProposals
-            If too many wait already.
+            If too many proposals are pending.
         """
         now = self.clock()
         row = self._build_row(
@@ -101,15 +101,15 @@ class ProposalStore:
             name=self.name(path),
             created=_format_time(now),
             expires=_format_time(now + timedelta(hours=self.hours)),
-            proposed=encode_json(proposed),
+            content=encode_json(content),
             parts=encode_json([{**asdict(part), "status": "pending"} for part in parts]),
-            work=work,
+            payload=payload,
         )
-        size = sum(len(row[name]) for name in ("proposed", "parts", "work"))
+        size = sum(len(row[name]) for name in ("content", "parts", "payload"))
 
         def insert(database: sqlite3.Connection) -> Proposal:
-            count, kept = count_pending(database, row)
-            if count >= self.most or kept + size > _MOST_BYTES:
+            count, total_size = count_pending(database, row)
+            if count >= self.most or total_size + size > _MOST_BYTES:
                 raise self._build_full_error(count)
             return insert_proposal(database, row)
 
@@ -128,38 +128,38 @@ class ProposalStore:
         )
 
     async def get_payload(self, proposal_id: int) -> bytes:
-        """Return what accepting a proposal takes, which is kept while it waits.
+        """Return the encoded change of a pending proposal.
 
         Raises
         ------
         ProposalClosed
-            If it waits no longer.
+            If the proposal is not pending.
         """
         row = self._build_row(proposal_id=proposal_id)
 
         def read(database: sqlite3.Connection) -> bytes:
-            work = select_payload(database, row)
-            if work is None:
+            payload = select_payload(database, row)
+            if payload is None:
                 raise build_closed_error(proposal_id, select_proposal(database, row).status)
-            return work
+            return payload
 
         return await self.database.read(read, purpose=PROPOSALS)
 
     async def list_newest(
         self, *, path: str | None, only_pending: bool, before: int, limit: int
     ) -> list[Proposal]:
-        """List proposals, the newest first.
+        """List proposals, newest first.
 
         Parameters
         ----------
         path
-            Only those for the notebook at this path; None for all.
+            The path of a notebook; None for all notebooks.
         only_pending
-            Whether to leave out those that wait no longer.
+            Whether to leave out closed proposals.
         before
-            Only those with a smaller number.
+            Only proposals with a smaller number.
         limit
-            How many at most.
+            The largest number of proposals to list.
         """
         row = self._build_row(
             name=None if path is None else self.name(path),
@@ -171,57 +171,57 @@ class ProposalStore:
             lambda database: select_newest(database, row), purpose=PROPOSALS
         )
 
-    async def decide(self, proposal_id: int, ruling: DecisionRecord) -> Proposal:
-        """Keep what was decided about parts that wait, or about all of one that has no parts.
+    async def decide(self, proposal_id: int, decision: DecisionRecord) -> Proposal:
+        """Store a decision on pending parts, or on a whole proposal without parts.
 
         Raises
         ------
         ProposalNotFound
         ProposalClosed
-            If others have decided already, or do so at this moment.
+            If a part is not pending, or is claimed by a server.
         """
         row = self._build_row(
             proposal_id=proposal_id, most_closed=_MOST_CLOSED, most_bytes=_MOST_CLOSED_BYTES
         )
         return await self.database.write(
-            lambda database: store_decision(database, row, ruling),
-            purpose=DECISION if ruling.claim is None else ACCEPTANCE,
+            lambda database: store_decision(database, row, decision),
+            purpose=DECISION if decision.claim_id is None else ACCEPTANCE,
         )
 
     async def claim(
         self, proposal_id: int, parts: Collection[int], *, user: str, client: str | None
     ) -> Claim:
-        """Claim parts that wait for this server, so that nobody else decides on them.
+        """Claim pending parts for this server, so that no other server decides on them.
 
         Raises
         ------
         ProposalNotFound
         ProposalClosed
-            If others have decided already, or do so at this moment.
+            If a part is not pending, or is claimed by a server.
         """
         presence = self.database.presence
         row = self._build_row(
             proposal_id=proposal_id, server=presence.server, user=user, client=client
         )
 
-        def claim(database: sqlite3.Connection) -> Claim:
+        def insert(database: sqlite3.Connection) -> Claim:
             presence.announce()
-            made = claim_parts(database, row, parts)
-            # On this thread, on which alone it is looked whether a claim is abandoned.
-            self._active.add(made.claim)
-            return made
+            claim = claim_parts(database, row, parts)
+            # Only the thread of the database changes and reads the set.
+            self._active.add(claim.claim_id)
+            return claim
 
-        return await self.database.write(claim, purpose=PROPOSALS)
+        return await self.database.write(insert, purpose=PROPOSALS)
 
     async def record_write(self, claim: Claim, hash_before: str | None, hash_after: str) -> None:
-        """Note that what was claimed is written next, and how that can be seen.
+        """Store the hashes of the notebook before and after the write that follows.
 
         Raises
         ------
         ProposalClosed
-            If it is not claimed any more.
+            If the claim does not exist any more.
         """
-        row = {"claim": claim.claim, "hash_before": hash_before, "hash_after": hash_after}
+        row = {"claim_id": claim.claim_id, "hash_before": hash_before, "hash_after": hash_after}
         if not await self.database.write(
             lambda database: record_write(database, row), purpose=PROPOSALS
         ):
@@ -229,16 +229,16 @@ class ProposalStore:
             raise build_closed_error(claim.proposal_id, proposal.status)
 
     async def release(self, claim: Claim) -> None:
-        """Let others decide on what was claimed."""
-        row = {"claim": claim.claim}
+        """Delete a claim, so that the parts can be decided again."""
+        row = {"claim_id": claim.claim_id}
         await self.database.write(lambda database: release_claim(database, row), purpose=PROPOSALS)
 
-    def leave(self, claim: Claim) -> None:
-        """Work on a claim no longer; if it is still there, it is abandoned."""
-        self._active.discard(claim.claim)
+    def abandon(self, claim: Claim) -> None:
+        """Stop working on a claim; if it still exists, `list_abandoned_claims` lists it."""
+        self._active.discard(claim.claim_id)
 
     async def list_abandoned_claims(self) -> list[Claim]:
-        """List the claims of servers that run no longer, and those that this one has left."""
+        """List the claims of servers that have ended, and those that this server has abandoned."""
         row = self._build_row()
         presence = self.database.presence
 
@@ -247,13 +247,13 @@ class ProposalStore:
                 claim
                 for claim in select_claims(database, row)
                 if not presence.is_alive(claim.server)
-                or (claim.server == presence.server and claim.claim not in self._active)
+                or (claim.server == presence.server and claim.claim_id not in self._active)
             ]
 
         return await self.database.read(find, purpose=PROPOSALS)
 
     async def expire(self) -> list[Proposal]:
-        """End those whose time is over, and give them; forget those that ended long ago."""
+        """Expire pending proposals and return them; delete those that were closed long ago."""
         now = self.clock()
         row = self._build_row(
             now=_format_time(now),
@@ -265,30 +265,30 @@ class ProposalStore:
         )
 
     async def find_next_expiry(self) -> datetime | None:
-        """Return when `expire` has something to do; None if there is nothing to come."""
+        """Return when `expire` has to run next; None if there are no proposals."""
         row = self._build_row(soon=_format_time(self.clock() + timedelta(seconds=_CLAIMED_SECONDS)))
-        waiting, closed = await self.database.read(
+        pending_expiry, closed_expiry = await self.database.read(
             lambda database: select_next_expiry(database, row), purpose=PROPOSALS
         )
-        times = [] if waiting is None else [datetime.fromisoformat(waiting)]
-        if closed is not None:
-            times.append(datetime.fromisoformat(closed) + timedelta(hours=self.hours))
+        times = [] if pending_expiry is None else [datetime.fromisoformat(pending_expiry)]
+        if closed_expiry is not None:
+            times.append(datetime.fromisoformat(closed_expiry) + timedelta(hours=self.hours))
         return min(times, default=None)
 
     async def rename_paths(self, old: str, new: str) -> None:
-        """Follow a notebook, or all that are in a folder, to another path."""
+        """Follow a notebook, or all notebooks in a folder, to a new path."""
         row = self._build_row(old=old, new=new, old_name=self.name(old), new_name=self.name(new))
         await self.database.write(lambda database: rename_paths(database, row), purpose=PROPOSALS)
 
-    async def forget(self, path: str) -> list[Proposal]:
-        """Forget all for a notebook, or for those in a folder; give those that waited."""
+    async def delete(self, path: str) -> list[Proposal]:
+        """Delete the proposals for a notebook or a folder; return those that were pending."""
         row = self._build_row(old=path, old_name=self.name(path))
         return await self.database.write(
             lambda database: delete_paths(database, row), forget=True, purpose=PROPOSALS
         )
 
     async def purge(self, path: str) -> None:
-        """Forget those for a notebook that wait no longer."""
+        """Delete the closed proposals for a notebook."""
         row = self._build_row(name=self.name(path))
         await self.database.write(
             lambda database: purge_proposals(database, row), forget=True, purpose=PROPOSALS
@@ -307,44 +307,44 @@ class ProposalStore:
 
 
 def _format_time(moment: datetime) -> str:
-    """Write a time in a form whose order is that of the times."""
+    """Format a time so that texts sort like times."""
     return moment.isoformat(timespec="microseconds")
 
 
 Row = Mapping[str, Any]
 
 _SELECT = (
-    "SELECT proposal_id, path, status, created, expires, proposed, parts, edit_ids, decided_by "
+    "SELECT proposal_id, path, status, created, expires, content, parts, edit_ids, decided_by "
     "FROM proposals WHERE root = :root"
 )
 _INSERT = """
-    INSERT INTO proposals (root, path, name, status, created, expires, proposed, parts, work)
-    VALUES (:root, :path, :name, 'pending', :created, :expires, :proposed, :parts, :work)
+    INSERT INTO proposals (root, path, name, status, created, expires, content, parts, payload)
+    VALUES (:root, :path, :name, 'pending', :created, :expires, :content, :parts, :payload)
 """
-_WAITING = """
-    SELECT count(*), total(length(proposed) + length(parts) + length(work))
+_COUNT_PENDING = """
+    SELECT count(*), total(length(content) + length(parts) + length(payload))
     FROM proposals WHERE root = :root AND status = 'pending'
 """
-_WORK = "SELECT work FROM proposals WHERE root = :root AND proposal_id = :proposal_id"
+_PAYLOAD = "SELECT payload FROM proposals WHERE root = :root AND proposal_id = :proposal_id"
 _DECIDE = """
     UPDATE proposals
-    SET status = :status, parts = :parts, edit_ids = :edit_ids, decided_by = :by,
-        work = CASE :status WHEN 'pending' THEN work END
+    SET status = :status, parts = :parts, edit_ids = :edit_ids, decided_by = :decided_by,
+        payload = CASE :status WHEN 'pending' THEN payload END
     WHERE proposal_id = :proposal_id
 """
-_EXPIRE = "UPDATE proposals SET status = 'expired', work = NULL WHERE proposal_id = ?"
-# What a server is accepting does not expire meanwhile, and is looked at again soon.
-_CLAIMED = "proposal_id IN (SELECT proposal_id FROM claims)"
-_DUE = f"""
+_EXPIRE = "UPDATE proposals SET status = 'expired', payload = NULL WHERE proposal_id = ?"
+# A claimed proposal does not expire; its expiry is checked again soon.
+_IS_CLAIMED = "proposal_id IN (SELECT proposal_id FROM claims)"
+_NEXT_EXPIRY = f"""
     SELECT
-        min(CASE WHEN {_CLAIMED} THEN max(expires, :soon) ELSE expires END)
+        min(CASE WHEN {_IS_CLAIMED} THEN max(expires, :soon) ELSE expires END)
             FILTER (WHERE status = 'pending'),
         min(expires) FILTER (WHERE status != 'pending')
     FROM proposals WHERE root = :root
 """  # noqa: S608 -- ours
-# A proposal is kept by the name without links, and made at the path that its proposer knows. That
-# path follows as well, and becomes the name if it does not lead there any more.
-_FOLLOW = """
+# A proposal has the canonical name of its notebook, and the path that the proposer has sent. A
+# rename changes both; a path that goes through a link which is not renamed becomes the name.
+_RENAME = """
     UPDATE proposals SET
         name = :new_name || substr(name, length(:old_name) + 1),
         path = CASE
@@ -355,24 +355,24 @@ _FOLLOW = """
     WHERE root = :root
         AND (name = :old_name OR substr(name, 1, length(:old_name) + 1) = :old_name || '/')
 """
-# What is left has a path through a link that was renamed or deleted itself.
-_AT_PATH = "root = :root AND (path = :old OR substr(path, 1, length(:old) + 1) = :old || '/')"
-_FOLLOW_LINK = "UPDATE proposals SET path = :new || substr(path, length(:old) + 1) WHERE "
-_LOSE_LINK = "UPDATE proposals SET path = name WHERE "
-_BELOW = " AND (name = :old_name OR substr(name, 1, length(:old_name) + 1) = :old_name || '/')"
-_FORGET = "DELETE FROM proposals WHERE root = :root"
+# The rest are proposals whose path goes through a link that was itself renamed or deleted.
+_HAS_PATH = "root = :root AND (path = :old OR substr(path, 1, length(:old) + 1) = :old || '/')"
+_RENAME_LINK = "UPDATE proposals SET path = :new || substr(path, length(:old) + 1) WHERE "
+_DELETE_LINK = "UPDATE proposals SET path = name WHERE "
+_HAS_NAME = " AND (name = :old_name OR substr(name, 1, length(:old_name) + 1) = :old_name || '/')"
+_DELETE = "DELETE FROM proposals WHERE root = :root"
 _PURGE = "DELETE FROM proposals WHERE root = :root AND name = :name AND status != 'pending'"
-_FORGET_MOST = """
+_TRIM_CLOSED = """
     DELETE FROM proposals WHERE proposal_id IN (
         SELECT proposal_id FROM (
-            SELECT proposal_id, row_number() OVER newest AS place,
-                sum(length(proposed) + length(parts)) OVER newest AS size
+            SELECT proposal_id, row_number() OVER newest AS number,
+                sum(length(content) + length(parts)) OVER newest AS size
             FROM proposals WHERE root = :root AND status != 'pending'
             WINDOW newest AS (ORDER BY proposal_id DESC)
-        ) WHERE place > :most_closed OR (place > 1 AND size > :most_bytes)
+        ) WHERE number > :most_closed OR (number > 1 AND size > :most_bytes)
     )
 """
-_FORGET_OLD = """
+_DELETE_OLD = """
     DELETE FROM proposals
     WHERE root = :root AND status != 'pending' AND (expires <= :long_ago OR proposal_id IN (
         SELECT proposal_id FROM proposals WHERE root = :root AND status != 'pending'
@@ -385,176 +385,180 @@ _INSERT_CLAIM = """
     VALUES (:proposal_id, :parts, :server, :user, :client)
 """
 _CLAIM_COLUMNS = """
-    claim, proposal_id, claims.parts, server, user, client, hash_before, hash_after, claims.edit_id
+    claim_id, proposal_id, claims.parts, server, user, client, hash_before, hash_after,
+    claims.edit_id
 """
-_CLAIMS = f"SELECT {_CLAIM_COLUMNS} FROM claims WHERE proposal_id = :proposal_id"  # noqa: S608 -- ours
-_ALL_CLAIMS = f"""
+_SELECT_CLAIMS = f"SELECT {_CLAIM_COLUMNS} FROM claims WHERE proposal_id = :proposal_id"  # noqa: S608 -- ours
+_SELECT_ALL_CLAIMS = f"""
     SELECT {_CLAIM_COLUMNS} FROM claims JOIN proposals USING (proposal_id) WHERE root = :root
 """  # noqa: S608 -- ours
-_WRITING = """
-    UPDATE claims SET hash_before = :hash_before, hash_after = :hash_after WHERE claim = :claim
+_RECORD_WRITE = """
+    UPDATE claims SET hash_before = :hash_before, hash_after = :hash_after
+    WHERE claim_id = :claim_id
 """
-_RELEASE = "DELETE FROM claims WHERE claim = :claim"
-_RELEASE_FORGOTTEN = """
+_RELEASE = "DELETE FROM claims WHERE claim_id = :claim_id"
+_DELETE_ORPHANED_CLAIMS = """
     DELETE FROM claims WHERE proposal_id NOT IN (SELECT proposal_id FROM proposals)
 """
 
 
 def insert_proposal(database: sqlite3.Connection, row: Row) -> Proposal:
-    """Add one that waits."""
+    """Insert a pending proposal."""
     number = database.execute(_INSERT, row).lastrowid
     return select_proposal(database, {**row, "proposal_id": number})
 
 
 def count_pending(database: sqlite3.Connection, row: Row) -> tuple[int, float]:
-    """Return how many wait, and how much room they take."""
-    count, size = database.execute(_WAITING, row).fetchone()
+    """Return the number of pending proposals and their bytes."""
+    count, size = database.execute(_COUNT_PENDING, row).fetchone()
     return count, size
 
 
 def select_proposal(database: sqlite3.Connection, row: Row) -> Proposal:
-    """Return the one with a number.
+    """Return the proposal of a number.
 
     Raises
     ------
     ProposalNotFound
     """
     select = f"{_SELECT} AND proposal_id = :proposal_id"
-    found = database.execute(select, row).fetchone()
-    if found is None:
+    result = database.execute(select, row).fetchone()
+    if result is None:
         raise ProposalNotFound
-    return _build_proposal(found)
+    return _build_proposal(result)
 
 
 def select_payload(database: sqlite3.Connection, row: Row) -> bytes | None:
-    """Return what accepting one takes; None if it waits no longer."""
-    found = database.execute(_WORK, row).fetchone()
-    return None if found is None else found[0]
+    """Return the encoded change of a proposal; None if it is closed."""
+    result = database.execute(_PAYLOAD, row).fetchone()
+    return None if result is None else result[0]
 
 
 def select_newest(database: sqlite3.Connection, row: Row) -> list[Proposal]:
-    """List some; ``name`` and ``status`` may be None, for any."""
+    """List proposals, newest first; ``name`` and ``status`` may be None, which means any."""
     select = (
         f"{_SELECT} AND proposal_id < :before"
         " AND (:name IS NULL OR name = :name) AND (:status IS NULL OR status = :status)"
         " ORDER BY proposal_id DESC LIMIT :limit"
     )
-    return [_build_proposal(found) for found in database.execute(select, row)]
+    return [_build_proposal(result) for result in database.execute(select, row)]
 
 
-def store_decision(database: sqlite3.Connection, row: Row, ruling: DecisionRecord) -> Proposal:
-    """Change parts of one, or the whole of one that has none.
+def store_decision(database: sqlite3.Connection, row: Row, decision: DecisionRecord) -> Proposal:
+    """Change the status of parts, or of a whole proposal without parts.
 
     Raises
     ------
     ProposalNotFound
     ProposalClosed
-        If others have decided already, or do so at this moment.
+        If a part is not pending, or is claimed by a server.
     """
     before = select_proposal(database, row)
-    if ruling.claim is None:
-        check_pending(before, ruling.parts)
-        check_unclaimed(_select_claims(database, row), ruling.parts)
-    elif not release_claim(database, {"claim": ruling.claim}):
+    if decision.claim_id is None:
+        check_pending(before, decision.parts)
+        check_unclaimed(_select_claims(database, row), decision.parts)
+    elif not release_claim(database, {"claim_id": decision.claim_id}):
         raise build_closed_error(before.proposal_id, before.status)
-    after = [
-        replace(part, status=ruling.verdict) if part.part in ruling.parts else part
+    parts = [
+        replace(part, status=decision.verdict) if part.part in decision.parts else part
         for part in before.parts
     ]
-    edit_ids = before.edit_ids + ([] if ruling.edit_id is None else [ruling.edit_id])
-    kept = {
-        "by": ruling.user,
-        "status": _compute_status({part.status for part in after} or {ruling.verdict}),
-        "parts": encode_json(after),
+    edit_ids = before.edit_ids + ([] if decision.edit_id is None else [decision.edit_id])
+    columns = {
+        "decided_by": decision.user,
+        "status": _compute_status({part.status for part in parts} or {decision.verdict}),
+        "parts": encode_json(parts),
         "edit_ids": encode_json(edit_ids),
     }
-    database.execute(_DECIDE, {**row, **kept})
-    decided = select_proposal(database, row)
-    database.execute(_FORGET_MOST, row)
-    return decided
+    database.execute(_DECIDE, {**row, **columns})
+    after = select_proposal(database, row)
+    database.execute(_TRIM_CLOSED, row)
+    return after
 
 
 def expire_proposals(database: sqlite3.Connection, row: Row) -> list[Proposal]:
-    """End those whose time is over, and forget old ones; give the former."""
-    select = f"{_SELECT} AND status = 'pending' AND expires <= :now AND NOT {_CLAIMED}"
-    due = [_build_proposal(found).proposal_id for found in database.execute(select, row)]
-    database.executemany(_EXPIRE, [(number,) for number in due])
-    ended = [select_proposal(database, {**row, "proposal_id": number}) for number in due]
-    database.execute(_FORGET_OLD, row)
-    return ended
+    """Expire pending proposals and return them; delete old closed ones."""
+    select = f"{_SELECT} AND status = 'pending' AND expires <= :now AND NOT {_IS_CLAIMED}"
+    numbers = [_build_proposal(result).proposal_id for result in database.execute(select, row)]
+    database.executemany(_EXPIRE, [(number,) for number in numbers])
+    expired_proposals = [
+        select_proposal(database, {**row, "proposal_id": number}) for number in numbers
+    ]
+    database.execute(_DELETE_OLD, row)
+    return expired_proposals
 
 
 def select_next_expiry(database: sqlite3.Connection, row: Row) -> tuple[str | None, str | None]:
-    """Return when the next one that waits is over, and when the first of the others was."""
-    waiting, closed = database.execute(_DUE, row).fetchone()
-    return waiting, closed
+    """Return the earliest expiry of the pending proposals, and that of the closed ones."""
+    pending_expiry, closed_expiry = database.execute(_NEXT_EXPIRY, row).fetchone()
+    return pending_expiry, closed_expiry
 
 
 def rename_paths(database: sqlite3.Connection, row: Row) -> None:
-    """Put a new path in the place of an old one, and of all below it."""
+    """Replace a path, also where it is the beginning of a longer path."""
     if row["old_name"] != row["new_name"]:
-        database.execute(_FOLLOW, row)
-    database.execute(_FOLLOW_LINK + _AT_PATH, row)
+        database.execute(_RENAME, row)
+    database.execute(_RENAME_LINK + _HAS_PATH, row)
 
 
 def delete_paths(database: sqlite3.Connection, row: Row) -> list[Proposal]:
-    """Remove those at a path and below; give those of them that waited."""
-    select = f"{_SELECT} AND status = 'pending'{_BELOW}"
-    pending = [_build_proposal(found) for found in database.execute(select, row)]
-    database.execute(_FORGET + _BELOW, row)
-    database.execute(_LOSE_LINK + _AT_PATH, row)
-    database.execute(_RELEASE_FORGOTTEN)
+    """Delete the proposals of a path and below; return those that were pending."""
+    select = f"{_SELECT} AND status = 'pending'{_HAS_NAME}"
+    pending = [_build_proposal(result) for result in database.execute(select, row)]
+    database.execute(_DELETE + _HAS_NAME, row)
+    database.execute(_DELETE_LINK + _HAS_PATH, row)
+    database.execute(_DELETE_ORPHANED_CLAIMS)
     return pending
 
 
 def claim_parts(database: sqlite3.Connection, row: Row, parts: Collection[int]) -> Claim:
-    """Claim parts of one for a server.
+    """Claim parts of a proposal for a server.
 
     Raises
     ------
     ProposalNotFound
     ProposalClosed
-        If others have decided already, or do so at this moment.
+        If a part is not pending, or is claimed by a server.
     """
     check_pending(select_proposal(database, row), parts)
     check_unclaimed(_select_claims(database, row), parts)
     number = database.execute(_INSERT_CLAIM, {**row, "parts": encode_json(sorted(parts))}).lastrowid
-    (made,) = (made for made in _select_claims(database, row) if made.claim == number)
-    return made
+    (claim,) = (claim for claim in _select_claims(database, row) if claim.claim_id == number)
+    return claim
 
 
 def select_claims(database: sqlite3.Connection, row: Row) -> list[Claim]:
-    """List what all servers have claimed of a root."""
-    return [_read_claim(found) for found in database.execute(_ALL_CLAIMS, row)]
+    """List the claims of all servers on proposals of a root."""
+    return [_build_claim(result) for result in database.execute(_SELECT_ALL_CLAIMS, row)]
 
 
 def record_write(database: sqlite3.Connection, row: Row) -> bool:
-    """Note that what was claimed is being written; false if nobody has claimed it any more."""
-    return database.execute(_WRITING, row).rowcount == 1
+    """Store the hashes of a write with a claim; return whether the claim exists."""
+    return database.execute(_RECORD_WRITE, row).rowcount == 1
 
 
 def release_claim(database: sqlite3.Connection, row: Row) -> bool:
-    """End a claim; false if somebody else has done so."""
+    """Delete a claim; return whether it existed."""
     return database.execute(_RELEASE, row).rowcount == 1
 
 
 def _select_claims(database: sqlite3.Connection, row: Row) -> list[Claim]:
-    return [_read_claim(found) for found in database.execute(_CLAIMS, row)]
+    return [_build_claim(result) for result in database.execute(_SELECT_CLAIMS, row)]
 
 
-def _read_claim(found: Sequence[Any]) -> Claim:
-    number, proposal_id, parts, *more = found
-    return Claim(number, proposal_id, json.loads(parts), *more)
+def _build_claim(columns: Sequence[Any]) -> Claim:
+    claim_id, proposal_id, parts, *rest = columns
+    return Claim(claim_id, proposal_id, json.loads(parts), *rest)
 
 
 def purge_proposals(database: sqlite3.Connection, row: Row) -> None:
-    """Remove those for a notebook that wait no longer."""
+    """Delete the closed proposals for a notebook."""
     database.execute(_PURGE, row)
 
 
 def encode_json(value: Any) -> str:
-    """Write what a row has as JSON."""
-    # A source may have lone surrogates, which JSON's escapes alone can say.
+    """Encode a value as JSON."""
+    # A source may have lone surrogates, which only the escapes of the json module can encode.
     return json.dumps(msgspec.to_builtins(value))
 
 
@@ -566,11 +570,11 @@ def _compute_status(verdicts: Collection[str]) -> Status:
     return "accepted" if "accepted" in verdicts else "rejected"
 
 
-def _build_proposal(found: Sequence[Any]) -> Proposal:
-    number, path, status, created, expires, proposed, parts, edit_ids, decided_by = found
-    told = {
-        **json.loads(proposed),
-        "proposal_id": number,
+def _build_proposal(columns: Sequence[Any]) -> Proposal:
+    proposal_id, path, status, created, expires, content, parts, edit_ids, decided_by = columns
+    fields = {
+        **json.loads(content),
+        "proposal_id": proposal_id,
         "path": path,
         "status": status,
         "created": created,
@@ -579,4 +583,4 @@ def _build_proposal(found: Sequence[Any]) -> Proposal:
         "edit_ids": json.loads(edit_ids),
         "decided_by": decided_by,
     }
-    return msgspec.convert(told, Proposal)
+    return msgspec.convert(fields, Proposal)

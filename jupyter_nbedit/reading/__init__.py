@@ -1,1 +1,1 @@
-"""The read side: load a notebook, show it, and remember who has read which version."""
+"""The read side: load notebooks, return views of them, remember which session has read what."""

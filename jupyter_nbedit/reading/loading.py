@@ -1,4 +1,4 @@
-"""A notebook as it is kept now, read and parsed whole, however it is being written."""
+"""Load a notebook: read and parse it, and wait for another program that is still writing it."""
 
 from __future__ import annotations
 
@@ -17,101 +17,106 @@ from jupyter_nbedit.notebook.lazy.buffer import Buffer
 from jupyter_nbedit.storage.base import Content, Storage
 from jupyter_nbedit.storage.files.lazy_bytes import LazyFileBytes
 
-# A file that cannot be parsed may be half written, if it was written just now.
-_TORN_SECONDS = 2.0
-_TORN_POLL_SECONDS = 0.05
-_TORN_PATIENCE_SECONDS = 6.0
-# Of remembered documents; a cell takes some hundred bytes.
+# A file that cannot be parsed and was modified so recently may be half written.
+_RECENT_SECONDS = 2.0
+_POLL_SECONDS = 0.05
+_PATIENCE_SECONDS = 6.0
+# The size of the cache; a cell takes some hundred bytes.
 _MOST_CELLS = 30_000
 
 
 @dataclass(frozen=True)
 class LoadedNotebook:
-    """A notebook's bytes and where its cells stand in them."""
+    """The bytes of a notebook and its parsed document."""
 
     content: Content
     document: Document
 
     @cached_property
     def hash(self) -> str:
-        """The sha256 of the bytes; takes time, unless it was asked for or `compute_hash` before."""
+        """The sha256 of the bytes; takes time at first, unless `compute_hash` was called before."""
         known = self.content.hash
         return compute_sha256(self.content.data) if known is None else known
 
     async def compute_hash(self) -> str:
-        """Return the same, without keeping the loop waiting."""
+        """Return `hash`, computed in a thread if the notebook is large."""
         return await run_in_thread_if_large(len(self.content.data), lambda: self.hash)
 
 
 class DocumentCache:
-    """The documents that were read or made last, known again by the hash of their bytes.
+    """A cache of parsed documents by the hash of their bytes, which are not kept.
 
     Parameters
     ----------
     most_cells
-        How many cells they have together.
+        The largest number of cells of all documents together.
     """
 
     def __init__(self, most_cells: int = _MOST_CELLS) -> None:
         self._most_cells = most_cells
-        self._kept: OrderedDict[str, Document] = OrderedDict()
-        self._cells = 0
+        self._documents: OrderedDict[str, Document] = OrderedDict()
+        self._cell_count = 0
 
     def put(self, digest: str, document: Document) -> None:
-        """Remember what a notebook with a hash looks like; its bytes are not kept."""
-        self._forget(digest)
-        self._kept[digest] = document.bind(b"")
-        self._cells += len(document)
-        while self._cells > self._most_cells and len(self._kept) > 1:
-            self._forget(next(iter(self._kept)))
+        """Add the document of a hash."""
+        self._remove(digest)
+        self._documents[digest] = document.bind(b"")
+        self._cell_count += len(document)
+        while self._cell_count > self._most_cells and len(self._documents) > 1:
+            self._remove(next(iter(self._documents)))
 
     def get(self, digest: str, text: Buffer) -> Document | None:
-        """Return the document of a text that has a hash; None if it is not remembered."""
-        known = self._kept.get(digest)
-        if known is None:
+        """Return the document of a hash, bound to its bytes; None if it is not in the cache."""
+        document = self._documents.get(digest)
+        if document is None:
             return None
-        self._kept.move_to_end(digest)
-        return known.bind(text)
+        self._documents.move_to_end(digest)
+        return document.bind(text)
 
-    def _forget(self, digest: str) -> None:
-        forgotten = self._kept.pop(digest, ())
-        self._cells -= len(forgotten)
+    def _remove(self, digest: str) -> None:
+        document = self._documents.pop(digest, ())
+        self._cell_count -= len(document)
 
 
 async def load_notebook(
     storage: Storage, path: str, documents: DocumentCache | None = None
 ) -> LoadedNotebook:
-    """Read and parse a notebook; one that is being written in place is waited for.
+    """Read and parse a notebook; wait if another program is writing it in place.
 
     Parameters
     ----------
     storage
-        How it is kept.
+        The storage of the notebook.
     path
-        Its API path.
+        The API path.
     documents
-        Those that need not be parsed again.
+        Parsed notebooks.
+
+    Raises
+    ------
+    Busy
+        If the other program does not finish.
+    NbEditError
+        As for `Storage.read` and `Document.parse`.
     """
-    deadline = time.monotonic() + _TORN_PATIENCE_SECONDS
+    deadline = time.monotonic() + _PATIENCE_SECONDS
     while True:
         content = await storage.read(path)
         try:
-            read = await _parse_content(content, documents or DocumentCache())
+            return await _parse_content(content, documents or DocumentCache())
         except ChangedDuringRead:
             pass
         except InvalidNotebook:
             age = datetime.now(tz=timezone.utc) - content.last_modified
-            if not 0 <= age.total_seconds() < _TORN_SECONDS:
+            if not 0 <= age.total_seconds() < _RECENT_SECONDS:
                 raise
-        else:
-            return read
         if time.monotonic() > deadline:
             message = (
                 "Another program keeps writing this notebook, and what is there now cannot be "
                 "read. Nothing was written; try again."
             )
             raise Busy(message)
-        await asyncio.sleep(_TORN_POLL_SECONDS)
+        await asyncio.sleep(_POLL_SECONDS)
 
 
 async def _parse_content(content: Content, documents: DocumentCache) -> LoadedNotebook:
@@ -119,15 +124,16 @@ async def _parse_content(content: Content, documents: DocumentCache) -> LoadedNo
     size = len(text)
     if digest is None and size <= SMALL_BYTES:
         digest = compute_sha256(text)
-    known = None if digest is None else documents.get(digest, text)
-    document = await run_in_thread_if_large(size, Document.parse, text) if known is None else known
+    document = None if digest is None else documents.get(digest, text)
+    if document is None:
+        document = await run_in_thread_if_large(size, Document.parse, text)
     if digest is not None:
         documents.put(digest, document)
     return LoadedNotebook(replace(content, hash=digest), document)
 
 
 def compute_sha256(text: Buffer) -> str:
-    """Return the hash of a notebook's bytes, the Contents API's ``hash``."""
+    """Return the sha256 of the bytes of a notebook, which is ``hash`` in the Contents API."""
     if isinstance(text, LazyFileBytes):
         return text.full_hash.hexdigest
     return hashlib.sha256(text[:]).hexdigest()

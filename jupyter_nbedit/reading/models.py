@@ -1,4 +1,4 @@
-"""What is asked of the read service, and what it answers."""
+"""The options and the reply of the read service."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jupyter_nbedit.notebook.views import CellView, ViewOptions
 
 
 class Kernelspec(msgspec.Struct, frozen=True):
-    """The kernel the notebook's metadata names; it is never asked."""
+    """The kernel that the metadata of the notebook names."""
 
     name: str | None
     display_name: str | None
@@ -81,26 +81,27 @@ class ReadReply(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """Which cells a reader wants.
+    """Which cells to return, and how much of them.
 
     Parameters
     ----------
     cells
-        The addresses of these, as text; they come in the notebook's order.
+        The addresses of cells, as text; the reply has them in the order of the notebook.
     sections
-        The headings whose sections' cells are wanted, besides; without any of both all cells are.
+        The headings of sections, whose cells are returned, too. All cells are returned if both
+        ``cells`` and ``sections`` are empty.
     since
-        Only the cells that were changed since the version with this hash.
+        The hash of a version; only cells that were changed since are returned.
     start
-        The first index of the page.
+        The smallest index of the page.
     limit
-        How many cells at most; None means no limit.
+        The largest number of cells; None for no limit.
     show
-        How much of each.
+        How much of each cell to return.
     max_chars
-        How much text of the notebook the reply may have; None means no limit. See `budget`.
+        The most characters of the notebook in the reply; None for no limit.
     session
-        Who then has read the notebook; see `ReadTracker`.
+        The session that has then read the notebook; see `ReadTracker`.
     """
 
     cells: Sequence[str] = ()

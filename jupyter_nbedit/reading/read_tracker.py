@@ -1,4 +1,4 @@
-"""Who has read which version of what: nobody edits what they have not seen."""
+"""Remember which session has read which version of a file, to require reading before editing."""
 
 from __future__ import annotations
 
@@ -8,71 +8,70 @@ from dataclasses import dataclass, field
 
 from jupyter_nbedit.errors import HashMismatch, ReadRequired
 
-# A session that has read more files than that, or a server with more sessions, is reminded to read
-# again; both are far beyond what an agent holds in its head.
+# Older entries are removed; such a session has to read a file again.
 _MOST_FILES = 1_000
 _MOST_SESSIONS = 1_000
 
 
 @dataclass
 class ReadTracker:
-    """Remembers, for each session, the hash under which it last saw a file.
+    """Remembers for each session the hash of each file that it has read or written last.
 
-    A session is what an editor says it is in the header ``X-NbEdit-Session``, within its user; the
-    user alone, if it says nothing. Those that are not heard of for longest are forgotten first.
+    A session is the user together with the header ``X-NbEdit-Session``; the user alone without the
+    header. The least recently used entries are removed first.
 
     Parameters
     ----------
-    name
-        Gives one name for all by which a file may be called: a tool follows links before it asks.
+    get_canonical_name
+        Returns the canonical name of a path, since links give one file several paths.
     """
 
     get_canonical_name: Callable[[str], str] = str
-    _seen: OrderedDict[str, OrderedDict[str, str]] = field(default_factory=OrderedDict)
+    _sessions: OrderedDict[str, OrderedDict[str, str]] = field(default_factory=OrderedDict)
 
     def record(self, session: str, path: str, digest: str) -> None:
-        """Remember that a session knows a file as it is under a hash: it read it, or wrote it.
+        """Remember that a session has read or written a version of a file.
 
         Parameters
         ----------
         session
-            The user's name and the session's.
+            The session.
         path
-            The file's API path.
+            The API path of the file.
         digest
-            The sha256 of the file's bytes.
+            The sha256 of its bytes.
         """
-        files = self._seen.setdefault(session, OrderedDict())
-        self._seen.move_to_end(session)
+        files = self._sessions.setdefault(session, OrderedDict())
+        self._sessions.move_to_end(session)
         name = self.get_canonical_name(path)
         files[name] = digest
         files.move_to_end(name)
         if len(files) > _MOST_FILES:
             files.popitem(last=False)
-        if len(self._seen) > _MOST_SESSIONS:
-            self._seen.popitem(last=False)
+        if len(self._sessions) > _MOST_SESSIONS:
+            self._sessions.popitem(last=False)
 
     def require(self, session: str, path: str, digest: str) -> None:
-        """Refuse a change by a session that does not know the file as it is now.
+        """Check that a session has read the current version of a file.
 
         Raises
         ------
         ReadRequired
             If it has not read the file.
         HashMismatch
-            If it has, but the file has changed since.
+            If the file has changed since it was read.
         """
-        files = self._seen.get(session)
-        seen = None if files is None else files.get(self.get_canonical_name(path))
-        if seen is None:
+        files = self._sessions.get(session)
+        known_digest = None if files is None else files.get(self.get_canonical_name(path))
+        if known_digest is None:
             message = (
                 f"{path!r} has not been read in this session, and it would be changed unseen. Read "
                 "it, and then send the edit again."
             )
             raise ReadRequired(message, path=path)
-        if seen != digest:
+        if known_digest != digest:
             message = (
                 f"{path!r} has changed since this session read it. Read it again, and then decide "
                 "anew."
             )
-            raise HashMismatch(message, expected=seen, hash=digest)
+            raise HashMismatch(message, expected=known_digest, hash=digest)

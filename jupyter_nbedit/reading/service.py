@@ -1,4 +1,4 @@
-"""Show notebooks to whoever asks."""
+"""The read service: load a notebook and return a view of its cells."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from jupyter_nbedit.reading.versions import VersionCache, VersionDiff
 from jupyter_nbedit.storage.base import Storages
 from jupyter_nbedit.trust.manager import TrustManager
 
-# How often a notebook is read anew because somebody wrote it meanwhile.
+# How often a notebook is read again because it changed meanwhile.
 _ATTEMPTS = 8
 
 
@@ -39,141 +39,137 @@ class ReadService:
     Parameters
     ----------
     storages
-        The ways in which notebooks are kept.
+        Find the storage of a path.
     trust
-        Knows which notebooks are trusted.
-    readings
-        Knows who has read what.
+        Finds out whether a notebook is trusted.
+    read_tracker
+        Remembers which session has read which version.
     versions
-        Knows what the versions that were shown looked like.
+        Fingerprints of the versions that were read.
     documents
-        Those that need not be parsed again.
+        Parsed notebooks.
     """
 
     storages: Storages
     trust: TrustManager
-    readings: ReadTracker
+    read_tracker: ReadTracker
     versions: VersionCache
     documents: DocumentCache = field(default_factory=DocumentCache)
 
     async def read(
-        self, path: str, selection: ReadOptions, *, known: Callable[[str], bool]
+        self, path: str, options: ReadOptions, *, is_known: Callable[[str], bool]
     ) -> ReadReply | str:
         """Read a notebook.
 
         Parameters
         ----------
         path
-            Its API path.
-        selection
-            Which cells, and how much of them.
-        known
-            Tells whether the reader has the version with a hash already; then only the hash is
+            The API path.
+        options
+            Which cells to return, and how much of them.
+        is_known
+            Returns whether the reader already has the version of a hash; if so, only the hash is
             returned.
 
         Raises
         ------
         NbEditError
-            Of the storage or the notebook; `CellNotFound`, `AmbiguousCell`, `SectionNotFound`,
-            `AmbiguousSection` or `VersionUnknown` of the selection.
+            As for loading the notebook; `CellNotFound`, `AmbiguousCell`, `SectionNotFound`,
+            `AmbiguousSection` or `VersionUnknown` for the options.
         """
         for _ in range(_ATTEMPTS - 1):
             with suppress(ChangedDuringRead):
-                return await self._try_read(path, selection, known)
-        return await self._try_read(path, selection, known)
+                return await self._try_read(path, options, is_known)
+        return await self._try_read(path, options, is_known)
 
     async def _try_read(
-        self, path: str, selection: ReadOptions, known: Callable[[str], bool]
+        self, path: str, options: ReadOptions, is_known: Callable[[str], bool]
     ) -> ReadReply | str:
         storage = await self.storages.resolve(path)
-        read = await load_notebook(storage, path, self.documents)
-        document, digest = read.document, await read.compute_hash()
+        notebook = await load_notebook(storage, path, self.documents)
+        document, digest = notebook.document, await notebook.compute_hash()
         self.documents.put(digest, document)
         size = len(document.text)
         await run_in_thread_if_large(size, self.versions.remember, digest, document)
-        # What cannot be shown has not been read, nor is it known.
-        selected = await run_in_thread_if_large(
-            size, self._select_cells, document, digest, selection
+        # Before the version counts as read: invalid options raise an error.
+        selection = await run_in_thread_if_large(
+            size, self._select_cells, document, digest, options
         )
-        if known(digest):
-            self.readings.record(selection.session, path, digest)
+        if is_known(digest):
+            self.read_tracker.record(options.session, path, digest)
             return digest
-        shown = await run_in_thread_if_large(size, _render_cells, document, selected, selection)
-        self.readings.record(selection.session, path, digest)
+        page = await run_in_thread_if_large(size, _render_page, document, selection, options)
+        self.read_tracker.record(options.session, path, digest)
         return ReadReply(
             path=path,
             hash=digest,
-            last_modified=read.content.last_modified,
+            last_modified=notebook.content.last_modified,
             nbformat=4,
             nbformat_minor=document.nbformat_minor,
             language=document.language,
             kernelspec=_read_kernelspec(document.metadata.get("kernelspec")),
-            trusted=await self._is_trusted(read),
+            trusted=await self._is_trusted(notebook),
             live=storage.kind == "room",
             total_cells=len(document),
-            cells=shown.cells,
-            next=shown.next,
-            omitted=shown.omitted,
-            since=shown.since,
+            cells=page.cells,
+            next=page.next,
+            omitted=page.omitted,
+            since=page.since,
         )
 
-    async def _is_trusted(self, read: LoadedNotebook) -> bool:
-        """Return whether the notebook is trusted; the notary is asked where nobody knows better."""
-        if read.content.is_trusted is not None:
-            return read.content.is_trusted
-        return await self.trust.find_digest(read.document, read.hash) is not None
+    async def _is_trusted(self, notebook: LoadedNotebook) -> bool:
+        """Return whether the notebook is trusted, by the notary if the storage does not know."""
+        if notebook.content.is_trusted is not None:
+            return notebook.content.is_trusted
+        return await self.trust.find_digest(notebook.document, notebook.hash) is not None
 
-    def _select_cells(
-        self, document: Document, digest: str, selection: ReadOptions
-    ) -> _SelectedCells:
-        chosen = _choose_cells(document, selection)
+    def _select_cells(self, document: Document, digest: str, options: ReadOptions) -> _Selection:
+        indexes = _find_cells(document, options)
         since: ChangesSince | UnsetType = UNSET
-        if selection.since is not None:
-            # The current version needs no memory to be compared with itself.
+        if options.since is not None:
+            # The current version may be compared with itself even if the cache does not have it.
             changes = (
                 VersionDiff([], [], reordered=False, total_cells=len(document))
-                if selection.since == digest
-                else self.versions.compare(selection.since, document)
+                if options.since == digest
+                else self.versions.compare(options.since, document)
             )
-            changed = set(changes.indexes)
-            chosen = [index for index in chosen if index in changed]
+            changed_indexes = set(changes.indexes)
+            indexes = [index for index in indexes if index in changed_indexes]
             since = ChangesSince(
-                hash=selection.since,
+                hash=options.since,
                 changed=len(changes.indexes),
-                gone=changes.gone,
+                gone=changes.removed_ids,
                 reordered=changes.reordered,
                 total_cells=changes.total_cells,
             )
-        return _SelectedCells([index for index in chosen if index >= selection.start], since)
+        return _Selection([index for index in indexes if index >= options.start], since)
 
 
 @dataclass(frozen=True)
-class _SelectedCells:
-    """The cells that were asked for, and what has changed since when."""
+class _Selection:
+    """The indexes of the requested cells, from the start of the page on."""
 
     indexes: list[int]
     since: ChangesSince | UnsetType
 
 
-def _render_cells(
-    document: Document, selected: _SelectedCells, selection: ReadOptions
-) -> _RenderedCells:
-    chosen = selected.indexes
-    page = chosen[: selection.limit]
-    cells = (document.get_cell(index) for index in page)
-    if selection.max_chars is None:
-        views = render_cells(cells, selection.show)
+def _render_page(document: Document, selection: _Selection, options: ReadOptions) -> _Page:
+    indexes = selection.indexes[: options.limit]
+    cells = (document.get_cell(index) for index in indexes)
+    if options.max_chars is None:
+        views = render_cells(cells, options.show)
         omitted: TruncationTotals | UnsetType = UNSET
     else:
-        views = render_within_budget(cells, selection.show, selection.max_chars)
-        omitted = _count_truncated(views, len(page) - len(views))
-    following = chosen[len(views)] if len(views) < len(chosen) else None
-    return _RenderedCells(views, following, omitted, selected.since)
+        views = render_within_budget(cells, options.show, options.max_chars)
+        omitted = _count_truncated(views, len(indexes) - len(views))
+    has_next = len(views) < len(selection.indexes)
+    next_index = selection.indexes[len(views)] if has_next else None
+    return _Page(views, next_index, omitted, selection.since)
 
 
 @dataclass(frozen=True)
-class _RenderedCells:
-    """The part of a reply that depends on what was asked for."""
+class _Page:
+    """The part of a reply that depends on the options."""
 
     cells: list[CellView]
     next: int | None
@@ -181,28 +177,28 @@ class _RenderedCells:
     since: ChangesSince | UnsetType
 
 
-def _choose_cells(document: Document, selection: ReadOptions) -> Sequence[int]:
-    """Find the indexes of the cells that are named, in order; all if none is."""
-    if not selection.cells and not selection.sections:
+def _find_cells(document: Document, options: ReadOptions) -> Sequence[int]:
+    """Return the indexes of the cells that the options name, in order; all if they name none."""
+    if not options.cells and not options.sections:
         return range(len(document))
-    chosen = {document.locate(document.parse_address(cell)) for cell in selection.cells}
-    if selection.sections:
+    indexes = {document.locate(document.parse_address(cell)) for cell in options.cells}
+    if options.sections:
         outline = Outline(document)
-        for name in selection.sections:
-            chosen.update(outline.find_section(name).cells)
-    return sorted(chosen)
+        for name in options.sections:
+            indexes.update(outline.find_section(name).cells)
+    return sorted(indexes)
 
 
 def _count_truncated(views: Sequence[CellView], cells: int) -> TruncationTotals:
-    """Add up what is left out."""
+    """Return the totals over the cells of a page, of which so many are left out altogether."""
     omitted = [view.omitted for view in views if isinstance(view.omitted, CellTruncation)]
     return TruncationTotals(
         cells=cells,
-        source=sum(one.source for one in omitted),
-        metadata=sum(one.metadata for one in omitted),
-        attachments=sum(one.attachments for one in omitted),
-        outputs=sum(one.outputs for one in omitted),
-        output_count=sum(one.output_count for one in omitted),
+        source=sum(cell.source for cell in omitted),
+        metadata=sum(cell.metadata for cell in omitted),
+        attachments=sum(cell.attachments for cell in omitted),
+        outputs=sum(cell.outputs for cell in omitted),
+        output_count=sum(cell.output_count for cell in omitted),
     )
 
 

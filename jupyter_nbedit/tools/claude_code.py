@@ -143,7 +143,7 @@ async def _read_notebook(
         show=ViewOptions("source", "full"),
         max_chars=MOST_LINES * MOST_CHARACTERS,
     )
-    reply = await context.reader.read(path, selection, known=lambda _: False)
+    reply = await context.reader.read(path, selection, is_known=lambda _: False)
     if isinstance(reply, str):
         raise TypeError(reply)
     if arguments.offset > max(1, reply.total_cells):

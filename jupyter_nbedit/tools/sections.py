@@ -203,7 +203,7 @@ async def _read(
         selection = ReadOptions(
             sections=section_names, show=ViewOptions("source", "none"), session=caller.session
         )
-        reply = await context.reader.read(path, selection, known=lambda _: False)
+        reply = await context.reader.read(path, selection, is_known=lambda _: False)
         if isinstance(reply, str):
             raise TypeError(reply)
         content = _render_markdown(reply)

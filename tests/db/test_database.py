@@ -14,7 +14,7 @@ import pytest
 
 from jupyter_nbedit.db.database import NAME, Database
 from jupyter_nbedit.db.schema import Schema
-from jupyter_nbedit.errors import LedgerError
+from jupyter_nbedit.errors import HistoryUnavailable
 from tests.support.clock import Clock
 from tests.support.services import ServiceBuilder
 from tests.support.waiting import LIMIT_SECONDS
@@ -213,7 +213,7 @@ async def test_a_file_locked_by_another_server_is_waited_for_until_a_timeout_err
         await asyncio.sleep(0)
         clock.advance(LATER_SECONDS)
         found = await asyncio.gather(*waiting, return_exceptions=True)
-        assert [type(one) for one in found] == [LedgerError] * 6
+        assert [type(one) for one in found] == [HistoryUnavailable] * 6
         guard.cancel()
         assert clock.shift == LATER_SECONDS
         # Readers do not wait for writers.
@@ -226,7 +226,7 @@ async def test_the_error_for_a_folder_that_cannot_be_created_contains_no_path(
     opened: Database, folder: DatabaseFolder
 ) -> None:
     folder.path.write_text("a file")
-    with pytest.raises(LedgerError) as error:
+    with pytest.raises(HistoryUnavailable) as error:
         await write_text(opened, "x")
     assert str(folder.path.parent) not in error.value.message
 
@@ -248,7 +248,7 @@ async def test_a_failed_migration_leaves_the_file_unchanged(
     await write_text(opened, "x")
     await opened.close()
     failing = ("CREATE TABLE more (x)", "INSERT INTO more SELECT abs(text, 1) FROM texts")
-    with pytest.raises(LedgerError):
+    with pytest.raises(HistoryUnavailable):
         await read_texts(folder.open(schema=Schema((*SCHEMA.migrations, failing))))
     third = folder.open()
     assert await read_texts(third) == ["x"]
@@ -257,6 +257,21 @@ async def test_a_failed_migration_leaves_the_file_unchanged(
     )
     assert tables == [("texts",)]
     assert folder.list_quarantined() == []
+
+
+async def test_a_damaged_table_that_a_migration_would_change_is_quarantined(
+    opened: Database, folder: DatabaseFolder
+) -> None:
+    await write_text(opened, "x")
+    await opened.close()
+    content = folder.file.read_bytes()
+    assert content.count(b"(text TEXT)") == 1
+    folder.file.write_bytes(content.replace(b"(text TEXT)", b"(tezt TEXT)"))
+    renaming = ("ALTER TABLE texts RENAME COLUMN text TO words", "ALTER TABLE texts ADD text")
+    second = folder.open(schema=Schema((*SCHEMA.migrations, renaming)))
+    await write_text(second, "y")
+    assert await read_texts(second) == ["y"]
+    assert len(folder.list_quarantined()) == 1
 
 
 async def test_servers_that_start_at_once_share_the_file(services: ServiceBuilder) -> None:

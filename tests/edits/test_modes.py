@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.edits.modes import Mode, ModeManager
-from jupyter_nbedit.errors import Forbidden, LedgerError, ModesUnreadable
+from jupyter_nbedit.errors import Forbidden, HistoryUnavailable, ModesUnreadable
 from jupyter_nbedit.events.emitters import MODE_SCHEMA_ID
 from tests.support.clock import Clock
 from tests.support.services import ServiceBuilder
@@ -217,7 +217,7 @@ async def test_unreadable_modes_are_unknown_until_they_can_be_read(
     for path in ("a.ipynb", "b.ipynb", "c.ipynb"):
         with pytest.raises(ModesUnreadable):
             await modes.get_effective(path)
-    with pytest.raises(LedgerError):
+    with pytest.raises(HistoryUnavailable):
         await modes.change("a.ipynb", "edit", "ada")
     # A person may decide for all, in this server and for as long as the reason is the same.
     await modes.change_server(None, "ada")
@@ -278,7 +278,7 @@ async def test_modes_of_a_newer_release_apply_and_cannot_be_changed(
     before = file.read_bytes()
     older = services.build_modes(configured="review")
     assert [await older.get_effective(path) for path in ("a.ipynb", "b.ipynb")] == [mode, "review"]
-    with pytest.raises(LedgerError):
+    with pytest.raises(HistoryUnavailable):
         await older.change("a.ipynb", "review", "ada")
     assert await older.get_effective("a.ipynb") == mode
     await older.database.close()

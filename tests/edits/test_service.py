@@ -15,12 +15,13 @@ from jupyter_nbedit.errors import (
     CellChanged,
     CellNotFound,
     HashMismatch,
+    HistoryUnavailable,
     InvalidNotebook,
-    LedgerError,
     NbEditError,
     PlanMode,
 )
 from jupyter_nbedit.history.models import NewEntry
+from jupyter_nbedit.history.store import EditHistory
 from jupyter_nbedit.models import EditRequest
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Expect, Insert, Operation, Replace
@@ -136,19 +137,19 @@ async def test_an_edit_that_an_out_of_band_change_already_made_succeeds(
     assert await services.list_events() == []
 
 
-class FailingHistoryWriter:
+class FailingHistory(EditHistory):
     """Has no room for anything."""
 
     async def add(self, entry: NewEntry, record: bytes | None) -> int:
         message = f"no room for {entry.path} and {record!r}"
-        raise LedgerError(message)
+        raise HistoryUnavailable(message)
 
 
 async def test_an_edit_that_cannot_be_recorded_is_made_with_a_warning(
     services: ServiceBuilder,
 ) -> None:
     storage = MemoryStorage({NAME: TEXT})
-    service = build_service(services, storage, recorder=FailingHistoryWriter())
+    service = build_service(services, storage, history=FailingHistory(services.build_database()))
     reply = await service.edit(NAME, REPLACE)
     assert b'"ours"' in storage.notebooks[NAME]
     assert reply.edit_id is None
@@ -230,25 +231,19 @@ async def test_a_plan_is_computed_from_the_current_notebook(services: ServiceBui
     assert b"after theirs 2" in storage.notebooks[NAME]
 
 
-class ChangingModes:
-    """Modes that a person changes while an edit is on its way."""
-
-    server = "edit"
-
-    def __init__(self, *modes: str) -> None:
-        self.modes = list(modes)
-
-    async def get_effective(self, path: str) -> str:
-        assert path == NAME
-        return self.modes.pop(0) if len(self.modes) > 1 else self.modes[0]
-
-
 @pytest.mark.parametrize("before", ["review", "edit"])
 async def test_an_edit_is_refused_if_the_notebook_is_paused_meanwhile(
-    services: ServiceBuilder, before: str
+    services: ServiceBuilder, before: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     storage = MemoryStorage({NAME: TEXT})
-    service = build_service(services, storage, modes=ChangingModes(before, "plan"))
+    modes, following = services.build_modes(), iter([before])
+
+    async def get_effective(path: str) -> str:
+        assert path == NAME
+        return next(following, "plan")
+
+    monkeypatch.setattr(modes, "get_effective", get_effective)
+    service = build_service(services, storage, modes=modes)
     with pytest.raises(PlanMode):
         await service.edit(NAME, REPLACE)
     assert storage.notebooks[NAME] == TEXT

@@ -244,7 +244,7 @@ async def test_pages_over_all_notebooks_omit_only_deleted_ones(
     local: Local, jp_serverapp: Any
 ) -> None:
     # More notebooks than are looked for, and more edits than are looked at, for one page.
-    ledger, there = find_app(jp_serverapp).ledger, list[int]()
+    ledger, there = find_app(jp_serverapp).edit_history, list[int]()
     for number in range(2_500):
         name = f"{number % 251}.ipynb" if number < 2_400 else "gone.ipynb"
         made = await ledger.add(NewEntry(path=name), None)

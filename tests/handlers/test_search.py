@@ -188,7 +188,7 @@ class BlockingStorage(MemoryStorage):
 def held(jp_serverapp: Any) -> Iterator[BlockingStorage]:
     """Make searches of the server wait until the test releases them."""
     storage = BlockingStorage()
-    find_app(jp_serverapp).search.storages = SingleStorage(storage)
+    find_app(jp_serverapp).services.search.storages = SingleStorage(storage)
     yield storage
     storage.go.set()
 

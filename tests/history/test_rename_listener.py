@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from jupyter_nbedit.errors import LedgerError
+from jupyter_nbedit.errors import HistoryUnavailable
 from jupyter_nbedit.history.rename_listener import CONTENTS, ContentsEventListener
 from tests.support.services import ServiceBuilder
 
@@ -66,7 +66,7 @@ async def test_only_verified_renames_are_passed_on_even_if_one_observer_fails(
     for name in there:
         (services.root / name).parent.mkdir(exist_ok=True)
         (services.root / name).touch()
-    followers = [RecordingObserver(LedgerError("The disk is full.")), RecordingObserver()]
-    following = ContentsEventListener(storages, followers, logging.getLogger("tests"))
-    await following.on_event(services.event_logger, CONTENTS, event)
+    followers = [RecordingObserver(HistoryUnavailable("The disk is full.")), RecordingObserver()]
+    listener = ContentsEventListener(storages.exists, followers, logging.getLogger("tests"))
+    await listener.on_event(services.event_logger, CONTENTS, event)
     assert [follower.heard for follower in followers] == [expected, expected]

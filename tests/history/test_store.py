@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.errors import EditNotFound, LedgerError
+from jupyter_nbedit.errors import EditNotFound, HistoryUnavailable
 from jupyter_nbedit.history.models import NewEntry
 from jupyter_nbedit.history.store import EditHistory
 from tests.support.clock import Clock
@@ -75,8 +75,8 @@ async def test_a_damaged_edit_in_the_database_is_an_error(services: ServiceBuild
     history = services.build_history()
     number = await history.add(build_entry(), b"record")
     with closing(sqlite3.connect(services.database_file)) as base, base:
-        base.execute("UPDATE edits SET said = x'7b'")
-    with pytest.raises(LedgerError):
+        base.execute("UPDATE edits SET payload = x'7b'")
+    with pytest.raises(HistoryUnavailable):
         await history.get_entry("a.ipynb", number)
 
 
@@ -131,8 +131,8 @@ async def test_edits_in_effect_and_the_next_undo_and_redo_are_computed(
         assert [entry.undoable for entry in entries] == [
             entry.undone_by is None and entry.kind != "create" for entry in entries
         ]
-        assert await history.find_next_undoable("a.ipynb", undone=False) == next_undo
-        assert await history.find_next_undoable("a.ipynb", undone=True) == next_redo
+        assert await history.find_next_undoable("a.ipynb", redo=False) == next_undo
+        assert await history.find_next_undoable("a.ipynb", redo=True) == next_redo
     assert entries[-1].undoes == steps[-1][1]
 
 
@@ -157,8 +157,10 @@ async def test_stored_sizes_are_counted_correctly(services: ServiceBuilder) -> N
             await history.purge(f"{number % 3}.ipynb")
     with closing(sqlite3.connect(services.database_file)) as base:
         counted, size, texts, idle = base.execute(
-            "SELECT (SELECT bytes FROM edits_size), sum(size), sum(length(said) + length(record)),"
-            " (SELECT count(*) FROM places WHERE place NOT IN (SELECT place FROM edits)) FROM edits"
+            "SELECT (SELECT bytes FROM edits_size), sum(size),"
+            " sum(length(payload) + length(record)),"
+            " (SELECT count(*) FROM notebooks WHERE notebook_id NOT IN"
+            " (SELECT notebook_id FROM edits)) FROM edits"
         ).fetchone()
     assert counted == size
     assert texts < size <= 100_000
@@ -191,11 +193,11 @@ async def test_old_edits_are_pruned_and_leave_no_bytes(
     with pytest.raises(EditNotFound):
         await history.get_entry("a.ipynb", 2)
     clock.advance(DAY_SECONDS)
-    assert await history.find_next_undoable("a.ipynb", undone=False) is None
+    assert await history.find_next_undoable("a.ipynb", redo=False) is None
     assert await services.build_history(max_days=2).add(build_entry("b.ipynb"), None) == 4
     assert CANARY.encode() not in services.read_database_files()
     with closing(sqlite3.connect(services.database_file)) as base:
-        assert base.execute("SELECT edit FROM edits").fetchall() == [(4,)]
+        assert base.execute("SELECT edit_id FROM edits").fetchall() == [(4,)]
 
 
 # Names that go, names that change -----------------------------------------------------------------
@@ -222,7 +224,7 @@ async def test_a_history_is_renamed_with_its_notebook_and_folder(services: Servi
     paths = {entry.path for entry in await history.list_page(None, limit=50)}
     assert paths == {"b", "deep/er/a", "deep/er/%/b", "x0/c"}
     assert (await history.get_entry("b", 1))[1] == b"record"
-    assert await history.find_next_undoable("deep/er/a", undone=False) == 2
+    assert await history.find_next_undoable("deep/er/a", redo=False) == 2
     with pytest.raises(EditNotFound):
         await history.get_entry("a", 1)
 

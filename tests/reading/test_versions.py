@@ -34,7 +34,7 @@ def test_changes_equal_those_of_a_plain_comparison(
     assert [order[index] for index in found.indexes] == [
         name for name in order if before.get(name) != now[name]
     ]
-    assert found.gone == [name for name in before if name not in now]
+    assert found.removed_ids == [name for name in before if name not in now]
     assert found.reordered == (
         [name for name in before if name in now] != [name for name in now if name in before]
     )
@@ -50,7 +50,7 @@ def test_cells_without_ids_are_identified_by_their_bytes() -> None:
 
 def test_duplicate_and_invalid_ids_are_listed_once() -> None:
     twins = build_document(("twin", "1"), ("twin", "2"), (None, "3"))
-    assert find_changes(twins, build_document()).gone == ["twin"]
+    assert find_changes(twins, build_document()).removed_ids == ["twin"]
     odd = samples.notebook(samples.raw("1", "@"), samples.raw("2", '"\\'))
     odd = odd.replace(b'"@"', b'"\\ud800"')
-    assert find_changes(Document.parse(odd), build_document()).gone == ["\ud800", '"\\']
+    assert find_changes(Document.parse(odd), build_document()).removed_ids == ["\ud800", '"\\']

@@ -36,7 +36,11 @@ def run_upgraded_server(folder: Path, release: Path) -> Iterator[tuple[Client, d
     expected = json.loads((release / "expected.json").read_text())
     expires = datetime.now(tz=timezone.utc) + timedelta(hours=1)
     with closing(sqlite3.connect(database)) as found:
-        for table in ("modes", "places", "proposals"):
+        tables = found.execute(
+            "SELECT tables.name FROM sqlite_master AS tables, pragma_table_info(tables.name)"
+            " AS columns WHERE tables.type = 'table' AND columns.name = 'root'"
+        ).fetchall()
+        for (table,) in tables:
             moved = found.execute(
                 f"UPDATE {table} SET root = ? WHERE root = ?",  # noqa: S608 -- ours
                 (str((folder / "notebooks").resolve()), expected["root"]),
@@ -77,8 +81,8 @@ def test_history_modes_and_proposals_of_an_older_release_are_kept(
             found = client.request("GET", f"nbedit/notebooks/{name}.ipynb/history").json["edits"]
             assert remove_times(found) == remove_times(edits)
         found = client.request("GET", "nbedit/proposals?status=all").json["proposals"]
-        # Which language the code has was not stored then.
-        proposals = [{**one, "language": None} for one in expected["proposals"]]
+        # Schema 1 did not store the language.
+        proposals = [{"language": None, **one} for one in expected["proposals"]]
         assert remove_times(found) == remove_times(proposals)
 
         # A notebook that was paused stays so.

@@ -278,7 +278,7 @@ def taking_back(case: StorageCase, tmp_path: Path) -> Iterator[UndoService]:
 def edits(taking_back: UndoService) -> Callable[..., Awaitable[EditReply]]:
     def edit(**operation: Any) -> Awaitable[EditReply]:
         operations = msgspec.convert([operation], list[Operation])
-        return taking_back.editor.edit(EditRequest(PATH, operations))
+        return taking_back.edits.edit(EditRequest(PATH, operations))
 
     return edit
 

@@ -17,8 +17,8 @@ from nbformat.sign import NotebookNotary
 
 from jupyter_nbedit.db.database import NAME, Database
 from jupyter_nbedit.edits.modes import ModeManager
-from jupyter_nbedit.edits.publish import HistoryWriter, Publisher
-from jupyter_nbedit.edits.service import EditService, FixedMode, Modes
+from jupyter_nbedit.edits.publish import Publisher
+from jupyter_nbedit.edits.service import EditService
 from jupyter_nbedit.edits.undo import UndoService
 from jupyter_nbedit.events.emitters import SCHEMA_ID, SCHEMAS, EditEventEmitter, ReviewEventEmitter
 from jupyter_nbedit.history.store import EditHistory
@@ -33,6 +33,7 @@ from jupyter_nbedit.reading.versions import VersionCache
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.resolver import StorageResolver
 from jupyter_nbedit.trust.manager import TrustManager
+from tests.support.fixed_mode import FixedMode
 from tests.support.memory_storage import MemoryStorage, SingleStorage
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class EditingServices:
 
     async def read(self, path: str, selection: ReadOptions | None = None) -> ReadReply:
         """Read a notebook that the reader has not seen before."""
-        reply = await self.reader.read(path, selection or ReadOptions(), known=lambda _: False)
+        reply = await self.reader.read(path, selection or ReadOptions(), is_known=lambda _: False)
         assert isinstance(reply, ReadReply)
         return reply
 
@@ -123,7 +124,7 @@ class ServiceBuilder:
         return database
 
     def build_history(self, **options: Any) -> EditHistory:
-        """Build a history ledger on a connection of its own."""
+        """Build an edit history on a connection of its own."""
         return EditHistory(self.build_database(), **options)
 
     def build_modes(
@@ -137,40 +138,40 @@ class ServiceBuilder:
     def build_proposals(
         self, storages: Storages | None = None, database: Database | None = None, **options: Any
     ) -> ProposalService:
-        """Build a board with its store, to which the options go."""
+        """Build a proposal service with its store, to which the options go."""
         options = {"root": lambda: "/root", "name": str, "clock": lambda: self.now, **options}
         store = ProposalStore(database or self.build_database(), **options)
         events = ReviewEventEmitter(self.event_logger, "epoch")
-        board = ProposalService(store, storages or SingleStorage(self.storage), events, LOG)
-        self._proposal_services.append(board)
-        return board
+        proposals = ProposalService(store, storages or SingleStorage(self.storage), events, LOG)
+        self._proposal_services.append(proposals)
+        return proposals
 
     def build_editing(
         self,
         storages: Storages | None = None,
         *,
         notary: NotebookNotary | None = None,
-        modes: Modes | None = None,
-        recorder: HistoryWriter | None = None,
+        modes: ModeManager | None = None,
+        history: EditHistory | None = None,
     ) -> EditingServices:
         """Build the services of one server; by default all is in memory, in mode `edit`."""
         where = storages or SingleStorage(self.storage)
         database = self.build_database()
-        ledger = EditHistory(database)
+        history = history or EditHistory(database)
         signer = notary or self.build_notary(":memory:")
         trust = TrustManager(lambda: signer)
-        readings, versions = ReadTracker(), VersionCache()
+        read_tracker, versions = ReadTracker(), VersionCache()
         publisher = Publisher(
-            ledger=recorder or ledger,
-            readings=readings,
+            history=history,
+            read_tracker=read_tracker,
             versions=versions,
             events=EditEventEmitter(self.event_logger),
             log=LOG,
         )
         proposals = self.build_proposals(where, database)
-        editor = EditService(where, publisher, trust, proposals, modes=modes or FixedMode())
-        reader = ReadService(storages=where, trust=trust, readings=readings, versions=versions)
-        return EditingServices(database, ledger, editor, reader, UndoService(editor, ledger))
+        editor = EditService(where, publisher, trust, proposals, modes or FixedMode())
+        reader = ReadService(where, trust, read_tracker, versions)
+        return EditingServices(database, history, editor, reader, UndoService(editor, history))
 
     def build_notary(self, db_file: str | None = None) -> NotebookNotary:
         """Build a notary; without ``:memory:`` its signatures are in a file in the folder."""

@@ -35,7 +35,7 @@ READ_ERRORS: tuple[type[NbEditError], ...] = (
 WRITE_ERRORS: tuple[type[NbEditError], ...] = (
     errors.PlanMode,
     errors.TooManyProposals,
-    errors.LedgerError,
+    errors.HistoryUnavailable,
     errors.ModesUnreadable,
     errors.NoSpace,
     errors.IdempotencyMismatch,

@@ -1,0 +1,15 @@
+"""Modes in memory, for tests that break the database on purpose."""
+
+from __future__ import annotations
+
+from jupyter_nbedit.edits.modes import Mode, ModeManager
+
+
+class FixedMode(ModeManager):
+    """The mode ``edit`` for all notebooks, without a database."""
+
+    def __init__(self) -> None:
+        """Leave all fields at their defaults."""
+
+    async def get_effective(self, path: str) -> Mode:  # noqa: ARG002 -- the same for all
+        return self.server
