@@ -190,7 +190,7 @@ class PythonAPI:
     async def _wait_for_tabs(
         self, change: Callable[[], Awaitable[EditReply]], milliseconds: float
     ) -> EditReply:
-        since = self._tabs.heard
+        since = self._tabs.report_count
         reply = await change()
         counts = await self._tabs.wait_for_reports(reply, since=since, seconds=milliseconds / 1000)
         return msgspec.structs.replace(reply, tabs=counts)

@@ -1,63 +1,72 @@
-"""Every refusal there is, as a tree.
+"""All errors of this package; `jupyter_nbedit.handlers.errors` has their HTTP statuses.
 
-::
+All classes derive from `NbEditError`, `InvalidOperation` from `InvalidRequest`, `PlanMode` and
+`CellProtected` from `Forbidden`, `FolderNotFound` from `NotebookNotFound`, and `ChangedDuringRead`
+from `Busy`. The message is for people, ``reason`` and ``details`` are for programs. None of them
+ever contains an absolute path.
 
-    NbEditError
-    ├── InvalidRequest              the request says something that cannot be done anywhere
-    │   └── InvalidOperation        ... and one operation of it is to blame
-    ├── TooLarge                    the request is larger than this server takes
-    ├── UnsupportedMediaType        the request is not JSON by its own label
-    ├── Forbidden                   the user may not do this
-    │   ├── PlanMode                the server is set to change nothing
-    │   └── CellProtected           the cell's own metadata says no
-    ├── NotebookNotFound            outside the root, hidden and missing look the same
-    │   └── FolderNotFound          ... for a folder to search, too
-    ├── FileNotFound                the same for a file that is no notebook
-    ├── NotebookExists              nothing is ever overwritten by creating it
-    ├── CellNotFound                no cell answers to that address
-    ├── AmbiguousCell               more than one cell does
-    ├── SectionNotFound             no heading says that
-    ├── AmbiguousSection            more than one heading does
-    ├── TextMismatch                the text to act on is not there, or not once
-    ├── CellChanged                 a guard names a cell that reads differently by now
-    ├── UndoConflict                what is to be taken back has been changed since
-    ├── HashMismatch                the notebook is not the version the request was made for
-    ├── ReadRequired                the editor has not read what it wants to change
-    ├── VersionUnknown              nobody remembers the version the reader has
-    ├── IdempotencyMismatch         the key of this request was another request's
-    ├── ToolNotFound                no tool has that name
-    ├── NotAPlainFile               the notebook is stored in a way that is not written here
-    ├── InvalidNotebook             the file is not a notebook that can be edited
-    ├── Busy                        somebody else is writing; trying again helps
-    ├── NoSpace                     the disk is full
-    ├── NothingToUndo               there is no edit that could be taken back, or made again
-    ├── EditNotFound                the history has no such edit of the notebook
-    ├── ProposalNotFound            there is no such proposal, or none that may be seen
-    ├── ProposalClosed              the proposal was decided already, or has expired
-    ├── TooManyProposals            a person has to decide on others first
-    ├── HistoryUnavailable                 the history cannot be read or written now
-    ├── ModesUnreadable             nobody knows whether the notebook is paused or needs a review
-    └── StorageFailure              the operating system failed; ``applied`` says what is on disk
-
-An error knows no HTTP: which status it becomes is the handlers' business. Its message is a sentence
-that says what was expected, what was found and what to do. Its ``details`` are facts for programs.
-Neither ever holds an absolute path.
+This module and `jupyter_nbedit.api` are public; all other modules are private.
 """
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
+__all__ = [
+    "AmbiguousCell",
+    "AmbiguousSection",
+    "Busy",
+    "CellChanged",
+    "CellNotFound",
+    "CellProtected",
+    "ChangedDuringRead",
+    "EditNotFound",
+    "FileNotFound",
+    "FolderNotFound",
+    "Forbidden",
+    "HashMismatch",
+    "HistoryUnavailable",
+    "IdempotencyMismatch",
+    "InvalidNotebook",
+    "InvalidOperation",
+    "InvalidRequest",
+    "ModesUnreadable",
+    "NbEditError",
+    "NoSpace",
+    "NotAPlainFile",
+    "NotebookExists",
+    "NotebookNotFound",
+    "NothingToUndo",
+    "PlanMode",
+    "ProposalClosed",
+    "ProposalNotFound",
+    "ReadRequired",
+    "SectionNotFound",
+    "StorageFailure",
+    "TextMismatch",
+    "TooLarge",
+    "TooManyProposals",
+    "ToolNotFound",
+    "UndoConflict",
+    "UnsupportedMediaType",
+    "VersionUnknown",
+]
+
 
 class NbEditError(Exception):
-    """A refusal: nothing was written, unless the details say ``applied: true``.
+    """The base of all errors. Nothing was written, unless ``details["applied"]`` is true.
 
     Parameters
     ----------
     message
-        What was expected, what was found, and what to do about it.
+        What was expected, what was found, and what to do.
     **details
-        Facts a program can act on; JSON values only.
+        Facts for programs; JSON values only.
+
+    Attributes
+    ----------
+    reason
+        A word for programs, which never changes.
     """
 
     reason: ClassVar[str]
@@ -69,7 +78,7 @@ class NbEditError(Exception):
 
 
 class InvalidRequest(NbEditError):
-    """The request itself is wrong, whatever the notebook holds."""
+    """The request is wrong, whatever the notebook contains."""
 
     reason = "invalid_request"
 
@@ -111,12 +120,12 @@ class CellProtected(Forbidden):
 
 
 class NotebookNotFound(NbEditError):
-    """There is no such notebook, or none that may be seen."""
+    """There is no notebook at the path, or the user may not see it."""
 
     reason = "notebook_not_found"
 
     def __init__(self) -> None:
-        # One body for outside, hidden and missing: the answer must not tell which.
+        # The same message for outside the root, hidden and missing: the reply must not tell which.
         super().__init__(
             "There is no notebook at this path. Expected a path relative to the server's "
             "root, as in the Contents API, of an existing file that ends in .ipynb."
@@ -124,12 +133,12 @@ class NotebookNotFound(NbEditError):
 
 
 class FileNotFound(NbEditError):
-    """There is no such file that is no notebook, or none that may be seen."""
+    """There is no file at the path, or the user may not see it."""
 
     reason = "file_not_found"
 
     def __init__(self) -> None:
-        # As of notebooks: the answer must not tell outside, hidden and missing apart.
+        # The same message for outside the root, hidden and missing, as for notebooks.
         super().__init__(
             "There is no file at this path. Expected the path of an existing file under the folder "
             "that this server serves; a new file goes into a folder that exists there."
@@ -137,7 +146,7 @@ class FileNotFound(NbEditError):
 
 
 class FolderNotFound(NotebookNotFound):
-    """There is no such folder or notebook to search, or none that may be seen."""
+    """There is no folder or notebook to search at the path, or the user may not see it."""
 
     def __init__(self) -> None:
         NbEditError.__init__(
@@ -149,7 +158,7 @@ class FolderNotFound(NotebookNotFound):
 
 
 class NotebookExists(NbEditError):
-    """There is something at the path where a notebook is to be created."""
+    """A file exists at the path of a notebook to be created."""
 
     reason = "notebook_exists"
 
@@ -167,7 +176,7 @@ class AmbiguousCell(NbEditError):
 
 
 class SectionNotFound(NbEditError):
-    """No heading has that text; ``details["outline"]`` lists the headings there are."""
+    """No heading has that text; ``details["outline"]`` lists the existing headings."""
 
     reason = "section_not_found"
 
@@ -179,58 +188,58 @@ class AmbiguousSection(NbEditError):
 
 
 class TextMismatch(NbEditError):
-    """The text to act on is absent, or stands there more often than once."""
+    """The text to replace is missing, or occurs more than once."""
 
     reason = "text_mismatch"
 
 
 class CellChanged(NbEditError):
-    """The cell's source is not the one the guard expects."""
+    """A cell is not as a request (``expect``), or a proposal that is accepted, expects it."""
 
     reason = "cell_changed"
 
 
 class UndoConflict(NbEditError):
-    """What is to be taken back was changed since; ``details["cells"]`` says where, and how.
+    """The cells in ``details["cells"]`` were changed after the edit that is to be undone.
 
-    ``details["metadata"]`` are the names in the notebook's own metadata of which this is so.
+    ``details["metadata"]`` lists the names in the notebook's own metadata that were changed.
     """
 
     reason = "undo_conflict"
 
 
 class HashMismatch(NbEditError):
-    """The notebook's hash is not the one the request was made for."""
+    """The hash of the notebook is not the one in the request."""
 
     reason = "hash_mismatch"
 
 
 class ReadRequired(NbEditError):
-    """The session has not read the file it wants to change."""
+    """The session has not read the file that it is about to change."""
 
     reason = "read_required"
 
 
 class VersionUnknown(NbEditError):
-    """The version that ``since`` names is none this server remembers."""
+    """The server does not remember the version that ``since`` names."""
 
     reason = "version_unknown"
 
 
 class IdempotencyMismatch(NbEditError):
-    """The ``Idempotency-Key`` was sent before, with another request."""
+    """The ``Idempotency-Key`` was sent before with another request."""
 
     reason = "idempotency_mismatch"
 
 
 class ToolNotFound(NbEditError):
-    """There is no such dialect, or no such tool in it."""
+    """There is no such toolset, or no such tool in it."""
 
     reason = "tool_not_found"
 
 
 class NotAPlainFile(NbEditError):
-    """The notebook is not kept in a plain file that can be replaced as a whole."""
+    """The notebook is not stored in a way that this package can write."""
 
     reason = "not_a_plain_file"
 
@@ -242,13 +251,13 @@ class InvalidNotebook(NbEditError):
 
 
 class Busy(NbEditError):
-    """Another writer is at work on the same file."""
+    """Another program is writing the file; try again."""
 
     reason = "busy"
 
 
 class ChangedDuringRead(Busy):
-    """Somebody wrote the notebook while it was being read."""
+    """The notebook was changed while it was being read."""
 
 
 class NoSpace(NbEditError):
@@ -258,24 +267,24 @@ class NoSpace(NbEditError):
 
 
 class NothingToUndo(NbEditError):
-    """There is no edit that could be taken back, or made again."""
+    """No edit can be undone or redone."""
 
     reason = "nothing_to_undo"
 
 
 class EditNotFound(NbEditError):
-    """The history of a notebook has no edit with that number, or has it no longer."""
+    """The history of the notebook does not have an edit with that number, or not any more."""
 
     reason = "edit_not_found"
 
 
 class ProposalNotFound(NbEditError):
-    """There is no proposal with that number, or none for a notebook that may be seen."""
+    """There is no proposal with that number, or the user may not see its notebook."""
 
     reason = "proposal_not_found"
 
     def __init__(self) -> None:
-        # One body for all, as of notebooks.
+        # The same message for all cases, as for notebooks.
         super().__init__(
             "There is no proposal with this number. Expected one that GET /nbedit/proposals lists; "
             "those that were decided or have expired are forgotten after a time."
@@ -283,30 +292,30 @@ class ProposalNotFound(NbEditError):
 
 
 class ProposalClosed(NbEditError):
-    """The proposal, or a part of it that is to be decided, was decided already or has expired."""
+    """The proposal, or a part of it, is decided already or has expired."""
 
     reason = "proposal_closed"
 
 
 class TooManyProposals(NbEditError):
-    """So many proposals wait for a decision that no more are kept."""
+    """The server stores no more pending proposals."""
 
     reason = "too_many_proposals"
 
 
 class HistoryUnavailable(NbEditError):
-    """The file that keeps the history of edits is locked, full, or not to be read or written."""
+    """The database of the history and the proposals cannot be read or written."""
 
     reason = "history_unavailable"
 
 
 class ModesUnreadable(NbEditError):
-    """The notebooks' own modes cannot be read, or were lost, and no person has decided since."""
+    """The modes of notebooks cannot be read or were lost, and no person has decided since."""
 
     reason = "modes_unreadable"
 
 
 class StorageFailure(NbEditError):
-    """The operating system failed; ``details["applied"]`` says whether the edit is in."""
+    """The operating system failed; ``details["applied"]`` is whether the edit was written."""
 
     reason = "io_error"

@@ -148,11 +148,11 @@ class CreateRequest(WriteRequest):
 
 
 class EditReply(msgspec.Struct, frozen=True, kw_only=True):
-    """What an edit did: what is kept now, under which hash, and how it got there.
+    """The result of an edit: what is stored now, under which hash, and how it was written.
 
-    ``edit_id`` is null if nothing was written or the ledger could not keep the edit, as a warning
-    then says; ``hash_before`` is null if the edit created the notebook. ``proposal_id`` is there if
-    nothing was written because a person decides first.
+    ``edit_id`` is null if nothing was written, or if the history could not store the edit, which a
+    warning then reports; ``hash_before`` is null if the edit created the notebook. ``proposal_id``
+    is present if nothing was written because a person decides first.
     """
 
     path: str
@@ -191,21 +191,21 @@ class EditReply(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_written(self) -> bool:
-        """Whether the notebook is another one than before."""
-        is_made = not self.dry_run and self.proposal_id is UNSET
-        return is_made and self.hash != self.hash_before
+        """Whether the edit has changed the notebook."""
+        is_applied = not self.dry_run and self.proposal_id is UNSET
+        return is_applied and self.hash != self.hash_before
 
 
-Value = TypeVar("Value")
+_Value = TypeVar("_Value")
 
-#: How long what a client calls itself, its session or its request may be.
+#: The most characters of the name of a client, of a message and of a header of ours.
 LONGEST_LABEL = 200
 #: The most operations of one batch.
 MOST_OPERATIONS = 1000
 
 
 class ChangeMetadata(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """What any change may say of itself."""
+    """The fields of every request that writes."""
 
     dry_run: Annotated[bool, Meta(description="Answer what would be, write nothing.")] = False
     client: (
@@ -228,7 +228,7 @@ class ChangeMetadata(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
 
 
 class ChangeBody(ChangeMetadata, frozen=True, kw_only=True):
-    """What a change of a notebook that is there may say besides."""
+    """The fields of every request that changes an existing notebook."""
 
     hash: (
         Annotated[str, Meta(description="The version the edit is for; the same as `If-Match`.")]
@@ -236,8 +236,8 @@ class ChangeBody(ChangeMetadata, frozen=True, kw_only=True):
     ) = UNSET
 
 
-def get_or_none(value: Value | UnsetType) -> Value | None:
-    """Return a field's value, None if the request leaves it out."""
+def get_or_none(value: _Value | UnsetType) -> _Value | None:
+    """Return the value of a field; None if the request does not have the field."""
     return None if value is UNSET else value
 
 
@@ -251,7 +251,7 @@ class EditBody(ChangeBody, frozen=True, kw_only=True):
 
 
 class UndoBody(ChangeBody, frozen=True, kw_only=True):
-    """The body of a request to take an edit back, or to make it again."""
+    """The body of a request to undo or redo an edit."""
 
     edit_id: (
         Annotated[

@@ -1,4 +1,4 @@
-"""Who has which notebook open, and which edits they have shown: pages say so themselves."""
+"""The registry of open tabs: which pages have which notebook open, and which edits they show."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Annotated, Literal, Protocol
 import msgspec
 from msgspec import Meta
 
-#: What a tab makes of the version on disk.
+#: What a tab does with a new version of the notebook.
 State = Literal["shown", "merged", "waiting"]
 
 
 class TabCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """What the open tabs of a notebook have said of an edit."""
+    """The number of open tabs of a notebook, by what they have reported about an edit."""
 
     open: Annotated[
         int,
@@ -42,43 +42,46 @@ class TabCounts(msgspec.Struct, frozen=True, kw_only=True):
     ] = 0
 
     @property
-    def all_told(self) -> bool:
-        """Whether every tab has said what it makes of the edit."""
+    def has_all_reports(self) -> bool:
+        """Whether every tab has reported."""
         return self.shown + self.merged + self.waiting >= self.open
 
 
 class TabChange(Protocol):
-    """What tabs are asked about; the reply to an edit says as much."""
+    """The fields of an edit that the registry needs; `EditReply` has them.
+
+    It is a protocol because the module of `EditReply` imports this one.
+    """
 
     @property
     def path(self) -> str:
-        """The notebook's."""
+        """The path of the notebook."""
 
     @property
     def edit_id(self) -> int | None:
-        """The edit's number; None if it has none."""
+        """The number of the edit; None if it is not in the history."""
 
     @property
     def hash(self) -> str:
-        """The sha256 of what is kept."""
+        """The sha256 of the notebook after the edit."""
 
     @property
     def is_written(self) -> bool:
-        """Whether that is another version than before."""
+        """Whether the edit has changed the notebook."""
 
 
 @dataclass(frozen=True)
 class TabReport:
-    """What a page has said last of its tabs of one notebook.
+    """The last report of a page about its tabs of one notebook.
 
     Parameters
     ----------
     edit_id
-        The newest edit that it had heard of and has taken in.
+        The newest edit that the tabs have.
     hash
-        The version that it has taken in, if it is certain.
+        The version that the tabs have; None if the page does not know it.
     state
-        What it made of that.
+        How they show it.
     """
 
     edit_id: int | None
@@ -88,101 +91,101 @@ class TabReport:
 
 @dataclass(eq=False)
 class TabConnection:
-    """One page of a browser."""
+    """The connection of one page, with its open tabs and its reports by notebook."""
 
     open: Mapping[str, int] = field(default_factory=dict)
     reports: dict[str, tuple[int, TabReport]] = field(default_factory=dict)
 
     def get_state(self, name: str, change: TabChange, since: int) -> State | None:
-        """Return what the page has made of a change or a later one, None if it has not told yet."""
-        heard, seen = self.reports.get(name, (0, None))
-        if seen is None:
+        """Return how the page shows an edit or a later one; None if it has not reported."""
+        number, report = self.reports.get(name, (0, None))
+        if report is None:
             return None
-        newest, asked = seen.edit_id, change.edit_id
-        if newest is not None and asked is not None and newest >= asked:
-            return seen.state
-        # Who named the hash earlier may have seen an older version that was the same.
-        return seen.state if seen.hash == change.hash and heard > since else None
+        newest_id, edit_id = report.edit_id, change.edit_id
+        if newest_id is not None and edit_id is not None and newest_id >= edit_id:
+            return report.state
+        # An earlier report of the same hash may be about an older version with the same content.
+        return report.state if report.hash == change.hash and number > since else None
 
 
 @dataclass
 class TabRegistry:
-    """Remembers what pages say, for as long as they are connected.
+    """Remembers the open tabs of all connected pages, and their reports.
 
-    What they say is a claim: a page may only err about itself, and nothing but a count depends on
-    it.
+    The reports are not verified, but a page can only report about its own tabs, and they are used
+    for counts only.
 
     Parameters
     ----------
     name
-        Gives one name for all by which a notebook may be called.
+        Returns the canonical name of a path, since links give one notebook several paths.
     """
 
     name: Callable[[str], str] = str
-    #: How often a page has told of what it shows.
-    heard: int = 0
+    #: The number of reports so far.
+    report_count: int = 0
     _pages: set[TabConnection] = field(default_factory=set)
-    _waiting: dict[str, set[asyncio.Event]] = field(default_factory=dict)
+    _waiters: dict[str, set[asyncio.Event]] = field(default_factory=dict)
 
     def connect(self) -> TabConnection:
-        """Let a page come; it has nothing open yet."""
+        """Add a page, without open tabs."""
         page = TabConnection()
         self._pages.add(page)
         return page
 
     def disconnect(self, page: TabConnection) -> None:
-        """Let a page go."""
+        """Remove a page."""
         self._pages.discard(page)
         self._wake_waiters(page.open)
 
     def set_open(self, page: TabConnection, tabs: Mapping[str, int]) -> None:
-        """Take in which notebooks a page has open: these, and no others.
+        """Replace the open tabs of a page.
 
         Parameters
         ----------
         page
-            As `enter` gave it.
+            The page.
         tabs
-            By the notebook's path, how many tabs there are that show it each by itself.
+            The number of open tabs by the path of the notebook. Views of one tab count once.
         """
-        before, now = page.open, dict[str, int]()
+        before, after = page.open, dict[str, int]()
         for path, count in tabs.items():
             name = self.name(path)
-            now[name] = now.get(name, 0) + count
-        page.open = now
-        page.reports = {name: said for name, said in page.reports.items() if name in now}
-        self._wake_waiters({**before, **now})
+            after[name] = after.get(name, 0) + count
+        page.open = after
+        page.reports = {name: report for name, report in page.reports.items() if name in after}
+        self._wake_waiters({**before, **after})
 
-    def report(self, page: TabConnection, path: str, seen: TabReport) -> None:
-        """Take in what a page has made of a version of a notebook; of others than its own nothing.
+    def report(self, page: TabConnection, path: str, report: TabReport) -> None:
+        """Store the report of a page; ignore it if the page does not have the notebook open.
 
         Parameters
         ----------
         page
-            As `enter` gave it.
+            The page.
         path
-            The notebook's.
-        seen
-            What it says.
+            The path of the notebook.
+        report
+            The report.
         """
         name = self.name(path)
         if name in page.open:
-            self.heard += 1
-            page.reports[name] = (self.heard, seen)
+            self.report_count += 1
+            page.reports[name] = (self.report_count, report)
             self._wake_waiters([name])
 
     async def wait_for_reports(self, change: TabChange, *, since: int, seconds: float) -> TabCounts:
-        """Count the tabs of a notebook by what they have made of a change.
+        """Count the tabs of a notebook by what they have reported about an edit.
 
         Parameters
         ----------
         change
-            Or a later one: who has taken that in has this one.
+            The edit. A report about a later edit counts, too.
         since
-            What `heard` was before the change.
+            The value of `report_count` before the edit.
         seconds
-            How long to wait at most until all of them have told. Tabs that open meanwhile are
-            waited for, those that close are not; if nothing was written nobody is.
+            How long to wait until all tabs have reported, including tabs that open meanwhile. If
+            the edit has written nothing, do not wait.
         """
         if not change.is_written:
             since = seconds = 0
@@ -190,23 +193,23 @@ class TabRegistry:
             return TabCounts()
         name = self.name(change.path)
         loop = asyncio.get_running_loop()
-        end = loop.time() + seconds
-        changed = asyncio.Event()
-        waiting = self._waiting.setdefault(name, set())
-        waiting.add(changed)
+        deadline = loop.time() + seconds
+        has_changed = asyncio.Event()
+        waiters = self._waiters.setdefault(name, set())
+        waiters.add(has_changed)
         try:
             while True:
-                changed.clear()
+                has_changed.clear()
                 counts = self._count(name, change, since)
-                left = end - loop.time()
-                if counts.all_told or left <= 0:
+                remaining_seconds = deadline - loop.time()
+                if counts.has_all_reports or remaining_seconds <= 0:
                     return counts
                 with suppress(asyncio.TimeoutError):
-                    await asyncio.wait_for(changed.wait(), left)
+                    await asyncio.wait_for(has_changed.wait(), remaining_seconds)
         finally:
-            waiting.discard(changed)
-            if not waiting:
-                self._waiting.pop(name, None)
+            waiters.discard(has_changed)
+            if not waiters:
+                self._waiters.pop(name, None)
 
     def _count(self, name: str, change: TabChange, since: int) -> TabCounts:
         counts = dict.fromkeys(("open", "shown", "merged", "waiting"), 0)
@@ -220,5 +223,5 @@ class TabRegistry:
 
     def _wake_waiters(self, names: Iterable[str]) -> None:
         for name in names:
-            for waiting in self._waiting.get(name, ()):
-                waiting.set()
+            for waiter in self._waiters.get(name, ()):
+                waiter.set()

@@ -172,7 +172,7 @@ async def test_a_failure_to_close_is_logged_and_everything_else_stops(
     assert jp_serverapp.kernel_manager.list_kernels() == []
     logged = [record for record in caplog.records if record.levelname == "ERROR"]
     assert [record.getMessage() for record in logged] == [
-        "jupyter_nbedit could not close its signatures; the server goes on stopping"
+        "jupyter_nbedit could not close its signatures; the server continues to stop"
     ]
     assert logged[0].exc_info
     # SQLite removes it when the database is closed.

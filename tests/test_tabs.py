@@ -50,7 +50,7 @@ async def test_a_tab_has_reported_if_it_shows_the_newest_edit_or_its_hash(
 ) -> None:
     tabs = TabRegistry()
     page = open_page(tabs)
-    since = tabs.heard
+    since = tabs.report_count
     tabs.report(page, NAME, seen)
     assert (await count(tabs, change, since)).shown == shown
 
@@ -60,7 +60,7 @@ async def test_a_tab_that_showed_the_same_bytes_before_the_edit_has_not_reported
     page = open_page(tabs)
     tabs.report(page, NAME, TabReport(5, NEW, "shown"))
     # Others changed it, and the edit takes that back.
-    since = tabs.heard
+    since = tabs.report_count
     assert (await count(tabs, since=since)).shown == 0
     tabs.report(page, NAME, TabReport(5, NEW, "shown"))
     assert (await count(tabs, since=since)).shown == 1
@@ -71,7 +71,7 @@ async def test_an_empty_edit_needs_no_report() -> None:
     tabs.report(open_page(tabs), NAME, TabReport(5, NEW, "shown"))
     open_page(tabs)
     nothing = FakeEdit(edit_id=None, is_written=False)
-    counts = await tabs.wait_for_reports(nothing, since=tabs.heard, seconds=FOREVER_SECONDS)
+    counts = await tabs.wait_for_reports(nothing, since=tabs.report_count, seconds=FOREVER_SECONDS)
     assert counts == TabCounts(open=2, shown=1)
 
 
@@ -100,7 +100,7 @@ async def test_a_report_about_a_notebook_that_is_not_open_is_ignored() -> None:
 
 async def begin_to_wait(tabs: TabRegistry) -> asyncio.Task[TabCounts]:
     """Wait in a task for tabs that never report."""
-    waiting = tabs.wait_for_reports(FakeEdit(), since=tabs.heard, seconds=FOREVER_SECONDS)
+    waiting = tabs.wait_for_reports(FakeEdit(), since=tabs.report_count, seconds=FOREVER_SECONDS)
     task = asyncio.create_task(waiting)
     await take_turns()
     assert not task.done()

@@ -1,4 +1,4 @@
-"""What requests may do: the server's mode, and those of single notebooks."""
+"""The modes of the server and of single notebooks: read, change, and fail closed."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ if TYPE_CHECKING:
     from jupyter_nbedit.db.database import Database
     from jupyter_nbedit.events.emitters import ReviewEventEmitter
 
-#: ``review`` keeps edits until a person has decided; ``plan`` takes none but dry runs.
+#: In ``review``, changes become proposals; in ``plan``, only dry runs are allowed.
 Mode = Literal["edit", "review", "plan"]
 
-# What a row says if a person has decided, after the modes were lost, that a notebook has none of
-# its own; with an empty name, that no notebook of the root has one unless it has a row.
-_DECIDED = "server"
-_OF_ALL = ""
-_KNOWN = frozenset(("edit", "review", "plan", _DECIDED))
-# How long a change that another server on the same folder makes may go unseen.
-_FRESH_SECONDS = 1.0
-_KEEP = "INSERT OR REPLACE INTO modes VALUES (:root, :name, :mode)"
-_DROP = "DELETE FROM modes WHERE root = :root AND name = :name"
-_DROP_UNKNOWN = """
+# The value of a row if a person has decided, after the modes were lost, that a notebook has no mode
+# of its own. With the empty name the row applies to all notebooks of the root without a row.
+_SERVER_MODE = "server"
+_ALL_NOTEBOOKS = ""
+_VALID_VALUES = frozenset(("edit", "review", "plan", _SERVER_MODE))
+# After how long a change by another server on the same folder is noticed.
+_CACHE_SECONDS = 1.0
+_UPSERT = "INSERT OR REPLACE INTO modes VALUES (:root, :name, :mode)"
+_DELETE = "DELETE FROM modes WHERE root = :root AND name = :name"
+_DELETE_INVALID = """
     DELETE FROM modes WHERE root = :root AND mode NOT IN ('edit', 'review', 'plan', 'server')
 """
-# Of a notebook at a path, and of those in the folder of that path.
-_FOLLOW = """
+# A notebook at a path, and all notebooks in the folder of that path.
+_RENAME_ALL = """
     UPDATE OR REPLACE modes SET name = :new || substr(name, length(:old) + 1)
     WHERE root = :root AND (name = :old OR substr(name, 1, length(:old) + 1) = :old || '/')
 """
-_FORGET = """
+_DELETE_ALL = """
     DELETE FROM modes
     WHERE root = :root AND (name = :old OR substr(name, 1, length(:old) + 1) = :old || '/')
 """
@@ -46,27 +46,27 @@ _FORGET = """
 class ModeManager:
     """The modes of one server.
 
-    A notebook's own mode outlasts a restart, follows the notebook when it is renamed, and goes with
-    it when it is deleted. The server's is as configured after each start.
+    A notebook's own mode survives a restart, follows a rename and is deleted with the notebook. The
+    mode of the server is the configured one after each start.
 
-    If the notebooks' own modes cannot be read, or were lost with a damaged database, nobody knows
-    which notebooks are paused or need a review. Then no notebook is changed until a person has
-    decided, by giving the server or the notebook a mode.
+    If the modes of notebooks cannot be read, or were lost with a damaged database, it is unknown
+    which notebooks are paused or need a review. Then no notebook is changed until a person decides,
+    by setting the mode of the server or of the notebook.
 
     Parameters
     ----------
     database
-        Where notebooks' own modes are kept.
+        Stores the modes of notebooks.
     events
-        Tells of changes.
+        Emits an event for each change.
     log
-        The server's.
+        The log of the server.
     root
-        Says which of all folders that are served this server's is.
+        Returns the root folder of this server; the database has the modes of several roots.
     name
-        Gives one name for all by which a notebook may be called, lest one is a way around its mode.
+        Returns the canonical name of a path, so that no link is a way around a mode.
     configured
-        The server's mode.
+        The configured mode of the server.
     is_fixed
         Whether requests may not change modes.
     """
@@ -80,51 +80,52 @@ class ModeManager:
     is_fixed: bool = False
     _server: Mode | None = None
     _own: dict[str, str] = field(default_factory=dict)
-    _unreadable: str | None = None
-    # For which reason a person has decided while that could not be stored.
-    _decided_for: str | None = None
-    _fresh_until: float = 0.0
+    _problem: str | None = None
+    # The problem that a person has decided on while the decision could not be stored.
+    _decided_problem: str | None = None
+    _cached_until: float = 0.0
 
     @property
     def server(self) -> Mode:
-        """The mode of all notebooks that have none of their own."""
+        """The mode of all notebooks without a mode of their own."""
         return self.configured if self._server is None else self._server
 
     async def get_effective(self, path: str) -> Mode:
-        """Return the mode that holds for a notebook: its own, or else the server's.
+        """Return the effective mode of a notebook: its own, or else the server's.
 
         Raises
         ------
         ModesUnreadable
-            If nobody knows whether it has one of its own.
+            If it is unknown whether the notebook has a mode of its own.
         """
         return await self.get_own(path) or self.server
 
     async def get_own(self, path: str) -> Mode | None:
-        """Return a notebook's own mode; None if it has none.
+        """Return a notebook's own mode; None if it has no mode of its own.
 
         Raises
         ------
         ModesUnreadable
-            If nobody knows whether it has one.
+            If that is unknown.
         """
         await self._refresh()
         mode = self._find(path)
-        if mode is None and self._unreadable is not None:
-            raise ModesUnreadable(f"{self._unreadable} {self._describe_remedy()}")
-        return None if mode in {None, _DECIDED} else cast("Mode", mode)
+        if mode is None and self._problem is not None:
+            raise ModesUnreadable(f"{self._problem} {self._describe_remedy()}")
+        return None if mode in {None, _SERVER_MODE} else cast("Mode", mode)
 
     async def explain_unreadable(self, path: str | None = None) -> str | None:
-        """Return why nobody knows the mode of a notebook, or of some; None if it is known."""
+        """Return why the mode of a notebook, or of any, is unknown; None if it is known."""
         await self._refresh()
         if path is not None and self._find(path) is not None:
             return None
-        return self._unreadable
+        return self._problem
 
     async def change_server(self, mode: Mode | None, user: str) -> None:
-        """Set the mode of the server; None for the one that is configured.
+        """Set the mode of the server; None for the configured one.
 
-        If the notebooks' own modes cannot be read, or were lost, no notebook has one from then on.
+        If the modes of notebooks cannot be read or were lost, the notebooks of the root have no
+        modes of their own afterwards.
 
         Raises
         ------
@@ -139,79 +140,74 @@ class ModeManager:
             self.events.emit_mode(path=None, mode=self.server, user=user)
 
     async def change(self, path: str, mode: Mode | None, user: str) -> None:
-        """Set a notebook's own mode, or remove it.
+        """Set a notebook's own mode; None to remove it.
 
         Raises
         ------
         Forbidden
             If modes are fixed.
         HistoryUnavailable
-            If it cannot be kept; then nothing has changed.
+            If it cannot be stored; then nothing has changed.
         """
         self._check_free()
         was_unreadable = await self.explain_unreadable(path) is not None
         before = None if was_unreadable else await self.get_own(path)
         row = {"root": self.root(), "name": self.name(path), "mode": mode}
-        if mode is None and self._unreadable is not None:
-            await self._write(_KEEP, {**row, "mode": _DECIDED})
+        if mode is None and self._problem is not None:
+            await self._write(_UPSERT, {**row, "mode": _SERVER_MODE})
         else:
-            await self._write(_DROP if mode is None else _KEEP, row)
+            await self._write(_DELETE if mode is None else _UPSERT, row)
         if was_unreadable or mode != before:
-            now = mode or self.server
-            self.log.info("The mode of %r is %r, by %r", path, now, user)
-            self.events.emit_mode(path=path, mode=now, user=user)
+            effective_mode = mode or self.server
+            self.log.info("The mode of %r is %r, by %r", path, effective_mode, user)
+            self.events.emit_mode(path=path, mode=effective_mode, user=user)
 
     async def on_renamed(self, old: str, new: str) -> None:
-        """Follow a notebook, or all that are in a folder, to another path.
+        """Follow a notebook, or all notebooks in a folder, to a new path.
 
         Raises
         ------
         HistoryUnavailable
-            If the new paths cannot be kept.
+            If the new paths cannot be stored.
         """
         row = {"root": self.root(), "old": self.name(old), "new": self.name(new)}
-        await self._write(_FOLLOW, row)
+        await self._write(_RENAME_ALL, row)
 
     async def on_deleted(self, path: str) -> None:
-        """Forget a notebook, or all that are in a folder.
+        """Delete the mode of a notebook, or of all notebooks in a folder.
 
         Raises
         ------
         HistoryUnavailable
-            If they cannot be.
+            If the database fails.
         """
-        await self._write(_FORGET, {"root": self.root(), "old": self.name(path)})
+        await self._write(_DELETE_ALL, {"root": self.root(), "old": self.name(path)})
 
     async def _write(self, statement: str, row: Mapping[str, str | None]) -> None:
         await self.database.write(
             lambda database: database.execute(statement, row), purpose=NEW_MODE
         )
-        self._fresh_until = 0.0
+        self._cached_until = 0.0
 
     async def _decide_for_all(self) -> bool:
-        """Let no notebook have a mode of its own whose mode cannot be read or was lost.
-
-        Returns
-        -------
-        Whether there was something to decide.
-        """
+        """Remove the unknown modes of notebooks; return whether there were any."""
         await self._read_modes()
-        why = self._unreadable
-        if why is None:
+        problem = self._problem
+        if problem is None:
             return False
-        row = {"root": self.root(), "name": _OF_ALL, "mode": _DECIDED}
+        row = {"root": self.root(), "name": _ALL_NOTEBOOKS, "mode": _SERVER_MODE}
 
         def decide(database: sqlite3.Connection) -> None:
-            database.execute(_DROP_UNKNOWN, row)
-            database.execute(_KEEP, row)
+            database.execute(_DELETE_INVALID, row)
+            database.execute(_UPSERT, row)
 
         try:
             await self.database.write(decide, purpose=NEW_MODE)
         except HistoryUnavailable as error:
-            # It holds for as long as the reason is the same, and this server runs.
-            self._decided_for = why
+            # The decision applies as long as the problem is the same and this server runs.
+            self._decided_problem = problem
             self.log.warning("%s", error.message)
-        self.log.warning("Notebooks have no modes of their own any more. %s", why)
+        self.log.warning("Notebooks have no modes of their own any more. %s", problem)
         await self._read_modes()
         return True
 
@@ -219,46 +215,46 @@ class ModeManager:
         return self._own.get(self.name(path)) if self._own else None
 
     async def _refresh(self) -> None:
-        """See what is kept, unless that was done a moment ago, and tell if it cannot be read."""
-        if time.monotonic() <= self._fresh_until:
+        """Read the modes, unless that was done a moment ago; report whether they can be read."""
+        if time.monotonic() <= self._cached_until:
             return
-        was_unreadable = self._unreadable is not None
+        was_unreadable = self._problem is not None
         await self._read_modes()
-        if was_unreadable != (self._unreadable is not None):
-            self.log.warning("%s", self._unreadable or "The modes of notebooks can be read again.")
-            # Pages ask again, and learn why.
+        if was_unreadable != (self._problem is not None):
+            self.log.warning("%s", self._problem or "The modes of notebooks can be read again.")
+            # The event makes pages request the mode, whose reply has the problem.
             self.events.emit_mode(path=None, mode=self.server, user="")
 
     async def _read_modes(self) -> None:
-        """See what is kept; other servers on the same folder may have changed it."""
+        """Read the modes of this root; other servers may have changed them."""
         root = self.root()
         statement = "SELECT name, mode FROM modes WHERE root = ?"
         try:
             rows, mark = await self.database.read_modes(
                 lambda database: database.execute(statement, (root,)).fetchall(), purpose=MODES
             )
-            own, why = _read(rows or [], mark)
+            own, problem = _parse_rows(rows or [], mark)
         except HistoryUnavailable as error:
-            own, why = {}, error.message
-        if why is None:
-            self._decided_for = None
+            own, problem = {}, error.message
+        if problem is None:
+            self._decided_problem = None
         self._own = own
-        self._unreadable = None if why == self._decided_for else why
-        self._fresh_until = time.monotonic() + _FRESH_SECONDS
+        self._problem = None if problem == self._decided_problem else problem
+        self._cached_until = time.monotonic() + _CACHE_SECONDS
 
     def _describe_remedy(self) -> str:
         """Return what a person can do if modes cannot be read."""
         if self.is_fixed:
-            who = (
+            instruction = (
                 "Ask whoever runs this server to start it once without NbEditApp.mode_is_fixed, "
                 "and to choose"
             )
         else:
-            who = "Ask a person to choose"
+            instruction = "Ask a person to choose"
         return (
             "A notebook may have been paused, or its edits may need a review, so nothing was "
-            f"written. {who} a mode in JupyterLab, or with PUT /nbedit/mode: without `path` for "
-            "all notebooks, with `path` for one. Reading and dry runs work meanwhile."
+            f"written. {instruction} a mode in JupyterLab, or with PUT /nbedit/mode: without "
+            "`path` for all notebooks, with `path` for one. Reading and dry runs work meanwhile."
         )
 
     def _check_free(self) -> None:
@@ -270,12 +266,14 @@ class ModeManager:
             raise Forbidden(message)
 
 
-def _read(rows: Sequence[tuple[str, str]], mark: str | None) -> tuple[dict[str, str], str | None]:
-    """Return the modes that rows have, and why some are not known; None if all are."""
-    own = {name: mode for name, mode in rows if mode in _KNOWN}
-    is_decided = own.pop(_OF_ALL, None) is not None
+def _parse_rows(
+    rows: Sequence[tuple[str, str]], quarantine_reason: str | None
+) -> tuple[dict[str, str], str | None]:
+    """Return the modes by name, and why other modes are unknown; None if there are no others."""
+    own = {name: mode for name, mode in rows if mode in _VALID_VALUES}
+    is_decided = own.pop(_ALL_NOTEBOOKS, None) is not None
     if len(own) + is_decided < len(rows):
-        return own, "The modes of notebooks cannot be read: one of them is no mode."
-    if mark is not None and not is_decided:
-        return own, f"The modes of notebooks were lost: {mark}."
+        return own, "The modes of notebooks cannot be read: one of them is not a mode."
+    if quarantine_reason is not None and not is_decided:
+        return own, f"The modes of notebooks were lost: {quarantine_reason}."
     return own, None

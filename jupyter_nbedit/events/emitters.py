@@ -1,4 +1,4 @@
-"""The events that tell of edits, proposals and modes, and their emitters."""
+"""The event schemas of edits, proposals and modes, and their emitters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCHEMA_ID = "https://schema.jupyter.org/jupyter_nbedit/edit/v1"
 SCHEMA_PATH = Path(__file__).with_name("edit.yaml")
 PROPOSAL_SCHEMA_ID = "https://schema.jupyter.org/jupyter_nbedit/proposal/v1"
 MODE_SCHEMA_ID = "https://schema.jupyter.org/jupyter_nbedit/mode/v1"
-#: All there are, by their ids.
+#: The files of all schemas by id.
 SCHEMAS = {
     SCHEMA_ID: SCHEMA_PATH,
     PROPOSAL_SCHEMA_ID: Path(__file__).with_name("proposal.yaml"),
@@ -32,8 +32,8 @@ class EditEventEmitter:
     Parameters
     ----------
     logger
-        The server's event logger, which must know the schema before any listener comes: a listener
-        is only told of schemas that were there when it came.
+        The event logger of the server. The schema must be registered before any listener is added,
+        because a listener gets no events of schemas that are registered later.
     """
 
     def __init__(self, logger: EventLogger) -> None:
@@ -43,29 +43,29 @@ class EditEventEmitter:
         self.epoch = uuid.uuid4().hex
 
     def listen(self, listener: Callable[[Mapping[str, Any]], None]) -> Callable[[], None]:
-        """Call a listener in this process for each edit; return what ends that.
+        """Call a listener in this process for each edit; return a function that removes it.
 
         Parameters
         ----------
         listener
-            Gets the data of the event, which is not its own to change. It raises nothing: the
-            editor waits for it.
+            Takes the data of the event. It must not change the data, raise an exception or block,
+            because the edit waits for it.
         """
         self._listeners.append(listener)
 
-        def stop() -> None:
+        def remove() -> None:
             with suppress(ValueError):
                 self._listeners.remove(listener)
 
-        return stop
+        return remove
 
     def emit(self, operations: Sequence[dict[str, Any]], **data: Any) -> None:
-        """Emit the event; to be called on the loop's thread.
+        """Emit an event; to be called on the thread of the event loop.
 
         Parameters
         ----------
         operations
-            What was done, each as ``op``, ``cell_id``, ``index``.
+            For each affected cell ``op``, ``cell_id`` and ``index``.
         **data
             The other properties of the schema.
         """
@@ -87,9 +87,9 @@ class ReviewEventEmitter:
     Parameters
     ----------
     logger
-        The server's event logger; see `EditEventEmitter`.
+        The event logger of the server; see `EditEventEmitter`.
     epoch
-        Names this run of the server.
+        The id of this run of the server.
     """
 
     def __init__(self, logger: EventLogger, epoch: str) -> None:
@@ -97,21 +97,9 @@ class ReviewEventEmitter:
         self._epoch = epoch
 
     def emit_proposal(self, **data: Any) -> None:
-        """Emit that a proposal was made, decided in part or whole, or has expired.
-
-        Parameters
-        ----------
-        **data
-            The other properties of the schema.
-        """
+        """Emit an event for a new, decided or expired proposal; ``data`` as in the schema."""
         self._logger.emit(schema_id=PROPOSAL_SCHEMA_ID, data={"epoch": self._epoch, **data})
 
     def emit_mode(self, **data: Any) -> None:
-        """Emit that a notebook or the server has another mode.
-
-        Parameters
-        ----------
-        **data
-            The other properties of the schema.
-        """
+        """Emit an event for a new mode of a notebook or the server; ``data`` as in the schema."""
         self._logger.emit(schema_id=MODE_SCHEMA_ID, data={"epoch": self._epoch, **data})

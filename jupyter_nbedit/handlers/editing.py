@@ -130,7 +130,7 @@ class EditingHandler(NbEditHandler):
         tabs = self.services.tabs
 
         async def work() -> StoredResponse:
-            since = tabs.heard
+            since = tabs.report_count
             reply = await change()
             told = await tabs.wait_for_reports(reply, since=since, seconds=wait / 1000)
             reply = msgspec.structs.replace(reply, tabs=told)

@@ -1,4 +1,4 @@
-"""What was done to notebooks: the ledger over HTTP."""
+"""The routes of the edit history."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from jupyter_nbedit.history.service import (
     AllHistoryReply,
     DetailedEdit,
     HistoryReply,
-    HistoryService,
     PurgeReply,
 )
 from jupyter_nbedit.models import get_or_none
@@ -27,7 +26,7 @@ from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 #: The most edits of one page.
 MOST_EDITS = 200
 
-# What may be in the way of looking for a notebook without reading it.
+# The errors of finding a notebook without reading it.
 _ERRORS = (NotebookNotFound, NotAPlainFile, HistoryUnavailable)
 
 
@@ -48,16 +47,7 @@ class HistoryQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_o
     ) = UNSET
 
 
-class HistoryHandler(NbEditHandler):
-    """A handler that shows the history."""
-
-    @property
-    def chronicle(self) -> HistoryService:
-        """The service that shows it."""
-        return self.services.history
-
-
-class NotebookHistoryHandler(HistoryHandler):
+class NotebookHistoryHandler(NbEditHandler):
     """``/nbedit/notebooks/{path}/history``."""
 
     @OperationSpec(
@@ -94,7 +84,7 @@ class NotebookHistoryHandler(HistoryHandler):
         self.finish_json(reply)
 
 
-class EditHandler(HistoryHandler):
+class EditHandler(NbEditHandler):
     """``/nbedit/notebooks/{path}/history/{edit_id}``."""
 
     @OperationSpec(
@@ -110,7 +100,7 @@ class EditHandler(HistoryHandler):
         self.finish(await asyncio.to_thread(encode_json, reply))
 
 
-class AllHistoryHandler(HistoryHandler):
+class AllHistoryHandler(NbEditHandler):
     """``/nbedit/history``."""
 
     @OperationSpec(
@@ -131,6 +121,6 @@ class AllHistoryHandler(HistoryHandler):
 
 
 def _parse_number(text: str) -> int:
-    """Read an edit's number; what is none is no edit's."""
+    """Return the number of an edit; 0, which no edit has, if the text is not a number."""
     is_number = text.isascii() and text.isdecimal() and int(text[:20]) <= LARGEST_INTEGER
     return int(text) if is_number and len(text) < 20 else 0  # noqa: PLR2004 -- digits

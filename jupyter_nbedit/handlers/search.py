@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from jupyter_server.auth.decorator import authorized
 from jupyter_server.auth.utils import HTTP_METHOD_TO_AUTH_ACTION
@@ -15,21 +15,13 @@ from jupyter_nbedit.handlers.base import NbEditHandler
 from jupyter_nbedit.handlers.openapi.spec import OperationSpec, Reply
 from jupyter_nbedit.search.models import SearchReply, SearchRequest
 
-if TYPE_CHECKING:
-    from jupyter_nbedit.search.service import SearchService
-
 
 class SearchHandler(NbEditHandler):
     """``/nbedit/search``."""
 
-    # It changes nothing; what it is to look for is only too long for a query.
+    # A search is a POST only because a query string may be too short for it; it reads.
     contents_actions: ClassVar[Mapping[str, str]] = {**HTTP_METHOD_TO_AUTH_ACTION, "POST": "read"}
-    _gone = False
-
-    @property
-    def service(self) -> SearchService:
-        """The service that searches."""
-        return self.services.search
+    _is_cancelled = False
 
     @OperationSpec(
         "Search in notebooks",
@@ -42,11 +34,11 @@ class SearchHandler(NbEditHandler):
     async def post(self) -> None:
         """Find lines in sources, outputs and tags of the notebooks in a folder."""
         request = await self.parse_body(SearchRequest)
-        reply = await self.service.search(request, gone=lambda: self._gone)
-        if not self._gone:
+        reply = await self.services.search.search(request, is_cancelled=lambda: self._is_cancelled)
+        if not self._is_cancelled:
             self.finish_json(reply)
 
     def on_connection_close(self) -> None:
-        """Let the search end, whose reply nobody waits for."""
+        """Cancel the search."""
         super().on_connection_close()
-        self._gone = True
+        self._is_cancelled = True

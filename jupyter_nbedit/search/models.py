@@ -1,4 +1,4 @@
-"""What is asked of a search, and what it answers."""
+"""The request and the reply of a search."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_HITS = 1000
 
 
 class SearchRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """What is searched for, and in which notebooks; exactly one of ``query`` and ``regex``."""
+    """What to search for, and where; exactly one of ``query`` and ``regex`` is required."""
 
     query: (
         Annotated[
@@ -79,7 +79,7 @@ class SearchRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
 
 
 class SkippedNotebook(msgspec.Struct, frozen=True, kw_only=True):
-    """A notebook or a folder that was not searched, or not to its end, and why."""
+    """A notebook or a folder that was not searched, or not to its end, with the reason."""
 
     path: str
     reason: Annotated[
@@ -89,7 +89,7 @@ class SkippedNotebook(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SearchReply(msgspec.Struct, frozen=True, kw_only=True):
-    """The lines that were found, in the order of the paths and of the notebooks."""
+    """The matching lines, in the order of the paths and of the cells."""
 
     hits: list[Hit]
     files: Annotated[int, Meta(ge=0, description="Notebooks that were searched for this reply.")]

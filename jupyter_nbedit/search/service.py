@@ -1,4 +1,4 @@
-"""Search notebooks, for a short time at once and without keeping anybody waiting."""
+"""Search the text of many notebooks in short slices of time, page by page with a cursor."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ from jupyter_nbedit.notebook.search import (
 from jupyter_nbedit.search.models import SearchReply, SearchRequest, SkippedNotebook
 from jupyter_nbedit.storage.base import NotebookFile, SkippedPath, Storages, Walker
 
-# How long one request may search; then it answers what it has, and where to go on.
+# How long one request may search; then the reply has the hits so far and a cursor.
 _SECONDS = 5.0
-# Searches take turns of this length, and no more of them at once: the pool of threads is shared
-# with everything else the server does.
-_TURN_SECONDS = 0.1
-_AT_ONCE = 2
+# The length of a slice, and the number of slices at the same time: searches share the thread pool
+# with all other requests.
+_SLICE_SECONDS = 0.1
+_MOST_SLICES = 2
 _MOST_SKIPPED = 100
 _FINGERPRINT_BYTES = 8
 
 
 class _Cursor(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
-    """Up to where was searched.
+    """The position where a search ended.
 
     Parameters
     ----------
     search
-        The fingerprint of what was searched for, and where.
+        The fingerprint of the request.
     path
         The last notebook or folder.
     version
-        The fingerprint of the notebook's bytes.
+        The fingerprint of the bytes of the notebook.
     place
-        The last place in it; None if it was searched to its end.
+        The last position in it; None if it was searched to its end.
     """
 
     search: str
@@ -66,54 +66,65 @@ class SearchService:
     Parameters
     ----------
     storages
-        The ways in which notebooks are kept.
+        Find the notebooks.
     seconds
         How long a request may search.
     """
 
     storages: Storages
     seconds: float = _SECONDS
-    _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
+    _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MOST_SLICES))
 
-    async def search(self, request: SearchRequest, *, gone: Callable[[], bool]) -> SearchReply:
-        """Search until there is nothing more, or one of the limits is reached.
+    async def search(
+        self, request: SearchRequest, *, is_cancelled: Callable[[], bool]
+    ) -> SearchReply:
+        """Search until the end, or until one of the limits is reached.
 
         Parameters
         ----------
         request
-            What for, and where.
-        gone
-            Tells whether nobody waits for the reply any more; then the search ends.
+            The request.
+        is_cancelled
+            Returns whether the client has disconnected; then the search ends.
 
         Raises
         ------
         FolderNotFound
-            If there is nothing to search.
+            If there is no folder or notebook at the path.
         InvalidRequest
-            If what is searched for is not said, or no regular expression; or if the cursor is none
-            of this search.
+            If the query is missing or not a regular expression, or if the cursor is not from the
+            same search.
         """
-        run = _SearchRun(request, time.monotonic() + self.seconds)
-        run.walk = await self.storages.walk(request.path, recursive=request.recursive)
-        while not gone():
+        query, deadline = _build_query(request), time.monotonic() + self.seconds
+        fingerprint = _compute_fingerprint(request)
+        start = (
+            None if request.cursor is UNSET else _decode_cursor(request.cursor, fingerprint)
+        ) or _Cursor(fingerprint, "")
+        walker = await self.storages.walk(request.path, recursive=request.recursive)
+        run = _SearchRun(request, query, walker, start, deadline)
+        while not is_cancelled():
             async with self._slots:
-                if await asyncio.to_thread(run.run_slice, gone):
+                if await asyncio.to_thread(run.run_slice, is_cancelled):
                     break
         return run.build_reply()
 
 
 class _SearchRun:
-    """One request's search; a turn of it may run in any thread, but never two at once."""
+    """The search of one request; its slices may run in any thread, but only one at a time."""
 
-    walk: Walker
-
-    def __init__(self, request: SearchRequest, deadline: float) -> None:
+    def __init__(
+        self,
+        request: SearchRequest,
+        query: Query,
+        walker: Walker,
+        start: _Cursor,
+        deadline: float,
+    ) -> None:
         self._request = request
-        self._query = _build_query(request)
-        self._search = _compute_fingerprint(request)
-        given = request.cursor
-        self._begin = None if given is UNSET else _decode_cursor(given, self._search)
-        self._cursor = self._begin
+        self._query = query
+        self._walker = walker
+        self._start = start
+        self._cursor = start if start.path else None
         self._deadline = deadline
         self._hits: list[Hit] = []
         self._files = 0
@@ -121,30 +132,26 @@ class _SearchRun:
         self._skipped_count = 0
         self._hidden = 0
         self._ended_by: Literal["limit", "max_files", "time"] | None = None
-        self._done = False
-        self._steps = self._search_all()
+        self._is_complete = False
+        self._cursors = self._search_all()
 
-    def run_slice(self, gone: Callable[[], bool]) -> bool:
-        """Search for one turn.
-
-        Returns
-        -------
-        Whether the search has ended.
-        """
-        until = time.monotonic() + _TURN_SECONDS
-        for cursor in self._steps:
+    def run_slice(self, is_cancelled: Callable[[], bool]) -> bool:
+        """Search for the time of a slice; return whether the search has ended."""
+        slice_end = time.monotonic() + _SLICE_SECONDS
+        for cursor in self._cursors:
             self._cursor = cursor
-            now = time.monotonic()
-            if now >= self._deadline:
+            current_time = time.monotonic()
+            if current_time >= self._deadline:
                 self._ended_by = "time"
                 return True
-            if now >= until or gone():
+            if current_time >= slice_end or is_cancelled():
                 return False
-        self._done = self._ended_by is None
+        self._is_complete = self._ended_by is None
         return True
 
     def build_reply(self) -> SearchReply:
-        """Return what was found so far."""
+        """Return the hits so far."""
+        cursor = None if self._is_complete else self._cursor
         return SearchReply(
             hits=self._hits,
             files=self._files,
@@ -152,49 +159,51 @@ class _SearchRun:
             skipped_count=self._skipped_count,
             hidden=self._hidden,
             ended_by=self._ended_by,
-            cursor=None if self._done or self._cursor is None else _encode_cursor(self._cursor),
+            cursor=None if cursor is None else _encode_cursor(cursor),
         )
 
     def _search_all(self) -> Iterator[_Cursor]:
-        """Search notebook by notebook; each step is further than the one before."""
-        begin = self._begin or _Cursor(self._search, "")
-        for entry in self.walk(begin.path):
-            after = begin if entry.path == begin.path else None
-            if isinstance(entry, SkippedPath):
-                self._skip(entry.path, entry.reason, entry.message)
-            elif not isinstance(entry, NotebookFile):
-                yield _Cursor(self._search, entry.path)
-            elif self._is_wanted(entry.path) and (after is None or after.place is not None):
+        """Search notebook by notebook; yield the position after each step."""
+        start, fingerprint = self._start, self._start.search
+        for item in self._walker(start.path):
+            resume = start if item.path == start.path else None
+            if isinstance(item, SkippedPath):
+                self._skip(item.path, item.reason, item.message)
+            elif not isinstance(item, NotebookFile):
+                yield _Cursor(fingerprint, item.path)
+            elif self._matches_glob(item.path) and (resume is None or resume.place is not None):
                 if self._files == self._request.max_files:
                     self._ended_by = "max_files"
                     return
-                yield from self._search_one(entry, after)
+                yield from self._search_notebook(item, resume)
                 if self._ended_by is not None:
                     return
-                yield _Cursor(self._search, entry.path)
+                yield _Cursor(fingerprint, item.path)
 
-    def _search_one(self, found: NotebookFile, after: _Cursor | None) -> Iterator[_Cursor]:
+    def _search_notebook(self, file: NotebookFile, resume: _Cursor | None) -> Iterator[_Cursor]:
         self._files += 1
         try:
-            text = found.read()
-            version = hashlib.blake2b(text, digest_size=_FINGERPRINT_BYTES).hexdigest()
-            # Of a notebook that has changed meanwhile, lines would be missed.
-            place = after.place if after is not None and after.version == version else None
-            for done, hit in search_notebook(found.path, Document.parse(text), self._query, place):
+            data = file.read()
+            version = hashlib.blake2b(data, digest_size=_FINGERPRINT_BYTES).hexdigest()
+            # A notebook that has changed is searched from its beginning, so that no line is missed.
+            place = resume.place if resume is not None and resume.version == version else None
+            for position, hit in search_notebook(
+                file.path, Document.parse(data), self._query, place
+            ):
                 if hit is not None:
                     if len(self._hits) == self._request.limit:
                         self._ended_by = "limit"
                         return
                     self._hits.append(hit)
-                yield _Cursor(self._search, found.path, version, done)
+                yield _Cursor(self._start.search, file.path, version, position)
         except NotebookNotFound:
-            # It was listed, and has gone since.
+            # The notebook was deleted after it was listed.
             self._files -= 1
         except NbEditError as error:
             self._files -= 1
-            self._skip(found.path, error.reason, error.message)
+            self._skip(file.path, error.reason, error.message)
 
-    def _is_wanted(self, path: str) -> bool:
+    def _matches_glob(self, path: str) -> bool:
         glob = self._request.glob
         if glob is UNSET:
             return True
@@ -224,10 +233,10 @@ def _build_query(request: SearchRequest) -> Query:
 
 
 def _compute_fingerprint(request: SearchRequest) -> str:
-    """Return a key of this search, whatever part of it is asked for."""
-    same = msgspec.structs.replace(request, limit=1, max_files=UNSET, cursor=UNSET)
-    said = repr(msgspec.to_builtins(same)).encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(said, digest_size=_FINGERPRINT_BYTES).hexdigest()
+    """Return a key that is the same for all pages of a search."""
+    search = msgspec.structs.replace(request, limit=1, max_files=UNSET, cursor=UNSET)
+    key = repr(msgspec.to_builtins(search)).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(key, digest_size=_FINGERPRINT_BYTES).hexdigest()
 
 
 def _encode_cursor(cursor: _Cursor) -> str:

@@ -38,7 +38,7 @@ def search(storage: MemoryStorage, *, seconds: float = 60, **fields: Any) -> Sea
     fields = {"query": "two", **fields}
     request = SearchRequest(**{name: value for name, value in fields.items() if value is not None})
     service = SearchService(storages=SingleStorage(storage), seconds=seconds)
-    return asyncio.run(service.search(request, gone=lambda: False))
+    return asyncio.run(service.search(request, is_cancelled=lambda: False))
 
 
 def list_positions(*replies: SearchReply) -> list[tuple[str, int, int]]:
